@@ -1,0 +1,12 @@
+#include "CVaultShims.h"
+
+static _Thread_local int32_t next_slot;
+
+int32_t vault_next_slot(void) { return next_slot++; }
+
+void vault_reset_slots(void) { next_slot = 0; }
+
+void vault_wipe(void *bytes, size_t count) {
+  volatile unsigned char *cursor = bytes;
+  while (count-- > 0) *cursor++ = 0;
+}

@@ -1,0 +1,172 @@
+// Opening: what the path is, does the key fit, then a keyed handle with our settings.
+
+private import CSQLCipher
+private import Foundation
+
+extension Connection {
+  /// Opens an existing encrypted file.
+  ///
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - key: A passphrase (derived here once: some 20 to 100 ms) or a raw key. A ``Key/provider(_:)`` must
+  ///     be resolved before.
+  ///   - configuration: Access, time-outs, cache.
+  /// - Throws: ``SQLError``: see its cases for each thing that the file or the key can be.
+  public static func open(
+    _ path: String, key: Key, configuration: Configuration = Configuration()
+  ) throws -> Connection {
+    try ensureCipher()
+    if case .invalid(let error) = key.material { throw error }
+    guard case .file = try PathState.of(path) else { throw SQLError.notFound(file: path) }
+    if configuration.access == .readWrite, !PathState.isWritable(path) { throw SQLError.readOnly(file: path) }
+    return try open(path, unlocked: UnlockedKey.unlock(path: path, key: key), configuration: configuration)
+  }
+
+  /// Opens a file with a key that was derived before. Takes well under a millisecond.
+  public static func open(
+    _ path: String, unlocked: UnlockedKey, configuration: Configuration = Configuration()
+  ) throws -> Connection {
+    let connection = try keyed(path, unlocked: unlocked, configuration: configuration, creates: false)
+    do {
+      // The first read: authenticates page 1, and reads the schema.
+      _ = try connection.value("SELECT count(*) FROM sqlite_master")
+      try connection.applySettings()
+    } catch SQLError.engine(let code, _, _, _) where code == 26 || code == 11 {
+      let damaged = connection.auditPages()
+      if damaged.first == 1, damaged.count > 1 || !PathState.hasPages(path, beyond: unlocked.profile.pageBytes) {
+        throw SQLError.wrongKey(file: path)
+      }
+      throw SQLError.corrupted(
+        file: path, pages: damaged.isEmpty ? [PathState.nextPage(path, unlocked.profile.pageBytes)] : damaged)
+    }
+    return connection
+  }
+
+  /// Creates an encrypted file, whole or not at all.
+  ///
+  /// It is built under a temporary name with mode 0600, filled by `fill`, proved to be ciphertext, and only
+  /// then given its name. A file that is there already is left alone.
+  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/folderMissing(folder:)``,
+  ///   ``SQLError/emptyKey``, and what `fill` throws.
+  public static func create(
+    _ path: String, key: Key, configuration: Configuration = Configuration(), fill: (Connection) throws -> Void
+  ) throws -> UnlockedKey {
+    try ensureCipher()
+    let unlocked = try UnlockedKey(deriving: key, salt: randomSalt(), profile: Engine.current.newFileProfile)
+    guard case .absent = try PathState.of(path) else { throw SQLError.alreadyExists(file: path) }
+    let suffix = try randomSalt().prefix(6).map { String($0, radix: 16) }.joined()
+    let temporary = "\(path).new-\(suffix)"
+    let descriptor = Foundation.open(temporary, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR, 0o600)
+    guard descriptor >= 0 else {
+      throw errno == EACCES
+        ? SQLError.permissionDenied(file: path)
+        : SQLError.system(file: temporary, operation: "open", code: Int(errno))
+    }
+    // 0600 whatever the umask says.
+    fchmod(descriptor, 0o600)
+    Foundation.close(descriptor)
+    defer { for name in [temporary, temporary + "-journal"] { unlink(name) } }
+
+    let connection = try keyed(temporary, unlocked: unlocked, configuration: configuration, creates: false)
+    try connection.applySettings()
+    try fill(connection)
+    connection.close()
+    try proveCiphertext(temporary, path: path, unlocked: unlocked)
+    // A hard link, because unlike rename it fails where a file appeared meanwhile.
+    guard link(temporary, path) == 0 else {
+      throw errno == EEXIST
+        ? SQLError.alreadyExists(file: path)
+        : SQLError.system(file: path, operation: "link", code: Int(errno))
+    }
+    syncFolder(of: path)
+    return unlocked
+  }
+
+  private static func proveCiphertext(_ file: String, path: String, unlocked: UnlockedKey) throws {
+    let raw = try RawFile.open(file)
+    guard let header = raw.read(16, at: 0), header == unlocked.salt else {
+      throw SQLError.verificationFailed(file: path, reason: "the new file does not begin with its salt")
+    }
+  }
+
+  static func ensureCipher() throws {
+    guard Engine.current.hasCipher else {
+      throw SQLError.engineHasNoCipher(library: "SQLite \(Engine.current.sqliteVersion)")
+    }
+  }
+
+  private static func keyed(
+    _ path: String, unlocked: UnlockedKey, configuration: Configuration, creates: Bool
+  ) throws -> Connection {
+    var handle: OpaquePointer?
+    var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
+    flags |= configuration.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+    let name = fileURI(path) + (configuration.access == .immutable ? "?immutable=1" : "")
+    let code = sqlite3_open_v2(name, &handle, flags, nil)
+    let connection = Connection(
+      handle: handle, path: path, unlocked: unlocked, configuration: configuration)
+    guard code == SQLITE_OK else {
+      throw code == SQLITE_CANTOPEN
+        ? SQLError.permissionDenied(file: path) : connection.error(code, sql: "")
+    }
+    let keyed = try unlocked.withKeySpecification { sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count)) }
+    guard keyed == SQLITE_OK else { throw connection.error(keyed, sql: "") }
+    if Engine.current.cipherMajor >= 4 {
+      // 4.x writes its own lines to standard error; errors are reported by throwing.
+      try connection.executeScript("PRAGMA cipher_log_level = NONE")
+      if unlocked.profile.hash == .sha1 { try connection.executeScript("PRAGMA cipher_compatibility = 3") }
+    }
+    try connection.executeScript("PRAGMA cipher_page_size = \(unlocked.profile.pageBytes)")
+    sqlite3_busy_timeout(handle, Int32(clamping: Int(configuration.busyTimeout * 1000)))
+    sqlite3_extended_result_codes(handle, 1)
+    return connection
+  }
+
+  private func applySettings() throws {
+    // temp_store: some builds would spill sorts and temporary tables to disk in clear.
+    try executeScript(
+      """
+      PRAGMA temp_store = MEMORY;
+      PRAGMA cache_size = \(-max(64, configuration.cacheBytes / 1024));
+      PRAGMA foreign_keys = \(configuration.enforcesForeignKeys ? "ON" : "OFF");
+      PRAGMA recursive_triggers = ON;
+      """)
+    if configuration.access != .readWrite { try executeScript("PRAGMA query_only = ON") }
+  }
+}
+
+extension PathState {
+  static func nextPage(_ path: String, _ pageBytes: Int) -> Int {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) / pageBytes + 1 : 1
+  }
+
+  static func hasPages(_ path: String, beyond bytes: Int) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && Int(status.st_size) > bytes
+  }
+}
+
+/// `path` as a `file:` URI: every byte that could mean something else is escaped.
+private func fileURI(_ path: String) -> String {
+  let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-_.~".utf8)
+  var text = "file:"
+  for byte in path.utf8 {
+    if plain.contains(byte) {
+      text.unicodeScalars.append(Unicode.Scalar(byte))
+    } else {
+      text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+  }
+  return text
+}
+
+/// Makes a new name in a folder durable.
+func syncFolder(of path: String) {
+  let folder = (path as NSString).deletingLastPathComponent
+  let descriptor = Foundation.open(folder.isEmpty ? "." : folder, O_RDONLY)
+  if descriptor >= 0 {
+    fsync(descriptor)
+    Foundation.close(descriptor)
+  }
+}

@@ -1,0 +1,63 @@
+// Transactions and savepoints by closure.
+
+private import CSQLCipher
+
+/// When a transaction takes its lock.
+public enum TransactionKind: String, Sendable {
+  /// At the first statement that needs it. The default for reading.
+  case deferred = "DEFERRED"
+  /// At once, for writing; others may go on reading.
+  case immediate = "IMMEDIATE"
+  /// At once; without WAL nobody else may read.
+  case exclusive = "EXCLUSIVE"
+}
+
+extension Connection {
+  /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
+  ///
+  /// Inside another transaction it becomes a savepoint.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` after the busy timeout, and what `body` throws.
+  public func transaction<Result>(
+    _ kind: TransactionKind = .immediate, _ body: () throws -> Result
+  ) throws -> Result {
+    guard !isInTransaction else { return try savepoint(body) }
+    try execute("BEGIN \(kind.rawValue)")
+    do {
+      let result = try body()
+      try execute("COMMIT")
+      return result
+    } catch {
+      rollback()
+      throw error
+    }
+  }
+
+  /// Runs `body` in a savepoint: released when it returns, undone when it throws. May be nested.
+  public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
+    transactionDepth += 1
+    let name = "vault_\(transactionDepth)"
+    defer { transactionDepth -= 1 }
+    try execute("SAVEPOINT \(name)")
+    do {
+      let result = try body()
+      try execute("RELEASE \(name)")
+      return result
+    } catch {
+      // An I/O error or a full disk may have rolled everything back already; then there is no savepoint.
+      if isInTransaction {
+        _ = try? execute("ROLLBACK TO \(name)")
+        _ = try? execute("RELEASE \(name)")
+      }
+      throw error
+    }
+  }
+
+  /// Whether a transaction is open.
+  public var isInTransaction: Bool { handle != nil && sqlite3_get_autocommit(handle) == 0 }
+
+  /// Undoes the open transaction, if there is one.
+  public func rollback() {
+    // A failed ROLLBACK leaves nothing to roll back: SQLite ended the transaction itself.
+    if isInTransaction { _ = try? execute("ROLLBACK") }
+  }
+}

@@ -1,0 +1,122 @@
+// One open, keyed database handle. What it owns; the verbs are in the extensions:
+//   Connection+Open          opening and keying          Connection+Statements     prepare, execute, query
+//   Connection+Transactions  transactions, savepoints    Connection+Functions      SQL functions, collations
+//   Connection+Upkeep        pragmas, checkpoint, audit
+
+private import CSQLCipher
+private import Synchronization
+
+/// An open connection to one encrypted file.
+///
+/// Not `Sendable`, and opened without SQLite's own locks: one task uses it at a time. ``ConnectionPool``
+/// hands connections out under that rule. Closing happens on release.
+public final class Connection {
+  /// What a connection may do with its file.
+  public enum Access: Sendable, Hashable {
+    /// Read and write.
+    case readWrite
+    /// Read only, beside other processes.
+    case readOnly
+    /// Read only, and promised that no one changes the file meanwhile: takes no lock, creates no file.
+    case immutable
+  }
+
+  /// Settings that every connection of a pool shares.
+  public struct Configuration: Sendable, Hashable {
+    /// How long a statement waits for another connection's lock, in seconds. Default 5.
+    public var busyTimeout: Double = 5
+    /// The page cache, in bytes. Every miss is decrypted and authenticated again. Default 32 MiB.
+    public var cacheBytes: Int = 32 << 20
+    /// What the connection may do.
+    public var access: Access = .readWrite
+    /// Whether foreign keys are enforced. Default `true`.
+    public var enforcesForeignKeys = true
+
+    /// The defaults.
+    public init() {}
+  }
+
+  // Open from init to close(); closed exactly once. SQLite is told not to lock (NOMUTEX): whoever holds
+  // this object is its only user, which the missing Sendable conformance makes the compiler check.
+  var handle: OpaquePointer?
+  /// The file's path.
+  public let path: String
+  /// The derived key and settings the file was opened with; opens further connections without derivation.
+  public let unlocked: UnlockedKey
+  /// What it was opened with.
+  public let configuration: Configuration
+  var cache = StatementCache()
+  // Every live statement, so that close() can finalize what callers still hold.
+  private var live: [ObjectIdentifier: Weak] = [:]
+  var transactionDepth = 0
+  var authorizer: ((AuthorizerAction) -> Bool)?
+
+  private struct Weak { weak var statement: Statement? }
+
+  init(handle: OpaquePointer?, path: String, unlocked: UnlockedKey, configuration: Configuration) {
+    self.handle = handle
+    self.path = path
+    self.unlocked = unlocked
+    self.configuration = configuration
+  }
+
+  deinit { close() }
+
+  /// Finalizes all statements and closes the file. Calling it again does nothing.
+  public func close() {
+    guard let open = handle else { return }
+    cache.removeAll()
+    for entry in live.values { entry.statement?.finalize() }
+    live.removeAll()
+    sqlite3_close_v2(open)
+    handle = nil
+  }
+
+  /// Whether the connection is still open.
+  public var isOpen: Bool { handle != nil }
+
+  /// A handle that other threads may use to stop the statement that is running here.
+  public var interruptor: Interruptor { Interruptor(handle: handle) }
+
+  func didPrepare(_ statement: Statement) {
+    live[ObjectIdentifier(statement)] = Weak(statement: statement)
+  }
+
+  func willFinalize(_ statement: Statement) {
+    live[ObjectIdentifier(statement)] = nil
+  }
+
+  func error(_ code: Int32, sql: String) -> SQLError {
+    SQLError.from(code: code, handle: handle, sql: sql, file: path, busyTimeout: configuration.busyTimeout)
+  }
+}
+
+/// Stops a running statement from another thread.
+///
+/// Valid while the connection is open; whoever keeps it makes sure of that (the pool does, by its lease).
+public struct Interruptor: @unchecked Sendable {
+  // sqlite3_interrupt is the one call that SQLite allows from another thread.
+  let handle: OpaquePointer?
+
+  /// Makes the running statement end with ``SQLError/interrupted``.
+  public func interrupt() {
+    if let handle { sqlite3_interrupt(handle) }
+  }
+}
+
+extension SQLError {
+  static func from(
+    code: Int32, handle: OpaquePointer?, sql: String, file: String, busyTimeout: Double
+  ) -> SQLError {
+    let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
+    let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
+    switch code & 0xff {
+    case SQLITE_BUSY: return .busy(file: file, waitedSeconds: busyTimeout)
+    case SQLITE_INTERRUPT: return .interrupted
+    case SQLITE_READONLY: return .readOnly(file: file)
+    case SQLITE_CONSTRAINT: return .constraint(message: message, extendedCode: Int(extended), sql: sql)
+    default:
+      return .engine(code: Int(code & 0xff), extendedCode: Int(extended), message: message, sql: sql)
+    }
+  }
+}

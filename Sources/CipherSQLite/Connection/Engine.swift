@@ -1,0 +1,61 @@
+// Which engine is linked and what it can do. SQL generators ask here instead of guessing.
+
+private import CSQLCipher
+private import Synchronization
+
+/// The SQLCipher library that this process runs on.
+public struct Engine: Sendable, Hashable {
+  /// SQLite's version, such as `3.15.2`.
+  public let sqliteVersion: String
+  /// SQLite's version as a number, such as 3015002.
+  public let sqliteNumber: Int
+  /// SQLCipher's version, such as `3.4.1`; empty when the library cannot encrypt.
+  public let cipherVersion: String
+
+  /// The engine of this process. Found out once; needs no file.
+  public static let current: Engine = {
+    var cipher = ""
+    var handle: OpaquePointer?
+    if sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK {
+      var statement: OpaquePointer?
+      if sqlite3_prepare_v2(handle, "PRAGMA cipher_version", -1, &statement, nil) == SQLITE_OK,
+        sqlite3_step(statement) == SQLITE_ROW, let text = sqlite3_column_text(statement, 0)
+      {
+        cipher = String(cString: text)
+      }
+      sqlite3_finalize(statement)
+    }
+    sqlite3_close_v2(handle)
+    return Engine(
+      sqliteVersion: String(cString: sqlite3_libversion()),
+      sqliteNumber: Int(sqlite3_libversion_number()),
+      cipherVersion: cipher.split(separator: " ").first.map(String.init) ?? "")
+  }()
+
+  /// Whether the library can encrypt at all. Nothing is opened when it cannot.
+  public var hasCipher: Bool { !cipherVersion.isEmpty }
+  /// SQLCipher's major version, 3 or 4; 0 without a cipher.
+  public var cipherMajor: Int { cipherVersion.split(separator: ".").first.flatMap { Int($0) } ?? 0 }
+  /// `ALTER TABLE … RENAME COLUMN`, from SQLite 3.25.
+  public var canRenameColumn: Bool { sqliteNumber >= 3_025_000 }
+  /// `ALTER TABLE … DROP COLUMN`, from SQLite 3.35.
+  public var canDropColumn: Bool { sqliteNumber >= 3_035_000 }
+  /// Whether renaming a table rewrites what mentions it unless `legacy_alter_table` is on, from 3.25.
+  public var rewritesReferencesOnRename: Bool { sqliteNumber >= 3_025_000 }
+  /// How many parameters a statement may have.
+  public var maximumParameters: Int { sqliteNumber >= 3_032_000 ? 32_766 : 999 }
+  /// Whether an integer and a real compare exactly, beyond 2^53.
+  public var comparesMixedNumbersExactly: Bool { sqliteNumber >= 3_020_000 }
+
+  /// The settings of a new file: the engine's own, with pages of 4096 bytes.
+  public var newFileProfile: CipherProfile {
+    var profile = cipherMajor >= 4 ? CipherProfile.sqlcipher4 : CipherProfile.sqlcipher3
+    profile.pageBytes = 4096
+    return profile
+  }
+}
+
+extension Engine: CustomStringConvertible {
+  /// Such as `SQLCipher 3.4.1 / SQLite 3.15.2`.
+  public var description: String { "SQLCipher \(hasCipher ? cipherVersion : "none") / SQLite \(sqliteVersion)" }
+}

@@ -1,0 +1,130 @@
+// Every error of the connection layer. No case holds key bytes or bound values.
+
+/// What can go wrong with a file, a key or a statement.
+///
+/// Each case carries what a person needs to act on it, and `description` is one sentence that says what
+/// happened and what to do.
+public enum SQLError: Error, Equatable, Sendable {
+  /// The key does not fit: no page of the file verifies under it, with any known cipher settings.
+  case wrongKey(file: String)
+  /// The file is a plain SQLite database.
+  case notEncrypted(file: String)
+  /// The file is neither an encrypted nor a plain database.
+  case notADatabase(file: String, reason: String)
+  /// The key fits, but these pages (counted from 1, at most 100 are listed) are damaged or missing.
+  case corrupted(file: String, pages: [Int])
+  /// The key fits under other cipher settings than this engine can use.
+  case cipherSettingsMismatch(file: String, profile: CipherProfile)
+  /// The SQLite library in use cannot encrypt. Nothing was written.
+  case engineHasNoCipher(library: String)
+  /// The key has no bytes: with such a key the engine would write plaintext.
+  case emptyKey
+  /// A raw key must have exactly `expected` bytes.
+  case keyLength(expected: Int, found: Int)
+  /// There is no such file.
+  case notFound(file: String)
+  /// There is a file already where a new one was to be created.
+  case alreadyExists(file: String)
+  /// The path leads to a directory.
+  case isDirectory(file: String)
+  /// The folder that should hold the file does not exist.
+  case folderMissing(folder: String)
+  /// The file has no bytes.
+  case emptyFile(file: String)
+  /// The file may not be opened by this user.
+  case permissionDenied(file: String)
+  /// The file, or the connection, may only be read.
+  case readOnly(file: String)
+  /// Another connection or process holds the lock; `waitedSeconds` have passed.
+  case busy(file: String, waitedSeconds: Double)
+  /// The connection or pool has been closed.
+  case closed(file: String)
+  /// The statement was interrupted; its transaction is rolled back.
+  case interrupted
+  /// A constraint of the schema forbids the change.
+  case constraint(message: String, extendedCode: Int, sql: String)
+  /// A statement takes `expected` parameters, `found` were given.
+  case parameterCount(expected: Int, found: Int, sql: String)
+  /// A call that would wait for itself: the writing connection is already in use by this call's caller.
+  case nestedWrite(file: String)
+  /// A check after the operation found that the result is not as it must be; nothing was kept.
+  case verificationFailed(file: String, reason: String)
+  /// A system call failed.
+  case system(file: String, operation: String, code: Int)
+  /// Anything else that the engine reports, with its codes and the SQL text without values.
+  case engine(code: Int, extendedCode: Int, message: String, sql: String)
+}
+
+extension SQLError: CustomStringConvertible {
+  /// One sentence that says what happened and what to do.
+  public var description: String {
+    switch self {
+    case .wrongKey(let file):
+      "\(file): the key does not fit. Check which key is in use; the file is unchanged."
+    case .notEncrypted(let file):
+      "\(file): this is a plain, unencrypted SQLite file. Only encrypted files are opened here."
+    case .notADatabase(let file, let reason):
+      "\(file): this is not an encrypted database (\(reason)). Check the path."
+    case .corrupted(let file, let pages):
+      "\(file): the key fits, but \(Self.list(pages)) damaged or missing. Restore the file from a backup."
+    case .cipherSettingsMismatch(let file, let profile):
+      "\(file): the key fits, but the file has the settings \(profile), which \(Engine.current) cannot use. "
+        + "Open it with an engine that can."
+    case .engineHasNoCipher(let library):
+      "The SQLite library in use (\(library)) cannot encrypt, so nothing is opened. Link SQLCipher first."
+    case .emptyKey:
+      "The key is empty; give at least one byte."
+    case .keyLength(let expected, let found):
+      "A raw key has exactly \(expected) bytes; this one has \(found)."
+    case .notFound(let file):
+      "\(file): there is no such file. Check the path, or allow it to be created."
+    case .alreadyExists(let file):
+      "\(file): a file is there already and was left alone. Choose another path."
+    case .isDirectory(let file):
+      "\(file): this is a directory. Give the path of a file in it."
+    case .folderMissing(let folder):
+      "\(folder): this folder does not exist. Create it first."
+    case .emptyFile(let file):
+      "\(file): the file has no bytes. Delete it to create a new store there, or restore it from a backup."
+    case .permissionDenied(let file):
+      "\(file): this user may not open the file. Change its permissions or its owner."
+    case .readOnly(let file):
+      "\(file): the file may only be read. Make it writable, or open it read-only."
+    case .busy(let file, let waited):
+      "\(file): another connection or process holds the lock (waited \(waited.formattedSeconds) s). "
+        + "Try again, or raise the busy timeout."
+    case .closed(let file):
+      "\(file): the connection is closed. Open it again."
+    case .interrupted:
+      "The statement was interrupted and its transaction rolled back. Run it again if it is still wanted."
+    case .constraint(let message, _, let sql):
+      "The change breaks a rule of the schema (\(message)) in: \(sql)"
+    case .parameterCount(let expected, let found, let sql):
+      "The statement takes \(expected) parameters and \(found) were given: \(sql)"
+    case .nestedWrite(let file):
+      "\(file): this call would wait for the write that it is made from. Use the context or connection "
+        + "that the outer write was given."
+    case .verificationFailed(let file, let reason):
+      "\(file): the result could not be verified (\(reason)); the former state was kept."
+    case .system(let file, let operation, let code):
+      "\(file): \(operation) failed with system error \(code)."
+    case .engine(let code, let extended, let message, let sql):
+      sql.isEmpty
+        ? "SQLite error \(code) (\(extended)): \(message)."
+        : "SQLite error \(code) (\(extended)): \(message), in: \(sql)"
+    }
+  }
+
+  private static func list(_ pages: [Int]) -> String {
+    guard pages.count != 1 else { return "page \(pages[0]) is" }
+    let shown = pages.prefix(8).map(String.init).joined(separator: ", ")
+    return pages.isEmpty ? "some pages are" : "pages \(shown)\(pages.count > 8 ? " and more" : "") are"
+  }
+}
+
+extension Double {
+  fileprivate var formattedSeconds: String {
+    let tenths = (self * 10).rounded()
+    return tenths.truncatingRemainder(dividingBy: 10) == 0 ? "\(Int(tenths / 10))" : "\(tenths / 10)"
+  }
+}

@@ -1,0 +1,164 @@
+// A prepared statement: binding, stepping, columns. Confined to its connection's task like everything here.
+
+internal import CSQLCipher
+public import Foundation
+
+/// A prepared statement of one ``Connection``.
+///
+/// Parameters are counted from 1 and columns from 0, as in SQLite. Not `Sendable`: use it where its
+/// connection is used. It is finalized when it is released, or when the connection closes.
+public final class Statement {
+  // Valid from init to finalize(); finalized exactly once, by finalize(), which deinit calls too.
+  @usableFromInline var raw: OpaquePointer?
+  private unowned let connection: Connection
+  /// The SQL text, without values.
+  public let sql: String
+  var isInUse = false
+
+  init(raw: OpaquePointer?, sql: String, connection: Connection) {
+    self.raw = raw
+    self.sql = sql
+    self.connection = connection
+    connection.didPrepare(self)
+  }
+
+  deinit {
+    if raw != nil {
+      connection.willFinalize(self)
+      sqlite3_finalize(raw)
+    }
+  }
+
+  func finalize() {
+    sqlite3_finalize(raw)
+    raw = nil
+  }
+
+  /// How many parameters the statement takes.
+  public var parameterCount: Int { Int(sqlite3_bind_parameter_count(raw)) }
+  /// How many columns a row has.
+  public var columnCount: Int { Int(sqlite3_column_count(raw)) }
+  /// The name of column `index`.
+  public func columnName(_ index: Int) -> String {
+    sqlite3_column_name(raw, Int32(index)).map { String(cString: $0) } ?? ""
+  }
+
+  // MARK: Binding
+
+  /// Binds all parameters, in order.
+  /// - Throws: ``SQLError/parameterCount(expected:found:sql:)`` when the number differs.
+  public func bind(_ values: [SQLValue]) throws {
+    guard values.count == parameterCount else {
+      throw SQLError.parameterCount(expected: parameterCount, found: values.count, sql: sql)
+    }
+    for (index, value) in values.enumerated() { try bind(value, at: index + 1) }
+  }
+
+  /// Binds one value to parameter `index`, counted from 1. Text and bytes are copied.
+  public func bind(_ value: SQLValue, at index: Int) throws {
+    switch value {
+    case .null: try check(sqlite3_bind_null(raw, Int32(index)))
+    case .integer(let value): try check(sqlite3_bind_int64(raw, Int32(index), value))
+    case .real(let value): try check(sqlite3_bind_double(raw, Int32(index), value))
+    case .text(let value): try bind(value, at: index)
+    case .blob(let value): try bind(value, at: index)
+    }
+  }
+
+  /// Binds an integer to parameter `index`, counted from 1.
+  public func bind(_ value: Int64, at index: Int) throws {
+    try check(sqlite3_bind_int64(raw, Int32(index), value))
+  }
+
+  /// Binds a copy of `value` to parameter `index`, counted from 1.
+  public func bind(_ value: String, at index: Int) throws {
+    var value = value
+    let code = value.withUTF8 { bytes in
+      // The count is passed because a Swift String may hold a NUL; an empty buffer may have no address.
+      sqlite3_bind_text64(
+        raw, Int32(index), UnsafeRawPointer(bytes.baseAddress ?? emptyAddress).assumingMemoryBound(to: CChar.self),
+        sqlite3_uint64(bytes.count), copyBytes, UInt8(SQLITE_UTF8))
+    }
+    try check(code)
+  }
+
+  /// Binds a copy of `value` to parameter `index`, counted from 1.
+  public func bind(_ value: Data, at index: Int) throws {
+    let code = value.withUnsafeBytes { bytes in
+      sqlite3_bind_blob64(
+        raw, Int32(index), bytes.baseAddress ?? UnsafeRawPointer(emptyAddress), sqlite3_uint64(bytes.count),
+        copyBytes)
+    }
+    try check(code)
+  }
+
+  // MARK: Running
+
+  /// Moves to the next row.
+  /// - Returns: `true` when there is one, `false` when the statement is done.
+  /// - Throws: ``SQLError``. The statement is reset before the error is thrown.
+  public func step() throws -> Bool {
+    let code = sqlite3_step(raw)
+    if code == SQLITE_ROW { return true }
+    if code == SQLITE_DONE { return false }
+    let error = connection.error(code, sql: sql)
+    sqlite3_reset(raw)
+    throw error
+  }
+
+  /// Runs the statement to its end and resets it.
+  public func run() throws {
+    while try step() {}
+    reset()
+  }
+
+  /// Makes the statement ready to run again. Bindings stay.
+  public func reset() { sqlite3_reset(raw) }
+
+  // MARK: Columns
+
+  /// Column `index` of the present row.
+  public func value(_ index: Int) -> SQLValue {
+    let value = sqlite3_column_value(raw, Int32(index))
+    switch sqlite3_value_type(value) {
+    case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
+    case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
+    case SQLITE_TEXT: return .text(text(index) ?? "")
+    case SQLITE_BLOB: return .blob(data(index))
+    default: return .null
+    }
+  }
+
+  /// Column `index` as an integer; 0 for NULL.
+  public func int64(_ index: Int) -> Int64 { sqlite3_column_int64(raw, Int32(index)) }
+  /// Column `index` as a real; 0 for NULL.
+  public func double(_ index: Int) -> Double { sqlite3_column_double(raw, Int32(index)) }
+  /// Whether column `index` is NULL.
+  public func isNull(_ index: Int) -> Bool { sqlite3_column_type(raw, Int32(index)) == SQLITE_NULL }
+
+  /// Column `index` as text; nil for NULL.
+  public func text(_ index: Int) -> String? {
+    guard let bytes = sqlite3_column_text(raw, Int32(index)) else { return nil }
+    let count = Int(sqlite3_column_bytes(raw, Int32(index)))
+    return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+  }
+
+  /// Column `index` as bytes; empty for NULL.
+  public func data(_ index: Int) -> Data {
+    guard let bytes = sqlite3_column_blob(raw, Int32(index)) else { return Data() }
+    return Data(bytes: bytes, count: Int(sqlite3_column_bytes(raw, Int32(index))))
+  }
+
+  /// All columns of the present row.
+  public func row() -> [SQLValue] { (0..<columnCount).map(value) }
+
+  private func check(_ code: Int32) throws {
+    guard code != SQLITE_OK else { return }
+    throw connection.error(code, sql: sql)
+  }
+}
+
+// SQLITE_TRANSIENT: the engine copies the bytes before the call returns.
+let copyBytes = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+// An address for buffers that have none; never read, because it goes with a count of 0.
+nonisolated(unsafe) let emptyAddress = UnsafePointer(UnsafeMutablePointer<UInt8>.allocate(capacity: 1))

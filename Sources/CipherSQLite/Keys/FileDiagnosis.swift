@@ -1,0 +1,88 @@
+// What a file is, and whether a key fits: decided by us, because the engine answers everything with code 26.
+
+private import Foundation
+
+/// What lies at a path, before any key is tried.
+enum PathState {
+  case absent
+  case file(byteCount: Int)
+
+  /// - Throws: ``SQLError/folderMissing(folder:)``, ``SQLError/isDirectory(file:)``,
+  ///   ``SQLError/emptyFile(file:)``, ``SQLError/permissionDenied(file:)``.
+  static func of(_ path: String) throws -> PathState {
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      if errno == EACCES { throw SQLError.permissionDenied(file: path) }
+      let folder = (path as NSString).deletingLastPathComponent
+      var isDirectory: ObjCBool = false
+      let exists = FileManager.default.fileExists(atPath: folder.isEmpty ? "." : folder, isDirectory: &isDirectory)
+      guard exists, isDirectory.boolValue else { throw SQLError.folderMissing(folder: folder) }
+      return .absent
+    }
+    guard status.st_mode & S_IFMT != S_IFDIR else { throw SQLError.isDirectory(file: path) }
+    guard status.st_size > 0 else { throw SQLError.emptyFile(file: path) }
+    guard access(path, R_OK) == 0 else { throw SQLError.permissionDenied(file: path) }
+    return .file(byteCount: Int(status.st_size))
+  }
+
+  /// Whether the file may be written. Its mode bits count for the superuser too: who marked it read-only
+  /// meant it.
+  static func isWritable(_ path: String) -> Bool {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return false }
+    return status.st_mode & 0o222 != 0 && access(path, W_OK) == 0
+  }
+}
+
+extension UnlockedKey {
+  /// Derives the key for the file at `path` and finds the settings under which its pages verify.
+  ///
+  /// Costs one key derivation when the file has the engine's own settings, two when it has the other
+  /// version's or the key is wrong.
+  /// - Throws: ``SQLError/notEncrypted(file:)``, ``SQLError/notADatabase(file:reason:)``,
+  ///   ``SQLError/wrongKey(file:)``, ``SQLError/corrupted(file:pages:)`` when page 1 is damaged but other
+  ///   pages verify, ``SQLError/cipherSettingsMismatch(file:profile:)``.
+  static func unlock(path: String, key: Key) throws -> UnlockedKey {
+    let file = try RawFile.open(path)
+    guard file.byteCount >= 512, let header = file.read(512, at: 0) else {
+      throw SQLError.notADatabase(file: path, reason: "it has only \(file.byteCount) bytes")
+    }
+    if header.starts(with: Array("SQLite format 3\0".utf8)) { throw SQLError.notEncrypted(file: path) }
+
+    let salt = Array(header.prefix(16))
+    let own = Engine.current.newFileProfile
+    let other = own.hash == .sha1 ? CipherProfile.sqlcipher4 : .sqlcipher3
+    var candidates: [UnlockedKey] = []
+    for base in [own, other] {
+      let derived = try UnlockedKey(deriving: key, salt: salt, profile: base)
+      let sized = CipherProfile.pageSizes.filter { $0 <= file.byteCount }.map { derived.with(pageBytes: $0) }
+      if let found = sized.first(where: { $0.verifies(1, of: file) }) {
+        guard found.profile.isUsable else {
+          throw SQLError.cipherSettingsMismatch(file: path, profile: found.profile)
+        }
+        return found
+      }
+      candidates += sized
+    }
+    // Page 1 verifies under nothing. If another page does, the key is right and page 1 is damaged.
+    for candidate in candidates where (2...6).contains(where: { candidate.verifies($0, of: file) }) {
+      throw SQLError.corrupted(file: path, pages: file.damagedPages(key: candidate))
+    }
+    // A rekey in WAL mode may have committed without being copied back yet: then page 1 is still under the
+    // old key in the file, and only the engine, which reads the WAL, can tell.
+    if let size = try? FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int, size > 32,
+      let own = candidates.first
+    {
+      return own
+    }
+    guard file.byteCount % 512 == 0 else {
+      throw SQLError.notADatabase(file: path, reason: "its \(file.byteCount) bytes are not whole pages")
+    }
+    throw SQLError.wrongKey(file: path)
+  }
+
+  private func verifies(_ number: Int, of file: borrowing RawFile) -> Bool {
+    guard let page = file.read(profile.pageBytes, at: (number - 1) * profile.pageBytes) else { return false }
+    return page.withUnsafeBytes { verifies(page: $0, number: number) }
+  }
+}

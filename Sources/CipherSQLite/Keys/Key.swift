@@ -1,0 +1,85 @@
+// What a caller unlocks a file with. Bytes live in SecureBytes from the first moment we hold them.
+
+public import Foundation
+private import CVaultShims
+
+/// The key of an encrypted file.
+///
+/// A passphrase is stretched with PBKDF2 exactly as SQLCipher does, once per opened file; a raw key is used
+/// as it is. Nothing here ever prints, encodes or logs the key's bytes.
+public struct Key: Sendable {
+  enum Material: Sendable {
+    case passphrase(SecureBytes)
+    case raw(SecureBytes)
+    case provider(@Sendable () async throws -> Key)
+    // A mistake found while the key was made; thrown when the key is used.
+    case invalid(SQLError)
+  }
+
+  let material: Material
+
+  /// A passphrase. Its UTF-8 bytes are taken as they are, without normalisation, as the `sqlcipher` shell
+  /// does; an empty one is refused with ``SQLError/emptyKey`` when it is used.
+  ///
+  /// A Swift `String` cannot be wiped: prefer ``passphrase(bytes:)`` where the text does not have to exist.
+  public static func passphrase(_ text: String) -> Key { passphrase(bytes: Array(text.utf8)) }
+
+  /// A passphrase as bytes, at least one. The caller's copy is the caller's to wipe.
+  public static func passphrase(bytes: [UInt8]) -> Key {
+    guard !bytes.isEmpty else { return Key(material: .invalid(.emptyKey)) }
+    return Key(material: secured(bytes) { .passphrase($0) })
+  }
+
+  /// A raw key of exactly 32 bytes; no stretching. Anything else is refused with
+  /// ``SQLError/keyLength(expected:found:)`` when it is used.
+  public static func raw(_ bytes: [UInt8]) -> Key {
+    guard bytes.count == 32 else {
+      return Key(material: .invalid(bytes.isEmpty ? .emptyKey : .keyLength(expected: 32, found: bytes.count)))
+    }
+    return Key(material: secured(bytes) { .raw($0) })
+  }
+
+  /// A raw key of exactly 32 bytes.
+  public static func raw(_ data: Data) -> Key { raw(Array(data)) }
+
+  /// A raw key that was made in secure memory, such as ``SecureBytes/random(count:)``.
+  public static func raw(_ bytes: SecureBytes) -> Key {
+    guard bytes.count == 32 else {
+      return Key(material: .invalid(.keyLength(expected: 32, found: bytes.count)))
+    }
+    return Key(material: .raw(bytes))
+  }
+
+  /// A key that is asked for when a file is opened, from a keyring or a person.
+  public static func provider(_ body: @escaping @Sendable () async throws -> Key) -> Key {
+    Key(material: .provider(body))
+  }
+
+  /// Asks the provider, if this key has one.
+  public func resolved() async throws -> Key {
+    guard case .provider(let body) = material else { return self }
+    return try await body().resolved()
+  }
+
+  private static func secured(_ bytes: [UInt8], _ wrap: (SecureBytes) -> Material) -> Material {
+    do { return wrap(try SecureBytes(copying: bytes)) } catch let error as SQLError {
+      return .invalid(error)
+    } catch { return .invalid(.system(file: "memory", operation: "mmap", code: 0)) }
+  }
+}
+
+extension Key: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The kind of key, never its content.
+  public var description: String {
+    switch material {
+    case .passphrase: "passphrase"
+    case .raw: "raw key"
+    case .provider: "key provider"
+    case .invalid: "invalid key"
+    }
+  }
+  /// The kind of key, never its content.
+  public var debugDescription: String { description }
+  /// Nothing.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,115 @@
+// A derived key with the file's salt and settings: what every further connection opens with.
+
+private import CLibCrypto
+private import CVaultShims
+
+/// The result of deriving a key once: 32 key bytes, the file's salt, and the profile that fits.
+///
+/// Opening a connection with it takes a fraction of a millisecond; the passphrase is no longer needed.
+public struct UnlockedKey: Sendable {
+  /// The file's settings.
+  public let profile: CipherProfile
+  /// The first 16 bytes of the file. Public by nature.
+  let salt: [UInt8]
+  // 32 bytes of the key; then, for the page audit, 32 bytes of the derived HMAC key.
+  let bytes: SecureBytes
+
+  /// Derives the key of a file.
+  ///
+  /// - Parameters:
+  ///   - key: A passphrase or a raw key.
+  ///   - salt: Bytes 0..<16 of the file.
+  ///   - profile: Decides hash and rounds; the time grows with the rounds. Blocks.
+  /// - Throws: ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``.
+  init(deriving key: Key, salt: [UInt8], profile: CipherProfile) throws {
+    self.salt = salt
+    self.profile = profile
+    let digest = profile.hash == .sha1 ? EVP_sha1() : EVP_sha512()
+    bytes = try SecureBytes(count: 64) { output in
+      guard let base = output.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+      switch key.material {
+      case .invalid(let error): throw error
+      case .provider:
+        throw SQLError.verificationFailed(file: "key", reason: "a provider's key must be resolved first")
+      case .raw(let raw):
+        raw.withBytes { output.copyMemory(from: $0) }
+      case .passphrase(let passphrase):
+        try passphrase.withBytes { text in
+          let done = PKCS5_PBKDF2_HMAC(
+            text.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(text.count), salt, Int32(salt.count),
+            Int32(profile.rounds), digest, 32, base)
+          guard done == 1 else {
+            throw SQLError.system(file: "key", operation: "PKCS5_PBKDF2_HMAC", code: Int(done))
+          }
+        }
+      }
+      // The HMAC key: the same hash, the 32 bytes as password, each salt byte XOR 0x3a, 2 rounds
+      // (SQLCipher's design page, "per-page HMAC").
+      let masked = salt.map { $0 ^ 0x3a }
+      PKCS5_PBKDF2_HMAC(
+        UnsafeRawPointer(base).assumingMemoryBound(to: CChar.self), 32, masked, Int32(masked.count), 2, digest,
+        32, base + 32)
+    }
+  }
+
+  private init(_ other: UnlockedKey, pageBytes: Int) {
+    salt = other.salt
+    bytes = other.bytes
+    var profile = other.profile
+    profile.pageBytes = pageBytes
+    self.profile = profile
+  }
+
+  /// The same key for a file with other pages; the page size takes no part in the derivation.
+  func with(pageBytes: Int) -> UnlockedKey { UnlockedKey(self, pageBytes: pageBytes) }
+
+  /// Lends SQLCipher's raw key text, `x'…'` of 64 + 32 hexadecimal digits, in memory that is wiped.
+  func withKeySpecification<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result {
+    let digits = Array("0123456789abcdef".utf8)
+    let text = try SecureBytes(count: 99) { output in
+      output[0] = UInt8(ascii: "x")
+      output[1] = UInt8(ascii: "'")
+      var next = 2
+      func put(_ byte: UInt8) {
+        output[next] = digits[Int(byte >> 4)]
+        output[next + 1] = digits[Int(byte & 15)]
+        next += 2
+      }
+      bytes.withBytes { key in for byte in key.prefix(32) { put(byte) } }
+      for byte in salt { put(byte) }
+      output[98] = UInt8(ascii: "'")
+    }
+    return try text.withBytes(body)
+  }
+
+  /// Whether a page carries the HMAC that this key gives it.
+  ///
+  /// - Parameters:
+  ///   - page: The whole page as it is in the file.
+  ///   - number: Its number, counted from 1.
+  func verifies(page: UnsafeRawBufferPointer, number: Int) -> Bool {
+    // The HMAC covers the encrypted bytes and the IV (page 1 without the salt), then the number, 4 bytes,
+    // little-endian.
+    let start = number == 1 ? 16 : 0
+    let covered = profile.pageBytes - profile.reservedBytes + 16
+    guard page.count == profile.pageBytes else { return false }
+    var input = [UInt8](page[start..<covered])
+    withUnsafeBytes(of: UInt32(number).littleEndian) { input.append(contentsOf: $0) }
+    var digest = [UInt8](repeating: 0, count: 64)
+    let hash = profile.hash == .sha1 ? EVP_sha1() : EVP_sha512()
+    bytes.withBytes { key in
+      _ = HMAC(hash, key.baseAddress.map { $0 + 32 }, 32, input, input.count, &digest, nil)
+    }
+    let stored = page[covered..<covered + profile.digestBytes]
+    return stored.elementsEqual(digest.prefix(profile.digestBytes))
+  }
+}
+
+/// 16 random bytes for a new file. A salt is not secret.
+func randomSalt() throws -> [UInt8] {
+  var salt = [UInt8](repeating: 0, count: 16)
+  guard RAND_bytes(&salt, 16) == 1 else {
+    throw SQLError.system(file: "salt", operation: "RAND_bytes", code: 0)
+  }
+  return salt
+}

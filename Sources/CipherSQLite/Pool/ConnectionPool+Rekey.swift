@@ -1,0 +1,75 @@
+// Changing the key. The engine's own call can destroy the file and report success; this is the way around.
+
+private import CSQLCipher
+private import Foundation
+
+extension ConnectionPool {
+  /// Encrypts the whole file again under `key`, and returns only after a fresh connection has read it.
+  ///
+  /// Readers of this pool are let finish and kept back meanwhile. The change is one transaction: whatever
+  /// happens, the file opens with the old key or the new one. Connections of other processes must be
+  /// opened again afterwards. Blocks; costs about as much as writing the file once.
+  ///
+  /// - Parameter progress: Called with pages checked and pages in all, while the result is verified.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` when somebody else keeps the write lock, or a read of
+  ///   this pool lasts, longer than the busy timeout; ``SQLError/emptyKey``,
+  ///   ``SQLError/keyLength(expected:found:)``, ``SQLError/nestedWrite(file:)``. The old key is then still
+  ///   the one that opens the file.
+  public func rekey(to newKey: Key, progress: ((Int, Int) -> Void)? = nil) throws {
+    guard !isInsideWrite else { throw SQLError.nestedWrite(file: path) }
+    try writerQueue.sync {
+      let writer = try openWriter()
+      let old = writer.unlocked
+      let new = try UnlockedKey(deriving: newKey, salt: old.salt, profile: old.profile)
+      let timeout = configuration.connection.busyTimeout
+      guard readers.bar(seconds: timeout) else {
+        throw SQLError.busy(file: path, waitedSeconds: timeout)
+      }
+      defer { readers.unbar() }
+      do { try writer.rekeyInTransaction(new) } catch {
+        // The engine may hold the new key for writing although nothing was written: one more write would
+        // leave a file that opens with neither key. So this connection never writes again.
+        self.writer.connection?.close()
+        self.writer.connection = try? reopened(old)
+        throw error
+      }
+      self.writer.connection?.close()
+      self.writer.connection = nil
+      let fresh = try reopened(new)
+      try verify(fresh, progress: progress)
+      key.unlocked = new
+      self.writer.connection = fresh
+    }
+  }
+
+  private func reopened(_ unlocked: UnlockedKey) throws -> Connection {
+    let connection = try Connection.open(path, unlocked: unlocked, configuration: configuration.connection)
+    try configuration.prepare(connection)
+    if configuration.isFullSync { try connection.setFullSync(true) }
+    return connection
+  }
+
+  private func verify(_ fresh: Connection, progress: ((Int, Int) -> Void)?) throws {
+    if try fresh.checkpoint() {
+      let damaged = fresh.auditPages(progress: progress)
+      guard damaged.isEmpty else { throw SQLError.corrupted(file: path, pages: damaged) }
+    } else {
+      // Somebody still reads the old state, so new pages stay in the WAL, where only the engine reads them.
+      let errors = try fresh.integrityErrors(isQuick: true)
+      guard errors.isEmpty else { throw SQLError.verificationFailed(file: path, reason: errors[0]) }
+    }
+  }
+}
+
+extension Connection {
+  fileprivate func rekeyInTransaction(_ new: UnlockedKey) throws {
+    // BEGIN IMMEDIATE turns contention into an error: without it sqlite3_rekey answers 0 and does nothing.
+    try execute("BEGIN IMMEDIATE")
+    let code = try new.withKeySpecification {
+      sqlite3_rekey_v2(handle, "main", $0.baseAddress, Int32($0.count))
+    }
+    guard code == SQLITE_OK else { throw error(code, sql: "rekey") }
+    // A rekey of its own accord ends the transaction on some versions.
+    if isInTransaction { try execute("COMMIT") }
+  }
+}

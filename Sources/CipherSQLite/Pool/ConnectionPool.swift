@@ -1,0 +1,219 @@
+// One writer and N readers on one file in WAL mode.
+
+internal import Dispatch
+private import Foundation
+private import Synchronization
+
+/// A pool of connections to one encrypted file: one that writes, several that read.
+///
+/// The key is derived once; every further connection opens with the derived key in well under a
+/// millisecond. Writes run one after another in the order of their calls; reads run beside them and each
+/// other and see the last commit before they began. Usable from any task or thread.
+public final class ConnectionPool: Sendable {
+  /// Settings of a pool.
+  public struct Configuration: Sendable {
+    /// Settings of the writing connection.
+    public var connection = Connection.Configuration()
+    /// How many reads may run at once. Default 4.
+    public var readers = 4
+    /// The page cache of each reader, in bytes. Default 16 MiB.
+    public var readerCacheBytes = 16 << 20
+    /// Whether each commit waits for the disk. Default `false`: a power loss may take the last commits,
+    /// whole; a crash of the process takes none.
+    public var isFullSync = false
+    /// Called with every new connection, for SQL functions and the like.
+    public var prepare: @Sendable (Connection) throws -> Void = { _ in }
+
+    /// The defaults.
+    public init() {}
+  }
+
+  // Safe to share: `connection` is touched on the writer's queue only.
+  final class Writer: @unchecked Sendable {
+    var connection: Connection?
+    init(_ connection: Connection) { self.connection = connection }
+  }
+
+  /// The file's path.
+  public let path: String
+  let configuration: Configuration
+  let writer: Writer
+  let writerQueue: DispatchQueue
+  private let readerQueue: DispatchQueue
+  let readers: ReaderSet
+  let key: KeyBox
+  private static let current = DispatchSpecificKey<ObjectIdentifier>()
+
+  // The derived key of the moment: a rekey replaces it.
+  final class KeyBox: Sendable {
+    private let value: Mutex<UnlockedKey>
+    init(_ key: UnlockedKey) { value = Mutex(key) }
+    var unlocked: UnlockedKey {
+      get { value.withLock { $0 } }
+      set { value.withLock { $0 = newValue } }
+    }
+  }
+
+  /// Opens a pool on an existing file.
+  ///
+  /// Blocks for the key derivation (some 20 to 100 ms for a passphrase).
+  /// - Throws: ``SQLError``, as ``Connection/open(_:key:configuration:)`` does.
+  public init(path: String, key: Key, configuration: Configuration = Configuration()) throws {
+    let connection = try Connection.open(path, key: key, configuration: configuration.connection)
+    try configuration.prepare(connection)
+    try connection.setJournalMode(.wal)
+    if configuration.isFullSync { try connection.setFullSync(true) }
+    self.path = path
+    self.configuration = configuration
+    writer = Writer(connection)
+    let box = KeyBox(connection.unlocked)
+    self.key = box
+    writerQueue = DispatchQueue(label: "objectvault.writer")
+    readerQueue = DispatchQueue(label: "objectvault.readers", attributes: .concurrent)
+    readers = ReaderSet(maximum: configuration.readers, path: path) {
+      var settings = configuration.connection
+      settings.access = .readOnly
+      settings.cacheBytes = configuration.readerCacheBytes
+      let connection = try Connection.open(path, unlocked: box.unlocked, configuration: settings)
+      try configuration.prepare(connection)
+      return connection
+    }
+    writerQueue.setSpecific(key: Self.current, value: ObjectIdentifier(writer))
+  }
+
+  /// The settings the file is encrypted with.
+  public var profile: CipherProfile { key.unlocked.profile }
+
+  /// Closes all connections, waiting for the write that is running. Later calls throw
+  /// ``SQLError/closed(file:)``; a read that is running ends first.
+  public func close() {
+    readers.close()
+    onWriterQueue {
+      writer.connection?.close()
+      writer.connection = nil
+    }
+  }
+
+  // MARK: Blocking calls
+
+  /// Lends a reading connection to `body`, on the calling thread.
+  public func withReader<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    let lease = try readers.acquireBlocking()
+    defer { readers.release(lease) }
+    return try body(lease.connection)
+  }
+
+  /// Lends the writing connection to `body`, after the writes that were asked for before.
+  /// - Throws: ``SQLError/nestedWrite(file:)`` from inside another write of this pool, instead of waiting
+  ///   for itself.
+  public func withWriter<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    guard !isInsideWrite else { throw SQLError.nestedWrite(file: path) }
+    return try writerQueue.sync { try body(try openWriter()) }
+  }
+
+  /// Whether the caller runs inside a write of this pool.
+  public var isInsideWrite: Bool {
+    DispatchQueue.getSpecific(key: Self.current) == ObjectIdentifier(writer)
+  }
+
+  // MARK: Asynchronous calls
+
+  /// Runs `body` on a reading connection, in one snapshot of the file.
+  ///
+  /// Cancelling the task interrupts the running statement and throws `CancellationError`.
+  public func read<Result: Sendable>(
+    _ body: @escaping @Sendable (Connection) throws -> Result
+  ) async throws -> Result {
+    try Task.checkCancellation()
+    let lease = try await readers.acquire()
+    let running = Running()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { done in
+        readerQueue.async { [readers] in
+          let result = Swift.Result {
+            try running.run(lease.connection) {
+              try lease.connection.transaction(.deferred) { try body(lease.connection) }
+            }
+          }
+          readers.release(lease)
+          done.resume(with: result)
+        }
+      }
+    } onCancel: {
+      running.cancel()
+    }
+  }
+
+  /// Runs `body` on the writing connection in one transaction: committed when it returns, rolled back when
+  /// it throws or the task is cancelled.
+  /// - Throws: `CancellationError` when cancelled before the commit; ``SQLError/busy(file:waitedSeconds:)``
+  ///   when another process keeps the lock longer than the busy timeout; what `body` throws.
+  public func write<Result: Sendable>(
+    _ body: @escaping @Sendable (Connection) throws -> Result
+  ) async throws -> Result {
+    try Task.checkCancellation()
+    let running = Running()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { done in
+        writerQueue.async { [self] in
+          done.resume(
+            with: Swift.Result {
+              let connection = try openWriter()
+              return try running.run(connection) {
+                try connection.transaction(.immediate) {
+                  let result = try body(connection)
+                  try running.check()
+                  return result
+                }
+              }
+            })
+        }
+      }
+    } onCancel: {
+      running.cancel()
+    }
+  }
+
+  func openWriter() throws -> Connection {
+    guard let connection = writer.connection else { throw SQLError.closed(file: path) }
+    return connection
+  }
+
+  /// Runs `body` on the writer's queue, or at once when the caller is there already.
+  func onWriterQueue<Result>(_ body: () throws -> Result) rethrows -> Result {
+    isInsideWrite ? try body() : try writerQueue.sync { try body() }
+  }
+}
+
+/// One asynchronous call on a connection: lets a cancellation reach it while it runs, and never afterwards,
+/// when the connection works for somebody else.
+private final class Running: Sendable {
+  private struct State {
+    var isCancelled = false
+    var interruptor: Interruptor?
+  }
+  private let state = Mutex(State())
+
+  func cancel() {
+    state.withLock { state in
+      state.isCancelled = true
+      state.interruptor?.interrupt()
+    }
+  }
+
+  func check() throws {
+    if state.withLock({ $0.isCancelled }) { throw CancellationError() }
+  }
+
+  func run<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
+    let interruptor = connection.interruptor
+    state.withLock { $0.interruptor = interruptor }
+    defer { state.withLock { $0.interruptor = nil } }
+    try check()
+    do { return try body() } catch {
+      // Whatever the interrupted statement made of it, the cause is the cancellation.
+      try check()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// One writer, many readers, cancellation, and calls from inside themselves.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct Pool {
+  let folder: TemporaryFolder
+  let pool: ConnectionPool
+
+  init() throws {
+    folder = try TemporaryFolder()
+    _ = try Connection.create(folder.path("a.store"), key: .passphrase("k")) {
+      try $0.execute("CREATE TABLE t(x)")
+    }
+    pool = try ConnectionPool(path: folder.path("a.store"), key: .passphrase("k"))
+  }
+
+  @Test func `a hundred tasks write and read at once and every row is there`() async throws {
+    try await withThrowingTaskGroup(of: Void.self) { [pool] group in
+      for task in 0..<100 {
+        group.addTask {
+          for step in 0..<20 {
+            try await pool.write { _ = try $0.execute("INSERT INTO t VALUES (?)", [.integer(Int64(task * 20 + step))]) }
+            _ = try await pool.read { try $0.value("SELECT count(*) FROM t") }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try pool.withReader { try $0.value("SELECT count(DISTINCT x) FROM t") } == 2000)
+  }
+
+  @Test func `a write from inside a write is an error, not a deadlock`() async throws {
+    await #expect(throws: SQLError.nestedWrite(file: pool.path)) {
+      try await pool.write { [pool] (_: Connection) -> Void in try pool.withWriter { (_: Connection) -> Void in } }
+    }
+  }
+
+  @Test func `a read from inside every reader gets a connection of its own`() async throws {
+    try await withThrowingTaskGroup(of: Void.self) { [pool] group in
+      for _ in 0..<16 {
+        group.addTask {
+          try await pool.read { _ in _ = try pool.withReader { try $0.value("SELECT 1") } }
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  @Test func `a throwing write is rolled back`() async throws {
+    struct Stop: Error {}
+    await #expect(throws: Stop.self) {
+      try await pool.write { (connection: Connection) -> Void in
+        _ = try connection.execute("INSERT INTO t VALUES (1)")
+        throw Stop()
+      }
+    }
+    #expect(try pool.withReader { try $0.value("SELECT count(*) FROM t") } == 0)
+  }
+
+  @Test func `a cancelled write stops its statement, rolls back and leaves the pool usable`() async throws {
+    let started = AsyncStream<Void>.makeStream()
+    let task = Task { [pool] in
+      try await pool.write { connection in
+        _ = try connection.execute("INSERT INTO t VALUES (1)")
+        started.continuation.finish()
+        _ = try connection.value(
+          "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n")
+      }
+    }
+    for await _ in started.stream {}
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(try pool.withReader { try $0.value("SELECT count(*) FROM t") } == 0)
+    try await pool.write { _ = try $0.execute("INSERT INTO t VALUES (2)") }
+  }
+
+  @Test func `a closed pool says so`() async throws {
+    pool.close()
+    await #expect(throws: SQLError.closed(file: pool.path)) { try await pool.read { (_: Connection) -> Void in } }
+    await #expect(throws: SQLError.closed(file: pool.path)) { try await pool.write { (_: Connection) -> Void in } }
+  }
+
+  @Test func `new files are private whatever the umask says`() throws {
+    let mode = try FileManager.default.attributesOfItem(atPath: pool.path)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    try pool.withWriter { _ = try $0.execute("INSERT INTO t VALUES (1)") }
+    for name in folder.names {
+      let mode = try FileManager.default.attributesOfItem(atPath: folder.path(name))[.posixPermissions] as? Int
+      #expect(mode == 0o600, "\(name)")
+    }
+  }
+}

@@ -1,0 +1,73 @@
+// The engine's rekey loses files under contention; ours must not.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct Rekey {
+  let folder: TemporaryFolder
+  let path: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    path = folder.path("a.store")
+    _ = try Connection.create(path, key: .passphrase("old")) { connection in
+      try connection.execute("CREATE TABLE t(x)")
+      for number in 0..<200 { try connection.execute("INSERT INTO t VALUES (?)", [.integer(Int64(number))]) }
+    }
+  }
+
+  func pool(_ key: Key, timeout: Double = 0.3) throws -> ConnectionPool {
+    var configuration = ConnectionPool.Configuration()
+    configuration.connection.busyTimeout = timeout
+    return try ConnectionPool(path: path, key: key, configuration: configuration)
+  }
+
+  @Test func `the pool goes on reading and writing under the new key`() async throws {
+    let pool = try pool(.passphrase("old"))
+    _ = try await pool.read { try $0.value("SELECT count(*) FROM t") }
+    try pool.rekey(to: .passphrase("new"))
+    try await pool.write { _ = try $0.execute("INSERT INTO t VALUES (200)") }
+    let count = try await pool.read { try $0.value("SELECT count(*) FROM t") }
+    #expect(count == 201)
+    pool.close()
+    #expect(throws: SQLError.wrongKey(file: path)) { try self.pool(.passphrase("old")) }
+    #expect(try Connection.open(path, key: .passphrase("new")).value("SELECT count(*) FROM t") == 201)
+  }
+
+  @Test func `a held write lock makes it fail, and the old key alone still opens the file`() throws {
+    let other = try Connection.open(path, key: .passphrase("old"))
+    let pool = try pool(.passphrase("old"))
+    try other.execute("BEGIN IMMEDIATE")
+    #expect(throws: SQLError.busy(file: path, waitedSeconds: 0.3)) { try pool.rekey(to: .passphrase("new")) }
+    try other.execute("COMMIT")
+    // The write that destroys the file when the engine's return code is trusted.
+    try pool.withWriter { _ = try $0.execute("INSERT INTO t VALUES (1)") }
+    pool.close()
+    other.close()
+    #expect(throws: SQLError.wrongKey(file: path)) { try Connection.open(path, key: .passphrase("new")) }
+    let again = try Connection.open(path, key: .passphrase("old"))
+    #expect(try again.value("SELECT count(*) FROM t") == 201)
+    #expect(try again.integrityErrors().isEmpty)
+  }
+
+  @Test func `a reader's snapshot in another connection does not keep it from succeeding`() throws {
+    let pool = try pool(.passphrase("old"))
+    let other = try Connection.open(path, key: .passphrase("old"))
+    try other.execute("BEGIN")
+    _ = try other.value("SELECT count(*) FROM t")
+    try pool.rekey(to: .passphrase("new"))
+    other.rollback()
+    other.close()
+    pool.close()
+    #expect(try Connection.open(path, key: .passphrase("new")).value("SELECT count(*) FROM t") == 200)
+  }
+
+  @Test func `bad new keys are refused and nothing changes`() throws {
+    let pool = try pool(.passphrase("old"))
+    #expect(throws: SQLError.emptyKey) { try pool.rekey(to: .passphrase("")) }
+    #expect(throws: SQLError.keyLength(expected: 32, found: 3)) { try pool.rekey(to: .raw([1, 2, 3])) }
+    #expect(try pool.withReader { try $0.value("SELECT count(*) FROM t") } == 200)
+  }
+}

@@ -1,0 +1,30 @@
+// A folder of a test's own, removed when the test lets go of it.
+
+public import Foundation
+
+public final class TemporaryFolder: Sendable {
+  public let url: URL
+
+  public init() throws {
+    url = FileManager.default.temporaryDirectory.appendingPathComponent("vault-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  /// The path of a file in the folder.
+  public func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+  /// The names of all files in the folder, sorted.
+  public var names: [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []).sorted()
+  }
+
+  /// The content of a file of the folder.
+  public func bytes(_ name: String) throws -> Data { try Data(contentsOf: url.appendingPathComponent(name)) }
+
+  /// Replaces the content of a file of the folder.
+  public func write(_ bytes: Data, to name: String) throws {
+    try bytes.write(to: url.appendingPathComponent(name))
+  }
+}
