@@ -11,6 +11,9 @@ int32_t vault_next_slot(void);
 /// Sets this thread's slot counter back to 0.
 void vault_reset_slots(void);
 
+/// Sets this thread's slot counter to 65536, which tells property wrappers to record their declarations.
+void vault_start_recording(void);
+
 /// Overwrites `count` bytes with zeros, also when nothing reads them afterwards.
 void vault_wipe(void *bytes, size_t count);
 

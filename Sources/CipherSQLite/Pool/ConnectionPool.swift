@@ -58,8 +58,20 @@ public final class ConnectionPool: Sendable {
   ///
   /// Blocks for the key derivation (some 20 to 100 ms for a passphrase).
   /// - Throws: ``SQLError``, as ``Connection/open(_:key:configuration:)`` does.
-  public init(path: String, key: Key, configuration: Configuration = Configuration()) throws {
-    let connection = try Connection.open(path, key: key, configuration: configuration.connection)
+  public convenience init(path: String, key: Key, configuration: Configuration = Configuration()) throws {
+    try self.init(
+      adopting: Connection.open(path, key: key, configuration: configuration.connection), configuration: configuration)
+  }
+
+  /// Opens a pool on a file whose key was derived before.
+  public convenience init(path: String, unlocked: UnlockedKey, configuration: Configuration = Configuration()) throws {
+    try self.init(
+      adopting: Connection.open(path, unlocked: unlocked, configuration: configuration.connection),
+      configuration: configuration)
+  }
+
+  private init(adopting connection: Connection, configuration: Configuration) throws {
+    let path = connection.path
     try configuration.prepare(connection)
     try connection.setJournalMode(.wal)
     if configuration.isFullSync { try connection.setFullSync(true) }

@@ -1,0 +1,53 @@
+// One value in a packed row: 16 bytes, of which the first 8 hold the number, or offset and length of the
+// bytes behind the cells; the ninth holds the storage class.
+
+public import Foundation
+
+/// A value of a row that was fetched and not yet decoded.
+///
+/// Valid while the object it belongs to holds the row; made and used inside property accessors only.
+public struct RowCell {
+  // The first byte of the row, and of this cell. The row's page is held by the object that asks.
+  @usableFromInline let row: UnsafeRawPointer
+  @usableFromInline let cell: UnsafeRawPointer
+
+  /// The cell `slot`, counted from 0, of the row that begins at `row`.
+  @inlinable public init(row: UnsafeRawPointer, slot: Int) {
+    self.row = row
+    cell = row + slot &* 16
+  }
+
+  @inlinable var tag: UInt8 { cell.load(fromByteOffset: 8, as: UInt8.self) }
+  @inlinable var bytes: UnsafeRawBufferPointer {
+    let offset = Int(cell.load(as: UInt32.self))
+    let count = Int(cell.load(fromByteOffset: 4, as: UInt32.self))
+    return UnsafeRawBufferPointer(start: row + offset, count: count)
+  }
+
+  /// Whether the value is NULL.
+  @inlinable public var isNull: Bool { tag == 0 }
+  /// The integer, or nil when it is none.
+  @inlinable public var int64: Int64? { tag == 1 ? cell.load(as: Int64.self) : nil }
+  /// The number, or nil when it is none.
+  @inlinable public var double: Double? {
+    switch tag {
+    case 2: cell.load(as: Double.self)
+    case 1: Double(cell.load(as: Int64.self))
+    default: nil
+    }
+  }
+  /// The text, or nil when it is none.
+  @inlinable public var string: String? { tag == 3 ? String(decoding: bytes, as: UTF8.self) : nil }
+  /// The bytes, or nil when it is none.
+  public var data: Data? { tag == 4 ? Data(bytes) : nil }
+  /// The value.
+  public var value: SQLValue {
+    switch tag {
+    case 1: .integer(cell.load(as: Int64.self))
+    case 2: .real(cell.load(as: Double.self))
+    case 3: .text(String(decoding: bytes, as: UTF8.self))
+    case 4: .blob(Data(bytes))
+    default: .null
+    }
+  }
+}

@@ -1,0 +1,191 @@
+// Rows into objects: fetch results, faults of one row, members of one set, and prefetching of many.
+
+internal import CipherSQLite
+
+extension ObjectContext {
+  /// The object of a row, as a fault when it is not in memory.
+  func object(_ entity: EntityRuntime, _ id: Int64) -> ManagedObject {
+    if let known = maps[entity.index].find(id) { return known }
+    return make(entity, id, state: .fault)
+  }
+
+  @inline(__always)
+  private func make(_ entity: EntityRuntime, _ id: Int64, state: ManagedObject.State) -> ManagedObject {
+    let object = entity.type.init()
+    object.entity = entity
+    object.context = self
+    object.rowID = id
+    object.state = state
+    maps[entity.index].insert(object, for: id)
+    return object
+  }
+
+  /// The object with this id, its row fetched.
+  /// - Returns: nil when there is no such row, or the object is deleted.
+  /// - Throws: ``StoreError/unknownEntity(name:)``; ``SQLError``.
+  public func existing<Object: ManagedObject>(_ id: ObjectID<Object>) throws -> Object? {
+    guard let entity = core.runtime.entity(of: Object.self) else {
+      throw StoreError.unknownEntity(name: "\(Object.self)")
+    }
+    if let known = maps[entity.index].find(id.rowID) {
+      switch known.state {
+      case .loaded, .inserted: return unsafeDowncast(known, to: Object.self)
+      case .fault: return try loadIfThere(known) ? unsafeDowncast(known, to: Object.self) : nil
+      case .deleted, .invalid, .detached: return nil
+      }
+    }
+    guard id.rowID > 0 else { return nil }
+    return try fetchRow(entity, id.rowID).map { unsafeDowncast($0, to: Object.self) }
+  }
+
+  /// Fills a fault, or throws.
+  func load(_ object: ManagedObject) throws {
+    guard try loadIfThere(object) else {
+      throw StoreError.objectGone(entity: object.entity?.name ?? "", rowID: object.rowID)
+    }
+  }
+
+  private func loadIfThere(_ object: ManagedObject) throws -> Bool {
+    guard let entity = object.entity else { return false }
+    if try fetchRow(entity, object.rowID) != nil { return true }
+    object.state = .invalid
+    return false
+  }
+
+  private func fetchRow(_ entity: EntityRuntime, _ id: Int64) throws -> ManagedObject? {
+    statistics.queries += 1
+    return try withConnection { connection in
+      try connection.withStatement(core.rowSQL(entity)) { statement in
+        try statement.bind(id, at: 1)
+        guard try statement.step() else { return nil }
+        var packer = RowPacker(firstPageBytes: entity.slots.count * 32 + 64)
+        return materialize(statement, entity, &packer)
+      }
+    }
+  }
+
+  /// Fills a fault for a getter: an error is noted, and the object becomes invalid.
+  func fire(_ object: ManagedObject) {
+    statistics.faultsFired += 1
+    do { try load(object) } catch {
+      object.state = .invalid
+      note(error)
+    }
+  }
+
+  /// Puts the statement's present row into its object. Columns: id, version, then the stored slots.
+  @inline(__always)
+  func materialize(_ statement: Statement, _ entity: EntityRuntime, _ packer: inout RowPacker) -> ManagedObject {
+    statistics.rows += 1
+    let id = statement.int64(0)
+    let version = statement.int64(1)
+    let object: ManagedObject
+    if let known = maps[entity.index].find(id) {
+      // What was changed here, or is the same version, stays as it is.
+      guard known.overlay == nil, known.state == .fault || known.rowVersion != version, known.state != .deleted
+      else { return known }
+      if known.state == .loaded {
+        for state in known.toMany.values where state.added.isEmpty && state.removed.isEmpty { state.forget() }
+      }
+      object = known
+      object.state = .loaded
+    } else {
+      object = make(entity, id, state: .loaded)
+    }
+    object.rowVersion = version
+    object.row = packer.pack(
+      statement, firstColumn: 2, slots: entity.storedSlots, slotCount: entity.slots.count)
+    object.page = packer.page
+    return object
+  }
+
+  /// All objects of a query whose columns are those of ``EntityRuntime/columnList(_:)``.
+  func objects(_ entity: EntityRuntime, _ sql: String, _ values: [SQLValue]) throws -> [ManagedObject] {
+    statistics.queries += 1
+    return try withConnection { connection in
+      try connection.withStatement(sql) { statement in
+        try statement.bind(values)
+        var packer = RowPacker(firstPageBytes: 4096)
+        var found: [ManagedObject] = []
+        while try statement.step() { found.append(materialize(statement, entity, &packer)) }
+        return found
+      }
+    }
+  }
+
+  // MARK: Members of a to-many
+
+  func fireMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState) {
+    guard let entity = owner.entity, let relationship = entity.slots[slot].relationship else { return }
+    statistics.faultsFired += 1
+    do {
+      let members = try objects(
+        relationship.destination, core.membersSQL(relationship, ownerCount: 1, withOwner: false),
+        [.integer(owner.rowID)])
+      adopt(members, state)
+    } catch {
+      note(error)
+    }
+  }
+
+  private func adopt(_ members: [ManagedObject], _ state: ToManyState) {
+    let present = Set(members.lazy.filter { $0.state != .deleted })
+    state.members = present.subtracting(state.removed).union(state.added)
+    state.typed = nil
+  }
+
+  // MARK: Prefetching
+
+  /// Fills a relationship of many objects with one query for each few hundred of them.
+  /// - Returns: The objects at the other end.
+  func prefetch(_ slot: Int, of owners: [ManagedObject]) throws -> [ManagedObject] {
+    guard let relationship = owners.first?.entity?.slots[slot].relationship else { return [] }
+    return relationship.isToMany
+      ? try prefetchMembers(relationship, of: owners) : try prefetchTargets(relationship, of: owners)
+  }
+
+  private func prefetchTargets(
+    _ relationship: RelationshipRuntime, of owners: [ManagedObject]
+  ) throws -> [ManagedObject] {
+    let targets = Set(owners.lazy.compactMap { $0.toOneTarget(relationship.slot) })
+    let faults = targets.filter { $0.state == .fault }.map(\.rowID).sorted()
+    for batch in faults.chunked(core.batchSize) {
+      let sql = core.rowsSQL(relationship.destination, count: batch.count)
+      _ = try objects(relationship.destination, sql, batch.map { .integer($0) })
+    }
+    return Array(targets)
+  }
+
+  private func prefetchMembers(
+    _ relationship: RelationshipRuntime, of owners: [ManagedObject]
+  ) throws -> [ManagedObject] {
+    let waiting = owners.filter { $0.members(relationship.slot).members == nil && $0.rowID > 0 }
+    var found: [ManagedObject] = []
+    for batch in waiting.chunked(core.batchSize) {
+      var members: [Int64: [ManagedObject]] = [:]
+      statistics.queries += 1
+      try withConnection { connection in
+        let sql = core.membersSQL(relationship, ownerCount: batch.count, withOwner: true)
+        try connection.withStatement(sql) { statement in
+          try statement.bind(batch.map { .integer($0.rowID) })
+          var packer = RowPacker(firstPageBytes: 4096)
+          let ownerColumn = relationship.destination.storedSlots.count + 2
+          while try statement.step() {
+            let member = materialize(statement, relationship.destination, &packer)
+            members[statement.int64(ownerColumn), default: []].append(member)
+          }
+        }
+      }
+      for owner in batch { adopt(members[owner.rowID] ?? [], owner.members(relationship.slot)) }
+      found += members.values.joined()
+    }
+    return found
+  }
+}
+
+extension Array {
+  /// Slices of at most `size` elements.
+  func chunked(_ size: Int) -> [[Element]] {
+    stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
+  }
+}

@@ -1,0 +1,205 @@
+// One save: validate, write, and only after the commit tell the objects. Deletions are in
+// SaveOperation+Deletes, the rules in SaveOperation+Validation.
+
+internal import CipherSQLite
+
+/// Writes a context's changes on one connection, inside a transaction that the caller opened.
+///
+/// `run()` changes nothing in memory that a rollback would have to undo, but for overlays that delete rules
+/// set to nil; `finish()` is called after the commit.
+final class SaveOperation {
+  let context: ObjectContext
+  let connection: Connection
+  let core: StoreCore
+  // The final id of each temporary one: temporary id -n-1-first at index n.
+  private var assigned: [Int64] = []
+  var victims: [Set<Int64>]
+
+  init(_ context: ObjectContext, _ connection: Connection) {
+    self.context = context
+    self.connection = connection
+    core = context.core
+    victims = core.runtime.entities.map { _ in [] }
+  }
+
+  func run() throws {
+    try core.checkGeneration(connection)
+    markVictimsInMemory()
+    try validate()
+    do {
+      try assignIDs()
+      for (_, objects) in grouped(context.inserted) { try insert(objects) }
+      try update()
+      try writeLinks()
+      try deleteVictims()
+    } catch SQLError.constraint(let message, let code, let sql) {
+      throw translated(message, code, sql)
+    }
+  }
+
+  // MARK: Ids
+
+  /// Reserves an id for each new object from its entity's high-water mark, which only ever rises: the id of
+  /// a deleted row is never given out again.
+  private func assignIDs() throws {
+    guard !context.inserted.isEmpty else { return }
+    let lowest = context.inserted.map(\.rowID).min() ?? -1
+    assigned = [Int64](repeating: 0, count: Int(context.firstTemporaryID - lowest) + 1)
+    for (entity, objects) in grouped(context.inserted) {
+      let last = try connection.value(
+        "SELECT last FROM vault_ids WHERE entity = ?", [.text(entity.name)])?.int64 ?? 0
+      for (offset, object) in objects.enumerated() {
+        assigned[Int(context.firstTemporaryID - object.rowID)] = last + Int64(offset) + 1
+      }
+      try connection.execute(
+        "INSERT OR REPLACE INTO vault_ids (entity, last) VALUES (?, ?)",
+        [.text(entity.name), .integer(last + Int64(objects.count))])
+    }
+  }
+
+  func finalID(_ id: Int64) -> Int64 {
+    let index = Int(context.firstTemporaryID - id)
+    return id > 0 || index < 0 || index >= assigned.count ? id : assigned[index]
+  }
+
+  /// A to-one may hold a temporary id until now.
+  @inline(__always)
+  private func resolved(_ value: SQLValue) -> SQLValue {
+    if case .integer(let id) = value, id < 0 { .integer(finalID(id)) } else { value }
+  }
+
+  // MARK: Rows
+
+  private func insert(_ objects: [ManagedObject]) throws {
+    guard let entity = objects.first?.entity else { return }
+    try connection.withStatement(entity.insertSQL) { statement in
+      for object in objects {
+        guard let overlay = object.overlay else { continue }
+        try statement.bind(finalID(object.rowID), at: 1)
+        var parameter = 2
+        for slot in entity.storedSlots {
+          let isToOne = entity.slots[slot].relationship != nil
+          try statement.bind(isToOne ? resolved(overlay.values[slot]) : overlay.values[slot], at: parameter)
+          parameter += 1
+        }
+        _ = try statement.step()
+        statement.reset()
+      }
+    }
+  }
+
+  /// Groups the changed objects by the columns that changed, so that each shape is prepared once.
+  private func update() throws {
+    var groups: [UpdateShape: [ManagedObject]] = [:]
+    for object in context.updated {
+      guard let entity = object.entity, let overlay = object.overlay, object.state == .loaded else { continue }
+      groups[UpdateShape(entity: entity.index, slots: overlay.changed), default: []].append(object)
+    }
+    for (shape, objects) in groups {
+      let entity = core.runtime.entities[shape.entity]
+      let slots = entity.storedSlots.filter { shape.slots.contains($0) }
+      let columns = slots.map { "\(entity.slots[$0].column) = ?, " }.joined()
+      let sql = "UPDATE \(entity.table) SET \(columns)\"_version\" = \"_version\" + 1 WHERE \"id\" = ? AND \"_version\" = ?"
+      try connection.withStatement(sql) { statement in
+        for object in objects { try update(object, slots, statement) }
+      }
+    }
+  }
+
+  private func update(_ object: ManagedObject, _ slots: [Int], _ statement: Statement) throws {
+    guard let overlay = object.overlay, let entity = object.entity else { return }
+    var parameter = 1
+    for slot in slots {
+      let isToOne = entity.slots[slot].relationship != nil
+      try statement.bind(isToOne ? resolved(overlay.values[slot]) : overlay.values[slot], at: parameter)
+      parameter += 1
+    }
+    try statement.bind(object.rowID, at: parameter)
+    try statement.bind(object.rowVersion, at: parameter + 1)
+    _ = try statement.step()
+    statement.reset()
+    if connection.changes != 1 { throw try conflict(object, slots.map { entity.slots[$0].name }) }
+  }
+
+  func conflict(_ object: ManagedObject, _ properties: [String]) throws -> StoreError {
+    guard let entity = object.entity else { return .unknownEntity(name: "\(type(of: object))") }
+    let found = try connection.value(
+      "SELECT \"_version\" FROM \(entity.table) WHERE \"id\" = ?", [.integer(object.rowID)])
+    return .conflict(
+      Conflict(
+        entity: entity.name, rowID: object.rowID, fetchedVersion: object.rowVersion,
+        storedVersion: found?.int64, properties: properties))
+  }
+
+  private func writeLinks() throws {
+    for (key, link) in context.links where link.source.state != .invalid && link.target.state != .invalid {
+      let table = quoted(key.table)
+      let ids: [SQLValue] = [.integer(finalID(link.source.rowID)), .integer(finalID(link.target.rowID))]
+      if link.isAdded {
+        try connection.execute("INSERT OR IGNORE INTO \(table) (source_id, target_id) VALUES (?, ?)", ids)
+      } else {
+        try connection.execute("DELETE FROM \(table) WHERE source_id = ? AND target_id = ?", ids)
+      }
+    }
+  }
+
+  func grouped(_ objects: [ManagedObject]) -> [(EntityRuntime, [ManagedObject])] {
+    var groups = [[ManagedObject]](repeating: [], count: core.runtime.entities.count)
+    for object in objects { if let entity = object.entity { groups[entity.index].append(object) } }
+    return groups.enumerated().filter { !$0.element.isEmpty }.map { (core.runtime.entities[$0.offset], $0.element) }
+  }
+
+  // MARK: After the commit
+
+  /// Makes memory agree with what was written.
+  func finish() {
+    var packer = RowPacker(firstPageBytes: context.inserted.count + context.updated.count > 8 ? 65_536 : 512)
+    // To-ones of saved objects may hold temporary ids: they are resolved while all objects still have theirs.
+    for object in context.inserted where object.state == .inserted {
+      adopt(object, version: 1, &packer)
+    }
+    for object in context.updated where object.state == .loaded {
+      adopt(object, version: object.rowVersion + 1, &packer)
+    }
+    for object in context.inserted where object.state == .inserted {
+      guard let entity = object.entity else { continue }
+      context.forget(object)
+      object.rowID = finalID(object.rowID)
+      object.state = .loaded
+      context.maps[entity.index].insert(object, for: object.rowID)
+    }
+    for object in context.touched { for state in object.toMany.values { state.didSave() } }
+    forgetVictims()
+    context.clearPending()
+  }
+
+  private func adopt(_ object: ManagedObject, version: Int64, _ packer: inout RowPacker) {
+    guard let overlay = object.overlay, let entity = object.entity else { return }
+    var values = overlay.values
+    for slot in entity.storedSlots {
+      if !overlay.changed.contains(slot), let row = object.row {
+        values[slot] = RowCell(row: row, slot: slot).value
+      } else if entity.slots[slot].relationship != nil {
+        values[slot] = resolved(values[slot])
+      }
+    }
+    object.row = packer.pack(values)
+    object.page = packer.page
+    object.overlay = nil
+    object.rowVersion = version
+    object.isRegistered = false
+  }
+}
+
+private struct UpdateShape: Hashable {
+  let entity: Int
+  let slots: SlotSet
+}
+
+extension StoreCore {
+  /// - Throws: ``StoreError/storeMigratedElsewhere(file:)`` when the store's tables may have changed.
+  func checkGeneration(_ connection: Connection) throws {
+    let found = try connection.value("SELECT value FROM vault_meta WHERE key = 'generation'")?.int64
+    guard found == generation else { throw StoreError.storeMigratedElsewhere(file: path) }
+  }
+}

@@ -1,0 +1,178 @@
+// The fetch builder: what is asked for, and the verbs that ask.
+
+internal import CipherSQLite
+public import Foundation
+
+/// A fetch of objects of one entity, built step by step.
+///
+/// ```swift
+/// let recent = try context.fetch(Status.self)
+///   .where(#Predicate { $0.user?.name == "Binger" && $0.text.contains("Watch") })
+///   .sorted(by: \.createdAt, .reverse)
+///   .prefetch(\.user)
+///   .limit(20)
+///   .all()
+/// ```
+///
+/// Each step returns a new fetch. Nothing is read before one of ``all()``, ``first()``, ``one()``, ``ids()``,
+/// ``count()``, ``exists()``. A fetch sees what is in the store: inside ``Store/write(_:)`` pending changes are
+/// written first, in other contexts they are not yet part of it.
+public struct Fetch<Object: ManagedObject> {
+  let context: ObjectContext
+  var parameters = FetchParameters()
+
+  init(_ context: ObjectContext) { self.context = context }
+
+  // MARK: What to fetch
+
+  /// Only objects for which the predicate holds, and all earlier ones.
+  /// - Throws: ``StoreError/predicate(_:)`` for an expression that has no counterpart in SQL.
+  public func `where`(_ predicate: Predicate<Object>) throws -> Fetch { self.where(try PredicateNode(predicate)) }
+
+  /// Only objects for which the predicate in the format language holds.
+  /// - Throws: ``StoreError/predicate(_:)`` with the position in the text.
+  public func `where`(_ format: String, _ arguments: Any?...) throws -> Fetch {
+    self.where(try PredicateNode(format: format, arguments: arguments))
+  }
+
+  /// Only objects for which the condition holds.
+  public func `where`(_ node: PredicateNode) -> Fetch {
+    var copy = self
+    copy.parameters.predicate = parameters.predicate == .constant(true) ? node : .and([parameters.predicate, node])
+    return copy
+  }
+
+  /// Sorted by a property, through to-ones if need be, after the keys given before. Strings sort by code
+  /// points, nil comes first.
+  public func sorted(by path: PartialKeyPath<Object>, _ order: SortOrder = .forward) -> Fetch {
+    var copy = self
+    copy.parameters.sort.append(.init(names: KeyPathResolver.names(path), isDescending: order == .reverse))
+    return copy
+  }
+
+  /// Fetches a relationship of all results along with them, one query for each few hundred. A path of
+  /// several relationships fetches each of them.
+  public func prefetch(_ path: PartialKeyPath<Object>) -> Fetch {
+    var copy = self
+    copy.parameters.prefetch.append(KeyPathResolver.names(path))
+    return copy
+  }
+
+  /// At most so many objects.
+  public func limit(_ count: Int) -> Fetch {
+    var copy = self
+    copy.parameters.limit = max(0, count)
+    return copy
+  }
+
+  /// Without the first so many objects.
+  public func offset(_ count: Int) -> Fetch {
+    var copy = self
+    copy.parameters.offset = max(0, count)
+    return copy
+  }
+
+  // MARK: Fetching
+
+  /// All objects, in order.
+  /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
+  public func all() throws -> [Object] {
+    let entity = try entity()
+    let compiled = try compiled(entity)
+    let found = try context.objects(entity, compiled.text, compiled.bindings)
+    // Deleted here and not yet saved: no longer part of what this context sees.
+    let objects = context.deleted.isEmpty ? found : found.filter { $0.state != .deleted }
+    for path in parameters.prefetch { try prefetch(path, of: objects) }
+    // Every object of the entity was made as its class.
+    return objects.map { unsafeDowncast($0, to: Object.self) }
+  }
+
+  /// The first object, or nil.
+  public func first() throws -> Object? { try limit(1).all().first }
+
+  /// The only object.
+  /// - Throws: ``StoreError/objectGone(entity:rowID:)`` when there is none, ``StoreError/predicate(_:)`` when
+  ///   there are several.
+  public func one() throws -> Object {
+    let found = try limit(2).all()
+    guard found.count < 2 else {
+      throw StoreError.predicate(PredicateError("it holds for several objects and one was asked for", entity: "\(Object.self)"))
+    }
+    guard let object = found.first else { throw StoreError.objectGone(entity: "\(Object.self)", rowID: 0) }
+    return object
+  }
+
+  /// How many objects there are, at most the limit.
+  public func count() throws -> Int {
+    let entity = try entity()
+    var compiler = PredicateCompiler(entity)
+    let isWindow = parameters.limit != nil || parameters.offset > 0
+    var compiled = try compiler.select(isWindow ? "1" : "count(*)", parameters, isOrdered: false)
+    if isWindow { compiled.text = "SELECT count(*) FROM (\(compiled.text))" }
+    return Int(try value(compiled)?.int64 ?? 0)
+  }
+
+  /// Whether there is any such object.
+  public func exists() throws -> Bool {
+    var compiler = PredicateCompiler(try entity())
+    return try value(try compiler.select("1", limit(1).parameters, isOrdered: false)) != nil
+  }
+
+  /// The ids of the objects, in order; no object is made.
+  public func ids() throws -> [ObjectID<Object>] {
+    let entity = try entity()
+    var compiler = PredicateCompiler(entity)
+    let compiled = try compiler.select("t0.\"id\"", parameters)
+    context.statistics.queries += 1
+    return try context.withConnection { connection in
+      try connection.query(compiled.text, compiled.bindings) { ObjectID(rowID: $0.int64(0)) }
+    }
+  }
+
+  /// The SQL that ``all()`` runs, with its bindings.
+  public var sql: CompiledFetch {
+    get throws {
+      guard let entity = context.core.runtime.entity(of: Object.self) else {
+        throw StoreError.unknownEntity(name: "\(Object.self)")
+      }
+      return try compiled(entity)
+    }
+  }
+
+  // MARK: Inside
+
+  private func entity() throws -> EntityRuntime {
+    guard let entity = context.core.runtime.entity(of: Object.self) else {
+      throw StoreError.unknownEntity(name: "\(Object.self)")
+    }
+    if case .transaction(_, canWrite: true) = context.access, context.hasChanges { try context.save() }
+    return entity
+  }
+
+  private func compiled(_ entity: EntityRuntime) throws -> CompiledFetch {
+    var compiler = PredicateCompiler(entity)
+    return try compiler.select(entity.columnList("t0"), parameters)
+  }
+
+  private func value(_ compiled: CompiledFetch) throws -> SQLValue? {
+    context.statistics.queries += 1
+    return try context.withConnection { try $0.value(compiled.text, compiled.bindings) }
+  }
+
+  private func prefetch(_ path: [String], of objects: [ManagedObject]) throws {
+    var owners = objects
+    for name in path {
+      guard let entity = owners.first?.entity else { return }
+      guard let slot = entity.slot(named: name), entity.slots[slot].relationship != nil else {
+        throw StoreError.predicate(
+          PredicateError("\(entity.name).\(name) is no relationship and cannot be prefetched", entity: entity.name))
+      }
+      owners = try context.prefetch(slot, of: owners)
+    }
+  }
+}
+
+extension ObjectContext {
+  /// A fetch of all objects of an entity, to be narrowed down.
+  public func fetch<Object: ManagedObject>(_ type: Object.Type) -> Fetch<Object> { Fetch(self) }
+}

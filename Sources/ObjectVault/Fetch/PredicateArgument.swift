@@ -1,0 +1,47 @@
+// What may fill a placeholder of the format language.
+
+internal import CipherSQLite
+
+/// A value for a placeholder of a predicate format: any ``AttributeValue``, an ``ObjectID``, a
+/// ``ManagedObject``, nil, or an array of them.
+public struct PredicateArgument: Sendable {
+  enum Content: Sendable {
+    case value(PredicateValue)
+    case list([PredicateValue])
+    case text(String)
+  }
+  let content: Content
+
+  /// The value of whatever a caller gave.
+  /// - Throws: ``StoreError/predicate(_:)`` when it can be no argument.
+  init(_ value: Any?, number: Int) throws {
+    guard let value else {
+      content = .value(.null)
+      return
+    }
+    if let list = value as? [Any] {
+      content = .list(try list.map { try Self.constant($0, number) })
+    } else if let text = value as? String {
+      content = .text(text)
+    } else if let set = value as? Set<AnyHashable> {
+      content = .list(try set.map { try Self.constant($0.base, number) })
+    } else {
+      content = .value(try Self.constant(value, number))
+    }
+  }
+
+  private static func constant(_ value: Any, _ number: Int) throws -> PredicateValue {
+    if let value = value as? any AttributeValue {
+      do { return try PredicateValue(value) } catch {
+        throw StoreError.predicate(PredicateError("argument \(number): \(error)"))
+      }
+    }
+    if let object = value as? ManagedObject { return .id(object.rowID) }
+    if let id = value as? any RowIdentifying { return .id(id.rowID) }
+    throw StoreError.predicate(
+      PredicateError("argument \(number) is a \(type(of: value)), which no attribute can hold"))
+  }
+}
+
+private protocol RowIdentifying { var rowID: Int64 { get } }
+extension ObjectID: RowIdentifying {}

@@ -1,0 +1,175 @@
+// The tree that both front doors lead to: Foundation's #Predicate and the format language.
+// What a node means is said here; how it becomes SQL, in PredicateCompiler.
+
+public import CipherSQLite
+private import Foundation
+
+/// A condition on objects of one entity, as a tree.
+///
+/// Logic is two-valued, as Foundation's: every condition is true or false, and `not` turns one into the
+/// other. `==` finds nil equal to nil only; every ordering or string comparison with nil is false.
+public indirect enum PredicateNode: Sendable, Hashable, Codable {
+  /// Always true, or always false.
+  case constant(Bool)
+  /// All of them; true for none.
+  case and([PredicateNode])
+  /// Any of them; false for none.
+  case or([PredicateNode])
+  /// The opposite.
+  case not(PredicateNode)
+  /// Two operands compared.
+  case comparison(PredicateOperand, ComparisonOperator, PredicateOperand, StringOptions)
+  /// Whether an operand is from the second to the third, both included.
+  case between(PredicateOperand, PredicateOperand, PredicateOperand)
+  /// Whether an operand equals one of a list.
+  case isIn(PredicateOperand, [PredicateOperand], StringOptions)
+  /// Whether a condition holds for any, all or no members of a to-many. In the condition, paths of the next
+  /// depth begin at the member.
+  case quantified(Quantifier, PropertyPath, PredicateNode)
+}
+
+/// How two operands are compared.
+public enum ComparisonOperator: String, Sendable, Hashable, Codable {
+  /// Equal; nil equals nil only.
+  case equal
+  /// The opposite of ``equal``.
+  case notEqual
+  /// Less.
+  case less
+  /// Less or equal.
+  case lessOrEqual
+  /// Greater.
+  case greater
+  /// Greater or equal.
+  case greaterOrEqual
+  /// The left string contains the right one. An empty right side is contained in every string.
+  case contains
+  /// The left string begins with the right one.
+  case beginsWith
+  /// The left string ends with the right one.
+  case endsWith
+  /// The left string matches a pattern: `*` any run, `?` one code point, a backslash makes the next
+  /// character literal.
+  case like
+}
+
+/// What string comparisons disregard.
+public struct StringOptions: OptionSet, Sendable, Hashable, Codable {
+  /// The bits.
+  public let rawValue: Int
+  /// From bits.
+  public init(rawValue: Int) { self.rawValue = rawValue }
+  /// `[c]`: case, by Unicode's full case folding.
+  public static let caseInsensitive = StringOptions(rawValue: 1)
+  /// `[d]`: combining marks, after canonical decomposition.
+  public static let diacriticInsensitive = StringOptions(rawValue: 2)
+}
+
+/// For how many members a condition has to hold.
+public enum Quantifier: String, Sendable, Hashable, Codable {
+  /// At least one; false over none.
+  case any
+  /// Every one; true over none.
+  case all
+  /// Not one; true over none.
+  case none
+}
+
+/// Property names from an object on.
+public struct PropertyPath: Sendable, Hashable, Codable {
+  /// Where it begins: 0 is the object that is fetched, 1 the member of the quantifier around it, and so on.
+  public var depth: Int
+  /// The names; empty for the object itself, which stands for its id.
+  public var names: [String]
+  /// A path.
+  public init(depth: Int = 0, _ names: [String]) {
+    self.depth = depth
+    self.names = names
+  }
+}
+
+/// One side of a comparison.
+public indirect enum PredicateOperand: Sendable, Hashable, Codable {
+  /// A constant.
+  case value(PredicateValue)
+  /// What a path leads to; nil behind a nil to-one.
+  case path(PropertyPath)
+  /// How many members a to-many has; nil behind a nil to-one.
+  case count(PropertyPath)
+  /// A calculation on two operands; nil when one of them is.
+  case arithmetic(PredicateOperand, ArithmeticOperator, PredicateOperand)
+  /// The first operand, or the second where the first is nil.
+  case coalesce(PredicateOperand, PredicateOperand)
+}
+
+/// A calculation. Overflow and division by zero give nil. Integer by integer divides as integers.
+public enum ArithmeticOperator: String, Sendable, Hashable, Codable {
+  /// The sum.
+  case add = "+"
+  /// The difference.
+  case subtract = "-"
+  /// The product.
+  case multiply = "*"
+  /// The quotient.
+  case divide = "/"
+  /// The remainder, with the sign of the dividend.
+  case remainder = "%"
+}
+
+/// A constant of a predicate.
+public struct PredicateValue: Sendable, Hashable, Codable {
+  /// The attribute type that the constant was made of; nil for nil.
+  public var type: AttributeType?
+  /// The stored form.
+  public var stored: SQLValue
+
+  /// A constant in stored form.
+  public init(type: AttributeType?, stored: SQLValue) {
+    self.type = type
+    self.stored = stored
+  }
+
+  /// nil.
+  public static let null = PredicateValue(type: nil, stored: .null)
+  /// An object's id.
+  public static func id(_ rowID: Int64) -> PredicateValue { PredicateValue(type: .int, stored: .integer(rowID)) }
+
+  /// A Swift value.
+  /// - Throws: When it has no stored form.
+  public init(_ value: some AttributeValue) throws {
+    let stored = try value.stored()
+    self.init(type: stored.isNull ? nil : Swift.type(of: value).attributeType, stored: stored)
+  }
+}
+
+extension SQLValue: Codable {
+  private enum Kind: String, CodingKey { case integer, real, text, blob, null }
+
+  /// From what ``encode(to:)`` writes.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Kind.self)
+    if let value = try container.decodeIfPresent(Int64.self, forKey: .integer) {
+      self = .integer(value)
+    } else if let value = try container.decodeIfPresent(Double.self, forKey: .real) {
+      self = .real(value)
+    } else if let value = try container.decodeIfPresent(String.self, forKey: .text) {
+      self = .text(value)
+    } else if let value = try container.decodeIfPresent([UInt8].self, forKey: .blob) {
+      self = .blob(.init(value))
+    } else {
+      self = .null
+    }
+  }
+
+  /// One key that names the storage class.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Kind.self)
+    switch self {
+    case .integer(let value): try container.encode(value, forKey: .integer)
+    case .real(let value): try container.encode(value, forKey: .real)
+    case .text(let value): try container.encode(value, forKey: .text)
+    case .blob(let value): try container.encode([UInt8](value), forKey: .blob)
+    case .null: try container.encodeNil(forKey: .null)
+    }
+  }
+}

@@ -1,0 +1,248 @@
+// What each operation does to a model. Pure: replaying all steps gives the model at any version.
+
+extension MigrationStep {
+  /// The model after this step.
+  func applied(to schema: Schema) throws -> Schema {
+    var schema = schema
+    for operation in operations {
+      do { try operation.apply(to: &schema) } catch let error as ModelError {
+        throw failed(operation, error.reason)
+      }
+    }
+    let faults = schema.modelFaults
+    guard faults.isEmpty else {
+      throw failed(operations.last ?? .seed(""), faults.map { "\($0)" }.joined(separator: " "))
+    }
+    return schema
+  }
+
+  func failed(_ operation: MigrationOperation, _ reason: String) -> StoreError {
+    let sentence = reason.hasSuffix(".") ? String(reason.dropLast()) : reason
+    return .migrationFailed(step: number, name: name, operation: operation.summary, reason: sentence)
+  }
+}
+
+/// Why an operation does not fit a model.
+struct ModelError: Error { let reason: String }
+
+extension MigrationOperation {
+  func apply(to schema: inout Schema) throws {
+    switch self {
+    case .createEntity(let entity):
+      guard schema.entity(named: entity.name) == nil else { throw ModelError(reason: "\(entity.name) exists already") }
+      schema = Schema(entities: schema.entities + [entity])
+    case .dropEntity(let name):
+      _ = try schema.index(of: name)
+      schema.entities.removeAll { $0.name == name }
+      let left = schema.entities.flatMap { entity in
+        entity.relationships.filter { $0.destination == name }.map { "\(entity.name).\($0.name)" }
+      }
+      guard left.isEmpty else {
+        throw ModelError(reason: "\(left.joined(separator: ", ")) still lead to it; drop them first")
+      }
+    case .renameEntity(let name, let new): try schema.rename(name, to: new)
+    case .addAttribute(let entity, let attribute):
+      try schema.change(entity) { entity in
+        try entity.requireFree(attribute.name)
+        entity.attributes.append(attribute)
+      }
+    case .dropAttribute(let entity, let name):
+      try schema.change(entity) { entity in
+        let index = try entity.attributeIndex(name)
+        try entity.requireUnindexed(name)
+        entity.attributes.remove(at: index)
+      }
+    case .renameAttribute(let entity, let name, let new):
+      try schema.change(entity) { entity in
+        let index = try entity.attributeIndex(name)
+        try entity.requireFree(new)
+        entity.attributes[index].name = new
+        entity.renameInIndexes(name, new)
+      }
+    case .retype(let entity, let name, let type, let using):
+      try schema.changeAttribute(entity, name) { attribute in
+        guard using != nil || attribute.type.converts(to: type) else {
+          throw ModelError(
+            reason: "\(attribute.type.rawValue) does not become \(type.rawValue) by itself; say how: using (SQL)")
+        }
+        attribute.type = type
+        if let value = attribute.defaultValue, !value.fits(type) { attribute.defaultValue = nil }
+      }
+    case .makeRequired(let entity, let name, _):
+      if try schema.changeRelationship(entity, name, { $0.isRequired = true }) { return }
+      try schema.changeAttribute(entity, name) { $0.isOptional = false }
+    case .makeOptional(let entity, let name):
+      if try schema.changeRelationship(entity, name, { $0.isRequired = false }) { return }
+      try schema.changeAttribute(entity, name) { $0.isOptional = true }
+    case .setDefault(let entity, let name, let value):
+      try schema.changeAttribute(entity, name) { $0.defaultValue = value }
+    case .addRelationship(let entity, let relationship):
+      try schema.change(entity) { entity in
+        try entity.requireFree(relationship.name)
+        entity.relationships.append(relationship)
+      }
+    case .dropRelationship(let entity, let name): try schema.dropRelationship(entity, name)
+    case .renameRelationship(let entity, let name, let new): try schema.renameRelationship(entity, name, new)
+    case .addIndex(let entity, let index): try schema.addIndex(entity, index)
+    case .dropIndex(let entity, let names): try schema.dropIndex(entity, names)
+    case .transform, .seed, .require: break
+    }
+    schema.completeInverses()
+  }
+}
+
+extension AttributeType {
+  /// Whether every value of this type has a value of the other.
+  func converts(to type: AttributeType) -> Bool {
+    if self == type { return true }
+    let widths: [AttributeType: Int] = [
+      .bool: 0, .uint8: 1, .int8: 1, .int16: 2, .uint16: 2, .int32: 3, .uint32: 3, .int: 4,
+    ]
+    if let from = widths[self], let to = widths[type] { return from < to && (to > 1 || type != .int8) }
+    if isInteger && (type == .double || type == .decimal) { return self != .int || type == .decimal }
+    if self == .float && type == .double { return true }
+    return type == .string && self != .data && self != .date
+  }
+}
+
+extension EntityDescription {
+  fileprivate func requireFree(_ name: String) throws {
+    guard !propertyNames.contains(name) else { throw ModelError(reason: "\(self.name).\(name) exists already") }
+  }
+
+  fileprivate func attributeIndex(_ name: String) throws -> Int {
+    guard let index = attributes.firstIndex(where: { $0.name == name }) else {
+      throw ModelError(reason: "there is no attribute \(self.name).\(name)\(Self.hint(name, attributes.map(\.name)))")
+    }
+    return index
+  }
+
+  fileprivate static func hint(_ name: String, _ names: [String]) -> String {
+    let near = nearest(name, among: names)
+    return near.isEmpty ? "" : "; did you mean \(near.joined(separator: ", "))?"
+  }
+
+  fileprivate func requireUnindexed(_ name: String) throws {
+    if let index = indexes.first(where: { $0.properties.contains(name) }) {
+      throw ModelError(reason: "the index \(self.name)(\(index.properties.joined(separator: ", "))) uses it; drop that first")
+    }
+  }
+
+  fileprivate mutating func renameInIndexes(_ name: String, _ new: String) {
+    for index in indexes.indices {
+      indexes[index].properties = indexes[index].properties.map { $0 == name ? new : $0 }
+    }
+  }
+}
+
+extension Schema {
+  fileprivate func index(of name: String) throws -> Int {
+    guard let index = entities.firstIndex(where: { $0.name == name }) else {
+      throw ModelError(reason: "there is no entity \(name)\(EntityDescription.hint(name, entities.map(\.name)))")
+    }
+    return index
+  }
+
+  fileprivate mutating func change(_ name: String, _ body: (inout EntityDescription) throws -> Void) throws {
+    try body(&entities[index(of: name)])
+  }
+
+  fileprivate mutating func changeAttribute(
+    _ entity: String, _ name: String, _ body: (inout AttributeDescription) throws -> Void
+  ) throws {
+    try change(entity) { entity in try body(&entity.attributes[entity.attributeIndex(name)]) }
+  }
+
+  /// Changes a to-one of this name; false when there is none.
+  fileprivate mutating func changeRelationship(
+    _ entity: String, _ name: String, _ body: (inout RelationshipDescription) -> Void
+  ) throws -> Bool {
+    let owner = try index(of: entity)
+    guard let index = entities[owner].relationships.firstIndex(where: { $0.name == name }) else { return false }
+    body(&entities[owner].relationships[index])
+    return true
+  }
+
+  fileprivate mutating func rename(_ name: String, to new: String) throws {
+    guard entity(named: new) == nil else { throw ModelError(reason: "\(new) exists already") }
+    entities[try index(of: name)].name = new
+    for entity in entities.indices {
+      for index in entities[entity].relationships.indices
+      where entities[entity].relationships[index].destination == name {
+        entities[entity].relationships[index].destination = new
+      }
+    }
+    entities.sort { $0.name < $1.name }
+  }
+
+  private func relationshipIndex(_ owner: Int, _ name: String) throws -> Int {
+    guard let index = entities[owner].relationships.firstIndex(where: { $0.name == name }) else {
+      let hint = EntityDescription.hint(name, entities[owner].relationships.map(\.name))
+      throw ModelError(reason: "there is no relationship \(entities[owner].name).\(name)\(hint)")
+    }
+    return index
+  }
+
+  /// The relationship at the other end that names this one as its inverse.
+  private func back(_ entity: String, _ name: String) -> (Int, Int)? {
+    for (owner, description) in entities.enumerated() {
+      if let index = description.relationships.firstIndex(where: { $0.destination == entity && $0.inverse == name }) {
+        return (owner, index)
+      }
+    }
+    return nil
+  }
+
+  fileprivate mutating func dropRelationship(_ entity: String, _ name: String) throws {
+    let owner = try index(of: entity)
+    let index = try relationshipIndex(owner, name)
+    try entities[owner].requireUnindexed(name)
+    if let (other, back) = back(entity, name) { entities[other].relationships[back].inverse = nil }
+    entities[owner].relationships.remove(at: index)
+  }
+
+  fileprivate mutating func renameRelationship(_ entity: String, _ name: String, _ new: String) throws {
+    let owner = try index(of: entity)
+    let index = try relationshipIndex(owner, name)
+    try entities[owner].requireFree(new)
+    if let (other, back) = back(entity, name) { entities[other].relationships[back].inverse = new }
+    entities[owner].relationships[index].name = new
+    entities[owner].renameInIndexes(name, new)
+  }
+
+  fileprivate mutating func addIndex(_ entity: String, _ index: IndexDescription) throws {
+    let owner = try self.index(of: entity)
+    // An index of one attribute is the attribute's own option.
+    if index.properties.count == 1,
+      let attribute = entities[owner].attributes.firstIndex(where: { $0.name == index.properties[0] })
+    {
+      let found = entities[owner].attributes[attribute]
+      guard !found.isUnique && !found.isIndexed else { throw ModelError(reason: "this index exists already") }
+      if index.isUnique {
+        entities[owner].attributes[attribute].isUnique = true
+      } else {
+        entities[owner].attributes[attribute].isIndexed = true
+      }
+      return
+    }
+    guard !entities[owner].indexes.contains(where: { $0.properties == index.properties }) else {
+      throw ModelError(reason: "this index exists already")
+    }
+    entities[owner].indexes.append(index)
+  }
+
+  fileprivate mutating func dropIndex(_ entity: String, _ names: [String]) throws {
+    let owner = try index(of: entity)
+    if names.count == 1, let attribute = entities[owner].attributes.firstIndex(where: { $0.name == names[0] }),
+      entities[owner].attributes[attribute].isUnique || entities[owner].attributes[attribute].isIndexed
+    {
+      entities[owner].attributes[attribute].isUnique = false
+      entities[owner].attributes[attribute].isIndexed = false
+      return
+    }
+    guard let index = entities[owner].indexes.firstIndex(where: { $0.properties == names }) else {
+      throw ModelError(reason: "there is no index \(entity)(\(names.joined(separator: ", ")))")
+    }
+    entities[owner].indexes.remove(at: index)
+  }
+}

@@ -1,0 +1,93 @@
+// What an opening would do to a store, found out without changing a byte.
+
+public import CipherSQLite
+public import Foundation
+
+/// What opening a store with some steps would do.
+public struct MigrationPlan: Sendable {
+  /// One pending step.
+  public struct Step: Sendable {
+    /// Its number.
+    public let number: Int
+    /// Its name.
+    public let name: String
+    /// Its operations, a line each.
+    public let operations: [String]
+    /// Its statements for the engine of this process, in order.
+    public let sql: [String]
+    /// What it loses for good, such as `User.city`.
+    public let losses: [String]
+    /// The tables that are written again whole.
+    public let rebuiltTables: [String]
+  }
+
+  /// The store's version now.
+  public let storeVersion: Int
+  /// The version of the steps at hand.
+  public let availableVersion: Int
+  /// The steps that would run, in order.
+  public let steps: [Step]
+  /// The steps that ran, in order.
+  public let history: [AppliedStep]
+  /// The size of the file, in bytes.
+  public let bytes: Int
+  /// The settings of the file.
+  public let cipher: CipherProfile
+  /// What the tables have that the store's model has not, or the reverse; empty when they agree.
+  public let drift: [String]
+  /// The oldest version of steps that may still open the store.
+  public let minimumReader: Int
+
+  /// Whether nothing would be done.
+  public var isUpToDate: Bool { steps.isEmpty }
+  /// What would be lost for good, of all steps.
+  public var losses: [String] { steps.flatMap(\.losses) }
+}
+
+extension Store {
+  /// What opening the store would do, without changing a byte and without creating a file.
+  ///
+  /// - Throws: The errors that opening would throw: ``StoreError/historyConflict(_:)``,
+  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:)``, ``StoreError/notAStore(file:)``;
+  ///   ``SQLError``.
+  public static func plan(at url: URL, key: Key, migrations: MigrationSet) async throws -> MigrationPlan {
+    let key = try await key.resolved()
+    return try await detached {
+      let inspection = try Inspection(path: url.path, key: key)
+      return try MigrationPlan(inspection, migrations)
+    }
+  }
+}
+
+extension MigrationPlan {
+  package init(_ inspection: Inspection, _ set: MigrationSet) throws {
+    let connection = inspection.connection
+    let history: StoreHistory
+    do { history = try StoreHistory.read(connection) } catch StoreError.notAStore {
+      throw StoreError.notAStore(file: inspection.path)
+    }
+    try history.check(against: set, file: inspection.path)
+    var model = try history.model()
+    let tables = try model.tables.map { try connection.tableInfo($0.name) }
+    drift = SchemaDifference.lines(found: tables, expected: model.tables)
+    var pending: [Step] = []
+    for step in set.steps.dropFirst(history.version) {
+      let compiled = try step.compiled(from: model, engine: .current)
+      let statements = compiled.parts.flatMap(\.statements)
+      pending.append(
+        Step(
+          number: step.number, name: step.name, operations: step.operations.map(\.summary),
+          sql: statements.map(\.text), losses: step.losses,
+          rebuiltTables: statements.compactMap { if case .copy(let from, _, _, _, _) = $0 { from } else { nil } }))
+      model = compiled.model
+    }
+    steps = pending
+    storeVersion = history.version
+    availableVersion = set.version
+    self.history = history.steps
+    let size = try? FileManager.default.attributesOfItem(atPath: inspection.path)[.size] as? Int
+    bytes = size ?? 0
+    cipher = connection.unlocked.profile
+    minimumReader = history.minimumReader
+  }
+}

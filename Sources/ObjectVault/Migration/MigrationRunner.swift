@@ -1,0 +1,278 @@
+// How steps run: one algorithm, both engines, the whole chain in one transaction.
+
+internal import CipherSQLite
+internal import Foundation
+
+/// Runs steps on one connection. The caller sees to it that nobody else uses the connection.
+struct MigrationRunner {
+  let connection: Connection
+  let set: MigrationSet
+  let progress: Progress?
+
+  /// SQLite's action codes of what a data block may do: DELETE, INSERT, READ, SELECT, UPDATE, FUNCTION,
+  /// RECURSIVE (sqlite.org, "Authorizer Action Codes").
+  private static let writing: Set<Int> = [9, 18, 20, 21, 23, 31, 33]
+  private static let reading: Set<Int> = [20, 21, 31, 33]
+
+  // MARK: A new store
+
+  /// Fills an empty file. Without seeds it is created straight from the last model; with seeds by running all
+  /// steps, because a seed is written for the model of its own step.
+  func createStore() throws {
+    let model = try set.model(at: set.version)
+    let hasSeeds = set.steps.contains { $0.operations.contains { if case .seed = $0 { true } else { false } } }
+    try withoutForeignKeys {
+      try connection.transaction(.exclusive) {
+        try connection.executeScript(StoreHistory.tables)
+        var replayed = Schema()
+        for step in set.steps {
+          let start = Date()
+          if hasSeeds {
+            let compiled = try step.compiled(from: replayed, engine: .current)
+            for part in compiled.parts { try run(part, of: step) }
+            replayed = compiled.model
+          }
+          try record(step, kind: "created", since: start, model: hasSeeds ? replayed : model)
+        }
+        if !hasSeeds { for table in model.tables { try create(table, model) } }
+        try finish(model, generation: 1)
+      }
+    }
+  }
+
+  private func create(_ table: TableInfo, _ model: Schema) throws {
+    try connection.execute(table.createSQL(collations: model.collations(ofTable: table.name)))
+    for index in table.indexes { try connection.execute(table.indexSQL(index)) }
+  }
+
+  // MARK: An existing store
+
+  /// Runs all pending steps.
+  /// - Returns: The numbers of the steps that ran; empty when there was nothing to do.
+  /// - Throws: ``StoreError``, and `CancellationError` when `progress` is cancelled; the store is then as
+  ///   it was.
+  func migrate() throws -> [Int] {
+    let history = try StoreHistory.read(connection)
+    try history.check(against: set, file: connection.path)
+    guard history.version < set.version else { return [] }
+    try checkSpace(from: history)
+    return try withoutForeignKeys {
+      try connection.transaction(.immediate) {
+        // Another process may have migrated while this one waited for the lock.
+        let history = try StoreHistory.read(connection)
+        try history.check(against: set, file: connection.path)
+        guard history.version < set.version else { return [] }
+        return try migrate(from: history)
+      }
+    }
+  }
+
+  private func migrate(from history: StoreHistory) throws -> [Int] {
+    var model = try set.model(at: history.version)
+    let drift = SchemaDifference.lines(found: try tables(of: model), expected: model.tables)
+    guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
+    // Damage that was there before does not block the upgrade; new damage does.
+    let known = Set(try connection.foreignKeyViolations())
+    let pending = set.steps[history.version...]
+    progress?.totalUnitCount = Int64(pending.count)
+    progress?.completedUnitCount = 0
+    for step in pending {
+      try checkCancelled()
+      model = try run(step, from: model)
+      progress?.completedUnitCount += 1
+    }
+    let fresh = try connection.foreignKeyViolations().filter { !known.contains($0) }
+    if let row = fresh.first, let step = pending.last {
+      let table = row.first?.string ?? ""
+      throw step.failed(
+        step.operations.last ?? .seed(""),
+        "\(fresh.count) references lead to rows that are gone, the first in table \(table)")
+    }
+    try finish(model, generation: history.generation + 1)
+    return pending.map(\.number)
+  }
+
+  private func run(_ step: MigrationStep, from model: Schema) throws -> Schema {
+    let start = Date()
+    return try connection.savepoint {
+      let compiled = try step.compiled(from: model, engine: .current)
+      for part in compiled.parts { try run(part, of: step) }
+      try raiseHighWaterMarks(compiled.model)
+      try record(step, kind: "migration", since: start, model: compiled.model)
+      return compiled.model
+    }
+  }
+
+  // MARK: Statements
+
+  private func run(_ part: MigrationStep.Part, of step: MigrationStep) throws {
+    for statement in part.statements {
+      try checkCancelled()
+      do { try run(statement) } catch let error as SQLError {
+        if case .interrupted = error { throw error }
+        throw step.failed(part.operation, "\(error)")
+      } catch let error as ModelError {
+        throw step.failed(part.operation, error.reason)
+      }
+    }
+  }
+
+  private func run(_ statement: CompiledStatement) throws {
+    switch statement {
+    case .sql(let sql): try connection.execute(sql)
+    case .copy(let from, let to, let columns, let expressions, let keyed):
+      try copy(from, to, columns, expressions, keyed)
+    case .mustBeEmpty(let query, let message):
+      let count = try connection.value(query)?.int64 ?? 0
+      if count > 0 { throw ModelError(reason: message.replacing("%d", with: "\(count)")) }
+    case .data(let sql):
+      try connection.withAuthorizer({ Self.allows($0, Self.writing) }) { try connection.executeScript(sql) }
+    case .require(let text, let query):
+      let value = try connection.withAuthorizer({ Self.allows($0, Self.reading) }) { try connection.value(query) }
+      guard let value, let number = value.double, number != 0 else {
+        throw ModelError(reason: "it is required that \(text), and it is not so")
+      }
+    }
+  }
+
+  /// Data blocks reach rows of entities only: no schema, no transaction, none of the store's own tables.
+  private static func allows(_ action: AuthorizerAction, _ codes: Set<Int>) -> Bool {
+    guard codes.contains(action.code) else { return false }
+    if action.code == 31 { return action.second?.lowercased() != "load_extension" }
+    guard let table = action.first?.lowercased(), action.code != 21, action.code != 33 else { return true }
+    return !table.hasPrefix("vault_") && !table.hasPrefix("sqlite_")
+  }
+
+  /// Copies in slices, so that a cancellation is heard and memory stays small.
+  private func copy(
+    _ from: String, _ to: String, _ columns: [String], _ expressions: [String], _ keyed: Bool
+  ) throws {
+    let insert =
+      "INSERT INTO \(quoted(to)) (\(columns.map { quoted($0) }.joined(separator: ", "))) "
+      + "SELECT \(expressions.joined(separator: ", ")) FROM \(quoted(from))"
+    var copied = 0
+    if keyed {
+      let bounds = try connection.rows("SELECT min(\"id\"), max(\"id\") FROM \(quoted(from))").first ?? []
+      var low = bounds.first?.int64 ?? 1
+      let high = bounds.last?.int64 ?? 0
+      let slice: Int64 = 65_536
+      while low <= high {
+        try checkCancelled()
+        let (next, overflow) = low.addingReportingOverflow(slice)
+        let end = overflow ? Int64.max : next - 1
+        copied += try connection.execute(
+          insert + " WHERE \"id\" BETWEEN ? AND ?", [.integer(low), .integer(min(end, high))])
+        if overflow || end >= high { break }
+        // Ids far apart are not walked through slice by slice.
+        low =
+          try connection.value("SELECT min(\"id\") FROM \(quoted(from)) WHERE \"id\" > ?", [.integer(end)])?.int64
+          ?? Int64.max
+      }
+    } else {
+      copied = try connection.execute(insert)
+    }
+    let expected = try connection.value("SELECT count(*) FROM \(quoted(from))")?.int64 ?? 0
+    guard Int64(copied) == expected else {
+      throw ModelError(reason: "\(copied) of \(expected) rows of \(from) were copied")
+    }
+  }
+
+  /// Rows that a data block inserted take part in the promise that ids are never given out twice.
+  private func raiseHighWaterMarks(_ model: Schema) throws {
+    for entity in model.entities {
+      try connection.execute(
+        """
+        INSERT OR REPLACE INTO vault_ids (entity, last)
+        SELECT ?, max(ifnull((SELECT last FROM vault_ids WHERE entity = ?), 0),
+                      ifnull((SELECT max("id") FROM \(quoted(entity.name))), 0))
+        """, [.text(entity.name), .text(entity.name)])
+    }
+  }
+
+  // MARK: Around the steps
+
+  /// Inside a transaction SQLite ignores `foreign_keys = OFF` without a word, and dropping a table would then
+  /// delete the rows that refer to it. So it is set before, and read back.
+  private func withoutForeignKeys<Result>(_ body: () throws -> Result) throws -> Result {
+    try connection.executeScript("PRAGMA foreign_keys = OFF")
+    guard try connection.value("PRAGMA foreign_keys") == 0 else {
+      throw SQLError.verificationFailed(file: connection.path, reason: "foreign keys could not be switched off")
+    }
+    do {
+      let result = try body()
+      try restoreForeignKeys()
+      return result
+    } catch {
+      try? restoreForeignKeys()
+      throw error
+    }
+  }
+
+  private func restoreForeignKeys() throws {
+    try connection.executeScript("PRAGMA foreign_keys = ON")
+    guard try connection.value("PRAGMA foreign_keys") == 1 else {
+      throw SQLError.verificationFailed(file: connection.path, reason: "foreign keys could not be switched on")
+    }
+  }
+
+  private func tables(of model: Schema) throws -> [TableInfo] {
+    try model.tables.map { try connection.tableInfo($0.name) }
+  }
+
+  /// Checks that the tables are those of the model, and writes down what the store is now.
+  private func finish(_ model: Schema, generation: Int64) throws {
+    try raiseHighWaterMarks(model)
+    let found = try tables(of: model)
+    let differences = SchemaDifference.lines(found: found, expected: model.tables)
+    guard differences.isEmpty, SchemaDifference.physicalHash(found) == SchemaDifference.physicalHash(model.tables) else {
+      throw StoreError.schemaDrift(file: connection.path, differences: differences)
+    }
+    let reader = set.steps.map(\.reader).max() ?? set.version
+    let meta: [(String, SQLValue)] = [
+      ("format", .integer(1)), ("version", .integer(Int64(set.version))), ("modelHash", .text(model.meaningHash)),
+      ("modelJSON", .text(model.json)), ("physicalHash", .text(SchemaDifference.physicalHash(found))),
+      ("minReader", .integer(Int64(reader))), ("generation", .integer(generation)),
+      ("createdBy", .text("ObjectVault, \(Engine.current)")),
+    ]
+    for (key, value) in meta {
+      if key == "createdBy", generation > 1 { continue }
+      try connection.execute("INSERT OR REPLACE INTO vault_meta (key, value) VALUES (?, ?)", [.text(key), value])
+    }
+    try connection.setUserVersion(set.version)
+  }
+
+  private func record(_ step: MigrationStep, kind: String, since start: Date, model: Schema) throws {
+    let down = step.down.map { $0.map(\.description).joined(separator: "\n") }
+    try connection.execute(
+      "INSERT INTO vault_migrations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      [
+        .integer(Int64(step.number)), .text(step.name), .text(kind), .text(step.checksum), .text(model.meaningHash),
+        .text(step.canonicalText), down.map { .text($0) } ?? .null, .text(StoreHistory.now()),
+        .integer(Int64(Date().timeIntervalSince(start) * 1000)), .text(StoreHistory.program), .text("ObjectVault"),
+        .text("\(Engine.current)"),
+      ])
+  }
+
+  private func checkCancelled() throws {
+    if progress?.isCancelled == true { throw CancellationError() }
+  }
+
+  /// A rebuild needs room for the table twice: for its copy, and in the journal.
+  private func checkSpace(from history: StoreHistory) throws {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: connection.path)
+    let folder = (connection.path as NSString).deletingLastPathComponent
+    let system = try? FileManager.default.attributesOfFileSystem(forPath: folder.isEmpty ? "." : folder)
+    guard let bytes = attributes?[.size] as? Int, let free = (system?[.systemFreeSize] as? NSNumber)?.intValue else {
+      return
+    }
+    var model = try set.model(at: history.version)
+    var rebuilds = false
+    for step in set.steps[history.version...] {
+      let compiled = try step.compiled(from: model, engine: .current)
+      rebuilds = rebuilds || compiled.parts.contains { $0.statements.contains { if case .copy = $0 { true } else { false } } }
+      model = compiled.model
+    }
+    guard rebuilds, free < bytes * 2 else { return }
+    throw StoreError.notEnoughSpace(file: connection.path, neededBytes: bytes * 2, freeBytes: free)
+  }
+}

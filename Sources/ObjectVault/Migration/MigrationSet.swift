@@ -1,0 +1,143 @@
+// The chain of steps: from a folder, from the app's own code, or made of a schema.
+
+public import Foundation
+
+/// All migration steps of a program, in order.
+public struct MigrationSet: Sendable, Hashable {
+  /// The steps; number `n` at index `n - 1`.
+  public let steps: [MigrationStep]
+
+  /// A set of steps, in any order.
+  /// - Throws: ``StoreError/historyConflict(_:)`` when a number is missing or given twice.
+  public init(_ steps: [MigrationStep]) throws {
+    self.steps = steps.sorted { $0.number < $1.number }
+    for (index, step) in self.steps.enumerated() where step.number != index + 1 {
+      let isDuplicate = index > 0 && self.steps[index - 1].number == step.number
+      throw StoreError.historyConflict(isDuplicate ? .duplicate(step.number) : .gap(index + 1))
+    }
+  }
+
+  /// The steps of a folder: all files called like `0002_add_tags.migration`.
+  ///
+  /// - Throws: ``StoreError/migrationSyntax(_:)``, ``StoreError/historyConflict(_:)``;
+  ///   ``SQLError/folderMissing(folder:)``.
+  public static func directory(_ url: URL) throws -> MigrationSet {
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else {
+      throw StoreError.migrationSyntax(
+        MigrationSyntaxError(
+          file: url.path, line: 1, column: 1, reason: "there is no such folder of migrations",
+          hint: "give the folder that holds files like 0001_initial.migration"))
+    }
+    var steps: [MigrationStep] = []
+    for name in names.sorted() where name.hasSuffix(".migration") {
+      let path = url.appendingPathComponent(name).path
+      let (number, title) = try numberAndName(of: name)
+      guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
+        throw StoreError.migrationSyntax(
+          MigrationSyntaxError(
+            file: name, line: 1, column: 1, reason: "the file cannot be read as UTF-8", hint: "save it as UTF-8"))
+      }
+      steps.append(try MigrationStep(number: number, name: title, text: text, file: name))
+    }
+    return try MigrationSet(steps)
+  }
+
+  /// A step as the generated `Embedded.swift` holds it. A text that cannot be parsed is kept, and the error
+  /// thrown when a store is opened.
+  public struct Embedded: Sendable {
+    let number: Int
+    let name: String
+    let checksum: String
+    let text: String
+
+    /// A step's number, name, checksum and text.
+    public init(number: Int, name: String, checksum: String, text: String) {
+      self.number = number
+      self.name = name
+      self.checksum = checksum
+      self.text = text
+    }
+  }
+
+  /// The steps of a generated `Embedded.swift`.
+  /// - Throws: ``StoreError/migrationSyntax(_:)``; ``StoreError/historyConflict(_:)`` when a text is not that
+  ///   of its checksum, or the numbers have a gap.
+  public static func embedded(_ steps: [Embedded]) throws -> MigrationSet {
+    try MigrationSet(
+      steps.map { embedded in
+        let step = try MigrationStep(number: embedded.number, name: embedded.name, text: embedded.text)
+        guard step.checksum == embedded.checksum else {
+          throw StoreError.historyConflict(
+            .edited(
+              number: step.number, name: step.name, applied: embedded.checksum, found: step.checksum, difference: []))
+        }
+        return step
+      })
+  }
+
+  /// A set of one step that creates the schema: for a first version, tests and prototypes. Write its step's
+  /// ``MigrationStep/text`` to `0001_initial.migration` before the schema changes for the first time.
+  public static func creating(_ schema: Schema) throws -> MigrationSet {
+    try schema.validate()
+    let operations = schema.canonical.entities.map { MigrationOperation.createEntity($0) }
+    return try MigrationSet([MigrationStep(number: 1, name: "initial", operations: operations)])
+  }
+
+  /// The number of the last step; 0 without any.
+  public var version: Int { steps.count }
+
+  /// The model after so many steps, by replaying them.
+  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit the
+  ///   model it meets, ``StoreError/invalidSchema(_:)`` with what a step leaves behind.
+  public func model(at version: Int) throws -> Schema {
+    var schema = Schema()
+    for step in steps.prefix(version) { schema = try step.applied(to: schema) }
+    return schema
+  }
+
+  static func numberAndName(of file: String) throws -> (Int, String) {
+    let base = file.dropLast(".migration".count)
+    let parts = base.split(separator: "_", maxSplits: 1)
+    guard parts.count == 2, let number = Int(parts[0]), number > 0 else {
+      throw StoreError.migrationSyntax(
+        MigrationSyntaxError(
+          file: file, line: 1, column: 1, reason: "the file's name has no number and name",
+          hint: "call it like 0002_add_tags.migration"))
+    }
+    return (number, String(parts[1]))
+  }
+}
+
+/// How the steps at hand and a history disagree.
+public enum HistoryConflict: Sendable, Hashable {
+  /// A step was changed after it was applied; `difference` lists the lines.
+  case edited(number: Int, name: String, applied: String, found: String, difference: [String])
+  /// A step that was applied is not at hand.
+  case missing(number: Int, name: String)
+  /// Another step has the number that this one was applied under.
+  case reordered(number: Int, applied: String, found: String)
+  /// A number is left out.
+  case gap(Int)
+  /// Two steps have the same number.
+  case duplicate(Int)
+}
+
+extension HistoryConflict: CustomStringConvertible {
+  /// One sentence that says what disagrees and what to do.
+  public var description: String {
+    switch self {
+    case .edited(let number, let name, let applied, let found, let difference):
+      "\(numbered(number)) \(name) was edited after it was applied (applied \(applied.prefix(11))…, found "
+        + "\(found.prefix(11))…). Undo the edit, or put the change into a new step."
+        + difference.map { "\n  \($0)" }.joined()
+    case .missing(let number, let name):
+      "\(numbered(number)) \(name) was applied to this store and is missing from the steps. Put the file back."
+    case .reordered(let number, let applied, let found):
+      "Step \(numbered(number)) of this store is \(applied), and the steps have \(found) there. "
+        + "Applied steps keep their numbers; give the new one the next free number."
+    case .gap(let number): "Step \(numbered(number)) is missing: numbers go from 1 without a gap."
+    case .duplicate(let number):
+      "Two steps have the number \(numbered(number)). Give the unreleased one the next free number."
+    }
+  }
+}

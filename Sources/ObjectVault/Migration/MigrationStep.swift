@@ -1,0 +1,69 @@
+// One step of the chain, and its checksum over what it means.
+
+internal import CipherSQLite
+private import Foundation
+
+/// A migration step: one file of the folder, parsed.
+public struct MigrationStep: Sendable, Hashable {
+  /// Its number, counted from 1; the version that the store has after it.
+  public let number: Int
+  /// Its name, as in `0002_add_tags.migration`.
+  public let name: String
+  /// What the author says about it.
+  public let note: String?
+  /// The oldest version of a program's steps that may still open the store after this step.
+  public let reader: Int
+  /// What it does, in order.
+  public let operations: [MigrationOperation]
+  /// The way back, where the author gave one; kept with the store.
+  public let down: [MigrationOperation]?
+
+  /// Parses the text of a migration file.
+  ///
+  /// - Parameters:
+  ///   - number: The step's number, from 1.
+  ///   - name: Its name.
+  ///   - text: The file's content.
+  ///   - file: How errors call the file; by default number and name.
+  /// - Throws: ``StoreError/migrationSyntax(_:)`` with file, line, column and a hint.
+  public init(number: Int, name: String, text: String, file: String? = nil) throws {
+    var parser = MigrationParser(text, file: file ?? Self.fileName(number, name))
+    let parsed = try parser.parse()
+    self.number = number
+    self.name = name
+    note = parsed.header["note"]
+    reader = parsed.header["reader"].flatMap { Int($0) } ?? number
+    operations = parsed.up
+    down = parsed.down
+  }
+
+  init(number: Int, name: String, operations: [MigrationOperation]) {
+    self.number = number
+    self.name = name
+    note = nil
+    reader = number
+    self.operations = operations
+    down = nil
+  }
+
+  /// Such as `0002_add_tags.migration`.
+  public var fileName: String { Self.fileName(number, name) }
+
+  static func fileName(_ number: Int, _ name: String) -> String { "\(numbered(number))_\(name).migration" }
+
+  /// The `[up]` section in its canonical spelling.
+  public var canonicalText: String { operations.map(\.description).joined(separator: "\n") }
+
+  /// `s1:` and the SHA-256 of ``canonicalText``: line ends, comments, spacing, header and path do not count.
+  public var checksum: String { "s1:" + sha256(Data(canonicalText.utf8)) }
+
+  /// A file that makes the same step.
+  public var text: String {
+    "format: 1\nname: \(name)\n" + (note.map { "note: \($0)\n" } ?? "")
+      + (reader == number ? "" : "reader: \(reader)\n") + "\n[up]\n\(canonicalText)\n"
+      + (down.map { "\n[down]\n" + $0.map(\.description).joined(separator: "\n") + "\n" } ?? "")
+  }
+
+  /// What the step loses for good, such as `User.city`.
+  public var losses: [String] { operations.compactMap(\.loss) }
+}

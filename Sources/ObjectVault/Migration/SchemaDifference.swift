@@ -1,0 +1,72 @@
+// What differs between two models, or between two sets of tables: a line for each property, never two hashes.
+
+internal import CipherSQLite
+
+enum SchemaDifference {
+  /// - Parameters: The names the two sides have in the lines.
+  static func lines(_ found: Schema, _ expected: Schema, found foundName: String, expected expectedName: String) -> [String] {
+    var lines: [String] = []
+    for entity in expected.entities {
+      guard let other = found.entity(named: entity.name) else {
+        lines.append("\(entity.name) is missing in \(foundName)")
+        continue
+      }
+      let (ours, theirs) = (members(of: entity), members(of: other))
+      for (name, text) in ours.sorted(by: { $0.key < $1.key }) where theirs[name] != text {
+        lines.append(
+          theirs[name].map { "\(entity.name).\(name) is \"\($0)\" in \(foundName) and \"\(text)\" in \(expectedName)" }
+            ?? "\(entity.name).\(name) is missing in \(foundName)")
+      }
+      for name in theirs.keys.sorted() where ours[name] == nil {
+        lines.append("\(entity.name).\(name) is missing in \(expectedName)")
+      }
+    }
+    for entity in found.entities where expected.entity(named: entity.name) == nil {
+      lines.append("\(entity.name) is missing in \(expectedName)")
+    }
+    return lines
+  }
+
+  private static func members(of entity: EntityDescription) -> [String: String] {
+    var members: [String: String] = [:]
+    for attribute in entity.attributes { members[attribute.name] = MigrationOperation.text(of: attribute) }
+    for relationship in entity.relationships {
+      members[relationship.name] = MigrationOperation.text(of: relationship)
+    }
+    for index in entity.indexes {
+      members["index (\(index.properties.joined(separator: ", ")))"] = index.isUnique ? "unique" : "index"
+    }
+    return members
+  }
+
+  /// What the tables of a file have too much or too little.
+  static func lines(found: [TableInfo], expected: [TableInfo]) -> [String] {
+    var lines: [String] = []
+    for table in expected {
+      guard let other = found.first(where: { $0.name == table.name }), !other.columns.isEmpty else {
+        lines.append("table \(table.name) is missing")
+        continue
+      }
+      lines += parts(of: table).subtracting(parts(of: other)).sorted().map { "\(table.name): \($0) is missing" }
+      lines += parts(of: other).subtracting(parts(of: table)).sorted().map { "\(table.name): \($0) is unexpected" }
+    }
+    return lines
+  }
+
+  /// A table as a set of lines: the order of columns does not count.
+  static func parts(of table: TableInfo) -> Set<String> {
+    Set(
+      table.columns.map { column in
+        "column \(column.name) \(column.type)\(column.isRequired ? " NOT NULL" : "")"
+          + (column.defaultSQL.map { " DEFAULT \($0)" } ?? "")
+      } + table.foreignKeys.map { "reference \($0.column) to \($0.table) on delete \($0.onDelete)" }
+        + table.indexes.map { "\($0.isUnique ? "unique " : "")index \($0.name) on \($0.columns.joined(separator: ", "))" })
+  }
+
+  /// SHA-256 over all tables' lines.
+  static func physicalHash(_ tables: [TableInfo]) -> String {
+    let text = tables.sorted { $0.name < $1.name }
+      .map { "\($0.name)\n" + parts(of: $0).sorted().joined(separator: "\n") }.joined(separator: "\n\n")
+    return sha256(Array(text.utf8))
+  }
+}

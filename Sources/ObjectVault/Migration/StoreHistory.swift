@@ -1,0 +1,125 @@
+// What a store remembers of itself: vault_meta and vault_migrations. The tables are authoritative; the
+// file's user_version is a fast path that some tools reset.
+
+internal import CipherSQLite
+private import Foundation
+
+/// A step as the store recorded it.
+public struct AppliedStep: Sendable, Hashable, Codable {
+  /// Its number.
+  public let number: Int
+  /// Its name.
+  public let name: String
+  /// `created` for steps that a new store was made with, `migration` for others.
+  public let kind: String
+  /// The checksum of what was run.
+  public let checksum: String
+  /// When, as ISO 8601 in UTC.
+  public let appliedAt: String
+  /// How long it took, in milliseconds.
+  public let milliseconds: Int
+  /// The program that ran it.
+  public let app: String
+  /// The engine that ran it.
+  public let engine: String
+  let text: String
+}
+
+/// What a store says about itself.
+struct StoreHistory {
+  let steps: [AppliedStep]
+  let version: Int
+  let modelJSON: String
+  let minimumReader: Int
+  let generation: Int64
+  let physicalHash: String
+
+  static let tables = """
+    CREATE TABLE vault_meta (key TEXT PRIMARY KEY, value);
+    CREATE TABLE vault_ids (entity TEXT PRIMARY KEY, last INTEGER NOT NULL);
+    CREATE TABLE vault_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL,
+      checksum TEXT NOT NULL, model_hash TEXT NOT NULL, text TEXT NOT NULL, down TEXT,
+      applied_at TEXT NOT NULL, ms INTEGER, app TEXT, tool TEXT, engine TEXT);
+    """
+
+  /// - Throws: ``StoreError/notAStore(file:)`` when the file has no such tables.
+  static func read(_ connection: Connection) throws -> StoreHistory {
+    guard try connection.tableExists("vault_meta"), try connection.tableExists("vault_migrations") else {
+      throw StoreError.notAStore(file: connection.path)
+    }
+    var meta: [String: SQLValue] = [:]
+    for row in try connection.rows("SELECT key, value FROM vault_meta") { meta[row[0].string ?? ""] = row[1] }
+    let steps = try connection.query(
+      """
+      SELECT version, name, kind, checksum, applied_at, ms, app, engine, text FROM vault_migrations
+      ORDER BY version
+      """
+    ) { row in
+      AppliedStep(
+        number: Int(row.int64(0)), name: row.text(1) ?? "", kind: row.text(2) ?? "", checksum: row.text(3) ?? "",
+        appliedAt: row.text(4) ?? "", milliseconds: Int(row.int64(5)), app: row.text(6) ?? "",
+        engine: row.text(7) ?? "", text: row.text(8) ?? "")
+    }
+    guard let version = meta["version"]?.int64, let model = meta["modelJSON"]?.string else {
+      throw StoreError.notAStore(file: connection.path)
+    }
+    return StoreHistory(
+      steps: steps, version: Int(version), modelJSON: model,
+      minimumReader: Int(meta["minReader"]?.int64 ?? version), generation: meta["generation"]?.int64 ?? 0,
+      physicalHash: meta["physicalHash"]?.string ?? "")
+  }
+
+  /// The store's own model.
+  func model() throws -> Schema { try Schema(json: modelJSON) }
+
+  /// Compares the history with the steps at hand.
+  /// - Throws: ``StoreError/historyConflict(_:)``, ``StoreError/storeIsNewer(file:found:supported:migratedBy:)``.
+  func check(against set: MigrationSet, file: String) throws {
+    for applied in steps {
+      guard applied.number <= set.version else { continue }
+      let step = set.steps[applied.number - 1]
+      guard step.checksum != applied.checksum else { continue }
+      if step.name != applied.name,
+        set.steps.contains(where: { $0.checksum == applied.checksum }) || !set.steps.contains(where: { $0.name == applied.name })
+      {
+        throw StoreError.historyConflict(
+          set.steps.contains { $0.checksum == applied.checksum }
+            ? .reordered(number: applied.number, applied: applied.name, found: step.name)
+            : .missing(number: applied.number, name: applied.name))
+      }
+      throw StoreError.historyConflict(
+        .edited(
+          number: applied.number, name: applied.name, applied: applied.checksum, found: step.checksum,
+          difference: lineDifference(applied.text, step.canonicalText)))
+    }
+    for number in 0..<version where number >= steps.count || steps[number].number != number + 1 {
+      throw StoreError.historyConflict(.gap(number + 1))
+    }
+    guard version > set.version, minimumReader > set.version else { return }
+    throw StoreError.storeIsNewer(
+      file: file, found: version, supported: set.version,
+      migratedBy: steps.last.map { "\($0.app) on \($0.appliedAt.prefix(10)) to \($0.number) \($0.name)" })
+  }
+
+  static func now() -> String { Date().formatted(.iso8601) }
+
+  static var program: String {
+    (CommandLine.arguments.first.map { ($0 as NSString).lastPathComponent }) ?? "unknown"
+  }
+}
+
+/// Lines that only one of two texts has, the old ones with `-`, the new ones with `+`.
+func lineDifference(_ old: String, _ new: String) -> [String] {
+  let (before, after) = (old.split(separator: "\n").map(String.init), new.split(separator: "\n").map(String.init))
+  let changes = after.difference(from: before)
+  return changes.removals.map(\.line) + changes.insertions.map(\.line)
+}
+
+extension CollectionDifference<String>.Change {
+  fileprivate var line: String {
+    switch self {
+    case .insert(_, let element, _): "+ \(element)"
+    case .remove(_, let element, _): "- \(element)"
+    }
+  }
+}

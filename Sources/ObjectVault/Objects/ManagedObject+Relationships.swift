@@ -1,0 +1,137 @@
+// Relationships in memory: reading through faults, and writing on both sides.
+
+internal import CipherSQLite
+
+extension ManagedObject {
+  // MARK: To-one
+
+  @usableFromInline
+  final func readToOne<Target: ManagedObject>(_ slot: Int32, _ type: Target.Type) -> Target? {
+    if let recording = overlay?.recording {
+      recording.note(self, slot: Int(slot))
+      return recording.next(Target.self) as? Target
+    }
+    return toOneTarget(Int(slot)) as? Target
+  }
+
+  @usableFromInline
+  final func writeToOne(_ target: ManagedObject?, _ slot: Int32) {
+    let slot = Int(slot)
+    guard let relationship = entity?.slots[slot].relationship, let context else {
+      context?.note(StoreError.objectGone(entity: "\(type(of: self))", rowID: rowID))
+      return
+    }
+    guard context.accepts(target, for: self, relationship) else { return }
+    let old = toOneTarget(slot)
+    guard old !== target else { return }
+    setStored(target.map { .integer($0.rowID) } ?? .null, slot)
+    guard let inverse = relationship.inverseSlot else { return }
+    if relationship.inverseIsToMany {
+      old?.touchedMembers(inverse).remove(self)
+      target?.touchedMembers(inverse).insert(self)
+    } else {
+      old?.setStored(.null, inverse)
+      if let target {
+        // The target's former partner loses it.
+        let former = target.toOneTarget(inverse)
+        if former !== self { former?.setStored(.null, slot) }
+        target.setStored(.integer(rowID), inverse)
+      }
+    }
+  }
+
+  /// The object that a to-one refers to, as a fault if need be.
+  final func toOneTarget(_ slot: Int) -> ManagedObject? {
+    guard let relationship = entity?.slots[slot].relationship, let context,
+      case .integer(let id) = storedValue(slot) ?? .null
+    else { return nil }
+    return context.object(relationship.destination, id)
+  }
+
+  // MARK: To-many
+
+  @usableFromInline
+  final func readToMany<Target: ManagedObject>(_ slot: Int32, _ type: Target.Type) -> Set<Target> {
+    if let recording = overlay?.recording {
+      recording.note(self, slot: Int(slot))
+      return []
+    }
+    guard context != nil, entity != nil else { return [] }
+    let state = loadedMembers(Int(slot))
+    if let typed = state.typed as? Set<Target> { return typed }
+    let typed = Set((state.members ?? []).lazy.compactMap { $0 as? Target })
+    state.typed = typed
+    return typed
+  }
+
+  @usableFromInline
+  final func writeToMany<Target: ManagedObject>(_ new: Set<Target>, _ slot: Int32) {
+    guard let relationship = entity?.slots[Int(slot)].relationship, let context else {
+      context?.note(StoreError.objectGone(entity: "\(type(of: self))", rowID: rowID))
+      return
+    }
+    let old = readToMany(slot, Target.self)
+    for object in old where !new.contains(object) { disconnect(object, relationship) }
+    for object in new where !old.contains(object) && context.accepts(object, for: self, relationship) {
+      connect(object, relationship)
+    }
+  }
+
+  private func connect(_ object: ManagedObject, _ relationship: RelationshipRuntime) {
+    if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
+      object.writeToOne(self, Int32(inverse))
+      return
+    }
+    touchedMembers(relationship.slot).insert(object)
+    if let inverse = relationship.inverseSlot { object.touchedMembers(inverse).insert(self) }
+    context?.link(self, object, relationship, isAdded: true)
+  }
+
+  private func disconnect(_ object: ManagedObject, _ relationship: RelationshipRuntime) {
+    if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
+      object.writeToOne(nil, Int32(inverse))
+      return
+    }
+    touchedMembers(relationship.slot).remove(object)
+    if let inverse = relationship.inverseSlot { object.touchedMembers(inverse).remove(self) }
+    context?.link(self, object, relationship, isAdded: false)
+  }
+
+  /// The state of a to-many, made when it is first touched.
+  final func members(_ slot: Int) -> ToManyState {
+    if let state = toMany[slot] { return state }
+    let state = ToManyState()
+    // A new object's members are all in memory: there is nothing to fetch.
+    if self.state == .inserted { state.members = [] }
+    toMany[slot] = state
+    return state
+  }
+
+  /// The same, for a change: the object is kept alive until the change is saved.
+  final func touchedMembers(_ slot: Int) -> ToManyState {
+    context?.didTouchMembers(self)
+    return members(slot)
+  }
+
+  /// The state of a to-many with its members fetched. When fetching fails the error is noted and the members
+  /// stay unknown, so that a later read tries again.
+  final func loadedMembers(_ slot: Int) -> ToManyState {
+    let state = toMany[slot] ?? members(slot)
+    if state.members == nil { context?.fireMembers(of: self, slot, state) }
+    return state
+  }
+
+  /// Takes the object out of the sets of those it is related to, when it is deleted.
+  final func leaveRelationships() {
+    guard let entity else { return }
+    for (slot, info) in entity.slots.enumerated() {
+      guard let relationship = info.relationship, let inverse = relationship.inverseSlot else { continue }
+      if relationship.isToMany {
+        guard relationship.inverseIsToMany else { continue }
+        for member in toMany[slot]?.members ?? [] { member.touchedMembers(inverse).remove(self) }
+      } else if relationship.inverseIsToMany {
+        toOneTarget(slot)?.touchedMembers(inverse).remove(self)
+      }
+    }
+  }
+}

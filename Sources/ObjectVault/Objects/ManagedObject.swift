@@ -1,0 +1,175 @@
+// The base class of all entities: identity, state, and the path of a read and a write.
+// Relationships are in ManagedObject+Relationships; what a save does with an object in Context/.
+
+private import CVaultShims
+public import CipherSQLite
+
+/// What ``ManagedObject`` conforms to so that each class has ids of its own type.
+public protocol Persistable: AnyObject {}
+
+/// An object of an entity, with its row fetched when first needed.
+///
+/// Declare an entity by a final subclass whose properties carry ``Attribute``, ``ToOne`` or ``ToMany``. Make
+/// objects with ``ObjectContext/insert(_:_:)``. An object belongs to one context and is used where its context
+/// is used; neither is `Sendable`, so the compiler keeps them in one task. What may leave is its ``id``.
+open class ManagedObject: Persistable {
+  /// Where an object stands.
+  public enum State: UInt8, Sendable {
+    /// Made without a context: it holds nothing.
+    case detached
+    /// New, not yet saved.
+    case inserted
+    /// Its row has not been fetched.
+    case fault
+    /// Its row is in memory.
+    case loaded
+    /// It will be deleted by the next save.
+    case deleted
+    /// Its row, or its context, is gone.
+    case invalid
+  }
+
+  // The packed row of `page`, which this object keeps alive; nil while there is none.
+  @usableFromInline var row: UnsafeRawPointer?
+  @usableFromInline var overlay: Overlay?
+  var page: RowPage?
+  // Not retained. The context outlives this reference: in its deinit it sets it to nil in every live object,
+  // which its identity maps know.
+  unowned(unsafe) var context: ObjectContext?
+  var entity: EntityRuntime?
+  var rowID: Int64 = 0
+  var rowVersion: Int64 = 0
+  var toMany: [Int: ToManyState] = [:]
+  var isRegistered = false
+  /// Where the object stands.
+  public internal(set) final var state = State.detached
+
+  /// Called by the store. Use ``ObjectContext/insert(_:_:)``: an object made otherwise belongs to no context,
+  /// holds nothing, and cannot be saved.
+  public required init() {
+    // The property wrappers of the subclass have taken their numbers; the next object counts from 0 again.
+    vault_reset_slots()
+  }
+
+  deinit { context?.forget(self) }
+
+  /// Whether the object differs from its row.
+  public final var hasChanges: Bool { state == .inserted || state == .deleted || overlay != nil }
+  /// Whether it is new and not yet saved.
+  public final var isInserted: Bool { state == .inserted }
+  /// Whether the next save deletes it.
+  public final var isDeleted: Bool { state == .deleted }
+  /// Whether its row has not been fetched.
+  public final var isFault: Bool { state == .fault }
+
+  /// The names of the attributes and to-ones written since the last save, with the values to be stored.
+  public final var changedValues: [String: SQLValue] {
+    guard let overlay, let entity else { return [:] }
+    var values: [String: SQLValue] = [:]
+    for slot in entity.storedSlots where overlay.changed.contains(slot) {
+      values[entity.slots[slot].name] = overlay.values[slot]
+    }
+    return values
+  }
+
+  /// Fetches the row now, if it has not been: the throwing way to do what a getter does.
+  /// - Throws: ``StoreError/objectGone(entity:rowID:)`` when the row is gone; ``SQLError``.
+  public final func load() throws {
+    guard state == .fault, let context else {
+      if state == .invalid || state == .detached {
+        throw StoreError.objectGone(entity: entity?.name ?? "\(type(of: self))", rowID: rowID)
+      }
+      return
+    }
+    try context.load(self)
+  }
+
+  // MARK: Attributes
+
+  /// The value of an attribute.
+  // @inlinable, so that a read of an Int is a test, a load and a return.
+  @inlinable
+  final func readAttribute<Value: AttributeValue>(_ slot: Int32) -> Value {
+    if let row, overlay == nil, let value = Value.read(RowCell(row: row, slot: Int(slot))) { return value }
+    return readSlowly(slot)
+  }
+
+  @usableFromInline
+  final func readSlowly<Value: AttributeValue>(_ slot: Int32) -> Value {
+    guard let stored = storedValue(Int(slot)) else { return Value.placeholder }
+    if stored.isNull, !Value.isOptionalAttribute { return Value.placeholder }
+    if let value = Value(stored: stored) { return value }
+    context?.note(
+      StoreError.unreadableValue(
+        entity: entity?.name ?? "", property: entity?.slots[Int(slot)].name ?? "", rowID: rowID,
+        expected: Value.attributeType.rawValue))
+    return Value.placeholder
+  }
+
+  /// The stored form of an attribute or to-one as it is in memory; nil when there is none.
+  final func storedValue(_ slot: Int) -> SQLValue? {
+    if let overlay {
+      if let recording = overlay.recording {
+        recording.note(self, slot: slot)
+        return nil
+      }
+      if overlay.changed.contains(slot) { return overlay.values[slot] }
+    }
+    if row == nil, state == .fault { context?.fire(self) }
+    guard let row else { return nil }
+    return RowCell(row: row, slot: slot).value
+  }
+
+  @inlinable
+  final func writeAttribute<Value: AttributeValue>(_ value: Value, _ slot: Int32) {
+    do { setStored(try value.stored(), Int(slot)) } catch { refuse(error, Int(slot)) }
+  }
+
+  @usableFromInline
+  final func setStored(_ value: SQLValue, _ slot: Int) {
+    guard let context, isWritable() else { return }
+    if overlay == nil {
+      if let row {
+        // Writing what is there already is no change.
+        if RowCell(row: row, slot: slot).value == value { return }
+      }
+      overlay = Overlay(slotCount: entity?.slots.count ?? 0)
+    }
+    overlay?.values[slot] = value
+    overlay?.changed.insert(slot)
+    context.didWrite(self, slot)
+  }
+
+  @usableFromInline
+  final func refuse(_ error: any Error, _ slot: Int) {
+    guard let context, isWritable() else { return }
+    setStored(.null, slot)
+    context.refuse(error, object: self, slot: slot)
+  }
+
+  /// Whether the object takes changes; fetches the row of a fault, whose version the save has to know.
+  private func isWritable() -> Bool {
+    if state == .fault { context?.fire(self) }
+    switch state {
+    case .inserted, .loaded: return true
+    case .detached, .invalid, .deleted, .fault:
+      context?.note(StoreError.objectGone(entity: entity?.name ?? "\(type(of: self))", rowID: rowID))
+      return false
+    }
+  }
+}
+
+extension ManagedObject: Hashable {
+  /// The same object.
+  public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
+  /// Hashes the identity.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension Persistable where Self: ManagedObject {
+  /// The object's id: temporary until the first save, then final.
+  public var id: ObjectID<Self> {
+    if let recording = overlay?.recording { recording.note(self, slot: Overlay.idSlot) }
+    return ObjectID(rowID: rowID)
+  }
+}

@@ -1,0 +1,29 @@
+// The name of an object that may leave its context.
+
+/// Identifies an object of one entity in its store, in every context and process.
+///
+/// A new object has a temporary id until it is saved; then its id is final and never given out again, not
+/// even after the object was deleted.
+public struct ObjectID<Object: ManagedObject>: Hashable, Sendable, Codable {
+  /// The row's id; negative while the object is new.
+  public let rowID: Int64
+
+  /// The id of the row `rowID`, as the `sqlcipher` shell shows it in the column `id`.
+  public init(rowID: Int64) { self.rowID = rowID }
+
+  /// Whether the object has not been saved yet.
+  public var isTemporary: Bool { rowID < 0 }
+
+  /// From the number alone.
+  public init(from decoder: any Decoder) throws { rowID = try decoder.singleValueContainer().decode(Int64.self) }
+  /// As the number alone.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(rowID)
+  }
+}
+
+extension ObjectID: CustomStringConvertible {
+  /// Such as `User 42`.
+  public var description: String { "\(Object.self) \(rowID < 0 ? "(new)" : "\(rowID)")" }
+}

@@ -1,0 +1,66 @@
+// What was written to an object since it was fetched or saved. The committed row stays beside it.
+
+internal import CipherSQLite
+
+@usableFromInline
+final class Overlay {
+  /// One value for each slot; meaningful where `changed` says so.
+  var values: [SQLValue]
+  var changed = SlotSet()
+  /// Set on prototypes only: their getters note what they are asked for.
+  let recording: Recording?
+
+  /// Stands for the object's id where slots are noted.
+  static let idSlot = -1
+
+  init(slotCount: Int) {
+    values = [SQLValue](repeating: .null, count: slotCount)
+    recording = nil
+  }
+
+  init(values: [SQLValue], changed: SlotSet) {
+    self.values = values
+    self.changed = changed
+    recording = nil
+  }
+
+  init(recording: Recording) {
+    values = []
+    self.recording = recording
+  }
+}
+
+/// The members of a to-many, as far as they are known, and what changed since the last save.
+final class ToManyState {
+  /// All members, with the changes; nil while they have not been fetched.
+  var members: Set<ManagedObject>?
+  var added: Set<ManagedObject> = []
+  var removed: Set<ManagedObject> = []
+  /// `members` as the typed set that the getter returns; dropped when they change.
+  var typed: Any?
+
+  func insert(_ object: ManagedObject) {
+    typed = nil
+    members?.insert(object)
+    if removed.remove(object) == nil { added.insert(object) }
+  }
+
+  func remove(_ object: ManagedObject) {
+    typed = nil
+    members?.remove(object)
+    if added.remove(object) == nil { removed.insert(object) }
+  }
+
+  /// The store holds what memory holds.
+  func didSave() {
+    added = []
+    removed = []
+  }
+
+  /// Back to not being fetched.
+  func forget() {
+    members = nil
+    typed = nil
+    didSave()
+  }
+}

@@ -1,0 +1,32 @@
+// A set of slot numbers. The first 64 cost nothing; further ones an array.
+
+struct SlotSet: Hashable {
+  private var low: UInt64 = 0
+  private var high: [UInt64] = []
+
+  var isEmpty: Bool { low == 0 && high.allSatisfy { $0 == 0 } }
+
+  func contains(_ slot: Int) -> Bool {
+    if slot < 64 { return low & (1 << UInt64(slot)) != 0 }
+    let word = slot / 64 - 1
+    return word < high.count && high[word] & (1 << UInt64(slot % 64)) != 0
+  }
+
+  mutating func insert(_ slot: Int) {
+    if slot < 64 {
+      low |= 1 << UInt64(slot)
+      return
+    }
+    let word = slot / 64 - 1
+    while high.count <= word { high.append(0) }
+    high[word] |= 1 << UInt64(slot % 64)
+  }
+
+  mutating func remove(_ slot: Int) {
+    if slot < 64 {
+      low &= ~(1 << UInt64(slot))
+    } else if slot / 64 - 1 < high.count {
+      high[slot / 64 - 1] &= ~(1 << UInt64(slot % 64))
+    }
+  }
+}

@@ -1,0 +1,210 @@
+// The built-in attribute types.
+
+public import CipherSQLite
+public import Foundation
+
+/// A value that no attribute can store.
+struct UnstorableValue: Error, Equatable, CustomStringConvertible {
+  let description: String
+}
+
+// Integers are Codable too; this says that they are stored as integers and not as JSON.
+extension AttributeValue where Self: FixedWidthInteger & Codable {
+  /// 0.
+  public static var placeholder: Self { 0 }
+  /// An integer.
+  public func stored() throws -> SQLValue {
+    guard let value = Int64(exactly: self) else { throw UnstorableValue(description: "\(self) is beyond 64 bits") }
+    return .integer(value)
+  }
+  /// From an integer in range.
+  public init?(stored value: SQLValue) {
+    guard case .integer(let value) = value else { return nil }
+    self.init(exactly: value)
+  }
+  /// From an integer in range.
+  @inlinable public static func read(_ cell: RowCell) -> Self? {
+    guard let value = cell.int64 else { return nil }
+    return Self(exactly: value)
+  }
+}
+
+extension Int: AttributeValue {
+  /// `int`.
+  public static var attributeType: AttributeType { .int }
+}
+extension Int8: AttributeValue {
+  /// `int8`.
+  public static var attributeType: AttributeType { .int8 }
+}
+extension Int16: AttributeValue {
+  /// `int16`.
+  public static var attributeType: AttributeType { .int16 }
+}
+extension Int32: AttributeValue {
+  /// `int32`.
+  public static var attributeType: AttributeType { .int32 }
+}
+extension Int64: AttributeValue {
+  /// `int`.
+  public static var attributeType: AttributeType { .int }
+}
+extension UInt8: AttributeValue {
+  /// `uint8`.
+  public static var attributeType: AttributeType { .uint8 }
+}
+extension UInt16: AttributeValue {
+  /// `uint16`.
+  public static var attributeType: AttributeType { .uint16 }
+}
+extension UInt32: AttributeValue {
+  /// `uint32`.
+  public static var attributeType: AttributeType { .uint32 }
+}
+
+extension Bool: AttributeValue {
+  /// `bool`.
+  public static var attributeType: AttributeType { .bool }
+  /// `false`.
+  public static var placeholder: Bool { false }
+  /// 0 or 1.
+  public func stored() throws -> SQLValue { .integer(self ? 1 : 0) }
+  /// From an integer; everything but 0 is true.
+  public init?(stored value: SQLValue) {
+    guard case .integer(let value) = value else { return nil }
+    self = value != 0
+  }
+  /// From an integer; everything but 0 is true.
+  @inlinable public static func read(_ cell: RowCell) -> Bool? { cell.int64.map { $0 != 0 } }
+}
+
+extension Double: AttributeValue {
+  /// `double`.
+  public static var attributeType: AttributeType { .double }
+  /// 0.
+  public static var placeholder: Double { 0 }
+  /// A real. NaN has no stored form.
+  public func stored() throws -> SQLValue {
+    guard !isNaN else { throw UnstorableValue(description: "NaN cannot be stored; use an optional and nil") }
+    return .real(self)
+  }
+  /// From a number.
+  public init?(stored value: SQLValue) {
+    guard let value = value.double else { return nil }
+    self = value
+  }
+  /// From a number.
+  @inlinable public static func read(_ cell: RowCell) -> Double? { cell.double }
+}
+
+extension Float: AttributeValue {
+  /// `float`.
+  public static var attributeType: AttributeType { .float }
+  /// 0.
+  public static var placeholder: Float { 0 }
+  /// A real. NaN has no stored form.
+  public func stored() throws -> SQLValue { try Double(self).stored() }
+  /// From a number.
+  public init?(stored value: SQLValue) {
+    guard let value = value.double else { return nil }
+    self = Float(value)
+  }
+  /// From a number.
+  @inlinable public static func read(_ cell: RowCell) -> Float? { cell.double.map { Float($0) } }
+}
+
+extension String: AttributeValue {
+  /// `string`.
+  public static var attributeType: AttributeType { .string }
+  /// The empty string.
+  public static var placeholder: String { "" }
+  /// Text.
+  public func stored() throws -> SQLValue { .text(self) }
+  /// From text.
+  public init?(stored value: SQLValue) {
+    guard case .text(let value) = value else { return nil }
+    self = value
+  }
+  /// From text.
+  @inlinable public static func read(_ cell: RowCell) -> String? { cell.string }
+}
+
+extension Data: AttributeValue {
+  /// `data`.
+  public static var attributeType: AttributeType { .data }
+  /// No bytes.
+  public static var placeholder: Data { Data() }
+  /// Bytes.
+  public func stored() throws -> SQLValue { .blob(self) }
+  /// From bytes.
+  public init?(stored value: SQLValue) {
+    guard case .blob(let value) = value else { return nil }
+    self = value
+  }
+}
+
+extension Date: AttributeValue {
+  /// `date`.
+  public static var attributeType: AttributeType { .date }
+  /// 2001-01-01 00:00 UTC.
+  public static var placeholder: Date { Date(timeIntervalSinceReferenceDate: 0) }
+  /// Seconds from 2001-01-01.
+  public func stored() throws -> SQLValue { try timeIntervalSinceReferenceDate.stored() }
+  /// From seconds.
+  public init?(stored value: SQLValue) {
+    guard let seconds = value.double else { return nil }
+    self.init(timeIntervalSinceReferenceDate: seconds)
+  }
+  /// From seconds.
+  @inlinable public static func read(_ cell: RowCell) -> Date? {
+    cell.double.map { Date(timeIntervalSinceReferenceDate: $0) }
+  }
+}
+
+extension UUID: AttributeValue {
+  /// `uuid`.
+  public static var attributeType: AttributeType { .uuid }
+  /// All zeros.
+  public static var placeholder: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
+  /// Upper-case text.
+  public func stored() throws -> SQLValue { .text(uuidString) }
+  /// From text.
+  public init?(stored value: SQLValue) {
+    guard case .text(let value) = value else { return nil }
+    self.init(uuidString: value)
+  }
+}
+
+extension URL: AttributeValue {
+  /// `url`.
+  public static var attributeType: AttributeType { .url }
+  /// The root of the file system.
+  public static var placeholder: URL { URL(fileURLWithPath: "/") }
+  /// The absolute text.
+  public func stored() throws -> SQLValue { .text(absoluteString) }
+  /// From text.
+  public init?(stored value: SQLValue) {
+    guard case .text(let value) = value else { return nil }
+    self.init(string: value)
+  }
+}
+
+extension Decimal: AttributeValue {
+  /// `decimal`.
+  public static var attributeType: AttributeType { .decimal }
+  /// 0.
+  public static var placeholder: Decimal { 0 }
+  /// Its digits as text, never in powers of ten. NaN has no stored form.
+  public func stored() throws -> SQLValue {
+    guard !isNaN else { throw UnstorableValue(description: "NaN cannot be stored; use an optional and nil") }
+    return .text(description)
+  }
+  /// From text.
+  public init?(stored value: SQLValue) {
+    switch value {
+    case .text(let text): self.init(string: text, locale: Locale(identifier: "en_US_POSIX"))
+    case .integer(let value): self.init(value)
+    default: return nil
+    }
+  }
+}

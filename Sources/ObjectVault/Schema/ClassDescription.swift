@@ -1,0 +1,121 @@
+// What a Swift class declares: found once per class, by making one object of it while the wrappers record.
+
+private import CVaultShims
+internal import CipherSQLite
+private import Foundation
+private import Synchronization
+
+/// A declared property, in slot order.
+struct PropertyDeclaration {
+  enum Kind {
+    case attribute(
+      type: AttributeType, isOptional: Bool, initialValue: (() throws -> SQLValue)?, placeholder: SQLValue,
+      options: [AttributeOption])
+    case relationship(
+      target: ManagedObject.Type, isToMany: Bool, options: [RelationshipOption], inverse: AnyKeyPath?,
+      deleteRule: DeleteRule)
+  }
+  var name: String
+  let slot: Int
+  let kind: Kind
+}
+
+/// What a class declares.
+// Safe to share: never changed after it was made.
+final class ClassDescription: @unchecked Sendable {
+  let type: ManagedObject.Type
+  let entityName: String
+  let properties: [PropertyDeclaration]
+
+  private init(type: ManagedObject.Type, properties: [PropertyDeclaration]) {
+    self.type = type
+    entityName = String(describing: type)
+    self.properties = properties
+  }
+
+  private static let known = Mutex<[ObjectIdentifier: ClassDescription]>([:])
+
+  /// The description of a class; made on first use.
+  static func of(_ type: ManagedObject.Type) -> ClassDescription {
+    if let found = known.withLock({ $0[ObjectIdentifier(type)] }) { return found }
+    let made = ClassDescription(type: type, properties: DeclarationRecorder.record(type))
+    return known.withLock { known in
+      if let found = known[ObjectIdentifier(type)] { return found }
+      known[ObjectIdentifier(type)] = made
+      return made
+    }
+  }
+}
+
+/// Collects what the wrappers of one object say while it is made.
+enum DeclarationRecorder {
+  private static let lock = NSLock()
+  // Guarded by `lock`: written only by the thread that holds it, between begin and end of record().
+  private nonisolated(unsafe) static var collected: [PropertyDeclaration] = []
+
+  static func record(_ type: ManagedObject.Type) -> [PropertyDeclaration] {
+    lock.lock()
+    defer { lock.unlock() }
+    collected = []
+    vault_start_recording()
+    let prototype = type.init()
+    // The names of the slots: a wrapped property `name` is stored as `_name`.
+    var names: [Int: String] = [:]
+    for (label, value) in Mirror(reflecting: prototype).children {
+      guard let label, label.hasPrefix("_"), let wrapper = value as? any SlotOwner else { continue }
+      names[Int(wrapper.slotNumber)] = String(label.dropFirst())
+    }
+    let found = collected.map { declaration in
+      var declaration = declaration
+      declaration.name = names[declaration.slot] ?? ""
+      return declaration
+    }
+    collected = []
+    return found
+  }
+
+  static func add(_ slot: Int32, _ kind: PropertyDeclaration.Kind) {
+    collected.append(PropertyDeclaration(name: "", slot: Int(slot - recordingBase), kind: kind))
+  }
+}
+
+/// Slot numbers from here on mean that declarations are being recorded.
+@usableFromInline let recordingBase: Int32 = 0x10000
+
+@usableFromInline func nextSlot() -> Int32 { vault_next_slot() }
+
+@usableFromInline func recordAttribute<Value: AttributeValue>(
+  _ slot: Int32, _ type: Value.Type, _ initial: (() -> Value)?, _ options: [AttributeOption?]
+) {
+  DeclarationRecorder.add(
+    slot,
+    .attribute(
+      type: Value.attributeType, isOptional: Value.isOptionalAttribute,
+      initialValue: initial.map { make in { try make().stored() } },
+      placeholder: (try? Value.placeholder.stored()) ?? .null, options: options.compactMap { $0 }))
+}
+
+@usableFromInline func recordRelationship(
+  _ slot: Int32, _ target: ManagedObject.Type, _ isToMany: Bool, _ options: [RelationshipOption?],
+  _ inverse: AnyKeyPath?, _ rule: DeleteRule
+) {
+  DeclarationRecorder.add(
+    slot,
+    .relationship(
+      target: target, isToMany: isToMany, options: options.compactMap { $0 }, inverse: inverse,
+      deleteRule: rule))
+}
+
+/// A wrapper that keeps its slot number.
+private protocol SlotOwner {
+  var slotNumber: Int32 { get }
+}
+extension Attribute: SlotOwner {
+  fileprivate var slotNumber: Int32 { slot >= recordingBase ? slot - recordingBase : slot }
+}
+extension ToOne: SlotOwner {
+  fileprivate var slotNumber: Int32 { slot >= recordingBase ? slot - recordingBase : slot }
+}
+extension ToMany: SlotOwner {
+  fileprivate var slotNumber: Int32 { slot >= recordingBase ? slot - recordingBase : slot }
+}

@@ -1,0 +1,201 @@
+// The three wrappers that declare a property. They stay thin: each keeps its slot number and calls a named
+// function of the object that it stands in.
+//
+// Every argument is an autoclosure: an object is made for each fetched row, and then only the slot number is
+// wanted. The arguments are evaluated once per class, when its declarations are recorded.
+
+/// An attribute of an entity.
+///
+/// ```swift
+/// final class User: ManagedObject {
+///   @Attribute(.unique) var name: String
+///   @Attribute var screenName: String = ""
+///   @Attribute(.indexed, .renamed(from: "town")) var city: String?
+/// }
+/// ```
+///
+/// A value after `=` is the default of new objects. Reading takes some nanoseconds and decodes on access;
+/// reading a fault fetches its row. A getter cannot throw: when the row is gone or the store fails, it
+/// returns the type's placeholder, the object becomes invalid, and the error goes to
+/// ``ObjectContext/faultErrors`` and is thrown by the context's next save.
+@propertyWrapper
+public struct Attribute<Value: AttributeValue> {
+  @usableFromInline let slot: Int32
+
+  /// An attribute without a default.
+  @inlinable public init() {
+    slot = nextSlot()
+    if slot >= recordingBase { recordAttribute(slot, Value.self, nil, []) }
+  }
+
+  /// An attribute with a default, evaluated for each new object.
+  @inlinable public init(wrappedValue: @autoclosure @escaping () -> Value) {
+    slot = nextSlot()
+    if slot >= recordingBase { recordAttribute(slot, Value.self, wrappedValue, []) }
+  }
+
+  /// An attribute with options.
+  @inlinable public init(
+    _ first: @autoclosure () -> AttributeOption, _ second: @autoclosure () -> AttributeOption? = nil,
+    _ third: @autoclosure () -> AttributeOption? = nil
+  ) {
+    slot = nextSlot()
+    if slot >= recordingBase { recordAttribute(slot, Value.self, nil, [first(), second(), third()]) }
+  }
+
+  /// An attribute with a default and options.
+  @inlinable public init(
+    wrappedValue: @autoclosure @escaping () -> Value,
+    _ first: @autoclosure () -> AttributeOption, _ second: @autoclosure () -> AttributeOption? = nil,
+    _ third: @autoclosure () -> AttributeOption? = nil
+  ) {
+    slot = nextSlot()
+    if slot >= recordingBase { recordAttribute(slot, Value.self, wrappedValue, [first(), second(), third()]) }
+  }
+
+  /// Attributes belong to a ``ManagedObject``.
+  @available(*, unavailable, message: "@Attribute can only be used in a ManagedObject")
+  public var wrappedValue: Value {
+    get { Value.placeholder }
+    // swift-format-ignore
+    set { }
+  }
+
+  /// The property's value in its object.
+  // @inlinable: with it an Int is read in some nanoseconds, because the compiler turns both key paths into
+  // direct accesses; without it, in a hundred.
+  @inlinable
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Value>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Value {
+    get { owner.readAttribute(owner[keyPath: storage].slot) }
+    set { owner.writeAttribute(newValue, owner[keyPath: storage].slot) }
+  }
+}
+
+/// A relationship to at most one object.
+///
+/// ```swift
+/// @ToOne var user: User?                               // the inverse is declared at User.statuses
+/// @ToOne(.required) var author: User?                  // a save without one is refused
+/// @ToOne(inverse: \Passport.owner, onDelete: .cascade) var passport: Passport?
+/// ```
+///
+/// Reading yields an object whose row is fetched on first use. Writing keeps the inverse on both sides.
+@propertyWrapper
+public struct ToOne<Target: ManagedObject> {
+  @usableFromInline let slot: Int32
+
+  /// A relationship. `onDelete` says what becomes of the target when this object is deleted.
+  @inlinable public init(
+    _ first: @autoclosure () -> RelationshipOption? = nil, _ second: @autoclosure () -> RelationshipOption? = nil,
+    inverse: @autoclosure () -> PartialKeyPath<Target>? = nil,
+    onDelete: @autoclosure () -> DeleteRule = .nullify
+  ) {
+    slot = nextSlot()
+    if slot >= recordingBase {
+      recordRelationship(slot, Target.self, false, [first(), second()], inverse(), onDelete())
+    }
+  }
+
+  /// A relationship without options.
+  @inlinable public init() {
+    slot = nextSlot()
+    if slot >= recordingBase { recordRelationship(slot, Target.self, false, [], nil, .nullify) }
+  }
+
+  /// Relationships belong to a ``ManagedObject``.
+  @available(*, unavailable, message: "@ToOne can only be used in a ManagedObject")
+  public var wrappedValue: Target? {
+    get { nil }
+    // swift-format-ignore
+    set { }
+  }
+
+  /// The related object.
+  @inlinable
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Target?>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Target? {
+    get { owner.readToOne(owner[keyPath: storage].slot, Target.self) }
+    set { owner.writeToOne(newValue, owner[keyPath: storage].slot) }
+  }
+}
+
+/// A relationship to any number of objects.
+///
+/// ```swift
+/// @ToMany(inverse: \Status.user, onDelete: .cascade) var statuses: Set<Status>   // one to many
+/// @ToMany(inverse: \Tag.statuses) var tags: Set<Tag>                             // many to many
+/// ```
+///
+/// The inverse is named on one side or on both. A to-many without any inverse is many-to-many. The members
+/// are fetched when the set is first read.
+@propertyWrapper
+public struct ToMany<Target: ManagedObject> {
+  @usableFromInline let slot: Int32
+
+  /// A relationship. `onDelete` says what becomes of the members when this object is deleted.
+  @inlinable public init(
+    _ first: @autoclosure () -> RelationshipOption? = nil,
+    inverse: @autoclosure () -> PartialKeyPath<Target>? = nil,
+    onDelete: @autoclosure () -> DeleteRule = .nullify
+  ) {
+    slot = nextSlot()
+    if slot >= recordingBase { recordRelationship(slot, Target.self, true, [first()], inverse(), onDelete()) }
+  }
+
+  /// A relationship without options.
+  @inlinable public init() {
+    slot = nextSlot()
+    if slot >= recordingBase { recordRelationship(slot, Target.self, true, [], nil, .nullify) }
+  }
+
+  /// Relationships belong to a ``ManagedObject``.
+  @available(*, unavailable, message: "@ToMany can only be used in a ManagedObject")
+  public var wrappedValue: Set<Target> {
+    get { [] }
+    // swift-format-ignore
+    set { }
+  }
+
+  /// The related objects.
+  @inlinable
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Set<Target>>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Set<Target> {
+    get { owner.readToMany(owner[keyPath: storage].slot, Target.self) }
+    set { owner.writeToMany(newValue, owner[keyPath: storage].slot) }
+  }
+}
+
+/// What a property is beside its type.
+public enum AttributeOption: Sendable, Hashable {
+  /// No two objects of the entity share a value. nil is no value.
+  case unique
+  /// Kept in an index, for predicates and sorting.
+  case indexed
+  /// Was called otherwise in an earlier version: a hint for whoever writes the migration step.
+  case renamed(from: String)
+}
+
+/// What a relationship is beside its target.
+public enum RelationshipOption: Sendable, Hashable {
+  /// A to-one that may not be nil when it is saved.
+  case required
+  /// Was called otherwise in an earlier version: a hint for whoever writes the migration step.
+  case renamed(from: String)
+}
+
+/// What becomes of the objects at the other end when an object is deleted.
+public enum DeleteRule: String, Sendable, Hashable, Codable, CaseIterable {
+  /// Their reference to it becomes nil.
+  case nullify
+  /// They are deleted too.
+  case cascade
+  /// While there are any, the deletion is refused.
+  case deny
+}

@@ -1,0 +1,143 @@
+// Opening: create or unlock, migrate, compare the schema, then the pool.
+
+public import CipherSQLite
+public import Foundation
+private import Synchronization
+
+extension Store {
+  /// Where the steps come from.
+  public struct Migrations: Sendable {
+    let load: @Sendable (Schema) throws -> MigrationSet
+
+    /// The steps of a folder.
+    public static func directory(_ url: URL) -> Migrations { Migrations { _ in try .directory(url) } }
+    /// The steps of a generated `Embedded.swift`.
+    public static func embedded(_ steps: [MigrationSet.Embedded]) -> Migrations {
+      Migrations { _ in try .embedded(steps) }
+    }
+    /// Steps that were read before.
+    public static func set(_ set: MigrationSet) -> Migrations { Migrations { _ in set } }
+    /// One step that creates the schema: see ``MigrationSet/creating(_:)``. When the schema changes, a store
+    /// made with it is refused until the change is written down as a second step.
+    public static let creatingSchema = Migrations { try .creating($0) }
+  }
+
+  /// Opens a store; creates it if there is none; runs the steps that it lacks.
+  ///
+  /// - Parameters:
+  ///   - url: The file. Its folder has to exist.
+  ///   - key: Asked for its bytes once; they are derived (20 to 100 ms for a passphrase) and wiped.
+  ///   - schema: The Swift classes.
+  ///   - migrations: The steps. Their model must be the schema's.
+  ///   - configuration: Cache, readers, time-outs.
+  ///   - progress: Counts the steps that run. Cancelling it, or the task, undoes them all.
+  /// - Throws: ``StoreError`` for schema, steps and history; ``SQLError`` for file and key;
+  ///   `CancellationError`. The file is then as it was.
+  public static func open(
+    at url: URL, key: Key, schema: Schema, migrations: Migrations,
+    configuration: Configuration = Configuration(), progress: Progress? = nil
+  ) async throws -> Store {
+    let runtime = try SchemaRuntime(schema)
+    let set = try migrations.load(schema)
+    try checkAgreement(schema, set)
+    let key = try await key.resolved()
+    let stop = StopSign()
+    return try await withTaskCancellationHandler {
+      try Task.checkCancellation()
+      return try await detached {
+        try open(url, key, runtime, set, configuration, progress, stop)
+      }
+    } onCancel: {
+      progress?.cancel()
+      stop.cancel()
+    }
+  }
+
+  private static func checkAgreement(_ schema: Schema, _ set: MigrationSet) throws {
+    let model = try set.model(at: set.version)
+    guard schema != model else { return }
+    throw StoreError.schemaMismatch(
+      differences: SchemaDifference.lines(model, schema, found: "the steps", expected: "the Swift schema"))
+  }
+
+  private static func open(
+    _ url: URL, _ key: Key, _ runtime: SchemaRuntime, _ set: MigrationSet, _ configuration: Configuration,
+    _ progress: Progress?, _ stop: StopSign
+  ) throws -> Store {
+    var settings = Connection.Configuration()
+    settings.busyTimeout = configuration.busyTimeout
+    settings.cacheBytes = configuration.cacheSize
+    let path = url.path
+    let (unlocked, isNew) = try createIfAbsent(path, key, set, settings)
+    let connection =
+      try unlocked.map { try Connection.open(path, unlocked: $0, configuration: settings) }
+      ?? Connection.open(path, key: key, configuration: settings)
+    try StoreFunctions.register(on: connection)
+    let migrated: [Int]
+    do {
+      migrated = try stop.guarding(connection.interruptor) {
+        try MigrationRunner(connection: connection, set: set, progress: progress).migrate()
+      }
+    }
+    let history = try StoreHistory.read(connection)
+    let key = connection.unlocked
+    connection.close()
+
+    var pool = ConnectionPool.Configuration()
+    pool.connection = settings
+    pool.readers = configuration.readers
+    pool.readerCacheBytes = configuration.cacheSize / 2
+    pool.isFullSync = configuration.isFullSync
+    pool.prepare = { try StoreFunctions.register(on: $0) }
+    let core = StoreCore(
+      pool: try ConnectionPool(path: path, unlocked: key, configuration: pool), runtime: runtime, path: path,
+      generation: history.generation)
+    return Store(
+      core: core, url: url, schema: runtime.schema,
+      opening: Opening(isNew: isNew, migratedSteps: migrated, version: history.version, cipher: key.profile))
+  }
+
+  private static func createIfAbsent(
+    _ path: String, _ key: Key, _ set: MigrationSet, _ settings: Connection.Configuration
+  ) throws -> (UnlockedKey?, Bool) {
+    guard !FileManager.default.fileExists(atPath: path) else { return (nil, false) }
+    do {
+      let unlocked = try Connection.create(path, key: key, configuration: settings) { connection in
+        try StoreFunctions.register(on: connection)
+        try MigrationRunner(connection: connection, set: set, progress: nil).createStore()
+      }
+      return (unlocked, true)
+    } catch SQLError.alreadyExists {
+      // Somebody else was faster; theirs is as good.
+      return (nil, false)
+    }
+  }
+}
+
+/// Lets a cancellation reach the migration that is running.
+private final class StopSign: Sendable {
+  private struct State {
+    var isCancelled = false
+    var interruptor: Interruptor?
+  }
+  private let state = Mutex(State())
+
+  func cancel() {
+    state.withLock { state in
+      state.isCancelled = true
+      state.interruptor?.interrupt()
+    }
+  }
+
+  func guarding<Result>(_ interruptor: Interruptor, _ body: () throws -> Result) throws -> Result {
+    state.withLock { $0.interruptor = interruptor }
+    defer { state.withLock { $0.interruptor = nil } }
+    do {
+      if state.withLock({ $0.isCancelled }) { throw CancellationError() }
+      return try body()
+    } catch {
+      if state.withLock({ $0.isCancelled }) { throw CancellationError() }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,167 @@
+// The store: opening, contexts, reading and writing, rekeying, closing.
+
+public import CipherSQLite
+public import Foundation
+
+/// An encrypted object-graph store: one file, one schema, any number of contexts.
+///
+/// ```swift
+/// let store = try await Store.open(at: url, key: .passphrase("correct horse"), schema: schema,
+///                                  migrations: .directory(migrationsURL))
+/// try await store.write { context in context.insert(User.self) { $0.name = "Binger" } }
+/// ```
+///
+/// A store owns one writing connection and several readers, and may be used from any task. Closing happens
+/// with ``close()`` or on release.
+public final class Store: Sendable {
+  /// Settings of an open store.
+  public struct Configuration: Sendable, Hashable {
+    /// The page cache of the writing connection, in bytes. Default 32 MiB; each reader has half of it.
+    public var cacheSize = 32 << 20
+    /// How many reads may run at once. Default 4.
+    public var readers = 4
+    /// How long to wait for another process's lock, in seconds. Default 5.
+    public var busyTimeout: Double = 5
+    /// Whether each commit waits for the disk. By default a power loss may take the last commits, whole; a
+    /// crash of the process takes none.
+    public var isFullSync = false
+
+    /// The defaults.
+    public init() {}
+  }
+
+  let core: StoreCore
+  /// The file.
+  public let url: URL
+  /// The schema that the store was opened with.
+  public let schema: Schema
+  /// What the opening did: whether the file was created, and which steps ran.
+  public let opening: Opening
+
+  /// What opening a store did.
+  public struct Opening: Sendable, Hashable {
+    /// Whether the file was made.
+    public let isNew: Bool
+    /// The steps that ran, by number.
+    public let migratedSteps: [Int]
+    /// The version now: the number of steps behind the store.
+    public let version: Int
+    /// The settings the file is encrypted with.
+    public let cipher: CipherProfile
+  }
+
+  init(core: StoreCore, url: URL, schema: Schema, opening: Opening) {
+    self.core = core
+    self.url = url
+    self.schema = schema
+    self.opening = opening
+  }
+
+  // MARK: Working
+
+  /// A context of its own: it reads what is committed at each fetch, and saves when told to.
+  ///
+  /// Its calls block; in an actor or task of your own that is what they should do. Inside ``write(_:)`` a
+  /// save of such a context throws ``SQLError/nestedWrite(file:)``.
+  public func makeContext() -> ObjectContext { ObjectContext(core: core, access: .pooled) }
+
+  /// Runs `body` with a context on one snapshot of the store, beside writes and other reads.
+  ///
+  /// The context may only read. Cancelling the task interrupts it with `CancellationError`.
+  /// - Throws: What `body` throws, else the first of the context's ``ObjectContext/faultErrors``.
+  public func read<Result: Sendable>(
+    _ body: @escaping @Sendable (ObjectContext) throws -> Result
+  ) async throws -> Result {
+    let core = core
+    return try await core.pool.read { connection in
+      let context = ObjectContext(core: core, access: .transaction(connection, canWrite: false))
+      let result = try body(context)
+      if let error = context.faultErrors.first { throw error }
+      return result
+    }
+  }
+
+  /// Runs `body` with a context in one transaction: saved and committed when it returns, rolled back when it
+  /// throws or the task is cancelled.
+  ///
+  /// Writes run one after another, in the order of their calls.
+  /// - Throws: What `body` or the save throws; `CancellationError`;
+  ///   ``StoreError/storeMigratedElsewhere(file:)``; ``SQLError/busy(file:waitedSeconds:)`` when another
+  ///   process keeps the lock longer than the busy timeout.
+  @discardableResult
+  public func write<Result: Sendable>(
+    _ body: @escaping @Sendable (ObjectContext) throws -> Result
+  ) async throws -> Result {
+    let core = core
+    return try await core.pool.write { connection in
+      let context = ObjectContext(core: core, access: .transaction(connection, canWrite: true))
+      let result = try body(context)
+      try context.save()
+      if let error = context.faultErrors.first { throw error }
+      return result
+    }
+  }
+
+  // MARK: The key and the file
+
+  /// Encrypts the whole store again under another key.
+  ///
+  /// Reads of this store are let finish and kept back meanwhile; the change is one transaction, and it is
+  /// verified by a fresh connection before this returns. Whatever happens, the file opens with the old key or
+  /// the new one. Other processes have to open the store again.
+  /// - Parameter progress: Counts the pages that are verified.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:)``, ``SQLError/emptyKey``,
+  ///   ``SQLError/keyLength(expected:found:)``; the old key is then still the one that opens the file.
+  public func rekey(to key: Key, progress: Progress? = nil) async throws {
+    let key = try await key.resolved()
+    let pool = core.pool
+    try await detached {
+      try pool.rekey(to: key) { done, total in
+        progress?.totalUnitCount = Int64(total)
+        progress?.completedUnitCount = Int64(done)
+      }
+    }
+  }
+
+  /// Checks the file: the authentication code of every page, SQLite's structure, and the references.
+  /// - Returns: What is wrong, a sentence each; empty when all is well.
+  public func verify() async throws -> [String] {
+    let pool = core.pool
+    return try await detached {
+      try pool.withWriter { connection in
+        _ = try connection.checkpoint()
+        return try connection.findings()
+      }
+    }
+  }
+
+  /// Waits for what is running, then closes all connections. Later calls throw ``SQLError/closed(file:)``.
+  public func close() { core.pool.close() }
+}
+
+extension Connection {
+  /// What is wrong with the file, a sentence each.
+  package func findings(progress: ((Int, Int) -> Void)? = nil) throws -> [String] {
+    var findings: [String] = []
+    let damaged = auditPages(progress: progress)
+    if !damaged.isEmpty {
+      let list = damaged.prefix(8).map(String.init).joined(separator: ", ")
+      findings.append("\(damaged.count) pages do not authenticate: \(list)\(damaged.count > 8 ? " and more" : "")")
+      return findings
+    }
+    findings += try integrityErrors().map { "SQLite: \($0)" }
+    let violations = try foreignKeyViolations()
+    if let first = violations.first {
+      findings.append(
+        "\(violations.count) references lead to rows that are gone, the first in table \(first.first?.string ?? "")")
+    }
+    return findings
+  }
+}
+
+/// Runs blocking work on a thread of its own, away from the pool that tasks share.
+func detached<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+  try await withCheckedThrowingContinuation { done in
+    DispatchQueue.global().async { done.resume(with: Swift.Result { try body() }) }
+  }
+}

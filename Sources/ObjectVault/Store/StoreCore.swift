@@ -1,0 +1,62 @@
+// What the contexts of one store share: the pool, the runtime schema, and SQL texts by shape.
+
+internal import CipherSQLite
+private import Synchronization
+
+final class StoreCore: Sendable {
+  let pool: ConnectionPool
+  let runtime: SchemaRuntime
+  let path: String
+  /// `vault_meta.generation` as it was at open; another value means that somebody migrated the store.
+  let generation: Int64
+
+  init(pool: ConnectionPool, runtime: SchemaRuntime, path: String, generation: Int64) {
+    self.pool = pool
+    self.runtime = runtime
+    self.path = path
+    self.generation = generation
+  }
+
+  /// How many ids go into one IN list: few enough for the older engine, and always the same number but for
+  /// the last, so that the statement cache serves them.
+  var batchSize: Int { 500 }
+
+  func rowSQL(_ entity: EntityRuntime) -> String { cached(.row(entity.index)) {
+    "SELECT \(entity.columnList("t0")) FROM \(entity.table) t0 WHERE t0.\"id\" = ?"
+  } }
+
+  func rowsSQL(_ entity: EntityRuntime, count: Int) -> String {
+    "SELECT \(entity.columnList("t0")) FROM \(entity.table) t0 WHERE t0.\"id\" IN (\(marks(count)))"
+  }
+
+  /// The members of to-manys; with the owner's id as last column if asked.
+  func membersSQL(_ relationship: RelationshipRuntime, ownerCount: Int, withOwner: Bool) -> String {
+    let destination = relationship.destination
+    let columns = destination.columnList("t0")
+    let owners = ownerCount == 1 ? "= ?" : "IN (\(marks(ownerCount)))"
+    if let join = relationship.join {
+      let (own, other) =
+        join.isSource
+        ? (JoinTable.sourceColumn, JoinTable.targetColumn) : (JoinTable.targetColumn, JoinTable.sourceColumn)
+      return "SELECT \(columns)\(withOwner ? ", j.\(quoted(own))" : "") FROM \(quoted(join.table.name)) j "
+        + "JOIN \(destination.table) t0 ON t0.\"id\" = j.\(quoted(other)) WHERE j.\(quoted(own)) \(owners)"
+    }
+    let column = relationship.inverseColumn ?? "NULL"
+    return "SELECT \(columns)\(withOwner ? ", t0.\(column)" : "") FROM \(destination.table) t0 "
+      + "WHERE t0.\(column) \(owners)"
+  }
+
+  func marks(_ count: Int) -> String { [String](repeating: "?", count: count).joined(separator: ", ") }
+
+  private enum TextKey: Hashable { case row(Int) }
+  private let texts = Mutex<[TextKey: String]>([:])
+
+  private func cached(_ key: TextKey, _ make: () -> String) -> String {
+    texts.withLock { texts in
+      if let text = texts[key] { return text }
+      let text = make()
+      texts[key] = text
+      return text
+    }
+  }
+}

@@ -1,0 +1,136 @@
+// Every error of the object layer. Errors of files, keys and SQL are SQLError's.
+
+/// What can go wrong with schemas, objects, fetches and migrations.
+///
+/// Each case carries what a person needs to act on it; `description` is one sentence that says what happened
+/// and what to do. No case holds a key. Values of objects appear in none.
+public enum StoreError: Error, Sendable, Equatable {
+  /// The schema has these faults; all of them are listed.
+  case invalidSchema([SchemaFault])
+  /// An entity of the schema has no Swift class; declare it with the DSL.
+  case entityWithoutClass(entity: String)
+  /// A class that is not in the store's schema.
+  case unknownEntity(name: String)
+  /// The row of an object is gone, or the object belongs to no context.
+  case objectGone(entity: String, rowID: Int64)
+  /// A column holds something that its attribute's type cannot read.
+  case unreadableValue(entity: String, property: String, rowID: Int64, expected: String)
+  /// A relationship was given an object of another context, or a deleted one.
+  case foreignObject(entity: String, property: String)
+  /// Objects that break the schema's rules; nothing was saved.
+  case validation([ValidationFailure])
+  /// A row that was to be changed has been changed by somebody else since it was fetched; nothing was saved.
+  case conflict(Conflict)
+  /// A delete rule forbids the deletion; nothing was saved.
+  case deleteDenied(entity: String, property: String, count: Int)
+  /// The context may only read.
+  case readOnlyContext
+  /// A predicate that cannot be understood or run.
+  case predicate(PredicateError)
+  /// A migration file that cannot be read.
+  case migrationSyntax(MigrationSyntaxError)
+  /// A migration step that failed; the store is unchanged.
+  case migrationFailed(step: Int, name: String, operation: String, reason: String)
+  /// The steps at hand and the store's history disagree.
+  case historyConflict(HistoryConflict)
+  /// The store was migrated beyond what these steps know.
+  case storeIsNewer(file: String, found: Int, supported: Int, migratedBy: String?)
+  /// The Swift schema is not what the steps make.
+  case schemaMismatch(differences: [String])
+  /// The file's tables are not those of the model that the file names.
+  case schemaDrift(file: String, differences: [String])
+  /// An encrypted database, but not a store of this library.
+  case notAStore(file: String)
+  /// Another process migrated the store while it was open here; open it again.
+  case storeMigratedElsewhere(file: String)
+  /// There is not enough room on the disk for what is to be done.
+  case notEnoughSpace(file: String, neededBytes: Int, freeBytes: Int)
+}
+
+/// One rule that one object breaks.
+public struct ValidationFailure: Sendable, Hashable {
+  /// The object's entity.
+  public let entity: String
+  /// The property.
+  public let property: String
+  /// The row's id; negative for a new object.
+  public let rowID: Int64
+  /// The rule, such as `is required`.
+  public let reason: String
+}
+
+/// Two versions of one row.
+public struct Conflict: Sendable, Hashable {
+  /// The row's entity.
+  public let entity: String
+  /// The row's id.
+  public let rowID: Int64
+  /// The version that was fetched here.
+  public let fetchedVersion: Int64
+  /// The version in the store, or nil when the row is gone.
+  public let storedVersion: Int64?
+  /// The properties that were to be changed.
+  public let properties: [String]
+}
+
+extension StoreError: CustomStringConvertible {
+  /// One sentence that says what happened and what to do.
+  public var description: String {
+    switch self {
+    case .invalidSchema(let faults):
+      "The schema has \(faults.count == 1 ? "a fault" : "\(faults.count) faults"): "
+        + faults.map { "\($0)" }.joined(separator: " ")
+    case .entityWithoutClass(let entity):
+      "\(entity) has no Swift class. Declare it in the schema with Entity(\(entity).self)."
+    case .unknownEntity(let name):
+      "\(name) is not in the store's schema. Add Entity(\(name).self) to it."
+    case .objectGone(let entity, let rowID):
+      "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") is gone: its row was deleted, or its context was "
+        + "released. Fetch it again."
+    case .unreadableValue(let entity, let property, let rowID, let expected):
+      "\(entity).\(property) of row \(rowID) holds no \(expected). Correct it with a migration step."
+    case .foreignObject(let entity, let property):
+      "\(entity).\(property) was given an object of another context, or a deleted one. Fetch it in this "
+        + "context by its id."
+    case .validation(let failures):
+      "Nothing was saved: "
+        + failures.prefix(8).map { "\($0.entity).\($0.property) \($0.reason)" }.joined(separator: "; ")
+        + (failures.count > 8 ? "; and \(failures.count - 8) more" : "") + ". Correct the objects and save again."
+    case .conflict(let conflict):
+      "\(conflict.entity) \(conflict.rowID) was "
+        + (conflict.storedVersion == nil ? "deleted" : "changed") + " by somebody else since it was fetched "
+        + "(properties here: \(conflict.properties.joined(separator: ", "))). Refresh the object, apply the "
+        + "change again and save."
+    case .deleteDenied(let entity, let property, let count):
+      "Nothing was saved: \(entity).\(property) still has \(count) \(count == 1 ? "object" : "objects"), and "
+        + "its delete rule is deny. Delete or move them first."
+    case .readOnlyContext: "This context may only read. Use store.write, or store.makeContext()."
+    case .predicate(let error): error.description
+    case .migrationSyntax(let error): error.description
+    case .migrationFailed(let step, let name, let operation, let reason):
+      "Step \(numbered(step)) \(name) failed at \"\(operation)\": \(reason). The store is unchanged."
+    case .historyConflict(let conflict): conflict.description
+    case .storeIsNewer(let file, let found, let supported, let migratedBy):
+      "\(file) is at version \(found); these migrations end at \(supported)."
+        + (migratedBy.map { " It was last migrated by \($0)." } ?? "") + " Update the program."
+    case .schemaMismatch(let differences):
+      "The Swift schema is not what the migration steps make: \(differences.joined(separator: "; ")). "
+        + "Write the missing step (store-migrate new NAME), or correct the classes."
+    case .schemaDrift(let file, let differences):
+      "\(file): the tables are not those of the store's model: \(differences.joined(separator: "; ")). "
+        + "Undo what was changed by hand, or restore the file from a backup."
+    case .notAStore(let file):
+      "\(file): the key fits, but this is no store of ObjectVault (it has no vault_meta table). Check the path."
+    case .storeMigratedElsewhere(let file):
+      "\(file): another process has migrated the store while it was open here. Open it again."
+    case .notEnoughSpace(let file, let needed, let free):
+      "\(file): about \(needed >> 20) MiB are needed and \(free >> 20) MiB are free. Make room and try again."
+    }
+  }
+}
+
+/// A step's number as it stands in file names.
+func numbered(_ step: Int) -> String {
+  let digits = String(step)
+  return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+}
