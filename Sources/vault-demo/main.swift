@@ -1,1 +1,51 @@
-print("demo")
+// vault-demo [--store PATH] [--keep]
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+let usage = """
+  vault-demo: ObjectVault in seven steps.
+
+    vault-demo                          in a temporary folder, removed afterwards
+    vault-demo --store PATH --keep      leaves the store; a second run goes on with it
+
+  """
+
+var path: String?
+var keeps = false
+var arguments = CommandLine.arguments.dropFirst()
+while let argument = arguments.popFirst() {
+  switch argument {
+  case "--keep": keeps = true
+  case "--store" where arguments.first != nil: path = arguments.popFirst()
+  case "--help", "-h":
+    print(usage)
+    exit(0)
+  default:
+    FileHandle.standardError.write(Data("vault-demo: \(argument) is no option here.\n\n\(usage)".utf8))
+    exit(64)
+  }
+}
+
+let temporary = FileManager.default.temporaryDirectory.appendingPathComponent("vault-demo-\(UUID().uuidString)")
+let url = path.map { URL(fileURLWithPath: $0) } ?? temporary.appendingPathComponent("microblog.store")
+do {
+  if path == nil { try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: true) }
+  let isFirst = !FileManager.default.fileExists(atPath: url.path)
+  try await Demo(url: url).run()
+  if isFirst { try await Demo(url: url).run() }
+  if keeps {
+    let profile = try Connection.open(url.path, key: .passphrase("new horse")).unlocked.profile
+    let pragmas = profile.shellPragmas(major: Engine.current.cipherMajor).joined(separator: " ")
+    print("\nThe store is kept. Look at it with the shell:\n")
+    print("  sqlcipher -header -cmd \"PRAGMA key = 'new horse'; \(pragmas)\" \(url.path) 'SELECT * FROM User;'")
+  } else {
+    for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
+  }
+  try? FileManager.default.removeItem(at: temporary)
+} catch {
+  FileHandle.standardError.write(Data("vault-demo: \(error)\n".utf8))
+  try? FileManager.default.removeItem(at: temporary)
+  exit(1)
+}

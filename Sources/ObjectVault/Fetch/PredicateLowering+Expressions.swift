@@ -61,7 +61,9 @@ private protocol MemberSet {
   static var countPath: AnyKeyPath { get }
   static var isEmptyPath: AnyKeyPath { get }
 }
-extension Set: MemberSet where Element: ManagedObject {
+// Every set, though only those of managed objects are asked: with that condition the compiler of Swift 6.3
+// stops at the key paths.
+extension Set: MemberSet {
   fileprivate static var countPath: AnyKeyPath { \Set<Element>.count }
   fileprivate static var isEmptyPath: AnyKeyPath { \Set<Element>.isEmpty }
 }

@@ -39,8 +39,10 @@ struct SegmentMapping {
       properties[entity]?[name] = nil
       expressions[entity]?[name] = nil
     case .renameAttribute(let entity, let name, let new), .renameRelationship(let entity, let name, let new):
-      properties[entity]?[new] = properties[entity]?.removeValue(forKey: name)
-      expressions[entity]?[new] = expressions[entity]?.removeValue(forKey: name)
+      let property = properties[entity]?.removeValue(forKey: name)
+      let expression = expressions[entity]?.removeValue(forKey: name)
+      properties[entity]?[new] = property
+      expressions[entity]?[new] = expression
     case .retype(let entity, let name, let type, let using):
       guard let column = current(entity, name) else { return }
       expressions[entity, default: [:]][name] = using.map { translated($0, entity) } ?? Self.cast(column, to: type)

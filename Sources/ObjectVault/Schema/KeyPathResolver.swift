@@ -13,12 +13,12 @@ enum KeyPathResolver {
   private static let known = Mutex<[Path: [String]]>([:])
 
   /// The names of the properties along a key path from a managed object, such as `["user", "name"]`.
-  /// Empty when the key path leads to something that is no declared property.
-  static func names<Root: ManagedObject>(_ keyPath: PartialKeyPath<Root>) -> [String] {
+  /// Empty when the key path leads to something that is no declared property, or begins at another class.
+  static func names(_ keyPath: AnyKeyPath, root: ManagedObject.Type) -> [String] {
     let path = Path(keyPath: keyPath)
     if let found = known.withLock({ $0[path] }) { return found }
     let recording = Recording()
-    let prototype = Root()
+    let prototype = root.init()
     prototype.overlay = Overlay(recording: recording)
     _ = prototype[keyPath: keyPath]
     let names = recording.names
@@ -26,12 +26,9 @@ enum KeyPathResolver {
     return names
   }
 
-  /// The same for a key path whose root is known at run time only.
-  static func names(_ keyPath: AnyKeyPath, root: ManagedObject.Type) -> [String] {
-    func open<Root: ManagedObject>(_ type: Root.Type) -> [String] {
-      (keyPath as? PartialKeyPath<Root>).map { names($0) } ?? []
-    }
-    return open(root)
+  /// The same for a key path whose root the compiler knows.
+  static func names<Root: ManagedObject>(_ keyPath: PartialKeyPath<Root>) -> [String] {
+    names(keyPath, root: Root.self)
   }
 }
 

@@ -84,7 +84,8 @@ public final class Store: Sendable {
   /// Runs `body` with a context in one transaction: saved and committed when it returns, rolled back when it
   /// throws or the task is cancelled.
   ///
-  /// Writes run one after another, in the order of their calls.
+  /// Writes run one after another, in the order of their calls. An object cannot be the result: a body that is
+  /// one `insert` says `_ = context.insert(…)`.
   /// - Throws: What `body` or the save throws; `CancellationError`;
   ///   ``StoreError/storeMigratedElsewhere(file:)``; ``SQLError/busy(file:waitedSeconds:)`` when another
   ///   process keeps the lock longer than the busy timeout.

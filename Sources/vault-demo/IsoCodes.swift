@@ -1,0 +1,69 @@
+// Debian's iso-codes as input: countries, their subdivisions, languages.
+
+import Foundation
+import ObjectVault
+
+/// The parts of the package's files that the demo reads.
+struct IsoCodes: Sendable {
+  struct CountryEntry: Decodable, Sendable {
+    let alpha_2: String
+    let name: String
+  }
+  struct SubdivisionEntry: Decodable, Sendable {
+    let code: String
+    let name: String
+    let type: String
+    let parent: String?
+  }
+  struct LanguageEntry: Decodable, Sendable {
+    let alpha_3: String
+    let name: String
+  }
+
+  let countries: [CountryEntry]
+  let subdivisions: [SubdivisionEntry]
+  let languages: [LanguageEntry]
+
+  /// Reads the installed package.
+  init() throws {
+    let folder = URL(fileURLWithPath: "/usr/share/iso-codes/json")
+    func read<Entry: Decodable>(_ name: String) throws -> [Entry] {
+      let data = try Data(contentsOf: folder.appendingPathComponent("iso_\(name).json"))
+      return try JSONDecoder().decode([String: [Entry]].self, from: data)[name] ?? []
+    }
+    countries = try read("3166-1")
+    subdivisions = try read("3166-2")
+    languages = try read("639-3")
+  }
+
+  /// Inserts everything, with relationships.
+  func insert(into context: ObjectContext) {
+    var byCode: [String: Country] = [:]
+    for entry in countries {
+      byCode[entry.alpha_2] = context.insert(Country.self) {
+        $0.alpha2 = entry.alpha_2
+        $0.name = entry.name
+      }
+    }
+    var regions: [String: Subdivision] = [:]
+    for entry in subdivisions {
+      regions[entry.code] = context.insert(Subdivision.self) {
+        $0.code = entry.code
+        $0.name = entry.name
+        $0.kind = entry.type
+        $0.country = byCode[String(entry.code.prefix(2))]
+      }
+    }
+    // A parent is named by its code with or without the country's.
+    for entry in subdivisions {
+      guard let parent = entry.parent else { continue }
+      regions[entry.code]?.parent = regions[parent] ?? regions["\(entry.code.prefix(2))-\(parent)"]
+    }
+    for entry in languages {
+      context.insert(Language.self) {
+        $0.alpha3 = entry.alpha_3
+        $0.name = entry.name
+      }
+    }
+  }
+}
