@@ -37,18 +37,18 @@ struct Demo {
   /// filled by SQL.
   private func createOldStore() async throws {
     title("1. An encrypted store of version 1, with rows in it, migrates when it opens")
-    let first = try MigrationSet(Array(Migrations.set.steps.prefix(1)))
+    let first = try MigrationSet(Array(MigrationSet.embedded(MicroblogMigrations.steps).steps.prefix(1)))
     try await OldStore.create(at: url, key: oldKey, migrations: first)
     call("a store of version 1: the users of the first release, and their statuses")
     result("5 users, 10 statuses; the entities have no screen name, no city, no tags")
   }
 
   private func migrate() async throws {
-    let plan = try await Store.plan(at: url, key: oldKey, migrations: Migrations.set)
-    call("Store.plan(at: url, key: key, migrations: Migrations.set)")
+    let plan = try await Store.plan(at: url, key: oldKey, migrations: .embedded(MicroblogMigrations.steps))
+    call("Store.plan(at: url, key: key, migrations: .embedded(MicroblogMigrations.steps))")
     result("version \(plan.storeVersion) of \(plan.availableVersion), nothing written; pending:")
     for step in plan.steps { result("  \(step.number) \(step.name): \(step.operations.joined(separator: "; "))") }
-    call("Store.open(at: url, key: key, schema: microblog, migrations: .set(Migrations.set))")
+    call("Store.open(at: url, key: key, schema: microblog, migrations: MicroblogMigrations.all)")
     let store = try await open(oldKey)
     result("ran steps \(store.opening.migratedSteps.map(String.init).joined(separator: ", ")) in one transaction")
     let names = try await store.read { context in
@@ -59,7 +59,7 @@ struct Demo {
   }
 
   func open(_ key: Key) async throws -> Store {
-    try await Store.open(at: url, key: key, schema: microblog, migrations: .set(Migrations.set))
+    try await Store.open(at: url, key: key, schema: microblog, migrations: MicroblogMigrations.all)
   }
 
   // MARK: 2. Changes

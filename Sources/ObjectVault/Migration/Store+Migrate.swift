@@ -1,0 +1,47 @@
+// Running steps without classes, and looking at a store without steps: what tools need.
+
+public import CipherSQLite
+public import Foundation
+
+extension Store {
+  /// Runs the steps that a store lacks, without opening it for work: no Swift class is needed.
+  ///
+  /// - Returns: The numbers of the steps that ran.
+  /// - Throws: As ``open(at:key:schema:migrations:configuration:progress:)``; the file is then as it was.
+  public static func migrate(
+    at url: URL, key: Key, migrations: MigrationSet, busyTimeout: Double = 5, progress: Progress? = nil
+  ) async throws -> [Int] {
+    let key = try await key.resolved()
+    return try await detached {
+      var configuration = Connection.Configuration()
+      configuration.busyTimeout = busyTimeout
+      let connection = try Connection.open(url.path, key: key, configuration: configuration)
+      try StoreFunctions.register(on: connection)
+      let interruptor = connection.interruptor
+      progress?.cancellationHandler = { interruptor.interrupt() }
+      defer { progress?.cancellationHandler = nil }
+      return try MigrationRunner(connection: connection, set: migrations, progress: progress).migrate()
+    }
+  }
+}
+
+/// What a store says about itself.
+package struct StoreInfo {
+  package let version: Int
+  package let model: Schema
+
+  /// Registers what the store's tables and predicates rely on.
+  package static func prepare(_ connection: Connection) throws { try StoreFunctions.register(on: connection) }
+
+  /// - Throws: ``StoreError/notAStore(file:)``.
+  package init(_ connection: Connection) throws {
+    let history = try StoreHistory.read(connection)
+    version = history.version
+    model = try history.model()
+  }
+
+  /// What the tables have that the model has not, or the reverse.
+  package func drift(_ connection: Connection) throws -> [String] {
+    SchemaDifference.lines(found: try model.tables.map { try connection.tableInfo($0.name) }, expected: model.tables)
+  }
+}

@@ -1,0 +1,55 @@
+// check: do the files of a migrations folder agree? For continuous integration.
+
+import Foundation
+import ObjectVault
+
+enum CheckCommand: Command {
+  static let name = "check"
+  static let summary = "For CI: steps, lock, snapshot and embedded code agree"
+  static let positionalCount = 0
+  static let help = """
+    EXAMPLES
+      store-migrate check
+      store-migrate check -m App/Migrations --json
+
+    Parses and replays every step, and compares the generated files with what they should hold. Ends with 2
+    when something is out of step. Needs no store and no key; writes nothing.
+    """
+
+  struct CheckReport: Report {
+    let steps: Int
+    let findings: [String]
+    var exitCode: ExitCode { findings.isEmpty ? .ok : .attention }
+    var description: String {
+      findings.isEmpty
+        ? "\(steps) steps; lock, snapshot and embedded code agree with them."
+        : (findings + ["Run store-migrate embed, and commit what it writes."]).joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let files = try GeneratedFiles(folder: session.migrationsFolder, typeName: nil)
+    var findings: [String] = []
+    for file in try files.contents() {
+      let path = files.folder.appendingPathComponent(file.name).path
+      guard let data = FileManager.default.contents(atPath: path) else {
+        findings.append("\(file.name) is missing.")
+        continue
+      }
+      guard data != Data(file.text.utf8) else { continue }
+      findings.append("\(file.name) is not what the steps make.")
+      if file.name == "migrations.lock" { findings += edited(String(decoding: data, as: UTF8.self), files.set) }
+    }
+    return CheckReport(steps: files.set.version, findings: findings)
+  }
+
+  /// Steps whose checksum in the lock is another.
+  private static func edited(_ lock: String, _ set: MigrationSet) -> [String] {
+    lock.split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ")
+      guard words.count >= 3, let number = Int(words[0]), number <= set.version, number > 0 else { return nil }
+      let step = set.steps[number - 1]
+      return step.checksum == words[2] ? nil : "  \(step.fileName) was edited after it was locked."
+    }
+  }
+}

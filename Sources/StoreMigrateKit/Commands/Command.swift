@@ -1,0 +1,104 @@
+// What a command is: a name, what it needs, and a run that returns a report. The runner prints the report as
+// text or JSON, and maps errors to exit codes.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+/// What a command found or did; its text is `description`, its JSON its properties.
+protocol Report: Encodable, CustomStringConvertible {
+  /// How the run ends when nothing was thrown.
+  var exitCode: ExitCode { get }
+}
+
+extension Report {
+  var exitCode: ExitCode { .ok }
+}
+
+/// One command of the tool.
+protocol Command: Sendable {
+  static var name: String { get }
+  static var summary: String { get }
+  /// Shown by `help NAME`, examples first.
+  static var help: String { get }
+  /// How many arguments stand behind the command's name.
+  static var positionalCount: Int { get }
+  static func run(_ session: Session) async throws -> any Report
+}
+
+/// One run: its arguments, and the things that are read from outside.
+struct Session: Sendable {
+  let arguments: Arguments
+  let bundled: MigrationSet?
+  let standardError: @Sendable (String) -> Void
+  /// Cancelled by SIGINT.
+  let progress: Progress
+
+  /// The argument behind the command, such as the store's path.
+  func positional(_ index: Int) -> String { arguments.positional[index + 1] }
+
+  var storePath: String { positional(0) }
+
+  /// The folder of `--migrations`.
+  var migrationsFolder: URL { URL(fileURLWithPath: arguments.value("--migrations") ?? "Migrations") }
+
+  /// The steps: of the folder, or those that the tool was built with.
+  func migrations() throws -> MigrationSet {
+    if let bundled, arguments.value("--migrations") == nil { return bundled }
+    return try .directory(migrationsFolder)
+  }
+
+  func key() throws -> Key {
+    // Asked for only when there is something to open.
+    guard FileManager.default.fileExists(atPath: storePath) else { throw SQLError.notFound(file: storePath) }
+    return try KeySource(arguments: arguments, prefix: "key", standardError: standardError).read(for: storePath)
+  }
+
+  func newKey() throws -> Key {
+    try KeySource(arguments: arguments, prefix: "new-key", standardError: standardError).read(for: storePath)
+  }
+
+  func inspection() throws -> Inspection {
+    try inspection(key: try key())
+  }
+
+  func inspection(key: Key) throws -> Inspection {
+    let inspection = try Inspection(path: storePath, key: key, busyTimeout: try lockTimeout())
+    try StoreInfo.prepare(inspection.connection)
+    return inspection
+  }
+
+  func lockTimeout() throws -> Double { try arguments.seconds("--lock-timeout", default: 15) }
+}
+
+/// The store in a report.
+struct StoreSummary: Encodable {
+  let path: String
+  let bytes: Int
+  let encrypted = true
+  let cipher: String
+  let sqlite: String
+
+  init(path: String, bytes: Int) {
+    self.path = path
+    self.bytes = bytes
+    cipher = Engine.current.cipherVersion
+    sqlite = Engine.current.sqliteVersion
+  }
+
+  private enum CodingKeys: String, CodingKey { case path, bytes, encrypted, cipher, sqlite }
+}
+
+/// Such as `1.5 MB`.
+func megabytes(_ bytes: Int) -> String {
+  bytes < 1_000_000 ? "\((bytes + 999) / 1000) kB" : "\((bytes + 50_000) / 100_000 * 100 / 1000).\((bytes + 50_000) / 100_000 % 10) MB"
+}
+
+func numbered(_ step: Int) -> String {
+  let digits = String(step)
+  return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+}
+
+func padded(_ text: String, _ width: Int) -> String {
+  text + String(repeating: " ", count: max(0, width - text.count))
+}

@@ -1,0 +1,42 @@
+// embed: write the generated files.
+
+import Foundation
+import ObjectVault
+
+enum EmbedCommand: Command {
+  static let name = "embed"
+  static let summary = "Write Embedded.swift, schema.json and migrations.lock"
+  static let positionalCount = 0
+  static let help = """
+    EXAMPLES
+      store-migrate embed                          in ./Migrations
+      store-migrate embed -m App/Migrations --type AppMigrations
+
+    Writes what the app links (Embedded.swift), the model after the last step (schema.json, for review) and
+    the chain of checksums (migrations.lock). Needs no store and no key.
+    """
+
+  struct EmbedReport: Report {
+    let written: [String]
+    let unchanged: [String]
+    var description: String {
+      (written.map { "wrote      \($0)" } + unchanged.map { "unchanged  \($0)" }).joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let type = session.arguments.value("--type")
+    let files = try GeneratedFiles(folder: session.migrationsFolder, typeName: type)
+    var (written, unchanged): ([String], [String]) = ([], [])
+    for file in try files.contents() {
+      let url = files.folder.appendingPathComponent(file.name)
+      if FileManager.default.contents(atPath: url.path) == Data(file.text.utf8) {
+        unchanged.append(url.path)
+      } else {
+        try Data(file.text.utf8).write(to: url, options: .atomic)
+        written.append(url.path)
+      }
+    }
+    return EmbedReport(written: written, unchanged: unchanged)
+  }
+}

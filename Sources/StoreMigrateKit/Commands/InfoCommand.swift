@@ -1,0 +1,59 @@
+// info: the file itself, with the lines that a shell needs.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum InfoCommand: Command {
+  static let name = "info"
+  static let summary = "Cipher, pages, version, and the lines a shell needs"
+  static let positionalCount = 1
+  static let help = """
+    EXAMPLES
+      store-migrate info notes.store --key-env NOTES_KEY
+
+    Needs no migrations. Changes no byte and creates no file.
+    """
+
+  struct InfoReport: Report {
+    let store: StoreSummary
+    let profile: String
+    let pageBytes: Int
+    let pages: Int
+    let freePages: Int
+    let journal: String
+    let version: Int?
+    let entities: [String: Int]
+    let shell: [String]
+
+    var description: String {
+      var lines = [
+        store.path, "size         \(megabytes(store.bytes)), \(pages) pages of \(pageBytes) bytes, \(freePages) free",
+        "cipher       \(profile)", "engine       SQLCipher \(store.cipher) / SQLite \(store.sqlite)",
+        "journal      \(journal)", "version      \(version.map(String.init) ?? "none: not a store of ObjectVault")",
+      ]
+      lines += entities.sorted { $0.key < $1.key }.map { "  \(padded($0.key, 16)) \($0.value) objects" }
+      lines += ["", "In the sqlcipher shell:"] + shell.map { "  \($0)" }
+      return lines.joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let inspection = try session.inspection()
+    let connection = inspection.connection
+    let number = { (pragma: String) in Int(try connection.value("PRAGMA \(pragma)")?.int64 ?? 0) }
+    let summary = try? StoreInfo(connection)
+    var counts: [String: Int] = [:]
+    for entity in summary?.model.entities ?? [] {
+      counts[entity.name] = Int(try connection.value("SELECT count(*) FROM \(quoted(entity.name))")?.int64 ?? 0)
+    }
+    let size = try? FileManager.default.attributesOfItem(atPath: session.storePath)[.size] as? Int
+    let profile = connection.unlocked.profile
+    return InfoReport(
+      store: StoreSummary(path: session.storePath, bytes: size ?? 0), profile: "\(profile)", pageBytes: profile.pageBytes,
+      pages: try number("page_count"), freePages: try number("freelist_count"),
+      journal: try connection.value("PRAGMA journal_mode")?.string ?? "", version: summary?.version, entities: counts,
+      shell: ["sqlcipher \(session.storePath)", "PRAGMA key = 'your passphrase';"]
+        + profile.shellPragmas(major: Engine.current.cipherMajor) + ["SELECT * FROM vault_meta;"])
+  }
+}

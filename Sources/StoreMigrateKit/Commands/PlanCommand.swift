@@ -1,0 +1,63 @@
+// plan: what `up` would do, with its SQL.
+
+import Foundation
+import ObjectVault
+
+enum PlanCommand: Command {
+  static let name = "plan"
+  static let summary = "Pending steps and their exact SQL for this engine; writes nothing"
+  static let positionalCount = 1
+  static let help = """
+    EXAMPLES
+      store-migrate plan notes.store --key-command 'pass show notes'
+      store-migrate plan notes.store --json
+
+    Shows what `up` would do. Changes no byte and creates no file.
+    """
+
+  struct PlannedStep: Encodable {
+    let number: Int
+    let name: String
+    let operations: [String]
+    let sql: [String]
+    let losses: [String]
+    let rebuilds: [String]
+  }
+
+  struct PlanReport: Report {
+    let store: StoreSummary
+    let from: Int
+    let to: Int
+    let steps: [PlannedStep]
+
+    var description: String {
+      guard !steps.isEmpty else { return "\(store.path) is at version \(from). Nothing to do." }
+      var lines = [
+        "\(steps.count) \(steps.count == 1 ? "step" : "steps") in one transaction, from version \(from) to \(to), on SQLite \(store.sqlite).",
+      ]
+      for step in steps {
+        lines += ["", "\(numbered(step.number)) \(step.name)" + (step.losses.isEmpty ? "" : "   LOSES \(step.losses.joined(separator: ", "))")]
+        lines += step.operations.map { "  · \($0)" }
+      }
+      lines += ["", "SQL for this engine (foreign keys are off for the connection, outside the transaction)"]
+      for step in steps {
+        lines.append("  -- \(numbered(step.number))")
+        lines += step.sql.flatMap { $0.split(separator: "\n").map { "  \($0)" } }
+      }
+      lines += ["", "Nothing was written."]
+      return lines.joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let plan = try MigrationPlan(session.inspection(), session.migrations())
+    return PlanReport(
+      store: StoreSummary(path: session.storePath, bytes: plan.bytes), from: plan.storeVersion,
+      to: max(plan.availableVersion, plan.storeVersion),
+      steps: plan.steps.map {
+        PlannedStep(
+          number: $0.number, name: $0.name, operations: $0.operations, sql: $0.sql, losses: $0.losses,
+          rebuilds: $0.rebuiltTables)
+      })
+  }
+}

@@ -1,0 +1,52 @@
+// verify: is the file whole, and is it what its history says?
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum VerifyCommand: Command {
+  static let name = "verify"
+  static let summary = "Page authentication, integrity, references, tables, checksums"
+  static let positionalCount = 1
+  static let help = """
+    EXAMPLES
+      store-migrate verify notes.store --key-file key.txt
+
+    Checks the authentication code of every page (on every engine), SQLite's structure, the references, the
+    tables against the store's own model and, where there are migrations, the history against them. Ends with
+    2 when something is wrong. Changes no byte and creates no file.
+    """
+
+  struct VerifyReport: Report {
+    let store: StoreSummary
+    let pages: Int
+    let findings: [String]
+    let comparedWithMigrations: Bool
+    var exitCode: ExitCode { findings.isEmpty ? .ok : .attention }
+    var description: String {
+      guard findings.isEmpty else { return findings.joined(separator: "\n") }
+      return "\(store.path): \(pages) pages authenticate; structure, references and tables are as they should be"
+        + (comparedWithMigrations ? ", and so is the history." : "; no migrations to compare the history with.")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let inspection = try session.inspection()
+    let connection = inspection.connection
+    var findings = try connection.findings()
+    var isCompared = false
+    if findings.isEmpty {
+      let info = try StoreInfo(connection)
+      findings += try info.drift(connection)
+      let folder = session.migrationsFolder.path
+      if session.bundled != nil || FileManager.default.fileExists(atPath: folder) {
+        _ = try MigrationPlan(inspection, session.migrations())
+        isCompared = true
+      }
+    }
+    let size = try? FileManager.default.attributesOfItem(atPath: session.storePath)[.size] as? Int
+    return VerifyReport(
+      store: StoreSummary(path: session.storePath, bytes: size ?? 0),
+      pages: (size ?? 0) / connection.unlocked.profile.pageBytes, findings: findings, comparedWithMigrations: isCompared)
+  }
+}

@@ -1,0 +1,134 @@
+// Where a key comes from: a file, a descriptor, a variable, a command, a prompt. Never an argument.
+
+import CipherSQLite
+import Foundation
+
+/// Reads a key by the ways that the options name.
+struct KeySource {
+  let arguments: Arguments
+  /// `key` or `new-key`: the options' common part.
+  let prefix: String
+  let standardError: @Sendable (String) -> Void
+
+  /// The key, read once.
+  /// - Throws: ``UsageError`` when no way is given and none may be asked for; ``SQLError``.
+  func read(for file: String) throws -> Key {
+    var bytes = try bytes(for: file)
+    defer { for index in bytes.indices { bytes[index] = 0 } }
+    let format = arguments.value("--\(prefix)-format") ?? "passphrase"
+    switch format {
+    case "passphrase": return .passphrase(bytes: bytes)
+    case "hex":
+      guard let raw = Self.decodeHex(bytes) else { throw UsageError("The key is not written in hexadecimal digits.") }
+      return .raw(raw)
+    case "base64":
+      guard let raw = Data(base64Encoded: Data(bytes)) else { throw UsageError("The key is not written in base64.") }
+      return .raw(raw)
+    default: throw UsageError("--\(prefix)-format takes passphrase, hex or base64, not \(format).")
+    }
+  }
+
+  private func bytes(for file: String) throws -> [UInt8] {
+    let ways = ["file", "fd", "env", "command"].filter { arguments.value("--\(prefix)-\($0)") != nil }
+    guard ways.count <= 1 else {
+      throw UsageError("Give one of --\(prefix)-\(ways.joined(separator: ", --\(prefix)-")), not several.")
+    }
+    if let path = arguments.value("--\(prefix)-file") { return Self.trimmed(try fromFile(path)) }
+    if let text = arguments.value("--\(prefix)-fd") {
+      guard let descriptor = Int32(text), descriptor >= 0 else {
+        throw UsageError("--\(prefix)-fd takes the number of an open descriptor, not \(text).")
+      }
+      return Self.trimmed(try fromDescriptor(descriptor))
+    }
+    if let name = arguments.value("--\(prefix)-env") {
+      guard let value = getenv(name) else { throw UsageError("The variable \(name) is not set.") }
+      return Array(String(cString: value).utf8)
+    }
+    if let command = arguments.value("--\(prefix)-command") { return Self.trimmed(try fromCommand(command)) }
+    if prefix == "key", let value = getenv("STORE_MIGRATE_KEY") { return Array(String(cString: value).utf8) }
+    guard !arguments.has("--no-input"), isatty(0) == 1 else {
+      throw UsageError(
+        "There is no key: give --\(prefix)-file, --\(prefix)-fd, --\(prefix)-env or --\(prefix)-command"
+          + (prefix == "key" ? ", or set STORE_MIGRATE_KEY." : "."))
+    }
+    return try prompted(for: file)
+  }
+
+  private func fromFile(_ path: String) throws -> [UInt8] {
+    if path == "-" { return try fromDescriptor(0) }
+    var status = stat()
+    guard stat(path, &status) == 0, let data = FileManager.default.contents(atPath: path) else {
+      throw UsageError("The key file \(path) cannot be read.")
+    }
+    if status.st_mode & 0o077 != 0 {
+      standardError("warning: others may read the key file \(path); run: chmod 600 \(path)")
+    }
+    return Array(data)
+  }
+
+  private func fromDescriptor(_ descriptor: Int32) throws -> [UInt8] {
+    do { return Array(try FileHandle(fileDescriptor: descriptor, closeOnDealloc: false).readToEnd() ?? Data()) } catch {
+      throw UsageError("The descriptor \(descriptor) cannot be read.")
+    }
+  }
+
+  private func fromCommand(_ command: String) throws -> [UInt8] {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", command]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+      throw UsageError("The command of --\(prefix)-command ended with code \(process.terminationStatus).")
+    }
+    return Array(data)
+  }
+
+  private func prompted(for file: String) throws -> [UInt8] {
+    let label = prefix == "key" ? "Key of \(file): " : "New key of \(file): "
+    let first = try Self.readWithoutEcho(label)
+    guard prefix == "new-key" else { return first }
+    guard try Self.readWithoutEcho("The new key again: ") == first else {
+      throw UsageError("The two keys differ; nothing was changed.")
+    }
+    return first
+  }
+
+  private static func readWithoutEcho(_ label: String) throws -> [UInt8] {
+    FileHandle.standardError.write(Data(label.utf8))
+    var former = termios()
+    tcgetattr(0, &former)
+    var quiet = former
+    quiet.c_lflag &= ~tcflag_t(ECHO)
+    tcsetattr(0, TCSANOW, &quiet)
+    defer {
+      tcsetattr(0, TCSANOW, &former)
+      FileHandle.standardError.write(Data("\n".utf8))
+    }
+    guard let line = readLine(strippingNewline: true) else { throw UsageError("No key was typed.") }
+    return Array(line.utf8)
+  }
+
+  /// Exactly one line end goes; it is what editors and `echo` add.
+  private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+    var bytes = bytes
+    if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+    if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+    return bytes
+  }
+
+  private static func decodeHex(_ bytes: [UInt8]) -> [UInt8]? {
+    guard bytes.count.isMultiple(of: 2) else { return nil }
+    var result: [UInt8] = []
+    for index in stride(from: 0, to: bytes.count, by: 2) {
+      guard let high = Character(Unicode.Scalar(bytes[index])).hexDigitValue,
+        let low = Character(Unicode.Scalar(bytes[index + 1])).hexDigitValue
+      else { return nil }
+      result.append(UInt8(high * 16 + low))
+    }
+    return result
+  }
+}

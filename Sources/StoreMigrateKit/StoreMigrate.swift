@@ -1,0 +1,131 @@
+// The tool: finds the command, runs it, prints its report, maps errors to exit codes.
+
+import CipherSQLite
+import Foundation
+public import ObjectVault
+
+/// `store-migrate` as a library, so that an app can build its own, with its steps inside:
+///
+/// ```swift
+/// @main struct Tool {
+///   static func main() async { await StoreMigrate.main(migrations: try? MigrationSet.embedded(AppMigrations.steps)) }
+/// }
+/// ```
+public enum StoreMigrate {
+  static let commands: [any Command.Type] = [
+    StatusCommand.self, PlanCommand.self, InfoCommand.self, VerifyCommand.self, UpCommand.self, RekeyCommand.self,
+    NewCommand.self, EmbedCommand.self, CheckCommand.self,
+  ]
+
+  /// The tool's version.
+  public static let version = "0.1.0"
+
+  /// Runs the tool with the process's arguments and ends the process.
+  ///
+  /// - Parameter migrations: Steps to use where `--migrations` is not given; nil reads `./Migrations`.
+  public static func main(migrations: MigrationSet? = nil) async -> Never {
+    let progress = Progress(totalUnitCount: 0)
+    signal(SIGINT, SIG_IGN)
+    let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
+    interrupts.setEventHandler { progress.cancel() }
+    interrupts.resume()
+    let output = await run(Array(CommandLine.arguments.dropFirst()), migrations: migrations, progress: progress)
+    if !output.text.isEmpty { FileHandle.standardOutput.write(Data((output.text + "\n").utf8)) }
+    if !output.errors.isEmpty { FileHandle.standardError.write(Data((output.errors + "\n").utf8)) }
+    exit(output.code.rawValue)
+  }
+
+  /// What a run printed, and how it ended.
+  struct Output: Sendable {
+    var code: ExitCode
+    var text = ""
+    var errors = ""
+  }
+
+  static func run(_ words: [String], migrations: MigrationSet?, progress: Progress) async -> Output {
+    let isJSON = words.contains("--json")
+    var name = ""
+    do {
+      let arguments = try Arguments(words)
+      if arguments.has("--version") { return Output(code: .ok, text: "store-migrate \(version), \(Engine.current)") }
+      let first = arguments.positional.first
+      if first == nil || first == "help" || arguments.has("--help") { return help(arguments, first) }
+      name = first ?? ""
+      let command = try command(named: name)
+      guard arguments.positional.count == command.positionalCount + 1 else {
+        throw UsageError(
+          "\(name) takes \(command.positionalCount == 0 ? "no argument" : "one argument"), "
+            + "\(arguments.positional.count - 1) given. See: store-migrate help \(name)")
+      }
+      let session = Session(
+        arguments: arguments, bundled: migrations,
+        standardError: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }, progress: progress)
+      let report = try await command.run(session)
+      let text = isJSON ? json(name, report) : arguments.has("--quiet") ? "" : report.description
+      return Output(code: report.exitCode, text: text)
+    } catch {
+      let code = progress.isCancelled ? ExitCode.interrupted : ExitCode(error)
+      let message = code == .interrupted ? "Interrupted; the store is as it was." : "\(error)"
+      return isJSON
+        ? Output(code: code, text: jsonError(name, code, message)) : Output(code: code, errors: "store-migrate: \(message)")
+    }
+  }
+
+  private static func command(named name: String) throws -> any Command.Type {
+    if let command = commands.first(where: { $0.name == name }) { return command }
+    let near = nearestName(name, among: commands.map { $0.name })
+    throw UsageError("\(name) is no command.\(near.map { " Did you mean \($0)?" } ?? "") See: store-migrate --help")
+  }
+
+  // MARK: Help
+
+  private static func help(_ arguments: Arguments, _ first: String?) -> Output {
+    let topic = first == "help" ? arguments.positional.dropFirst().first : first
+    guard let topic else { return Output(code: .ok, text: overview) }
+    do {
+      let command = try command(named: topic)
+      let store = command.positionalCount == 0 ? "" : command.name == "new" ? " NAME" : " STORE"
+      return Output(code: .ok, text: "store-migrate \(command.name)\(store): \(command.summary)\n\n\(command.help)")
+    } catch { return Output(code: .usage, errors: "store-migrate: \(error)") }
+  }
+
+  static var overview: String {
+    let list = { (names: [String]) in
+      names.compactMap { name in commands.first { $0.name == name } }
+        .map { "  \(padded($0.name, 10)) \($0.summary)" }.joined(separator: "\n")
+    }
+    return """
+      store-migrate: move an encrypted store from one schema version to another.
+
+      EXAMPLES
+        store-migrate status notes.store            where is this store?
+        store-migrate plan   notes.store            what would `up` do? (prints SQL, writes nothing)
+        store-migrate up     notes.store            migrate, all in one transaction
+        store-migrate new    "split user name"      write Migrations/0007_split_user_name.migration
+        store-migrate check                         CI: steps, lock, snapshot and embedded code agree
+
+      LOOK (these change no byte and create no file)
+      \(list(["status", "plan", "info", "verify"]))
+
+      CHANGE A STORE
+      \(list(["up", "rekey"]))
+
+      WRITE MIGRATIONS (no store, no key needed)
+      \(list(["new", "embed", "check"]))
+
+      KEY (never an argument; with --new-key-… for rekey)
+        --key-file PATH|-   --key-fd N   --key-env NAME   --key-command COMMAND
+        otherwise $STORE_MIGRATE_KEY, otherwise a prompt.   --key-format passphrase|hex|base64
+
+      COMMON
+        -m, --migrations DIR    default ./Migrations       --json        one JSON object on standard output
+        -y, --yes               no questions               --no-input    fail instead of asking
+            --lock-timeout S    default 15                 -q, --quiet   -h, --help   --version
+
+      EXIT CODES
+      \(ExitCode.allCases.map { "  \(padded("\($0.rawValue)", 4)) \($0.meaning)" }.joined(separator: "\n"))
+
+      Run `store-migrate help COMMAND` for more.
+      """
+  }
+}
