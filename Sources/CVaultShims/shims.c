@@ -1,6 +1,7 @@
 #include "CVaultShims.h"
 
-static _Thread_local int32_t next_slot;
+// Initial-exec: one load, where the default model calls a function for each slot of each fetched object.
+static _Thread_local int32_t next_slot __attribute__((tls_model("initial-exec")));
 
 int32_t vault_next_slot(void) { return next_slot++; }
 

@@ -1,5 +1,5 @@
-// One value in a packed row: 16 bytes, of which the first 8 hold the number, or offset and length of the
-// bytes behind the cells; the ninth holds the storage class.
+// One value in a packed row. A row is 8 bytes for each cell, the number or offset and length of bytes behind the
+// cells; before the cells stands one byte for each, its storage class, filled up to a multiple of 8.
 
 public import Foundation
 
@@ -10,14 +10,19 @@ public struct RowCell {
   // The first byte of the row, and of this cell. The row's page is held by the object that asks.
   @usableFromInline let row: UnsafeRawPointer
   @usableFromInline let cell: UnsafeRawPointer
+  @usableFromInline let tag: UInt8
 
-  /// The cell `slot`, counted from 0, of the row that begins at `row`.
+  /// Bytes before the first cell of a row of so many cells.
+  @inlinable static func tagBytes(_ count: Int) -> Int { (count &+ 7) & ~7 }
+
+  /// The cell `slot`, counted from 0, of the row whose cells begin at `row`.
   @inlinable public init(row: UnsafeRawPointer, slot: Int) {
     self.row = row
-    cell = row + slot &* 16
+    cell = row + slot &* 8
+    // The tags stand before the cells, the last slot's first: no cell has to know how many there are.
+    tag = row.load(fromByteOffset: -1 &- slot, as: UInt8.self)
   }
 
-  @inlinable var tag: UInt8 { cell.load(fromByteOffset: 8, as: UInt8.self) }
   @inlinable var bytes: UnsafeRawBufferPointer {
     let offset = Int(cell.load(as: UInt32.self))
     let count = Int(cell.load(fromByteOffset: 4, as: UInt32.self))

@@ -1,4 +1,4 @@
-// Rows of a result, copied into pages: 16 bytes per cell and the bytes of text and blobs behind them.
+// Rows of a result, copied into pages: 9 bytes for each cell, and the bytes of text and blobs behind them.
 // One allocation serves many rows, and nothing is decoded before somebody asks for it.
 
 private import CSQLCipher
@@ -34,106 +34,93 @@ public struct RowPacker {
   ///   - firstColumn: The column that goes to `slots[0]`.
   ///   - slots: The cell of each column.
   ///   - slotCount: How many cells the row has; those not in `slots` are NULL.
-  /// - Returns: Where the row begins, in ``page``.
+  /// - Returns: Where the row's cells begin, in ``page``.
   public mutating func pack(
     _ statement: Statement, firstColumn: Int, slots: [Int], slotCount: Int
   ) -> UnsafeRawPointer {
-    let header = slotCount &* 16
-    reserve(header)
-    let start = used
-    var end = start &+ header
-    var row = page.base + start
-    if slots.count < slotCount { memset(row, 0, header) }
+    var writer = begin(slotCount)
+    if slots.count < slotCount { memset(writer.start, 0, writer.cells - writer.start) }
+    let raw = statement.raw
     var column = Int32(firstColumn)
     for slot in slots {
-      let value = sqlite3_column_value(statement.raw, column)
+      let value = sqlite3_column_value(raw, column)
       column &+= 1
-      let cell = row + slot &* 16
       switch sqlite3_value_type(value) {
-      case SQLITE_INTEGER:
-        cell.storeBytes(of: sqlite3_value_int64(value), as: Int64.self)
-        cell.storeBytes(of: 1, toByteOffset: 8, as: UInt8.self)
-      case SQLITE_FLOAT:
-        cell.storeBytes(of: sqlite3_value_double(value), as: Double.self)
-        cell.storeBytes(of: 2, toByteOffset: 8, as: UInt8.self)
+      case SQLITE_INTEGER: writer.put(sqlite3_value_int64(value), 1, slot)
+      case SQLITE_FLOAT: writer.put(sqlite3_value_double(value), 2, slot)
       case SQLITE_TEXT:
+        // The text first: asking for it may convert, and change the count.
         let text = sqlite3_value_text(value)
-        let count = Int(sqlite3_value_bytes(value))
-        row = copy(text, count, start: start, end: &end, row: row, slot: slot, tag: 3)
+        put(text, Int(sqlite3_value_bytes(value)), 3, slot, &writer)
       case SQLITE_BLOB:
         let bytes = sqlite3_value_blob(value)
-        let count = Int(sqlite3_value_bytes(value))
-        row = copy(bytes, count, start: start, end: &end, row: row, slot: slot, tag: 4)
-      default:
-        cell.storeBytes(of: 0, toByteOffset: 8, as: UInt8.self)
+        put(bytes, Int(sqlite3_value_bytes(value)), 4, slot, &writer)
+      default: writer.put(Int64(0), 0, slot)
       }
     }
-    // The start may have moved to the front of a new page.
-    let offset = UnsafeRawPointer(row) - UnsafeRawPointer(page.base)
-    used = (offset &+ (end &- start) &+ 15) & ~15
-    return UnsafeRawPointer(row)
+    return finish(writer)
   }
 
   /// Packs values, one for each cell.
   public mutating func pack(_ values: [SQLValue]) -> UnsafeRawPointer {
-    let header = values.count &* 16
-    reserve(header)
-    let start = used
-    var end = start &+ header
-    var row = page.base + start
-    for (slot, value) in values.enumerated() {
-      let cell = row + slot &* 16
-      switch value {
-      case .null: cell.storeBytes(of: 0, toByteOffset: 8, as: UInt8.self)
-      case .integer(let value):
-        cell.storeBytes(of: value, as: Int64.self)
-        cell.storeBytes(of: 1, toByteOffset: 8, as: UInt8.self)
-      case .real(let value):
-        cell.storeBytes(of: value, as: Double.self)
-        cell.storeBytes(of: 2, toByteOffset: 8, as: UInt8.self)
-      case .text(var text):
-        text.withUTF8 {
-          row = copy($0.baseAddress, $0.count, start: start, end: &end, row: row, slot: slot, tag: 3)
-        }
-      case .blob(let data):
-        data.withUnsafeBytes {
-          row = copy($0.baseAddress, $0.count, start: start, end: &end, row: row, slot: slot, tag: 4)
-        }
+    var writer = begin(values.count)
+    for slot in values.indices {
+      switch values[slot] {
+      case .null: writer.put(Int64(0), 0, slot)
+      case .integer(let value): writer.put(value, 1, slot)
+      case .real(let value): writer.put(value, 2, slot)
+      case .text(var text): text.withUTF8 { put($0.baseAddress, $0.count, 3, slot, &writer) }
+      case .blob(let data): data.withUnsafeBytes { put($0.baseAddress, $0.count, 4, slot, &writer) }
       }
     }
-    let offset = UnsafeRawPointer(row) - UnsafeRawPointer(page.base)
-    used = (offset &+ (end &- start) &+ 15) & ~15
-    return UnsafeRawPointer(row)
+    return finish(writer)
   }
 
-  // Copies bytes behind the row; `end` counts from where the row was begun, wherever it is now.
-  private mutating func copy(
-    _ bytes: UnsafeRawPointer?, _ count: Int, start: Int, end: inout Int, row: UnsafeMutableRawPointer,
-    slot: Int, tag: UInt8
-  ) -> UnsafeMutableRawPointer {
-    var row = row
-    let length = end &- start
-    if (row - page.base) &+ length &+ count > page.capacity {
-      let old = page
-      page = RowPage(capacity: max(65_536, (length + count) * 2))
-      used = 0
-      memcpy(page.base, row, length)
-      row = page.base
-      // The row moved to the front of a page of its own; the old page lives on for its other rows.
-      withExtendedLifetime(old) {}
+  // MARK: Inside
+
+  /// Where a row is being written; all of it lies in the packer's page.
+  private struct Writer {
+    var start: UnsafeMutableRawPointer
+    var cells: UnsafeMutableRawPointer
+    /// Bytes from `start` to the end of what is written.
+    var length: Int
+
+    @inline(__always) func put<Value: BitwiseCopyable>(_ value: Value, _ tag: UInt8, _ slot: Int) {
+      cells.storeBytes(of: value, toByteOffset: slot &* 8, as: Value.self)
+      cells.storeBytes(of: tag, toByteOffset: -1 &- slot, as: UInt8.self)
     }
-    if let bytes, count > 0 { memcpy(row + length, bytes, count) }
-    let cell = row + slot &* 16
-    cell.storeBytes(of: UInt32(truncatingIfNeeded: length), as: UInt32.self)
-    cell.storeBytes(of: UInt32(truncatingIfNeeded: count), toByteOffset: 4, as: UInt32.self)
-    cell.storeBytes(of: tag, toByteOffset: 8, as: UInt8.self)
-    end &+= count
-    return row
   }
 
-  private mutating func reserve(_ count: Int) {
-    guard used &+ count > page.capacity else { return }
-    page = RowPage(capacity: max(65_536, count))
-    used = 0
+  @inline(__always) private mutating func begin(_ slotCount: Int) -> Writer {
+    let tags = RowCell.tagBytes(slotCount)
+    let length = tags &+ slotCount &* 8
+    if used &+ length > page.capacity {
+      page = RowPage(capacity: max(65_536, length))
+      used = 0
+    }
+    let start = page.base + used
+    return Writer(start: start, cells: start + tags, length: length)
+  }
+
+  @inline(__always) private mutating func finish(_ writer: Writer) -> UnsafeRawPointer {
+    used = ((writer.start - page.base) &+ writer.length &+ 7) & ~7
+    return UnsafeRawPointer(writer.cells)
+  }
+
+  /// Puts bytes behind the row, and their place into its cell. The row moves to a page of its own when this
+  /// one is full; the old page lives on for its other rows.
+  private mutating func put(_ bytes: UnsafeRawPointer?, _ count: Int, _ tag: UInt8, _ slot: Int, _ writer: inout Writer) {
+    if (writer.start - page.base) &+ writer.length &+ count > page.capacity {
+      let full = page
+      page = RowPage(capacity: max(65_536, (writer.length + count) * 2))
+      memcpy(page.base, writer.start, writer.length)
+      writer.cells = page.base + (writer.cells - writer.start)
+      writer.start = page.base
+      withExtendedLifetime(full) {}
+    }
+    if let bytes, count > 0 { memcpy(writer.start + writer.length, bytes, count) }
+    let offset = UInt64(writer.length &- (writer.cells - writer.start))
+    writer.put(offset | UInt64(count) << 32, tag, slot)
+    writer.length &+= count
   }
 }

@@ -9,7 +9,8 @@ public import Foundation
 /// connection is used. It is finalized when it is released, or when the connection closes.
 public final class Statement {
   // Valid from init to finalize(); finalized exactly once, by finalize(), which deinit calls too.
-  @usableFromInline var raw: OpaquePointer?
+  // Unchecked exclusivity: never passed inout, and read for every column of every row.
+  @exclusivity(unchecked) final var raw: OpaquePointer?
   private unowned let connection: Connection
   /// The SQL text, without values.
   public let sql: String

@@ -6,17 +6,19 @@ extension ObjectContext {
   /// The object of a row, as a fault when it is not in memory.
   func object(_ entity: EntityRuntime, _ id: Int64) -> ManagedObject {
     if let known = maps[entity.index].find(id) { return known }
-    return make(entity, id, state: .fault)
+    return make(entity, id, maps[entity.index], state: .fault)
   }
 
   @inline(__always)
-  private func make(_ entity: EntityRuntime, _ id: Int64, state: ManagedObject.State) -> ManagedObject {
+  private func make(
+    _ entity: EntityRuntime, _ id: Int64, _ map: IdentityMap, state: ManagedObject.State
+  ) -> ManagedObject {
     let object = entity.type.init()
     object.entity = entity
     object.context = self
     object.rowID = id
     object.state = state
-    maps[entity.index].insert(object, for: id)
+    map.insert(object, for: id)
     return object
   }
 
@@ -24,7 +26,7 @@ extension ObjectContext {
   /// - Returns: nil when there is no such row, or the object is deleted.
   /// - Throws: ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func existing<Object: ManagedObject>(_ id: ObjectID<Object>) throws -> Object? {
-    guard let entity = core.runtime.entity(of: Object.self) else {
+    guard let entity = entity(of: Object.self) else {
       throw StoreError.unknownEntity(name: "\(Object.self)")
     }
     if let known = maps[entity.index].find(id.rowID) {
@@ -58,8 +60,9 @@ extension ObjectContext {
       try connection.withStatement(core.rowSQL(entity)) { statement in
         try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
-        var packer = RowPacker(firstPageBytes: entity.slots.count * 32 + 64)
-        return materialize(statement, entity, &packer)
+        statistics.rows += 1
+        var reader = RowReader(entity, self, firstPageBytes: entity.slots.count * 24 + 64)
+        return materialize(statement, &reader)
       }
     }
   }
@@ -75,12 +78,11 @@ extension ObjectContext {
 
   /// Puts the statement's present row into its object. Columns: id, version, then the stored slots.
   @inline(__always)
-  func materialize(_ statement: Statement, _ entity: EntityRuntime, _ packer: inout RowPacker) -> ManagedObject {
-    statistics.rows += 1
+  func materialize(_ statement: Statement, _ reader: inout RowReader) -> ManagedObject {
     let id = statement.int64(0)
     let version = statement.int64(1)
     let object: ManagedObject
-    if let known = maps[entity.index].find(id) {
+    if let known = reader.map.find(id) {
       // What was changed here, or is the same version, stays as it is.
       guard known.overlay == nil, known.state == .fault || known.rowVersion != version, known.state != .deleted
       else { return known }
@@ -90,12 +92,12 @@ extension ObjectContext {
       object = known
       object.state = .loaded
     } else {
-      object = make(entity, id, state: .loaded)
+      object = make(reader.entity, id, reader.map, state: .loaded)
     }
     object.rowVersion = version
-    object.row = packer.pack(
-      statement, firstColumn: 2, slots: entity.storedSlots, slotCount: entity.slots.count)
-    object.page = packer.page
+    object.row = reader.packer.pack(
+      statement, firstColumn: 2, slots: reader.slots, slotCount: reader.slotCount)
+    object.page = reader.packer.page
     return object
   }
 
@@ -105,9 +107,10 @@ extension ObjectContext {
     return try withConnection { connection in
       try connection.withStatement(sql) { statement in
         try statement.bind(values)
-        var packer = RowPacker(firstPageBytes: 4096)
+        var reader = RowReader(entity, self, firstPageBytes: 4096)
         var found: [ManagedObject] = []
-        while try statement.step() { found.append(materialize(statement, entity, &packer)) }
+        while try statement.step() { found.append(materialize(statement, &reader)) }
+        statistics.rows += found.count
         return found
       }
     }
@@ -168,11 +171,12 @@ extension ObjectContext {
         let sql = core.membersSQL(relationship, ownerCount: batch.count, withOwner: true)
         try connection.withStatement(sql) { statement in
           try statement.bind(batch.map { .integer($0.rowID) })
-          var packer = RowPacker(firstPageBytes: 4096)
+          var reader = RowReader(relationship.destination, self, firstPageBytes: 4096)
           let ownerColumn = relationship.destination.storedSlots.count + 2
           while try statement.step() {
-            let member = materialize(statement, relationship.destination, &packer)
+            let member = materialize(statement, &reader)
             members[statement.int64(ownerColumn), default: []].append(member)
+            statistics.rows += 1
           }
         }
       }
@@ -180,6 +184,23 @@ extension ObjectContext {
       found += members.values.joined()
     }
     return found
+  }
+}
+
+/// What a loop over rows of one entity needs, looked up once.
+struct RowReader {
+  let entity: EntityRuntime
+  let map: IdentityMap
+  let slots: [Int]
+  let slotCount: Int
+  var packer: RowPacker
+
+  init(_ entity: EntityRuntime, _ context: ObjectContext, firstPageBytes: Int) {
+    self.entity = entity
+    map = context.maps[entity.index]
+    slots = entity.storedSlots
+    slotCount = entity.slots.count
+    packer = RowPacker(firstPageBytes: firstPageBytes)
   }
 }
 

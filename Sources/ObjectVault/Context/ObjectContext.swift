@@ -21,7 +21,7 @@ public final class ObjectContext {
 
   let core: StoreCore
   let access: Access
-  var maps: [IdentityMap]
+  let maps: [IdentityMap]
   /// New objects, in the order of their insertion.
   var inserted: [ManagedObject] = []
   /// Saved objects with an overlay.
@@ -32,6 +32,7 @@ public final class ObjectContext {
   var links: [LinkKey: PendingLink] = [:]
   var refused: [SlotKey: any Error] = [:]
   private var nextTemporaryID: Int64 = -1
+  private var lastEntity: EntityRuntime?
   /// The temporary id that comes first in `inserted`'s numbering.
   var firstTemporaryID: Int64 = -1
 
@@ -64,6 +65,7 @@ public final class ObjectContext {
     let alive = maps.flatMap(\.all)
     for object in alive {
       object.context = nil
+      object.entity = nil
       if object.state == .fault || object.state == .inserted { object.state = .invalid }
     }
     for object in alive { object.toMany = [:] }
@@ -91,7 +93,7 @@ public final class ObjectContext {
     _ type: Object.Type, _ configure: (Object) throws -> Void = { _ in }
   ) rethrows -> Object {
     let object = Object()
-    guard let entity = core.runtime.entity(of: type) else {
+    guard let entity = entity(of: type) else {
       note(StoreError.unknownEntity(name: "\(type)"))
       return object
     }
@@ -193,6 +195,13 @@ public final class ObjectContext {
 
   // MARK: Bookkeeping
 
+  /// The entity of a class; the last one asked for is remembered.
+  @inline(__always) func entity(of type: ManagedObject.Type) -> EntityRuntime? {
+    if let last = lastEntity, last.type == type { return last }
+    lastEntity = core.runtime.entity(of: type)
+    return lastEntity
+  }
+
   var canWrite: Bool {
     if case .transaction(_, let canWrite) = access { canWrite } else { true }
   }
@@ -251,6 +260,7 @@ public final class ObjectContext {
   func discard(_ object: ManagedObject) {
     forget(object)
     object.context = nil
+    object.entity = nil
     object.state = .invalid
     object.overlay = nil
     object.row = nil

@@ -12,20 +12,19 @@ extension SaveOperation {
 
   private func check(_ object: ManagedObject, _ failures: inout [ValidationFailure]) {
     guard let entity = object.entity, let overlay = object.overlay else { return }
-    for slot in entity.storedSlots where overlay.changed.contains(slot) {
-      let info = entity.slots[slot]
-      let value = overlay.values[slot]
-      if value.isNull {
-        let isRequired = info.attribute.map { !$0.isOptional } ?? info.relationship?.isRequired ?? false
-        let key = SlotKey(object: ObjectIdentifier(object), slot: slot)
-        if let error = context.refused.isEmpty ? nil : context.refused[key] {
-          failures.append(failure(object, info, "cannot be stored: \(error)"))
-        } else if isRequired {
-          failures.append(failure(object, info, "is required"))
-        }
-        continue
+    let (values, changed, isRequired) = (overlay.values, overlay.changed, entity.isRequired)
+    for slot in entity.storedSlots where changed.contains(slot) {
+      guard case .null = values[slot] else { continue }
+      let key = SlotKey(object: ObjectIdentifier(object), slot: slot)
+      if let error = context.refused.isEmpty ? nil : context.refused[key] {
+        failures.append(failure(object, entity.slots[slot], "cannot be stored: \(error)"))
+      } else if isRequired[slot] {
+        failures.append(failure(object, entity.slots[slot], "is required"))
       }
-      for rule in info.checks where !rule.holds(value) { failures.append(failure(object, info, rule.text)) }
+    }
+    for slot in entity.checkedSlots where changed.contains(slot) && !values[slot].isNull {
+      let info = entity.slots[slot]
+      for rule in info.checks where !rule.holds(values[slot]) { failures.append(failure(object, info, rule.text)) }
     }
   }
 

@@ -72,14 +72,15 @@ final class SaveOperation {
 
   private func insert(_ objects: [ManagedObject]) throws {
     guard let entity = objects.first?.entity else { return }
+    let (slots, isToOne) = (entity.storedSlots, entity.isToOne)
     try connection.withStatement(entity.insertSQL) { statement in
       for object in objects {
         guard let overlay = object.overlay else { continue }
+        let values = overlay.values
         try statement.bind(finalID(object.rowID), at: 1)
         var parameter = 2
-        for slot in entity.storedSlots {
-          let isToOne = entity.slots[slot].relationship != nil
-          try statement.bind(isToOne ? resolved(overlay.values[slot]) : overlay.values[slot], at: parameter)
+        for slot in slots {
+          try statement.bind(isToOne[slot] ? resolved(values[slot]) : values[slot], at: parameter)
           parameter += 1
         }
         _ = try statement.step()
@@ -110,8 +111,7 @@ final class SaveOperation {
     guard let overlay = object.overlay, let entity = object.entity else { return }
     var parameter = 1
     for slot in slots {
-      let isToOne = entity.slots[slot].relationship != nil
-      try statement.bind(isToOne ? resolved(overlay.values[slot]) : overlay.values[slot], at: parameter)
+      try statement.bind(entity.isToOne[slot] ? resolved(overlay.values[slot]) : overlay.values[slot], at: parameter)
       parameter += 1
     }
     try statement.bind(object.rowID, at: parameter)
@@ -175,15 +175,19 @@ final class SaveOperation {
 
   private func adopt(_ object: ManagedObject, version: Int64, _ packer: inout RowPacker) {
     guard let overlay = object.overlay, let entity = object.entity else { return }
-    var values = overlay.values
-    for slot in entity.storedSlots {
-      if !overlay.changed.contains(slot), let row = object.row {
-        values[slot] = RowCell(row: row, slot: slot).value
-      } else if entity.slots[slot].relationship != nil {
-        values[slot] = resolved(values[slot])
+    if object.row == nil && !entity.hasToOne {
+      object.row = packer.pack(overlay.values)
+    } else {
+      var values = overlay.values
+      for slot in entity.storedSlots {
+        if !overlay.changed.contains(slot), let row = object.row {
+          values[slot] = RowCell(row: row, slot: slot).value
+        } else if entity.isToOne[slot] {
+          values[slot] = resolved(values[slot])
+        }
       }
+      object.row = packer.pack(values)
     }
-    object.row = packer.pack(values)
     object.page = packer.page
     object.overlay = nil
     object.rowVersion = version

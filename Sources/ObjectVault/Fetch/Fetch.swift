@@ -83,8 +83,9 @@ public struct Fetch<Object: ManagedObject> {
     // Deleted here and not yet saved: no longer part of what this context sees.
     let objects = context.deleted.isEmpty ? found : found.filter { $0.state != .deleted }
     for path in parameters.prefetch { try prefetch(path, of: objects) }
-    // Every object of the entity was made as its class.
-    return objects.map { unsafeDowncast($0, to: Object.self) }
+    // Every object of the entity was made as its class, and arrays of class references have one layout: no
+    // second array, and no count of references, for what is the same.
+    return unsafeBitCast(objects, to: [Object].self)
   }
 
   /// The first object, or nil.

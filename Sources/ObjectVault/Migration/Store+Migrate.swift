@@ -45,3 +45,19 @@ package struct StoreInfo {
     SchemaDifference.lines(found: try model.tables.map { try connection.tableInfo($0.name) }, expected: model.tables)
   }
 }
+
+extension Store {
+  /// Creates a store at the last version of some steps, without opening it for work: no Swift class is needed.
+  ///
+  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/folderMissing(folder:)``, ``SQLError/emptyKey``;
+  ///   ``StoreError``. There is no file then.
+  public static func create(at url: URL, key: Key, migrations: MigrationSet) async throws {
+    let key = try await key.resolved()
+    try await detached {
+      _ = try Connection.create(url.path, key: key) { connection in
+        try StoreFunctions.register(on: connection)
+        try MigrationRunner(connection: connection, set: migrations, progress: nil).createStore()
+      }
+    }
+  }
+}

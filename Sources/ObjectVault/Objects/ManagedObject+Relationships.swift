@@ -6,7 +6,7 @@ extension ManagedObject {
   // MARK: To-one
 
   @usableFromInline
-  final func readToOne<Target: ManagedObject>(_ slot: Int32, _ type: Target.Type) -> Target? {
+  final func readToOne<Target: ManagedObject>(_ slot: UInt16, _ type: Target.Type) -> Target? {
     if let recording = overlay?.recording {
       recording.note(self, slot: Int(slot))
       return recording.next(Target.self) as? Target
@@ -15,7 +15,7 @@ extension ManagedObject {
   }
 
   @usableFromInline
-  final func writeToOne(_ target: ManagedObject?, _ slot: Int32) {
+  final func writeToOne(_ target: ManagedObject?, _ slot: UInt16) {
     let slot = Int(slot)
     guard let relationship = entity?.slots[slot].relationship, let context else {
       context?.note(StoreError.objectGone(entity: "\(type(of: self))", rowID: rowID))
@@ -51,7 +51,7 @@ extension ManagedObject {
   // MARK: To-many
 
   @usableFromInline
-  final func readToMany<Target: ManagedObject>(_ slot: Int32, _ type: Target.Type) -> Set<Target> {
+  final func readToMany<Target: ManagedObject>(_ slot: UInt16, _ type: Target.Type) -> Set<Target> {
     if let recording = overlay?.recording {
       recording.note(self, slot: Int(slot))
       return []
@@ -65,7 +65,7 @@ extension ManagedObject {
   }
 
   @usableFromInline
-  final func writeToMany<Target: ManagedObject>(_ new: Set<Target>, _ slot: Int32) {
+  final func writeToMany<Target: ManagedObject>(_ new: Set<Target>, _ slot: UInt16) {
     guard let relationship = entity?.slots[Int(slot)].relationship, let context else {
       context?.note(StoreError.objectGone(entity: "\(type(of: self))", rowID: rowID))
       return
@@ -79,7 +79,7 @@ extension ManagedObject {
 
   private func connect(_ object: ManagedObject, _ relationship: RelationshipRuntime) {
     if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
-      object.writeToOne(self, Int32(inverse))
+      object.writeToOne(self, UInt16(inverse))
       return
     }
     touchedMembers(relationship.slot).insert(object)
@@ -89,7 +89,7 @@ extension ManagedObject {
 
   private func disconnect(_ object: ManagedObject, _ relationship: RelationshipRuntime) {
     if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
-      object.writeToOne(nil, Int32(inverse))
+      object.writeToOne(nil, UInt16(inverse))
       return
     }
     touchedMembers(relationship.slot).remove(object)

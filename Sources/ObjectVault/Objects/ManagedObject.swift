@@ -29,20 +29,29 @@ open class ManagedObject: Persistable {
     case invalid
   }
 
+  // Unchecked exclusivity: none of these is ever passed inout, so accesses cannot overlap; the checks would
+  // cost a third of a fetch.
+
   // The packed row of `page`, which this object keeps alive; nil while there is none.
-  @usableFromInline var row: UnsafeRawPointer?
-  @usableFromInline var overlay: Overlay?
-  var page: RowPage?
+  @usableFromInline @exclusivity(unchecked) final var row: UnsafeRawPointer?
+  @usableFromInline @exclusivity(unchecked) final var overlay: Overlay?
+  @exclusivity(unchecked) final var page: RowPage?
   // Not retained. The context outlives this reference: in its deinit it sets it to nil in every live object,
   // which its identity maps know.
-  unowned(unsafe) var context: ObjectContext?
-  var entity: EntityRuntime?
-  var rowID: Int64 = 0
-  var rowVersion: Int64 = 0
-  var toMany: [Int: ToManyState] = [:]
-  var isRegistered = false
+  @exclusivity(unchecked) final unowned(unsafe) var context: ObjectContext?
+  // Not retained either: the context's store keeps it; it goes with the context.
+  @exclusivity(unchecked) final unowned(unsafe) var entity: EntityRuntime?
+  @exclusivity(unchecked) final var rowID: Int64 = 0
+  @exclusivity(unchecked) final var rowVersion: Int64 = 0
+  // nil and not empty: an empty dictionary would be counted for each object.
+  @exclusivity(unchecked) private final var toManyStates: [Int: ToManyState]?
+  final var toMany: [Int: ToManyState] {
+    get { toManyStates ?? [:] }
+    set { toManyStates = newValue.isEmpty ? nil : newValue }
+  }
+  @exclusivity(unchecked) final var isRegistered = false
   /// Where the object stands.
-  public internal(set) final var state = State.detached
+  @exclusivity(unchecked) public internal(set) final var state = State.detached
 
   /// Called by the store. Use ``ObjectContext/insert(_:_:)``: an object made otherwise belongs to no context,
   /// holds nothing, and cannot be saved.
@@ -89,13 +98,13 @@ open class ManagedObject: Persistable {
   /// The value of an attribute.
   // @inlinable, so that a read of an Int is a test, a load and a return.
   @inlinable
-  final func readAttribute<Value: AttributeValue>(_ slot: Int32) -> Value {
+  final func readAttribute<Value: AttributeValue>(_ slot: UInt16) -> Value {
     if let row, overlay == nil, let value = Value.read(RowCell(row: row, slot: Int(slot))) { return value }
     return readSlowly(slot)
   }
 
   @usableFromInline
-  final func readSlowly<Value: AttributeValue>(_ slot: Int32) -> Value {
+  final func readSlowly<Value: AttributeValue>(_ slot: UInt16) -> Value {
     guard let stored = storedValue(Int(slot)) else { return Value.placeholder }
     if stored.isNull, !Value.isOptionalAttribute { return Value.placeholder }
     if let value = Value(stored: stored) { return value }
@@ -121,7 +130,7 @@ open class ManagedObject: Persistable {
   }
 
   @inlinable
-  final func writeAttribute<Value: AttributeValue>(_ value: Value, _ slot: Int32) {
+  final func writeAttribute<Value: AttributeValue>(_ value: Value, _ slot: UInt16) {
     do { setStored(try value.stored(), Int(slot)) } catch { refuse(error, Int(slot)) }
   }
 

@@ -5,8 +5,9 @@ internal import CipherSQLite
 @usableFromInline
 final class Overlay {
   /// One value for each slot; meaningful where `changed` says so.
-  var values: [SQLValue]
-  var changed = SlotSet()
+  // Unchecked exclusivity: written one element at a time, by one function.
+  @exclusivity(unchecked) var values: [SQLValue]
+  @exclusivity(unchecked) var changed = SlotSet()
   /// Set on prototypes only: their getters note what they are asked for.
   let recording: Recording?
 

@@ -111,11 +111,11 @@ private protocol SlotOwner {
   var slotNumber: Int32 { get }
 }
 extension Attribute: SlotOwner {
-  fileprivate var slotNumber: Int32 { slot >= recordingBase ? slot - recordingBase : slot }
+  fileprivate var slotNumber: Int32 { Int32(slot) }
 }
 extension ToOne: SlotOwner {
-  fileprivate var slotNumber: Int32 { slot >= recordingBase ? slot - recordingBase : slot }
+  fileprivate var slotNumber: Int32 { Int32(slot) }
 }
 extension ToMany: SlotOwner {
-  fileprivate var slotNumber: Int32 { slot >= recordingBase ? slot - recordingBase : slot }
+  fileprivate var slotNumber: Int32 { Int32(slot) }
 }

@@ -20,18 +20,21 @@
 /// ``ObjectContext/faultErrors`` and is thrown by the context's next save.
 @propertyWrapper
 public struct Attribute<Value: AttributeValue> {
-  @usableFromInline let slot: Int32
+  // Two bytes: every object of every fetch carries one of these for each property.
+  @usableFromInline let slot: UInt16
 
   /// An attribute without a default.
   @inlinable public init() {
-    slot = nextSlot()
-    if slot >= recordingBase { recordAttribute(slot, Value.self, nil, []) }
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase { recordAttribute(number, Value.self, nil, []) }
   }
 
   /// An attribute with a default, evaluated for each new object.
   @inlinable public init(wrappedValue: @autoclosure @escaping () -> Value) {
-    slot = nextSlot()
-    if slot >= recordingBase { recordAttribute(slot, Value.self, wrappedValue, []) }
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase { recordAttribute(number, Value.self, wrappedValue, []) }
   }
 
   /// An attribute with options.
@@ -39,8 +42,9 @@ public struct Attribute<Value: AttributeValue> {
     _ first: @autoclosure () -> AttributeOption, _ second: @autoclosure () -> AttributeOption? = nil,
     _ third: @autoclosure () -> AttributeOption? = nil
   ) {
-    slot = nextSlot()
-    if slot >= recordingBase { recordAttribute(slot, Value.self, nil, [first(), second(), third()]) }
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase { recordAttribute(number, Value.self, nil, [first(), second(), third()]) }
   }
 
   /// An attribute with a default and options.
@@ -49,8 +53,9 @@ public struct Attribute<Value: AttributeValue> {
     _ first: @autoclosure () -> AttributeOption, _ second: @autoclosure () -> AttributeOption? = nil,
     _ third: @autoclosure () -> AttributeOption? = nil
   ) {
-    slot = nextSlot()
-    if slot >= recordingBase { recordAttribute(slot, Value.self, wrappedValue, [first(), second(), third()]) }
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase { recordAttribute(number, Value.self, wrappedValue, [first(), second(), third()]) }
   }
 
   /// Attributes belong to a ``ManagedObject``.
@@ -85,7 +90,7 @@ public struct Attribute<Value: AttributeValue> {
 /// Reading yields an object whose row is fetched on first use. Writing keeps the inverse on both sides.
 @propertyWrapper
 public struct ToOne<Target: ManagedObject> {
-  @usableFromInline let slot: Int32
+  @usableFromInline let slot: UInt16
 
   /// A relationship. `onDelete` says what becomes of the target when this object is deleted.
   @inlinable public init(
@@ -93,16 +98,18 @@ public struct ToOne<Target: ManagedObject> {
     inverse: @autoclosure () -> PartialKeyPath<Target>? = nil,
     onDelete: @autoclosure () -> DeleteRule = .nullify
   ) {
-    slot = nextSlot()
-    if slot >= recordingBase {
-      recordRelationship(slot, Target.self, false, [first(), second()], inverse(), onDelete())
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase {
+      recordRelationship(number, Target.self, false, [first(), second()], inverse(), onDelete())
     }
   }
 
   /// A relationship without options.
   @inlinable public init() {
-    slot = nextSlot()
-    if slot >= recordingBase { recordRelationship(slot, Target.self, false, [], nil, .nullify) }
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase { recordRelationship(number, Target.self, false, [], nil, .nullify) }
   }
 
   /// Relationships belong to a ``ManagedObject``.
@@ -135,7 +142,7 @@ public struct ToOne<Target: ManagedObject> {
 /// are fetched when the set is first read.
 @propertyWrapper
 public struct ToMany<Target: ManagedObject> {
-  @usableFromInline let slot: Int32
+  @usableFromInline let slot: UInt16
 
   /// A relationship. `onDelete` says what becomes of the members when this object is deleted.
   @inlinable public init(
@@ -143,14 +150,16 @@ public struct ToMany<Target: ManagedObject> {
     inverse: @autoclosure () -> PartialKeyPath<Target>? = nil,
     onDelete: @autoclosure () -> DeleteRule = .nullify
   ) {
-    slot = nextSlot()
-    if slot >= recordingBase { recordRelationship(slot, Target.self, true, [first()], inverse(), onDelete()) }
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase { recordRelationship(number, Target.self, true, [first()], inverse(), onDelete()) }
   }
 
   /// A relationship without options.
   @inlinable public init() {
-    slot = nextSlot()
-    if slot >= recordingBase { recordRelationship(slot, Target.self, true, [], nil, .nullify) }
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase { recordRelationship(number, Target.self, true, [], nil, .nullify) }
   }
 
   /// Relationships belong to a ``ManagedObject``.

@@ -12,6 +12,15 @@ final class EntityRuntime: @unchecked Sendable {
   fileprivate(set) var slots: [SlotRuntime] = []
   /// The slots that have a column: attributes and to-ones, in the order of the column list.
   fileprivate(set) var storedSlots: [Int] = []
+  /// By slot: whether it is a to-one, whose value may be a temporary id.
+  fileprivate(set) var isToOne: [Bool] = []
+  fileprivate(set) var hasToOne = false
+  /// By slot: whether nil is refused.
+  fileprivate(set) var isRequired: [Bool] = []
+  fileprivate(set) var slotsWithInitialValue: [Int] = []
+  fileprivate(set) var allStored = SlotSet()
+  /// The slots with rules of their own.
+  fileprivate(set) var checkedSlots: [Int] = []
   /// To-ones of any entity that lead here and have no inverse: nobody but us sets them to nil on deletion.
   fileprivate(set) var danglingReferrers: [RelationshipRuntime] = []
   fileprivate(set) var insertSQL = ""
@@ -36,13 +45,12 @@ final class EntityRuntime: @unchecked Sendable {
   /// What a new object holds: the defaults, computed now.
   func initialValues() -> (values: [SQLValue], changed: SlotSet) {
     var values = [SQLValue](repeating: .null, count: slots.count)
-    var changed = SlotSet()
-    for slot in storedSlots {
+    for slot in slotsWithInitialValue {
       if let make = slots[slot].initialValue, let value = try? make() { values[slot] = value }
-      changed.insert(slot)
     }
-    return (values, changed)
+    return (values, allStored)
   }
+
 }
 
 /// A property with what the store needs of it.
@@ -129,6 +137,12 @@ final class SchemaRuntime: @unchecked Sendable {
       entity.slots.append(slot(of: property, in: entity, binding))
     }
     entity.storedSlots = entity.slots.indices.filter { !entity.slots[$0].column.isEmpty }
+    entity.isToOne = entity.slots.map { $0.relationship?.isToMany == false }
+    entity.hasToOne = entity.isToOne.contains(true)
+    entity.isRequired = entity.slots.map { $0.attribute.map { !$0.isOptional } ?? $0.relationship?.isRequired ?? false }
+    entity.slotsWithInitialValue = entity.storedSlots.filter { entity.slots[$0].initialValue != nil }
+    for slot in entity.storedSlots { entity.allStored.insert(slot) }
+    entity.checkedSlots = entity.slots.indices.filter { !entity.slots[$0].checks.isEmpty }
     let columns = entity.storedSlots.map { entity.slots[$0].column }
     let marks = [String](repeating: "?", count: columns.count + 1).joined(separator: ", ")
     entity.insertSQL = "INSERT INTO \(entity.table) (\((["\"id\""] + columns).joined(separator: ", "))) VALUES (\(marks))"

@@ -21,7 +21,6 @@ enum InfoCommand: Command {
     let pageBytes: Int
     let pages: Int
     let freePages: Int
-    let journal: String
     let version: Int?
     let entities: [String: Int]
     let shell: [String]
@@ -30,7 +29,7 @@ enum InfoCommand: Command {
       var lines = [
         store.path, "size         \(megabytes(store.bytes)), \(pages) pages of \(pageBytes) bytes, \(freePages) free",
         "cipher       \(profile)", "engine       SQLCipher \(store.cipher) / SQLite \(store.sqlite)",
-        "journal      \(journal)", "version      \(version.map(String.init) ?? "none: not a store of ObjectVault")",
+        "version      \(version.map(String.init) ?? "none: not a store of ObjectVault")",
       ]
       lines += entities.sorted { $0.key < $1.key }.map { "  \(padded($0.key, 16)) \($0.value) objects" }
       lines += ["", "In the sqlcipher shell:"] + shell.map { "  \($0)" }
@@ -52,7 +51,7 @@ enum InfoCommand: Command {
     return InfoReport(
       store: StoreSummary(path: session.storePath, bytes: size ?? 0), profile: "\(profile)", pageBytes: profile.pageBytes,
       pages: try number("page_count"), freePages: try number("freelist_count"),
-      journal: try connection.value("PRAGMA journal_mode")?.string ?? "", version: summary?.version, entities: counts,
+      version: summary?.version, entities: counts,
       shell: ["sqlcipher \(session.storePath)", "PRAGMA key = 'your passphrase';"]
         + profile.shellPragmas(major: Engine.current.cipherMajor) + ["SELECT * FROM vault_meta;"])
   }

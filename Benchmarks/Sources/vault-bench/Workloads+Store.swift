@@ -1,0 +1,134 @@
+// Workloads 9, 12 and 14: compiling a predicate, opening a pool, migrating.
+
+import CFloor
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+extension Bench {
+  // MARK: 9
+
+  /// Microseconds are the unit: the "floor" is one microsecond, so that the ratio reads as a time.
+  func compilePredicate(_ repeats: Int) async throws -> Double {
+    try await store.read { context in
+      var length = 0
+      let time = try seconds {
+        for index in 0..<repeats {
+          // Captured and not written in place: the compiler types six literals too slowly.
+          let (name, letter) = ("name \(index & 7)", "a")
+          let (low, high, half, age): (Int, Int, Double, Int?) = (3, 100, 0.5, 7)
+          let predicate = #Predicate<Post> {
+            ($0.likes > low && $0.likes < high) && ($0.score >= half && $0.text.contains(letter))
+              && ($0.author?.name == name && $0.author?.age != age)
+          }
+          length &+= try context.fetch(Post.self).where(predicate).sql.text.utf8.count
+        }
+      }
+      blackHole(length)
+      return time / Double(repeats)
+    }
+  }
+
+  // MARK: 12
+
+  static func openPool(_ path: String) throws -> Double {
+    try seconds {
+      let pool = try ConnectionPool(path: path, key: .passphrase("correct horse"))
+      // Four readers at once: each has to be open before the first is given back.
+      try pool.withReader { _ in
+        try pool.withReader { _ in try pool.withReader { _ in try pool.withReader { _ = try $0.value("SELECT 1") } } }
+      }
+      pool.close()
+    }
+  }
+
+  /// One derivation: the engine's own, at the first statement after the key.
+  static func deriveOnce(_ path: String) -> Double {
+    seconds {
+      var handle: OpaquePointer?
+      sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+      let key = "correct horse"
+      sqlite3_key_v2(handle, "main", key, Int32(key.utf8.count))
+      sqlite3_exec(handle, "PRAGMA cipher_page_size = 4096", nil, nil, nil)
+      if sqlite3_exec(handle, "SELECT count(*) FROM sqlite_master", nil, nil, nil) != SQLITE_OK { fatalError("floor open") }
+      sqlite3_close_v2(handle)
+    }
+  }
+}
+
+/// Workload 14: a table of `rows` rows with two indexes, made anew for each run.
+enum MigrationBench {
+  static let initial = """
+    format: 1
+    [up]
+    create entity Item {
+        attribute a int indexed
+        attribute b string indexed
+        attribute c double
+    }
+    """
+  static let addColumn = "format: 1\n[up]\nadd attribute Item.d int default 7"
+  static let rebuild = "format: 1\n[up]\nretype Item.c to int using (CAST($Item.c AS INTEGER))"
+
+  static func steps(_ second: String) throws -> MigrationSet {
+    try MigrationSet([
+      MigrationStep(number: 1, name: "initial", text: initial), MigrationStep(number: 2, name: "change", text: second),
+    ])
+  }
+
+  private static let fill =
+    "INSERT INTO Item(id, a, b, c) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT %d) "
+    + "SELECT i, i * 7919 % 1000003, 'item number ' || i, i / 3.0 FROM n"
+
+  static func floor(_ rows: Int, sql: String) throws -> Double {
+    try inFolder { path in
+      let floor = Floor(path)
+      floor.run(
+        """
+        CREATE TABLE Item (id INTEGER PRIMARY KEY, _version INTEGER NOT NULL DEFAULT 1, a INTEGER NOT NULL,
+          b TEXT NOT NULL, c REAL NOT NULL);
+        CREATE INDEX ix_a ON Item(a);
+        CREATE INDEX ix_b ON Item(b);
+        \(fill.replacingOccurrences(of: "%d", with: "\(rows)"));
+        """)
+      floor.run("PRAGMA foreign_keys = OFF")
+      return seconds { floor.run("BEGIN IMMEDIATE; \(sql) ; COMMIT") }
+    }
+  }
+
+  static let addSQL = "ALTER TABLE Item ADD COLUMN d INTEGER NOT NULL DEFAULT 7; PRAGMA foreign_key_check"
+  static let rebuildSQL = """
+    CREATE TABLE _n (id INTEGER PRIMARY KEY, _version INTEGER NOT NULL DEFAULT 1, a INTEGER NOT NULL,
+      b TEXT NOT NULL, c INTEGER NOT NULL);
+    INSERT INTO _n SELECT id, _version, a, b, CAST(c AS INTEGER) FROM Item;
+    DROP TABLE Item;
+    ALTER TABLE _n RENAME TO Item;
+    CREATE INDEX ix_a ON Item(a);
+    CREATE INDEX ix_b ON Item(b);
+    PRAGMA foreign_key_check
+    """
+
+  static func ours(_ rows: Int, step: String) async throws -> Double {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vault-bench-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let url = folder.appendingPathComponent("ours.store")
+    let set = try steps(step)
+    try await Store.create(at: url, key: .raw(rawKey), migrations: MigrationSet(Array(set.steps.prefix(1))))
+    do {
+      let connection = try Connection.open(url.path, key: .raw(rawKey))
+      try connection.setJournalMode(.wal)
+      try connection.execute(fill.replacingOccurrences(of: "%d", with: "\(rows)"))
+    }
+    let start = DispatchTime.now().uptimeNanoseconds
+    _ = try await Store.migrate(at: url, key: .raw(rawKey), migrations: set)
+    return Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
+  }
+
+  private static func inFolder(_ body: (String) throws -> Double) throws -> Double {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vault-bench-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    return try body(folder.appendingPathComponent("floor.db").path)
+  }
+}
