@@ -52,12 +52,30 @@ let package = Package(
     .target(
       name: "Migrations", dependencies: ["ObjectVault"], path: "Migrations",
       exclude: ["migrations.lock", "schema.json"] + migrationFiles, swiftSettings: settings),
+    // The sample that the demo, the tests and the README share.
+    .target(name: "Microblog", dependencies: ["ObjectVault", "Migrations"], swiftSettings: settings),
     .executableTarget(
-      name: "vault-demo", dependencies: ["ObjectVault", "CipherSQLite", "Migrations"], swiftSettings: settings),
+      name: "vault-demo", dependencies: ["ObjectVault", "CipherSQLite", "Migrations", "Microblog"],
+      swiftSettings: settings),
     .target(
-      name: "TestSupport", dependencies: ["CipherSQLite", "ObjectVault"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["CipherSQLite", "ObjectVault", "Microblog", "Migrations"],
+      path: "Tests/TestSupport", swiftSettings: settings),
+    // What the tests kill: a process that saves, or migrates, until it dies.
+    .executableTarget(
+      name: "test-child", dependencies: ["ObjectVault", "Microblog", "TestSupport"], path: "Tests/TestChild",
       swiftSettings: settings),
     .testTarget(
       name: "CipherSQLiteTests", dependencies: ["CipherSQLite", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "ObjectVaultTests",
+      dependencies: ["ObjectVault", "CipherSQLite", "Microblog", "Migrations", "TestSupport", "test-child"],
+      exclude: ["Golden"], swiftSettings: settings),
+    .testTarget(
+      name: "StoreMigrateKitTests",
+      dependencies: ["StoreMigrateKit", "ObjectVault", "Microblog", "Migrations", "TestSupport", "store-migrate"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "DocumentationTests", dependencies: ["ObjectVault", "TestSupport"], exclude: ["Snippets"],
+      swiftSettings: settings),
   ]
 )

@@ -1,6 +1,7 @@
 // The steps of the demo with many rows, and the second run.
 
 import Foundation
+import Microblog
 import ObjectVault
 
 extension Demo {

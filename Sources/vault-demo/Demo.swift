@@ -2,6 +2,7 @@
 
 import CipherSQLite
 import Foundation
+import Microblog
 import Migrations
 import ObjectVault
 

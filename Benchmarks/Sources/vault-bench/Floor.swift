@@ -24,7 +24,12 @@ final class Floor {
     run("PRAGMA foreign_keys = ON")
   }
 
-  deinit { sqlite3_close_v2(handle) }
+  func close() {
+    sqlite3_close_v2(handle)
+    handle = nil
+  }
+
+  deinit { close() }
 
   func check(_ code: Int32) {
     if code != SQLITE_OK { fatalError("floor: \(String(cString: sqlite3_errmsg(handle)))") }

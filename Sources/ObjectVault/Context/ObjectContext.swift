@@ -90,7 +90,7 @@ public final class ObjectContext {
   /// - Parameter configure: Sets the object's properties.
   @discardableResult
   public func insert<Object: ManagedObject>(
-    _ type: Object.Type, _ configure: (Object) throws -> Void = { _ in }
+    _ type: Object.Type, _ configure: (Object) throws -> Void
   ) rethrows -> Object {
     let object = Object()
     guard let entity = entity(of: type) else {
@@ -113,6 +113,10 @@ public final class ObjectContext {
     try configure(object)
     return object
   }
+
+  /// Makes a new object with its defaults.
+  @discardableResult
+  public func insert<Object: ManagedObject>(_ type: Object.Type) -> Object { insert(type) { _ in } }
 
   /// Marks an object for deletion by the next save.
   ///

@@ -45,7 +45,13 @@ extension ManagedObject {
     guard let relationship = entity?.slots[slot].relationship, let context,
       case .integer(let id) = storedValue(slot) ?? .null
     else { return nil }
-    return context.object(relationship.destination, id)
+    if let held = toMany[slot]?.members?.first, held.rowID == id, held.context === context { return held }
+    let target = context.object(relationship.destination, id)
+    // Held from now on, as the members of a to-many are: a loop over objects that share a target fetches it once.
+    let state = ToManyState()
+    state.members = [target]
+    toMany[slot] = state
+    return target
   }
 
   // MARK: To-many

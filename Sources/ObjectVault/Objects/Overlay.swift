@@ -31,7 +31,8 @@ final class Overlay {
   }
 }
 
-/// The members of a to-many, as far as they are known, and what changed since the last save.
+/// The members of a to-many, as far as they are known, and what changed since the last save. For a to-one it
+/// only keeps the target alive.
 final class ToManyState {
   /// All members, with the changes; nil while they have not been fetched.
   var members: Set<ManagedObject>?

@@ -57,6 +57,14 @@ public struct ValidationFailure: Sendable, Hashable {
   public let rowID: Int64
   /// The rule, such as `is required`.
   public let reason: String
+
+  /// A failure.
+  public init(entity: String, property: String, rowID: Int64, reason: String) {
+    self.entity = entity
+    self.property = property
+    self.rowID = rowID
+    self.reason = reason
+  }
 }
 
 /// Two versions of one row.
@@ -71,6 +79,15 @@ public struct Conflict: Sendable, Hashable {
   public let storedVersion: Int64?
   /// The properties that were to be changed.
   public let properties: [String]
+
+  /// A conflict.
+  public init(entity: String, rowID: Int64, fetchedVersion: Int64, storedVersion: Int64?, properties: [String]) {
+    self.entity = entity
+    self.rowID = rowID
+    self.fetchedVersion = fetchedVersion
+    self.storedVersion = storedVersion
+    self.properties = properties
+  }
 }
 
 extension StoreError: CustomStringConvertible {

@@ -1,31 +1,34 @@
 // Debian's iso-codes as input: countries, their subdivisions, languages.
 
 import Foundation
-import ObjectVault
+public import ObjectVault
 
 /// The parts of the package's files that the demo reads.
-struct IsoCodes: Sendable {
-  struct CountryEntry: Decodable, Sendable {
-    let alpha_2: String
-    let name: String
+public struct IsoCodes: Sendable {
+  public struct CountryEntry: Decodable, Sendable {
+    public let alpha_2: String
+    public let name: String
   }
-  struct SubdivisionEntry: Decodable, Sendable {
-    let code: String
-    let name: String
-    let type: String
-    let parent: String?
+  public struct SubdivisionEntry: Decodable, Sendable {
+    public let code: String
+    public let name: String
+    public let type: String
+    public let parent: String?
   }
-  struct LanguageEntry: Decodable, Sendable {
-    let alpha_3: String
-    let name: String
+  public struct LanguageEntry: Decodable, Sendable {
+    public let alpha_3: String
+    public let name: String
   }
 
-  let countries: [CountryEntry]
-  let subdivisions: [SubdivisionEntry]
-  let languages: [LanguageEntry]
+  /// All countries.
+  public let countries: [CountryEntry]
+  /// All subdivisions.
+  public let subdivisions: [SubdivisionEntry]
+  /// All languages.
+  public let languages: [LanguageEntry]
 
   /// Reads the installed package.
-  init() throws {
+  public init() throws {
     let folder = URL(fileURLWithPath: "/usr/share/iso-codes/json")
     func read<Entry: Decodable>(_ name: String) throws -> [Entry] {
       let data = try Data(contentsOf: folder.appendingPathComponent("iso_\(name).json"))
@@ -37,7 +40,7 @@ struct IsoCodes: Sendable {
   }
 
   /// Inserts everything, with relationships.
-  func insert(into context: ObjectContext) {
+  public func insert(into context: ObjectContext) {
     var byCode: [String: Country] = [:]
     for entry in countries {
       byCode[entry.alpha_2] = context.insert(Country.self) {

@@ -1,0 +1,74 @@
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct PredicateErrors {
+  @Test(arguments: [
+    ("", 0, "empty"), ("title ==", 8, "missing"), ("title = 'x", 8, "closing"), ("title == 'x' year", 13, "left over"),
+    ("(title == 'x'", 13, ") is missing"), ("title MATCHES '.*'", 6, "MATCHES"), ("title == %q", 9, "after %"),
+    ("title IN {1, 2", 14, "}"), ("title ==[x] 'a'", 9, "[cd]"), ("title & 'x'", 6, "no meaning"),
+    ("year BETWEEN 3", 5, "two bounds"), ("@count > 3", 0, "belongs behind"), ("genres.@sum > 3", 7, "@sum"),
+    ("SUBQUERY(x, $y, z)", 0, "cannot be used"), ("$x == 3", 0, "variables"), ("title", 5, ""),
+    ("NOT", 3, "missing"), ("title == 99999999999999999999999x", 32, "left over"), ("ANY 3 == 4", 0, "path of a to-many"),
+  ])
+  func `what is no predicate is an error with its place`(_ format: String, _ position: Int, _ reason: String) {
+    do {
+      _ = try PredicateNode(format: format)
+      // A lone name is a Bool; only its compilation can say that it is none.
+      #expect(format == "title")
+    } catch StoreError.predicate(let error) {
+      if position > 0 { #expect(error.position == position, "\(error)") }
+      #expect(error.reason.contains(reason), "\(error)")
+    } catch { Issue.record(error) }
+  }
+
+  @Test(arguments: [
+    ("titel == 'x'", "title"), ("author.nam == 'x'", "name"), ("title.x == 3", "attribute"), ("genres == 3", "ANY"),
+    ("title == 3", "string"), ("year == 'x'", "int"), ("ANY title == 'x'", "to-many"), ("year CONTAINS 'x'", "no string"),
+    ("title.@count > 3", "to-many"), ("year ==[c] 3", "no string"), ("author == 'Ann'", "id"), ("title + 1 > 2", "no number"),
+  ])
+  func `what does not fit the model is an error that helps`(_ format: String, _ hint: String) async throws {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    #expect {
+      _ = try context.fetch(Book.self).where(format).sql
+    } throws: { error in
+      guard case StoreError.predicate(let error) = error else { return false }
+      return error.reason.contains(hint) && error.entity == "Book"
+    }
+  }
+
+  @Test func `too few, too many and wrong arguments are told`() {
+    #expect(throws: (any Error).self) { try PredicateNode(format: "a == %@ AND b == %@", 1) }
+    #expect(throws: (any Error).self) { try PredicateNode(format: "a == %@", 1, 2) }
+    #expect(throws: (any Error).self) { try PredicateNode(format: "a == %d", "x") }
+    #expect(throws: (any Error).self) { try PredicateNode(format: "%K == 1", "a; DROP TABLE") }
+    #expect(throws: (any Error).self) { try PredicateNode(format: "%K == 1", 3) }
+    #expect(throws: (any Error).self) { try PredicateNode(format: "a == %@", ["k": 1]) }
+  }
+
+  @Test func `depth and length are bounded`() throws {
+    let deep = String(repeating: "(", count: 300) + "a == 1" + String(repeating: ")", count: 300)
+    #expect(throws: (any Error).self) { try PredicateNode(format: deep) }
+    #expect(throws: (any Error).self) { try PredicateNode(format: String(repeating: "NOT ", count: 5000) + "a == 1") }
+    #expect(throws: (any Error).self) { try PredicateNode(format: String(repeating: "x", count: 70_000)) }
+  }
+
+  @Test func `any bytes as a format are an error or a predicate, never a crash`() {
+    var random = SeededGenerator(seed: 7)
+    let seeds = PredicateSQL.formats.map(\.format)
+    for _ in 0..<2000 {
+      var bytes = Array((seeds.randomElement(using: &random) ?? "").utf8)
+      for _ in 0..<Int.random(in: 1...4, using: &random) {
+        let place = Int.random(in: 0...bytes.count, using: &random)
+        if Bool.random(using: &random) || place == bytes.count {
+          bytes.insert(UInt8.random(in: 0...255, using: &random), at: place)
+        } else {
+          bytes.remove(at: place)
+        }
+      }
+      _ = try? PredicateNode(format: String(decoding: bytes, as: UTF8.self), "x", 3)
+    }
+  }
+}

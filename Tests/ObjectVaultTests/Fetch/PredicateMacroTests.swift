@@ -1,0 +1,116 @@
+// #Predicate: what SQL finds, against Foundation's own evaluation of the same predicate on the same objects.
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct PredicateMacro {
+  let temporary: TemporaryStore
+  let context: ObjectContext
+
+  init() async throws {
+    temporary = try await TemporaryStore(library)
+    context = temporary.store.makeContext()
+    let genres = ["crime", "poem", "novel"].map { name in context.insert(Genre.self) { $0.name = name } }
+    for number in 0..<60 {
+      let author: Author? =
+        number % 4 == 0
+        ? nil
+        : context.insert(Author.self) {
+          $0.name = "Author \(number)"
+          $0.nick = number % 3 == 0 ? nil : "N\(number)x"
+          $0.age = number
+        }
+      let book = context.insert(Book.self) {
+        $0.title = ["The Watch", "Rain", "Watching", "北京", "x"][number % 5] + (number % 2 == 0 ? "" : "\(number)")
+        $0.year = 1970 + number
+        $0.rating = number % 7 == 0 ? nil : Double(number) / 2
+        $0.author = author
+      }
+      for (index, genre) in genres.enumerated() where number % (index + 2) == 0 { book.genres.insert(genre) }
+    }
+    try context.save()
+  }
+
+  func check(_ predicate: Predicate<Book>, _ location: SourceLocation = #_sourceLocation) throws {
+    let all = try context.fetch(Book.self).all()
+    let expected = Set(try all.filter { try predicate.evaluate($0) }.map(\.id))
+    let fetch = try context.fetch(Book.self).where(predicate)
+    let found = try fetch.ids()
+    let sql = try fetch.sql.text
+    #expect(Set(found) == expected, "\(sql)", sourceLocation: location)
+    #expect(found.count == expected.count && !expected.isEmpty && expected.count < all.count, sourceLocation: location)
+  }
+
+  @Test func `comparisons and logic`() throws {
+    try check(#Predicate { $0.year == 1975 })
+    try check(#Predicate { $0.year != 1975 })
+    try check(#Predicate { $0.year > 1980 && $0.year <= 2000 || $0.title == "x" })
+    try check(#Predicate { !($0.year >= 1990) })
+    let wanted = "Rain"
+    try check(#Predicate { $0.title == wanted })
+  }
+
+  @Test func `nil and optional chaining`() throws {
+    try check(#Predicate { $0.rating == nil })
+    try check(#Predicate { $0.rating != nil })
+    try check(#Predicate { $0.author == nil })
+    try check(#Predicate { $0.author != nil })
+    try check(#Predicate { $0.author?.name == "Author 5" })
+    try check(#Predicate { $0.author?.name != "Author 5" })
+    try check(#Predicate { $0.author?.nick == nil })
+    try check(#Predicate { ($0.author?.age ?? 100) > 40 })
+    try check(#Predicate { ($0.rating ?? 0) >= 10 })
+    try check(#Predicate { $0.author?.nick?.contains("1") == true })
+    try check(#Predicate { $0.author?.nick?.contains("1") != true })
+    try check(#Predicate { $0.author?.nick?.contains("1") == false })
+    try check(#Predicate { $0.author?.nick?.contains("1") ?? true })
+  }
+
+  @Test func `strings`() throws {
+    try check(#Predicate { $0.title.contains("Watch") })
+    try check(#Predicate { $0.title.starts(with: "The") })
+    try check(#Predicate { !$0.title.contains("1") })
+    try check(#Predicate { $0.title.contains("北") })
+  }
+
+  @Test func `arithmetic, ranges and lists`() throws {
+    try check(#Predicate { $0.year - 1970 > 20 })
+    try check(#Predicate { $0.year * 2 < 3960 })
+    try check(#Predicate { $0.year / 100 == 19 })
+    try check(#Predicate { $0.year % 7 == 3 })
+    try check(#Predicate { (1980...1990).contains($0.year) })
+    try check(#Predicate { (1980..<1990).contains($0.year) })
+    let years = [1971, 1972, 1999]
+    try check(#Predicate { years.contains($0.year) })
+    let titles: Set<String> = ["x", "Rain"]
+    try check(#Predicate { titles.contains($0.title) })
+  }
+
+  @Test func `members of a to-many`() throws {
+    try check(#Predicate { $0.genres.contains { $0.name == "poem" } })
+    try check(#Predicate { !$0.genres.contains { $0.name == "poem" } })
+    try check(#Predicate { $0.genres.allSatisfy { $0.name == "crime" } })
+    try check(#Predicate { $0.genres.count > 1 })
+    try check(#Predicate { $0.genres.isEmpty })
+    try check(#Predicate { book in book.genres.contains { genre in genre.name == "crime" && book.year > 1990 } })
+  }
+
+  @Test func `ids stand for objects`() throws {
+    let author = try #require(try context.fetch(Author.self).first()).id
+    let books = try context.fetch(Book.self).where(#Predicate { $0.author?.id == author }).all()
+    #expect(books.map(\.author?.id) == [author])
+  }
+
+  @Test func `a computed property is an error that says what to do`() throws {
+    #expect {
+      _ = try context.fetch(Book.self).where(#Predicate { $0.shout == "X" })
+    } throws: { error in
+      guard case StoreError.predicate(let error) = error else { return false }
+      return error.reason.contains("not declared with a wrapper") || error.reason.contains("no counterpart")
+    }
+  }
+}
+
+extension Book { fileprivate var shout: String { "X" } }

@@ -1,0 +1,56 @@
+// The SQL of each form of predicate, against golden files: one switch writes them (UPDATE_GOLDEN=1).
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct PredicateSQL {
+  static let formats: [(name: String, format: String, arguments: [any Sendable])] = [
+    ("equal", "title == %@", ["x"]), ("equal-nil", "rating == nil", []), ("not-equal", "title != 'x'", []),
+    ("not-equal-negated", "NOT title != 'x'", []), ("less", "year < 2000", []), ("less-negated", "NOT (year < 2000)", []),
+    ("integer-against-real", "year >= 1999.5", []), ("real-against-integer", "rating == 4", []),
+    ("decimal", "price <= 0.1", []), ("between", "year BETWEEN {1990, 2000}", []),
+    ("in", "year IN %@", [[1, 2, 3]]), ("in-with-nil", "rating IN {1.5, nil}", []), ("in-empty", "year IN {}", []),
+    ("begins", "title BEGINSWITH 'The'", []), ("ends", "title ENDSWITH 'end'", []), ("contains", "title CONTAINS 'x'", []),
+    ("contains-empty", "title CONTAINS ''", []), ("contains-folded", "title CONTAINS[cd] 'É'", []),
+    ("like", "title LIKE '*Watch?'", []), ("equal-folded", "title ==[c] 'STRASSE'", []),
+    ("and-or-not", "year > 1 AND (year < 5 OR NOT title = 'x')", []), ("to-one", "author.name == 'Ann'", []),
+    ("to-one-twice", "author.name == 'Ann' AND author.age > 3", []), ("to-one-of-to-one", "author.club.name == 'C'", []),
+    ("object", "author == %@", [ObjectID<Author>(rowID: 7)]), ("object-id", "author.id == 7", []),
+    ("object-nil", "author == nil", []), ("any", "ANY genres.name == 'crime'", []),
+    ("all", "ALL genres.name BEGINSWITH 'c'", []), ("none", "NONE loans.reader == 'R'", []),
+    ("any-through-to-one", "ANY author.books.title == 'x'", []), ("count", "genres.@count > 2", []),
+    ("count-through-to-one", "author.books.@count >= 2", []), ("contains-object", "genres CONTAINS %@", [ObjectID<Genre>(rowID: 3)]),
+    ("arithmetic", "year + 1 > 2 * 3", []), ("key-path-argument", "%K == %d", ["author.age", 3]),
+    ("self", "SELF == %@", [ObjectID<Book>(rowID: 2)]), ("true", "TRUEPREDICATE", []),
+    ("columns", "title == author.name", []),
+  ]
+
+  @Test(arguments: formats.map(\.name))
+  func `each form has the SQL of its golden file`(_ name: String) async throws {
+    let temporary = try await TemporaryStore(library)
+    let form = try #require(Self.formats.first { $0.name == name })
+    let node = try PredicateNode(format: form.format, arguments: form.arguments)
+    let sql = try temporary.store.makeContext().fetch(Book.self).where(node).sql
+    try expectGolden("\(form.format)\n\(sql)\n", "predicate-\(name)")
+  }
+
+  @Test func `sort, limit, offset, count and exists have their SQL`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    let fetch = context.fetch(Book.self).sorted(by: \.author?.name, .reverse).sorted(by: \.title).limit(5).offset(10)
+    try expectGolden("\(try fetch.sql)\n", "fetch-sorted")
+    try expectGolden("\(try context.fetch(Book.self).offset(3).sql)\n", "fetch-offset")
+  }
+}
+
+/// Compares with a golden file, or writes it when UPDATE_GOLDEN is set.
+func expectGolden(_ text: String, _ name: String) throws {
+  let url = packageRoot.appendingPathComponent("Tests/ObjectVaultTests/Golden/\(name).txt")
+  if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil {
+    try Data(text.utf8).write(to: url)
+  }
+  let golden = try String(contentsOf: url, encoding: .utf8)
+  #expect(text == golden, "differs from \(name).txt; run make golden and review the difference")
+}

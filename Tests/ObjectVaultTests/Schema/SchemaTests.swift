@@ -1,0 +1,101 @@
+import CipherSQLite
+import Foundation
+import ObjectVault
+import Testing
+
+private final class Left: ManagedObject {
+  @Attribute var id_: String
+  @Attribute var name: String
+  @ToMany(inverse: \Right.other) var rights: Set<Right>
+  @ToOne var nowhere: Lost?
+}
+private final class Right: ManagedObject {
+  @ToOne var left: Left?
+  @ToOne var other: Right?
+}
+private final class Lost: ManagedObject { @Attribute var x: Int }
+private class Parent: ManagedObject { @Attribute var x: Int }
+private final class Child: Parent { @Attribute var y: Int }
+
+@Suite struct SchemaDSL {
+  @Test func `a schema knows names, types, options and relationships of its classes`() throws {
+    try library.validate()
+    let author = try #require(library.entity(named: "Author"))
+    #expect(author.attributes.map(\.name) == ["name", "nick", "age"])
+    #expect(author.attribute(named: "name")?.isUnique == true)
+    #expect(author.attribute(named: "nick")?.isOptional == true)
+    #expect(author.attribute(named: "age")?.defaultValue == .integer(30))
+    #expect(author.relationship(named: "books")?.inverse == "author")
+    #expect(author.relationship(named: "books")?.deleteRule == .cascade)
+    #expect(author.indexes == [IndexDescription(properties: ["nick", "age"], isUnique: true)])
+    let book = try #require(library.entity(named: "Book"))
+    #expect(book.relationship(named: "author")?.inverse == "books")
+    #expect(book.indexes == [IndexDescription(properties: ["title", "author"])])
+    let sample = try #require(library.entity(named: "Sample"))
+    #expect(sample.attribute(named: "mood")?.type == .string)
+    #expect(sample.attribute(named: "shelf")?.type == .int)
+    #expect(sample.attribute(named: "address")?.type == .json)
+    #expect(Set(sample.attributes.map(\.type)) == Set(AttributeType.allCases))
+  }
+
+  @Test func `all faults of a schema are listed at once, with entity and property`() {
+    let schema = Schema {
+      Entity(Left.self).check(\.rights, .notBlank)
+      Entity(Right.self)
+      Entity(Right.self)
+      Entity(Child.self)
+    }
+    #expect {
+      try schema.validate()
+    } throws: { error in
+      guard case StoreError.invalidSchema(let faults) = error else { return false }
+      return Set(faults).isSuperset(of: [
+        .unknownDestination(entity: "Left", relationship: "nowhere", destination: "Lost"),
+        .wrongInverse(entity: "Left", relationship: "rights", inverse: "other"),
+        .unknownProperty(entity: "Left", property: "rights", use: "a check"),
+        .duplicateName(entity: "Right", property: nil), .inheritance(entity: "Child", parent: "Parent"),
+      ])
+    }
+  }
+
+  @Test(arguments: ["vault_x", "sqlite_x", "1x", "x y", "x\"y", ""])
+  func `names that the store needs, or that are none, are refused for entities`(_ name: String) {
+    let schema = Schema(entities: [EntityDescription(name: name)])
+    #expect(throws: StoreError.invalidSchema([.reservedName(entity: name, property: nil)])) { try schema.validate() }
+  }
+
+  @Test(arguments: ["id", "ID", "_version", "user_id", "rowid", "a.b"])
+  func `names that the store needs are refused for properties`(_ name: String) {
+    let entity = EntityDescription(name: "E", attributes: [AttributeDescription(name: name, type: .int)])
+    #expect(throws: StoreError.invalidSchema([.reservedName(entity: "E", property: name)])) {
+      try Schema(entities: [entity]).validate()
+    }
+  }
+
+  @Test func `names that differ in case only are the same to SQLite and refused`() {
+    let attributes = ["name", "Name"].map { AttributeDescription(name: $0, type: .int) }
+    #expect(throws: StoreError.invalidSchema([.duplicateName(entity: "E", property: "Name")])) {
+      try Schema(entities: [EntityDescription(name: "E", attributes: attributes)]).validate()
+    }
+  }
+
+  @Test func `JSON brings the same schema back, and the hash does not depend on the order`() throws {
+    let back = try Schema(json: library.json)
+    #expect(back == library)
+    #expect(back.meaningHash == library.meaningHash)
+    var shuffled = back.entities
+    for index in shuffled.indices {
+      shuffled[index].attributes.reverse()
+      shuffled[index].relationships.reverse()
+    }
+    #expect(Schema(entities: shuffled.reversed()).meaningHash == library.meaningHash)
+    shuffled[0].attributes[0].isOptional.toggle()
+    #expect(Schema(entities: shuffled).meaningHash != library.meaningHash)
+  }
+
+  @Test func `bad JSON is an error and no crash`() {
+    for text in ["", "{}", "[]", "{\"entities\": 3}", "{\"entities\": [{\"name\": 1}]}"] {
+      #expect(throws: (any Error).self) { try Schema(json: text) }
+    }
+  }
+}
