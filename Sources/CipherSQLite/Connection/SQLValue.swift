@@ -42,11 +42,8 @@ public enum SQLValue: Sendable, Hashable {
   public var isNull: Bool { self == .null }
 }
 
-extension SQLValue: ExpressibleByNilLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
-  ExpressibleByStringLiteral
-{
-  /// NULL.
-  public init(nilLiteral: ()) { self = .null }
+// Not by nil: `connection.value(…) != nil` would then compare with NULL, and not ask whether there is a row.
+extension SQLValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral {
   /// An integer.
   public init(integerLiteral value: Int64) { self = .integer(value) }
   /// A real.

@@ -46,6 +46,10 @@ extension MigrationStep {
       parts.append(Part(operation: operation, statements: [statement]))
     }
     try flush()
+    let faults = model.modelFaults
+    guard faults.isEmpty else {
+      throw failed(operations.last ?? .seed(""), faults.map { "\($0)" }.joined(separator: " "))
+    }
     return (parts, model)
   }
 

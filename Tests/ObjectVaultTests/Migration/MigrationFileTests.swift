@@ -1,0 +1,93 @@
+import Foundation
+import Migrations
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct MigrationFiles {
+  func step(_ body: String) throws -> MigrationStep { try MigrationStep(number: 1, name: "s", text: "format: 1\n[up]\n\(body)") }
+
+  @Test(arguments: [
+    ("", 1, 1, "format: 1"), ("format: 2\n[up]\n", 1, 1, "format 2"), ("format: 1\n", 3, 1, "no [up]"),
+    ("format: 1\nnmae: x\n[up]", 2, 1, "no header"), ("format: 1\n[up]\n  ad attribute U.a int", 3, 3, "no operation"),
+    ("format: 1\n[up]\nadd atribute U.a int", 3, 5, "attribute"), ("format: 1\n[up]\nadd attribute U.a strin", 3, 19, "no type"),
+    ("format: 1\n[up]\nadd attribute Ua string", 3, 15, "Entity.property"),
+    ("format: 1\n[up]\nadd attribute U.a string uniqe", 3, 26, "no option"),
+    ("format: 1\n[up]\nadd attribute U.a string default x", 3, 34, "no value"),
+    ("format: 1\n[up]\nrename attribute U.a b", 3, 22, "->"), ("format: 1\n[up]\ndrop entity U V", 3, 15, "no meaning"),
+    ("format: 1\n[up]\ncreate entity U {\n attribute a string", 3, 1, "no end"),
+    ("format: 1\n[up]\ntransform sql { UPDATE x", 3, 1, "no end"), ("format: 1\n[up]\ntransform swift f on U", 3, 1, "transform swift"),
+    ("format: 1\n[up]\nrequire { SELECT 1 }", 3, 9, "quotes"), ("format: 1\nreader: x\n[up]", 2, 1, "number"),
+    ("format: 1\n[up]\nadd relationship U.r -> D inverse E.x", 3, 35, "property of D"),
+    ("format: 1\n[up]\nretype U.a to int using CAST(x", 3, 25, "( … )"),
+  ])
+  func `what is no migration is an error with line and column`(_ text: String, _ line: Int, _ column: Int, _ word: String) {
+    do {
+      _ = try MigrationStep(number: 1, name: "s", text: text)
+      Issue.record("it was accepted")
+    } catch StoreError.migrationSyntax(let error) {
+      #expect(error.line == line && error.column == column, "\(error)")
+      #expect("\(error)".contains(word), "\(error)")
+    } catch { Issue.record(error) }
+  }
+
+  @Test func `line ends, a mark at the start, comments and spaces do not change the checksum`() throws {
+    let plain = "format: 1\n[up]\nadd attribute U.a string optional\ntransform sql {\n  UPDATE x SET y = '--no {comment}'\n}\n"
+    let other =
+      "\u{FEFF}format:   1\r\nnote: new\r\n# licence\r\n[up]\r\n\r\n  add   attribute U.a string  optional # why\r\n"
+      + "transform sql { -- hello\r\n  UPDATE x SET y = '--no {comment}' /* there */\r\n }\r\n"
+    let first = try MigrationStep(number: 1, name: "a", text: plain)
+    let second = try MigrationStep(number: 1, name: "a", text: other)
+    #expect(first.checksum == second.checksum, "\(first.canonicalText)\n\(second.canonicalText)")
+    let changed = try MigrationStep(number: 1, name: "a", text: plain.replacingOccurrences(of: "'--no", with: "'--yes"))
+    #expect(first.checksum != changed.checksum)
+  }
+
+  @Test func `the canonical text of every operation is read back as the same operation`() throws {
+    for step in try MigrationSet.embedded(MicroblogMigrations.steps).steps {
+      let again = try MigrationStep(number: step.number, name: step.name, text: step.text)
+      #expect(again.operations == step.operations && again.checksum == step.checksum)
+    }
+    let all = try step(
+      """
+      create entity E {
+          attribute a string optional unique default "q\\"uo\\\\te"
+          relationship r -> E many inverse E.s on delete deny
+          relationship s -> E required inverse E.r
+          index (a, s) unique
+      }
+      retype E.a to int using (length($E.a))
+      make E.a required filling -3
+      set default of E.a to none
+      drop index E(a, s)
+      require "it \\"is\\" so" { SELECT 1 }
+      """)
+    #expect(try MigrationStep(number: 1, name: "s", text: all.text).operations == all.operations)
+  }
+
+  @Test func `gaps and duplicates in the numbers are told`() throws {
+    let one = try step("drop entity A")
+    let three = try MigrationStep(number: 3, name: "c", text: "format: 1\n[up]\n")
+    #expect(throws: StoreError.historyConflict(.gap(2))) { try MigrationSet([one, three]) }
+    #expect(throws: StoreError.historyConflict(.duplicate(1))) { try MigrationSet([one, one]) }
+  }
+
+  @Test func `any bytes as a file are an error or a step, never a crash`() throws {
+    var random = SeededGenerator(seed: 3)
+    let seeds = try MigrationSet.embedded(MicroblogMigrations.steps).steps.map(\.text)
+    for _ in 0..<2000 {
+      var bytes = Array((seeds.randomElement(using: &random) ?? "").utf8)
+      for _ in 0..<Int.random(in: 1...6, using: &random) {
+        let place = Int.random(in: 0..<bytes.count, using: &random)
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: bytes.insert(UInt8.random(in: 0...255, using: &random), at: place)
+        case 1: bytes.remove(at: place)
+        default: bytes.removeSubrange(place..<min(bytes.count, place + 20))
+        }
+        if bytes.isEmpty { bytes = [10] }
+      }
+      guard let step = try? MigrationStep(number: 1, name: "x", text: String(decoding: bytes, as: UTF8.self)) else { continue }
+      _ = try? MigrationSet([step]).model(at: 1)
+    }
+  }
+}

@@ -1,0 +1,81 @@
+// A process is killed while it saves, and while it migrates. What it acknowledged is there, whole.
+
+import CipherSQLite
+import Foundation
+import Microblog
+import Migrations
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite(.serialized) struct Kills {
+  /// Starts the child, lets it run for a random time after its first line, kills it.
+  /// - Returns: How many lines it wrote.
+  private func runAndKill(_ mode: String, _ url: URL, after: ClosedRange<Double>) throws -> Int {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: builtExecutable("test-child"))
+    process.arguments = [mode, url.path]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    var output = try pipe.fileHandleForReading.read(upToCount: 1) ?? Data()
+    usleep(UInt32(Double.random(in: after) * 1_000_000))
+    kill(process.processIdentifier, SIGKILL)
+    output += try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return String(decoding: output, as: UTF8.self).split(separator: "\n").count
+  }
+
+  @Test func `twenty kills during saves lose nothing that was acknowledged`() async throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.store")
+    var acknowledged = 0
+    for _ in 0..<20 {
+      acknowledged += try runAndKill("save", url, after: 0.001...0.06)
+      let store = try await openMicroblog(url)
+      let (users, statuses, orphans) = try await store.read { context in
+        (
+          try context.fetch(User.self).count(), try context.fetch(Status.self).count(),
+          try context.fetch(User.self).where("statuses.@count != 10").count()
+        )
+      }
+      #expect(users >= acknowledged && statuses == users * 10 && orphans == 0)
+      #expect(try await store.verify().isEmpty)
+      // At most the save that was running had committed without being heard.
+      acknowledged = users
+      store.close()
+    }
+    #expect(acknowledged > 20)
+  }
+
+  @Test func `twenty kills during a migration leave the old version or the new one`() async throws {
+    let set = try MigrationSet.embedded(MicroblogMigrations.steps)
+    let folder = try TemporaryFolder()
+    let template = folder.url.appendingPathComponent("template.store")
+    try await Store.create(at: template, key: testKey, migrations: MigrationSet(Array(set.steps.prefix(1))))
+    do {
+      let connection = try Connection.open(template.path, key: testKey)
+      try connection.execute(
+        "INSERT INTO User(name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 30000) SELECT 'user ' || i FROM n")
+      try connection.execute("INSERT INTO Status(text, createdAt, user_id) SELECT 'status', 1.0, id FROM User")
+    }
+    var seen: Set<Int> = []
+    for round in 0..<20 {
+      let url = folder.url.appendingPathComponent("a\(round).store")
+      try FileManager.default.copyItem(at: template, to: url)
+      _ = try runAndKill("migrate", url, after: 0.0...0.25)
+      let connection = try Connection.open(url.path, key: testKey)
+      try StoreInfo.prepare(connection)
+      let version = try connection.userVersion()
+      seen.insert(version)
+      #expect(version == 1 || version == 6)
+      #expect(try connection.findings().isEmpty && StoreInfo(connection).drift(connection).isEmpty)
+      #expect(try connection.value("SELECT count(*) FROM Status WHERE user_id IS NOT NULL") == 30000)
+      connection.close()
+      let store = try await openMicroblog(url)
+      #expect(store.opening.version == 6)
+      store.close()
+    }
+    #expect(!seen.isEmpty)
+  }
+}

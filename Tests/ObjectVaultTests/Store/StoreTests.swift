@@ -1,0 +1,130 @@
+import CipherSQLite
+import Foundation
+import Microblog
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct Stores {
+  @Test func `a hundred tasks insert and query through one store`() async throws {
+    let folder = try TemporaryFolder()
+    let store = try await openMicroblog(folder.url.appendingPathComponent("a.store"))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<100 {
+        group.addTask {
+          for step in 0..<20 {
+            try await store.write { context in
+              _ = context.insert(Status.self) {
+                $0.text = "\(task) \(step)"
+                $0.createdAt = Date()
+              }
+            }
+            _ = try await store.read { try $0.fetch(Status.self).where("text BEGINSWITH %@", "\(task) ").count() }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try await store.read { try $0.fetch(Status.self).count() } == 2000)
+  }
+
+  @Test func `a throwing write leaves nothing, and a read cannot write`() async throws {
+    struct Stop: Error {}
+    let temporary = try await TemporaryStore(library)
+    let store = temporary.store
+    await #expect(throws: Stop.self) {
+      try await store.write { context in
+        context.insert(Genre.self) { $0.name = "x" }
+        try context.save()
+        #expect(try context.fetch(Genre.self).count() == 1)
+        throw Stop()
+      }
+    }
+    #expect(try await store.read { try $0.fetch(Genre.self).count() } == 0)
+    await #expect(throws: StoreError.readOnlyContext) {
+      try await store.read { context in _ = context.insert(Genre.self) { $0.name = "x" } }
+    }
+  }
+
+  @Test func `a cancelled write rolls back and the store stays usable`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let store = temporary.store
+    let started = AsyncStream<Void>.makeStream()
+    let gate = DispatchSemaphore(value: 0)
+    let task = Task {
+      try await store.write { context in
+        context.insert(Genre.self) { $0.name = "x" }
+        try context.save()
+        started.continuation.finish()
+        gate.wait()
+      }
+    }
+    for await _ in started.stream {}
+    task.cancel()
+    gate.signal()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(try await store.read { try $0.fetch(Genre.self).count() } == 0)
+  }
+
+  @Test func `saving another context inside a write is an error and no deadlock`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let store = temporary.store
+    await #expect(throws: SQLError.nestedWrite(file: store.url.path)) {
+      try await store.write { _ in
+        let inner = store.makeContext()
+        inner.insert(Genre.self) { $0.name = "x" }
+        try inner.save()
+      }
+    }
+  }
+
+  @Test func `a key of a provider is asked for when the store opens`() async throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.store")
+    let store = try await openMicroblog(url, key: .provider { .passphrase("from the keyring") })
+    store.close()
+    await #expect(throws: SQLError.wrongKey(file: url.path)) { _ = try await openMicroblog(url, key: .passphrase("other")) }
+    try await openMicroblog(url, key: .passphrase("from the keyring")).close()
+  }
+
+  @Test func `rekeying goes on with open contexts, and the old key is refused`() async throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.store")
+    let store = try await openMicroblog(url)
+    let context = store.makeContext()
+    let user = context.insert(User.self) { $0.name = "Binger" }
+    try context.save()
+    try await store.rekey(to: .passphrase("new"))
+    user.screenName = "冰儿"
+    try context.save()
+    #expect(try await store.verify().isEmpty)
+    store.close()
+    await #expect(throws: SQLError.wrongKey(file: url.path)) { _ = try await openMicroblog(url) }
+    let again = try await openMicroblog(url, key: .passphrase("new"))
+    #expect(try await again.read { try $0.fetch(User.self).one().screenName } == "冰儿")
+  }
+
+  @Test func `a database that is no store is told as such`() async throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.store")
+    _ = try Connection.create(url.path, key: testKey) { try $0.execute("CREATE TABLE t(x)") }
+    await #expect(throws: StoreError.notAStore(file: url.path)) { _ = try await openMicroblog(url) }
+  }
+
+  @Test func `real data comes in whole and is found through two relationships`() async throws {
+    guard let codes = try? IsoCodes() else { return }
+    let folder = try TemporaryFolder()
+    let store = try await openMicroblog(folder.url.appendingPathComponent("a.store"))
+    try await store.write { context in codes.insert(into: context) }
+    let context = store.makeContext()
+    #expect(try context.fetch(Country.self).count() == codes.countries.count)
+    #expect(try context.fetch(Subdivision.self).count() == codes.subdivisions.count)
+    #expect(try context.fetch(Language.self).count() == codes.languages.count)
+    let withParent = codes.subdivisions.filter { $0.parent != nil }.count
+    #expect(try context.fetch(Subdivision.self).where("parent != nil").count() == withParent)
+    let expected = codes.subdivisions.filter { $0.code.hasPrefix("IT-") && $0.parent != nil }.count
+    let found = try context.fetch(Subdivision.self).where(#Predicate { $0.parent?.country?.alpha2 == "IT" }).count()
+    #expect(found == expected)
+    #expect(try await store.verify().isEmpty)
+  }
+}
