@@ -5,18 +5,29 @@ public import ObjectVault
 
 /// The parts of the package's files that the demo reads.
 public struct IsoCodes: Sendable {
+  /// One entry of the file, as far as it is used.
   public struct CountryEntry: Decodable, Sendable {
+    /// Its two letters.
     public let alpha_2: String
+    /// Its name.
     public let name: String
   }
+  /// One entry of the file, as far as it is used.
   public struct SubdivisionEntry: Decodable, Sendable {
+    /// Its code.
     public let code: String
+    /// Its name.
     public let name: String
+    /// What it is called there.
     public let type: String
+    /// The region around it, or its name.
     public let parent: String?
   }
+  /// One entry of the file, as far as it is used.
   public struct LanguageEntry: Decodable, Sendable {
+    /// Its three letters.
     public let alpha_3: String
+    /// Its name.
     public let name: String
   }
 

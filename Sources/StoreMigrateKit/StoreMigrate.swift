@@ -13,7 +13,8 @@ public import ObjectVault
 /// ```
 public enum StoreMigrate {
   static let commands: [any Command.Type] = [
-    StatusCommand.self, PlanCommand.self, InfoCommand.self, VerifyCommand.self, UpCommand.self, RekeyCommand.self,
+    StatusCommand.self, PlanCommand.self, InfoCommand.self, VerifyCommand.self, UpCommand.self,
+    RekeyCommand.self,
     NewCommand.self, EmbedCommand.self, CheckCommand.self,
   ]
 
@@ -29,7 +30,8 @@ public enum StoreMigrate {
     let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
     interrupts.setEventHandler { progress.cancel() }
     interrupts.resume()
-    let output = await run(Array(CommandLine.arguments.dropFirst()), migrations: migrations, progress: progress)
+    let output = await run(
+      Array(CommandLine.arguments.dropFirst()), migrations: migrations, progress: progress)
     if !output.text.isEmpty { FileHandle.standardOutput.write(Data((output.text + "\n").utf8)) }
     if !output.errors.isEmpty { FileHandle.standardError.write(Data((output.errors + "\n").utf8)) }
     exit(output.code.rawValue)
@@ -47,7 +49,9 @@ public enum StoreMigrate {
     var name = ""
     do {
       let arguments = try Arguments(words)
-      if arguments.has("--version") { return Output(code: .ok, text: "store-migrate \(version), \(Engine.current)") }
+      if arguments.has("--version") {
+        return Output(code: .ok, text: "store-migrate \(version), \(Engine.current)")
+      }
       let first = arguments.positional.first
       if first == nil || first == "help" || arguments.has("--help") { return help(arguments, first) }
       name = first ?? ""
@@ -60,6 +64,8 @@ public enum StoreMigrate {
       let session = Session(
         arguments: arguments, bundled: migrations,
         standardError: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }, progress: progress)
+      // Before anything is opened: a mistyped number is a mistake of the line and not of the store.
+      _ = try session.lockTimeout()
       let report = try await command.run(session)
       let text = isJSON ? json(name, report) : arguments.has("--quiet") ? "" : report.description
       return Output(code: report.exitCode, text: text)
@@ -67,14 +73,16 @@ public enum StoreMigrate {
       let code = progress.isCancelled ? ExitCode.interrupted : ExitCode(error)
       let message = code == .interrupted ? "Interrupted; the store is as it was." : "\(error)"
       return isJSON
-        ? Output(code: code, text: jsonError(name, code, message)) : Output(code: code, errors: "store-migrate: \(message)")
+        ? Output(code: code, text: jsonError(name, code, message))
+        : Output(code: code, errors: "store-migrate: \(message)")
     }
   }
 
   private static func command(named name: String) throws -> any Command.Type {
     if let command = commands.first(where: { $0.name == name }) { return command }
     let near = nearestName(name, among: commands.map { $0.name })
-    throw UsageError("\(name) is no command.\(near.map { " Did you mean \($0)?" } ?? "") See: store-migrate --help")
+    throw UsageError(
+      "\(name) is no command.\(near.map { " Did you mean \($0)?" } ?? "") See: store-migrate --help")
   }
 
   // MARK: Help
@@ -85,7 +93,8 @@ public enum StoreMigrate {
     do {
       let command = try command(named: topic)
       let store = command.positionalCount == 0 ? "" : command.name == "new" ? " NAME" : " STORE"
-      return Output(code: .ok, text: "store-migrate \(command.name)\(store): \(command.summary)\n\n\(command.help)")
+      return Output(
+        code: .ok, text: "store-migrate \(command.name)\(store): \(command.summary)\n\n\(command.help)")
     } catch { return Output(code: .usage, errors: "store-migrate: \(error)") }
   }
 

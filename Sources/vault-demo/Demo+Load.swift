@@ -11,7 +11,9 @@ extension Demo {
     title("5. Import Debian's iso-codes")
     let codes = try IsoCodes()
     let store = try await open(newKey)
-    call("\(codes.countries.count) countries, \(codes.subdivisions.count) subdivisions, \(codes.languages.count) languages in one write")
+    call(
+      "\(codes.countries.count) countries, \(codes.subdivisions.count) subdivisions, \(codes.languages.count) languages in one write"
+    )
     let start = Date()
     try await store.write { context in codes.insert(into: context) }
     result("saved in \(milliseconds(since: start))")
@@ -49,7 +51,9 @@ extension Demo {
                 $0.createdAt = Date()
               }
             }
-            _ = try await store.read { try $0.fetch(Status.self).where("text BEGINSWITH %@", "task \(task),").count() }
+            _ = try await store.read {
+              try $0.fetch(Status.self).where("text BEGINSWITH %@", "task \(task),").count()
+            }
           }
         }
       }

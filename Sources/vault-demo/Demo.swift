@@ -48,12 +48,17 @@ struct Demo {
     let plan = try await Store.plan(at: url, key: oldKey, migrations: .embedded(MicroblogMigrations.steps))
     call("Store.plan(at: url, key: key, migrations: .embedded(MicroblogMigrations.steps))")
     result("version \(plan.storeVersion) of \(plan.availableVersion), nothing written; pending:")
-    for step in plan.steps { result("  \(step.number) \(step.name): \(step.operations.joined(separator: "; "))") }
+    for step in plan.steps {
+      result("  \(step.number) \(step.name): \(step.operations.joined(separator: "; "))")
+    }
     call("Store.open(at: url, key: key, schema: microblog, migrations: MicroblogMigrations.all)")
     let store = try await open(oldKey)
-    result("ran steps \(store.opening.migratedSteps.map(String.init).joined(separator: ", ")) in one transaction")
+    result(
+      "ran steps \(store.opening.migratedSteps.map(String.init).joined(separator: ", ")) in one transaction")
     let names = try await store.read { context in
-      try context.fetch(User.self).sorted(by: \.name).all().map { "\($0.name) (\($0.screenName), \($0.statuses.count) statuses)" }
+      try context.fetch(User.self).sorted(by: \.name).all().map {
+        "\($0.name) (\($0.screenName), \($0.statuses.count) statuses)"
+      }
     }
     result(names.joined(separator: ", "))
     store.close()
@@ -82,7 +87,9 @@ struct Demo {
     call("context.delete(yanyue); xiaona.city = \"上海\"; lily.city = \"深圳\"")
     let counts = try await store.write { context in
       let before = try context.fetch(Status.self).count()
-      if let yanyue = try context.fetch(User.self).where("name = %@", "Yanyue").first() { context.delete(yanyue) }
+      if let yanyue = try context.fetch(User.self).where("name = %@", "Yanyue").first() {
+        context.delete(yanyue)
+      }
       try context.fetch(User.self).where("name = %@", "Xiaona").one().city = "上海"
       try context.fetch(User.self).where("name = %@", "Lily").one().city = "深圳"
       try context.save()
@@ -95,7 +102,9 @@ struct Demo {
 
   private func printCities(_ store: Store) async throws {
     let lines = try await store.read { context in
-      try context.fetch(User.self).sorted(by: \.id).all().map { "\($0.name) \($0.screenName) in \($0.city ?? "?")" }
+      try context.fetch(User.self).sorted(by: \.id).all().map {
+        "\($0.name) \($0.screenName) in \($0.city ?? "?")"
+      }
     }
     result(lines.joined(separator: ", "))
   }
@@ -115,7 +124,9 @@ struct Demo {
         result(found.map { "\($0.user?.name ?? "?"): \($0.text)" }.joined(separator: "\n"))
       }
       let predicate = #Predicate<Status> { $0.user?.screenName == "冰儿" && $0.text.contains("Watch") }
-      call("fetch(Status.self).where(#Predicate { $0.user?.screenName == \"冰儿\" && $0.text.contains(\"Watch\") })")
+      call(
+        "fetch(Status.self).where(#Predicate { $0.user?.screenName == \"冰儿\" && $0.text.contains(\"Watch\") })"
+      )
       let fetch = try context.fetch(Status.self).where(predicate).sorted(by: \.createdAt, .reverse)
       result(try fetch.all().map(\.text).joined(separator: "\n"))
       call("the same fetch's .sql")
@@ -135,8 +146,12 @@ struct Demo {
       .filter { $0.hasPrefix(url.lastPathComponent) }
     for name in files {
       let data = try Data(contentsOf: url.deletingLastPathComponent().appendingPathComponent(name))
-      let found = ["Watch", "screenName", "Binger", "北京", "CREATE TABLE"].filter { data.range(of: Data($0.utf8)) != nil }
-      result("\(name): \(data.count) bytes, found in clear: \(found.isEmpty ? "nothing" : found.joined(separator: ", "))")
+      let found = ["Watch", "screenName", "Binger", "北京", "CREATE TABLE"].filter {
+        data.range(of: Data($0.utf8)) != nil
+      }
+      result(
+        "\(name): \(data.count) bytes, found in clear: \(found.isEmpty ? "nothing" : found.joined(separator: ", "))"
+      )
     }
     call("Store.open with a wrong key")
     await expectError { _ = try await open(.passphrase("wrong horse")) }

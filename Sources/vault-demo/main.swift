@@ -28,7 +28,8 @@ while let argument = arguments.popFirst() {
   }
 }
 
-let temporary = FileManager.default.temporaryDirectory.appendingPathComponent("vault-demo-\(UUID().uuidString)")
+let temporary = FileManager.default.temporaryDirectory.appendingPathComponent(
+  "vault-demo-\(UUID().uuidString)")
 let url = path.map { URL(fileURLWithPath: $0) } ?? temporary.appendingPathComponent("microblog.store")
 do {
   if path == nil { try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: true) }
@@ -39,7 +40,8 @@ do {
     let profile = try Connection.open(url.path, key: .passphrase("new horse")).unlocked.profile
     let pragmas = profile.shellPragmas(major: Engine.current.cipherMajor).joined(separator: " ")
     print("\nThe store is kept. Look at it with the shell:\n")
-    print("  sqlcipher -header -cmd \"PRAGMA key = 'new horse'; \(pragmas)\" \(url.path) 'SELECT * FROM User;'")
+    print(
+      "  sqlcipher -header -cmd \"PRAGMA key = 'new horse'; \(pragmas)\" \(url.path) 'SELECT * FROM User;'")
   } else {
     for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
   }

@@ -16,13 +16,17 @@ public func openMicroblog(_ url: URL, key: Key = testKey) async throws -> Store 
 
 /// A store in a temporary folder, both gone when the value is.
 public final class TemporaryStore: Sendable {
+  /// The folder that holds it.
   public let folder: TemporaryFolder
+  /// The open store.
   public let store: Store
 
+  /// Makes it.
   public init(_ schema: Schema, key: Key = testKey) async throws {
     folder = try TemporaryFolder()
     store = try await Store.open(
-      at: folder.url.appendingPathComponent("test.store"), key: key, schema: schema, migrations: .creatingSchema)
+      at: folder.url.appendingPathComponent("test.store"), key: key, schema: schema,
+      migrations: .creatingSchema)
   }
 
   deinit { store.close() }

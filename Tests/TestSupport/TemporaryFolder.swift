@@ -2,9 +2,12 @@
 
 public import Foundation
 
+/// A folder that is removed on release.
 public final class TemporaryFolder: Sendable {
+  /// The folder.
   public let url: URL
 
+  /// Makes it.
   public init() throws {
     url = FileManager.default.temporaryDirectory.appendingPathComponent("vault-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)

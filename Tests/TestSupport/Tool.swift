@@ -2,9 +2,13 @@
 
 public import Foundation
 
+/// What a program wrote, and how it ended.
 public struct ToolResult: Sendable {
+  /// The exit code.
   public let status: Int32
+  /// What was written to standard output.
   public let output: String
+  /// What was written to standard error.
   public let errors: String
 }
 

@@ -13,7 +13,8 @@ final class Floor {
   static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
   init(_ path: String, cacheBytes: Int = 32 << 20) {
-    check(sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil))
+    check(
+      sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil))
     let text = "x'" + rawKey.map { String($0, radix: 16) }.joined() + "'"
     check(sqlite3_key_v2(handle, "main", text, Int32(text.utf8.count)))
     run("PRAGMA cipher_page_size = 4096")
@@ -51,7 +52,7 @@ final class Floor {
   func bind(_ statement: OpaquePointer?, _ index: Int32, _ text: String) {
     var text = text
     text.withUTF8 { bytes in
-      _ = bytes.baseAddress!.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+      _ = bytes.baseAddress?.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
         sqlite3_bind_text(statement, index, $0, Int32(bytes.count), Floor.transient)
       }
     }
@@ -61,7 +62,8 @@ final class Floor {
 func text(_ statement: OpaquePointer?, _ column: Int32) -> String {
   let value = sqlite3_column_value(statement, column)
   guard let bytes = sqlite3_value_text(value) else { return "" }
-  return String(decoding: UnsafeBufferPointer(start: bytes, count: Int(sqlite3_value_bytes(value))), as: UTF8.self)
+  return String(
+    decoding: UnsafeBufferPointer(start: bytes, count: Int(sqlite3_value_bytes(value))), as: UTF8.self)
 }
 
 func integer(_ statement: OpaquePointer?, _ column: Int32) -> Int {

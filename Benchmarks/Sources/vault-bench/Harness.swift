@@ -54,19 +54,23 @@ struct Output: Encodable {
 }
 
 func table(_ rows: [Measured]) -> String {
-  func padded(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
+  func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
   func time(_ seconds: Double) -> String {
     seconds < 0.001 ? "\((seconds * 1e7).rounded() / 10) µs" : "\((seconds * 1e5).rounded() / 100) ms"
   }
   var lines = [
-    "| # | workload | rows | floor | ours | ratio (quartiles) | first stage | goal |", "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    "| # | workload | rows | floor | ours | ratio (quartiles) | first stage | goal |",
+    "| --- | --- | --- | --- | --- | --- | --- | --- |",
   ]
   for row in rows {
     let two = { (value: Double) in "\((value * 100).rounded() / 100)" }
     lines.append(
       "| \(row.number) | \(padded(row.name, 34)) | \(row.rows) | \(time(row.floor)) | \(time(row.ours)) | "
         + "\(two(row.ratio)) (\(two(row.quartiles[0]))–\(two(row.quartiles[1]))) | "
-        + "≤ \(row.firstStage) \(row.ratio <= row.firstStage ? "✓" : "✗") | ≤ \(row.goal) \(row.ratio <= row.goal ? "✓" : "✗") |")
+        + "≤ \(row.firstStage) \(row.ratio <= row.firstStage ? "✓" : "✗") | ≤ \(row.goal) \(row.ratio <= row.goal ? "✓" : "✗") |"
+    )
   }
   return lines.joined(separator: "\n")
 }

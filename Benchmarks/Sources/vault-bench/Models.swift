@@ -67,7 +67,9 @@ func sampleTracks(_ count: Int) -> [TrackRow] {
     state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
     return Int(state >> 33) % bound
   }
-  func word() -> String { String((0..<(8 + next(33))).map { _ in Character(Unicode.Scalar(UInt8(97 + next(26)))) }) }
+  func word() -> String {
+    String((0..<(8 + next(33))).map { _ in Character(Unicode.Scalar(UInt8(97 + next(26)))) })
+  }
   return (0..<count).map { index in
     TrackRow(
       number: index, plays: next(1000), year: 1950 + next(75), seconds: Double(next(60_000)) / 100,

@@ -13,17 +13,17 @@ extension Bench {
     try await store.read { context in
       var length = 0
       var time = 0.0
-        for index in 0..<repeats {
-          // Captured and not written in place: the compiler types six literals too slowly.
-          let (name, letter) = ("name \(index & 7)", "a")
-          let (low, high, half, age): (Int, Int, Double, Int?) = (3, 100, 0.5, 7)
-          let predicate = #Predicate<Post> {
-            ($0.likes > low && $0.likes < high) && ($0.score >= half && $0.text.contains(letter))
-              && ($0.author?.name == name && $0.author?.age != age)
-          }
-          // Foundation's own work, making the predicate, is not timed: from it to the SQL is ours.
-          time += try seconds { length &+= try context.fetch(Post.self).where(predicate).sql.text.utf8.count }
+      for index in 0..<repeats {
+        // Captured and not written in place: the compiler types six literals too slowly.
+        let (name, letter) = ("name \(index & 7)", "a")
+        let (low, high, half, age): (Int, Int, Double, Int?) = (3, 100, 0.5, 7)
+        let predicate = #Predicate<Post> {
+          ($0.likes > low && $0.likes < high) && ($0.score >= half && $0.text.contains(letter))
+            && ($0.author?.name == name && $0.author?.age != age)
         }
+        // Foundation's own work, making the predicate, is not timed: from it to the SQL is ours.
+        time += try seconds { length &+= try context.fetch(Post.self).where(predicate).sql.text.utf8.count }
+      }
       blackHole(length)
       return time / Double(repeats)
     }
@@ -36,7 +36,9 @@ extension Bench {
       let pool = try ConnectionPool(path: path, key: .passphrase("correct horse"))
       // Four readers at once: each has to be open before the first is given back.
       try pool.withReader { _ in
-        try pool.withReader { _ in try pool.withReader { _ in try pool.withReader { _ = try $0.value("SELECT 1") } } }
+        try pool.withReader { _ in
+          try pool.withReader { _ in try pool.withReader { _ = try $0.value("SELECT 1") } }
+        }
       }
       pool.close()
     }
@@ -50,7 +52,9 @@ extension Bench {
       let key = "correct horse"
       sqlite3_key_v2(handle, "main", key, Int32(key.utf8.count))
       sqlite3_exec(handle, "PRAGMA cipher_page_size = 4096", nil, nil, nil)
-      if sqlite3_exec(handle, "SELECT count(*) FROM sqlite_master", nil, nil, nil) != SQLITE_OK { fatalError("floor open") }
+      if sqlite3_exec(handle, "SELECT count(*) FROM sqlite_master", nil, nil, nil) != SQLITE_OK {
+        fatalError("floor open")
+      }
       sqlite3_close_v2(handle)
     }
   }
@@ -72,7 +76,8 @@ enum MigrationBench {
 
   static func steps() throws -> MigrationSet {
     try MigrationSet([
-      MigrationStep(number: 1, name: "initial", text: initial), MigrationStep(number: 2, name: "add", text: addColumn),
+      MigrationStep(number: 1, name: "initial", text: initial),
+      MigrationStep(number: 2, name: "add", text: addColumn),
       MigrationStep(number: 3, name: "rebuild", text: rebuild),
     ])
   }
@@ -116,7 +121,8 @@ enum MigrationBench {
     """
 
   static func ours(_ rows: Int) async throws -> Double {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vault-bench-\(UUID().uuidString)")
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "vault-bench-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let url = folder.appendingPathComponent("ours.store")
@@ -133,7 +139,8 @@ enum MigrationBench {
   }
 
   private static func inFolder(_ body: (String) throws -> Double) throws -> Double {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vault-bench-\(UUID().uuidString)")
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "vault-bench-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     return try body(folder.appendingPathComponent("floor.db").path)

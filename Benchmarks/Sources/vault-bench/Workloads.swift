@@ -52,7 +52,11 @@ import ObjectVault
         sqlite3_bind_double(statement, 6, track.rating)
         floor.bind(statement, 7, track.title)
         floor.bind(statement, 8, track.artist)
-        if let comment = track.comment { floor.bind(statement, 9, comment) } else { sqlite3_bind_null(statement, 9) }
+        if let comment = track.comment {
+          floor.bind(statement, 9, comment)
+        } else {
+          sqlite3_bind_null(statement, 9)
+        }
         sqlite3_bind_double(statement, 10, track.added.timeIntervalSinceReferenceDate)
         sqlite3_bind_int(statement, 11, track.isLoved ? 1 : 0)
         if sqlite3_step(statement) != SQLITE_DONE { fatalError("floor insert") }
@@ -95,10 +99,13 @@ import ObjectVault
 
   func fillTens(_ count: Int) throws {
     floor.run("BEGIN")
-    let statement = floor.prepare("INSERT INTO Ten(id, i0, i1, i2, i3, i4, i5, i6, i7, i8, i9) VALUES (?,?,?,?,?,?,?,?,?,?,?)")
+    let statement = floor.prepare(
+      "INSERT INTO Ten(id, i0, i1, i2, i3, i4, i5, i6, i7, i8, i9) VALUES (?,?,?,?,?,?,?,?,?,?,?)")
     for row in 0..<count {
       sqlite3_bind_int64(statement, 1, sqlite3_int64(row + 1))
-      for column in 0..<10 { sqlite3_bind_int64(statement, Int32(column + 2), sqlite3_int64(row * 7 + column)) }
+      for column in 0..<10 {
+        sqlite3_bind_int64(statement, Int32(column + 2), sqlite3_int64(row * 7 + column))
+      }
       sqlite3_step(statement)
       sqlite3_reset(statement)
     }
@@ -130,8 +137,10 @@ import ObjectVault
       while sqlite3_step(statement) == SQLITE_ROW {
         rows.append(
           TenRow(
-            i0: integer(statement, 2), i1: integer(statement, 3), i2: integer(statement, 4), i3: integer(statement, 5),
-            i4: integer(statement, 6), i5: integer(statement, 7), i6: integer(statement, 8), i7: integer(statement, 9),
+            i0: integer(statement, 2), i1: integer(statement, 3), i2: integer(statement, 4),
+            i3: integer(statement, 5),
+            i4: integer(statement, 6), i5: integer(statement, 7), i6: integer(statement, 8),
+            i7: integer(statement, 9),
             i8: integer(statement, 10), i9: integer(statement, 11)))
       }
       sqlite3_finalize(statement)
@@ -168,7 +177,8 @@ import ObjectVault
     var rows: [TrackRow] = []
     let time = seconds {
       let statement = floor.prepare(
-        "SELECT id, _version, number, plays, year, seconds, rating, title, artist, comment, added, isLoved FROM Track")
+        "SELECT id, _version, number, plays, year, seconds, rating, title, artist, comment, added, isLoved FROM Track"
+      )
       while sqlite3_step(statement) == SQLITE_ROW {
         let hasComment = sqlite3_column_type(statement, 9) != SQLITE_NULL
         rows.append(
@@ -176,7 +186,8 @@ import ObjectVault
             number: integer(statement, 2), plays: integer(statement, 3), year: integer(statement, 4),
             seconds: real(statement, 5), rating: real(statement, 6), title: text(statement, 7),
             artist: text(statement, 8), comment: hasComment ? text(statement, 9) : nil,
-            added: Date(timeIntervalSinceReferenceDate: real(statement, 10)), isLoved: integer(statement, 11) != 0))
+            added: Date(timeIntervalSinceReferenceDate: real(statement, 10)),
+            isLoved: integer(statement, 11) != 0))
       }
       sqlite3_finalize(statement)
     }
@@ -219,7 +230,8 @@ import ObjectVault
             number: integer(statement, 2), plays: integer(statement, 3), year: integer(statement, 4),
             seconds: real(statement, 5), rating: real(statement, 6), title: text(statement, 7),
             artist: text(statement, 8), comment: text(statement, 9),
-            added: Date(timeIntervalSinceReferenceDate: real(statement, 10)), isLoved: integer(statement, 11) != 0)
+            added: Date(timeIntervalSinceReferenceDate: real(statement, 10)),
+            isLoved: integer(statement, 11) != 0)
           sum &+= row.number
         }
         sqlite3_reset(statement)

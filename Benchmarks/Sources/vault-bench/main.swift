@@ -29,7 +29,6 @@ let lookUps = min(50_000, tracks.count)
 let ids = (0..<lookUps).map { Int64(($0 &* 7919) % tracks.count + 1) }
 if only.isEmpty || !only.isDisjoint(with: [2, 3]) { try bench.fillTens(tenCount) }
 
-
 let poolPath = bench.folder.appendingPathComponent("pool.store").path
 _ = try Connection.create(poolPath, key: .passphrase("correct horse")) { try $0.execute("CREATE TABLE t(x)") }
 
@@ -45,35 +44,55 @@ var stamp = 0
 let workloads = [
   Workload(number: 1, name: "insert Track, one save", rows: tracks.count, firstStage: 2.5, goal: 1.5) {
     bench.floorInsert(tracks)
-  } ours: { try bench.oursInsert(tracks) },
+  } ours: {
+    try bench.oursInsert(tracks)
+  },
   Workload(number: 2, name: "fetch ten integers, touch none", rows: tenCount, firstStage: 1.6, goal: 1.2) {
     bench.floorTens()
-  } ours: { try await bench.oursTens(readingAll: false) },
+  } ours: {
+    try await bench.oursTens(readingAll: false)
+  },
   Workload(number: 3, name: "fetch ten integers, read all", rows: tenCount, firstStage: 2.2, goal: 1.5) {
     bench.floorTens()
-  } ours: { try await bench.oursTens(readingAll: true) },
+  } ours: {
+    try await bench.oursTens(readingAll: true)
+  },
   Workload(number: 4, name: "fetch mixed Track, read all", rows: tracks.count, firstStage: 2.0, goal: 1.3) {
     reads.floorTracks()
-  } ours: { try await reads.oursTracks() },
+  } ours: {
+    try await reads.oursTracks()
+  },
   Workload(number: 5, name: "look up by id, cold", rows: lookUps, firstStage: 2.2, goal: 1.5) {
     reads.floorLookUps(ids)
-  } ours: { try await reads.oursLookUps(ids, isWarm: false) },
+  } ours: {
+    try await reads.oursLookUps(ids, isWarm: false)
+  },
   Workload(number: 6, name: "look up by id, warm", rows: lookUps, firstStage: 0.15, goal: 0.05) {
     reads.floorLookUps(ids)
-  } ours: { try await reads.oursLookUps(ids, isWarm: true) },
+  } ours: {
+    try await reads.oursLookUps(ids, isWarm: true)
+  },
   Workload(number: 7, name: "change one attribute, save", rows: lookUps, firstStage: 2.5, goal: 1.6) {
     stamp += 1
     return reads.floorUpdate(lookUps, stamp)
-  } ours: { try reads.oursUpdate(lookUps, stamp + 1_000_000) },
+  } ours: {
+    try reads.oursUpdate(lookUps, stamp + 1_000_000)
+  },
   Workload(number: 9, name: "compile a predicate, repeated (in µs)", rows: 1000, firstStage: 20, goal: 3) {
     1e-6
-  } ours: { try await bench.compilePredicate(1000) },
+  } ours: {
+    try await bench.compilePredicate(1000)
+  },
   Workload(number: 12, name: "open a pool of 5, passphrase", rows: 5, firstStage: 1.2, goal: 1.05) {
     Bench.deriveOnce(poolPath)
-  } ours: { try Bench.openPool(poolPath) },
+  } ours: {
+    try Bench.openPool(poolPath)
+  },
   Workload(number: 14, name: "migrate: add a column, rebuild", rows: migrated, firstStage: 1.3, goal: 1.1) {
     try MigrationBench.floor(migrated)
-  } ours: { try await MigrationBench.ours(migrated) },
+  } ours: {
+    try await MigrationBench.ours(migrated)
+  },
 ]
 
 var results: [Measured] = []
@@ -81,7 +100,8 @@ if only.isEmpty || only.contains(9) {
   let first = try await bench.compilePredicate(1)
   results.append(
     Measured(
-      number: 9, name: "compile a predicate, first (in µs)", rows: 1, floor: 1e-6, ours: first, ratio: first / 1e-6,
+      number: 9, name: "compile a predicate, first (in µs)", rows: 1, floor: 1e-6, ours: first,
+      ratio: first / 1e-6,
       quartiles: [first / 1e-6, first / 1e-6], firstStage: 200, goal: 60))
 }
 for workload in workloads where only.isEmpty || only.contains(workload.number) {

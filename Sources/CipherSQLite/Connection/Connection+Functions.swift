@@ -79,7 +79,8 @@ extension Connection {
         guard let data else { return SQLITE_DENY }
         let connection = Unmanaged<Connection>.fromOpaque(data).takeUnretainedValue()
         let request = AuthorizerAction(
-          code: Int(action), first: first.map { String(cString: $0) }, second: second.map { String(cString: $0) })
+          code: Int(action), first: first.map { String(cString: $0) },
+          second: second.map { String(cString: $0) })
         return connection.authorizer?(request) ?? true ? SQLITE_OK : SQLITE_DENY
       }, Unmanaged.passUnretained(self).toOpaque())
     defer {

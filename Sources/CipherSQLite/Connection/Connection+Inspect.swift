@@ -36,7 +36,9 @@ public final class Inspection {
       let copy = folder + "/copy.store"
       do {
         try RawFile.open(path).copy(to: copy)
-        for journal in journals { try FileManager.default.copyItem(atPath: path + journal, toPath: copy + journal) }
+        for journal in journals {
+          try FileManager.default.copyItem(atPath: path + journal, toPath: copy + journal)
+        }
         connection = try Connection.open(copy, key: key, configuration: configuration)
         try connection.executeScript("PRAGMA query_only = ON")
       } catch {
@@ -70,7 +72,9 @@ private func isLocked(_ path: String) -> Bool {
     return true
   }
   return list.split(separator: "\n").contains { line in
-    line.split(separator: " ").contains { $0.split(separator: ":").count == 3 && $0.hasSuffix(":\(status.st_ino)") }
+    line.split(separator: " ").contains {
+      $0.split(separator: ":").count == 3 && $0.hasSuffix(":\(status.st_ino)")
+    }
   }
 }
 

@@ -33,7 +33,9 @@ extension Connection {
       try connection.applySettings()
     } catch SQLError.engine(let code, _, _, _) where code == 26 || code == 11 {
       let damaged = connection.auditPages()
-      if damaged.first == 1, damaged.count > 1 || !PathState.hasPages(path, beyond: unlocked.profile.pageBytes) {
+      if damaged.first == 1,
+        damaged.count > 1 || !PathState.hasPages(path, beyond: unlocked.profile.pageBytes)
+      {
         throw SQLError.wrongKey(file: path)
       }
       throw SQLError.corrupted(
@@ -49,7 +51,8 @@ extension Connection {
   /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/folderMissing(folder:)``,
   ///   ``SQLError/emptyKey``, and what `fill` throws.
   public static func create(
-    _ path: String, key: Key, configuration: Configuration = Configuration(), fill: (Connection) throws -> Void
+    _ path: String, key: Key, configuration: Configuration = Configuration(),
+    fill: (Connection) throws -> Void
   ) throws -> UnlockedKey {
     try ensureCipher()
     let unlocked = try UnlockedKey(deriving: key, salt: randomSalt(), profile: Engine.current.newFileProfile)
@@ -109,7 +112,9 @@ extension Connection {
       throw code == SQLITE_CANTOPEN
         ? SQLError.permissionDenied(file: path) : connection.error(code, sql: "")
     }
-    let keyed = try unlocked.withKeySpecification { sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count)) }
+    let keyed = try unlocked.withKeySpecification {
+      sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count))
+    }
     guard keyed == SQLITE_OK else { throw connection.error(keyed, sql: "") }
     if Engine.current.cipherMajor >= 4 {
       // 4.x writes its own lines to standard error; errors are reported by throwing.

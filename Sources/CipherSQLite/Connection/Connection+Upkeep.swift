@@ -45,7 +45,9 @@ extension Connection {
   /// - Parameter isQuick: Leaves out whether the indexes agree with their tables.
   /// - Returns: What is wrong, a line each; empty when all is well.
   public func integrityErrors(isQuick: Bool = false) throws -> [String] {
-    let lines = try rows("PRAGMA \(isQuick ? "quick_check" : "integrity_check")").compactMap { $0.first?.string }
+    let lines = try rows("PRAGMA \(isQuick ? "quick_check" : "integrity_check")").compactMap {
+      $0.first?.string
+    }
     return lines == ["ok"] ? [] : lines
   }
 

@@ -57,5 +57,7 @@ public struct Engine: Sendable, Hashable {
 
 extension Engine: CustomStringConvertible {
   /// Such as `SQLCipher 3.4.1 / SQLite 3.15.2`.
-  public var description: String { "SQLCipher \(hasCipher ? cipherVersion : "none") / SQLite \(sqliteVersion)" }
+  public var description: String {
+    "SQLCipher \(hasCipher ? cipherVersion : "none") / SQLite \(sqliteVersion)"
+  }
 }

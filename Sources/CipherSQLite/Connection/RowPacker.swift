@@ -109,7 +109,9 @@ public struct RowPacker {
 
   /// Puts bytes behind the row, and their place into its cell. The row moves to a page of its own when this
   /// one is full; the old page lives on for its other rows.
-  private mutating func put(_ bytes: UnsafeRawPointer?, _ count: Int, _ tag: UInt8, _ slot: Int, _ writer: inout Writer) {
+  private mutating func put(
+    _ bytes: UnsafeRawPointer?, _ count: Int, _ tag: UInt8, _ slot: Int, _ writer: inout Writer
+  ) {
     if (writer.start - page.base) &+ writer.length &+ count > page.capacity {
       let full = page
       page = RowPage(capacity: max(65_536, (writer.length + count) * 2))

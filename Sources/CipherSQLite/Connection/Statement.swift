@@ -77,7 +77,8 @@ public final class Statement {
     let code = value.withUTF8 { bytes in
       // The count is passed because a Swift String may hold a NUL; an empty buffer may have no address.
       sqlite3_bind_text64(
-        raw, Int32(index), UnsafeRawPointer(bytes.baseAddress ?? emptyAddress).assumingMemoryBound(to: CChar.self),
+        raw, Int32(index),
+        UnsafeRawPointer(bytes.baseAddress ?? emptyAddress).assumingMemoryBound(to: CChar.self),
         sqlite3_uint64(bytes.count), copyBytes, UInt8(SQLITE_UTF8))
     }
     try check(code)

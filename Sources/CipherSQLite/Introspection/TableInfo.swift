@@ -80,8 +80,10 @@ public struct TableInfo: Sendable, Hashable {
 extension Connection {
   /// The names of all tables but SQLite's own.
   public func tableNames() throws -> [String] {
-    try rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY name")
-      .compactMap { $0.first?.string }
+    try rows(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY name"
+    )
+    .compactMap { $0.first?.string }
   }
 
   /// Whether there is a table of this name.

@@ -15,7 +15,8 @@ enum PathState {
       if errno == EACCES { throw SQLError.permissionDenied(file: path) }
       let folder = (path as NSString).deletingLastPathComponent
       var isDirectory: ObjCBool = false
-      let exists = FileManager.default.fileExists(atPath: folder.isEmpty ? "." : folder, isDirectory: &isDirectory)
+      let exists = FileManager.default.fileExists(
+        atPath: folder.isEmpty ? "." : folder, isDirectory: &isDirectory)
       guard exists, isDirectory.boolValue else { throw SQLError.folderMissing(folder: folder) }
       return .absent
     }

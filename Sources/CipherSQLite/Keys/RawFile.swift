@@ -44,7 +44,9 @@ extension Connection {
 }
 
 extension RawFile {
-  func damagedPages(key: UnlockedKey) -> [Int] { CipherSQLite.damagedPages(of: file, key: key, progress: nil) }
+  func damagedPages(key: UnlockedKey) -> [Int] {
+    CipherSQLite.damagedPages(of: file, key: key, progress: nil)
+  }
 }
 
 private func damagedPages(

@@ -4,12 +4,12 @@ private import CLibCrypto
 private import CVaultShims
 private import Foundation
 
+// Safe to share: the bytes are written only inside init, before anyone else can hold the object.
 /// A fixed number of secret bytes.
 ///
 /// The pages are mapped for this value alone, locked against swapping where the process may lock memory
 /// (`mlock`; a refusal is tolerated), excluded from core dumps, and wiped before they are returned.
 /// Prints as its size only.
-// Safe to share: the bytes are written only inside init, before anyone else can hold the object.
 public final class SecureBytes: @unchecked Sendable {
   private let memory: UnsafeMutableRawPointer
   private let mapped: Int

@@ -47,7 +47,8 @@ public struct UnlockedKey: Sendable {
       // (SQLCipher's design page, "per-page HMAC").
       let masked = salt.map { $0 ^ 0x3a }
       PKCS5_PBKDF2_HMAC(
-        UnsafeRawPointer(base).assumingMemoryBound(to: CChar.self), 32, masked, Int32(masked.count), 2, digest,
+        UnsafeRawPointer(base).assumingMemoryBound(to: CChar.self), 32, masked, Int32(masked.count), 2,
+        digest,
         32, base + 32)
     }
   }

@@ -60,11 +60,14 @@ public final class ConnectionPool: Sendable {
   /// - Throws: ``SQLError``, as ``Connection/open(_:key:configuration:)`` does.
   public convenience init(path: String, key: Key, configuration: Configuration = Configuration()) throws {
     try self.init(
-      adopting: Connection.open(path, key: key, configuration: configuration.connection), configuration: configuration)
+      adopting: Connection.open(path, key: key, configuration: configuration.connection),
+      configuration: configuration)
   }
 
   /// Opens a pool on a file whose key was derived before.
-  public convenience init(path: String, unlocked: UnlockedKey, configuration: Configuration = Configuration()) throws {
+  public convenience init(path: String, unlocked: UnlockedKey, configuration: Configuration = Configuration())
+    throws
+  {
     try self.init(
       adopting: Connection.open(path, unlocked: unlocked, configuration: configuration.connection),
       configuration: configuration)

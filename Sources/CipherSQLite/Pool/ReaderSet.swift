@@ -5,8 +5,8 @@ private import Synchronization
 
 /// Hands reading connections out. All state is behind one lock; connections are opened outside of it.
 final class ReaderSet: Sendable {
-  /// A connection that is leased to one user at a time.
   // Safe to share: only the holder of the lease touches the connection.
+  /// A connection that is leased to one user at a time.
   final class Lease: @unchecked Sendable {
     let connection: Connection
     fileprivate let generation: Int

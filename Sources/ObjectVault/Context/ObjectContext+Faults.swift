@@ -84,7 +84,8 @@ extension ObjectContext {
     let object: ManagedObject
     if let known = reader.map.find(id) {
       // What was changed here, or is the same version, stays as it is.
-      guard known.overlay == nil, known.state == .fault || known.rowVersion != version, known.state != .deleted
+      guard known.overlay == nil, known.state == .fault || known.rowVersion != version,
+        known.state != .deleted
       else { return known }
       if known.state == .loaded {
         for state in known.toMany.values where state.added.isEmpty && state.removed.isEmpty { state.forget() }

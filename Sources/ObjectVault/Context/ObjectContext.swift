@@ -238,7 +238,9 @@ public final class ObjectContext {
 
   func didTouchMembers(_ object: ManagedObject) { touched.insert(object) }
 
-  func accepts(_ target: ManagedObject?, for owner: ManagedObject, _ relationship: RelationshipRuntime) -> Bool {
+  func accepts(_ target: ManagedObject?, for owner: ManagedObject, _ relationship: RelationshipRuntime)
+    -> Bool
+  {
     guard let target else { return true }
     let isUsable = target.state == .inserted || target.state == .loaded || target.state == .fault
     if target.context === self, isUsable { return true }
@@ -251,7 +253,8 @@ public final class ObjectContext {
   ) {
     guard let join = relationship.join else { return }
     let (source, target) = join.isSource ? (owner, member) : (member, owner)
-    let key = LinkKey(table: join.table.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
+    let key = LinkKey(
+      table: join.table.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
     touched.insert(source)
     touched.insert(target)
     if let pending = links[key], pending.isAdded != isAdded {

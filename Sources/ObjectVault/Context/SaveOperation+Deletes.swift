@@ -26,7 +26,9 @@ extension SaveOperation {
           }
         }
         for referrer in entity.danglingReferrers {
-          for member in referring(referrer.owner, referrer.slot, ids) { member.setStored(.null, referrer.slot) }
+          for member in referring(referrer.owner, referrer.slot, ids) {
+            member.setStored(.null, referrer.slot)
+          }
         }
       }
       level = next
@@ -39,7 +41,9 @@ extension SaveOperation {
   ) -> [ManagedObject] {
     if !relationship.isToMany {
       return objects.compactMap { object in
-        guard let row = object.row, let id = RowCell(row: row, slot: relationship.slot).int64 else { return nil }
+        guard let row = object.row, let id = RowCell(row: row, slot: relationship.slot).int64 else {
+          return nil
+        }
         return context.maps[relationship.destination.index].find(id)
       }
     }
@@ -73,7 +77,8 @@ extension SaveOperation {
   }
 
   private func release(_ member: ManagedObject, from relationship: RelationshipRuntime) {
-    guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany, member.state != .deleted else {
+    guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany, member.state != .deleted
+    else {
       return
     }
     member.setStored(.null, inverse)
@@ -88,7 +93,8 @@ extension SaveOperation {
       var found = core.runtime.entities.map { _ in Set<Int64>() }
       for entity in core.runtime.entities where !fresh[entity.index].isEmpty {
         let ids = fresh[entity.index].sorted()
-        for relationship in entity.slots.compactMap(\.relationship) where relationship.deleteRule == .cascade {
+        for relationship in entity.slots.compactMap(\.relationship) where relationship.deleteRule == .cascade
+        {
           found[relationship.destination.index].formUnion(try related(relationship, ids))
         }
       }
@@ -114,7 +120,8 @@ extension SaveOperation {
         return "SELECT \(other) FROM \(quoted(join.table.name)) WHERE \(own) IN (\(marks))"
       }
       if !relationship.isToMany {
-        return "SELECT \(relationship.column) FROM \(owner) WHERE \"id\" IN (\(marks)) AND \(relationship.column) NOT NULL"
+        return
+          "SELECT \(relationship.column) FROM \(owner) WHERE \"id\" IN (\(marks)) AND \(relationship.column) NOT NULL"
       }
       return "SELECT \"id\" FROM \(destination) WHERE \(relationship.inverseColumn ?? "NULL") IN (\(marks))"
     }
@@ -170,7 +177,8 @@ extension SaveOperation {
     for entity in core.runtime.entities {
       for batch in victims[entity.index].sorted().chunked(core.batchSize) {
         try connection.execute(
-          "DELETE FROM \(entity.table) WHERE \"id\" IN (\(core.marks(batch.count)))", batch.map { .integer($0) })
+          "DELETE FROM \(entity.table) WHERE \"id\" IN (\(core.marks(batch.count)))",
+          batch.map { .integer($0) })
       }
     }
   }
@@ -185,7 +193,8 @@ extension SaveOperation {
     guard victims.contains(where: { !$0.isEmpty }) else { return }
     for entity in core.runtime.entities {
       for owner in context.maps[entity.index].all {
-        for state in owner.toMany.values where state.members?.contains(where: { $0.state == .invalid }) == true {
+        for state in owner.toMany.values
+        where state.members?.contains(where: { $0.state == .invalid }) == true {
           state.members = state.members?.filter { $0.state != .invalid }
           state.typed = nil
         }

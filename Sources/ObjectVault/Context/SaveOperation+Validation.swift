@@ -24,7 +24,9 @@ extension SaveOperation {
     }
     for slot in entity.checkedSlots where changed.contains(slot) && !values[slot].isNull {
       let info = entity.slots[slot]
-      for rule in info.checks where !rule.holds(values[slot]) { failures.append(failure(object, info, rule.text)) }
+      for rule in info.checks where !rule.holds(values[slot]) {
+        failures.append(failure(object, info, rule.text))
+      }
     }
   }
 
@@ -44,7 +46,8 @@ extension SaveOperation {
     let names = columns.compactMap { $0.last }.map { $0.hasSuffix("_id") ? $0.dropLast(3) : $0[...] }
     let reason =
       message.hasPrefix("UNIQUE")
-      ? "must be unique, and another \(entity) has the same value\(names.count > 1 ? "s" : "")" : "is required"
+      ? "must be unique, and another \(entity) has the same value\(names.count > 1 ? "s" : "")"
+      : "is required"
     return StoreError.validation([
       ValidationFailure(entity: entity, property: names.joined(separator: ", "), rowID: 0, reason: reason)
     ])

@@ -46,8 +46,9 @@ final class SaveOperation {
     let lowest = context.inserted.map(\.rowID).min() ?? -1
     assigned = [Int64](repeating: 0, count: Int(context.firstTemporaryID - lowest) + 1)
     for (entity, objects) in grouped(context.inserted) {
-      let last = try connection.value(
-        "SELECT last FROM vault_ids WHERE entity = ?", [.text(entity.name)])?.int64 ?? 0
+      let last =
+        try connection.value(
+          "SELECT last FROM vault_ids WHERE entity = ?", [.text(entity.name)])?.int64 ?? 0
       for (offset, object) in objects.enumerated() {
         assigned[Int(context.firstTemporaryID - object.rowID)] = last + Int64(offset) + 1
       }
@@ -93,14 +94,17 @@ final class SaveOperation {
   private func update() throws {
     var groups: [UpdateShape: [ManagedObject]] = [:]
     for object in context.updated {
-      guard let entity = object.entity, let overlay = object.overlay, object.state == .loaded else { continue }
+      guard let entity = object.entity, let overlay = object.overlay, object.state == .loaded else {
+        continue
+      }
       groups[UpdateShape(entity: entity.index, slots: overlay.changed), default: []].append(object)
     }
     for (shape, objects) in groups {
       let entity = core.runtime.entities[shape.entity]
       let slots = entity.storedSlots.filter { shape.slots.contains($0) }
       let columns = slots.map { "\(entity.slots[$0].column) = ?, " }.joined()
-      let sql = "UPDATE \(entity.table) SET \(columns)\"_version\" = \"_version\" + 1 WHERE \"id\" = ? AND \"_version\" = ?"
+      let sql =
+        "UPDATE \(entity.table) SET \(columns)\"_version\" = \"_version\" + 1 WHERE \"id\" = ? AND \"_version\" = ?"
       try connection.withStatement(sql) { statement in
         for object in objects { try update(object, slots, statement) }
       }
@@ -111,7 +115,8 @@ final class SaveOperation {
     guard let overlay = object.overlay, let entity = object.entity else { return }
     var parameter = 1
     for slot in slots {
-      try statement.bind(entity.isToOne[slot] ? resolved(overlay.values[slot]) : overlay.values[slot], at: parameter)
+      try statement.bind(
+        entity.isToOne[slot] ? resolved(overlay.values[slot]) : overlay.values[slot], at: parameter)
       parameter += 1
     }
     try statement.bind(object.rowID, at: parameter)
@@ -146,7 +151,9 @@ final class SaveOperation {
   func grouped(_ objects: [ManagedObject]) -> [(EntityRuntime, [ManagedObject])] {
     var groups = [[ManagedObject]](repeating: [], count: core.runtime.entities.count)
     for object in objects { if let entity = object.entity { groups[entity.index].append(object) } }
-    return groups.enumerated().filter { !$0.element.isEmpty }.map { (core.runtime.entities[$0.offset], $0.element) }
+    return groups.enumerated().filter { !$0.element.isEmpty }.map {
+      (core.runtime.entities[$0.offset], $0.element)
+    }
   }
 
   // MARK: After the commit

@@ -13,7 +13,8 @@ public struct CompiledFetch: Sendable, Hashable {
 extension CompiledFetch: CustomStringConvertible {
   /// The statement, and below it a line for each binding.
   public var description: String {
-    ([text] + bindings.enumerated().map { "  ?\($0.offset + 1) = \($0.element.literal)" }).joined(separator: "\n")
+    ([text] + bindings.enumerated().map { "  ?\($0.offset + 1) = \($0.element.literal)" }).joined(
+      separator: "\n")
   }
 }
 

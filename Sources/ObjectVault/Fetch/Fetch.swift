@@ -27,7 +27,9 @@ public struct Fetch<Object: ManagedObject> {
 
   /// Only objects for which the predicate holds, and all earlier ones.
   /// - Throws: ``StoreError/predicate(_:)`` for an expression that has no counterpart in SQL.
-  public func `where`(_ predicate: Predicate<Object>) throws -> Fetch { self.where(try PredicateNode(predicate)) }
+  public func `where`(_ predicate: Predicate<Object>) throws -> Fetch {
+    self.where(try PredicateNode(predicate))
+  }
 
   /// Only objects for which the predicate in the format language holds.
   /// - Throws: ``StoreError/predicate(_:)`` with the position in the text.
@@ -38,7 +40,8 @@ public struct Fetch<Object: ManagedObject> {
   /// Only objects for which the condition holds.
   public func `where`(_ node: PredicateNode) -> Fetch {
     var copy = self
-    copy.parameters.predicate = parameters.predicate == .constant(true) ? node : .and([parameters.predicate, node])
+    copy.parameters.predicate =
+      parameters.predicate == .constant(true) ? node : .and([parameters.predicate, node])
     return copy
   }
 
@@ -97,7 +100,8 @@ public struct Fetch<Object: ManagedObject> {
   public func one() throws -> Object {
     let found = try limit(2).all()
     guard found.count < 2 else {
-      throw StoreError.predicate(PredicateError("it holds for several objects and one was asked for", entity: "\(Object.self)"))
+      throw StoreError.predicate(
+        PredicateError("it holds for several objects and one was asked for", entity: "\(Object.self)"))
     }
     guard let object = found.first else { throw StoreError.objectGone(entity: "\(Object.self)", rowID: 0) }
     return object
@@ -166,7 +170,8 @@ public struct Fetch<Object: ManagedObject> {
       guard let entity = owners.first?.entity else { return }
       guard let slot = entity.slot(named: name), entity.slots[slot].relationship != nil else {
         throw StoreError.predicate(
-          PredicateError("\(entity.name).\(name) is no relationship and cannot be prefetched", entity: entity.name))
+          PredicateError(
+            "\(entity.name).\(name) is no relationship and cannot be prefetched", entity: entity.name))
       }
       owners = try context.prefetch(slot, of: owners)
     }

@@ -30,7 +30,8 @@ struct FormatLexer {
   static func tokens(of text: String) throws -> [FormatToken] {
     guard text.utf8.count <= PredicateError.maximumFormatBytes else {
       throw StoreError.predicate(
-        PredicateError("the format has \(text.utf8.count) bytes; \(PredicateError.maximumFormatBytes) are possible"))
+        PredicateError(
+          "the format has \(text.utf8.count) bytes; \(PredicateError.maximumFormatBytes) are possible"))
     }
     var lexer = FormatLexer(text)
     var tokens: [FormatToken] = []
@@ -52,7 +53,9 @@ struct FormatLexer {
     if character == "%" { return try placeholder(start) }
     if character.isLetter || character == "_" || character == "@" || character == "$" {
       index += 1
-      while index < characters.count, characters[index].isLetter || characters[index].isNumber || characters[index] == "_" {
+      while index < characters.count,
+        characters[index].isLetter || characters[index].isNumber || characters[index] == "_"
+      {
         index += 1
       }
       return FormatToken(kind: .word(String(characters[start..<index])), position: start)
@@ -95,7 +98,9 @@ struct FormatLexer {
         isReal = true
       } else if character == "e" || character == "E" {
         isReal = true
-        if index + 1 < characters.count, characters[index + 1] == "-" || characters[index + 1] == "+" { index += 1 }
+        if index + 1 < characters.count, characters[index + 1] == "-" || characters[index + 1] == "+" {
+          index += 1
+        }
       } else if !character.isNumber {
         break
       }
@@ -103,7 +108,9 @@ struct FormatLexer {
     }
     let digits = String(characters[start..<index])
     if !isReal, let value = Int64(digits) { return FormatToken(kind: .integer(value), position: start) }
-    guard let value = Double(digits), value.isFinite else { throw failure("\(digits) is no number", at: start) }
+    guard let value = Double(digits), value.isFinite else {
+      throw failure("\(digits) is no number", at: start)
+    }
     return FormatToken(kind: .real(value), position: start)
   }
 
@@ -114,6 +121,7 @@ struct FormatLexer {
       index += 1 + letters.count
       return FormatToken(kind: .placeholder(letters), position: start)
     }
-    throw failure("after % belongs @ for a value, K for a key path, or d, ld, u, f, g for a number", at: start)
+    throw failure(
+      "after % belongs @ for a value, K for a key path, or d, ld, u, f, g for a number", at: start)
   }
 }

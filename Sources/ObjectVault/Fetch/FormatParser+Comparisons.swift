@@ -37,7 +37,8 @@ extension FormatParser {
     let position = token.position
     if let symbol = takeSymbol("=", "==", "!=", "<>", "<", "<=", "=<", ">", ">=", "=>") {
       let options = try stringOptions()
-      return .comparison(try single(left, position), Self.comparison(symbol), try single(try operand(), position), options)
+      return .comparison(
+        try single(left, position), Self.comparison(symbol), try single(try operand(), position), options)
     }
     switch takeWord("BETWEEN", "IN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES") {
     case "BETWEEN":
@@ -57,7 +58,8 @@ extension FormatParser {
       guard case .operand(let operand) = left else { throw failure("a comparison is missing behind this") }
       // A lone path to a Bool, as in `NOT isHidden`.
       if case .path = operand { return .comparison(operand, .equal, .value(Lowering.boolean(true)), []) }
-      throw failure("a comparison is missing here: = != < <= > >= IN BETWEEN CONTAINS BEGINSWITH ENDSWITH LIKE")
+      throw failure(
+        "a comparison is missing here: = != < <= > >= IN BETWEEN CONTAINS BEGINSWITH ENDSWITH LIKE")
     }
   }
 
@@ -142,7 +144,8 @@ extension FormatParser {
   mutating func operand() throws -> Operand {
     var left = try product()
     while let symbol = takeSymbol("+", "-"), let operation = ArithmeticOperator(rawValue: symbol) {
-      left = .operand(.arithmetic(try single(left, token.position), operation, try single(try product(), token.position)))
+      left = .operand(
+        .arithmetic(try single(left, token.position), operation, try single(try product(), token.position)))
     }
     return left
   }
@@ -150,7 +153,8 @@ extension FormatParser {
   private mutating func product() throws -> Operand {
     var left = try factor()
     while let symbol = takeSymbol("*", "/"), let operation = ArithmeticOperator(rawValue: symbol) {
-      left = .operand(.arithmetic(try single(left, token.position), operation, try single(try factor(), token.position)))
+      left = .operand(
+        .arithmetic(try single(left, token.position), operation, try single(try factor(), token.position)))
     }
     return left
   }
@@ -169,7 +173,9 @@ extension FormatParser {
       try expect(")", "for the bracket opened before")
       return inner
     case .symbol("-"):
-      guard case .operand(let inner) = try factor() else { throw failure("a list has no sign", at: current.position) }
+      guard case .operand(let inner) = try factor() else {
+        throw failure("a list has no sign", at: current.position)
+      }
       return .operand(Self.negative(inner))
     case .word(let word): return try wordOperand(word, current.position)
     case .symbol, .end:
@@ -197,7 +203,9 @@ extension FormatParser {
     default: break
     }
     guard !word.hasPrefix("$") else { throw failure("variables cannot be used here; use %@", at: position) }
-    guard !word.hasPrefix("@") else { throw failure("\(word) belongs behind a to-many, as in tags.@count", at: position) }
+    guard !word.hasPrefix("@") else {
+      throw failure("\(word) belongs behind a to-many, as in tags.@count", at: position)
+    }
     return try path(word.uppercased() == "SELF" ? [] : [word])
   }
 
@@ -205,11 +213,14 @@ extension FormatParser {
   private mutating func path(_ first: [String]) throws -> Operand {
     var names = first
     while takeSymbol(".") != nil {
-      guard case .word(let name) = token.kind else { throw failure("a property's name belongs behind the dot") }
+      guard case .word(let name) = token.kind else {
+        throw failure("a property's name belongs behind the dot")
+      }
       index += 1
       if name.lowercased() == "@count" { return .operand(.count(PropertyPath(names))) }
       guard !name.hasPrefix("@") else {
-        throw failure("\(name) cannot be used in a store's predicate; @count can", at: tokens[index - 1].position)
+        throw failure(
+          "\(name) cannot be used in a store's predicate; @count can", at: tokens[index - 1].position)
       }
       names.append(name)
     }

@@ -24,7 +24,8 @@ extension PredicateNode {
   public init(format: String, arguments: [Any?]) throws {
     guard arguments.count <= PredicateError.maximumArguments else {
       throw StoreError.predicate(
-        PredicateError("\(arguments.count) arguments are given; \(PredicateError.maximumArguments) are possible"))
+        PredicateError(
+          "\(arguments.count) arguments are given; \(PredicateError.maximumArguments) are possible"))
     }
     var parser = FormatParser(
       format: format, tokens: try FormatLexer.tokens(of: format),

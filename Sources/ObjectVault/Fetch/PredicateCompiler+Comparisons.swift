@@ -127,7 +127,8 @@ extension PredicateCompiler {
     }
     if type == other && !type.isNumeric { return .operand(operand, comparison) }
     guard let constant = operand.constant else {
-      guard type == other || (type.isNumeric && other.isNumeric && (type == .decimal) == (other == .decimal)) else {
+      guard type == other || (type.isNumeric && other.isNumeric && (type == .decimal) == (other == .decimal))
+      else {
         throw mismatch(subject, operand)
       }
       return .operand(operand, comparison)
@@ -151,7 +152,8 @@ extension PredicateCompiler {
   private func mismatch(_ subject: CompiledOperand, _ operand: CompiledOperand) -> StoreError {
     failure(
       "\(subject.name) is a \(subject.type?.rawValue ?? "value") and cannot be compared with "
-        + (operand.constant == nil ? "\(operand.name), a \(operand.type?.rawValue ?? "value")" : operand.name))
+        + (operand.constant == nil ? "\(operand.name), a \(operand.type?.rawValue ?? "value")" : operand.name)
+    )
   }
 
   private func replacing(_ operand: CompiledOperand, _ value: SQLValue) -> CompiledOperand {
@@ -163,7 +165,8 @@ extension PredicateCompiler {
 
   /// A numeric constant against a column of another numeric type.
   private func number(
-    _ constant: PredicateValue, _ operand: CompiledOperand, _ type: AttributeType, _ comparison: ComparisonOperator
+    _ constant: PredicateValue, _ operand: CompiledOperand, _ type: AttributeType,
+    _ comparison: ComparisonOperator
   ) -> Adapted {
     if type == .decimal {
       let text: String
@@ -175,7 +178,9 @@ extension PredicateCompiler {
       return .operand(replacing(operand, .text(text)), comparison)
     }
     var value = constant.stored
-    if case .text(let text) = value, let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) {
+    if case .text(let text) = value,
+      let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
+    {
       // A decimal constant: an integer if it is one, else the nearest double.
       let double = NSDecimalNumber(decimal: decimal).doubleValue
       value = Int64(text).map { .integer($0) } ?? .real(double)
@@ -187,7 +192,9 @@ extension PredicateCompiler {
     }
   }
 
-  private func integers(against real: Double, _ operand: CompiledOperand, _ comparison: ComparisonOperator) -> Adapted {
+  private func integers(against real: Double, _ operand: CompiledOperand, _ comparison: ComparisonOperator)
+    -> Adapted
+  {
     if let exact = Int64(exactly: real) { return .operand(replacing(operand, .integer(exact)), comparison) }
     switch comparison {
     case .equal: return .constant(false)
@@ -201,7 +208,9 @@ extension PredicateCompiler {
     }
   }
 
-  private func reals(against integer: Int64, _ operand: CompiledOperand, _ comparison: ComparisonOperator) -> Adapted {
+  private func reals(against integer: Int64, _ operand: CompiledOperand, _ comparison: ComparisonOperator)
+    -> Adapted
+  {
     let near = Double(integer)
     if let exact = Double(exactly: integer) { return .operand(replacing(operand, .real(exact)), comparison) }
     // No double lies between the integer and the nearest one.

@@ -35,7 +35,8 @@ extension PredicateCompiler {
         throw failure("\(b.name) cannot stand in for \(a.name)")
       }
       return CompiledOperand(
-        fragment: "ifnull(" + a.fragment + ", " + fitting.fragment + ")", type: a.type ?? b.type, name: a.name)
+        fragment: "ifnull(" + a.fragment + ", " + fitting.fragment + ")", type: a.type ?? b.type, name: a.name
+      )
     }
   }
 
@@ -63,7 +64,8 @@ extension PredicateCompiler {
     if let relationship = info.relationship {
       guard !relationship.isToMany else {
         throw failure(
-          "\(fullName) has many members; write ANY, ALL or NONE before it, compare its @count, or use CONTAINS")
+          "\(fullName) has many members; write ANY, ALL or NONE before it, compare its @count, or use CONTAINS"
+        )
       }
       return CompiledOperand(
         fragment: Fragment(sql: "\(alias).\(info.column)"), type: .int, isObject: true, name: fullName)
@@ -116,7 +118,9 @@ extension PredicateCompiler {
 
   /// The tables of a to-many path, the condition that ties them to the statement around, and the scope of
   /// the members. Several to-many steps are flattened by joining them.
-  mutating func collection(_ path: PropertyPath) throws -> (source: (tables: String, link: String), scope: Scope) {
+  mutating func collection(_ path: PropertyPath) throws -> (
+    source: (tables: String, link: String), scope: Scope
+  ) {
     var (alias, entity, rest) = try walk(path)
     var tables = ""
     var link = ""
@@ -188,7 +192,8 @@ extension PredicateCompiler {
     } else {
       let next = newAlias()
       let column = relationship.inverseColumn ?? "NULL"
-      counted = "(SELECT count(*) FROM \(relationship.destination.table) \(next) WHERE \(next).\(column) = \(owner))"
+      counted =
+        "(SELECT count(*) FROM \(relationship.destination.table) \(next) WHERE \(next).\(column) = \(owner))"
     }
     // Behind a nil to-one there is no owner, and no count.
     let isJoined = alias != scopes[path.depth].alias

@@ -128,7 +128,9 @@ struct PredicateCompiler {
   // MARK: Whole statements
 
   /// `SELECT columns FROM … WHERE … ORDER BY … LIMIT …` for a request on the compiler's entity.
-  mutating func select(_ columns: String, _ request: FetchParameters, isOrdered: Bool = true) throws -> CompiledFetch {
+  mutating func select(_ columns: String, _ request: FetchParameters, isOrdered: Bool = true) throws
+    -> CompiledFetch
+  {
     let filter = request.predicate == .constant(true) ? nil : try condition(request.predicate)
     var order: [String] = []
     if isOrdered {

@@ -72,7 +72,9 @@ extension PredicateExpressions.KeyPath: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
     let base = try lowering.lower(root)
     if let object = Root.Output.self as? ManagedObject.Type {
-      guard case .path(var path) = base else { throw Lowering.unsupported("a property of something computed") }
+      guard case .path(var path) = base else {
+        throw Lowering.unsupported("a property of something computed")
+      }
       let names = KeyPathResolver.names(keyPath, root: object)
       guard !names.isEmpty else {
         throw Lowering.unsupported("\(object) has a property here that is not declared with a wrapper")
@@ -141,7 +143,9 @@ private func equality(_ left: Any, _ right: Any, _ lowering: inout Lowering) thr
   }
 }
 
-private func equality(_ node: PredicateNode, _ isNil: PredicateNode?, _ value: PredicateValue) -> PredicateNode {
+private func equality(_ node: PredicateNode, _ isNil: PredicateNode?, _ value: PredicateValue)
+  -> PredicateNode
+{
   switch value.stored {
   case .null: isNil ?? .constant(false)
   case .integer(1): .and([node] + (isNil.map { [.not($0)] } ?? []))
@@ -243,12 +247,14 @@ extension PredicateExpressions.UnaryMinus: LowerableExpression {
 
 extension PredicateExpressions.CollectionContainsCollection: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
-    .condition(.comparison(try lowering.operand(base), .contains, try lowering.operand(other), []), isNil: nil)
+    .condition(
+      .comparison(try lowering.operand(base), .contains, try lowering.operand(other), []), isNil: nil)
   }
 }
 extension PredicateExpressions.SequenceStartsWith: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
-    .condition(.comparison(try lowering.operand(base), .beginsWith, try lowering.operand(prefix), []), isNil: nil)
+    .condition(
+      .comparison(try lowering.operand(base), .beginsWith, try lowering.operand(prefix), []), isNil: nil)
   }
 }
 extension PredicateExpressions.SequenceContains: LowerableExpression {
@@ -311,7 +317,8 @@ extension PredicateExpressions.RangeExpressionContains: LowerableExpression {
 }
 
 private func within(
-  _ element: Any, _ low: PredicateOperand, _ high: PredicateOperand, _ isClosed: Bool, _ lowering: inout Lowering
+  _ element: Any, _ low: PredicateOperand, _ high: PredicateOperand, _ isClosed: Bool,
+  _ lowering: inout Lowering
 ) throws -> PredicateNode {
   let element = try lowering.operand(element)
   if isClosed { return .between(element, low, high) }

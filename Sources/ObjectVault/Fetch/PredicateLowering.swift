@@ -36,7 +36,8 @@ struct Lowering {
   mutating func lower(_ expression: Any) throws -> Lowered {
     guard let lowerable = expression as? any LowerableExpression else {
       throw StoreError.predicate(
-        PredicateError("\(Self.name(of: expression)) has no counterpart in SQL; fetch first, then filter in Swift"))
+        PredicateError(
+          "\(Self.name(of: expression)) has no counterpart in SQL; fetch first, then filter in Swift"))
     }
     return try lowerable.lower(in: &self)
   }
@@ -46,7 +47,8 @@ struct Lowering {
     case .operand(let operand): return operand
     case .path(let path): return .path(path)
     case .condition, .list, .range:
-      throw StoreError.predicate(PredicateError("\(Self.name(of: expression)) cannot stand in a comparison here"))
+      throw StoreError.predicate(
+        PredicateError("\(Self.name(of: expression)) cannot stand in a comparison here"))
     }
   }
 

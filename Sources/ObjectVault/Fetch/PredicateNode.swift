@@ -132,7 +132,9 @@ public struct PredicateValue: Sendable, Hashable, Codable {
   /// nil.
   public static let null = PredicateValue(type: nil, stored: .null)
   /// An object's id.
-  public static func id(_ rowID: Int64) -> PredicateValue { PredicateValue(type: .int, stored: .integer(rowID)) }
+  public static func id(_ rowID: Int64) -> PredicateValue {
+    PredicateValue(type: .int, stored: .integer(rowID))
+  }
 
   /// A Swift value.
   /// - Throws: When it has no stored form.

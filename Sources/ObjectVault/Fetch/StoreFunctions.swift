@@ -7,7 +7,9 @@ enum StoreFunctions {
   /// Registers everything on a connection of a store.
   static func register(on connection: Connection) throws {
     try connection.register(function: "vault_fold", argumentCount: 2) { arguments in
-      guard case .text(let text) = arguments[0], case .integer(let options) = arguments[1] else { return .null }
+      guard case .text(let text) = arguments[0], case .integer(let options) = arguments[1] else {
+        return .null
+      }
       return .text(Folding.fold(text, StringOptions(rawValue: Int(truncatingIfNeeded: options))))
     }
     try connection.register(function: "vault_like", argumentCount: 2) { arguments in

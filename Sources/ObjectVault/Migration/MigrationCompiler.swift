@@ -51,7 +51,9 @@ struct MigrationCompiler {
         changes = swapIn(table) + changes
       }
     }
-    let dropped = old.filter { !used.contains($0.name) }.map { CompiledStatement.sql("DROP TABLE \(quoted($0.name))") }
+    let dropped = old.filter { !used.contains($0.name) }.map {
+      CompiledStatement.sql("DROP TABLE \(quoted($0.name))")
+    }
     return checks + copies + swaps + dropped + changes + renamedIDs()
   }
 
@@ -93,7 +95,9 @@ struct MigrationCompiler {
         guard let (join, isSource) = after.joinTable(of: relationship, in: entity), join.name == table.name,
           let former = mapping.entities[entity.name].flatMap({ before.entity(named: $0) }),
           let name = mapping.properties[entity.name]?[relationship.name],
-          let (old, wasSource) = former.relationship(named: name).flatMap({ before.joinTable(of: $0, in: former) })
+          let (old, wasSource) = former.relationship(named: name).flatMap({
+            before.joinTable(of: $0, in: former)
+          })
         else { continue }
         let straight = isSource == wasSource
         return Origin(
@@ -121,13 +125,15 @@ struct MigrationCompiler {
       .sql("DROP TABLE IF EXISTS \(quoted(temporary))"),
       .sql(table.createSQL(as: temporary, collations: after.collations(ofTable: table.name))),
       .copy(
-        from: former.name, to: temporary, columns: columns, expressions: columns.compactMap { origin.expressions[$0] },
+        from: former.name, to: temporary, columns: columns,
+        expressions: columns.compactMap { origin.expressions[$0] },
         keyed: table.columns.contains { $0.name == "id" }),
     ]
   }
 
   private func swapIn(_ table: TableInfo) -> [CompiledStatement] {
-    let rename = CompiledStatement.sql("ALTER TABLE \(quoted("_mig_\(table.name)")) RENAME TO \(quoted(table.name))")
+    let rename = CompiledStatement.sql(
+      "ALTER TABLE \(quoted("_mig_\(table.name)")) RENAME TO \(quoted(table.name))")
     // On newer engines a rename would rewrite what mentions the table; here everything names it already.
     let renames: [CompiledStatement] =
       engine.rewritesReferencesOnRename
@@ -136,7 +142,9 @@ struct MigrationCompiler {
   }
 
   private func fillingCheck(_ entity: String, _ property: String) -> [CompiledStatement] {
-    guard let table = mapping.entities[entity], let name = mapping.properties[entity]?[property] else { return [] }
+    guard let table = mapping.entities[entity], let name = mapping.properties[entity]?[property] else {
+      return []
+    }
     let isToOne = before.entity(named: table)?.relationship(named: name) != nil
     let column = quoted(isToOne ? "\(name)_id" : name)
     return [
@@ -155,7 +163,9 @@ struct MigrationCompiler {
   // MARK: ALTER where it will do
 
   /// The statements that change a table in place; nil when it has to be rebuilt.
-  private func alterations(from former: TableInfo, to table: TableInfo, _ origin: Origin) -> [CompiledStatement]? {
+  private func alterations(from former: TableInfo, to table: TableInfo, _ origin: Origin)
+    -> [CompiledStatement]?
+  {
     guard former.name == table.name else { return nil }
     let oldCollations = before.collations(ofTable: former.name)
     let newCollations = after.collations(ofTable: table.name)
@@ -196,13 +206,18 @@ struct MigrationCompiler {
       statements.append(.sql("DROP INDEX \(quoted(index.name))"))
     }
     for rename in renames {
-      statements.append(.sql("ALTER TABLE \(name) RENAME COLUMN \(quoted(rename.old)) TO \(quoted(rename.new))"))
+      statements.append(
+        .sql("ALTER TABLE \(name) RENAME COLUMN \(quoted(rename.old)) TO \(quoted(rename.new))"))
     }
-    for column in dropped { statements.append(.sql("ALTER TABLE \(name) DROP COLUMN \(quoted(column.name))")) }
+    for column in dropped {
+      statements.append(.sql("ALTER TABLE \(name) DROP COLUMN \(quoted(column.name))"))
+    }
     for column in added {
       statements.append(.sql("ALTER TABLE \(name) ADD COLUMN \(table.columnSQL(column, collations))"))
     }
-    for index in table.indexes where !former.indexes.contains(index) { statements.append(.sql(table.indexSQL(index))) }
+    for index in table.indexes where !former.indexes.contains(index) {
+      statements.append(.sql(table.indexSQL(index)))
+    }
     return statements
   }
 

@@ -48,7 +48,9 @@ struct MigrationLine {
         index += 1
         words.append(Word(text: String(character), column: start, isString: false))
       } else {
-        while index < characters.count, !characters[index].isWhitespace, !"{}(),\"".contains(characters[index]) { index += 1 }
+        while index < characters.count, !characters[index].isWhitespace,
+          !"{}(),\"".contains(characters[index])
+        { index += 1 }
         words.append(Word(text: String(characters[start..<index]), column: start, isString: false))
       }
     }
@@ -73,7 +75,8 @@ struct MigrationLine {
 
   mutating func expect(_ word: String) throws {
     guard take(word) else {
-      throw failure("\(word) is missing\(next.map { " before \($0)" } ?? "")", "the line should go on with \(word)")
+      throw failure(
+        "\(word) is missing\(next.map { " before \($0)" } ?? "")", "the line should go on with \(word)")
     }
   }
 
@@ -84,7 +87,9 @@ struct MigrationLine {
 
   mutating func name(_ what: String) throws -> String {
     guard let word = next, Schema.isIdentifier(word) else {
-      throw failure("\(what) is missing\(next.map { "; \"\($0)\" is no name" } ?? "")", "names have letters, digits and underscores")
+      throw failure(
+        "\(what) is missing\(next.map { "; \"\($0)\" is no name" } ?? "")",
+        "names have letters, digits and underscores")
     }
     index += 1
     return word
@@ -102,7 +107,9 @@ struct MigrationLine {
   }
 
   mutating func string(_ what: String) throws -> String {
-    guard index < words.count, words[index].isString else { throw failure("\(what) is missing", "write it in double quotes") }
+    guard index < words.count, words[index].isString else {
+      throw failure("\(what) is missing", "write it in double quotes")
+    }
     index += 1
     return words[index - 1].text
   }
@@ -114,7 +121,8 @@ struct MigrationLine {
     guard let type = AttributeType(rawValue: word == "int64" ? "int" : word) else {
       let near = nearest(word, among: Self.typeNames).first
       throw failure(
-        "\(word) is no type", near.map { "did you mean \($0)?" } ?? "types are \(Self.typeNames.joined(separator: " "))")
+        "\(word) is no type",
+        near.map { "did you mean \($0)?" } ?? "types are \(Self.typeNames.joined(separator: " "))")
     }
     index += 1
     return type
@@ -123,7 +131,9 @@ struct MigrationLine {
   private static let typeNames = AttributeType.allCases.map(\.rawValue)
 
   private mutating func value() throws -> DefaultValue {
-    guard index < words.count else { throw failure("a value is missing", "write a number, true, false or a \"text\"") }
+    guard index < words.count else {
+      throw failure("a value is missing", "write a number, true, false or a \"text\"")
+    }
     let word = words[index]
     index += 1
     if word.isString { return .text(word.text) }
@@ -139,11 +149,14 @@ struct MigrationLine {
 
   mutating func operation() throws -> MigrationOperation {
     let verbs = ["create", "drop", "rename", "add", "retype", "make", "set", "transform", "seed", "require"]
-    guard let verb = next else { throw failure("an operation is missing", "begin with \(verbs.joined(separator: ", "))") }
+    guard let verb = next else {
+      throw failure("an operation is missing", "begin with \(verbs.joined(separator: ", "))")
+    }
     guard verbs.contains(verb) else {
       let near = nearest(verb, among: verbs).first
       throw failure(
-        "\(verb) is no operation", near.map { "did you mean \($0)?" } ?? "operations begin with \(verbs.joined(separator: ", "))")
+        "\(verb) is no operation",
+        near.map { "did you mean \($0)?" } ?? "operations begin with \(verbs.joined(separator: ", "))")
     }
     index += 1
     let operation: MigrationOperation
@@ -169,7 +182,8 @@ struct MigrationLine {
     guard let word = next, kinds.contains(word) else {
       let near = next.flatMap { nearest($0, among: kinds).first }
       throw failure(
-        "\(kinds.joined(separator: " or ")) is missing", near.map { "did you mean \($0)?" } ?? "say what it is")
+        "\(kinds.joined(separator: " or ")) is missing",
+        near.map { "did you mean \($0)?" } ?? "say what it is")
     }
     index += 1
     return word
@@ -225,7 +239,10 @@ struct MigrationLine {
     let type = try type()
     guard take("using") else { return .retype(entity, name, to: type, using: nil) }
     // The rest of the line in brackets is SQL and is kept as it stands.
-    guard let open = line.range(of: "using", from: index, words.map(\.column)).flatMap({ line[$0...].firstIndex(of: "(") }),
+    guard
+      let open = line.range(of: "using", from: index, words.map(\.column)).flatMap({
+        line[$0...].firstIndex(of: "(")
+      }),
       let close = line.lastIndex(of: ")"), open < close
     else { throw failure("( … ) is missing behind using", "write an SQL expression in brackets") }
     index = words.count
@@ -259,7 +276,9 @@ struct MigrationLine {
         continue
       default:
         let near = nearest(word, among: ["optional", "unique", "indexed", "default"]).first
-        throw failure("\(word) is no option", near.map { "did you mean \($0)?" } ?? "options are optional unique indexed default")
+        throw failure(
+          "\(word) is no option",
+          near.map { "did you mean \($0)?" } ?? "options are optional unique indexed default")
       }
       index += 1
     }
@@ -275,7 +294,8 @@ struct MigrationLine {
 
   private mutating func relationship(_ name: String) throws -> RelationshipDescription {
     try expect("->")
-    var relationship = RelationshipDescription(name: name, destination: try self.name("the entity at the other end"))
+    var relationship = RelationshipDescription(
+      name: name, destination: try self.name("the entity at the other end"))
     while let word = next {
       index += 1
       switch word {
@@ -285,7 +305,9 @@ struct MigrationLine {
         let (entity, inverse) = try property()
         guard entity == relationship.destination else {
           index -= 1
-          throw failure("the inverse is a property of \(relationship.destination)", "write \(relationship.destination).\(inverse)")
+          throw failure(
+            "the inverse is a property of \(relationship.destination)",
+            "write \(relationship.destination).\(inverse)")
         }
         relationship.inverse = inverse
       case "on":
@@ -294,7 +316,9 @@ struct MigrationLine {
       default:
         index -= 1
         let near = nearest(word, among: ["many", "required", "inverse", "on"]).first
-        throw failure("\(word) is no option", near.map { "did you mean \($0)?" } ?? "options are many, required, inverse D.x, on delete RULE")
+        throw failure(
+          "\(word) is no option",
+          near.map { "did you mean \($0)?" } ?? "options are many, required, inverse D.x, on delete RULE")
       }
     }
     return relationship

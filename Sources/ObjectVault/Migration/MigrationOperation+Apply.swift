@@ -29,7 +29,9 @@ extension MigrationOperation {
   func apply(to schema: inout Schema) throws {
     switch self {
     case .createEntity(let entity):
-      guard schema.entity(named: entity.name) == nil else { throw ModelError(reason: "\(entity.name) exists already") }
+      guard schema.entity(named: entity.name) == nil else {
+        throw ModelError(reason: "\(entity.name) exists already")
+      }
       schema = Schema(entities: schema.entities + [entity])
     case .dropEntity(let name):
       _ = try schema.index(of: name)
@@ -63,7 +65,8 @@ extension MigrationOperation {
       try schema.changeAttribute(entity, name) { attribute in
         guard using != nil || attribute.type.converts(to: type) else {
           throw ModelError(
-            reason: "\(attribute.type.rawValue) does not become \(type.rawValue) by itself; say how: using (SQL)")
+            reason:
+              "\(attribute.type.rawValue) does not become \(type.rawValue) by itself; say how: using (SQL)")
         }
         attribute.type = type
         if let value = attribute.defaultValue, !value.fits(type) { attribute.defaultValue = nil }
@@ -107,12 +110,15 @@ extension AttributeType {
 
 extension EntityDescription {
   fileprivate func requireFree(_ name: String) throws {
-    guard !propertyNames.contains(name) else { throw ModelError(reason: "\(self.name).\(name) exists already") }
+    guard !propertyNames.contains(name) else {
+      throw ModelError(reason: "\(self.name).\(name) exists already")
+    }
   }
 
   fileprivate func attributeIndex(_ name: String) throws -> Int {
     guard let index = attributes.firstIndex(where: { $0.name == name }) else {
-      throw ModelError(reason: "there is no attribute \(self.name).\(name)\(Self.hint(name, attributes.map(\.name)))")
+      throw ModelError(
+        reason: "there is no attribute \(self.name).\(name)\(Self.hint(name, attributes.map(\.name)))")
     }
     return index
   }
@@ -124,7 +130,9 @@ extension EntityDescription {
 
   fileprivate func requireUnindexed(_ name: String) throws {
     if let index = indexes.first(where: { $0.properties.contains(name) }) {
-      throw ModelError(reason: "the index \(self.name)(\(index.properties.joined(separator: ", "))) uses it; drop that first")
+      throw ModelError(
+        reason: "the index \(self.name)(\(index.properties.joined(separator: ", "))) uses it; drop that first"
+      )
     }
   }
 
@@ -138,7 +146,8 @@ extension EntityDescription {
 extension Schema {
   fileprivate func index(of name: String) throws -> Int {
     guard let index = entities.firstIndex(where: { $0.name == name }) else {
-      throw ModelError(reason: "there is no entity \(name)\(EntityDescription.hint(name, entities.map(\.name)))")
+      throw ModelError(
+        reason: "there is no entity \(name)\(EntityDescription.hint(name, entities.map(\.name)))")
     }
     return index
   }
@@ -158,7 +167,9 @@ extension Schema {
     _ entity: String, _ name: String, _ body: (inout RelationshipDescription) -> Void
   ) throws -> Bool {
     let owner = try index(of: entity)
-    guard let index = entities[owner].relationships.firstIndex(where: { $0.name == name }) else { return false }
+    guard let index = entities[owner].relationships.firstIndex(where: { $0.name == name }) else {
+      return false
+    }
     body(&entities[owner].relationships[index])
     return true
   }
@@ -186,7 +197,9 @@ extension Schema {
   /// The relationship at the other end that names this one as its inverse.
   private func back(_ entity: String, _ name: String) -> (Int, Int)? {
     for (owner, description) in entities.enumerated() {
-      if let index = description.relationships.firstIndex(where: { $0.destination == entity && $0.inverse == name }) {
+      if let index = description.relationships.firstIndex(where: {
+        $0.destination == entity && $0.inverse == name
+      }) {
         return (owner, index)
       }
     }
@@ -233,7 +246,8 @@ extension Schema {
 
   fileprivate mutating func dropIndex(_ entity: String, _ names: [String]) throws {
     let owner = try index(of: entity)
-    if names.count == 1, let attribute = entities[owner].attributes.firstIndex(where: { $0.name == names[0] }),
+    if names.count == 1,
+      let attribute = entities[owner].attributes.firstIndex(where: { $0.name == names[0] }),
       entities[owner].attributes[attribute].isUnique || entities[owner].attributes[attribute].isIndexed
     {
       entities[owner].attributes[attribute].isUnique = false

@@ -77,7 +77,8 @@ extension MigrationOperation: CustomStringConvertible {
     case .makeRequired(let entity, let name, let filling):
       "make \(entity).\(name) required\(filling.map { " filling \($0.text)" } ?? "")"
     case .makeOptional(let entity, let name): "make \(entity).\(name) optional"
-    case .setDefault(let entity, let name, let value): "set default of \(entity).\(name) to \(value?.text ?? "none")"
+    case .setDefault(let entity, let name, let value):
+      "set default of \(entity).\(name) to \(value?.text ?? "none")"
     case .addRelationship(let entity, let relationship):
       "add relationship \(entity).\(Self.text(of: relationship))"
     case .dropRelationship(let entity, let name): "drop relationship \(entity).\(name)"
@@ -122,7 +123,8 @@ extension MigrationOperation: CustomStringConvertible {
   }
 
   static func quoted(_ text: String) -> String {
-    "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n") + "\""
+    "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+      + "\""
   }
 }
 

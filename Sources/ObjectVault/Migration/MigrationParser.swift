@@ -15,7 +15,8 @@ struct MigrationParser {
     self.file = file
     let clean = text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text
     // "\r\n" is one Character in Swift.
-    lines = clean.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }.map(String.init)
+    lines = clean.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }.map(
+      String.init)
   }
 
   private func failure(_ reason: String, _ hint: String, line: Int? = nil, column: Int = 1) -> StoreError {
@@ -29,7 +30,8 @@ struct MigrationParser {
     guard result.header["format"] == "1" else {
       let found = result.header["format"]
       throw failure(
-        found.map { "format \($0) is unknown" } ?? "the line \"format: 1\" is missing", "begin the file with format: 1",
+        found.map { "format \($0) is unknown" } ?? "the line \"format: 1\" is missing",
+        "begin the file with format: 1",
         line: 0)
     }
     var section: String?
@@ -54,7 +56,9 @@ struct MigrationParser {
         throw failure("\"\(line.prefix(40))\" stands before [up]", "write [up] on a line of its own first")
       }
     }
-    guard section != nil else { throw failure("there is no [up] section", "write [up], and the operations below it") }
+    guard section != nil else {
+      throw failure("there is no [up] section", "write [up], and the operations below it")
+    }
     return result
   }
 
@@ -67,16 +71,21 @@ struct MigrationParser {
       if line.isEmpty { continue }
       guard let colon = line.firstIndex(of: ":") else {
         index -= 1
-        throw failure("\"\(line.prefix(40))\" is no header line", "write key: value, or [up] before operations")
+        throw failure(
+          "\"\(line.prefix(40))\" is no header line", "write key: value, or [up] before operations")
       }
       let key = line[..<colon].trimmed
       guard known.contains(key) else {
         index -= 1
         let near = nearest(key, among: known).first
-        throw failure("\(key) is no header", near.map { "did you mean \($0)?" } ?? "there are \(known.joined(separator: ", "))")
+        throw failure(
+          "\(key) is no header",
+          near.map { "did you mean \($0)?" } ?? "there are \(known.joined(separator: ", "))")
       }
       let value = line[line.index(after: colon)...].trimmed
-      if key == "reader", Int(value) == nil { throw failure("reader takes a number", "write reader: 7", line: index - 1) }
+      if key == "reader", Int(value) == nil {
+        throw failure("reader takes a number", "write reader: 7", line: index - 1)
+      }
       result.header[key] = value
     }
   }
@@ -114,7 +123,8 @@ struct MigrationParser {
       }
       index += 1
     }
-    throw failure("create entity \(entity.name) has no end", "close it with } on a line of its own", line: start)
+    throw failure(
+      "create entity \(entity.name) has no end", "close it with } on a line of its own", line: start)
   }
 
   /// `transform sql { … }`, `seed { … }`, `require "text" { … }`; nil when the line is none of them.
@@ -122,7 +132,8 @@ struct MigrationParser {
     let start = index
     if line.hasPrefix("transform swift") {
       throw failure(
-        "transform swift needs a program of its own and cannot be run from a file", "write transform sql { … }")
+        "transform swift needs a program of its own and cannot be run from a file",
+        "write transform sql { … }")
     }
     if line.hasPrefix("transform sql") { return .transform(try block(after: "transform sql", start)) }
     if line.hasPrefix("seed") { return .seed(try block(after: "seed", start)) }
@@ -141,8 +152,10 @@ struct MigrationParser {
     while index < lines.count {
       var text = Substring(lines[index])
       if !isOpen {
-        guard let brace = text.lastIndex(of: "{").map({ word == nil ? $0 : text.firstIndex(of: "{") ?? $0 }) else {
-          throw failure("{ is missing behind \(word ?? "require \"…\"")", "write the SQL in braces", line: start)
+        guard let brace = text.lastIndex(of: "{").map({ word == nil ? $0 : text.firstIndex(of: "{") ?? $0 })
+        else {
+          throw failure(
+            "{ is missing behind \(word ?? "require \"…\"")", "write the SQL in braces", line: start)
         }
         text = text[text.index(after: brace)...]
         isOpen = true
@@ -152,7 +165,8 @@ struct MigrationParser {
       index += 1
       if let rest {
         guard Self.stripped(String(rest)).isEmpty else {
-          throw failure("something stands behind }", "write the next operation on a line of its own", line: index - 1)
+          throw failure(
+            "something stands behind }", "write the next operation on a line of its own", line: index - 1)
         }
         return body.split(separator: "\n", omittingEmptySubsequences: true).map { $0.trimmed }
           .filter { !$0.isEmpty }.joined(separator: "\n")

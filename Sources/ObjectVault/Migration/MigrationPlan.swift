@@ -78,7 +78,9 @@ extension MigrationPlan {
         Step(
           number: step.number, name: step.name, operations: step.operations.map(\.summary),
           sql: statements.map(\.text), losses: step.losses,
-          rebuiltTables: statements.compactMap { if case .copy(let from, _, _, _, _) = $0 { from } else { nil } }))
+          rebuiltTables: statements.compactMap {
+            if case .copy(let from, _, _, _, _) = $0 { from } else { nil }
+          }))
       model = compiled.model
     }
     steps = pending

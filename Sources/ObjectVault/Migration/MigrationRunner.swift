@@ -20,7 +20,9 @@ struct MigrationRunner {
   /// steps, because a seed is written for the model of its own step.
   func createStore() throws {
     let model = try set.model(at: set.version)
-    let hasSeeds = set.steps.contains { $0.operations.contains { if case .seed = $0 { true } else { false } } }
+    let hasSeeds = set.steps.contains {
+      $0.operations.contains { if case .seed = $0 { true } else { false } }
+    }
     try withoutForeignKeys {
       try connection.transaction(.exclusive) {
         try connection.executeScript(StoreHistory.tables)
@@ -128,7 +130,9 @@ struct MigrationRunner {
     case .data(let sql):
       try connection.withAuthorizer({ Self.allows($0, Self.writing) }) { try connection.executeScript(sql) }
     case .require(let text, let query):
-      let value = try connection.withAuthorizer({ Self.allows($0, Self.reading) }) { try connection.value(query) }
+      let value = try connection.withAuthorizer({ Self.allows($0, Self.reading) }) {
+        try connection.value(query)
+      }
       guard let value, let number = value.double, number != 0 else {
         throw ModelError(reason: "it is required that \(text), and it is not so")
       }
@@ -165,7 +169,8 @@ struct MigrationRunner {
         if overflow || end >= high { break }
         // Ids far apart are not walked through slice by slice.
         low =
-          try connection.value("SELECT min(\"id\") FROM \(quoted(from)) WHERE \"id\" > ?", [.integer(end)])?.int64
+          try connection.value("SELECT min(\"id\") FROM \(quoted(from)) WHERE \"id\" > ?", [.integer(end)])?
+          .int64
           ?? Int64.max
       }
     } else {
@@ -196,7 +201,8 @@ struct MigrationRunner {
   private func withoutForeignKeys<Result>(_ body: () throws -> Result) throws -> Result {
     try connection.executeScript("PRAGMA foreign_keys = OFF")
     guard try connection.value("PRAGMA foreign_keys") == 0 else {
-      throw SQLError.verificationFailed(file: connection.path, reason: "foreign keys could not be switched off")
+      throw SQLError.verificationFailed(
+        file: connection.path, reason: "foreign keys could not be switched off")
     }
     do {
       let result = try body()
@@ -211,7 +217,8 @@ struct MigrationRunner {
   private func restoreForeignKeys() throws {
     try connection.executeScript("PRAGMA foreign_keys = ON")
     guard try connection.value("PRAGMA foreign_keys") == 1 else {
-      throw SQLError.verificationFailed(file: connection.path, reason: "foreign keys could not be switched on")
+      throw SQLError.verificationFailed(
+        file: connection.path, reason: "foreign keys could not be switched on")
     }
   }
 
@@ -224,19 +231,23 @@ struct MigrationRunner {
     try raiseHighWaterMarks(model)
     let found = try tables(of: model)
     let differences = SchemaDifference.lines(found: found, expected: model.tables)
-    guard differences.isEmpty, SchemaDifference.physicalHash(found) == SchemaDifference.physicalHash(model.tables) else {
+    guard differences.isEmpty,
+      SchemaDifference.physicalHash(found) == SchemaDifference.physicalHash(model.tables)
+    else {
       throw StoreError.schemaDrift(file: connection.path, differences: differences)
     }
     let reader = set.steps.map(\.reader).max() ?? set.version
     let meta: [(String, SQLValue)] = [
-      ("format", .integer(1)), ("version", .integer(Int64(set.version))), ("modelHash", .text(model.meaningHash)),
+      ("format", .integer(1)), ("version", .integer(Int64(set.version))),
+      ("modelHash", .text(model.meaningHash)),
       ("modelJSON", .text(model.json)), ("physicalHash", .text(SchemaDifference.physicalHash(found))),
       ("minReader", .integer(Int64(reader))), ("generation", .integer(generation)),
       ("createdBy", .text("ObjectVault, \(Engine.current)")),
     ]
     for (key, value) in meta {
       if key == "createdBy", generation > 1 { continue }
-      try connection.execute("INSERT OR REPLACE INTO vault_meta (key, value) VALUES (?, ?)", [.text(key), value])
+      try connection.execute(
+        "INSERT OR REPLACE INTO vault_meta (key, value) VALUES (?, ?)", [.text(key), value])
     }
     try connection.setUserVersion(set.version)
   }
@@ -246,9 +257,11 @@ struct MigrationRunner {
     try connection.execute(
       "INSERT INTO vault_migrations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       [
-        .integer(Int64(step.number)), .text(step.name), .text(kind), .text(step.checksum), .text(model.meaningHash),
+        .integer(Int64(step.number)), .text(step.name), .text(kind), .text(step.checksum),
+        .text(model.meaningHash),
         .text(step.canonicalText), down.map { .text($0) } ?? .null, .text(StoreHistory.now()),
-        .integer(Int64(Date().timeIntervalSince(start) * 1000)), .text(StoreHistory.program), .text("ObjectVault"),
+        .integer(Int64(Date().timeIntervalSince(start) * 1000)), .text(StoreHistory.program),
+        .text("ObjectVault"),
         .text("\(Engine.current)"),
       ])
   }
@@ -262,14 +275,17 @@ struct MigrationRunner {
     let attributes = try? FileManager.default.attributesOfItem(atPath: connection.path)
     let folder = (connection.path as NSString).deletingLastPathComponent
     let system = try? FileManager.default.attributesOfFileSystem(forPath: folder.isEmpty ? "." : folder)
-    guard let bytes = attributes?[.size] as? Int, let free = (system?[.systemFreeSize] as? NSNumber)?.intValue else {
+    guard let bytes = attributes?[.size] as? Int, let free = (system?[.systemFreeSize] as? NSNumber)?.intValue
+    else {
       return
     }
     var model = try set.model(at: history.version)
     var rebuilds = false
     for step in set.steps[history.version...] {
       let compiled = try step.compiled(from: model, engine: .current)
-      rebuilds = rebuilds || compiled.parts.contains { $0.statements.contains { if case .copy = $0 { true } else { false } } }
+      rebuilds =
+        rebuilds
+        || compiled.parts.contains { $0.statements.contains { if case .copy = $0 { true } else { false } } }
       model = compiled.model
     }
     guard rebuilds, free < bytes * 2 else { return }

@@ -32,10 +32,13 @@ public struct MigrationSet: Sendable, Hashable {
     for name in names.sorted() where name.hasSuffix(".migration") {
       let path = url.appendingPathComponent(name).path
       let (number, title) = try numberAndName(of: name)
-      guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
+      guard let data = FileManager.default.contents(atPath: path),
+        let text = String(data: data, encoding: .utf8)
+      else {
         throw StoreError.migrationSyntax(
           MigrationSyntaxError(
-            file: name, line: 1, column: 1, reason: "the file cannot be read as UTF-8", hint: "save it as UTF-8"))
+            file: name, line: 1, column: 1, reason: "the file cannot be read as UTF-8",
+            hint: "save it as UTF-8"))
       }
       steps.append(try MigrationStep(number: number, name: title, text: text, file: name))
     }
@@ -69,7 +72,8 @@ public struct MigrationSet: Sendable, Hashable {
         guard step.checksum == embedded.checksum else {
           throw StoreError.historyConflict(
             .edited(
-              number: step.number, name: step.name, applied: embedded.checksum, found: step.checksum, difference: []))
+              number: step.number, name: step.name, applied: embedded.checksum, found: step.checksum,
+              difference: []))
         }
         return step
       })

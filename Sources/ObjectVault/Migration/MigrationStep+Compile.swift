@@ -23,7 +23,9 @@ extension MigrationStep {
       var after = model
       for operation in segment {
         mapping.follow(operation, after)
-        do { try operation.apply(to: &after) } catch let error as ModelError { throw failed(operation, error.reason) }
+        do { try operation.apply(to: &after) } catch let error as ModelError {
+          throw failed(operation, error.reason)
+        }
       }
       let compiler = MigrationCompiler(engine: engine, before: model, after: after, mapping: mapping)
       parts.append(Part(operation: segment.count == 1 ? last : segment[0], statements: compiler.statements()))
@@ -39,7 +41,8 @@ extension MigrationStep {
       try flush()
       let statement: CompiledStatement
       switch operation {
-      case .require(let text, let sql): statement = .require(text: text, query: try resolved(sql, model, operation))
+      case .require(let text, let sql):
+        statement = .require(text: text, query: try resolved(sql, model, operation))
       case .transform(let sql), .seed(let sql): statement = .data(try resolved(sql, model, operation))
       default: continue
       }
@@ -60,13 +63,17 @@ extension MigrationStep {
     var rest = sql[...]
     while let dollar = rest.firstIndex(of: "$") {
       result += rest[..<dollar]
-      let words = rest[rest.index(after: dollar)...].prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "." }
+      let words = rest[rest.index(after: dollar)...].prefix {
+        $0.isLetter || $0.isNumber || $0 == "_" || $0 == "."
+      }
       let names = words.split(separator: ".").map(String.init)
       rest = rest[words.endIndex...]
       guard let first = names.first, let entity = model.entity(named: first) else {
         let near = nearest(names.first ?? "", among: model.entities.map(\.name)).first
         throw failed(
-          operation, "$\(words) names no entity of the model at this point\(near.map { "; did you mean $\($0)?" } ?? "")")
+          operation,
+          "$\(words) names no entity of the model at this point\(near.map { "; did you mean $\($0)?" } ?? "")"
+        )
       }
       guard names.count > 1 else {
         result += quoted(entity.name)
@@ -80,14 +87,16 @@ extension MigrationStep {
           continue
         }
         guard let (join, _) = model.joinTable(of: relationship, in: entity) else {
-          throw failed(operation, "$\(words) is one to many and has no column here; use the to-one at its other end")
+          throw failed(
+            operation, "$\(words) is one to many and has no column here; use the to-one at its other end")
         }
         result += quoted(join.name)
       } else {
         let near = nearest(names[1], among: entity.propertyNames).first
         throw failed(
           operation,
-          "$\(words) names no property of the model at this point\(near.map { "; did you mean $\(first).\($0)?" } ?? "")")
+          "$\(words) names no property of the model at this point\(near.map { "; did you mean $\(first).\($0)?" } ?? "")"
+        )
       }
     }
     return result + rest

@@ -4,7 +4,9 @@ internal import CipherSQLite
 
 enum SchemaDifference {
   /// - Parameters: The names the two sides have in the lines.
-  static func lines(_ found: Schema, _ expected: Schema, found foundName: String, expected expectedName: String) -> [String] {
+  static func lines(
+    _ found: Schema, _ expected: Schema, found foundName: String, expected expectedName: String
+  ) -> [String] {
     var lines: [String] = []
     for entity in expected.entities {
       guard let other = found.entity(named: entity.name) else {
@@ -14,7 +16,9 @@ enum SchemaDifference {
       let (ours, theirs) = (members(of: entity), members(of: other))
       for (name, text) in ours.sorted(by: { $0.key < $1.key }) where theirs[name] != text {
         lines.append(
-          theirs[name].map { "\(entity.name).\(name) is \"\($0)\" in \(foundName) and \"\(text)\" in \(expectedName)" }
+          theirs[name].map {
+            "\(entity.name).\(name) is \"\($0)\" in \(foundName) and \"\(text)\" in \(expectedName)"
+          }
             ?? "\(entity.name).\(name) is missing in \(foundName)")
       }
       for name in theirs.keys.sorted() where ours[name] == nil {
@@ -47,8 +51,12 @@ enum SchemaDifference {
         lines.append("table \(table.name) is missing")
         continue
       }
-      lines += parts(of: table).subtracting(parts(of: other)).sorted().map { "\(table.name): \($0) is missing" }
-      lines += parts(of: other).subtracting(parts(of: table)).sorted().map { "\(table.name): \($0) is unexpected" }
+      lines += parts(of: table).subtracting(parts(of: other)).sorted().map {
+        "\(table.name): \($0) is missing"
+      }
+      lines += parts(of: other).subtracting(parts(of: table)).sorted().map {
+        "\(table.name): \($0) is unexpected"
+      }
     }
     return lines
   }
@@ -60,7 +68,9 @@ enum SchemaDifference {
         "column \(column.name) \(column.type)\(column.isRequired ? " NOT NULL" : "")"
           + (column.defaultSQL.map { " DEFAULT \($0)" } ?? "")
       } + table.foreignKeys.map { "reference \($0.column) to \($0.table) on delete \($0.onDelete)" }
-        + table.indexes.map { "\($0.isUnique ? "unique " : "")index \($0.name) on \($0.columns.joined(separator: ", "))" })
+        + table.indexes.map {
+          "\($0.isUnique ? "unique " : "")index \($0.name) on \($0.columns.joined(separator: ", "))"
+        })
   }
 
   /// SHA-256 over all tables' lines.

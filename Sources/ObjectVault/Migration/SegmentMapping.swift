@@ -45,7 +45,8 @@ struct SegmentMapping {
       expressions[entity]?[new] = expression
     case .retype(let entity, let name, let type, let using):
       guard let column = current(entity, name) else { return }
-      expressions[entity, default: [:]][name] = using.map { translated($0, entity) } ?? Self.cast(column, to: type)
+      expressions[entity, default: [:]][name] =
+        using.map { translated($0, entity) } ?? Self.cast(column, to: type)
     case .makeRequired(let entity, let name, let filling):
       guard let column = current(entity, name) else { return }
       if let filling {

@@ -42,7 +42,8 @@ package struct StoreInfo {
 
   /// What the tables have that the model has not, or the reverse.
   package func drift(_ connection: Connection) throws -> [String] {
-    SchemaDifference.lines(found: try model.tables.map { try connection.tableInfo($0.name) }, expected: model.tables)
+    SchemaDifference.lines(
+      found: try model.tables.map { try connection.tableInfo($0.name) }, expected: model.tables)
   }
 }
 

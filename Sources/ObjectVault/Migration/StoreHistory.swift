@@ -56,7 +56,8 @@ struct StoreHistory {
       """
     ) { row in
       AppliedStep(
-        number: Int(row.int64(0)), name: row.text(1) ?? "", kind: row.text(2) ?? "", checksum: row.text(3) ?? "",
+        number: Int(row.int64(0)), name: row.text(1) ?? "", kind: row.text(2) ?? "",
+        checksum: row.text(3) ?? "",
         appliedAt: row.text(4) ?? "", milliseconds: Int(row.int64(5)), app: row.text(6) ?? "",
         engine: row.text(7) ?? "", text: row.text(8) ?? "")
     }
@@ -80,7 +81,8 @@ struct StoreHistory {
       let step = set.steps[applied.number - 1]
       guard step.checksum != applied.checksum else { continue }
       if step.name != applied.name,
-        set.steps.contains(where: { $0.checksum == applied.checksum }) || !set.steps.contains(where: { $0.name == applied.name })
+        set.steps.contains(where: { $0.checksum == applied.checksum })
+          || !set.steps.contains(where: { $0.name == applied.name })
       {
         throw StoreError.historyConflict(
           set.steps.contains { $0.checksum == applied.checksum }
@@ -110,7 +112,9 @@ struct StoreHistory {
 
 /// Lines that only one of two texts has, the old ones with `-`, the new ones with `+`.
 func lineDifference(_ old: String, _ new: String) -> [String] {
-  let (before, after) = (old.split(separator: "\n").map(String.init), new.split(separator: "\n").map(String.init))
+  let (before, after) = (
+    old.split(separator: "\n").map(String.init), new.split(separator: "\n").map(String.init)
+  )
   let changes = after.difference(from: before)
   return changes.removals.map(\.line) + changes.insertions.map(\.line)
 }

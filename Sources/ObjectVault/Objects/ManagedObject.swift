@@ -95,8 +95,8 @@ open class ManagedObject: Persistable {
 
   // MARK: Attributes
 
-  /// The value of an attribute.
   // @inlinable, so that a read of an Int is a test, a load and a return.
+  /// The value of an attribute.
   @inlinable
   final func readAttribute<Value: AttributeValue>(_ slot: UInt16) -> Value {
     if let row, overlay == nil, let value = Value.read(RowCell(row: row, slot: Int(slot))) { return value }

@@ -15,7 +15,9 @@ public struct ObjectID<Object: ManagedObject>: Hashable, Sendable, Codable {
   public var isTemporary: Bool { rowID < 0 }
 
   /// From the number alone.
-  public init(from decoder: any Decoder) throws { rowID = try decoder.singleValueContainer().decode(Int64.self) }
+  public init(from decoder: any Decoder) throws {
+    rowID = try decoder.singleValueContainer().decode(Int64.self)
+  }
   /// As the number alone.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()

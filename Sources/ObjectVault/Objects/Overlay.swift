@@ -4,8 +4,8 @@ internal import CipherSQLite
 
 @usableFromInline
 final class Overlay {
-  /// One value for each slot; meaningful where `changed` says so.
   // Unchecked exclusivity: written one element at a time, by one function.
+  /// One value for each slot; meaningful where `changed` says so.
   @exclusivity(unchecked) var values: [SQLValue]
   @exclusivity(unchecked) var changed = SlotSet()
   /// Set on prototypes only: their getters note what they are asked for.

@@ -14,7 +14,9 @@ extension AttributeValue where Self: FixedWidthInteger & Codable {
   public static var placeholder: Self { 0 }
   /// An integer.
   public func stored() throws -> SQLValue {
-    guard let value = Int64(exactly: self) else { throw UnstorableValue(description: "\(self) is beyond 64 bits") }
+    guard let value = Int64(exactly: self) else {
+      throw UnstorableValue(description: "\(self) is beyond 64 bits")
+    }
     return .integer(value)
   }
   /// From an integer in range.

@@ -20,8 +20,8 @@ struct PropertyDeclaration {
   let kind: Kind
 }
 
-/// What a class declares.
 // Safe to share: never changed after it was made.
+/// What a class declares.
 final class ClassDescription: @unchecked Sendable {
   let type: ManagedObject.Type
   let entityName: String

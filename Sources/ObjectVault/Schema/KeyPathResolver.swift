@@ -38,7 +38,8 @@ final class Recording {
 
   func note(_ object: ManagedObject, slot: Int) {
     let properties = ClassDescription.of(type(of: object)).properties
-    names.append(slot == Overlay.idSlot ? KeyPathResolver.idName : properties.first { $0.slot == slot }?.name ?? "?")
+    names.append(
+      slot == Overlay.idSlot ? KeyPathResolver.idName : properties.first { $0.slot == slot }?.name ?? "?")
   }
 
   /// The object that a to-one of a prototype yields: another prototype, noting in the same place.

@@ -15,7 +15,8 @@ struct JoinTable: Hashable {
 
 extension Schema {
   /// The join table of a to-many relationship, and whether this side is its source; nil for one-to-many.
-  func joinTable(of relationship: RelationshipDescription, in entity: EntityDescription) -> (JoinTable, Bool)? {
+  func joinTable(of relationship: RelationshipDescription, in entity: EntityDescription) -> (JoinTable, Bool)?
+  {
     guard relationship.isToMany else { return nil }
     let own = "\(entity.name)_\(relationship.name)"
     guard let inverse = relationship.inverse else {
@@ -61,7 +62,8 @@ extension Schema {
   func table(of entity: EntityDescription) -> TableInfo {
     var columns = [
       TableInfo.Column(name: "id", type: "INTEGER", isRequired: false, defaultSQL: nil, isPrimaryKey: true),
-      TableInfo.Column(name: "_version", type: "INTEGER", isRequired: true, defaultSQL: "1", isPrimaryKey: false),
+      TableInfo.Column(
+        name: "_version", type: "INTEGER", isRequired: true, defaultSQL: "1", isPrimaryKey: false),
     ]
     var indexes: [TableInfo.Index] = []
     var keys: [TableInfo.ForeignKey] = []
@@ -71,14 +73,16 @@ extension Schema {
           name: attribute.name, type: attribute.type.sqlType, isRequired: !attribute.isOptional,
           defaultSQL: attribute.defaultValue?.sql, isPrimaryKey: false))
       if attribute.isUnique || attribute.isIndexed {
-        indexes.append(Self.index(entity.name, [attribute.name], columns: [attribute.name], attribute.isUnique))
+        indexes.append(
+          Self.index(entity.name, [attribute.name], columns: [attribute.name], attribute.isUnique))
       }
     }
     for relationship in entity.relationships where !relationship.isToMany {
       let column = "\(relationship.name)_id"
       columns.append(
         TableInfo.Column(
-          name: column, type: "INTEGER", isRequired: relationship.isRequired, defaultSQL: nil, isPrimaryKey: false))
+          name: column, type: "INTEGER", isRequired: relationship.isRequired, defaultSQL: nil,
+          isPrimaryKey: false))
       keys.append(
         TableInfo.ForeignKey(
           column: column, table: relationship.destination,
@@ -101,7 +105,9 @@ extension Schema {
   }
 
   private static func table(of join: JoinTable) -> TableInfo {
-    let column = { TableInfo.Column(name: $0, type: "INTEGER", isRequired: true, defaultSQL: nil, isPrimaryKey: true) }
+    let column = {
+      TableInfo.Column(name: $0, type: "INTEGER", isRequired: true, defaultSQL: nil, isPrimaryKey: true)
+    }
     return TableInfo(
       name: join.name, columns: [column(JoinTable.sourceColumn), column(JoinTable.targetColumn)],
       foreignKeys: [
@@ -152,7 +158,8 @@ extension TableInfo {
 
   func indexSQL(_ index: Index) -> String {
     let columns = index.columns.map(quoted).joined(separator: ", ")
-    return "CREATE \(index.isUnique ? "UNIQUE " : "")INDEX \(quoted(index.name)) ON \(quoted(name)) (\(columns))"
+    return
+      "CREATE \(index.isUnique ? "UNIQUE " : "")INDEX \(quoted(index.name)) ON \(quoted(name)) (\(columns))"
   }
 }
 

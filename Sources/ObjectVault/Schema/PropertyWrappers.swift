@@ -55,7 +55,9 @@ public struct Attribute<Value: AttributeValue> {
   ) {
     let number = nextSlot()
     slot = UInt16(truncatingIfNeeded: number)
-    if number >= recordingBase { recordAttribute(number, Value.self, wrappedValue, [first(), second(), third()]) }
+    if number >= recordingBase {
+      recordAttribute(number, Value.self, wrappedValue, [first(), second(), third()])
+    }
   }
 
   /// Attributes belong to a ``ManagedObject``.
@@ -63,12 +65,13 @@ public struct Attribute<Value: AttributeValue> {
   public var wrappedValue: Value {
     get { Value.placeholder }
     // swift-format-ignore
-    set { }
+    set {}
   }
 
-  /// The property's value in its object.
   // @inlinable: with it an Int is read in some nanoseconds, because the compiler turns both key paths into
   // direct accesses; without it, in a hundred.
+  /// The property's value in its object.
+  /// The element.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Value>,
@@ -94,7 +97,8 @@ public struct ToOne<Target: ManagedObject> {
 
   /// A relationship. `onDelete` says what becomes of the target when this object is deleted.
   @inlinable public init(
-    _ first: @autoclosure () -> RelationshipOption? = nil, _ second: @autoclosure () -> RelationshipOption? = nil,
+    _ first: @autoclosure () -> RelationshipOption? = nil,
+    _ second: @autoclosure () -> RelationshipOption? = nil,
     inverse: @autoclosure () -> PartialKeyPath<Target>? = nil,
     onDelete: @autoclosure () -> DeleteRule = .nullify
   ) {
@@ -117,7 +121,7 @@ public struct ToOne<Target: ManagedObject> {
   public var wrappedValue: Target? {
     get { nil }
     // swift-format-ignore
-    set { }
+    set {}
   }
 
   /// The related object.
@@ -152,7 +156,9 @@ public struct ToMany<Target: ManagedObject> {
   ) {
     let number = nextSlot()
     slot = UInt16(truncatingIfNeeded: number)
-    if number >= recordingBase { recordRelationship(number, Target.self, true, [first()], inverse(), onDelete()) }
+    if number >= recordingBase {
+      recordRelationship(number, Target.self, true, [first()], inverse(), onDelete())
+    }
   }
 
   /// A relationship without options.
@@ -167,7 +173,7 @@ public struct ToMany<Target: ManagedObject> {
   public var wrappedValue: Set<Target> {
     get { [] }
     // swift-format-ignore
-    set { }
+    set {}
   }
 
   /// The related objects.

@@ -16,7 +16,9 @@ extension Schema {
       if !names.insert(entity.name.lowercased()).inserted {
         faults.append(.duplicateName(entity: entity.name, property: nil))
       }
-      if !Self.isUsable(entity: entity.name) { faults.append(.reservedName(entity: entity.name, property: nil)) }
+      if !Self.isUsable(entity: entity.name) {
+        faults.append(.reservedName(entity: entity.name, property: nil))
+      }
       faults += propertyFaults(of: entity) + relationshipFaults(of: entity) + indexFaults(of: entity)
     }
     return faults
@@ -75,7 +77,8 @@ extension Schema {
         continue
       }
       if relationship.isToMany && relationship.isRequired {
-        faults.append(.badOption(entity: entity.name, property: name, reason: "only a to-one can be required"))
+        faults.append(
+          .badOption(entity: entity.name, property: name, reason: "only a to-one can be required"))
       }
       if relationship.isRequired, let inverse = relationship.inverse,
         destination.relationship(named: inverse)?.deleteRule == .nullify

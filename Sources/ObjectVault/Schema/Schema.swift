@@ -195,7 +195,11 @@ extension Schema: Hashable, Codable {
         var entity = entity
         entity.attributes.sort { $0.name < $1.name }
         entity.relationships.sort { $0.name < $1.name }
-        entity.indexes.sort { ($0.properties.joined(separator: ","), $0.isUnique ? 1 : 0) < ($1.properties.joined(separator: ","), $1.isUnique ? 1 : 0) }
+        entity.indexes.sort {
+          ($0.properties.joined(separator: ","), $0.isUnique ? 1 : 0) < (
+            $1.properties.joined(separator: ","), $1.isUnique ? 1 : 0
+          )
+        }
         return entity
       })
   }

@@ -40,7 +40,9 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
   public var declaration: EntityDeclaration {
     EntityDeclaration(
       type: Object.self,
-      indexes: indexes.map { (properties: $0.paths.map { KeyPathResolver.names($0) }, isUnique: $0.isUnique) },
+      indexes: indexes.map {
+        (properties: $0.paths.map { KeyPathResolver.names($0) }, isUnique: $0.isUnique)
+      },
       checks: checks.map { (property: KeyPathResolver.names($0.path), rule: $0.rule) })
   }
 }
@@ -66,7 +68,9 @@ public enum SchemaBuilder {
     [entity.declaration]
   }
   /// Several entities.
-  public static func buildBlock(_ parts: [EntityDeclaration]...) -> [EntityDeclaration] { parts.flatMap { $0 } }
+  public static func buildBlock(_ parts: [EntityDeclaration]...) -> [EntityDeclaration] {
+    parts.flatMap { $0 }
+  }
   /// A condition.
   public static func buildOptional(_ part: [EntityDeclaration]?) -> [EntityDeclaration] { part ?? [] }
   /// The first branch of a condition.
@@ -75,8 +79,8 @@ public enum SchemaBuilder {
   public static func buildEither(second part: [EntityDeclaration]) -> [EntityDeclaration] { part }
 }
 
-/// The Swift side of an entity.
 // Safe to share: never changed after it was made; the closures in it only make default values.
+/// The Swift side of an entity.
 struct ClassBinding: @unchecked Sendable {
   let description: ClassDescription
   let checks: [String: [CheckRule]]
@@ -141,7 +145,9 @@ private struct SchemaCollector {
   }
 
   private func _parent(of type: ManagedObject.Type) -> String? {
-    guard let parent = Swift._getSuperclass(type) as? ManagedObject.Type, parent != ManagedObject.self else { return nil }
+    guard let parent = Swift._getSuperclass(type) as? ManagedObject.Type, parent != ManagedObject.self else {
+      return nil
+    }
     return String(describing: parent)
   }
 

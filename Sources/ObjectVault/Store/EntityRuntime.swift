@@ -2,8 +2,8 @@
 
 internal import CipherSQLite
 
-/// An entity with its Swift class and its SQL.
 // Safe to share: set up by SchemaRuntime before anyone else has it, never changed afterwards.
+/// An entity with its Swift class and its SQL.
 final class EntityRuntime: @unchecked Sendable {
   let index: Int
   let description: EntityDescription
@@ -64,8 +64,8 @@ struct SlotRuntime {
   let relationship: RelationshipRuntime?
 }
 
-/// One end of a relationship.
 // Safe to share: as EntityRuntime.
+/// One end of a relationship.
 final class RelationshipRuntime: @unchecked Sendable {
   let name: String
   let slot: Int
@@ -101,8 +101,8 @@ final class RelationshipRuntime: @unchecked Sendable {
   var inverseColumn: String? { inverseSlot.map { destination.slots[$0].column } }
 }
 
-/// All entities of a store.
 // Safe to share: as EntityRuntime.
+/// All entities of a store.
 final class SchemaRuntime: @unchecked Sendable {
   let schema: Schema
   let entities: [EntityRuntime]
@@ -139,16 +139,21 @@ final class SchemaRuntime: @unchecked Sendable {
     entity.storedSlots = entity.slots.indices.filter { !entity.slots[$0].column.isEmpty }
     entity.isToOne = entity.slots.map { $0.relationship?.isToMany == false }
     entity.hasToOne = entity.isToOne.contains(true)
-    entity.isRequired = entity.slots.map { $0.attribute.map { !$0.isOptional } ?? $0.relationship?.isRequired ?? false }
+    entity.isRequired = entity.slots.map {
+      $0.attribute.map { !$0.isOptional } ?? $0.relationship?.isRequired ?? false
+    }
     entity.slotsWithInitialValue = entity.storedSlots.filter { entity.slots[$0].initialValue != nil }
     for slot in entity.storedSlots { entity.allStored.insert(slot) }
     entity.checkedSlots = entity.slots.indices.filter { !entity.slots[$0].checks.isEmpty }
     let columns = entity.storedSlots.map { entity.slots[$0].column }
     let marks = [String](repeating: "?", count: columns.count + 1).joined(separator: ", ")
-    entity.insertSQL = "INSERT INTO \(entity.table) (\((["\"id\""] + columns).joined(separator: ", "))) VALUES (\(marks))"
+    entity.insertSQL =
+      "INSERT INTO \(entity.table) (\((["\"id\""] + columns).joined(separator: ", "))) VALUES (\(marks))"
   }
 
-  private func slot(of property: PropertyDeclaration, in entity: EntityRuntime, _ binding: ClassBinding) -> SlotRuntime {
+  private func slot(of property: PropertyDeclaration, in entity: EntityRuntime, _ binding: ClassBinding)
+    -> SlotRuntime
+  {
     switch property.kind {
     case .attribute(_, _, let initial, _, _):
       return SlotRuntime(
@@ -169,7 +174,9 @@ final class SchemaRuntime: @unchecked Sendable {
   ) -> RelationshipRuntime? {
     guard let destination = byName[relationship.destination] else { return nil }
     let inverse = relationship.inverse.flatMap { name -> (slot: Int, isToMany: Bool)? in
-      guard let back = schema.bindings[destination.name]?.description.properties.first(where: { $0.name == name }),
+      guard
+        let back = schema.bindings[destination.name]?.description.properties.first(where: { $0.name == name }
+        ),
         let description = destination.description.relationship(named: name)
       else { return nil }
       return (back.slot, description.isToMany)

@@ -147,14 +147,16 @@ extension Connection {
     let damaged = auditPages(progress: progress)
     if !damaged.isEmpty {
       let list = damaged.prefix(8).map(String.init).joined(separator: ", ")
-      findings.append("\(damaged.count) pages do not authenticate: \(list)\(damaged.count > 8 ? " and more" : "")")
+      findings.append(
+        "\(damaged.count) pages do not authenticate: \(list)\(damaged.count > 8 ? " and more" : "")")
       return findings
     }
     findings += try integrityErrors().map { "SQLite: \($0)" }
     let violations = try foreignKeyViolations()
     if let first = violations.first {
       findings.append(
-        "\(violations.count) references lead to rows that are gone, the first in table \(first.first?.string ?? "")")
+        "\(violations.count) references lead to rows that are gone, the first in table \(first.first?.string ?? "")"
+      )
     }
     return findings
   }

@@ -21,9 +21,11 @@ final class StoreCore: Sendable {
   /// the last, so that the statement cache serves them.
   var batchSize: Int { 500 }
 
-  func rowSQL(_ entity: EntityRuntime) -> String { cached(.row(entity.index)) {
-    "SELECT \(entity.columnList("t0")) FROM \(entity.table) t0 WHERE t0.\"id\" = ?"
-  } }
+  func rowSQL(_ entity: EntityRuntime) -> String {
+    cached(.row(entity.index)) {
+      "SELECT \(entity.columnList("t0")) FROM \(entity.table) t0 WHERE t0.\"id\" = ?"
+    }
+  }
 
   func rowsSQL(_ entity: EntityRuntime, count: Int) -> String {
     "SELECT \(entity.columnList("t0")) FROM \(entity.table) t0 WHERE t0.\"id\" IN (\(marks(count)))"

@@ -81,7 +81,9 @@ public struct Conflict: Sendable, Hashable {
   public let properties: [String]
 
   /// A conflict.
-  public init(entity: String, rowID: Int64, fetchedVersion: Int64, storedVersion: Int64?, properties: [String]) {
+  public init(
+    entity: String, rowID: Int64, fetchedVersion: Int64, storedVersion: Int64?, properties: [String]
+  ) {
     self.entity = entity
     self.rowID = rowID
     self.fetchedVersion = fetchedVersion
@@ -112,7 +114,8 @@ extension StoreError: CustomStringConvertible {
     case .validation(let failures):
       "Nothing was saved: "
         + failures.prefix(8).map { "\($0.entity).\($0.property) \($0.reason)" }.joined(separator: "; ")
-        + (failures.count > 8 ? "; and \(failures.count - 8) more" : "") + ". Correct the objects and save again."
+        + (failures.count > 8 ? "; and \(failures.count - 8) more" : "")
+        + ". Correct the objects and save again."
     case .conflict(let conflict):
       "\(conflict.entity) \(conflict.rowID) was "
         + (conflict.storedVersion == nil ? "deleted" : "changed") + " by somebody else since it was fetched "

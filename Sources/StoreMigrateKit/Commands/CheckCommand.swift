@@ -38,7 +38,9 @@ enum CheckCommand: Command {
       }
       guard data != Data(file.text.utf8) else { continue }
       findings.append("\(file.name) is not what the steps make.")
-      if file.name == "migrations.lock" { findings += edited(String(decoding: data, as: UTF8.self), files.set) }
+      if file.name == "migrations.lock" {
+        findings += edited(String(decoding: data, as: UTF8.self), files.set)
+      }
     }
     return CheckReport(steps: files.set.version, findings: findings)
   }
@@ -47,7 +49,9 @@ enum CheckCommand: Command {
   private static func edited(_ lock: String, _ set: MigrationSet) -> [String] {
     lock.split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")
-      guard words.count >= 3, let number = Int(words[0]), number <= set.version, number > 0 else { return nil }
+      guard words.count >= 3, let number = Int(words[0]), number <= set.version, number > 0 else {
+        return nil
+      }
       let step = set.steps[number - 1]
       return step.checksum == words[2] ? nil : "  \(step.fileName) was edited after it was locked."
     }

@@ -51,7 +51,8 @@ struct Session: Sendable {
   func key() throws -> Key {
     // Asked for only when there is something to open.
     guard FileManager.default.fileExists(atPath: storePath) else { throw SQLError.notFound(file: storePath) }
-    return try KeySource(arguments: arguments, prefix: "key", standardError: standardError).read(for: storePath)
+    return try KeySource(arguments: arguments, prefix: "key", standardError: standardError).read(
+      for: storePath)
   }
 
   func newKey() throws -> Key {
@@ -91,7 +92,9 @@ struct StoreSummary: Encodable {
 
 /// Such as `1.5 MB`.
 func megabytes(_ bytes: Int) -> String {
-  bytes < 1_000_000 ? "\((bytes + 999) / 1000) kB" : "\((bytes + 50_000) / 100_000 * 100 / 1000).\((bytes + 50_000) / 100_000 % 10) MB"
+  bytes < 1_000_000
+    ? "\((bytes + 999) / 1000) kB"
+    : "\((bytes + 50_000) / 100_000 * 100 / 1000).\((bytes + 50_000) / 100_000 % 10) MB"
 }
 
 func numbered(_ step: Int) -> String {

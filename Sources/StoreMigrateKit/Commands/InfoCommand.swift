@@ -27,7 +27,8 @@ enum InfoCommand: Command {
 
     var description: String {
       var lines = [
-        store.path, "size         \(megabytes(store.bytes)), \(pages) pages of \(pageBytes) bytes, \(freePages) free",
+        store.path,
+        "size         \(megabytes(store.bytes)), \(pages) pages of \(pageBytes) bytes, \(freePages) free",
         "cipher       \(profile)", "engine       SQLCipher \(store.cipher) / SQLite \(store.sqlite)",
         "version      \(version.map(String.init) ?? "none: not a store of ObjectVault")",
       ]
@@ -44,12 +45,14 @@ enum InfoCommand: Command {
     let summary = try? StoreInfo(connection)
     var counts: [String: Int] = [:]
     for entity in summary?.model.entities ?? [] {
-      counts[entity.name] = Int(try connection.value("SELECT count(*) FROM \(quoted(entity.name))")?.int64 ?? 0)
+      counts[entity.name] = Int(
+        try connection.value("SELECT count(*) FROM \(quoted(entity.name))")?.int64 ?? 0)
     }
     let size = try? FileManager.default.attributesOfItem(atPath: session.storePath)[.size] as? Int
     let profile = connection.unlocked.profile
     return InfoReport(
-      store: StoreSummary(path: session.storePath, bytes: size ?? 0), profile: "\(profile)", pageBytes: profile.pageBytes,
+      store: StoreSummary(path: session.storePath, bytes: size ?? 0), profile: "\(profile)",
+      pageBytes: profile.pageBytes,
       pages: try number("page_count"), freePages: try number("freelist_count"),
       version: summary?.version, entities: counts,
       shell: ["sqlcipher \(session.storePath)", "PRAGMA key = 'your passphrase';"]

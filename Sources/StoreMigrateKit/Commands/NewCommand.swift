@@ -17,7 +17,9 @@ enum NewCommand: Command {
 
   struct NewReport: Report {
     let file: String
-    var description: String { "wrote \(file)\nWrite its operations below [up], then run: store-migrate embed" }
+    var description: String {
+      "wrote \(file)\nWrite its operations below [up], then run: store-migrate embed"
+    }
   }
 
   static func run(_ session: Session) async throws -> any Report {

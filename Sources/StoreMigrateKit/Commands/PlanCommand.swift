@@ -33,10 +33,14 @@ enum PlanCommand: Command {
     var description: String {
       guard !steps.isEmpty else { return "\(store.path) is at version \(from). Nothing to do." }
       var lines = [
-        "\(steps.count) \(steps.count == 1 ? "step" : "steps") in one transaction, from version \(from) to \(to), on SQLite \(store.sqlite).",
+        "\(steps.count) \(steps.count == 1 ? "step" : "steps") in one transaction, from version \(from) to \(to), on SQLite \(store.sqlite)."
       ]
       for step in steps {
-        lines += ["", "\(numbered(step.number)) \(step.name)" + (step.losses.isEmpty ? "" : "   LOSES \(step.losses.joined(separator: ", "))")]
+        lines += [
+          "",
+          "\(numbered(step.number)) \(step.name)"
+            + (step.losses.isEmpty ? "" : "   LOSES \(step.losses.joined(separator: ", "))"),
+        ]
         lines += step.operations.map { "  · \($0)" }
       }
       lines += ["", "SQL for this engine (foreign keys are off for the connection, outside the transaction)"]

@@ -36,6 +36,7 @@ enum RekeyCommand: Command {
     try pool.rekey(to: newKey)
     let size = try? FileManager.default.attributesOfItem(atPath: session.storePath)[.size] as? Int
     return RekeyReport(
-      store: StoreSummary(path: session.storePath, bytes: size ?? 0), seconds: Date().timeIntervalSince(start))
+      store: StoreSummary(path: session.storePath, bytes: size ?? 0), seconds: Date().timeIntervalSince(start)
+    )
   }
 }

@@ -48,21 +48,26 @@ enum StatusCommand: Command {
     var description: String {
       var lines = [
         "\(store.path)   \(megabytes(store.bytes)), encrypted (SQLCipher \(store.cipher) / SQLite \(store.sqlite))",
-        "version      \(version.store) of \(version.available)" + (pending.isEmpty ? "" : ", \(pending.count) pending"), "",
+        "version      \(version.store) of \(version.available)"
+          + (pending.isEmpty ? "" : ", \(pending.count) pending"), "",
       ]
       let width = migrations.map(\.name.count).max() ?? 0
       for step in migrations {
         let notes = step.losses.map { "LOSES \($0)" } + step.rebuilds.map { "rebuilds \($0)" }
         lines.append(
           "  \(numbered(step.number))  \(padded(step.name, width))  "
-            + (step.state == "applied" ? "applied  \(step.appliedAt ?? "")" : "pending  \(notes.joined(separator: ", "))"))
+            + (step.state == "applied"
+              ? "applied  \(step.appliedAt ?? "")" : "pending  \(notes.joined(separator: ", "))"))
       }
       lines += [
         "", "history      \(migrations.filter { $0.state == "applied" }.count) steps, all checksums match",
-        "tables       " + (drift.isEmpty ? "as the model says" : "not as the model says: \(drift.joined(separator: "; "))"),
+        "tables       "
+          + (drift.isEmpty ? "as the model says" : "not as the model says: \(drift.joined(separator: "; "))"),
         "oldest app   version \(version.minimumReader) can open this store",
       ]
-      if !pending.isEmpty { lines += ["", "next:  store-migrate plan \(store.path)    store-migrate up \(store.path)"] }
+      if !pending.isEmpty {
+        lines += ["", "next:  store-migrate plan \(store.path)    store-migrate up \(store.path)"]
+      }
       return lines.joined(separator: "\n")
     }
   }
@@ -81,7 +86,8 @@ enum StatusCommand: Command {
     }
     return StatusReport(
       store: StoreSummary(path: session.storePath, bytes: plan.bytes),
-      version: Version(store: plan.storeVersion, available: plan.availableVersion, minimumReader: plan.minimumReader),
+      version: Version(
+        store: plan.storeVersion, available: plan.availableVersion, minimumReader: plan.minimumReader),
       migrations: applied + pending, drift: plan.drift, signalsPending: session.arguments.has("--exit-code"))
   }
 }

@@ -29,8 +29,10 @@ enum UpCommand: Command {
     var description: String {
       applied.isEmpty
         ? "\(store.path) is at version \(to). Nothing to do."
-        : (applied.map { "applied  \($0)" } + ["\(store.path) is at version \(to) (\((seconds * 100).rounded() / 100) s)."])
-          .joined(separator: "\n")
+        : (applied.map { "applied  \($0)" } + [
+          "\(store.path) is at version \(to) (\((seconds * 100).rounded() / 100) s)."
+        ])
+        .joined(separator: "\n")
     }
   }
 
@@ -45,11 +47,13 @@ enum UpCommand: Command {
     try allow(plan.losses, session)
     let start = Date()
     let applied = try await Store.migrate(
-      at: URL(fileURLWithPath: session.storePath), key: key, migrations: set, busyTimeout: try session.lockTimeout(),
+      at: URL(fileURLWithPath: session.storePath), key: key, migrations: set,
+      busyTimeout: try session.lockTimeout(),
       progress: session.progress)
     return UpReport(
       store: summary, from: plan.storeVersion, to: set.version,
-      applied: applied.map { "\(numbered($0)) \(set.steps[$0 - 1].name)" }, seconds: Date().timeIntervalSince(start))
+      applied: applied.map { "\(numbered($0)) \(set.steps[$0 - 1].name)" },
+      seconds: Date().timeIntervalSince(start))
   }
 
   private static func allow(_ losses: [String], _ session: Session) throws {

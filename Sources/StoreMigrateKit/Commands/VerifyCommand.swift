@@ -25,8 +25,10 @@ enum VerifyCommand: Command {
     var exitCode: ExitCode { findings.isEmpty ? .ok : .attention }
     var description: String {
       guard findings.isEmpty else { return findings.joined(separator: "\n") }
-      return "\(store.path): \(pages) pages authenticate; structure, references and tables are as they should be"
-        + (comparedWithMigrations ? ", and so is the history." : "; no migrations to compare the history with.")
+      return
+        "\(store.path): \(pages) pages authenticate; structure, references and tables are as they should be"
+        + (comparedWithMigrations
+          ? ", and so is the history." : "; no migrations to compare the history with.")
     }
   }
 
@@ -47,6 +49,7 @@ enum VerifyCommand: Command {
     let size = try? FileManager.default.attributesOfItem(atPath: session.storePath)[.size] as? Int
     return VerifyReport(
       store: StoreSummary(path: session.storePath, bytes: size ?? 0),
-      pages: (size ?? 0) / connection.unlocked.profile.pageBytes, findings: findings, comparedWithMigrations: isCompared)
+      pages: (size ?? 0) / connection.unlocked.profile.pageBytes, findings: findings,
+      comparedWithMigrations: isCompared)
   }
 }

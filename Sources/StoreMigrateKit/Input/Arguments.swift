@@ -9,7 +9,8 @@ struct Arguments {
   /// Options that take a value, and those that do not, of all commands.
   static let valued = [
     "--migrations", "--key-file", "--key-fd", "--key-env", "--key-command", "--key-format", "--new-key-file",
-    "--new-key-fd", "--new-key-env", "--new-key-command", "--new-key-format", "--lock-timeout", "--allow", "--type",
+    "--new-key-fd", "--new-key-env", "--new-key-command", "--new-key-format", "--lock-timeout", "--allow",
+    "--type",
   ]
   static let unvalued = ["--yes", "--json", "--no-input", "--exit-code", "--help", "--version", "--quiet"]
   private static let short = ["-m": "--migrations", "-y": "--yes", "-h": "--help", "-q": "--quiet"]

@@ -19,10 +19,14 @@ struct KeySource {
     switch format {
     case "passphrase": return .passphrase(bytes: bytes)
     case "hex":
-      guard let raw = Self.decodeHex(bytes) else { throw UsageError("The key is not written in hexadecimal digits.") }
+      guard let raw = Self.decodeHex(bytes) else {
+        throw UsageError("The key is not written in hexadecimal digits.")
+      }
       return .raw(raw)
     case "base64":
-      guard let raw = Data(base64Encoded: Data(bytes)) else { throw UsageError("The key is not written in base64.") }
+      guard let raw = Data(base64Encoded: Data(bytes)) else {
+        throw UsageError("The key is not written in base64.")
+      }
       return .raw(raw)
     default: throw UsageError("--\(prefix)-format takes passphrase, hex or base64, not \(format).")
     }
@@ -67,7 +71,9 @@ struct KeySource {
   }
 
   private func fromDescriptor(_ descriptor: Int32) throws -> [UInt8] {
-    do { return Array(try FileHandle(fileDescriptor: descriptor, closeOnDealloc: false).readToEnd() ?? Data()) } catch {
+    do {
+      return Array(try FileHandle(fileDescriptor: descriptor, closeOnDealloc: false).readToEnd() ?? Data())
+    } catch {
       throw UsageError("The descriptor \(descriptor) cannot be read.")
     }
   }

@@ -30,7 +30,9 @@ private struct Failure: Encodable {
   let error: String
 }
 
-func json(_ command: String, _ report: any Report) -> String { encoded(Envelope(command: command, report: report)) }
+func json(_ command: String, _ report: any Report) -> String {
+  encoded(Envelope(command: command, report: report))
+}
 
 func jsonError(_ command: String, _ code: ExitCode, _ message: String) -> String {
   encoded(Failure(command: command, exit: code.rawValue, error: message))

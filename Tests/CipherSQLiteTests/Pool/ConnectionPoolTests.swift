@@ -22,7 +22,9 @@ import Testing
       for task in 0..<100 {
         group.addTask {
           for step in 0..<20 {
-            try await pool.write { _ = try $0.execute("INSERT INTO t VALUES (?)", [.integer(Int64(task * 20 + step))]) }
+            try await pool.write {
+              _ = try $0.execute("INSERT INTO t VALUES (?)", [.integer(Int64(task * 20 + step))])
+            }
             _ = try await pool.read { try $0.value("SELECT count(*) FROM t") }
           }
         }
@@ -34,7 +36,9 @@ import Testing
 
   @Test func `a write from inside a write is an error, not a deadlock`() async throws {
     await #expect(throws: SQLError.nestedWrite(file: pool.path)) {
-      try await pool.write { [pool] (_: Connection) -> Void in try pool.withWriter { (_: Connection) -> Void in } }
+      try await pool.write { [pool] (_: Connection) -> Void in
+        try pool.withWriter { (_: Connection) -> Void in }
+      }
     }
   }
 
@@ -79,8 +83,12 @@ import Testing
 
   @Test func `a closed pool says so`() async throws {
     pool.close()
-    await #expect(throws: SQLError.closed(file: pool.path)) { try await pool.read { (_: Connection) -> Void in } }
-    await #expect(throws: SQLError.closed(file: pool.path)) { try await pool.write { (_: Connection) -> Void in } }
+    await #expect(throws: SQLError.closed(file: pool.path)) {
+      try await pool.read { (_: Connection) -> Void in }
+    }
+    await #expect(throws: SQLError.closed(file: pool.path)) {
+      try await pool.write { (_: Connection) -> Void in }
+    }
   }
 
   @Test func `new files are private whatever the umask says`() throws {
@@ -88,7 +96,8 @@ import Testing
     #expect(mode == 0o600)
     try pool.withWriter { _ = try $0.execute("INSERT INTO t VALUES (1)") }
     for name in folder.names {
-      let mode = try FileManager.default.attributesOfItem(atPath: folder.path(name))[.posixPermissions] as? Int
+      let mode =
+        try FileManager.default.attributesOfItem(atPath: folder.path(name))[.posixPermissions] as? Int
       #expect(mode == 0o600, "\(name)")
     }
   }

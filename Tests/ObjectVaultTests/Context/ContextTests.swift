@@ -80,7 +80,8 @@ import Testing
     context.delete(ann)
     try context.save()
     same.age = 50
-    let gone = Conflict(entity: "Author", rowID: 1, fetchedVersion: 1, storedVersion: nil, properties: ["age"])
+    let gone = Conflict(
+      entity: "Author", rowID: 1, fetchedVersion: 1, storedVersion: nil, properties: ["age"])
     #expect(throws: StoreError.conflict(gone)) { try other.save() }
     other.rollback()
     other.delete(same)
@@ -128,7 +129,9 @@ import Testing
       try context.save()
     } throws: { error in
       guard case StoreError.validation(let failures) = error else { return false }
-      return Set(failures.map { "\($0.entity).\($0.property)" }) == ["Author.name", "Author.age", "Book.title"]
+      return Set(failures.map { "\($0.entity).\($0.property)" }) == [
+        "Author.name", "Author.age", "Book.title",
+      ]
     }
   }
 
@@ -244,7 +247,8 @@ import Testing
         #expect(model[author.name]?.books == Set(author.books.map(\.title)))
       }
       for author in try context.fetch(Author.self).all() {
-        #expect(model[author.name]?.books == Set(author.books.map(\.title)), "in the working context, step \(step)")
+        #expect(
+          model[author.name]?.books == Set(author.books.map(\.title)), "in the working context, step \(step)")
       }
     }
     #expect(try await store.verify().isEmpty)

@@ -15,7 +15,9 @@ private struct PlainBook {
 }
 
 @Suite struct PredicateDifferential {
-  private static let names = ["Ann", "ann", "Änn", "Strasse", "Straße", "", "The Watch", "x*y", "50%_", "北京", "é", "e\u{301}"]
+  private static let names = [
+    "Ann", "ann", "Änn", "Strasse", "Straße", "", "The Watch", "x*y", "50%_", "北京", "é", "e\u{301}",
+  ]
 
   @Test func `two thousand random predicates find what a plain evaluation finds`() async throws {
     let seed = UInt64(ProcessInfo.processInfo.environment["VAULT_SEED"].flatMap { Int($0) } ?? 4711)
@@ -30,7 +32,8 @@ private struct PlainBook {
       let found = try reader.fetch(Book.self).where(node).ids().map(\.rowID).sorted()
       guard found != expected else { continue }
       let sql = try reader.fetch(Book.self).where(node).sql
-      Issue.record("seed \(seed), round \(round): \(node)\n\(sql)\nfound \(found.count), expected \(expected.count)")
+      Issue.record(
+        "seed \(seed), round \(round): \(node)\n\(sql)\nfound \(found.count), expected \(expected.count)")
       if round > 20 { break }
     }
   }
@@ -46,7 +49,8 @@ private struct PlainBook {
     }
     var books: [(Book, PlainBook)] = []
     for _ in 0..<200 {
-      let title = (Self.names.randomElement(using: &random) ?? "") + (Bool.random(using: &random) ? "" : " II")
+      let title =
+        (Self.names.randomElement(using: &random) ?? "") + (Bool.random(using: &random) ? "" : " II")
       let book = context.insert(Book.self) { $0.title = title.isEmpty ? "-" : title }
       book.year = [0, -1, 1999, 2000, 1 << 53, (1 << 53) + 1].randomElement(using: &random) ?? 0
       book.rating = [nil, 0, -0.0, 1.5, 4, 9_007_199_254_740_992].randomElement(using: &random) ?? nil
@@ -58,10 +62,14 @@ private struct PlainBook {
           PlainBook(
             id: 0,
             values: [
-              "title": .text(book.title), "year": .integer(Int64(book.year)), "rating": book.rating.map { .real($0) } ?? .null,
+              "title": .text(book.title), "year": .integer(Int64(book.year)),
+              "rating": book.rating.map { .real($0) } ?? .null,
             ],
             author: book.author.map {
-              ["name": .text($0.name), "nick": $0.nick.map { .text($0) } ?? .null, "age": .integer(Int64($0.age))]
+              [
+                "name": .text($0.name), "nick": $0.nick.map { .text($0) } ?? .null,
+                "age": .integer(Int64($0.age)),
+              ]
             }, genres: book.genres.map { ["name": .text($0.name)] })
         ))
     }
@@ -84,13 +92,16 @@ private struct PlainBook {
       case 4:
         let quantifier = [Quantifier.any, .all, .none].randomElement(using: &random) ?? .any
         let inner = text(.path(PropertyPath(depth: 1, ["name"])), &random)
-        return .quantified(quantifier, PropertyPath(["genres"]), Bool.random(using: &random) ? inner : .not(inner))
+        return .quantified(
+          quantifier, PropertyPath(["genres"]), Bool.random(using: &random) ? inner : .not(inner))
       default: break
       }
     }
     switch Int.random(in: 0..<4, using: &random) {
     case 0: return text(.path(PropertyPath(["title"])), &random)
-    case 1: return text(.path(PropertyPath(["author", ["name", "nick"].randomElement(using: &random) ?? "name"])), &random)
+    case 1:
+      return text(
+        .path(PropertyPath(["author", ["name", "nick"].randomElement(using: &random) ?? "name"])), &random)
     default: return number(&random)
     }
   }
@@ -103,10 +114,13 @@ private struct PlainBook {
     ]
     let path = paths.randomElement(using: &random) ?? paths[0]
     let constants = [
-      integer(0), integer(1), integer(2), integer(1999), integer(1 << 53), integer((1 << 53) + 1), real(1.5), real(1998.5),
+      integer(0), integer(1), integer(2), integer(1999), integer(1 << 53), integer((1 << 53) + 1), real(1.5),
+      real(1998.5),
       real(9_007_199_254_740_992), real(-0.0), real(1e300), real(-1e300), .null,
     ]
-    let pick = { (random: inout SeededGenerator) in PredicateOperand.value(constants.randomElement(using: &random) ?? .null) }
+    let pick = { (random: inout SeededGenerator) in
+      PredicateOperand.value(constants.randomElement(using: &random) ?? .null)
+    }
     switch Int.random(in: 0..<8, using: &random) {
     case 0: return .between(path, pick(&random), pick(&random))
     case 1: return .isIn(path, (0..<3).map { _ in pick(&random) }, [])
@@ -121,16 +135,23 @@ private struct PlainBook {
       Int.random(in: 0..<12, using: &random) == 0
         ? .null : PredicateValue(type: .string, stored: .text(words.randomElement(using: &random) ?? "")))
     let options = StringOptions(rawValue: [0, 0, 1, 2, 3].randomElement(using: &random) ?? 0)
-    let kinds: [ComparisonOperator] = [.contains, .beginsWith, .endsWith, .like, .equal, .notEqual, .less, .greaterOrEqual]
+    let kinds: [ComparisonOperator] = [
+      .contains, .beginsWith, .endsWith, .like, .equal, .notEqual, .less, .greaterOrEqual,
+    ]
     return .comparison(path, kinds.randomElement(using: &random) ?? .equal, value, options)
   }
 
   private static func comparison(_ random: inout SeededGenerator) -> ComparisonOperator {
-    [.equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual].randomElement(using: &random) ?? .equal
+    [.equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual].randomElement(using: &random)
+      ?? .equal
   }
 
-  private static func integer(_ value: Int64) -> PredicateValue { PredicateValue(type: .int, stored: .integer(value)) }
-  private static func real(_ value: Double) -> PredicateValue { PredicateValue(type: .double, stored: .real(value)) }
+  private static func integer(_ value: Int64) -> PredicateValue {
+    PredicateValue(type: .int, stored: .integer(value))
+  }
+  private static func real(_ value: Double) -> PredicateValue {
+    PredicateValue(type: .double, stored: .real(value))
+  }
 }
 
 /// The meaning of a predicate, written down a second time.
@@ -149,7 +170,8 @@ private struct Evaluation {
     case .comparison(let left, let comparison, let right, let options):
       return compare(value(left), comparison, value(right), options)
     case .between(let operand, let low, let high):
-      return compare(value(operand), .greaterOrEqual, value(low), []) && compare(value(operand), .lessOrEqual, value(high), [])
+      return compare(value(operand), .greaterOrEqual, value(low), [])
+        && compare(value(operand), .lessOrEqual, value(high), [])
     case .isIn(let operand, let list, let options):
       return list.contains { compare(value(operand), .equal, value($0), options) }
     case .quantified(let quantifier, _, let inner):
@@ -182,10 +204,14 @@ private struct Evaluation {
     }
   }
 
-  private func compare(_ left: SQLValue, _ comparison: ComparisonOperator, _ right: SQLValue, _ options: StringOptions) -> Bool {
+  private func compare(
+    _ left: SQLValue, _ comparison: ComparisonOperator, _ right: SQLValue, _ options: StringOptions
+  ) -> Bool {
     if comparison == .notEqual { return !compare(left, .equal, right, options) }
     if left.isNull || right.isNull { return comparison == .equal && left.isNull && right.isNull }
-    if case .text(let a) = left, case .text(let b) = right { return strings(fold(a, options), comparison, fold(b, options)) }
+    if case .text(let a) = left, case .text(let b) = right {
+      return strings(fold(a, options), comparison, fold(b, options))
+    }
     let order = numbers(left, right)
     switch comparison {
     case .equal: return order == 0
@@ -202,7 +228,12 @@ private struct Evaluation {
     func exact(_ value: SQLValue) -> Decimal {
       switch value {
       case .integer(let number): Decimal(number)
-      case .real(let number): abs(number) < 1e17 ? Decimal(string: "\(number)") ?? 0 : number > 0 ? Decimal(sign: .plus, exponent: 60, significand: 1) : Decimal(sign: .minus, exponent: 60, significand: 1)
+      case .real(let number):
+        abs(number) < 1e17
+          ? Decimal(string: "\(number)") ?? 0
+          : number > 0
+            ? Decimal(sign: .plus, exponent: 60, significand: 1)
+            : Decimal(sign: .minus, exponent: 60, significand: 1)
       default: 0
       }
     }
@@ -249,9 +280,12 @@ private struct Evaluation {
     }
     if options.contains(.caseInsensitive) {
       result = result.replacingOccurrences(of: "ß", with: "ss", options: .literal)
-      result = String(String.UnicodeScalarView(result.unicodeScalars.map { scalar in
-        scalar == "Ä" ? "ä" : (65...90).contains(scalar.value) ? Unicode.Scalar(scalar.value + 32) ?? scalar : scalar
-      }))
+      result = String(
+        String.UnicodeScalarView(
+          result.unicodeScalars.map { scalar in
+            scalar == "Ä"
+              ? "ä" : (65...90).contains(scalar.value) ? Unicode.Scalar(scalar.value + 32) ?? scalar : scalar
+          }))
     }
     return result
   }

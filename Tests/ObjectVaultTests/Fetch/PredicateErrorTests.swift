@@ -5,14 +5,18 @@ import Testing
 
 @Suite struct PredicateErrors {
   @Test(arguments: [
-    ("", 0, "empty"), ("title ==", 8, "missing"), ("title = 'x", 8, "closing"), ("title == 'x' year", 13, "left over"),
-    ("(title == 'x'", 13, ") is missing"), ("title MATCHES '.*'", 6, "MATCHES"), ("title == %q", 9, "after %"),
+    ("", 0, "empty"), ("title ==", 8, "missing"), ("title = 'x", 8, "closing"),
+    ("title == 'x' year", 13, "left over"),
+    ("(title == 'x'", 13, ") is missing"), ("title MATCHES '.*'", 6, "MATCHES"),
+    ("title == %q", 9, "after %"),
     ("title IN {1, 2", 14, "}"), ("title ==[x] 'a'", 9, "[cd]"), ("title & 'x'", 6, "no meaning"),
     ("year BETWEEN 3", 5, "two bounds"), ("@count > 3", 0, "belongs behind"), ("genres.@sum > 3", 7, "@sum"),
     ("SUBQUERY(x, $y, z)", 0, "cannot be used"), ("$x == 3", 0, "variables"), ("title", 5, ""),
-    ("NOT", 3, "missing"), ("title == 99999999999999999999999x", 32, "left over"), ("ANY 3 == 4", 0, "path of a to-many"),
+    ("NOT", 3, "missing"), ("title == 99999999999999999999999x", 32, "left over"),
+    ("ANY 3 == 4", 0, "path of a to-many"),
   ])
-  func `what is no predicate is an error with its place`(_ format: String, _ position: Int, _ reason: String) {
+  func `what is no predicate is an error with its place`(_ format: String, _ position: Int, _ reason: String)
+  {
     do {
       _ = try PredicateNode(format: format)
       // A lone name is a Bool; only its compilation can say that it is none.
@@ -24,9 +28,12 @@ import Testing
   }
 
   @Test(arguments: [
-    ("titel == 'x'", "title"), ("author.nam == 'x'", "name"), ("title.x == 3", "attribute"), ("genres == 3", "ANY"),
-    ("title == 3", "string"), ("year == 'x'", "int"), ("ANY title == 'x'", "to-many"), ("year CONTAINS 'x'", "no string"),
-    ("title.@count > 3", "to-many"), ("year ==[c] 3", "no string"), ("author == 'Ann'", "id"), ("title + 1 > 2", "no number"),
+    ("titel == 'x'", "title"), ("author.nam == 'x'", "name"), ("title.x == 3", "attribute"),
+    ("genres == 3", "ANY"),
+    ("title == 3", "string"), ("year == 'x'", "int"), ("ANY title == 'x'", "to-many"),
+    ("year CONTAINS 'x'", "no string"),
+    ("title.@count > 3", "to-many"), ("year ==[c] 3", "no string"), ("author == 'Ann'", "id"),
+    ("title + 1 > 2", "no number"),
   ])
   func `what does not fit the model is an error that helps`(_ format: String, _ hint: String) async throws {
     let temporary = try await TemporaryStore(library)
@@ -51,7 +58,9 @@ import Testing
   @Test func `depth and length are bounded`() throws {
     let deep = String(repeating: "(", count: 300) + "a == 1" + String(repeating: ")", count: 300)
     #expect(throws: (any Error).self) { try PredicateNode(format: deep) }
-    #expect(throws: (any Error).self) { try PredicateNode(format: String(repeating: "NOT ", count: 5000) + "a == 1") }
+    #expect(throws: (any Error).self) {
+      try PredicateNode(format: String(repeating: "NOT ", count: 5000) + "a == 1")
+    }
     #expect(throws: (any Error).self) { try PredicateNode(format: String(repeating: "x", count: 70_000)) }
   }
 

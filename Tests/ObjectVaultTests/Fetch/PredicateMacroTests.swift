@@ -23,7 +23,8 @@ import Testing
           $0.age = number
         }
       let book = context.insert(Book.self) {
-        $0.title = ["The Watch", "Rain", "Watching", "北京", "x"][number % 5] + (number % 2 == 0 ? "" : "\(number)")
+        $0.title =
+          ["The Watch", "Rain", "Watching", "北京", "x"][number % 5] + (number % 2 == 0 ? "" : "\(number)")
         $0.year = 1970 + number
         $0.rating = number % 7 == 0 ? nil : Double(number) / 2
         $0.author = author
@@ -40,7 +41,9 @@ import Testing
     let found = try fetch.ids()
     let sql = try fetch.sql.text
     #expect(Set(found) == expected, "\(sql)", sourceLocation: location)
-    #expect(found.count == expected.count && !expected.isEmpty && expected.count < all.count, sourceLocation: location)
+    #expect(
+      found.count == expected.count && !expected.isEmpty && expected.count < all.count,
+      sourceLocation: location)
   }
 
   @Test func `comparisons and logic`() throws {
@@ -94,7 +97,8 @@ import Testing
     try check(#Predicate { $0.genres.allSatisfy { $0.name == "crime" } })
     try check(#Predicate { $0.genres.count > 1 })
     try check(#Predicate { $0.genres.isEmpty })
-    try check(#Predicate { book in book.genres.contains { genre in genre.name == "crime" && book.year > 1990 } })
+    try check(
+      #Predicate { book in book.genres.contains { genre in genre.name == "crime" && book.year > 1990 } })
   }
 
   @Test func `ids stand for objects`() throws {

@@ -8,20 +8,25 @@ import Testing
 @Suite struct PredicateSQL {
   static let formats: [(name: String, format: String, arguments: [any Sendable])] = [
     ("equal", "title == %@", ["x"]), ("equal-nil", "rating == nil", []), ("not-equal", "title != 'x'", []),
-    ("not-equal-negated", "NOT title != 'x'", []), ("less", "year < 2000", []), ("less-negated", "NOT (year < 2000)", []),
+    ("not-equal-negated", "NOT title != 'x'", []), ("less", "year < 2000", []),
+    ("less-negated", "NOT (year < 2000)", []),
     ("integer-against-real", "year >= 1999.5", []), ("real-against-integer", "rating == 4", []),
     ("decimal", "price <= 0.1", []), ("between", "year BETWEEN {1990, 2000}", []),
-    ("in", "year IN %@", [[1, 2, 3]]), ("in-with-nil", "rating IN {1.5, nil}", []), ("in-empty", "year IN {}", []),
-    ("begins", "title BEGINSWITH 'The'", []), ("ends", "title ENDSWITH 'end'", []), ("contains", "title CONTAINS 'x'", []),
+    ("in", "year IN %@", [[1, 2, 3]]), ("in-with-nil", "rating IN {1.5, nil}", []),
+    ("in-empty", "year IN {}", []),
+    ("begins", "title BEGINSWITH 'The'", []), ("ends", "title ENDSWITH 'end'", []),
+    ("contains", "title CONTAINS 'x'", []),
     ("contains-empty", "title CONTAINS ''", []), ("contains-folded", "title CONTAINS[cd] 'É'", []),
     ("like", "title LIKE '*Watch?'", []), ("equal-folded", "title ==[c] 'STRASSE'", []),
     ("and-or-not", "year > 1 AND (year < 5 OR NOT title = 'x')", []), ("to-one", "author.name == 'Ann'", []),
-    ("to-one-twice", "author.name == 'Ann' AND author.age > 3", []), ("to-one-of-to-one", "author.club.name == 'C'", []),
+    ("to-one-twice", "author.name == 'Ann' AND author.age > 3", []),
+    ("to-one-of-to-one", "author.club.name == 'C'", []),
     ("object", "author == %@", [ObjectID<Author>(rowID: 7)]), ("object-id", "author.id == 7", []),
     ("object-nil", "author == nil", []), ("any", "ANY genres.name == 'crime'", []),
     ("all", "ALL genres.name BEGINSWITH 'c'", []), ("none", "NONE loans.reader == 'R'", []),
     ("any-through-to-one", "ANY author.books.title == 'x'", []), ("count", "genres.@count > 2", []),
-    ("count-through-to-one", "author.books.@count >= 2", []), ("contains-object", "genres CONTAINS %@", [ObjectID<Genre>(rowID: 3)]),
+    ("count-through-to-one", "author.books.@count >= 2", []),
+    ("contains-object", "genres CONTAINS %@", [ObjectID<Genre>(rowID: 3)]),
     ("arithmetic", "year + 1 > 2 * 3", []), ("key-path-argument", "%K == %d", ["author.age", 3]),
     ("self", "SELF == %@", [ObjectID<Book>(rowID: 2)]), ("true", "TRUEPREDICATE", []),
     ("columns", "title == author.name", []),
@@ -39,7 +44,8 @@ import Testing
   @Test func `sort, limit, offset, count and exists have their SQL`() async throws {
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
-    let fetch = context.fetch(Book.self).sorted(by: \.author?.name, .reverse).sorted(by: \.title).limit(5).offset(10)
+    let fetch = context.fetch(Book.self).sorted(by: \.author?.name, .reverse).sorted(by: \.title).limit(5)
+      .offset(10)
     try expectGolden("\(try fetch.sql)\n", "fetch-sorted")
     try expectGolden("\(try context.fetch(Book.self).offset(3).sql)\n", "fetch-offset")
   }

@@ -17,7 +17,9 @@ import Testing
   }
 
   @Test(arguments: 1..<6)
-  func `a store of an earlier version keeps its rows, its relations and its cascades`(_ version: Int) async throws {
+  func `a store of an earlier version keeps its rows, its relations and its cascades`(_ version: Int)
+    async throws
+  {
     let set = try Self.set.get()
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("old.store")
@@ -32,7 +34,9 @@ import Testing
     for name in ["town", "city"] where model.entity(named: "User")?.attribute(named: name) != nil {
       try connection.execute("UPDATE User SET \(name) = '北京'")
     }
-    try connection.execute("INSERT INTO Status(id, text, createdAt, user_id) VALUES (1, 'a', 1.5, 1), (2, 'b', 2, 1), (3, 'c', 3, 2)")
+    try connection.execute(
+      "INSERT INTO Status(id, text, createdAt, user_id) VALUES (1, 'a', 1.5, 1), (2, 'b', 2, 1), (3, 'c', 3, 2)"
+    )
     if model.entity(named: "Tag") != nil {
       try connection.execute("INSERT INTO Tag(id, name) VALUES (1, 'x')")
       try connection.execute("INSERT INTO Status_tags(source_id, target_id) VALUES (1, 1), (3, 1)")
@@ -46,7 +50,9 @@ import Testing
     #expect(binger.statuses.map(\.text).sorted() == ["a", "b"])
     #expect(binger.screenName == (version >= 2 ? "Binger!" : "Binger"))
     #expect(binger.city == (version >= 3 ? "北京" : nil))
-    if version >= 4 { #expect(try context.fetch(Tag.self).one().statuses.map(\.text).sorted() == ["a", "c"]) }
+    if version >= 4 {
+      #expect(try context.fetch(Tag.self).one().statuses.map(\.text).sorted() == ["a", "c"])
+    }
     context.delete(binger)
     try context.save()
     #expect(try context.fetch(Status.self).all().map(\.text) == ["c"])
@@ -61,7 +67,8 @@ import Testing
     try await Store.create(at: old, key: testKey, migrations: MigrationSet(Array(set.steps.prefix(1))))
     _ = try await Store.migrate(at: old, key: testKey, migrations: set)
     let hashes = try [new, old].map { url in
-      try Connection.open(url.path, key: testKey).value("SELECT value FROM vault_meta WHERE key = 'physicalHash'")
+      try Connection.open(url.path, key: testKey).value(
+        "SELECT value FROM vault_meta WHERE key = 'physicalHash'")
     }
     #expect(hashes[0] == hashes[1] && hashes[0] != nil)
   }
@@ -87,8 +94,12 @@ import Testing
     await #expect {
       _ = try await plan(edited)
     } throws: { error in
-      guard case StoreError.historyConflict(.edited(3, "town", _, _, let difference)) = error else { return false }
-      return difference == ["- add attribute User.town string optional indexed", "+ add attribute User.town string optional"]
+      guard case StoreError.historyConflict(.edited(3, "town", _, _, let difference)) = error else {
+        return false
+      }
+      return difference == [
+        "- add attribute User.town string optional indexed", "+ add attribute User.town string optional",
+      ]
     }
     var swapped = set.steps
     swapped[2] = try MigrationStep(number: 3, name: "tags", text: set.steps[3].text)
@@ -112,11 +123,13 @@ import Testing
   @Test func `classes that differ from the steps are refused, property by property`() async throws {
     let folder = try TemporaryFolder()
     let steps = try MigrationSet([
-      MigrationStep(number: 1, name: "a", text: "format: 1\n[up]\ncreate entity Genre {\nattribute name int unique\n}\n")
+      MigrationStep(
+        number: 1, name: "a", text: "format: 1\n[up]\ncreate entity Genre {\nattribute name int unique\n}\n")
     ])
     let schema = Schema { Entity(Genre.self) }
     await #expect(throws: (any Error).self) {
-      _ = try await Store.open(at: folder.url.appendingPathComponent("x"), key: testKey, schema: schema, migrations: .set(steps))
+      _ = try await Store.open(
+        at: folder.url.appendingPathComponent("x"), key: testKey, schema: schema, migrations: .set(steps))
     }
     let tags = Schema { Entity(Language.self) }
     await #expect(
@@ -124,7 +137,8 @@ import Testing
         "Language is missing in the steps", "Genre is missing in the Swift schema",
       ])
     ) {
-      _ = try await Store.open(at: folder.url.appendingPathComponent("x"), key: testKey, schema: tags, migrations: .set(steps))
+      _ = try await Store.open(
+        at: folder.url.appendingPathComponent("x"), key: testKey, schema: tags, migrations: .set(steps))
     }
     #expect(folder.names.isEmpty)
   }
@@ -133,11 +147,14 @@ import Testing
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     let texts = [
-      "create entity A {\n attribute n string\n}\nseed { INSERT INTO $A($A.n) VALUES ('one') }", "rename attribute A.n -> m",
+      "create entity A {\n attribute n string\n}\nseed { INSERT INTO $A($A.n) VALUES ('one') }",
+      "rename attribute A.n -> m",
       "seed { INSERT INTO $A($A.m) VALUES ('two') }",
     ]
     let set = try MigrationSet(
-      texts.enumerated().map { try MigrationStep(number: $0 + 1, name: "s\($0)", text: "format: 1\n[up]\n\($1)") })
+      texts.enumerated().map {
+        try MigrationStep(number: $0 + 1, name: "s\($0)", text: "format: 1\n[up]\n\($1)")
+      })
     try await Store.create(at: url, key: testKey, migrations: set)
     let connection = try Connection.open(url.path, key: testKey)
     #expect(try connection.rows("SELECT m FROM A ORDER BY id") == [["one"], ["two"]])
@@ -161,7 +178,8 @@ import Testing
     let folder = try TemporaryFolder()
     let store = try await openMicroblog(folder.url.appendingPathComponent("a.store"))
     let set = try Self.set.get()
-    let more = try MigrationStep(number: 7, name: "more", text: "format: 1\n[up]\nadd attribute User.mail string optional\n")
+    let more = try MigrationStep(
+      number: 7, name: "more", text: "format: 1\n[up]\nadd attribute User.mail string optional\n")
     _ = try await Store.migrate(at: store.url, key: testKey, migrations: MigrationSet(set.steps + [more]))
     await #expect(throws: StoreError.storeMigratedElsewhere(file: store.url.path)) {
       try await store.write { context in _ = context.insert(User.self) { $0.name = "x" } }

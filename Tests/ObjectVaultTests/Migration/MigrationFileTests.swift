@@ -5,23 +5,31 @@ import TestSupport
 import Testing
 
 @Suite struct MigrationFiles {
-  func step(_ body: String) throws -> MigrationStep { try MigrationStep(number: 1, name: "s", text: "format: 1\n[up]\n\(body)") }
+  func step(_ body: String) throws -> MigrationStep {
+    try MigrationStep(number: 1, name: "s", text: "format: 1\n[up]\n\(body)")
+  }
 
   @Test(arguments: [
     ("", 1, 1, "format: 1"), ("format: 2\n[up]\n", 1, 1, "format 2"), ("format: 1\n", 3, 1, "no [up]"),
-    ("format: 1\nnmae: x\n[up]", 2, 1, "no header"), ("format: 1\n[up]\n  ad attribute U.a int", 3, 3, "no operation"),
-    ("format: 1\n[up]\nadd atribute U.a int", 3, 5, "attribute"), ("format: 1\n[up]\nadd attribute U.a strin", 3, 19, "no type"),
+    ("format: 1\nnmae: x\n[up]", 2, 1, "no header"),
+    ("format: 1\n[up]\n  ad attribute U.a int", 3, 3, "no operation"),
+    ("format: 1\n[up]\nadd atribute U.a int", 3, 5, "attribute"),
+    ("format: 1\n[up]\nadd attribute U.a strin", 3, 19, "no type"),
     ("format: 1\n[up]\nadd attribute Ua string", 3, 15, "Entity.property"),
     ("format: 1\n[up]\nadd attribute U.a string uniqe", 3, 26, "no option"),
     ("format: 1\n[up]\nadd attribute U.a string default x", 3, 34, "no value"),
-    ("format: 1\n[up]\nrename attribute U.a b", 3, 22, "->"), ("format: 1\n[up]\ndrop entity U V", 3, 15, "no meaning"),
+    ("format: 1\n[up]\nrename attribute U.a b", 3, 22, "->"),
+    ("format: 1\n[up]\ndrop entity U V", 3, 15, "no meaning"),
     ("format: 1\n[up]\ncreate entity U {\n attribute a string", 3, 1, "no end"),
-    ("format: 1\n[up]\ntransform sql { UPDATE x", 3, 1, "no end"), ("format: 1\n[up]\ntransform swift f on U", 3, 1, "transform swift"),
+    ("format: 1\n[up]\ntransform sql { UPDATE x", 3, 1, "no end"),
+    ("format: 1\n[up]\ntransform swift f on U", 3, 1, "transform swift"),
     ("format: 1\n[up]\nrequire { SELECT 1 }", 3, 9, "quotes"), ("format: 1\nreader: x\n[up]", 2, 1, "number"),
     ("format: 1\n[up]\nadd relationship U.r -> D inverse E.x", 3, 35, "property of D"),
     ("format: 1\n[up]\nretype U.a to int using CAST(x", 3, 25, "( … )"),
   ])
-  func `what is no migration is an error with line and column`(_ text: String, _ line: Int, _ column: Int, _ word: String) {
+  func `what is no migration is an error with line and column`(
+    _ text: String, _ line: Int, _ column: Int, _ word: String
+  ) {
     do {
       _ = try MigrationStep(number: 1, name: "s", text: text)
       Issue.record("it was accepted")
@@ -32,14 +40,16 @@ import Testing
   }
 
   @Test func `line ends, a mark at the start, comments and spaces do not change the checksum`() throws {
-    let plain = "format: 1\n[up]\nadd attribute U.a string optional\ntransform sql {\n  UPDATE x SET y = '--no {comment}'\n}\n"
+    let plain =
+      "format: 1\n[up]\nadd attribute U.a string optional\ntransform sql {\n  UPDATE x SET y = '--no {comment}'\n}\n"
     let other =
       "\u{FEFF}format:   1\r\nnote: new\r\n# licence\r\n[up]\r\n\r\n  add   attribute U.a string  optional # why\r\n"
       + "transform sql { -- hello\r\n  UPDATE x SET y = '--no {comment}' /* there */\r\n }\r\n"
     let first = try MigrationStep(number: 1, name: "a", text: plain)
     let second = try MigrationStep(number: 1, name: "a", text: other)
     #expect(first.checksum == second.checksum, "\(first.canonicalText)\n\(second.canonicalText)")
-    let changed = try MigrationStep(number: 1, name: "a", text: plain.replacingOccurrences(of: "'--no", with: "'--yes"))
+    let changed = try MigrationStep(
+      number: 1, name: "a", text: plain.replacingOccurrences(of: "'--no", with: "'--yes"))
     #expect(first.checksum != changed.checksum)
   }
 
@@ -86,7 +96,8 @@ import Testing
         }
         if bytes.isEmpty { bytes = [10] }
       }
-      guard let step = try? MigrationStep(number: 1, name: "x", text: String(decoding: bytes, as: UTF8.self)) else { continue }
+      guard let step = try? MigrationStep(number: 1, name: "x", text: String(decoding: bytes, as: UTF8.self))
+      else { continue }
       _ = try? MigrationSet([step]).model(at: 1)
     }
   }

@@ -75,7 +75,9 @@ struct MigrationLab {
   let lab: MigrationLab
   init() async throws { lab = try await MigrationLab(Self.base, fill: Self.fill) }
 
-  private func links() throws -> Int64 { try lab.rows("SELECT count(*) FROM Post_tags").first?.first?.int64 ?? -1 }
+  private func links() throws -> Int64 {
+    try lab.rows("SELECT count(*) FROM Post_tags").first?.first?.int64 ?? -1
+  }
   private func posts() throws -> Int64 { try lab.rows("SELECT count(*) FROM Post").first?.first?.int64 ?? -1 }
 
   static let cases: [(step: String, query: String, rows: [[SQLValue]])] = [
@@ -85,28 +87,49 @@ struct MigrationLab {
     ("drop attribute User.city", "SELECT name FROM User ORDER BY id", [["Ann"], ["Bob"]]),
     ("rename attribute User.name -> fullName", "SELECT fullName FROM User ORDER BY id", [["Ann"], ["Bob"]]),
     ("rename attribute User.city -> town", "SELECT town FROM User ORDER BY id", [["Bonn"], [.null]]),
-    ("retype User.age to string", "SELECT age, typeof(age) FROM User ORDER BY id", [["30", "text"], ["40", "text"]]),
-    ("retype User.age to double using ($User.age / 4.0)", "SELECT age FROM User ORDER BY id", [[7.5], [10.0]]),
+    (
+      "retype User.age to string", "SELECT age, typeof(age) FROM User ORDER BY id",
+      [["30", "text"], ["40", "text"]]
+    ),
+    (
+      "retype User.age to double using ($User.age / 4.0)", "SELECT age FROM User ORDER BY id",
+      [[7.5], [10.0]]
+    ),
     ("make User.city required filling \"?\"", "SELECT city FROM User ORDER BY id", [["Bonn"], ["?"]]),
     ("make User.age optional", "SELECT age FROM User ORDER BY id", [[30], [40]]),
     ("set default of User.age to 9", "SELECT age FROM User ORDER BY id", [[30], [40]]),
     ("set default of User.age to none", "SELECT age FROM User ORDER BY id", [[30], [40]]),
     ("rename entity User -> Person", "SELECT name FROM Person ORDER BY id", [["Ann"], ["Bob"]]),
-    ("rename relationship Post.user -> author", "SELECT author_id FROM Post ORDER BY id", [[1], [1], [2], [.null]]),
-    ("rename relationship Post.tags -> labels", "SELECT source_id, target_id FROM Post_labels ORDER BY 1, 2", [[1, 1], [1, 2], [3, 2]]),
-    ("rename relationship Tag.posts -> aPosts", "SELECT source_id FROM Post_tags ORDER BY 1", [[1], [1], [3]]),
+    (
+      "rename relationship Post.user -> author", "SELECT author_id FROM Post ORDER BY id",
+      [[1], [1], [2], [.null]]
+    ),
+    (
+      "rename relationship Post.tags -> labels", "SELECT source_id, target_id FROM Post_labels ORDER BY 1, 2",
+      [[1, 1], [1, 2], [3, 2]]
+    ),
+    (
+      "rename relationship Tag.posts -> aPosts", "SELECT source_id FROM Post_tags ORDER BY 1",
+      [[1], [1], [3]]
+    ),
     ("add relationship User.boss -> User", "SELECT boss_id FROM User", [[.null], [.null]]),
     ("add index User(city, age) unique", "SELECT count(*) FROM User", [[2]]),
     ("drop index User(name, age)", "SELECT count(*) FROM User", [[2]]),
     ("drop index User(city)", "SELECT count(*) FROM User", [[2]]),
-    ("transform sql { UPDATE $User SET $User.city = $User.name WHERE $User.city IS NULL }", "SELECT city FROM User ORDER BY id", [["Bonn"], ["Bob"]]),
+    (
+      "transform sql { UPDATE $User SET $User.city = $User.name WHERE $User.city IS NULL }",
+      "SELECT city FROM User ORDER BY id", [["Bonn"], ["Bob"]]
+    ),
     ("seed { INSERT INTO $Tag($Tag.name) VALUES ('new') }", "SELECT name FROM Tag WHERE id = 3", [["new"]]),
     ("require \"there are users\" { SELECT count(*) > 0 FROM $User }", "SELECT count(*) FROM User", [[2]]),
     (
       "rename attribute User.name -> old\nadd attribute User.name string default \"n\"\ndrop attribute User.city\nmake User.age optional",
       "SELECT old, name, age FROM User ORDER BY id", [["Ann", "n", 30], ["Bob", "n", 40]]
     ),
-    ("rename attribute User.name -> x\nrename attribute User.city -> name\nrename attribute User.x -> city", "SELECT city, name FROM User ORDER BY id", [["Ann", "Bonn"], ["Bob", .null]]),
+    (
+      "rename attribute User.name -> x\nrename attribute User.city -> name\nrename attribute User.x -> city",
+      "SELECT city, name FROM User ORDER BY id", [["Ann", "Bonn"], ["Bob", .null]]
+    ),
   ]
 
   @Test(arguments: cases.map(\.step))
@@ -129,7 +152,8 @@ struct MigrationLab {
 
   @Test func `a many-to-many between existing entities gets its table`() async throws {
     try await lab.migrate(
-      "add relationship User.likes -> Post many inverse Post.fans\nadd relationship Post.fans -> User many inverse User.likes")
+      "add relationship User.likes -> Post many inverse Post.fans\nadd relationship Post.fans -> User many inverse User.likes"
+    )
     #expect(try lab.open().tableExists("Post_fans"))
     #expect(try lab.isSound())
   }
@@ -144,21 +168,28 @@ struct MigrationLab {
 
   @Test(arguments: [
     ("add attribute User.mail string", "NOT NULL"), ("make User.city required", "1 objects have no city"),
-    ("drop attribute User.nothing", "no attribute User.nothing"), ("drop attribute User.cit", "did you mean city"),
+    ("drop attribute User.nothing", "no attribute User.nothing"),
+    ("drop attribute User.cit", "did you mean city"),
     ("drop entity User", "still lead to it"), ("drop attribute User.name", "drop that first"),
     ("add attribute User.name string", "exists already"), ("retype User.name to int", "does not become int"),
-    ("rename attribute User.name -> user_id", "cannot be used"), ("create entity User {\n}", "exists already"),
+    ("rename attribute User.name -> user_id", "cannot be used"),
+    ("create entity User {\n}", "exists already"),
     ("add relationship User.x -> Nobody", "not in the schema"), ("add index User(nothing)", "cannot be used"),
     ("require \"there are ten users\" { SELECT count(*) = 10 FROM $User }", "there are ten users"),
-    ("transform sql { UPDATE $Usr SET x = 1 }", "did you mean $User"), ("transform sql { UPDATE $User SET $User.nam = 1 }", "did you mean $User.name"),
+    ("transform sql { UPDATE $Usr SET x = 1 }", "did you mean $User"),
+    ("transform sql { UPDATE $User SET $User.nam = 1 }", "did you mean $User.name"),
     ("transform sql { DROP TABLE User }", "not authorized"), ("transform sql { COMMIT }", "not authorized"),
-    ("transform sql { DELETE FROM vault_migrations }", "not authorized"), ("transform sql { CREATE TABLE x(y) }", "not authorized"),
-    ("transform sql { PRAGMA user_version = 99 }", "not authorized"), ("transform sql { ATTACH 'x' AS y }", "not authorized"),
+    ("transform sql { DELETE FROM vault_migrations }", "not authorized"),
+    ("transform sql { CREATE TABLE x(y) }", "not authorized"),
+    ("transform sql { PRAGMA user_version = 99 }", "not authorized"),
+    ("transform sql { ATTACH 'x' AS y }", "not authorized"),
     ("transform sql { UPDATE $Post SET $Post.user = 99 }", "references lead to rows that are gone"),
     ("transform sql { UPDATE $User SET $User.name = 'same' }", "UNIQUE"),
     ("add index Post(user) unique", "UNIQUE"),
   ])
-  func `a step that fails says why, and leaves the store as it was`(_ step: String, _ reason: String) async throws {
+  func `a step that fails says why, and leaves the store as it was`(_ step: String, _ reason: String)
+    async throws
+  {
     let before = try lab.rows("SELECT * FROM User")
     await #expect {
       try await lab.migrate(step)

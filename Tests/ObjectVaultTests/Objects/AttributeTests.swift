@@ -46,7 +46,9 @@ import Testing
     #expect(back.uint8 == model.uint8 && back.uint16 == model.uint16 && back.uint32 == model.uint32)
     #expect(back.float == model.float && back.double == model.double && back.decimal == model.decimal)
     #expect(back.string == model.string && back.data == model.data)
-    #expect(back.date.timeIntervalSinceReferenceDate.bitPattern == model.date.timeIntervalSinceReferenceDate.bitPattern)
+    #expect(
+      back.date.timeIntervalSinceReferenceDate.bitPattern
+        == model.date.timeIntervalSinceReferenceDate.bitPattern)
     #expect(back.uuid == model.uuid && back.url == model.url && back.mood == .cross && back.shelf == .low)
     #expect(back.address == Address(street: "Élysée", number: 55))
     #expect(back.maybeInt == nil && back.maybeString == nil && back.maybeDate == nil && back.maybeMood == nil)
@@ -66,7 +68,9 @@ import Testing
     let id = sample.id
     let other = store.makeContext()
     let back = try #require(try other.existing(id))
-    #expect(back.maybeInt == 0 && back.maybeString == "" && back.maybeDate == .distantPast && back.maybeMood == .calm)
+    #expect(
+      back.maybeInt == 0 && back.maybeString == "" && back.maybeDate == .distantPast
+        && back.maybeMood == .calm)
     #expect(back.maybeDecimal == Decimal(string: "0.1"))
     back.maybeInt = nil
     back.maybeMood = nil
@@ -75,12 +79,18 @@ import Testing
     #expect(third.maybeInt == nil && third.maybeMood == nil && third.maybeString == "")
   }
 
-  @Test func `defaults are there before the first save, and required values without one are asked for`() throws {
+  @Test func `defaults are there before the first save, and required values without one are asked for`()
+    throws
+  {
     let context = store.makeContext()
     let author = context.insert(Author.self)
     #expect(author.age == 30)
     #expect(author.name == "")
-    #expect(throws: StoreError.validation([ValidationFailure(entity: "Author", property: "name", rowID: -1, reason: "is required")])) {
+    #expect(
+      throws: StoreError.validation([
+        ValidationFailure(entity: "Author", property: "name", rowID: -1, reason: "is required")
+      ])
+    ) {
       try context.save()
     }
     author.name = "Ann"
@@ -116,7 +126,9 @@ import Testing
     }
     let sorted = try await store.read { try $0.fetch(Book.self).sorted(by: \.price).all().map(\.title) }
     #expect(sorted == values)
-    let above = try await store.read { try $0.fetch(Book.self).where("price > 2").sorted(by: \.price).all().map(\.title) }
+    let above = try await store.read {
+      try $0.fetch(Book.self).where("price > 2").sorted(by: \.price).all().map(\.title)
+    }
     #expect(above == ["10", "100.00000000000000000001", "100.1"])
     let equal = try await store.read { try $0.fetch(Book.self).where("price == 0.1").all().map(\.title) }
     #expect(equal == ["0.1"])

@@ -13,7 +13,11 @@ import Testing
     context = temporary.store.makeContext()
   }
 
-  func author(_ name: String) -> Author { context.insert(Author.self) { $0.name = name; $0.nick = name } }
+  func author(_ name: String) -> Author {
+    context.insert(Author.self) {
+      $0.name = name; $0.nick = name
+    }
+  }
   func book(_ title: String) -> Book { context.insert(Book.self) { $0.title = title } }
 
   @Test func `both sides of a one-to-many agree at once and after saving`() throws {
@@ -121,7 +125,9 @@ import Testing
     }
     try context.save()
     context.delete(one)
-    #expect(throws: StoreError.deleteDenied(entity: "Book", property: "loans", count: 1)) { try context.save() }
+    #expect(throws: StoreError.deleteDenied(entity: "Book", property: "loans", count: 1)) {
+      try context.save()
+    }
     #expect(one.isDeleted && context.hasChanges)
     context.delete(try context.fetch(Loan.self).one())
     try context.save()

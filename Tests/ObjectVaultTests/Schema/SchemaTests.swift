@@ -61,7 +61,9 @@ private final class Child: Parent { @Attribute var y: Int }
   @Test(arguments: ["vault_x", "sqlite_x", "1x", "x y", "x\"y", ""])
   func `names that the store needs, or that are none, are refused for entities`(_ name: String) {
     let schema = Schema(entities: [EntityDescription(name: name)])
-    #expect(throws: StoreError.invalidSchema([.reservedName(entity: name, property: nil)])) { try schema.validate() }
+    #expect(throws: StoreError.invalidSchema([.reservedName(entity: name, property: nil)])) {
+      try schema.validate()
+    }
   }
 
   @Test(arguments: ["id", "ID", "_version", "user_id", "rowid", "a.b"])

@@ -56,8 +56,10 @@ import Testing
     do {
       let connection = try Connection.open(template.path, key: testKey)
       try connection.execute(
-        "INSERT INTO User(name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 30000) SELECT 'user ' || i FROM n")
-      try connection.execute("INSERT INTO Status(text, createdAt, user_id) SELECT 'status', 1.0, id FROM User")
+        "INSERT INTO User(name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 30000) SELECT 'user ' || i FROM n"
+      )
+      try connection.execute(
+        "INSERT INTO Status(text, createdAt, user_id) SELECT 'status', 1.0, id FROM User")
     }
     var seen: Set<Int> = []
     for round in 0..<20 {

@@ -20,7 +20,9 @@ import Testing
       let connection = try Connection.open(url.path, key: testKey)
       try connection.setJournalMode(.wal)
       for number in 0..<300 {
-        try connection.execute("INSERT INTO User(name) VALUES (?)", [.text("\(Self.canary) \(number) \(String(repeating: "x", count: 500))")])
+        try connection.execute(
+          "INSERT INTO User(name) VALUES (?)",
+          [.text("\(Self.canary) \(number) \(String(repeating: "x", count: 500))")])
       }
       // A sort larger than any cache would spill.
       try connection.executeScript("PRAGMA cache_size = 10")
@@ -45,8 +47,10 @@ import Testing
   private func scan(_ folder: TemporaryFolder, _ location: SourceLocation = #_sourceLocation) throws {
     let utf8 = Data(Self.canary.utf8)
     let needles = [
-      utf8, Self.canary.data(using: .utf16LittleEndian) ?? utf8, Self.canary.data(using: .utf16BigEndian) ?? utf8,
-      Data(utf8.base64EncodedString().prefix(12).utf8), Data(utf8.map { String($0, radix: 16) }.joined().utf8),
+      utf8, Self.canary.data(using: .utf16LittleEndian) ?? utf8,
+      Self.canary.data(using: .utf16BigEndian) ?? utf8,
+      Data(utf8.base64EncodedString().prefix(12).utf8),
+      Data(utf8.map { String($0, radix: 16) }.joined().utf8),
       Data("screenName".utf8), Data("CREATE TABLE".utf8), Data("SQLite format".utf8),
     ]
     #expect(!folder.names.isEmpty, sourceLocation: location)
@@ -67,7 +71,9 @@ import Testing
     let store = try await openMicroblog(url, key: key)
     texts.append("\(store) \(String(reflecting: store.opening))")
     for attempt in [Key.passphrase("x" + secret), .raw([1, 2]), .passphrase("")] {
-      do { _ = try await openMicroblog(url, key: attempt) } catch { texts.append("\(error) \(String(reflecting: error))") }
+      do { _ = try await openMicroblog(url, key: attempt) } catch {
+        texts.append("\(error) \(String(reflecting: error))")
+      }
     }
     try await store.write { context in _ = context.insert(User.self) { $0.name = secret } }
     do {

@@ -19,7 +19,9 @@ import Testing
                 $0.createdAt = Date()
               }
             }
-            _ = try await store.read { try $0.fetch(Status.self).where("text BEGINSWITH %@", "\(task) ").count() }
+            _ = try await store.read {
+              try $0.fetch(Status.self).where("text BEGINSWITH %@", "\(task) ").count()
+            }
           }
         }
       }
@@ -83,7 +85,9 @@ import Testing
     let url = folder.url.appendingPathComponent("a.store")
     let store = try await openMicroblog(url, key: .provider { .passphrase("from the keyring") })
     store.close()
-    await #expect(throws: SQLError.wrongKey(file: url.path)) { _ = try await openMicroblog(url, key: .passphrase("other")) }
+    await #expect(throws: SQLError.wrongKey(file: url.path)) {
+      _ = try await openMicroblog(url, key: .passphrase("other"))
+    }
     try await openMicroblog(url, key: .passphrase("from the keyring")).close()
   }
 
@@ -123,7 +127,8 @@ import Testing
     let withParent = codes.subdivisions.filter { $0.parent != nil }.count
     #expect(try context.fetch(Subdivision.self).where("parent != nil").count() == withParent)
     let expected = codes.subdivisions.filter { $0.code.hasPrefix("IT-") && $0.parent != nil }.count
-    let found = try context.fetch(Subdivision.self).where(#Predicate { $0.parent?.country?.alpha2 == "IT" }).count()
+    let found = try context.fetch(Subdivision.self).where(#Predicate { $0.parent?.country?.alpha2 == "IT" })
+      .count()
     #expect(found == expected)
     #expect(try await store.verify().isEmpty)
   }

@@ -1,0 +1,61 @@
+# ObjectVault: `make demo` and `make test` do all the set-up themselves. A bare `make` prints help.
+
+.DEFAULT_GOAL := help
+.PHONY: help deps sqlcipher4 demo test test4 build-check lint format golden docs bench bench4 check
+
+SWIFT ?= swift
+SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+ENGINE4 := .build/sqlcipher4/environment
+WITH4 = . ./$(ENGINE4) && 
+FLAGS4 = --scratch-path .build/v4 --pkg-config-path "$$PKG_CONFIG_PATH"
+REVISION := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+ARGS ?=
+
+help: ## this list
+	@echo "ObjectVault: an encrypted object-graph store for Swift"
+	@echo
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+deps: ## install the system packages that are missing; says which and why
+	@./Scripts/deps
+
+sqlcipher4: deps ## build Debian's newer SQLCipher 4 into .build (about 75 s, once)
+	@./Scripts/build-sqlcipher4
+
+demo: deps ## build in release and run the demo
+	@$(SWIFT) build -c release --product vault-demo
+	@.build/release/vault-demo $(ARGS)
+
+test: deps ## the whole test suite on the installed SQLCipher
+	$(SWIFT) test $(ARGS)
+
+test4: sqlcipher4 ## the same suite on SQLCipher 4
+	@$(WITH4) $(SWIFT) test $(FLAGS4) $(ARGS)
+
+lint: ## format and naming rules, by the toolchain's swift-format
+	@$(SWIFT) format lint --strict --recursive --configuration .swift-format $(SOURCES) || \
+	  { echo "Run: make format"; exit 1; }
+
+format: ## put the sources into the project's format
+	@$(SWIFT) format --in-place --recursive --configuration .swift-format $(SOURCES)
+
+golden: deps ## write the golden files of the tests; review the difference
+	@UPDATE_GOLDEN=1 $(SWIFT) test --filter PredicateSQL
+	@git --no-pager diff --stat -- Tests
+
+docs: deps ## build the documentation of the three libraries; warnings are errors
+	@./Scripts/docs
+
+bench: deps ## benchmarks against a hand-written loop (ARGS="--json --only 1,2")
+	@$(SWIFT) build -c release --package-path Benchmarks --scratch-path .build/bench >&2
+	@VAULT_REVISION=$(REVISION) .build/bench/release/vault-bench $(ARGS)
+
+bench4: sqlcipher4 ## the same on SQLCipher 4
+	@$(WITH4) $(SWIFT) build -c release --package-path Benchmarks --scratch-path .build/bench4 \
+	  --pkg-config-path "$$PKG_CONFIG_PATH" >&2 && VAULT_REVISION=$(REVISION) .build/bench4/release/vault-bench $(ARGS)
+
+check: lint ## what CI runs: lint, tests on both engines, docs; warnings are errors
+	@VAULT_CHECK=1 $(MAKE) test
+	@VAULT_CHECK=1 $(MAKE) test4
+	@VAULT_CHECK=1 $(MAKE) docs
+	@git diff --exit-code -- Tests Migrations || { echo "The checks changed files."; exit 1; }

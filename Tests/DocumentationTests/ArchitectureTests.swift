@@ -1,0 +1,75 @@
+// The rules of the layers, read from the sources: who imports whom, who touches C, how long files are.
+
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct Architecture {
+  /// What each target may import of ours. Arrows point down only.
+  static let layers: [String: Set<String>] = [
+    "CipherSQLite": ["CSQLCipher", "CLibCrypto", "CVaultShims"],
+    "ObjectVault": ["CipherSQLite", "CVaultShims"],
+    "StoreMigrateKit": ["ObjectVault", "CipherSQLite"],
+    "store-migrate": ["StoreMigrateKit"],
+    "Microblog": ["ObjectVault"],
+    "vault-demo": ["ObjectVault", "CipherSQLite", "Migrations", "Microblog"],
+  ]
+  static let system: Set<String> = ["Foundation", "Dispatch", "Synchronization"]
+
+  static func sources(_ target: String) throws -> [(path: String, text: String)] {
+    let folder = packageRoot.appendingPathComponent("Sources/\(target)")
+    let names = try #require(FileManager.default.enumerator(atPath: folder.path)).compactMap { $0 as? String }
+    return try names.filter { $0.hasSuffix(".swift") }.map { name in
+      ("\(target)/\(name)", try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8))
+    }
+  }
+
+  @Test func `every Swift target of Sources is in the table`() throws {
+    let folders = try FileManager.default.contentsOfDirectory(
+      atPath: packageRoot.appendingPathComponent("Sources").path)
+    let swift = try folders.filter { !$0.hasPrefix("C") || $0 == "CipherSQLite" }.filter {
+      try !Self.sources($0).isEmpty
+    }
+    #expect(Set(swift) == Set(Self.layers.keys))
+  }
+
+  @Test(arguments: layers.keys.sorted())
+  func `imports point downward`(_ target: String) throws {
+    let allowed = (Self.layers[target] ?? []).union(Self.system)
+    for file in try Self.sources(target) {
+      for line in file.text.split(separator: "\n") {
+        let words = line.split(separator: " ")
+        guard let index = words.firstIndex(of: "import"), index <= 1, !line.hasPrefix("//"),
+          !line.hasPrefix(" ")
+        else { continue }
+        let module = String(words[index + 1].split(separator: ".")[0])
+        #expect(allowed.contains(module), "\(file.path) imports \(module)")
+      }
+    }
+  }
+
+  @Test func `the compilers of predicates and migrations open nothing`() throws {
+    for file in try Self.sources("ObjectVault")
+    where [
+      "PredicateCompiler", "PredicateNode", "FormatParser", "MigrationCompiler", "MigrationOperation",
+      "SegmentMapping", "MigrationParser",
+    ].contains(where: { file.path.contains("/\($0)") }) {
+      for word in ["Connection.open", "FileManager", "ConnectionPool", "Date()"] {
+        #expect(!file.text.contains(word), "\(file.path) uses \(word)")
+      }
+    }
+  }
+
+  @Test(arguments: layers.keys.sorted())
+  func `no file is longer than 500 lines, and none can trap on input`(_ target: String) throws {
+    for file in try Self.sources(target) {
+      #expect(file.text.split(separator: "\n", omittingEmptySubsequences: false).count <= 500, "\(file.path)")
+      for word in ["fatalError(", "try!", "as!", "preconditionFailure(", "precondition("] {
+        #expect(!file.text.contains(word), "\(file.path) has \(word)")
+      }
+      if !file.path.contains("vault-demo") {
+        #expect(!file.text.contains("print("), "\(file.path) prints")
+      }
+    }
+  }
+}
