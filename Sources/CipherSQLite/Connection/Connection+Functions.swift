@@ -43,8 +43,9 @@ extension Connection {
 
   /// Registers a collation.
   ///
-  /// - Parameter compare: Returns a negative number, 0 or a positive one, as C's `strcmp` does. Must be
-  ///   a total order.
+  /// - Parameters:
+  ///   - name: The collation's name in SQL.
+  ///   - compare: Returns a negative number, 0 or a positive one, as C's `strcmp` does. Must be a total order.
   public func register(
     collation name: String,
     _ compare: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int
@@ -66,7 +67,9 @@ extension Connection {
 
   /// Runs `body` while every statement that is prepared must be allowed, action by action.
   ///
-  /// - Parameter allows: Asked for each action; `false` makes the statement fail with "not authorized".
+  /// - Parameters:
+  ///   - allows: Asked for each action; `false` makes the statement fail with "not authorized".
+  ///   - body: Prepares and runs the statements.
   public func withAuthorizer<Result>(
     _ allows: @escaping (AuthorizerAction) -> Bool, _ body: () throws -> Result
   ) throws -> Result {

@@ -10,7 +10,9 @@ extension ConnectionPool {
   /// happens, the file opens with the old key or the new one. Connections of other processes must be
   /// opened again afterwards. Blocks; costs about as much as writing the file once.
   ///
-  /// - Parameter progress: Called with pages checked and pages in all, while the result is verified.
+  /// - Parameters:
+  ///   - newKey: The key from now on.
+  ///   - progress: Called with pages checked and pages in all, while the result is verified.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` when somebody else keeps the write lock, or a read of
   ///   this pool lasts, longer than the busy timeout; ``SQLError/emptyKey``,
   ///   ``SQLError/keyLength(expected:found:)``, ``SQLError/nestedWrite(file:)``. The old key is then still

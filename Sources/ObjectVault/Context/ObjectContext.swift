@@ -87,7 +87,9 @@ public final class ObjectContext {
   /// It has its defaults and a temporary id; ``save()`` gives it its row. In a context that may only read, or
   /// for a class that is not in the store's schema, the object belongs to no context and the error is in
   /// ``faultErrors``.
-  /// - Parameter configure: Sets the object's properties.
+  /// - Parameters:
+  ///   - type: The entity's class.
+  ///   - configure: Sets the object's properties.
   @discardableResult
   public func insert<Object: ManagedObject>(
     _ type: Object.Type, _ configure: (Object) throws -> Void
@@ -152,7 +154,7 @@ public final class ObjectContext {
   /// savepoint of the surrounding transaction.
   /// - Throws: ``StoreError/validation(_:)``, ``StoreError/conflict(_:)``,
   ///   ``StoreError/deleteDenied(entity:property:count:)``, ``StoreError/readOnlyContext``, the first of
-  ///   ``faultErrors``; ``SQLError/busy(file:waitedSeconds:)`` and others of the file.
+  ///   ``faultErrors``; `SQLError.busy` and others of the file.
   public func save() throws {
     if let first = faultErrors.first {
       faultErrors = []

@@ -19,8 +19,8 @@ public struct MigrationSet: Sendable, Hashable {
 
   /// The steps of a folder: all files called like `0002_add_tags.migration`.
   ///
-  /// - Throws: ``StoreError/migrationSyntax(_:)``, ``StoreError/historyConflict(_:)``;
-  ///   ``SQLError/folderMissing(folder:)``.
+  /// - Throws: ``StoreError/migrationSyntax(_:)``, also when there is no such folder;
+  ///   ``StoreError/historyConflict(_:)``.
   public static func directory(_ url: URL) throws -> MigrationSet {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else {
       throw StoreError.migrationSyntax(

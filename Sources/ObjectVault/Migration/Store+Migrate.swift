@@ -50,7 +50,7 @@ package struct StoreInfo {
 extension Store {
   /// Creates a store at the last version of some steps, without opening it for work: no Swift class is needed.
   ///
-  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/folderMissing(folder:)``, ``SQLError/emptyKey``;
+  /// - Throws: `SQLError.alreadyExists`, `SQLError.folderMissing`, `SQLError.emptyKey`;
   ///   ``StoreError``. There is no file then.
   public static func create(at url: URL, key: Key, migrations: MigrationSet) async throws {
     let key = try await key.resolved()

@@ -62,7 +62,7 @@ public final class Store: Sendable {
   /// A context of its own: it reads what is committed at each fetch, and saves when told to.
   ///
   /// Its calls block; in an actor or task of your own that is what they should do. Inside ``write(_:)`` a
-  /// save of such a context throws ``SQLError/nestedWrite(file:)``.
+  /// save of such a context throws `SQLError.nestedWrite`.
   public func makeContext() -> ObjectContext { ObjectContext(core: core, access: .pooled) }
 
   /// Runs `body` with a context on one snapshot of the store, beside writes and other reads.
@@ -87,7 +87,7 @@ public final class Store: Sendable {
   /// Writes run one after another, in the order of their calls. An object cannot be the result: a body that is
   /// one `insert` says `_ = context.insert(…)`.
   /// - Throws: What `body` or the save throws; `CancellationError`;
-  ///   ``StoreError/storeMigratedElsewhere(file:)``; ``SQLError/busy(file:waitedSeconds:)`` when another
+  ///   ``StoreError/storeMigratedElsewhere(file:)``; `SQLError.busy` when another
   ///   process keeps the lock longer than the busy timeout.
   @discardableResult
   public func write<Result: Sendable>(
@@ -110,9 +110,11 @@ public final class Store: Sendable {
   /// Reads of this store are let finish and kept back meanwhile; the change is one transaction, and it is
   /// verified by a fresh connection before this returns. Whatever happens, the file opens with the old key or
   /// the new one. Other processes have to open the store again.
-  /// - Parameter progress: Counts the pages that are verified.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:)``, ``SQLError/emptyKey``,
-  ///   ``SQLError/keyLength(expected:found:)``; the old key is then still the one that opens the file.
+  /// - Parameters:
+  ///   - key: The key from now on.
+  ///   - progress: Counts the pages that are verified.
+  /// - Throws: `SQLError.busy`, `SQLError.emptyKey`,
+  ///   `SQLError.keyLength`; the old key is then still the one that opens the file.
   public func rekey(to key: Key, progress: Progress? = nil) async throws {
     let key = try await key.resolved()
     let pool = core.pool
@@ -136,7 +138,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// Waits for what is running, then closes all connections. Later calls throw ``SQLError/closed(file:)``.
+  /// Waits for what is running, then closes all connections. Later calls throw `SQLError.closed`.
   public func close() { core.pool.close() }
 }
 
