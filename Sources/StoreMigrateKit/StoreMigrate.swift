@@ -28,13 +28,25 @@ public enum StoreMigrate {
     let progress = Progress(totalUnitCount: 0)
     signal(SIGINT, SIG_IGN)
     let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-    interrupts.setEventHandler { progress.cancel() }
+    interrupts.setEventHandler { interrupted(progress) }
     interrupts.resume()
     let output = await run(
       Array(CommandLine.arguments.dropFirst()), migrations: migrations, progress: progress)
     if !output.text.isEmpty { FileHandle.standardOutput.write(Data((output.text + "\n").utf8)) }
     if !output.errors.isEmpty { FileHandle.standardError.write(Data((output.errors + "\n").utf8)) }
     exit(output.code.rawValue)
+  }
+
+  /// At a prompt the process ends at once. Else what runs is told to stop and given two seconds to do so in
+  /// order; then the process ends anyway, which undoes the open transaction as surely.
+  private static func interrupted(_ progress: Progress) {
+    progress.cancel()
+    let end: @Sendable () -> Void = {
+      FileHandle.standardError.write(Data("\nstore-migrate: Interrupted; the store is as it was.\n".utf8))
+      exit(ExitCode.interrupted.rawValue)
+    }
+    if EchoGuard.restore() { end() }
+    DispatchQueue.global().asyncAfter(deadline: .now() + 2, execute: end)
   }
 
   /// What a run printed, and how it ended.

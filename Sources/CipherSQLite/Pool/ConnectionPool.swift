@@ -141,7 +141,7 @@ public final class ConnectionPool: Sendable {
   ) async throws -> Result {
     try Task.checkCancellation()
     let lease = try await readers.acquire()
-    let running = Running()
+    let running = CancellableRun()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { done in
         readerQueue.async { [readers] in
@@ -167,7 +167,7 @@ public final class ConnectionPool: Sendable {
     _ body: @escaping @Sendable (Connection) throws -> Result
   ) async throws -> Result {
     try Task.checkCancellation()
-    let running = Running()
+    let running = CancellableRun()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { done in
         writerQueue.async { [self] in
@@ -197,38 +197,5 @@ public final class ConnectionPool: Sendable {
   /// Runs `body` on the writer's queue, or at once when the caller is there already.
   func onWriterQueue<Result>(_ body: () throws -> Result) rethrows -> Result {
     isInsideWrite ? try body() : try writerQueue.sync { try body() }
-  }
-}
-
-/// One asynchronous call on a connection: lets a cancellation reach it while it runs, and never afterwards,
-/// when the connection works for somebody else.
-private final class Running: Sendable {
-  private struct State {
-    var isCancelled = false
-    var interruptor: Interruptor?
-  }
-  private let state = Mutex(State())
-
-  func cancel() {
-    state.withLock { state in
-      state.isCancelled = true
-      state.interruptor?.interrupt()
-    }
-  }
-
-  func check() throws {
-    if state.withLock({ $0.isCancelled }) { throw CancellationError() }
-  }
-
-  func run<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
-    let interruptor = connection.interruptor
-    state.withLock { $0.interruptor = interruptor }
-    defer { state.withLock { $0.interruptor = nil } }
-    try check()
-    do { return try body() } catch {
-      // Whatever the interrupted statement made of it, the cause is the cancellation.
-      try check()
-      throw error
-    }
   }
 }

@@ -2,7 +2,6 @@
 
 public import CipherSQLite
 public import Foundation
-private import Synchronization
 
 extension Store {
   /// Where the steps come from.
@@ -41,7 +40,7 @@ extension Store {
     let set = try migrations.load(schema)
     try checkAgreement(schema, set)
     let key = try await key.resolved()
-    let stop = StopSign()
+    let stop = CancellableRun()
     return try await withTaskCancellationHandler {
       try Task.checkCancellation()
       return try await detached {
@@ -62,7 +61,7 @@ extension Store {
 
   private static func open(
     _ url: URL, _ key: Key, _ runtime: SchemaRuntime, _ set: MigrationSet, _ configuration: Configuration,
-    _ progress: Progress?, _ stop: StopSign
+    _ progress: Progress?, _ stop: CancellableRun
   ) throws -> Store {
     var settings = Connection.Configuration()
     settings.busyTimeout = configuration.busyTimeout
@@ -75,7 +74,7 @@ extension Store {
     try StoreFunctions.register(on: connection)
     let migrated: [Int]
     do {
-      migrated = try stop.guarding(connection.interruptor) {
+      migrated = try stop.run(connection) {
         try MigrationRunner(connection: connection, set: set, progress: progress).migrate()
       }
     }
@@ -110,34 +109,6 @@ extension Store {
     } catch SQLError.alreadyExists {
       // Somebody else was faster; theirs is as good.
       return (nil, false)
-    }
-  }
-}
-
-/// Lets a cancellation reach the migration that is running.
-private final class StopSign: Sendable {
-  private struct State {
-    var isCancelled = false
-    var interruptor: Interruptor?
-  }
-  private let state = Mutex(State())
-
-  func cancel() {
-    state.withLock { state in
-      state.isCancelled = true
-      state.interruptor?.interrupt()
-    }
-  }
-
-  func guarding<Result>(_ interruptor: Interruptor, _ body: () throws -> Result) throws -> Result {
-    state.withLock { $0.interruptor = interruptor }
-    defer { state.withLock { $0.interruptor = nil } }
-    do {
-      if state.withLock({ $0.isCancelled }) { throw CancellationError() }
-      return try body()
-    } catch {
-      if state.withLock({ $0.isCancelled }) { throw CancellationError() }
-      throw error
     }
   }
 }

@@ -105,13 +105,9 @@ struct KeySource {
 
   private static func readWithoutEcho(_ label: String) throws -> [UInt8] {
     FileHandle.standardError.write(Data(label.utf8))
-    var former = termios()
-    tcgetattr(0, &former)
-    var quiet = former
-    quiet.c_lflag &= ~tcflag_t(ECHO)
-    tcsetattr(0, TCSANOW, &quiet)
+    EchoGuard.switchOff()
     defer {
-      tcsetattr(0, TCSANOW, &former)
+      EchoGuard.restore()
       FileHandle.standardError.write(Data("\n".utf8))
     }
     guard let line = readLine(strippingNewline: true) else { throw UsageError("No key was typed.") }

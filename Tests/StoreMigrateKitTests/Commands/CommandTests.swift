@@ -235,6 +235,28 @@ import Testing
     #expect(result.status == 0, "\(result.output)")
   }
 
+  @Test func `an interrupted migration ends with 130 and the store is as it was`() async throws {
+    try await create(1)
+    do {
+      let connection = try Connection.open(url.path, key: .passphrase("horse"))
+      try connection.execute(
+        "INSERT INTO User(name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 600000) "
+          + "SELECT 'user ' || i FROM n")
+    }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: builtExecutable("store-migrate"))
+    process.arguments = ["up", url.path, "-m", migrations, "--no-input"]
+    process.environment = ProcessInfo.processInfo.environment.merging(["STORE_MIGRATE_KEY": "horse"]) { _, new in new }
+    process.standardError = Pipe()
+    try process.run()
+    try await Task.sleep(for: .milliseconds(500))
+    process.interrupt()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 130)
+    #expect(try Connection.open(url.path, key: .passphrase("horse")).userVersion() == 1)
+    #expect(try run("verify", url.path).status == 0)
+  }
+
   @Test func `damage is found and named`() async throws {
     try await create()
     var bytes = try folder.bytes("notes.store")

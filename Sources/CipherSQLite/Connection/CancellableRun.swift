@@ -1,0 +1,41 @@
+// How a cancellation reaches a statement that runs, and never one that somebody else runs afterwards.
+
+private import Synchronization
+
+/// One call on a connection that may be cancelled from another thread.
+package final class CancellableRun: Sendable {
+  private struct State {
+    var isCancelled = false
+    var interruptor: Interruptor?
+  }
+  private let state = Mutex(State())
+
+  package init() {}
+
+  /// Interrupts the statement that is running, if there is one; what comes later is refused.
+  package func cancel() {
+    state.withLock { state in
+      state.isCancelled = true
+      state.interruptor?.interrupt()
+    }
+  }
+
+  /// - Throws: `CancellationError` when the call was cancelled.
+  package func check() throws {
+    if state.withLock({ $0.isCancelled }) { throw CancellationError() }
+  }
+
+  /// Runs `body`, which works on `connection` alone.
+  /// - Throws: `CancellationError` when cancelled before or meanwhile; else what `body` throws.
+  package func run<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
+    let interruptor = connection.interruptor
+    state.withLock { $0.interruptor = interruptor }
+    defer { state.withLock { $0.interruptor = nil } }
+    try check()
+    do { return try body() } catch {
+      // Whatever the interrupted statement made of it, the cause is the cancellation.
+      try check()
+      throw error
+    }
+  }
+}
