@@ -246,7 +246,9 @@ import Testing
     let process = Process()
     process.executableURL = URL(fileURLWithPath: builtExecutable("store-migrate"))
     process.arguments = ["up", url.path, "-m", migrations, "--no-input"]
-    process.environment = ProcessInfo.processInfo.environment.merging(["STORE_MIGRATE_KEY": "horse"]) { _, new in new }
+    process.environment = ProcessInfo.processInfo.environment.merging(["STORE_MIGRATE_KEY": "horse"]) {
+      _, new in new
+    }
     process.standardError = Pipe()
     try process.run()
     try await Task.sleep(for: .milliseconds(500))
