@@ -1,6 +1,5 @@
 // How a cancellation reaches a statement that runs, and never one that somebody else runs afterwards.
 
-private import Synchronization
 
 /// One call on a connection that may be cancelled from another thread.
 package final class CancellableRun: Sendable {
@@ -8,7 +7,7 @@ package final class CancellableRun: Sendable {
     var isCancelled = false
     var interruptor: Interruptor?
   }
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   package init() {}
 

@@ -4,7 +4,6 @@
 //   Connection+Upkeep        pragmas, checkpoint, audit
 
 private import CSQLCipher
-private import Synchronization
 
 /// An open connection to one encrypted file.
 ///

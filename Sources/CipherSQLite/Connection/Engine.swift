@@ -1,7 +1,6 @@
 // Which engine is linked and what it can do. SQL generators ask here instead of guessing.
 
 private import CSQLCipher
-private import Synchronization
 
 /// The SQLCipher library that this process runs on.
 public struct Engine: Sendable, Hashable {

@@ -2,7 +2,6 @@
 
 internal import Dispatch
 private import Foundation
-private import Synchronization
 
 /// A pool of connections to one encrypted file: one that writes, several that read.
 ///
@@ -46,8 +45,8 @@ public final class ConnectionPool: Sendable {
 
   // The derived key of the moment: a rekey replaces it.
   final class KeyBox: Sendable {
-    private let value: Mutex<UnlockedKey>
-    init(_ key: UnlockedKey) { value = Mutex(key) }
+    private let value: Locked<UnlockedKey>
+    init(_ key: UnlockedKey) { value = Locked(key) }
     var unlocked: UnlockedKey {
       get { value.withLock { $0 } }
       set { value.withLock { $0 = newValue } }

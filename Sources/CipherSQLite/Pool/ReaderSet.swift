@@ -1,7 +1,6 @@
 // The pool's reading connections: leased to one user at a time, opened when first needed.
 
 private import Dispatch
-private import Synchronization
 
 /// Hands reading connections out. All state is behind one lock; connections are opened outside of it.
 final class ReaderSet: Sendable {
@@ -31,7 +30,7 @@ final class ReaderSet: Sendable {
     case wait
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let maximum: Int
   private let path: String
   private let open: @Sendable () throws -> Connection

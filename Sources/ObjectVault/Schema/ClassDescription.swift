@@ -3,7 +3,6 @@
 private import CVaultShims
 internal import CipherSQLite
 private import Foundation
-private import Synchronization
 
 /// A declared property, in slot order.
 struct PropertyDeclaration {
@@ -33,7 +32,7 @@ final class ClassDescription: @unchecked Sendable {
     self.properties = properties
   }
 
-  private static let known = Mutex<[ObjectIdentifier: ClassDescription]>([:])
+  private static let known = Locked<[ObjectIdentifier: ClassDescription]>([:])
 
   /// The description of a class; made on first use.
   static func of(_ type: ManagedObject.Type) -> ClassDescription {

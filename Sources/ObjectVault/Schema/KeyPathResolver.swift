@@ -1,8 +1,8 @@
 // A key path to property names: the path is applied to a prototype whose getters note their slots.
 // Works for every key path, through relationships too; the printed form of a key path is never looked at.
 
+internal import CipherSQLite
 private import Foundation
-private import Synchronization
 
 enum KeyPathResolver {
   /// The name under which `\.id` is noted.
@@ -10,7 +10,7 @@ enum KeyPathResolver {
 
   // Safe to share: a key path is immutable; the wrapper only says so to the compiler.
   private struct Path: Hashable, @unchecked Sendable { let keyPath: AnyKeyPath }
-  private static let known = Mutex<[Path: [String]]>([:])
+  private static let known = Locked<[Path: [String]]>([:])
 
   /// The names of the properties along a key path from a managed object, such as `["user", "name"]`.
   /// Empty when the key path leads to something that is no declared property, or begins at another class.

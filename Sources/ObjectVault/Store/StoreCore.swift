@@ -1,7 +1,6 @@
 // What the contexts of one store share: the pool, the runtime schema, and SQL texts by shape.
 
 internal import CipherSQLite
-private import Synchronization
 
 final class StoreCore: Sendable {
   let pool: ConnectionPool
@@ -51,7 +50,7 @@ final class StoreCore: Sendable {
   func marks(_ count: Int) -> String { [String](repeating: "?", count: count).joined(separator: ", ") }
 
   private enum TextKey: Hashable { case row(Int) }
-  private let texts = Mutex<[TextKey: String]>([:])
+  private let texts = Locked<[TextKey: String]>([:])
 
   private func cached(_ key: TextKey, _ make: () -> String) -> String {
     texts.withLock { texts in

@@ -1,10 +1,10 @@
 // The terminal's echo: off while a key is typed, on again whatever happens.
 
+import CipherSQLite
 import Foundation
-import Synchronization
 
 enum EchoGuard {
-  private static let former = Mutex<termios?>(nil)
+  private static let former = Locked<termios?>(nil)
 
   /// Keeps what is typed from being shown.
   static func switchOff() {

@@ -251,7 +251,12 @@ import Testing
     }
     process.standardError = Pipe()
     try process.run()
-    try await Task.sleep(for: .milliseconds(500))
+    // A journal with bytes in it means that the migration has begun.
+    var waits = 0
+    while waits < 4000, (try? folder.bytes("notes.store-journal").isEmpty) != false {
+      try await Task.sleep(for: .milliseconds(5))
+      waits += 1
+    }
     process.interrupt()
     process.waitUntilExit()
     #expect(process.terminationStatus == 130)
