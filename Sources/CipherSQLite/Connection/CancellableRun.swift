@@ -1,6 +1,5 @@
 // How a cancellation reaches a statement that runs, and never one that somebody else runs afterwards.
 
-
 /// One call on a connection that may be cancelled from another thread.
 package final class CancellableRun: Sendable {
   private struct State {

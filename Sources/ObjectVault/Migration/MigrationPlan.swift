@@ -17,6 +17,8 @@ public struct MigrationPlan: Sendable {
     public let sql: [String]
     /// What it loses for good, such as `User.city`.
     public let losses: [String]
+    /// What of it the step's author did not allow.
+    public let unallowedLosses: [String]
     /// The tables that are written again whole.
     public let rebuiltTables: [String]
   }
@@ -42,6 +44,8 @@ public struct MigrationPlan: Sendable {
   public var isUpToDate: Bool { steps.isEmpty }
   /// What would be lost for good, of all steps.
   public var losses: [String] { steps.flatMap(\.losses) }
+  /// What would be lost without the steps' authors having allowed it.
+  public var unallowedLosses: [String] { steps.flatMap(\.unallowedLosses) }
 }
 
 extension Store {
@@ -77,7 +81,7 @@ extension MigrationPlan {
       pending.append(
         Step(
           number: step.number, name: step.name, operations: step.operations.map(\.summary),
-          sql: statements.map(\.text), losses: step.losses,
+          sql: statements.map(\.text), losses: step.losses, unallowedLosses: step.unallowedLosses,
           rebuiltTables: statements.compactMap {
             if case .copy(let from, _, _, _, _) = $0 { from } else { nil }
           }))

@@ -13,6 +13,9 @@ public struct MigrationStep: Sendable, Hashable {
   public let note: String?
   /// The oldest version of a program's steps that may still open the store after this step.
   public let reader: Int
+  /// The losses that its author allows, such as `lossy:User.city`: what was reviewed with the file needs no flag
+  /// of `store-migrate up`.
+  public let allowed: [String]
   /// What it does, in order.
   public let operations: [MigrationOperation]
   /// The way back, where the author gave one; kept with the store.
@@ -33,6 +36,7 @@ public struct MigrationStep: Sendable, Hashable {
     self.name = name
     note = parsed.header["note"]
     reader = parsed.header["reader"].flatMap { Int($0) } ?? number
+    allowed = (parsed.header["allow"] ?? "").split { $0 == "," || $0.isWhitespace }.map(String.init)
     operations = parsed.up
     down = parsed.down
   }
@@ -42,6 +46,7 @@ public struct MigrationStep: Sendable, Hashable {
     self.name = name
     note = nil
     reader = number
+    allowed = []
     self.operations = operations
     down = nil
   }
@@ -60,10 +65,14 @@ public struct MigrationStep: Sendable, Hashable {
   /// A file that makes the same step.
   public var text: String {
     "format: 1\nname: \(name)\n" + (note.map { "note: \($0)\n" } ?? "")
-      + (reader == number ? "" : "reader: \(reader)\n") + "\n[up]\n\(canonicalText)\n"
+      + (reader == number ? "" : "reader: \(reader)\n")
+      + (allowed.isEmpty ? "" : "allow: \(allowed.joined(separator: ", "))\n") + "\n[up]\n\(canonicalText)\n"
       + (down.map { "\n[down]\n" + $0.map(\.description).joined(separator: "\n") + "\n" } ?? "")
   }
 
   /// What the step loses for good, such as `User.city`.
   public var losses: [String] { operations.compactMap(\.loss) }
+
+  /// What it loses without its author's `allow`.
+  public var unallowedLosses: [String] { losses.filter { !allowed.contains("lossy:\($0)") } }
 }

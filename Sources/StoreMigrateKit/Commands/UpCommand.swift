@@ -15,8 +15,8 @@ enum UpCommand: Command {
       store-migrate up notes.store --yes --lock-timeout 60
 
     Runs the pending steps in one transaction: afterwards the store is at the last version or, on any error,
-    at the one it had. A step that loses data has to be allowed, by --allow lossy:NAME for each loss, by
-    --yes, or at the question.
+    at the one it had. A step that loses data has to be allowed: by a line allow: lossy:NAME in its file, by
+    --allow lossy:NAME for each loss, by --yes, or at the question.
     """
 
   struct UpReport: Report {
@@ -44,7 +44,7 @@ enum UpCommand: Command {
     guard !plan.isUpToDate else {
       return UpReport(store: summary, from: plan.storeVersion, to: plan.storeVersion, applied: [], seconds: 0)
     }
-    try allow(plan.losses, session)
+    try allow(plan.unallowedLosses, session)
     let start = Date()
     let applied = try await Store.migrate(
       at: URL(fileURLWithPath: session.storePath), key: key, migrations: set,
