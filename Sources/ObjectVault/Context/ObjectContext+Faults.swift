@@ -5,20 +5,21 @@ internal import CipherSQLite
 extension ObjectContext {
   /// The object of a row, as a fault when it is not in memory.
   func object(_ entity: EntityRuntime, _ id: Int64) -> ManagedObject {
-    if let known = maps[entity.index].find(id) { return known }
-    return make(entity, id, maps[entity.index], state: .fault)
+    let map = maps[entity.index]
+    let (known, place) = map.findOrPlace(id)
+    return known ?? make(entity, id, map, place, state: .fault)
   }
 
   @inline(__always)
   private func make(
-    _ entity: EntityRuntime, _ id: Int64, _ map: IdentityMap, state: ManagedObject.State
+    _ entity: EntityRuntime, _ id: Int64, _ map: IdentityMap, _ place: Int, state: ManagedObject.State
   ) -> ManagedObject {
     let object = entity.type.init()
     object.entity = entity
     object.context = self
     object.rowID = id
     object.state = state
-    map.insert(object, for: id)
+    map.fill(place, id, object)
     return object
   }
 
@@ -82,7 +83,8 @@ extension ObjectContext {
     let id = statement.int64(0)
     let version = statement.int64(1)
     let object: ManagedObject
-    if let known = reader.map.find(id) {
+    let (found, place) = reader.map.findOrPlace(id)
+    if let known = found {
       // What was changed here, or is the same version, stays as it is.
       guard known.overlay == nil, known.state == .fault || known.rowVersion != version,
         known.state != .deleted
@@ -93,7 +95,7 @@ extension ObjectContext {
       object = known
       object.state = .loaded
     } else {
-      object = make(reader.entity, id, reader.map, state: .loaded)
+      object = make(reader.entity, id, reader.map, place, state: .loaded)
     }
     object.rowVersion = version
     object.row = reader.packer.pack(

@@ -53,14 +53,26 @@ final class IdentityMap {
     }
   }
 
-  func insert(_ object: ManagedObject, for key: Int64) {
+  /// The object of `key`, or the place that ``fill(_:_:_:)`` takes for it: one walk for both.
+  @inline(__always) func findOrPlace(_ key: Int64) -> (object: ManagedObject?, place: Int) {
     if (table.pointee.count &+ 1) &* 4 > table.pointee.capacity &* 3 { resize(table.pointee.capacity * 2) }
     let (entries, mask) = (table.pointee.entries, table.pointee.capacity &- 1)
     var index = home(key, mask)
-    while entries[index].key != Self.empty && entries[index].key != key { index = (index &+ 1) & mask }
-    if entries[index].key == Self.empty { table.pointee.count &+= 1 }
-    entries[index] = Entry(key: key, object: .passUnretained(object))
+    while true {
+      let entry = entries[index]
+      if entry.key == key { return (entry.object?.takeUnretainedValue(), index) }
+      if entry.key == Self.empty { return (nil, index) }
+      index = (index &+ 1) & mask
+    }
   }
+
+  /// Puts an object at the place that ``findOrPlace(_:)`` gave last.
+  @inline(__always) func fill(_ place: Int, _ key: Int64, _ object: ManagedObject) {
+    if table.pointee.entries[place].key == Self.empty { table.pointee.count &+= 1 }
+    table.pointee.entries[place] = Entry(key: key, object: .passUnretained(object))
+  }
+
+  func insert(_ object: ManagedObject, for key: Int64) { fill(findOrPlace(key).place, key, object) }
 
   /// Removes `key` if it leads to `object`.
   func remove(_ key: Int64, object: Unmanaged<ManagedObject>) {
