@@ -17,10 +17,10 @@ help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 deps: ## install the system packages that are missing; says which and why
-	@./Scripts/deps
+	@./Scripts/deps >&2
 
 sqlcipher4: deps ## build Debian's newer SQLCipher 4 into .build (about 75 s, once)
-	@./Scripts/build-sqlcipher4
+	@./Scripts/build-sqlcipher4 >&2
 
 demo: deps ## build in release and run the demo
 	@$(SWIFT) build -c release --product vault-demo
