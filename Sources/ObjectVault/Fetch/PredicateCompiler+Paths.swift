@@ -96,10 +96,12 @@ extension PredicateCompiler {
   private mutating func join(
     _ relationship: RelationshipRuntime, from alias: String, path: [String], depth: Int
   ) -> (String, EntityRuntime) {
-    if let known = scopes[depth].joins[path] { return (known.alias, known.entity) }
+    if let known = scopes[depth].joins.first(where: { $0.path == path }) {
+      return (known.alias, known.entity)
+    }
     let joined = newAlias()
     let destination = relationship.destination
-    scopes[depth].joins[path] = (joined, destination)
+    scopes[depth].joins.append(Join(path: path, alias: joined, entity: destination))
     scopes[depth].joinSQL +=
       " LEFT JOIN \(destination.table) \(joined) ON \(joined).\"id\" = \(alias).\(relationship.column)"
     return (joined, destination)

@@ -13,8 +13,16 @@ struct PredicateCompiler {
     let alias: String
     /// Names between the scope's object and what depth-paths mean: the rest behind the last to-many.
     var prefix: [String] = []
-    var joins: [[String]: (alias: String, entity: EntityRuntime)] = [:]
+    // An array: there are few, and a dictionary keyed by arrays costs more than it saves.
+    var joins: [Join] = []
     var joinSQL = ""
+  }
+
+  /// A to-one that was joined.
+  struct Join {
+    let path: [String]
+    let alias: String
+    let entity: EntityRuntime
   }
 
   var scopes: [Scope]
