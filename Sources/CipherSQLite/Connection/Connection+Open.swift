@@ -31,6 +31,7 @@ extension Connection {
       // The first read: authenticates page 1, and reads the schema.
       _ = try connection.value("SELECT count(*) FROM sqlite_master")
       try connection.applySettings()
+      connection.isVerified = true
     } catch SQLError.engine(let code, _, _, _) where code == 26 || code == 11 {
       let damaged = connection.auditPages()
       if damaged.first == 1,

@@ -48,6 +48,8 @@ public final class Connection {
   // Every live statement, so that close() can finalize what callers still hold.
   private var live: [ObjectIdentifier: Weak] = [:]
   var transactionDepth = 0
+  /// Whether the key has been seen to fit: from then on the engine's "not a database" means something else.
+  var isVerified = false
   var authorizer: ((AuthorizerAction) -> Bool)?
 
   private struct Weak { weak var statement: Statement? }
@@ -77,6 +79,17 @@ public final class Connection {
   /// A handle that other threads may use to stop the statement that is running here.
   public var interruptor: Interruptor { Interruptor(handle: handle) }
 
+  /// What "not a database" and "malformed" mean on a file that opened well before; nil when the pages tell
+  /// nothing. Reads the whole file, but only after such an error.
+  private func diagnosis(of code: Int32) -> SQLError? {
+    guard code == SQLITE_NOTADB || code == SQLITE_CORRUPT else { return nil }
+    let damaged = auditPages()
+    if damaged.isEmpty { return code == SQLITE_NOTADB ? .keyChanged(file: path) : nil }
+    // Under another key no page authenticates; damage leaves most of them alone.
+    return damaged.starts(with: 1...min(3, damaged.count))
+      ? .keyChanged(file: path) : .corrupted(file: path, pages: damaged)
+  }
+
   func didPrepare(_ statement: Statement) {
     live[ObjectIdentifier(statement)] = Weak(statement: statement)
   }
@@ -86,7 +99,9 @@ public final class Connection {
   }
 
   func error(_ code: Int32, sql: String) -> SQLError {
-    SQLError.from(code: code, handle: handle, sql: sql, file: path, busyTimeout: configuration.busyTimeout)
+    if isVerified, let diagnosed = diagnosis(of: code & 0xff) { return diagnosed }
+    return SQLError.from(
+      code: code, handle: handle, sql: sql, file: path, busyTimeout: configuration.busyTimeout)
   }
 }
 

@@ -13,6 +13,8 @@ public enum SQLError: Error, Equatable, Sendable {
   case notADatabase(file: String, reason: String)
   /// The key fits, but these pages (counted from 1, at most 100 are listed) are damaged or missing.
   case corrupted(file: String, pages: [Int])
+  /// Since the file was opened here, it was encrypted under another key by somebody else.
+  case keyChanged(file: String)
   /// The key fits under other cipher settings than this engine can use.
   case cipherSettingsMismatch(file: String, profile: CipherProfile)
   /// The SQLite library in use cannot encrypt. Nothing was written.
@@ -67,6 +69,8 @@ extension SQLError: CustomStringConvertible {
       "\(file): this is not an encrypted database (\(reason)). Check the path."
     case .corrupted(let file, let pages):
       "\(file): the key fits, but \(Self.list(pages)) damaged or missing. Restore the file from a backup."
+    case .keyChanged(let file):
+      "\(file): the file was encrypted under another key since it was opened here. Open it again with that key."
     case .cipherSettingsMismatch(let file, let profile):
       "\(file): the key fits, but the file has the settings \(profile), which \(Engine.current) cannot use. "
         + "Open it with an engine that can."

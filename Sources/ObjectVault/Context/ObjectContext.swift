@@ -9,7 +9,9 @@ internal import CipherSQLite
 /// actor uses them at a time, and the compiler checks it. Get one from ``Store/makeContext()``, or inside
 /// ``Store/read(_:)`` and ``Store/write(_:)``.
 ///
-/// Objects are kept alive by whoever holds them, and by the context while they have unsaved changes.
+/// Objects are kept alive by whoever holds them, by the context while they have unsaved changes, and by objects
+/// that were asked for them through a relationship. Objects that hold each other that way live as long as the
+/// context: give long work contexts of its own.
 public final class ObjectContext {
   /// How the context reaches the file.
   enum Access {

@@ -74,7 +74,8 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     switch error {
     case .notFound, .folderMissing, .isDirectory: .notFound
     case .busy: .locked
-    case .wrongKey, .notEncrypted, .notADatabase, .emptyFile, .cipherSettingsMismatch, .engineHasNoCipher,
+    case .wrongKey, .keyChanged, .notEncrypted, .notADatabase, .emptyFile, .cipherSettingsMismatch,
+      .engineHasNoCipher,
       .emptyKey,
       .keyLength:
       .cannotDecrypt

@@ -64,6 +64,15 @@ import Testing
     #expect(try Connection.open(path, key: .passphrase("new")).value("SELECT count(*) FROM t") == 200)
   }
 
+  @Test func `another connection is told that the key was changed`() throws {
+    let pool = try pool(.passphrase("old"))
+    let other = try Connection.open(path, key: .passphrase("old"))
+    #expect(try other.value("SELECT count(*) FROM t") == 200)
+    try pool.rekey(to: .passphrase("new"))
+    #expect(throws: SQLError.keyChanged(file: path)) { try other.value("SELECT count(*) FROM t") }
+    #expect(throws: SQLError.keyChanged(file: path)) { try other.execute("INSERT INTO t VALUES (1)") }
+  }
+
   @Test func `bad new keys are refused and nothing changes`() throws {
     let pool = try pool(.passphrase("old"))
     #expect(throws: SQLError.emptyKey) { try pool.rekey(to: .passphrase("")) }
