@@ -26,7 +26,7 @@ extension Connection {
   public static func open(
     _ path: String, unlocked: UnlockedKey, configuration: Configuration = Configuration()
   ) throws -> Connection {
-    let connection = try keyed(path, unlocked: unlocked, configuration: configuration, creates: false)
+    let connection = try keyed(path, unlocked: unlocked, configuration: configuration)
     do {
       // The first read: authenticates page 1, and reads the schema.
       _ = try connection.value("SELECT count(*) FROM sqlite_master")
@@ -71,7 +71,7 @@ extension Connection {
     Foundation.close(descriptor)
     defer { for name in [temporary, temporary + "-journal"] { unlink(name) } }
 
-    let connection = try keyed(temporary, unlocked: unlocked, configuration: configuration, creates: false)
+    let connection = try keyed(temporary, unlocked: unlocked, configuration: configuration)
     try connection.applySettings()
     try fill(connection)
     connection.close()
@@ -100,7 +100,7 @@ extension Connection {
   }
 
   private static func keyed(
-    _ path: String, unlocked: UnlockedKey, configuration: Configuration, creates: Bool
+    _ path: String, unlocked: UnlockedKey, configuration: Configuration
   ) throws -> Connection {
     var handle: OpaquePointer?
     var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI

@@ -31,7 +31,6 @@ struct RawFile: ~Copyable {
   func read(_ count: Int, at offset: Int) -> [UInt8]? { readBytes(of: file, count: count, at: offset) }
 }
 
-/// The numbers of damaged pages among `numbers`, at most 100, under an open connection's own handle.
 extension Connection {
   /// Checks the HMAC of every page in the database file (not the WAL) without the engine.
   ///

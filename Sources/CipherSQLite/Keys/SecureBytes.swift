@@ -63,12 +63,6 @@ public final class SecureBytes: @unchecked Sendable {
   public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     try body(UnsafeRawBufferPointer(start: memory, count: count))
   }
-
-  /// Compares in constant time.
-  public func equals(_ other: SecureBytes) -> Bool {
-    guard count == other.count else { return false }
-    return CRYPTO_memcmp(memory, other.memory, count) == 0
-  }
 }
 
 extension SecureBytes: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

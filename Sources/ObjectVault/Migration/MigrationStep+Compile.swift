@@ -11,7 +11,8 @@ extension MigrationStep {
 
   /// - Parameters:
   ///   - model: The model before the step.
-  ///   - isNew: Whether the store is being created; then `transform` and `require` have nothing to work on.
+  ///   - engine: The engine that will run the statements.
+  /// - Returns: The statements, and the model after the step.
   func compiled(from model: Schema, engine: Engine) throws -> (parts: [Part], model: Schema) {
     var parts: [Part] = []
     var model = model

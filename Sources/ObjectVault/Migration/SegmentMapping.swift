@@ -63,7 +63,7 @@ struct SegmentMapping {
     expressions[entity]?[name] ?? properties[entity]?[name].map { quoted($0) }
   }
 
-  /// `$User.age` and `$old` mean columns of the table before.
+  /// `$User.age` means a column of the table before.
   private func translated(_ sql: String, _ entity: String) -> String {
     var text = sql
     for (final, before) in (properties[entity] ?? [:]).sorted(by: { $0.key.count > $1.key.count }) {

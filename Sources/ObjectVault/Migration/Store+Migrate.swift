@@ -17,10 +17,12 @@ extension Store {
       configuration.busyTimeout = busyTimeout
       let connection = try Connection.open(url.path, key: key, configuration: configuration)
       try StoreFunctions.register(on: connection)
-      let interruptor = connection.interruptor
-      progress?.cancellationHandler = { interruptor.interrupt() }
+      let run = CancellableRun()
+      progress?.cancellationHandler = { run.cancel() }
       defer { progress?.cancellationHandler = nil }
-      return try MigrationRunner(connection: connection, set: migrations, progress: progress).migrate()
+      return try run.run(connection) {
+        try MigrationRunner(connection: connection, set: migrations, progress: progress).migrate()
+      }
     }
   }
 }

@@ -72,11 +72,10 @@ extension Store {
       try unlocked.map { try Connection.open(path, unlocked: $0, configuration: settings) }
       ?? Connection.open(path, key: key, configuration: settings)
     try StoreFunctions.register(on: connection)
-    let migrated: [Int]
-    do {
-      migrated = try stop.run(connection) {
-        try MigrationRunner(connection: connection, set: set, progress: progress).migrate()
-      }
+    progress?.cancellationHandler = { stop.cancel() }
+    defer { progress?.cancellationHandler = nil }
+    let migrated = try stop.run(connection) {
+      try MigrationRunner(connection: connection, set: set, progress: progress).migrate()
     }
     let history = try StoreHistory.read(connection)
     let key = connection.unlocked
