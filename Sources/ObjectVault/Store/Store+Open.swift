@@ -36,6 +36,7 @@ extension Store {
     at url: URL, key: Key, schema: Schema, migrations: Migrations,
     configuration: Configuration = Configuration(), progress: Progress? = nil
   ) async throws -> Store {
+    PredicateWarmUp.start()
     let runtime = try SchemaRuntime(schema)
     let set = try migrations.load(schema)
     try checkAgreement(schema, set)

@@ -1,0 +1,40 @@
+// The Swift runtime finds a conformance by a scan of every loaded library, once for each generic type, and
+// the types of a #Predicate make that nine tenths of the first one's time. A sample of the common forms is
+// lowered ahead, on another thread, while the first store opens.
+
+internal import Foundation
+
+enum PredicateWarmUp {
+  /// Starts the look-ups, once in a process, and returns at once.
+  static func start() { _ = once }
+
+  private static let once: Void = {
+    Task.detached(priority: .utility) {
+      for node in samples() { withExtendedLifetime(node) {} }
+    }
+  }()
+
+  private static func samples() -> [PredicateNode?] {
+    let (low, high, half, text): (Int, Int?, Double, String) = (1, 2, 0.5, "a")
+    let (date, flag, id, list) = (Date.distantPast, true, UUID(), [1, 2])
+    let comparisons = #Predicate<Sample> {
+      ($0.number > low && $0.amount < half) && ($0.text.contains(text) || !($0.text.starts(with: text)))
+        && ($0.other?.text == text && $0.other?.optional != high)
+    }
+    let values = #Predicate<Sample> { $0.date > date && $0.flag == flag && $0.uuid == id && list.contains($0.number) }
+    let objects = #Predicate<Sample> { $0.other == nil && $0.others.contains { $0.number == low } }
+    return [try? PredicateNode(comparisons), try? PredicateNode(values), try? PredicateNode(objects)]
+  }
+
+  private final class Sample: ManagedObject {
+    @Attribute var number = 0
+    @Attribute var amount = 0.0
+    @Attribute var text = ""
+    @Attribute var optional: Int?
+    @Attribute var date = Date.distantPast
+    @Attribute var flag = false
+    @Attribute var uuid = UUID()
+    @ToOne var other: Sample?
+    @ToMany(inverse: \Sample.other) var others: Set<Sample>
+  }
+}
