@@ -142,6 +142,7 @@ public enum StoreMigrate {
         -m, --migrations DIR    default ./Migrations       --json        one JSON object on standard output
         -y, --yes               no questions               --no-input    fail instead of asking
             --lock-timeout S    default 15                 -q, --quiet   -h, --help   --version
+            --no-backup         up: no copy before a step that loses or rewrites values
 
       EXIT CODES
       \(ExitCode.allCases.map { "  \(padded("\($0.rawValue)", 4)) \($0.meaning)" }.joined(separator: "\n"))

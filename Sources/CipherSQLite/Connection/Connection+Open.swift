@@ -58,35 +58,18 @@ extension Connection {
     try ensureCipher()
     let unlocked = try UnlockedKey(deriving: key, salt: randomSalt(), profile: Engine.current.newFileProfile)
     guard case .absent = try PathState.of(path) else { throw SQLError.alreadyExists(file: path) }
-    let suffix = try randomSalt().prefix(6).map { String($0, radix: 16) }.joined()
-    let temporary = "\(path).new-\(suffix)"
-    let descriptor = Foundation.open(temporary, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR, 0o600)
-    guard descriptor >= 0 else {
-      throw errno == EACCES
-        ? SQLError.permissionDenied(file: path)
-        : SQLError.system(file: temporary, operation: "open", code: Int(errno))
-    }
-    // 0600 whatever the umask says.
-    fchmod(descriptor, 0o600)
-    Foundation.close(descriptor)
-    defer { for name in [temporary, temporary + "-journal"] { unlink(name) } }
-
+    let file = try NewFile(at: path)
+    let temporary = file.temporary
     let connection = try keyed(temporary, unlocked: unlocked, configuration: configuration)
     try connection.applySettings()
     try fill(connection)
     connection.close()
     try proveCiphertext(temporary, path: path, unlocked: unlocked)
-    // A hard link, because unlike rename it fails where a file appeared meanwhile.
-    guard link(temporary, path) == 0 else {
-      throw errno == EEXIST
-        ? SQLError.alreadyExists(file: path)
-        : SQLError.system(file: path, operation: "link", code: Int(errno))
-    }
-    syncFolder(of: path)
+    try file.publish()
     return unlocked
   }
 
-  private static func proveCiphertext(_ file: String, path: String, unlocked: UnlockedKey) throws {
+  static func proveCiphertext(_ file: String, path: String, unlocked: UnlockedKey) throws {
     let raw = try RawFile.open(file)
     guard let header = raw.read(16, at: 0), header == unlocked.salt else {
       throw SQLError.verificationFailed(file: path, reason: "the new file does not begin with its salt")
@@ -99,7 +82,7 @@ extension Connection {
     }
   }
 
-  private static func keyed(
+  static func keyed(
     _ path: String, unlocked: UnlockedKey, configuration: Configuration
   ) throws -> Connection {
     var handle: OpaquePointer?
@@ -165,14 +148,4 @@ private func fileURI(_ path: String) -> String {
     }
   }
   return text
-}
-
-/// Makes a new name in a folder durable.
-func syncFolder(of path: String) {
-  let folder = (path as NSString).deletingLastPathComponent
-  let descriptor = Foundation.open(folder.isEmpty ? "." : folder, O_RDONLY)
-  if descriptor >= 0 {
-    fsync(descriptor)
-    Foundation.close(descriptor)
-  }
 }

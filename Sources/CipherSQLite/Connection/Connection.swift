@@ -1,7 +1,7 @@
 // One open, keyed database handle. What it owns; the verbs are in the extensions:
 //   Connection+Open          opening and keying          Connection+Statements     prepare, execute, query
 //   Connection+Transactions  transactions, savepoints    Connection+Functions      SQL functions, collations
-//   Connection+Upkeep        pragmas, checkpoint, audit
+//   Connection+Upkeep        pragmas, checkpoint, audit  Connection+Backup        encrypted copies
 
 private import CSQLCipher
 

@@ -49,6 +49,8 @@ public enum SQLError: Error, Equatable, Sendable {
   case parameterCount(expected: Int, found: Int, sql: String)
   /// A call that would wait for itself: the writing connection is already in use by this call's caller.
   case nestedWrite(file: String)
+  /// The call needs a state that is committed, and the connection's transaction has changes that are not.
+  case uncommittedChanges(file: String)
   /// A check after the operation found that the result is not as it must be; nothing was kept.
   case verificationFailed(file: String, reason: String)
   /// A system call failed.
@@ -108,6 +110,8 @@ extension SQLError: CustomStringConvertible {
     case .nestedWrite(let file):
       "\(file): this call would wait for the write that it is made from. Use the context or connection "
         + "that the outer write was given."
+    case .uncommittedChanges(let file):
+      "\(file): the transaction that is open here has changes. Commit or roll back first."
     case .verificationFailed(let file, let reason):
       "\(file): the result could not be verified (\(reason)); the former state was kept."
     case .system(let file, let operation, let code):

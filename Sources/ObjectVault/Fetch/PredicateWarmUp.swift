@@ -21,7 +21,9 @@ enum PredicateWarmUp {
       ($0.number > low && $0.amount < half) && ($0.text.contains(text) || !($0.text.starts(with: text)))
         && ($0.other?.text == text && $0.other?.optional != high)
     }
-    let values = #Predicate<Sample> { $0.date > date && $0.flag == flag && $0.uuid == id && list.contains($0.number) }
+    let values = #Predicate<Sample> {
+      $0.date > date && $0.flag == flag && $0.uuid == id && list.contains($0.number)
+    }
     let objects = #Predicate<Sample> { $0.other == nil && $0.others.contains { $0.number == low } }
     return [try? PredicateNode(comparisons), try? PredicateNode(values), try? PredicateNode(objects)]
   }

@@ -83,10 +83,11 @@ struct MigrationParser {
           near.map { "did you mean \($0)?" } ?? "there are \(known.joined(separator: ", "))")
       }
       let value = line[line.index(after: colon)...].trimmed
-      if key == "backup", value != "never" {
+      if key == "backup", BackupRule(rawValue: value) == nil {
         throw failure(
-          "backup: \(value) asks for a copy before the step, which this version does not make",
-          "remove the line, and copy the closed store before the step is run", line: index - 1)
+          "\(value) says nothing about a backup",
+          "write backup: \(BackupRule.allCases.map(\.rawValue).joined(separator: ", or backup: "))",
+          line: index - 1)
       }
       if key == "reader", Int(value) == nil {
         throw failure("reader takes a number", "write reader: 7", line: index - 1)

@@ -40,6 +40,9 @@ public struct MigrationPlan: Sendable {
   /// The oldest version of steps that may still open the store.
   public let minimumReader: Int
 
+  /// Whether an encrypted copy would be made before the steps, because one of them asks for it.
+  public let makesBackup: Bool
+
   /// Whether nothing would be done.
   public var isUpToDate: Bool { steps.isEmpty }
   /// What would be lost for good, of all steps.
@@ -88,6 +91,7 @@ extension MigrationPlan {
       model = compiled.model
     }
     steps = pending
+    makesBackup = set.steps.dropFirst(history.version).contains(where: \.wantsBackup)
     storeVersion = history.version
     availableVersion = set.version
     self.history = history.steps

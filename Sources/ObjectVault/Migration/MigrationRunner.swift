@@ -8,6 +8,8 @@ struct MigrationRunner {
   let connection: Connection
   let set: MigrationSet
   let progress: Progress?
+  /// Whether the copies that steps ask for are made.
+  var makesBackups = true
 
   /// SQLite's action codes of what a data block may do: DELETE, INSERT, READ, SELECT, UPDATE, FUNCTION,
   /// RECURSIVE (sqlite.org, "Authorizer Action Codes").
@@ -50,23 +52,39 @@ struct MigrationRunner {
   // MARK: An existing store
 
   /// Runs all pending steps.
-  /// - Returns: The numbers of the steps that ran; empty when there was nothing to do.
+  /// A copy that a step asks for is made under the lock, before the first of them, and removed again when the
+  /// steps fail: the store is then what the copy is.
   /// - Throws: ``StoreError``, and `CancellationError` when `progress` is cancelled; the store is then as
   ///   it was.
-  func migrate() throws -> [Int] {
+  func migrate() throws -> MigrationOutcome {
     let history = try StoreHistory.read(connection)
     try history.check(against: set, file: connection.path)
-    guard history.version < set.version else { return [] }
+    guard history.version < set.version else { return MigrationOutcome() }
     try checkSpace(from: history)
-    return try withoutForeignKeys {
-      try connection.transaction(.immediate) {
-        // Another process may have migrated while this one waited for the lock.
-        let history = try StoreHistory.read(connection)
-        try history.check(against: set, file: connection.path)
-        guard history.version < set.version else { return [] }
-        return try migrate(from: history)
+    var outcome = MigrationOutcome()
+    do {
+      try withoutForeignKeys {
+        try connection.transaction(.immediate) {
+          // Another process may have migrated while this one waited for the lock.
+          let history = try StoreHistory.read(connection)
+          try history.check(against: set, file: connection.path)
+          guard history.version < set.version else { return }
+          outcome.backup = try backup(from: history)
+          outcome.steps = try migrate(from: history)
+        }
       }
+    } catch {
+      if let backup = outcome.backup { MigrationBackup.remove(backup.path) }
+      throw error
     }
+    MigrationBackup.prune(of: connection.path)
+    return outcome
+  }
+
+  private func backup(from history: StoreHistory) throws -> URL? {
+    guard makesBackups, set.steps[history.version...].contains(where: \.wantsBackup) else { return nil }
+    let path = try MigrationBackup.make(of: connection, version: history.version) { try checkCancelled() }
+    return URL(fileURLWithPath: path)
   }
 
   private func migrate(from history: StoreHistory) throws -> [Int] {
@@ -270,7 +288,7 @@ struct MigrationRunner {
     if progress?.isCancelled == true { throw CancellationError() }
   }
 
-  /// A rebuild needs room for the table twice: for its copy, and in the journal.
+  /// A rebuild needs room for the table twice: for its copy, and in the journal. A backup needs it once.
   private func checkSpace(from history: StoreHistory) throws {
     let attributes = try? FileManager.default.attributesOfItem(atPath: connection.path)
     let folder = (connection.path as NSString).deletingLastPathComponent
@@ -288,7 +306,9 @@ struct MigrationRunner {
         || compiled.parts.contains { $0.statements.contains { if case .copy = $0 { true } else { false } } }
       model = compiled.model
     }
-    guard rebuilds, free < bytes * 2 else { return }
-    throw StoreError.notEnoughSpace(file: connection.path, neededBytes: bytes * 2, freeBytes: free)
+    let copies = makesBackups && set.steps[history.version...].contains(where: \.wantsBackup) ? 1 : 0
+    let needed = bytes * (copies + (rebuilds ? 2 : 0))
+    guard free < needed else { return }
+    throw StoreError.notEnoughSpace(file: connection.path, neededBytes: needed, freeBytes: free)
   }
 }

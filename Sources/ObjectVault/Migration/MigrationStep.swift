@@ -3,6 +3,16 @@
 internal import CipherSQLite
 private import Foundation
 
+/// When an encrypted copy of the store is made before a step.
+public enum BackupRule: String, Sendable, Hashable, CaseIterable {
+  /// Before every run of the step.
+  case always
+  /// Before a step that loses values or rewrites them by SQL. The default.
+  case auto
+  /// Not for the sake of this step.
+  case never
+}
+
 /// A migration step: one file of the folder, parsed.
 public struct MigrationStep: Sendable, Hashable {
   /// Its number, counted from 1; the version that the store has after it.
@@ -16,6 +26,8 @@ public struct MigrationStep: Sendable, Hashable {
   /// The losses that its author allows, such as `lossy:User.city`: what was reviewed with the file needs no flag
   /// of `store-migrate up`.
   public let allowed: [String]
+  /// Whether its author wants an encrypted copy of the store to be made before it.
+  public let backup: BackupRule
   /// What it does, in order.
   public let operations: [MigrationOperation]
   /// The way back, where the author gave one; kept with the store.
@@ -37,6 +49,7 @@ public struct MigrationStep: Sendable, Hashable {
     note = parsed.header["note"]
     reader = parsed.header["reader"].flatMap { Int($0) } ?? number
     allowed = (parsed.header["allow"] ?? "").split { $0 == "," || $0.isWhitespace }.map(String.init)
+    backup = parsed.header["backup"].flatMap { BackupRule(rawValue: $0) } ?? .auto
     operations = parsed.up
     down = parsed.down
   }
@@ -47,6 +60,7 @@ public struct MigrationStep: Sendable, Hashable {
     note = nil
     reader = number
     allowed = []
+    backup = .auto
     self.operations = operations
     down = nil
   }
@@ -66,12 +80,23 @@ public struct MigrationStep: Sendable, Hashable {
   public var text: String {
     "format: 1\nname: \(name)\n" + (note.map { "note: \($0)\n" } ?? "")
       + (reader == number ? "" : "reader: \(reader)\n")
+      + (backup == .auto ? "" : "backup: \(backup.rawValue)\n")
       + (allowed.isEmpty ? "" : "allow: \(allowed.joined(separator: ", "))\n") + "\n[up]\n\(canonicalText)\n"
       + (down.map { "\n[down]\n" + $0.map(\.description).joined(separator: "\n") + "\n" } ?? "")
   }
 
   /// What the step loses for good, such as `User.city`.
   public var losses: [String] { operations.compactMap(\.loss) }
+
+  /// Whether a copy of an existing store is made before the step runs.
+  public var wantsBackup: Bool {
+    switch backup {
+    case .always: true
+    case .never: false
+    case .auto:
+      !losses.isEmpty || operations.contains { if case .transform = $0 { true } else { false } }
+    }
+  }
 
   /// What it loses without its author's `allow`.
   public var unallowedLosses: [String] { losses.filter { !allowed.contains("lossy:\($0)") } }

@@ -3,14 +3,29 @@
 public import CipherSQLite
 public import Foundation
 
+/// What running pending steps did.
+public struct MigrationOutcome: Sendable, Hashable {
+  /// The numbers of the steps that ran, in order; empty when there was nothing to do.
+  public internal(set) var steps: [Int] = []
+  /// The encrypted copy that was made before them, when one of them asked for it.
+  public internal(set) var backup: URL?
+}
+
 extension Store {
   /// Runs the steps that a store lacks, without opening it for work: no Swift class is needed.
   ///
-  /// - Returns: The numbers of the steps that ran.
+  /// - Parameters:
+  ///   - url: The store.
+  ///   - key: Its key.
+  ///   - migrations: The steps.
+  ///   - busyTimeout: How long to wait for another process's lock, in seconds.
+  ///   - makesBackups: Whether the encrypted copy is made that a pending step asks for.
+  ///   - progress: Counts the steps; cancelling it ends the run.
   /// - Throws: As ``open(at:key:schema:migrations:configuration:progress:)``; the file is then as it was.
   public static func migrate(
-    at url: URL, key: Key, migrations: MigrationSet, busyTimeout: Double = 5, progress: Progress? = nil
-  ) async throws -> [Int] {
+    at url: URL, key: Key, migrations: MigrationSet, busyTimeout: Double = 5, makesBackups: Bool = true,
+    progress: Progress? = nil
+  ) async throws -> MigrationOutcome {
     let key = try await key.resolved()
     return try await detached {
       var configuration = Connection.Configuration()
@@ -21,7 +36,9 @@ extension Store {
       progress?.cancellationHandler = { run.cancel() }
       defer { progress?.cancellationHandler = nil }
       return try run.run(connection) {
-        try MigrationRunner(connection: connection, set: migrations, progress: progress).migrate()
+        try MigrationRunner(
+          connection: connection, set: migrations, progress: progress, makesBackups: makesBackups
+        ).migrate()
       }
     }
   }

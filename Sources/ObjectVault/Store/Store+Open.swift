@@ -76,7 +76,9 @@ extension Store {
     progress?.cancellationHandler = { stop.cancel() }
     defer { progress?.cancellationHandler = nil }
     let migrated = try stop.run(connection) {
-      try MigrationRunner(connection: connection, set: set, progress: progress).migrate()
+      try MigrationRunner(
+        connection: connection, set: set, progress: progress, makesBackups: configuration.makesBackups
+      ).migrate()
     }
     let history = try StoreHistory.read(connection)
     let key = connection.unlocked
@@ -93,7 +95,9 @@ extension Store {
       generation: history.generation)
     return Store(
       core: core, url: url, schema: runtime.schema,
-      opening: Opening(isNew: isNew, migratedSteps: migrated, version: history.version, cipher: key.profile))
+      opening: Opening(
+        isNew: isNew, migratedSteps: migrated.steps, backup: migrated.backup, version: history.version,
+        cipher: key.profile))
   }
 
   private static func createIfAbsent(

@@ -25,6 +25,9 @@ public final class Store: Sendable {
     /// Whether each commit waits for the disk. By default a power loss may take the last commits, whole; a
     /// crash of the process takes none.
     public var isFullSync = false
+    /// Whether opening makes the encrypted copy that a pending step asks for: `notes.store.v6-TIME.backup`
+    /// beside the store, of which the last two are kept. Default `true`.
+    public var makesBackups = true
 
     /// The defaults.
     public init() {}
@@ -44,6 +47,8 @@ public final class Store: Sendable {
     public let isNew: Bool
     /// The steps that ran, by number.
     public let migratedSteps: [Int]
+    /// The copy that was made before they ran, when one of them asked for it.
+    public let backup: URL?
     /// The version now: the number of steps behind the store.
     public let version: Int
     /// The settings the file is encrypted with.

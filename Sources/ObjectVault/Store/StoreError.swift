@@ -45,6 +45,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case storeMigratedElsewhere(file: String)
   /// There is not enough room on the disk for what is to be done.
   case notEnoughSpace(file: String, neededBytes: Int, freeBytes: Int)
+  /// The copy before a migration could not be made; no step ran.
+  case backupFailed(file: String, backup: String, reason: String)
 }
 
 /// One rule that one object breaks.
@@ -145,6 +147,8 @@ extension StoreError: CustomStringConvertible {
       "\(file): another process has migrated the store while it was open here. Open it again."
     case .notEnoughSpace(let file, let needed, let free):
       "\(file): about \(needed >> 20) MiB are needed and \(free >> 20) MiB are free. Make room and try again."
+    case .backupFailed(let file, let backup, let reason):
+      "\(file): the copy before the migration, \(backup), could not be made, so no step ran: \(reason)"
     }
   }
 }

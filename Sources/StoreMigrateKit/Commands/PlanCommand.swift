@@ -29,12 +29,16 @@ enum PlanCommand: Command {
     let from: Int
     let to: Int
     let steps: [PlannedStep]
+    let makesBackup: Bool
 
     var description: String {
       guard !steps.isEmpty else { return "\(store.path) is at version \(from). Nothing to do." }
       var lines = [
         "\(steps.count) \(steps.count == 1 ? "step" : "steps") in one transaction, from version \(from) to \(to), on SQLite \(store.sqlite)."
       ]
+      if makesBackup {
+        lines.append("Before them an encrypted copy is made beside the store (up --no-backup leaves it out).")
+      }
       for step in steps {
         lines += [
           "",
@@ -62,6 +66,6 @@ enum PlanCommand: Command {
         PlannedStep(
           number: $0.number, name: $0.name, operations: $0.operations, sql: $0.sql, losses: $0.losses,
           rebuilds: $0.rebuiltTables)
-      })
+      }, makesBackup: plan.makesBackup)
   }
 }

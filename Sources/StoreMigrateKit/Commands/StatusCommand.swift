@@ -38,9 +38,10 @@ enum StatusCommand: Command {
     let version: Version
     let migrations: [StepState]
     let drift: [String]
+    let makesBackup: Bool
     let signalsPending: Bool
 
-    private enum CodingKeys: String, CodingKey { case store, version, migrations, drift }
+    private enum CodingKeys: String, CodingKey { case store, version, migrations, drift, makesBackup }
 
     var pending: [StepState] { migrations.filter { $0.state == "pending" } }
     var exitCode: ExitCode { signalsPending && !pending.isEmpty ? .attention : .ok }
@@ -65,6 +66,10 @@ enum StatusCommand: Command {
           + (drift.isEmpty ? "as the model says" : "not as the model says: \(drift.joined(separator: "; "))"),
         "oldest app   version \(version.minimumReader) can open this store",
       ]
+      if makesBackup {
+        lines.append(
+          "backup       `up` will first write an encrypted copy beside the store (\(megabytes(store.bytes)))")
+      }
       if !pending.isEmpty {
         lines += ["", "next:  store-migrate plan \(store.path)    store-migrate up \(store.path)"]
       }
@@ -88,6 +93,7 @@ enum StatusCommand: Command {
       store: StoreSummary(path: session.storePath, bytes: plan.bytes),
       version: Version(
         store: plan.storeVersion, available: plan.availableVersion, minimumReader: plan.minimumReader),
-      migrations: applied + pending, drift: plan.drift, signalsPending: session.arguments.has("--exit-code"))
+      migrations: applied + pending, drift: plan.drift, makesBackup: plan.makesBackup,
+      signalsPending: session.arguments.has("--exit-code"))
   }
 }

@@ -17,6 +17,9 @@ enum UpCommand: Command {
     Runs the pending steps in one transaction: afterwards the store is at the last version or, on any error,
     at the one it had. A step that loses data has to be allowed: by a line allow: lossy:NAME in its file, by
     --allow lossy:NAME for each loss, by --yes, or at the question.
+
+    Before a step that loses or rewrites values, or whose file says backup: always, an encrypted copy is made
+    beside the store and verified; the last two are kept. --no-backup leaves it out.
     """
 
   struct UpReport: Report {
@@ -24,12 +27,13 @@ enum UpCommand: Command {
     let from: Int
     let to: Int
     let applied: [String]
+    let backup: String?
     let seconds: Double
 
     var description: String {
       applied.isEmpty
         ? "\(store.path) is at version \(to). Nothing to do."
-        : (applied.map { "applied  \($0)" } + [
+        : ((backup.map { ["backup   \($0)"] } ?? []) + applied.map { "applied  \($0)" } + [
           "\(store.path) is at version \(to) (\((seconds * 100).rounded() / 100) s)."
         ])
         .joined(separator: "\n")
@@ -42,17 +46,19 @@ enum UpCommand: Command {
     let plan = try MigrationPlan(session.inspection(key: key), set)
     let summary = StoreSummary(path: session.storePath, bytes: plan.bytes)
     guard !plan.isUpToDate else {
-      return UpReport(store: summary, from: plan.storeVersion, to: plan.storeVersion, applied: [], seconds: 0)
+      return UpReport(
+        store: summary, from: plan.storeVersion, to: plan.storeVersion, applied: [], backup: nil, seconds: 0)
     }
     try allow(plan.unallowedLosses, session)
     let start = Date()
     let applied = try await Store.migrate(
       at: URL(fileURLWithPath: session.storePath), key: key, migrations: set,
-      busyTimeout: try session.lockTimeout(),
+      busyTimeout: try session.lockTimeout(), makesBackups: !session.arguments.has("--no-backup"),
       progress: session.progress)
     return UpReport(
       store: summary, from: plan.storeVersion, to: set.version,
-      applied: applied.map { "\(numbered($0)) \(set.steps[$0 - 1].name)" },
+      applied: applied.steps.map { "\(numbered($0)) \(set.steps[$0 - 1].name)" },
+      backup: applied.backup?.path,
       seconds: Date().timeIntervalSince(start))
   }
 

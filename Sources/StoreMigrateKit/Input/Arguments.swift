@@ -12,7 +12,9 @@ struct Arguments {
     "--new-key-fd", "--new-key-env", "--new-key-command", "--new-key-format", "--lock-timeout", "--allow",
     "--type",
   ]
-  static let unvalued = ["--yes", "--json", "--no-input", "--exit-code", "--help", "--version", "--quiet"]
+  static let unvalued = [
+    "--yes", "--json", "--no-input", "--exit-code", "--help", "--version", "--quiet", "--no-backup",
+  ]
   private static let short = ["-m": "--migrations", "-y": "--yes", "-h": "--help", "-q": "--quiet"]
 
   init(_ arguments: [String]) throws {

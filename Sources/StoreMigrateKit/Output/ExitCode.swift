@@ -17,7 +17,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   case storeTooNew = 4
   /// A step that loses data was not allowed.
   case refused = 5
-  /// Not enough room on the disk.
+  /// The backup could not be made, or there is not enough room on the disk.
   case noSpace = 6
   /// No such store.
   case notFound = 10
@@ -39,7 +39,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .historyConflict: "history conflict: a step was edited, lost or moved"
     case .storeTooNew: "the store is newer than the steps"
     case .refused: "refused: a step loses data; see up --allow"
-    case .noSpace: "not enough disk"
+    case .noSpace: "the backup could not be made, or not enough disk"
     case .notFound: "no such store"
     case .locked: "locked by another process"
     case .cannotDecrypt: "cannot decrypt: wrong key, other settings, or not a store"
@@ -64,7 +64,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     switch error {
     case .historyConflict: .historyConflict
     case .storeIsNewer: .storeTooNew
-    case .notEnoughSpace: .noSpace
+    case .notEnoughSpace, .backupFailed: .noSpace
     case .notAStore: .cannotDecrypt
     default: .failed
     }

@@ -25,7 +25,7 @@ import Testing
     ("format: 1\n[up]\ntransform swift f on U", 3, 1, "transform swift"),
     ("format: 1\n[up]\nrequire { SELECT 1 }", 3, 9, "quotes"), ("format: 1\nreader: x\n[up]", 2, 1, "number"),
     ("format: 1\n[up]\nadd relationship U.r -> D inverse E.x", 3, 35, "property of D"),
-    ("format: 1\nbackup: always\n[up]", 2, 1, "does not make"),
+    ("format: 1\nbackup: sometimes\n[up]", 2, 1, "backup: always"),
     ("format: 1\n[up]\nretype U.a to int using CAST(x", 3, 25, "( … )"),
   ])
   func `what is no migration is an error with line and column`(

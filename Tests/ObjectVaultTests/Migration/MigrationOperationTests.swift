@@ -35,7 +35,7 @@ struct MigrationLab {
 
   @discardableResult
   func migrate(_ text: String) async throws -> [Int] {
-    try await Store.migrate(at: url, key: testKey, migrations: try set([first, text]))
+    try await Store.migrate(at: url, key: testKey, migrations: set([first, text])).steps
   }
 
   func rows(_ sql: String) throws -> [[SQLValue]] { try open().rows(sql) }

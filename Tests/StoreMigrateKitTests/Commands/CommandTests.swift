@@ -102,6 +102,9 @@ import Testing
     try await create(1)
     let first = try run("up", url.path, "-m", migrations)
     #expect(first.status == 0 && first.output.contains("0006 places"), "\(first.errors)")
+    // The second step fills a column by SQL: a copy comes first.
+    #expect(first.output.contains("backup   \(url.path).v1-"))
+    #expect(folder.names.count { $0.hasSuffix(".backup") } == 1)
     let second = try run("up", url.path, "-m", migrations)
     #expect(second.status == 0 && second.output.contains("Nothing to do"))
   }
@@ -114,7 +117,10 @@ import Testing
       to: steps.appendingPathComponent("0007_no_city.migration"))
     let refused = try run("up", url.path, "-m", steps.path)
     #expect(refused.status == 5 && refused.errors.contains("--allow lossy:User.city"))
-    #expect(try run("up", url.path, "-m", steps.path, "--allow", "lossy:User.city").status == 0)
+    #expect(try run("status", url.path, "-m", steps.path).output.contains("encrypted copy"))
+    #expect(
+      try run("up", url.path, "-m", steps.path, "--allow", "lossy:User.city", "--no-backup").status == 0)
+    #expect(!folder.names.contains { $0.hasSuffix(".backup") })
     try Data("format: 1\nallow: lossy:Language\n[up]\ndrop entity Language\n".utf8)
       .write(to: steps.appendingPathComponent("0008_no_languages.migration"))
     let allowed = try run("up", url.path, "-m", steps.path)

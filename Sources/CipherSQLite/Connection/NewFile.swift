@@ -1,0 +1,75 @@
+// A file that is built under a temporary name and takes its own only when it is whole: a crash leaves either
+// nothing at the path or all of it.
+
+private import Foundation
+
+final class NewFile {
+  /// The name that it is to have.
+  let path: String
+  /// The name under which it is built, in the same folder. Mode 0600, empty at first.
+  let temporary: String
+
+  /// - Throws: ``SQLError/folderMissing(folder:)``, ``SQLError/permissionDenied(file:)``,
+  ///   ``SQLError/system(file:operation:code:)``.
+  init(at path: String) throws {
+    self.path = path
+    temporary = "\(path).new-" + (try randomSalt().prefix(6).map { String($0, radix: 16) }.joined())
+    // O_EXCL and O_NOFOLLOW: a planted file or link of that name is refused, never written to.
+    let descriptor = Foundation.open(temporary, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR, 0o600)
+    guard descriptor >= 0 else {
+      switch errno {
+      case EACCES, EROFS: throw SQLError.permissionDenied(file: path)
+      case ENOENT: throw SQLError.folderMissing(folder: (path as NSString).deletingLastPathComponent)
+      default: throw SQLError.system(file: temporary, operation: "open", code: Int(errno))
+      }
+    }
+    // 0600 whatever the umask says.
+    fchmod(descriptor, 0o600)
+    Foundation.close(descriptor)
+  }
+
+  deinit {
+    // After publishing only the spare name is left to remove.
+    for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) }
+  }
+
+  /// Gives the file its name, where no file has it. No connection may be open on it any more.
+  /// - Throws: ``SQLError/alreadyExists(file:)``.
+  func publish() throws {
+    try sync()
+    // A hard link, because unlike rename it fails where a file appeared meanwhile.
+    guard link(temporary, path) == 0 else {
+      throw errno == EEXIST
+        ? SQLError.alreadyExists(file: path)
+        : SQLError.system(file: path, operation: "link", code: Int(errno))
+    }
+    syncFolder(of: path)
+  }
+
+  /// Puts the file in the place of another, in one step that is done or not done.
+  func replace() throws {
+    try sync()
+    guard rename(temporary, path) == 0 else {
+      throw SQLError.system(file: path, operation: "rename", code: Int(errno))
+    }
+    syncFolder(of: path)
+  }
+
+  private func sync() throws {
+    let descriptor = Foundation.open(temporary, O_RDWR | O_NOFOLLOW)
+    guard descriptor >= 0, fsync(descriptor) == 0 else {
+      throw SQLError.system(file: temporary, operation: "fsync", code: Int(errno))
+    }
+    Foundation.close(descriptor)
+  }
+}
+
+/// Makes a new name in a folder durable.
+func syncFolder(of path: String) {
+  let folder = (path as NSString).deletingLastPathComponent
+  let descriptor = Foundation.open(folder.isEmpty ? "." : folder, O_RDONLY)
+  if descriptor >= 0 {
+    fsync(descriptor)
+    Foundation.close(descriptor)
+  }
+}
