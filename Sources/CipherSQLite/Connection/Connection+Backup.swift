@@ -31,7 +31,7 @@ extension Connection {
     let copy = try Connection.keyed(temporary, unlocked: target, configuration: Configuration())
     // A transaction of our own pins the snapshot; without it a commit of somebody else starts the copy anew.
     let expected = try inTransaction {
-      let expected = try Fingerprint(self)
+      let expected = try Outline(self)
       try copyPages(to: copy, progress)
       return expected
     }
@@ -40,7 +40,7 @@ extension Connection {
     try file.publish()
   }
 
-  private func inTransaction(_ body: () throws -> Fingerprint) throws -> Fingerprint {
+  private func inTransaction(_ body: () throws -> Outline) throws -> Outline {
     try isInTransaction ? body() : transaction(.deferred, body)
   }
 
@@ -70,7 +70,7 @@ extension Connection {
 
   /// Opens a new file as a stranger would, and compares.
   static func verify(
-    _ temporary: String, named path: String, unlocked: UnlockedKey, expected: Fingerprint
+    _ temporary: String, named path: String, unlocked: UnlockedKey, expected: Outline
   ) throws {
     try proveCiphertext(temporary, path: path, unlocked: unlocked)
     var settings = Configuration()
@@ -81,13 +81,13 @@ extension Connection {
     guard damaged.isEmpty else {
       throw SQLError.verificationFailed(file: path, reason: "\(damaged.count) pages of the copy are damaged")
     }
-    guard try Fingerprint(fresh) == expected else {
+    guard try Outline(fresh) == expected else {
       throw SQLError.verificationFailed(file: path, reason: "the copy does not hold what the original holds")
     }
   }
 
   /// What has to be the same in a copy: pragma values, and the schema.
-  struct Fingerprint: Equatable {
+  struct Outline: Equatable {
     let pragmas: [SQLValue?]
     let objects: [[SQLValue]]
 
