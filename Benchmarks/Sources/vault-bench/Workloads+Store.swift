@@ -131,7 +131,7 @@ enum MigrationBench {
     do {
       let connection = try Connection.open(url.path, key: .raw(rawKey))
       try connection.setJournalMode(.wal)
-      try connection.execute(fill.replacingOccurrences(of: "%d", with: "\(rows)"))
+      try connection.execute(sql: fill.replacingOccurrences(of: "%d", with: "\(rows)"))
     }
     let start = DispatchTime.now().uptimeNanoseconds
     _ = try await Store.migrate(at: url, key: .raw(rawKey), migrations: set)

@@ -92,7 +92,7 @@ import ObjectVault
   /// Empties a table by the connection layer, outside the timed part.
   private func clear(_ table: String) throws {
     let connection = try Connection.open(store.url.path, key: .raw(rawKey))
-    try connection.execute("DELETE FROM \(table)")
+    try connection.execute(sql: "DELETE FROM \(table)")
   }
 
   // MARK: 2 and 3

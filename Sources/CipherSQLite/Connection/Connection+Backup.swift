@@ -93,7 +93,7 @@ extension Connection {
 
     init(_ connection: Connection) throws {
       pragmas = try ["user_version", "application_id", "page_count", "encoding", "auto_vacuum"].map {
-        try connection.value("PRAGMA \($0)")
+        try connection.value(sql: "PRAGMA \($0)")
       }
       objects = try connection.rows(
         "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master ORDER BY type, name")

@@ -21,7 +21,7 @@ extension Connection {
     _ kind: TransactionKind = .immediate, _ body: () throws -> Result
   ) throws -> Result {
     guard !isInTransaction else { return try savepoint(body) }
-    try execute("BEGIN \(kind.rawValue)")
+    try execute(sql: "BEGIN \(kind.rawValue)")
     do {
       let result = try body()
       try execute("COMMIT")
@@ -37,16 +37,16 @@ extension Connection {
     transactionDepth += 1
     let name = "vault_\(transactionDepth)"
     defer { transactionDepth -= 1 }
-    try execute("SAVEPOINT \(name)")
+    try execute(sql: "SAVEPOINT \(name)")
     do {
       let result = try body()
-      try execute("RELEASE \(name)")
+      try execute(sql: "RELEASE \(name)")
       return result
     } catch {
       // An I/O error or a full disk may have rolled everything back already; then there is no savepoint.
       if isInTransaction {
-        _ = try? execute("ROLLBACK TO \(name)")
-        _ = try? execute("RELEASE \(name)")
+        _ = try? execute(sql: "ROLLBACK TO \(name)")
+        _ = try? execute(sql: "RELEASE \(name)")
       }
       throw error
     }

@@ -14,7 +14,7 @@ extension Connection {
   /// Sets the journal mode.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` when other connections keep it from changing.
   public func setJournalMode(_ mode: JournalMode) throws {
-    let found = try value("PRAGMA journal_mode = \(mode.rawValue)")?.string
+    let found = try value(sql: "PRAGMA journal_mode = \(mode.rawValue)")?.string
     guard found == mode.rawValue else {
       throw SQLError.busy(file: path, waitedSeconds: configuration.busyTimeout)
     }
@@ -31,7 +31,7 @@ extension Connection {
   public func userVersion() throws -> Int { Int(try value("PRAGMA user_version")?.int64 ?? 0) }
 
   /// Sets the file's `user_version`. Part of the open transaction, if there is one.
-  public func setUserVersion(_ version: Int) throws { try execute("PRAGMA user_version = \(version)") }
+  public func setUserVersion(_ version: Int) throws { try execute(sql: "PRAGMA user_version = \(version)") }
 
   /// Copies the WAL into the file and empties it.
   /// - Returns: Whether all of it was copied; `false` when readers were in the way.
@@ -45,7 +45,7 @@ extension Connection {
   /// - Parameter isQuick: Leaves out whether the indexes agree with their tables.
   /// - Returns: What is wrong, a line each; empty when all is well.
   public func integrityErrors(isQuick: Bool = false) throws -> [String] {
-    let lines = try rows("PRAGMA \(isQuick ? "quick_check" : "integrity_check")").compactMap {
+    let lines = try rows(sql: "PRAGMA \(isQuick ? "quick_check" : "integrity_check")").compactMap {
       $0.first?.string
     }
     return lines == ["ok"] ? [] : lines

@@ -21,7 +21,7 @@ public final class Connection {
   }
 
   /// Settings that every connection of a pool shares.
-  public struct Configuration: Sendable, Hashable {
+  public struct Configuration: Sendable {
     /// How long a statement waits for another connection's lock, in seconds. Default 5.
     public var busyTimeout: Double = 5
     /// The page cache, in bytes. Every miss is decrypted and authenticated again. Default 32 MiB.
@@ -30,6 +30,10 @@ public final class Connection {
     public var access: Access = .readWrite
     /// Whether foreign keys are enforced. Default `true`.
     public var enforcesForeignKeys = true
+    /// What a `Date` becomes in a parameter, and in a column. Default: seconds since 1970.
+    public var dates: DateStrategy = .secondsSince1970
+    /// How many prepared statements are kept. Default 256; 0 keeps none.
+    public var statementCacheSize = 256
 
     /// The defaults.
     public init() {}
@@ -44,7 +48,7 @@ public final class Connection {
   public let unlocked: UnlockedKey
   /// What it was opened with.
   public let configuration: Configuration
-  var cache = StatementCache()
+  var cache: StatementCache
   // Every live statement, so that close() can finalize what callers still hold.
   private var live: [ObjectIdentifier: Weak] = [:]
   var transactionDepth = 0
@@ -59,6 +63,7 @@ public final class Connection {
     self.path = path
     self.unlocked = unlocked
     self.configuration = configuration
+    cache = StatementCache(capacity: configuration.statementCacheSize)
   }
 
   deinit { close() }
@@ -72,6 +77,12 @@ public final class Connection {
     sqlite3_close_v2(open)
     handle = nil
   }
+
+  /// What the cache of prepared statements has done since the connection was opened.
+  public var statementCacheStatistics: StatementCacheStatistics { cache.statistics }
+
+  /// Finalizes the statements that are kept for reuse and not in use.
+  public func clearStatementCache() { cache.removeIdle() }
 
   /// Whether the connection is still open.
   public var isOpen: Bool { handle != nil }

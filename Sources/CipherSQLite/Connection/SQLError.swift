@@ -47,6 +47,20 @@ public enum SQLError: Error, Equatable, Sendable {
   case constraint(message: String, extendedCode: Int, sql: String)
   /// A statement takes `expected` parameters, `found` were given.
   case parameterCount(expected: Int, found: Int, sql: String)
+  /// Named parameters without a value, and names that the statement does not know.
+  case parameterNames(missing: [String], unknown: [String], sql: String)
+  /// Values were interpolated and given beside the text too.
+  case mixedParameters(sql: String)
+  /// The text holds no statement, or more than the one that the call runs.
+  case notOneStatement(sql: String)
+  /// A placeholder of a format, at `position` counted from 1, cannot be bound.
+  case format(position: Int, reason: String, sql: String)
+  /// A row has no such column.
+  case noSuchColumn(name: String, available: [String])
+  /// A column's value is not of the type that was asked for; `found` is its storage class.
+  case columnType(column: String, expected: String, found: String)
+  /// Bytes beyond the end of a blob, whose length is fixed.
+  case blobRange(place: String, offset: Int, count: Int, available: Int)
   /// A call that would wait for itself: the writing connection is already in use by this call's caller.
   case nestedWrite(file: String)
   /// The call needs a state that is committed, and the connection's transaction has changes that are not.
@@ -107,6 +121,27 @@ extension SQLError: CustomStringConvertible {
       "The change breaks a rule of the schema (\(message)) in: \(sql)"
     case .parameterCount(let expected, let found, let sql):
       "The statement takes \(expected) parameters and \(found) were given: \(sql)"
+    case .parameterNames(let missing, let unknown, let sql):
+      [
+        missing.isEmpty ? nil : "\(missing.joined(separator: ", ")) got no value",
+        unknown.isEmpty ? nil : "there is no parameter \(unknown.joined(separator: ", "))",
+      ]
+      .compactMap { $0 }.joined(separator: " and ") + " in: \(sql)"
+    case .mixedParameters(let sql):
+      "Values are interpolated and given beside the text; use one of the two: \(sql)"
+    case .notOneStatement(let sql):
+      "This call runs exactly one statement; use executeScript for more or none: \(sql)"
+    case .format(let position, let reason, let sql):
+      "At character \(position) of the format: \(reason), in: \(sql)"
+    case .noSuchColumn(let name, let available):
+      "The row has no column \(name); it has \(available.joined(separator: ", "))."
+    case .columnType(let column, let expected, let found):
+      found == "null"
+        ? "Column \(column) is NULL, which is no \(expected). Ask for an optional."
+        : "Column \(column) holds \(found), which is no \(expected)."
+    case .blobRange(let place, let offset, let count, let available):
+      "\(place): \(count) bytes at \(offset) go beyond the \(available) bytes that the value has. "
+        + "Insert a longer value first."
     case .nestedWrite(let file):
       "\(file): this call would wait for the write that it is made from. Use the context or connection "
         + "that the outer write was given."

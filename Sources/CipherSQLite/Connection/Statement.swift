@@ -11,21 +11,28 @@ public final class Statement {
   // Valid from init to finalize(); finalized exactly once, by finalize(), which deinit calls too.
   // Unchecked exclusivity: never passed inout, and read for every column of every row.
   @exclusivity(unchecked) final var raw: OpaquePointer?
-  private unowned let connection: Connection
+  // Weak: whoever keeps a statement longer than its connection gets an error, not a crash.
+  private weak var connection: Connection?
+  private let path: String
   /// The SQL text, without values.
   public let sql: String
   var isInUse = false
+  // When the cache lent it last, in look-ups.
+  var lastUse = 0
+  /// How the connection stores dates.
+  var dates: DateStrategy { connection?.configuration.dates ?? .secondsSince1970 }
 
   init(raw: OpaquePointer?, sql: String, connection: Connection) {
     self.raw = raw
     self.sql = sql
     self.connection = connection
+    path = connection.path
     connection.didPrepare(self)
   }
 
   deinit {
     if raw != nil {
-      connection.willFinalize(self)
+      connection?.willFinalize(self)
       sqlite3_finalize(raw)
     }
   }
@@ -33,6 +40,12 @@ public final class Statement {
   func finalize() {
     sqlite3_finalize(raw)
     raw = nil
+  }
+
+  /// Frees the statement ahead of its release.
+  func finalizeNow() {
+    connection?.willFinalize(self)
+    finalize()
   }
 
   /// How many parameters the statement takes.
@@ -103,7 +116,7 @@ public final class Statement {
     let code = sqlite3_step(raw)
     if code == SQLITE_ROW { return true }
     if code == SQLITE_DONE { return false }
-    let error = connection.error(code, sql: sql)
+    let error = failure(code)
     sqlite3_reset(raw)
     throw error
   }
@@ -156,7 +169,12 @@ public final class Statement {
 
   private func check(_ code: Int32) throws {
     guard code != SQLITE_OK else { return }
-    throw connection.error(code, sql: sql)
+    throw failure(code)
+  }
+
+  private func failure(_ code: Int32) -> SQLError {
+    guard raw != nil, let connection else { return .closed(file: path) }
+    return connection.error(code, sql: sql)
   }
 }
 

@@ -94,18 +94,18 @@ extension Connection {
   /// A table's columns, foreign keys and indexes; no columns when there is no such table.
   public func tableInfo(_ name: String) throws -> TableInfo {
     let table = quoted(name)
-    let columns = try query("PRAGMA table_info(\(table))") { row in
+    let columns = try query(sql: "PRAGMA table_info(\(table))") { row in
       TableInfo.Column(
         name: row.text(1) ?? "", type: row.text(2) ?? "", isRequired: row.int64(3) != 0,
         defaultSQL: row.text(4), isPrimaryKey: row.int64(5) != 0)
     }
-    let keys = try query("PRAGMA foreign_key_list(\(table))") { row in
+    let keys = try query(sql: "PRAGMA foreign_key_list(\(table))") { row in
       TableInfo.ForeignKey(column: row.text(3) ?? "", table: row.text(2) ?? "", onDelete: row.text(6) ?? "")
     }
-    let names = try query("PRAGMA index_list(\(table))") { ($0.text(1) ?? "", $0.int64(2) != 0) }
+    let names = try query(sql: "PRAGMA index_list(\(table))") { ($0.text(1) ?? "", $0.int64(2) != 0) }
     let indexes = try names.filter { !$0.0.hasPrefix("sqlite_autoindex") }.map { name, isUnique in
       TableInfo.Index(
-        name: name, columns: try query("PRAGMA index_info(\(quoted(name)))") { $0.text(2) ?? "" },
+        name: name, columns: try query(sql: "PRAGMA index_info(\(quoted(name)))") { $0.text(2) ?? "" },
         isUnique: isUnique)
     }
     return TableInfo(name: name, columns: columns, foreignKeys: keys, indexes: indexes)

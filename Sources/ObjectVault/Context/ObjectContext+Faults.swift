@@ -58,7 +58,7 @@ extension ObjectContext {
   private func fetchRow(_ entity: EntityRuntime, _ id: Int64) throws -> ManagedObject? {
     statistics.queries += 1
     return try withConnection { connection in
-      try connection.withStatement(core.rowSQL(entity)) { statement in
+      try connection.withStatement(sql: core.rowSQL(entity)) { statement in
         try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
         statistics.rows += 1
@@ -108,7 +108,7 @@ extension ObjectContext {
   func objects(_ entity: EntityRuntime, _ sql: String, _ values: [SQLValue]) throws -> [ManagedObject] {
     statistics.queries += 1
     return try withConnection { connection in
-      try connection.withStatement(sql) { statement in
+      try connection.withStatement(sql: sql) { statement in
         try statement.bind(values)
         var reader = RowReader(entity, self, firstPageBytes: 4096)
         var found: [ManagedObject] = []
@@ -172,7 +172,7 @@ extension ObjectContext {
       statistics.queries += 1
       try withConnection { connection in
         let sql = core.membersSQL(relationship, ownerCount: batch.count, withOwner: true)
-        try connection.withStatement(sql) { statement in
+        try connection.withStatement(sql: sql) { statement in
           try statement.bind(batch.map { .integer($0.rowID) })
           var reader = RowReader(relationship.destination, self, firstPageBytes: 4096)
           let ownerColumn = relationship.destination.storedSlots.count + 2

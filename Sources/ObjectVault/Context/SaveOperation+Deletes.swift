@@ -131,7 +131,7 @@ extension SaveOperation {
     var found: Set<Int64> = []
     for batch in ids.chunked(core.batchSize) {
       found.formUnion(
-        try connection.query(sql(core.marks(batch.count)), batch.map { .integer($0) }) { $0.int64(0) })
+        try connection.query(sql: sql(core.marks(batch.count)), batch.map { .integer($0) }) { $0.int64(0) })
     }
     return found
   }
@@ -158,7 +158,7 @@ extension SaveOperation {
     for batch in ids.chunked(core.batchSize) {
       let rows = "\(column) IN (\(core.marks(batch.count)))"
       try connection.execute(
-        "UPDATE \(entity.table) SET \(column) = NULL, \"_version\" = \"_version\" + 1 WHERE \(rows)",
+        sql: "UPDATE \(entity.table) SET \(column) = NULL, \"_version\" = \"_version\" + 1 WHERE \(rows)",
         batch.map { .integer($0) })
     }
   }
@@ -168,7 +168,7 @@ extension SaveOperation {
     for object in context.deleted where object.row != nil && object.rowID > 0 {
       guard let entity = object.entity else { continue }
       let sql = "SELECT \"_version\" FROM \(entity.table) WHERE \"id\" = ?"
-      let version = try connection.value(sql, [.integer(object.rowID)])?.int64
+      let version = try connection.value(sql: sql, [.integer(object.rowID)])?.int64
       if version != object.rowVersion { throw try conflict(object, []) }
     }
   }
@@ -177,7 +177,7 @@ extension SaveOperation {
     for entity in core.runtime.entities {
       for batch in victims[entity.index].sorted().chunked(core.batchSize) {
         try connection.execute(
-          "DELETE FROM \(entity.table) WHERE \"id\" IN (\(core.marks(batch.count)))",
+          sql: "DELETE FROM \(entity.table) WHERE \"id\" IN (\(core.marks(batch.count)))",
           batch.map { .integer($0) })
       }
     }

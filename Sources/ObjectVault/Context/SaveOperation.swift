@@ -74,7 +74,7 @@ final class SaveOperation {
   private func insert(_ objects: [ManagedObject]) throws {
     guard let entity = objects.first?.entity else { return }
     let (slots, isToOne) = (entity.storedSlots, entity.isToOne)
-    try connection.withStatement(entity.insertSQL) { statement in
+    try connection.withStatement(sql: entity.insertSQL) { statement in
       for object in objects {
         guard let overlay = object.overlay else { continue }
         let values = overlay.values
@@ -105,7 +105,7 @@ final class SaveOperation {
       let columns = slots.map { "\(entity.slots[$0].column) = ?, " }.joined()
       let sql =
         "UPDATE \(entity.table) SET \(columns)\"_version\" = \"_version\" + 1 WHERE \"id\" = ? AND \"_version\" = ?"
-      try connection.withStatement(sql) { statement in
+      try connection.withStatement(sql: sql) { statement in
         for object in objects { try update(object, slots, statement) }
       }
     }
@@ -129,7 +129,7 @@ final class SaveOperation {
   func conflict(_ object: ManagedObject, _ properties: [String]) throws -> StoreError {
     guard let entity = object.entity else { return .unknownEntity(name: "\(type(of: object))") }
     let found = try connection.value(
-      "SELECT \"_version\" FROM \(entity.table) WHERE \"id\" = ?", [.integer(object.rowID)])
+      sql: "SELECT \"_version\" FROM \(entity.table) WHERE \"id\" = ?", [.integer(object.rowID)])
     return .conflict(
       Conflict(
         entity: entity.name, rowID: object.rowID, fetchedVersion: object.rowVersion,
@@ -141,9 +141,10 @@ final class SaveOperation {
       let table = quoted(key.table)
       let ids: [SQLValue] = [.integer(finalID(link.source.rowID)), .integer(finalID(link.target.rowID))]
       if link.isAdded {
-        try connection.execute("INSERT OR IGNORE INTO \(table) (source_id, target_id) VALUES (?, ?)", ids)
+        try connection.execute(
+          sql: "INSERT OR IGNORE INTO \(table) (source_id, target_id) VALUES (?, ?)", ids)
       } else {
-        try connection.execute("DELETE FROM \(table) WHERE source_id = ? AND target_id = ?", ids)
+        try connection.execute(sql: "DELETE FROM \(table) WHERE source_id = ? AND target_id = ?", ids)
       }
     }
   }

@@ -130,7 +130,7 @@ public struct Fetch<Object: ManagedObject> {
     let compiled = try compiler.select("t0.\"id\"", parameters)
     context.statistics.queries += 1
     return try context.withConnection { connection in
-      try connection.query(compiled.text, compiled.bindings) { ObjectID(rowID: $0.int64(0)) }
+      try connection.query(sql: compiled.text, compiled.bindings) { ObjectID(rowID: $0.int64(0)) }
     }
   }
 
@@ -161,7 +161,7 @@ public struct Fetch<Object: ManagedObject> {
 
   private func value(_ compiled: CompiledFetch) throws -> SQLValue? {
     context.statistics.queries += 1
-    return try context.withConnection { try $0.value(compiled.text, compiled.bindings) }
+    return try context.withConnection { try $0.value(sql: compiled.text, compiled.bindings) }
   }
 
   private func prefetch(_ path: [String], of objects: [ManagedObject]) throws {

@@ -45,8 +45,8 @@ struct MigrationRunner {
   }
 
   private func create(_ table: TableInfo, _ model: Schema) throws {
-    try connection.execute(table.createSQL(collations: model.collations(ofTable: table.name)))
-    for index in table.indexes { try connection.execute(table.indexSQL(index)) }
+    try connection.execute(sql: table.createSQL(collations: model.collations(ofTable: table.name)))
+    for index in table.indexes { try connection.execute(sql: table.indexSQL(index)) }
   }
 
   // MARK: An existing store
@@ -139,17 +139,17 @@ struct MigrationRunner {
 
   private func run(_ statement: CompiledStatement) throws {
     switch statement {
-    case .sql(let sql): try connection.execute(sql)
+    case .sql(let sql): try connection.execute(sql: sql)
     case .copy(let from, let to, let columns, let expressions, let keyed):
       try copy(from, to, columns, expressions, keyed)
     case .mustBeEmpty(let query, let message):
-      let count = try connection.value(query)?.int64 ?? 0
+      let count = try connection.value(sql: query)?.int64 ?? 0
       if count > 0 { throw ModelError(reason: message.replacing("%d", with: "\(count)")) }
     case .data(let sql):
       try connection.withAuthorizer({ Self.allows($0, Self.writing) }) { try connection.executeScript(sql) }
     case .require(let text, let query):
       let value = try connection.withAuthorizer({ Self.allows($0, Self.reading) }) {
-        try connection.value(query)
+        try connection.value(sql: query)
       }
       guard let value, let number = value.double, number != 0 else {
         throw ModelError(reason: "it is required that \(text), and it is not so")
@@ -174,7 +174,8 @@ struct MigrationRunner {
       + "SELECT \(expressions.joined(separator: ", ")) FROM \(quoted(from))"
     var copied = 0
     if keyed {
-      let bounds = try connection.rows("SELECT min(\"id\"), max(\"id\") FROM \(quoted(from))").first ?? []
+      let bounds =
+        try connection.rows(sql: "SELECT min(\"id\"), max(\"id\") FROM \(quoted(from))").first ?? []
       var low = bounds.first?.int64 ?? 1
       let high = bounds.last?.int64 ?? 0
       let slice: Int64 = 65_536
@@ -183,18 +184,19 @@ struct MigrationRunner {
         let (next, overflow) = low.addingReportingOverflow(slice)
         let end = overflow ? Int64.max : next - 1
         copied += try connection.execute(
-          insert + " WHERE \"id\" BETWEEN ? AND ?", [.integer(low), .integer(min(end, high))])
+          sql: insert + " WHERE \"id\" BETWEEN ? AND ?", [.integer(low), .integer(min(end, high))])
         if overflow || end >= high { break }
         // Ids far apart are not walked through slice by slice.
         low =
-          try connection.value("SELECT min(\"id\") FROM \(quoted(from)) WHERE \"id\" > ?", [.integer(end)])?
+          try connection.value(
+            sql: "SELECT min(\"id\") FROM \(quoted(from)) WHERE \"id\" > ?", [.integer(end)])?
           .int64
           ?? Int64.max
       }
     } else {
-      copied = try connection.execute(insert)
+      copied = try connection.execute(sql: insert)
     }
-    let expected = try connection.value("SELECT count(*) FROM \(quoted(from))")?.int64 ?? 0
+    let expected = try connection.value(sql: "SELECT count(*) FROM \(quoted(from))")?.int64 ?? 0
     guard Int64(copied) == expected else {
       throw ModelError(reason: "\(copied) of \(expected) rows of \(from) were copied")
     }
@@ -204,11 +206,11 @@ struct MigrationRunner {
   private func raiseHighWaterMarks(_ model: Schema) throws {
     for entity in model.entities {
       try connection.execute(
-        """
-        INSERT OR REPLACE INTO vault_ids (entity, last)
-        SELECT ?, max(ifnull((SELECT last FROM vault_ids WHERE entity = ?), 0),
-                      ifnull((SELECT max("id") FROM \(quoted(entity.name))), 0))
-        """, [.text(entity.name), .text(entity.name)])
+        sql: """
+          INSERT OR REPLACE INTO vault_ids (entity, last)
+          SELECT ?, max(ifnull((SELECT last FROM vault_ids WHERE entity = ?), 0),
+                        ifnull((SELECT max("id") FROM \(quoted(entity.name))), 0))
+          """, [.text(entity.name), .text(entity.name)])
     }
   }
 

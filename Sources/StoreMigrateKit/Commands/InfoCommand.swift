@@ -41,12 +41,12 @@ enum InfoCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let inspection = try session.inspection()
     let connection = inspection.connection
-    let number = { (pragma: String) in Int(try connection.value("PRAGMA \(pragma)")?.int64 ?? 0) }
+    let number = { (pragma: String) in Int(try connection.value(sql: "PRAGMA \(pragma)")?.int64 ?? 0) }
     let summary = try? StoreInfo(connection)
     var counts: [String: Int] = [:]
     for entity in summary?.model.entities ?? [] {
       counts[entity.name] = Int(
-        try connection.value("SELECT count(*) FROM \(quoted(entity.name))")?.int64 ?? 0)
+        try connection.value(sql: "SELECT count(*) FROM \(quoted(entity.name))")?.int64 ?? 0)
     }
     let size = try? FileManager.default.attributesOfItem(atPath: session.storePath)[.size] as? Int
     let profile = connection.unlocked.profile

@@ -32,7 +32,7 @@ import Testing
       try connection.execute("UPDATE User SET screenName = name || '!'")
     }
     for name in ["town", "city"] where model.entity(named: "User")?.attribute(named: name) != nil {
-      try connection.execute("UPDATE User SET \(name) = '北京'")
+      try connection.execute(sql: "UPDATE User SET \(name) = '北京'")
     }
     try connection.execute(
       "INSERT INTO Status(id, text, createdAt, user_id) VALUES (1, 'a', 1.5, 1), (2, 'b', 2, 1), (3, 'c', 3, 2)"

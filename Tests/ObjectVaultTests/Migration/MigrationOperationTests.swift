@@ -17,7 +17,7 @@ struct MigrationLab {
     self.first = first
     try await Store.create(at: url, key: testKey, migrations: try set([first]))
     let connection = try open()
-    for sql in fill { try connection.execute(sql) }
+    for sql in fill { try connection.execute(sql: sql) }
   }
 
   func set(_ texts: [String]) throws -> MigrationSet {
@@ -38,7 +38,7 @@ struct MigrationLab {
     try await Store.migrate(at: url, key: testKey, migrations: set([first, text])).steps
   }
 
-  func rows(_ sql: String) throws -> [[SQLValue]] { try open().rows(sql) }
+  func rows(_ sql: String) throws -> [[SQLValue]] { try open().rows(sql: sql) }
 
   func isSound() throws -> Bool {
     let connection = try open()

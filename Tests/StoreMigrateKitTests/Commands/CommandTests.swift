@@ -250,7 +250,8 @@ import Testing
     do {
       let connection = try Connection.open(url.path, key: .passphrase("horse"))
       try connection.execute(
-        "INSERT INTO User(name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 600000) "
+        sql:
+          "INSERT INTO User(name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 600000) "
           + "SELECT 'user ' || i FROM n")
     }
     let process = Process()

@@ -1,0 +1,96 @@
+// A row that outlives its statement.
+
+/// One row of a result: values that stay when the statement goes on.
+///
+/// ```swift
+/// for row in try connection.allRows("SELECT name, age FROM person") {
+///   let name: String = try row["name"]
+///   let age: Int? = try row["age"]
+/// }
+/// ```
+/// Names are compared as SQLite compares them: without regard to the case of ASCII letters. Of two columns
+/// with the same name the first is meant.
+public struct Row: Sendable {
+  /// What all rows of a result share.
+  final class Header: Sendable {
+    let names: [String]
+    let dates: DateStrategy
+    private let indexes: [String: Int]
+
+    init(_ statement: Statement, dates: DateStrategy) {
+      names = (0..<statement.columnCount).map(statement.columnName)
+      self.dates = dates
+      indexes = Dictionary(names.enumerated().map { ($1.asciiLowercased, $0) }) { first, _ in first }
+    }
+
+    func index(of name: String) throws -> Int {
+      if let index = indexes[name.asciiLowercased] { return index }
+      throw SQLError.noSuchColumn(name: name, available: names)
+    }
+  }
+
+  let header: Header
+  /// The values, in the order of the columns.
+  public let values: [SQLValue]
+
+  /// The names of the columns, in order.
+  public var columnNames: [String] { header.names }
+
+  /// Whether there is a column of this name.
+  public func hasColumn(_ name: String) -> Bool { (try? header.index(of: name)) != nil }
+
+  /// A column's value by its index, counted from 0.
+  /// - Throws: ``SQLError/noSuchColumn(name:available:)``; ``SQLError/columnType(column:expected:found:)``
+  ///   when the value is no `Value`, NULL for a type that is not optional among them.
+  public subscript<Value: SQLConvertible>(_ index: Int) -> Value {
+    get throws {
+      guard values.indices.contains(index) else {
+        throw SQLError.noSuchColumn(name: "\(index)", available: header.names)
+      }
+      guard let value = Value.from(values[index], dates: header.dates) else {
+        throw SQLError.columnType(
+          column: header.names[index], expected: "\(Value.self)", found: values[index].storageClass)
+      }
+      return value
+    }
+  }
+
+  /// A column's value by its name.
+  /// - Throws: As the subscript by index.
+  public subscript<Value: SQLConvertible>(_ name: String) -> Value {
+    get throws { try self[header.index(of: name)] }
+  }
+
+  /// All columns by name; of two with the same name the first.
+  public var dictionary: [String: SQLValue] {
+    Dictionary(zip(header.names, values)) { first, _ in first }
+  }
+}
+
+extension Row: CustomStringConvertible {
+  /// The columns' names and storage classes, without the values.
+  public var description: String {
+    "[" + zip(header.names, values).map { "\($0): \($1.storageClass)" }.joined(separator: ", ") + "]"
+  }
+}
+
+extension SQLValue {
+  /// The name of the storage class, as SQL's `typeof` gives it.
+  public var storageClass: String {
+    switch self {
+    case .null: "null"
+    case .integer: "integer"
+    case .real: "real"
+    case .text: "text"
+    case .blob: "blob"
+    }
+  }
+}
+
+extension String {
+  /// As SQLite compares names: only the 26 letters of ASCII have a case.
+  var asciiLowercased: String {
+    guard utf8.contains(where: { (0x41...0x5A).contains($0) }) else { return self }
+    return String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,149 @@
+// A row as a Decodable value: a column for each key.
+
+private import Foundation
+
+extension Row {
+  /// The row as a value, a column for each key.
+  ///
+  /// Columns are found by name without regard to case; a column that is not there, or NULL, is nil for an
+  /// optional. What is neither a number, text, bytes, date nor one of those inside (an enum with a raw value)
+  /// is read as JSON, which is how ``RowEncoder`` writes it.
+  /// - Throws: `DecodingError`, with the column in its path.
+  public func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    if let type = type as? any SQLConvertible.Type, let value = try convert(type) as? Value { return value }
+    return try Value(from: RowDecoder(row: self))
+  }
+
+  private func convert<Value: SQLConvertible>(_ type: Value.Type) throws -> Value { try self[0] }
+}
+
+extension Connection {
+  /// All rows of a query as values: see ``Row/decode(_:)``.
+  ///
+  /// ```swift
+  /// struct Person: Codable { var name: String; var age: Int? }
+  /// let adults = try connection.rows(sql: "SELECT * FROM person WHERE age >= \(18)", as: Person.self)
+  /// ```
+  /// - Throws: ``SQLError``; `DecodingError`, with the column in its path.
+  public func rows<Value: Decodable>(
+    _ sql: SQL, _ arguments: SQLArguments = [], as type: Value.Type
+  ) throws -> [Value] {
+    try allRows(sql, arguments).map { try $0.decode(type) }
+  }
+
+  /// The first row of a query as a value, or nil when there is none.
+  public func firstRow<Value: Decodable>(
+    _ sql: SQL, _ arguments: SQLArguments = [], as type: Value.Type
+  ) throws -> Value? {
+    try firstRow(sql, arguments)?.decode(type)
+  }
+}
+
+/// Says that a type asks for more than one value, so that its column has to be JSON.
+private struct NeedsStructure: Error {}
+
+private struct RowDecoder: Decoder {
+  let row: Row
+  var codingPath: [any CodingKey] { [] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    KeyedDecodingContainer(RowContainer(row: row))
+  }
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    throw DecodingError.dataCorrupted(
+      .init(codingPath: [], debugDescription: "A row is read by the names of its columns, not as a list."))
+  }
+  func singleValueContainer() throws -> any SingleValueDecodingContainer {
+    ColumnDecoder(value: row.values.first ?? .null, header: row.header, codingPath: [])
+  }
+}
+
+private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let row: Row
+  var codingPath: [any CodingKey] { [] }
+  var allKeys: [Key] { row.columnNames.compactMap { Key(stringValue: $0) } }
+
+  func contains(_ key: Key) -> Bool { row.hasColumn(key.stringValue) }
+  func decodeNil(forKey key: Key) throws -> Bool { try value(key).isNull }
+  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    try ColumnDecoder(value: value(key), header: row.header, codingPath: [key]).decode(type)
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<Nested> { throw unsupported(key) }
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    throw unsupported(key)
+  }
+  func superDecoder() throws -> any Decoder { RowDecoder(row: row) }
+  func superDecoder(forKey key: Key) throws -> any Decoder { throw unsupported(key) }
+
+  private func value(_ key: Key) throws -> SQLValue {
+    guard let index = try? row.header.index(of: key.stringValue) else {
+      throw DecodingError.keyNotFound(
+        key,
+        .init(
+          codingPath: [],
+          debugDescription:
+            "No column \(key.stringValue); there are \(row.columnNames.joined(separator: ", "))."))
+    }
+    return row.values[index]
+  }
+
+  private func unsupported(_ key: Key) -> DecodingError {
+    .dataCorruptedError(
+      forKey: key, in: self,
+      debugDescription: "Nested containers are read from JSON: decode a type of their own.")
+  }
+}
+
+/// One column.
+private struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
+  let value: SQLValue
+  let header: Row.Header
+  let codingPath: [any CodingKey]
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    throw NeedsStructure()
+  }
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw NeedsStructure() }
+  func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+  func decodeNil() -> Bool { value.isNull }
+
+  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    if let convertible = type as? any SQLConvertible.Type {
+      return try convert(convertible, to: type)
+    }
+    do { return try Value(from: self) } catch is NeedsStructure { return try json(type) }
+  }
+
+  private func convert<Value: SQLConvertible, Wanted>(_ type: Value.Type, to wanted: Wanted.Type) throws
+    -> Wanted
+  {
+    if let converted = Value.from(value, dates: header.dates) as? Wanted { return converted }
+    let context = DecodingError.Context(
+      codingPath: codingPath, debugDescription: "The column holds \(value.storageClass), and no \(type).")
+    throw value.isNull
+      ? DecodingError.valueNotFound(type, context) : DecodingError.typeMismatch(type, context)
+  }
+
+  private func json<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    let data: Data
+    switch value {
+    case .text(let text): data = Data(text.utf8)
+    case .blob(let bytes): data = bytes
+    default:
+      throw DecodingError.typeMismatch(
+        type,
+        .init(codingPath: codingPath, debugDescription: "The column holds \(value.storageClass), not JSON."))
+    }
+    do { return try JSONDecoder().decode(type, from: data) } catch {
+      throw DecodingError.dataCorrupted(
+        .init(
+          codingPath: codingPath, debugDescription: "The column holds no JSON of a \(type).",
+          underlyingError: error))
+    }
+  }
+}

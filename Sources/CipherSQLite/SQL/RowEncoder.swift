@@ -1,0 +1,203 @@
+// An Encodable value as columns.
+
+private import Foundation
+
+/// Turns a value into columns, one for each of its keys.
+///
+/// Numbers, text, bytes, dates, and enums with such a raw value become what they are in SQLite; a nil becomes
+/// NULL; everything else (arrays, structs) becomes JSON text.
+public struct RowEncoder: Sendable {
+  private let dates: DateStrategy
+
+  /// An encoder with a strategy for dates; a connection's own is its configuration's.
+  public init(dates: DateStrategy = .secondsSince1970) { self.dates = dates }
+
+  /// The columns of a value, in the order in which it encodes them.
+  /// - Throws: `EncodingError` when the value has no keys, and what its `encode(to:)` throws.
+  public func encode(_ value: some Encodable) throws -> [(name: String, value: SQLValue)] {
+    let columns = Columns()
+    try value.encode(to: KeyedRow(columns: columns, dates: dates))
+    return columns.list
+  }
+}
+
+extension Connection {
+  /// Inserts a value as a row, a column for each of its keys: see ``RowEncoder``.
+  /// - Returns: The new row's id.
+  /// - Throws: ``SQLError``; `EncodingError`.
+  @discardableResult
+  public func insert(_ value: some Encodable, into table: String) throws -> Int64 {
+    let columns = try RowEncoder(dates: configuration.dates).encode(value)
+    let names = columns.map { quoted($0.name) }.joined(separator: ", ")
+    let marks = columns.map { _ in "?" }.joined(separator: ", ")
+    try execute(sql: "INSERT INTO \(quoted(table)) (\(names)) VALUES (\(marks))", columns.map(\.value))
+    return lastInsertedID
+  }
+}
+
+extension SQLArguments {
+  /// The properties of a value as named parameters: `:name` takes what its key `name` encodes.
+  /// - Throws: `EncodingError`.
+  public init(encoding value: some Encodable, dates: DateStrategy = .secondsSince1970) throws {
+    let columns = try RowEncoder(dates: dates).encode(value)
+    self.init(Dictionary(columns.map { ($0.name, $0.value) }) { $1 })
+  }
+}
+
+private final class Columns {
+  var list: [(name: String, value: SQLValue)] = []
+  func set(_ name: String, _ value: SQLValue) {
+    if let index = list.firstIndex(where: { $0.name == name }) {
+      list[index].value = value
+    } else {
+      list.append((name, value))
+    }
+  }
+}
+
+/// Says that a type encodes more than one value, so that it becomes JSON.
+private struct NeedsStructure: Error {}
+
+private struct KeyedRow: Encoder {
+  let columns: Columns
+  let dates: DateStrategy
+  var codingPath: [any CodingKey] { [] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(RowContainer(columns: columns, dates: dates))
+  }
+  func unkeyedContainer() -> any UnkeyedEncodingContainer { FailingContainer(path: []) }
+  func singleValueContainer() -> any SingleValueEncodingContainer { FailingContainer(path: []) }
+}
+
+private struct RowContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let columns: Columns
+  let dates: DateStrategy
+  var codingPath: [any CodingKey] { [] }
+
+  mutating func encodeNil(forKey key: Key) throws { columns.set(key.stringValue, .null) }
+
+  mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+    columns.set(key.stringValue, try ColumnEncoder.column(value, dates, path: [key]))
+  }
+
+  mutating func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
+    // A nil is a column too: else the row's columns would depend on its values.
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+  // Each has a default of its own, which leaves nil out.
+  mutating func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: String?, forKey key: Key) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try optional(value, key) }
+
+  private func optional(_ value: (some SQLConvertible)?, _ key: Key) throws {
+    columns.set(key.stringValue, value.sqlValue(dates: dates))
+  }
+
+  mutating func nestedContainer<Nested: CodingKey>(
+    keyedBy keyType: Nested.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<Nested> { FailingContainer(path: [key]).keyed() }
+  mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    FailingContainer(path: [key])
+  }
+  mutating func superEncoder() -> any Encoder { KeyedRow(columns: columns, dates: dates) }
+  mutating func superEncoder(forKey key: Key) -> any Encoder { KeyedRow(columns: columns, dates: dates) }
+}
+
+/// One column: remembers the single value that is encoded into it.
+private final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
+  let dates: DateStrategy
+  let codingPath: [any CodingKey]
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+  private var found: SQLValue?
+
+  private init(_ dates: DateStrategy, _ path: [any CodingKey]) {
+    self.dates = dates
+    codingPath = path
+  }
+
+  static func column(_ value: some Encodable, _ dates: DateStrategy, path: [any CodingKey]) throws -> SQLValue
+  {
+    if let value = value as? any SQLConvertible { return value.sqlValue(dates: dates) }
+    let encoder = ColumnEncoder(dates, path)
+    do {
+      try value.encode(to: encoder)
+      if let found = encoder.found { return found }
+    } catch is NeedsStructure {}
+    let json = JSONEncoder()
+    json.outputFormatting = .sortedKeys
+    return .text(String(decoding: try json.encode(value), as: UTF8.self))
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    FailingContainer(path: codingPath, error: NeedsStructure()).keyed()
+  }
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    FailingContainer(path: codingPath, error: NeedsStructure())
+  }
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+  func encodeNil() throws { found = .null }
+  func encode<Value: Encodable>(_ value: Value) throws {
+    found = try Self.column(value, dates, path: codingPath)
+  }
+}
+
+/// A container that cannot be one here: an Encoder may not throw when it is asked for one, so the first value does.
+private struct FailingContainer: UnkeyedEncodingContainer, SingleValueEncodingContainer {
+  let path: [any CodingKey]
+  var error: (any Error)?
+  var codingPath: [any CodingKey] { path }
+  var count: Int { 0 }
+
+  private func failure(_ value: Any?) -> any Error {
+    error
+      ?? EncodingError.invalidValue(
+        value as Any,
+        .init(codingPath: path, debugDescription: "A row is made of a value with keys, one for each column."))
+  }
+
+  func encodeNil() throws { throw failure(nil) }
+  func encode<Value: Encodable>(_ value: Value) throws { throw failure(value) }
+  func nestedContainer<Key: CodingKey>(keyedBy keyType: Key.Type) -> KeyedEncodingContainer<Key> { keyed() }
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { self }
+  func superEncoder() -> any Encoder { FailingEncoder(container: self) }
+  func keyed<Key: CodingKey>() -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(FailingKeyed<Key>(container: self))
+  }
+  fileprivate func fail(_ value: Any?) throws -> Never { throw failure(value) }
+}
+
+private struct FailingEncoder: Encoder {
+  let container: FailingContainer
+  var codingPath: [any CodingKey] { container.path }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> { container.keyed() }
+  func unkeyedContainer() -> any UnkeyedEncodingContainer { container }
+  func singleValueContainer() -> any SingleValueEncodingContainer { container }
+}
+
+private struct FailingKeyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let container: FailingContainer
+  var codingPath: [any CodingKey] { container.path }
+  func encodeNil(forKey key: Key) throws { try container.fail(nil) }
+  func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { try container.fail(value) }
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy keyType: Nested.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<Nested> { container.keyed() }
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { container }
+  func superEncoder() -> any Encoder { FailingEncoder(container: container) }
+  func superEncoder(forKey key: Key) -> any Encoder { FailingEncoder(container: container) }
+}

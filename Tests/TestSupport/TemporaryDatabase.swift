@@ -1,0 +1,28 @@
+// A keyed file and a connection to it, for tests of SQL alone.
+
+public import CipherSQLite
+
+/// An encrypted file in a folder of its own.
+public struct TemporaryDatabase {
+  /// The folder.
+  public let folder: TemporaryFolder
+  /// The file.
+  public let path: String
+  /// An open connection.
+  public let connection: Connection
+
+  /// Makes it and runs a script.
+  public init(_ script: String = "", configuration: Connection.Configuration = .init()) throws {
+    folder = try TemporaryFolder()
+    path = folder.path("a.store")
+    _ = try Connection.create(path, key: testKey) {
+      try $0.executeScript("CREATE TABLE vault_first(x);" + script)
+    }
+    connection = try Connection.open(path, key: testKey, configuration: configuration)
+  }
+
+  /// Another connection to the file.
+  public func again(_ configuration: Connection.Configuration = .init()) throws -> Connection {
+    try Connection.open(path, key: testKey, configuration: configuration)
+  }
+}
