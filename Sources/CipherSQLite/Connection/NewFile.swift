@@ -33,6 +33,16 @@ final class NewFile {
     for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) }
   }
 
+  /// Writes the whole content of a small file.
+  func write(_ bytes: [UInt8]) throws {
+    let descriptor = Foundation.open(temporary, O_WRONLY | O_TRUNC | O_NOFOLLOW)
+    guard descriptor >= 0 else { throw SQLError.system(file: temporary, operation: "open", code: Int(errno)) }
+    defer { Foundation.close(descriptor) }
+    guard Foundation.write(descriptor, bytes, bytes.count) == bytes.count else {
+      throw SQLError.system(file: temporary, operation: "write", code: Int(errno))
+    }
+  }
+
   /// Gives the file its name, where no file has it. No connection may be open on it any more.
   /// - Throws: ``SQLError/alreadyExists(file:)``.
   func publish() throws {

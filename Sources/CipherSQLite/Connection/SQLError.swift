@@ -23,6 +23,20 @@ public enum SQLError: Error, Equatable, Sendable {
   case emptyKey
   /// A raw key must have exactly `expected` bytes.
   case keyLength(expected: Int, found: Int)
+  /// A key file is cut, changed, put together from others, or of a newer format.
+  case keyFileDamaged(file: String, reason: String)
+  /// The secret opens no slot of the key file, which is undamaged.
+  case noSlotOpens(file: String)
+  /// A key file has no slot of this name.
+  case noSuchSlot(file: String, name: String, available: [String])
+  /// A slot cannot have this name, or there is no room for another.
+  case slotName(file: String, reason: String)
+  /// The key file would have no slot left, and the database could not be opened any more.
+  case lastSlot(file: String)
+  /// A rotation was given no secret for these slots.
+  case slotsWouldBeLost(file: String, names: [String])
+  /// What was typed is no recovery code.
+  case recoveryCode(reason: String)
   /// There is no such file.
   case notFound(file: String)
   /// There is a file already where a new one was to be created.
@@ -96,6 +110,21 @@ extension SQLError: CustomStringConvertible {
       "The key is empty; give at least one byte."
     case .keyLength(let expected, let found):
       "A raw key has exactly \(expected) bytes; this one has \(found)."
+    case .keyFileDamaged(let file, let reason):
+      "\(file): the key file cannot be used (\(reason)). Take \(file).previous or a copy in its place."
+    case .noSlotOpens(let file):
+      "\(file): this secret opens no slot of the key file. Check which one it is; the file is undamaged."
+    case .noSuchSlot(let file, let name, let available):
+      "\(file): there is no slot \(name). The slots are \(available.joined(separator: ", "))."
+    case .slotName(let file, let reason):
+      "\(file): the slot was not made: \(reason). Choose another name, or remove a slot first."
+    case .lastSlot(let file):
+      "\(file): this is the last slot, and without one the database could not be opened. Add another first."
+    case .slotsWouldBeLost(let file, let names):
+      "\(file): the slots \(names.joined(separator: ", ")) cannot be carried over without their secrets. "
+        + "Give these too, or allow that the slots go."
+    case .recoveryCode(let reason):
+      "This is no recovery code: \(reason). A code has 8 groups of 4 letters and digits."
     case .notFound(let file):
       "\(file): there is no such file. Check the path, or allow it to be created."
     case .alreadyExists(let file):

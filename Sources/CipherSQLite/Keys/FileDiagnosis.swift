@@ -44,6 +44,20 @@ extension UnlockedKey {
   ///   ``SQLError/wrongKey(file:)``, ``SQLError/corrupted(file:pages:)`` when page 1 is damaged but other
   ///   pages verify, ``SQLError/cipherSettingsMismatch(file:profile:)``.
   static func unlock(path: String, key: Key) throws -> UnlockedKey {
+    guard case .keyFile(let keyPath, let secret) = key.material else { return try unlockPlainly(path, key) }
+    let keyFile = try KeyFile.open(at: keyPath, unlock: secret)
+    do { return try unlockPlainly(path, keyFile.key) } catch SQLError.wrongKey {
+      // A rotation may have been interrupted after the database had got its new key.
+      guard let pending = try KeyFile.pendingKey(at: keyPath, unlock: secret) else {
+        throw SQLError.wrongKey(file: path)
+      }
+      let unlocked = try unlockPlainly(path, .raw(pending))
+      try keyFile.finishRotation(pending)
+      return unlocked
+    }
+  }
+
+  private static func unlockPlainly(_ path: String, _ key: Key) throws -> UnlockedKey {
     let file = try RawFile.open(path)
     guard file.byteCount >= 512, let header = file.read(512, at: 0) else {
       throw SQLError.notADatabase(file: path, reason: "it has only \(file.byteCount) bytes")

@@ -31,6 +31,8 @@ public struct UnlockedKey: Sendable {
       case .invalid(let error): throw error
       case .provider:
         throw SQLError.verificationFailed(file: "key", reason: "a provider's key must be resolved first")
+      case .keyFile(let path, let unlock):
+        try KeyFile.open(at: path, unlock: unlock).dataKey.withBytes { output.copyMemory(from: $0) }
       case .raw(let raw):
         raw.withBytes { output.copyMemory(from: $0) }
       case .passphrase(let passphrase):

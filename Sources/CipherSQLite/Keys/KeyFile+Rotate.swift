@@ -1,0 +1,67 @@
+// A new data key: the database is encrypted again, and at every moment the key file opens it.
+
+extension KeyFile {
+  /// Encrypts the database under a new data key: what somebody copied of the old key file is worth nothing for it.
+  ///
+  /// In three parts, between which a crash does no harm: the file gets the new key beside the old one, in slots of
+  /// its own; the database is encrypted again, in one transaction; the old slots go. When the process dies in
+  /// between, the next opening of the database with the file finds out which key fits, and finishes.
+  ///
+  /// - Parameters:
+  ///   - pool: The open database. Costs about as much as writing it once.
+  ///   - secrets: The secret of each slot that is to stay, by its name. The others cannot be carried over, because
+  ///     their secrets are not known.
+  ///   - dropsOthers: Whether slots without a secret here may go.
+  ///   - progress: Called with pages checked and pages in all.
+  /// - Returns: The file under its new key.
+  /// - Throws: ``SQLError/slotsWouldBeLost(file:names:)``; ``SQLError/noSlotOpens(file:)`` for a secret that is not
+  ///   the slot's; as ``ConnectionPool/rekey(to:progress:)``. The old key is then still the one that fits.
+  public func rotate(
+    _ pool: ConnectionPool, keeping secrets: [String: Unlock], dropsOthers: Bool = false,
+    progress: ((Int, Int) -> Void)? = nil
+  ) throws -> KeyFile {
+    try Self.locked(path) {
+      var format = try authentic()
+      let lost = format.slots.map(\.name).filter { secrets[$0] == nil }
+      guard lost.isEmpty || dropsOthers else { throw SQLError.slotsWouldBeLost(file: path, names: lost) }
+      guard lost.count < format.slots.count else { throw SQLError.lastSlot(file: path) }
+      for name in secrets.keys where !format.slots.contains(where: { $0.name == name }) {
+        throw SQLError.noSuchSlot(file: path, name: name, available: format.slots.map(\.name))
+      }
+      let fresh = try SecureBytes.random(count: 32)
+      format.pending = []
+      for slot in format.slots {
+        guard let secret = secrets[slot.name] else { continue }
+        // A mistyped secret would lock its owner out.
+        _ = try KeyFile.open(at: path, unlock: secret, slot: slot.name)
+        format.pending.append(try sealed(fresh, slot.name, secret, slot.work, format))
+      }
+      try write(format, dataKey: dataKey, isRevoking: false)
+      do { try pool.rekey(to: .raw(fresh), progress: progress) } catch {
+        // The old key fits: nothing is pending any more.
+        format.pending = []
+        try? write(format, dataKey: dataKey, isRevoking: true)
+        throw error
+      }
+      return try finish(format, fresh)
+    }
+  }
+
+  /// The last part, also of a rotation that was interrupted.
+  private func finish(_ format: KeyFileFormat, _ fresh: SecureBytes) throws -> KeyFile {
+    var format = format
+    format.slots = format.pending
+    format.pending = []
+    try write(format, dataKey: fresh, isRevoking: true)
+    return KeyFile(path: path, dataKey: fresh)
+  }
+
+  /// Finishes a rotation after the database was found to have the new key.
+  func finishRotation(_ fresh: SecureBytes) throws {
+    try Self.locked(path) {
+      // Somebody else may have been faster; then there is nothing left to do.
+      guard let format = try? authentic(), !format.pending.isEmpty else { return }
+      _ = try finish(format, fresh)
+    }
+  }
+}

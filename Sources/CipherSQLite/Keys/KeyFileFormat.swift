@@ -1,0 +1,158 @@
+// The bytes of a key file, version 1. All numbers are big-endian.
+//
+//   header, 48 bytes
+//     0   8  "OVKEYS\r\n": a transfer as text breaks it visibly
+//     8   2  version: 1
+//    10   1  number of slots, 1 to 32
+//    11   1  number of pending slots, of a rotation that is not finished; 0 to 32
+//    12   4  zero
+//    16  16  identity: random, made with the file
+//    32   8  generation: how often the file was written
+//    40   8  zero
+//   slots, then pending slots, 176 bytes each
+//     0   1  kind: 1 passphrase, 2 raw key, 3 recovery code
+//     1   1  length of the name in bytes, 1 to 64
+//     2   2  zero
+//     4   1  scrypt's log2 N (kind 1, else 0)
+//     5   3  zero
+//     8   4  scrypt's r
+//    12   4  scrypt's p
+//    16  32  salt
+//    48  12  nonce
+//    60  32  the data key, encrypted with AES-256-GCM
+//    92  16  GCM's tag; associated data: header bytes 0..<10 and 16..<32, slot bytes 0..<48 but the name's length
+//   108  64  name in UTF-8, then zeros
+//   172   4  zero
+//   end, 64 bytes
+//     0  32  HMAC-SHA256 of all before, under HKDF(data key, salt: identity, info: "ObjectVault key file MAC 1")
+//    32  32  SHA-256 of all before: tells damage from a wrong secret
+//
+// The key that encrypts a slot's copy: scrypt(passphrase, salt) for kind 1, HKDF-SHA256(secret, salt, info:
+// "ObjectVault key file slot 1") for the others, whose secrets are random already.
+
+private import Foundation
+
+/// What a key file holds, parsed and not yet authenticated.
+struct KeyFileFormat: Equatable {
+  struct Slot: Equatable {
+    var kind: KeyFile.SlotKind
+    var name: String
+    var work: ScryptWork?
+    var salt: [UInt8]
+    var nonce: [UInt8]
+    var sealed: [UInt8]
+  }
+
+  static let magic = Array("OVKEYS\r\n".utf8)
+  static let version: UInt16 = 1
+  static let headerBytes = 48
+  static let slotBytes = 176
+  static let maximumSlots = 32
+
+  var identity: [UInt8]
+  var generation: UInt64 = 0
+  var slots: [Slot] = []
+  var pending: [Slot] = []
+
+  // MARK: Writing
+
+  /// The bytes that the MAC covers.
+  var body: [UInt8] {
+    var bytes = Self.magic
+    bytes.append(Self.version)
+    bytes += [UInt8(slots.count), UInt8(pending.count), 0, 0, 0, 0]
+    bytes += identity
+    bytes.append(generation)
+    bytes += [UInt8](repeating: 0, count: 8)
+    for slot in slots + pending { bytes += encoded(slot) }
+    return bytes
+  }
+
+  func associated(_ slot: Slot) -> [UInt8] {
+    var head = Array(encoded(slot).prefix(48))
+    // A slot may be renamed by somebody who does not know its secret; the name is under the file's MAC.
+    head[1] = 0
+    return Array(body.prefix(10)) + identity + head
+  }
+
+  private func encoded(_ slot: Slot) -> [UInt8] {
+    var bytes = [slot.kind.rawValue, UInt8(slot.name.utf8.count), 0, 0, UInt8(slot.work?.logN ?? 0), 0, 0, 0]
+    bytes.append(UInt32(slot.work?.r ?? 0))
+    bytes.append(UInt32(slot.work?.p ?? 0))
+    bytes += slot.salt + slot.nonce + slot.sealed + Array(slot.name.utf8)
+    return bytes + [UInt8](repeating: 0, count: Self.slotBytes - bytes.count)
+  }
+
+  static func macKey(_ dataKey: SecureBytes, identity: [UInt8]) throws -> SecureBytes {
+    try dataKey.withBytes {
+      try Primitives.hkdf($0, salt: identity, info: Array("ObjectVault key file MAC 1".utf8))
+    }
+  }
+
+  func file(dataKey: SecureBytes) throws -> [UInt8] {
+    let body = body
+    let signed = body + Primitives.hmac(body, key: try Self.macKey(dataKey, identity: identity))
+    return signed + Primitives.sha256(signed)
+  }
+
+  // MARK: Reading
+
+  /// Whether the file's MAC is the one that this data key gives it.
+  static func isAuthentic(_ file: [UInt8], dataKey: SecureBytes, identity: [UInt8]) throws -> Bool {
+    let body = Array(file.dropLast(64))
+    let mac = Primitives.hmac(body, key: try macKey(dataKey, identity: identity))
+    return Primitives.areEqual(mac, Array(file.dropLast(32).suffix(32)))
+  }
+
+  /// - Throws: ``SQLError/keyFileDamaged(file:reason:)``.
+  init(_ file: [UInt8], path: String) throws {
+    func damaged(_ reason: String) -> SQLError { .keyFileDamaged(file: path, reason: reason) }
+    guard file.starts(with: Self.magic) else { throw damaged("it does not begin like a key file") }
+    guard file.count >= Self.headerBytes + 64 else { throw damaged("it has only \(file.count) bytes") }
+    let found = UInt16(file[8]) << 8 | UInt16(file[9])
+    guard found == Self.version else {
+      throw damaged("it has format \(found), and this program knows format \(Self.version)")
+    }
+    let (count, pendingCount) = (Int(file[10]), Int(file[11]))
+    guard (1...Self.maximumSlots).contains(count), pendingCount <= Self.maximumSlots,
+      file.count == Self.headerBytes + (count + pendingCount) * Self.slotBytes + 64
+    else { throw damaged("it has \(file.count) bytes, which does not suit its slots") }
+    guard Primitives.areEqual(Primitives.sha256(Array(file.dropLast(32))), Array(file.suffix(32))) else {
+      throw damaged("its checksum does not fit")
+    }
+    identity = Array(file[16..<32])
+    generation = file[32..<40].reduce(0) { $0 << 8 | UInt64($1) }
+    var all: [Slot] = []
+    for index in 0..<count + pendingCount {
+      let start = Self.headerBytes + index * Self.slotBytes
+      guard let slot = Self.slot(Array(file[start..<start + Self.slotBytes])) else {
+        throw damaged("slot \(index + 1) makes no sense")
+      }
+      all.append(slot)
+    }
+    slots = Array(all.prefix(count))
+    pending = Array(all.dropFirst(count))
+  }
+
+  init(identity: [UInt8]) { self.identity = identity }
+
+  private static func slot(_ bytes: [UInt8]) -> Slot? {
+    func number(_ at: Int) -> Int { bytes[at..<at + 4].reduce(0) { $0 << 8 | Int($1) } }
+    let length = Int(bytes[1])
+    guard let kind = KeyFile.SlotKind(rawValue: bytes[0]), (1...64).contains(length),
+      let name = String(validating: bytes[108..<108 + length], as: UTF8.self)
+    else { return nil }
+    // Costs that somebody planted would make the opening take all memory: the ranges are checked.
+    let work = ScryptWork(logN: Int(bytes[4]), r: number(8), p: number(12))
+    guard (kind == .passphrase) == (work != nil) else { return nil }
+    return Slot(
+      kind: kind, name: name, work: work, salt: Array(bytes[16..<48]), nonce: Array(bytes[48..<60]),
+      sealed: Array(bytes[60..<108]))
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append(_ number: some FixedWidthInteger) {
+    Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+  }
+}

@@ -1,0 +1,273 @@
+// Key slots: who can open, who cannot any more, and what a damaged file says.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct KeyFiles {
+  let folder: TemporaryFolder
+  let path: String
+  let store: String
+  // The least that is allowed: the tests are about slots, not about patience.
+  let work: ScryptWork
+
+  init() throws {
+    folder = try TemporaryFolder()
+    path = folder.path("a.keys")
+    store = folder.path("a.store")
+    work = try #require(ScryptWork(logN: 10))
+  }
+
+  static let horse = KeyFile.Unlock.passphrase("correct horse")
+  static let pony = KeyFile.Unlock.passphrase("small pony")
+  static let token = KeyFile.Unlock.rawKey([UInt8](repeating: 9, count: 32))
+
+  func make() throws -> KeyFile {
+    let keys = try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse, work: work)
+    _ = try Connection.create(store, key: keys.key) {
+      try $0.executeScript("CREATE TABLE t(x); INSERT INTO t VALUES (7)")
+    }
+    return keys
+  }
+
+  func read(_ unlock: KeyFile.Unlock) throws -> SQLValue? {
+    try Connection.open(store, key: .keyFile(path, unlock: unlock)).value("SELECT x FROM t")
+  }
+
+  @Test func `each slot opens the store: passphrase, raw key, recovery code`() throws {
+    let keys = try make()
+    try keys.addSlot("Bo", unlock: Self.pony, work: work)
+    try keys.addSlot("token", unlock: Self.token)
+    let code = try keys.addRecoveryCode(slot: "paper").text()
+    for unlock in [Self.horse, Self.pony, Self.token, .recoveryCode(try RecoveryCode(typed: code))] {
+      #expect(try read(unlock) == 7)
+    }
+    #expect(try KeyFile.slots(at: path).map(\.name) == ["Ann", "Bo", "token", "paper"])
+    #expect(try KeyFile.slots(at: path).map(\.kind) == [.passphrase, .passphrase, .rawKey, .recoveryCode])
+    #expect(try KeyFile.slots(at: path)[0].work == work)
+    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+  }
+
+  @Test func `a wrong secret is told from damage`() throws {
+    _ = try make()
+    #expect(throws: SQLError.noSlotOpens(file: path)) { try read(Self.pony) }
+    #expect(throws: SQLError.noSlotOpens(file: path)) { try read(Self.token) }
+    #expect(throws: SQLError.emptyKey) { try read(.passphrase("")) }
+    #expect(throws: SQLError.keyLength(expected: 16, found: 3)) { try read(.rawKey([1, 2, 3])) }
+    #expect(throws: SQLError.notFound(file: folder.path("no.keys"))) {
+      try KeyFile.open(at: folder.path("no.keys"), unlock: Self.horse)
+    }
+  }
+
+  @Test func `every changed byte, and every cut, is damage`() throws {
+    let keys = try make()
+    try keys.addSlot("token", unlock: Self.token)
+    let good = try folder.bytes("a.keys")
+    func isDamage() -> Bool {
+      do { _ = try KeyFile.open(at: path, unlock: Self.token) } catch SQLError.keyFileDamaged {
+        return true
+      } catch {
+        return false
+      }
+      return false
+    }
+    for index in good.indices {
+      var changed = good
+      changed[index] ^= 0x20
+      try folder.write(changed, to: "a.keys")
+      #expect(isDamage(), "byte \(index)")
+    }
+    for length in stride(from: 1, to: good.count, by: 7) {
+      try folder.write(good.prefix(length), to: "a.keys")
+      #expect(isDamage(), "\(length) bytes")
+    }
+    try folder.write(good + Data(count: 1 << 20), to: "a.keys")
+    #expect(isDamage())
+    try folder.write(good, to: "a.keys")
+    #expect(try read(Self.token) == 7)
+  }
+
+  @Test func `a file put together from two is damage, whoever computed its checksum`() throws {
+    _ = try make()
+    let other = folder.path("b.keys")
+    let stranger = try KeyFile.create(at: other, slot: "Eve", unlock: Self.pony, work: work)
+    _ = stranger
+    // Eve's slot in the place of Ann's, with a checksum that fits.
+    let (ann, eve) = (Array(try folder.bytes("a.keys")), Array(try folder.bytes("b.keys")))
+    var mixed = Array(ann.prefix(48)) + Array(eve[48..<224]) + Array(ann[224..<256])
+    mixed += Primitives.sha256(mixed)
+    try folder.write(Data(mixed), to: "a.keys")
+    #expect(throws: SQLError.noSlotOpens(file: path)) { try KeyFile.open(at: path, unlock: Self.pony) }
+    // Ann's own slot under another name: the slot opens, the file is not what she wrote.
+    var renamed = ann
+    renamed[48 + 108] = UInt8(ascii: "E")
+    renamed = Array(renamed.dropLast(32)) + Primitives.sha256(Array(renamed.dropLast(32)))
+    try folder.write(Data(renamed), to: "a.keys")
+    #expect(throws: SQLError.keyFileDamaged(file: path, reason: "its slots do not belong together")) {
+      try KeyFile.open(at: path, unlock: Self.horse)
+    }
+    // The file of another store.
+    try folder.write(Data(eve), to: "a.keys")
+    #expect(throws: SQLError.wrongKey(file: store)) { try read(Self.pony) }
+  }
+
+  @Test func `the layout is the documented one`() throws {
+    let keys = try make()
+    let file = Array(try folder.bytes("a.keys"))
+    #expect(file.count == 48 + 176 + 64)
+    #expect(Array(file.prefix(12)) == Array("OVKEYS\r\n".utf8) + [0, 1, 1, 0])
+    let slot = Array(file[48..<224])
+    #expect(slot[0] == 1 && slot[1] == 3 && slot[4] == 10 && slot[11] == 8 && slot[15] == 1)
+    #expect(Array(slot[108..<111]) == Array("Ann".utf8))
+    // Opened by hand, from the documented parts alone.
+    let wrapping = try SecureBytes(copying: Array("correct horse".utf8)).withBytes {
+      try Primitives.scrypt($0, salt: Array(slot[16..<48]), work: work)
+    }
+    var head = Array(slot[0..<48])
+    head[1] = 0
+    let dataKey = try #require(
+      try Primitives.open(
+        Array(slot[60..<108]), key: wrapping, nonce: Array(slot[48..<60]),
+        associated: Array(file[0..<10]) + Array(file[16..<32]) + head))
+    let macKey = try dataKey.withBytes {
+      try Primitives.hkdf($0, salt: Array(file[16..<32]), info: Array("ObjectVault key file MAC 1".utf8))
+    }
+    #expect(
+      Primitives.hmac(Array(file.dropLast(64)), key: macKey)
+        == Array(file[(file.count - 64)..<(file.count - 32)]))
+    #expect(Primitives.sha256(Array(file.dropLast(32))) == Array(file.suffix(32)))
+    #expect(try Connection.open(store, key: .raw(dataKey)).value("SELECT x FROM t") == 7)
+    _ = keys
+  }
+
+  @Test func `a changed or removed slot opens neither the file nor its previous copy`() throws {
+    let keys = try make()
+    try keys.addSlot("Bo", unlock: Self.pony, work: work)
+    #expect(try KeyFile.slots(at: path + ".previous").map(\.name) == ["Ann"])
+    try keys.changeSlot("Ann", unlock: .passphrase("new horse"), work: work)
+    for file in [path, path + ".previous"] {
+      #expect(throws: SQLError.noSlotOpens(file: file)) { try KeyFile.open(at: file, unlock: Self.horse) }
+    }
+    #expect(try read(.passphrase("new horse")) == 7)
+    try keys.removeSlot("Ann")
+    for file in [path, path + ".previous"] {
+      #expect(throws: SQLError.noSlotOpens(file: file)) {
+        try KeyFile.open(at: file, unlock: .passphrase("new horse"))
+      }
+    }
+    #expect(try read(Self.pony) == 7)
+    #expect(throws: SQLError.lastSlot(file: path)) { try keys.removeSlot("Bo") }
+    #expect(try read(Self.pony) == 7)
+  }
+
+  @Test func `slots are renamed without their secret, and names are checked`() throws {
+    let keys = try make()
+    try keys.addSlot("Bo", unlock: Self.pony, work: work)
+    try keys.renameSlot("Bo", to: "Böhm 北京")
+    #expect(try KeyFile.slots(at: path).map(\.name) == ["Ann", "Böhm 北京"])
+    #expect(try read(Self.pony) == 7)
+    #expect(throws: SQLError.noSuchSlot(file: path, name: "Bo", available: ["Ann", "Böhm 北京"])) {
+      try keys.removeSlot("Bo")
+    }
+    for name in ["", "Ann", String(repeating: "x", count: 65)] {
+      #expect(throws: SQLError.self) { try keys.addSlot(name, unlock: Self.token) }
+      #expect(throws: SQLError.self) { try keys.renameSlot("Böhm 北京", to: name) }
+    }
+    for number in 3...32 { try keys.addSlot("slot \(number)", unlock: Self.token) }
+    #expect(throws: SQLError.self) { try keys.addSlot("one more", unlock: Self.token) }
+  }
+
+  @Test func `a rotation makes old key files worthless and keeps the slots it was given`() throws {
+    let keys = try make()
+    try keys.addSlot("Bo", unlock: Self.pony, work: work)
+    try keys.addSlot("token", unlock: Self.token)
+    let stolen = try folder.bytes("a.keys")
+    let pool = try ConnectionPool(path: store, key: .keyFile(path, unlock: Self.horse))
+    #expect(throws: SQLError.slotsWouldBeLost(file: path, names: ["token"])) {
+      try keys.rotate(pool, keeping: ["Ann": Self.horse, "Bo": Self.pony])
+    }
+    #expect(throws: SQLError.noSlotOpens(file: path)) {
+      try keys.rotate(pool, keeping: ["Ann": Self.pony, "Bo": Self.pony], dropsOthers: true)
+    }
+    let fresh = try keys.rotate(pool, keeping: ["Ann": Self.horse, "Bo": Self.pony], dropsOthers: true)
+    try pool.withWriter { _ = try $0.execute("UPDATE t SET x = 8") }
+    pool.close()
+    #expect(try KeyFile.slots(at: path).map(\.name) == ["Ann", "Bo"])
+    #expect(try read(Self.horse) == 8 && read(Self.pony) == 8)
+    #expect(
+      throws: SQLError.keyFileDamaged(
+        file: path, reason: "it is not the file that was opened: open it again")
+    ) { try keys.renameSlot("Bo", to: "x") }
+    try fresh.renameSlot("Bo", to: "Bob")
+    try folder.write(stolen, to: "stolen.keys")
+    #expect(throws: SQLError.wrongKey(file: store)) {
+      try Connection.open(store, key: .keyFile(folder.path("stolen.keys"), unlock: Self.token))
+    }
+  }
+
+  @Test func `a rotation under a held write lock leaves the old key in its right`() throws {
+    let keys = try make()
+    var configuration = ConnectionPool.Configuration()
+    configuration.connection.busyTimeout = 0.2
+    let pool = try ConnectionPool(path: store, key: keys.key, configuration: configuration)
+    let other = try Connection.open(store, key: keys.key)
+    try other.execute("BEGIN IMMEDIATE")
+    #expect(throws: SQLError.busy(file: store, waitedSeconds: 0.2)) {
+      try keys.rotate(pool, keeping: ["Ann": Self.horse])
+    }
+    other.rollback()
+    try keys.addSlot("Bo", unlock: Self.pony, work: work)
+    #expect(try read(Self.pony) == 7)
+  }
+
+  @Test func `recovery codes survive handwriting, and a slip is told as such`() throws {
+    let code = try RecoveryCode.random()
+    let text = code.text()
+    #expect(text.wholeMatch(of: #/([0-9A-HJKMNP-TV-Z]{4}-){7}[0-9A-HJKMNP-TV-Z]{4}/#) != nil)
+    let sloppy = text.lowercased().replacing("-", with: " ").replacing("0", with: "o").replacing(
+      "1", with: "l")
+    #expect(try RecoveryCode(typed: sloppy).text() == text)
+    #expect(!"\(code)".contains(text) && !String(reflecting: code).contains(text))
+    for index in text.indices where text[index] != "-" {
+      var wrong = text
+      wrong.replaceSubrange(index...index, with: text[index] == "7" ? "8" : "7")
+      // One of 256 slips goes through the checksum; it then opens nothing.
+      if let passed = try? RecoveryCode(typed: wrong) { #expect(passed.text() != text) }
+    }
+    for wrong in ["", "7Q2M", text + "A", text.replacing("-", with: "!")] {
+      #expect(throws: SQLError.self) { try RecoveryCode(typed: wrong) }
+    }
+  }
+
+  @Test func `a passphrase is the same however its letters are composed`() throws {
+    let keys = try KeyFile.create(at: path, slot: "Ann", unlock: .passphrase("caf\u{E9}"), work: work)
+    _ = keys
+    _ = try KeyFile.open(at: path, unlock: .passphrase("cafe\u{301}"))
+  }
+
+  @Test func `nothing secret is in a description, a mirror or the file`() throws {
+    let keys = try make()
+    let shown = [
+      "\(keys)", String(reflecting: keys), "\(Self.horse)", String(reflecting: Self.horse),
+      "\(Key.keyFile(path, unlock: Self.horse))",
+    ]
+    var dumped = ""
+    dump(keys, to: &dumped)
+    dump(Self.horse, to: &dumped)
+    dump(Key.keyFile(path, unlock: Self.horse), to: &dumped)
+    for text in shown + [dumped] { #expect(!text.contains("horse")) }
+    #expect(try folder.bytes("a.keys").range(of: Data("horse".utf8)) == nil)
+  }
+
+  @Test func `costs that are planted are refused before memory is taken`() {
+    #expect(ScryptWork(logN: 30) == nil && ScryptWork(logN: 22, r: 32) == nil && ScryptWork(logN: 9) == nil)
+    #expect(ScryptWork(logN: 14, r: 8, p: 17) == nil && ScryptWork(logN: 17)?.memoryBytes == 128 << 20)
+  }
+
+  @Test func `calibrated costs stay between the least and the most`() throws {
+    let work = try ScryptWork.calibrated()
+    #expect((14...18).contains(work.logN) && work.r == 8 && work.p == 1)
+  }
+}
