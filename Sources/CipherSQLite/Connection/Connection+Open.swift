@@ -96,16 +96,18 @@ extension Connection {
       throw code == SQLITE_CANTOPEN
         ? SQLError.permissionDenied(file: path) : connection.error(code, sql: "")
     }
-    let keyed = try unlocked.withKeySpecification {
-      sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count))
+    try CipherDefaults.whileUnchanged {
+      let keyed = try unlocked.withKeySpecification {
+        sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count))
+      }
+      guard keyed == SQLITE_OK else { throw connection.error(keyed, sql: "") }
+      if Engine.current.cipherMajor >= 4 {
+        // 4.x writes its own lines to standard error; errors are reported by throwing.
+        try connection.executeScript("PRAGMA cipher_log_level = NONE")
+        if unlocked.profile.hash == .sha1 { try connection.executeScript("PRAGMA cipher_compatibility = 3") }
+      }
+      try connection.executeScript("PRAGMA cipher_page_size = \(unlocked.profile.pageBytes)")
     }
-    guard keyed == SQLITE_OK else { throw connection.error(keyed, sql: "") }
-    if Engine.current.cipherMajor >= 4 {
-      // 4.x writes its own lines to standard error; errors are reported by throwing.
-      try connection.executeScript("PRAGMA cipher_log_level = NONE")
-      if unlocked.profile.hash == .sha1 { try connection.executeScript("PRAGMA cipher_compatibility = 3") }
-    }
-    try connection.executeScript("PRAGMA cipher_page_size = \(unlocked.profile.pageBytes)")
     sqlite3_busy_timeout(handle, Int32(clamping: Int(configuration.busyTimeout * 1000)))
     sqlite3_extended_result_codes(handle, 1)
     return connection

@@ -54,6 +54,8 @@ public final class Connection {
   var transactionDepth = 0
   /// Whether the key has been seen to fit: from then on the engine's "not a database" means something else.
   var isVerified = false
+  /// Whether the file is in clear: the source of an encryption, or the result of an export, never anything else.
+  var isPlain = false
   var authorizer: ((AuthorizerAction) -> Bool)?
 
   private struct Weak { weak var statement: Statement? }

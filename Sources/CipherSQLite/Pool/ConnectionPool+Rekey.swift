@@ -44,9 +44,40 @@ extension ConnectionPool {
     }
   }
 
+  /// Encrypts the file again under a key and other settings: pages of another size, other hashes, other rounds.
+  ///
+  /// The engine cannot do that in place, so a new file is built, compared row by row, synced and renamed over the
+  /// old one: killed at any moment, the file is the old one or the new one. Takes the room of the file once more.
+  /// - Parameters:
+  ///   - newKey: The key from now on.
+  ///   - profile: The settings from now on.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` while connections of other processes, or a read of this pool,
+  ///   are open; ``SQLError/cipherSettingsMismatch(file:profile:)`` for settings that this engine has not.
+  public func rekey(to newKey: Key, profile: CipherProfile) throws {
+    guard !isInsideWrite else { throw SQLError.nestedWrite(file: path) }
+    try writerQueue.sync {
+      let writer = try openWriter()
+      let old = writer.unlocked
+      let timeout = configuration.connection.busyTimeout
+      guard readers.bar(seconds: timeout) else { throw SQLError.busy(file: path, waitedSeconds: timeout) }
+      defer { readers.unbar() }
+      self.writer.connection = nil
+      do {
+        let new = try writer.replaceFile(key: newKey, profile: profile)
+        key.unlocked = new
+        self.writer.connection = try reopened(new)
+      } catch {
+        if self.writer.connection == nil { self.writer.connection = try? reopened(old) }
+        throw error
+      }
+    }
+  }
+
   private func reopened(_ unlocked: UnlockedKey) throws -> Connection {
     let connection = try Connection.open(path, unlocked: unlocked, configuration: configuration.connection)
     try configuration.prepare(connection)
+    // A replaced file, and one whose replacement failed, may have left WAL.
+    try connection.setJournalMode(.wal)
     if configuration.isFullSync { try connection.setFullSync(true) }
     return connection
   }

@@ -1,0 +1,77 @@
+// A second encrypted file on the same connection, with a key of its own.
+
+private import CSQLCipher
+
+extension Connection {
+  /// Makes another encrypted file readable and writable here, as `name.table`.
+  ///
+  /// ```swift
+  /// try connection.attach("archive.store", as: "archive", key: .passphrase("other horse"))
+  /// try connection.execute("INSERT INTO archive.note SELECT * FROM main.note WHERE year < \(2020)")
+  /// ```
+  /// A transaction over both is whole in both (in WAL mode: whole in each, as SQLite documents of ATTACH).
+  /// - Parameters:
+  ///   - path: The file, which exists.
+  ///   - name: How SQL calls it; not `main` or `temp`.
+  ///   - key: Its key, which costs a derivation.
+  /// - Throws: As ``open(_:key:configuration:)``; ``SQLError/engine(code:extendedCode:message:sql:)`` inside a
+  ///   transaction, or for a name that is taken.
+  public func attach(_ path: String, as name: String, key: Key) throws {
+    guard case .file = try PathState.of(path) else { throw SQLError.notFound(file: path) }
+    try attach(path, as: name, unlocked: UnlockedKey.unlock(path: path, key: key))
+  }
+
+  /// Lets go of a file that was attached.
+  public func detach(_ name: String) throws {
+    cache.removeIdle()
+    try execute(sql: "DETACH DATABASE \(quoted(name))")
+  }
+
+  /// - Parameter unlocked: The key and settings; nil for a file in clear, which only an export may ask for.
+  func attach(_ path: String, as name: String, unlocked: UnlockedKey?) throws {
+    try CipherDefaults.withProfile(unlocked?.profile, on: self) {
+      let statement = try prepare(sql: "ATTACH DATABASE ? AS \(quoted(name)) KEY ?")
+      try statement.bind(path, at: 1)
+      guard let unlocked else {
+        try statement.bind("", at: 2)
+        return try statement.run()
+      }
+      try unlocked.withKeySpecification { text in
+        // Not copied: the text lies in memory that is wiped, and outlives the statement's run.
+        sqlite3_bind_text(
+          statement.raw, 2, text.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(text.count), nil)
+        defer { sqlite3_clear_bindings(statement.raw) }
+        try statement.run()
+      }
+    }
+  }
+}
+
+/// The engine reads a file while it attaches it, under settings that can be given for the whole process only. So
+/// they are changed for that moment, in which no other connection is keyed.
+enum CipherDefaults {
+  private static let lock = Locked(())
+
+  /// Runs `body` while no other connection changes the settings.
+  static func whileUnchanged<Result>(_ body: () throws -> Result) rethrows -> Result {
+    try lock.withLock { _ in try body() }
+  }
+
+  static func withProfile(_ profile: CipherProfile?, on connection: Connection, _ body: () throws -> Void)
+    throws
+  {
+    try lock.withLock { _ in
+      let own = Engine.current.cipherMajor >= 4 ? CipherProfile.sqlcipher4 : .sqlcipher3
+      try set(profile ?? own, on: connection)
+      defer { try? set(own, on: connection) }
+      try body()
+    }
+  }
+
+  private static func set(_ profile: CipherProfile, on connection: Connection) throws {
+    if Engine.current.cipherMajor >= 4 {
+      try connection.executeScript("PRAGMA cipher_default_compatibility = \(profile.hash == .sha1 ? 3 : 4)")
+    }
+    try connection.executeScript("PRAGMA cipher_default_page_size = \(profile.pageBytes)")
+  }
+}
