@@ -14,7 +14,8 @@ public import ObjectVault
 public enum StoreMigrate {
   static let commands: [any Command.Type] = [
     StatusCommand.self, PlanCommand.self, InfoCommand.self, VerifyCommand.self, UpCommand.self,
-    RekeyCommand.self,
+    RekeyCommand.self, EncryptCommand.self, ExportCommand.self, BackupCommand.self, RestoreCommand.self,
+    UpgradeCipherCommand.self, SlotsCommand.self,
     NewCommand.self, EmbedCommand.self, CheckCommand.self,
   ]
 
@@ -68,10 +69,11 @@ public enum StoreMigrate {
       if first == nil || first == "help" || arguments.has("--help") { return help(arguments, first) }
       name = first ?? ""
       let command = try command(named: name)
-      guard arguments.positional.count == command.positionalCount + 1 else {
+      let given = arguments.positional.count - 1
+      guard given == command.positionalCount || command.positionalCount < 0 else {
         throw UsageError(
-          "\(name) takes \(command.positionalCount == 0 ? "no argument" : "one argument"), "
-            + "\(arguments.positional.count - 1) given. See: store-migrate help \(name)")
+          "\(name) takes \(command.positionalCount == 0 ? "no argument" : command.positionalNames), "
+            + "\(given) given. See: store-migrate help \(name)")
       }
       let session = Session(
         arguments: arguments, bundled: migrations,
@@ -104,7 +106,7 @@ public enum StoreMigrate {
     guard let topic else { return Output(code: .ok, text: overview) }
     do {
       let command = try command(named: topic)
-      let store = command.positionalCount == 0 ? "" : command.name == "new" ? " NAME" : " STORE"
+      let store = command.positionalNames.isEmpty ? "" : " " + command.positionalNames
       return Output(
         code: .ok, text: "store-migrate \(command.name)\(store): \(command.summary)\n\n\(command.help)")
     } catch { return Output(code: .usage, errors: "store-migrate: \(error)") }
@@ -113,7 +115,7 @@ public enum StoreMigrate {
   static var overview: String {
     let list = { (names: [String]) in
       names.compactMap { name in commands.first { $0.name == name } }
-        .map { "  \(padded($0.name, 10)) \($0.summary)" }.joined(separator: "\n")
+        .map { "  \(padded($0.name, 14)) \($0.summary)" }.joined(separator: "\n")
     }
     return """
       store-migrate: move an encrypted store from one schema version to another.
@@ -129,7 +131,10 @@ public enum StoreMigrate {
       \(list(["status", "plan", "info", "verify"]))
 
       CHANGE A STORE
-      \(list(["up", "rekey"]))
+      \(list(["up", "rekey", "upgrade-cipher", "restore"]))
+
+      COPIES AND KEYS
+      \(list(["backup", "encrypt", "export", "slots"]))
 
       WRITE MIGRATIONS (no store, no key needed)
       \(list(["new", "embed", "check"]))
@@ -137,6 +142,7 @@ public enum StoreMigrate {
       KEY (never an argument; with --new-key-… for rekey)
         --key-file PATH|-   --key-fd N   --key-env NAME   --key-command COMMAND
         otherwise $STORE_MIGRATE_KEY, otherwise a prompt.   --key-format passphrase|hex|base64
+        --slots FILE: the key opens a slot of this key file, which holds the store's (also --key-format recovery)
 
       COMMON
         -m, --migrations DIR    default ./Migrations       --json        one JSON object on standard output

@@ -62,7 +62,7 @@ private func fileSize(_ path: String) -> Int {
 
 /// Whether any process, this one included, holds a lock on a file. Asked of the kernel's list and not with a
 /// descriptor: closing one would drop this process's own locks.
-private func isLocked(_ path: String) -> Bool {
+func isLocked(_ path: String) -> Bool {
   var status = stat()
   guard stat(path, &status) == 0 else { return false }
   guard let data = FileManager.default.contents(atPath: "/proc/locks"),

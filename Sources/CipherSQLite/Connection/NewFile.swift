@@ -56,6 +56,13 @@ final class NewFile {
     syncFolder(of: path)
   }
 
+  /// Frees the temporary name for a builder that makes the file itself.
+  func discard() throws {
+    guard unlink(temporary) == 0 else {
+      throw SQLError.system(file: temporary, operation: "unlink", code: Int(errno))
+    }
+  }
+
   /// Puts the file in the place of another, in one step that is done or not done.
   func replace() throws {
     try sync()

@@ -131,6 +131,16 @@ public final class Store: Sendable {
     }
   }
 
+  /// Encrypts the store again under a key and other settings, through a new file that is compared row by row and
+  /// then renamed over the old one.
+  /// - Throws: `SQLError.busy` while another process has the store open, `SQLError.cipherSettingsMismatch` for
+  ///   settings that this engine has not; the store is then as it was.
+  public func rekey(to key: Key, profile: CipherProfile) async throws {
+    let key = try await key.resolved()
+    let pool = core.pool
+    try await detached { try pool.rekey(to: key, profile: profile) }
+  }
+
   /// Checks the file: the authentication code of every page, SQLite's structure, and the references.
   /// - Returns: What is wrong, a sentence each; empty when all is well.
   public func verify() async throws -> [String] {
@@ -149,7 +159,7 @@ public final class Store: Sendable {
 
 extension Connection {
   /// What is wrong with the file, a sentence each.
-  package func findings(progress: ((Int, Int) -> Void)? = nil) throws -> [String] {
+  package func findings(isQuick: Bool = false, progress: ((Int, Int) -> Void)? = nil) throws -> [String] {
     var findings: [String] = []
     let damaged = auditPages(progress: progress)
     if !damaged.isEmpty {
@@ -158,7 +168,7 @@ extension Connection {
         "\(damaged.count) pages do not authenticate: \(list)\(damaged.count > 8 ? " and more" : "")")
       return findings
     }
-    findings += try integrityErrors().map { "SQLite: \($0)" }
+    findings += try integrityErrors(isQuick: isQuick).map { "SQLite: \($0)" }
     let violations = try foreignKeyViolations()
     if let first = violations.first {
       findings.append(

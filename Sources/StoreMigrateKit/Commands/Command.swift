@@ -23,7 +23,13 @@ protocol Command: Sendable {
   static var help: String { get }
   /// How many arguments stand behind the command's name.
   static var positionalCount: Int { get }
+  /// How these arguments are called in its help, such as `STORE FILE`.
+  static var positionalNames: String { get }
   static func run(_ session: Session) async throws -> any Report
+}
+
+extension Command {
+  static var positionalNames: String { positionalCount == 0 ? "" : "STORE" }
 }
 
 /// One run: its arguments, and the things that are read from outside.
@@ -67,6 +73,17 @@ struct Session: Sendable {
     let inspection = try Inspection(path: storePath, key: key, busyTimeout: try lockTimeout())
     try StoreInfo.prepare(inspection.connection)
     return inspection
+  }
+
+  /// Goes on with the flag, or with a yes at the question.
+  /// - Throws: ``RefusedError``, which names the flag.
+  func confirm(_ what: String, allow flag: String) throws {
+    if arguments.has(flag) { return }
+    if !arguments.has("--no-input"), isatty(0) == 1 {
+      standardError("\(what) Type yes to go on:")
+      if readLine() == "yes" { return }
+    }
+    throw RefusedError(code: .refused, description: "\(what) Allow it with \(flag). Nothing was changed.")
   }
 
   func lockTimeout() throws -> Double { try arguments.seconds("--lock-timeout", default: 15) }

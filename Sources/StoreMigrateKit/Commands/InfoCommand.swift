@@ -21,6 +21,8 @@ enum InfoCommand: Command {
     let pageBytes: Int
     let pages: Int
     let freePages: Int
+    let journal: String
+    let slots: [String]?
     let version: Int?
     let entities: [String: Int]
     let shell: [String]
@@ -29,9 +31,11 @@ enum InfoCommand: Command {
       var lines = [
         store.path,
         "size         \(megabytes(store.bytes)), \(pages) pages of \(pageBytes) bytes, \(freePages) free",
-        "cipher       \(profile)", "engine       SQLCipher \(store.cipher) / SQLite \(store.sqlite)",
+        "cipher       \(profile)", "journal      \(journal)",
+        "engine       SQLCipher \(store.cipher) / SQLite \(store.sqlite)",
         "version      \(version.map(String.init) ?? "none: not a store of ObjectVault")",
       ]
+      if let slots { lines.append("slots        \(slots.joined(separator: ", "))") }
       lines += entities.sorted { $0.key < $1.key }.map { "  \(padded($0.key, 16)) \($0.value) objects" }
       lines += ["", "In the sqlcipher shell:"] + shell.map { "  \($0)" }
       return lines.joined(separator: "\n")
@@ -54,6 +58,9 @@ enum InfoCommand: Command {
       store: StoreSummary(path: session.storePath, bytes: size ?? 0), profile: "\(profile)",
       pageBytes: profile.pageBytes,
       pages: try number("page_count"), freePages: try number("freelist_count"),
+      // An idle file is opened without its log: the header says what its users have (its bytes 18 and 19).
+      journal: try connection.value("PRAGMA journal_mode")?.string ?? "",
+      slots: try session.arguments.value("--slots").map { try KeyFile.slots(at: $0).map(\.name) },
       version: summary?.version, entities: counts,
       shell: ["sqlcipher \(session.storePath)", "PRAGMA key = 'your passphrase';"]
         + profile.shellPragmas(major: Engine.current.cipherMajor) + ["SELECT * FROM vault_meta;"])

@@ -7,6 +7,7 @@ enum NewCommand: Command {
   static let name = "new"
   static let summary = "Create the next numbered file"
   static let positionalCount = 1
+  static let positionalNames = "NAME"
   static let help = """
     EXAMPLES
       store-migrate new "add city"                 writes Migrations/0003_add_city.migration

@@ -11,6 +11,7 @@ enum VerifyCommand: Command {
   static let help = """
     EXAMPLES
       store-migrate verify notes.store --key-file key.txt
+      store-migrate verify notes.store --deep         every index entry against its row too: slower
 
     Checks the authentication code of every page (on every engine), SQLite's structure, the references, the
     tables against the store's own model and, where there are migrations, the history against them. Ends with
@@ -35,7 +36,9 @@ enum VerifyCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let inspection = try session.inspection()
     let connection = inspection.connection
-    var findings = try connection.findings()
+    let bar = ProgressBar("verify", session)
+    var findings = try connection.findings(isQuick: !session.arguments.has("--deep")) { bar.show($0, of: $1) }
+    bar.finish()
     var isCompared = false
     if findings.isEmpty {
       let info = try StoreInfo(connection)

@@ -10,10 +10,12 @@ struct Arguments {
   static let valued = [
     "--migrations", "--key-file", "--key-fd", "--key-env", "--key-command", "--key-format", "--new-key-file",
     "--new-key-fd", "--new-key-env", "--new-key-command", "--new-key-format", "--lock-timeout", "--allow",
-    "--type",
+    "--type", "--slots", "--new-slots", "--keep",
   ]
   static let unvalued = [
-    "--yes", "--json", "--no-input", "--exit-code", "--help", "--version", "--quiet", "--no-backup",
+    "--yes", "--json", "--no-input", "--exit-code", "--help", "--version", "--quiet", "--no-backup", "--deep",
+    "--recovery",
+    "--drop-others",
   ]
   private static let short = ["-m": "--migrations", "-y": "--yes", "-h": "--help", "-q": "--quiet"]
 

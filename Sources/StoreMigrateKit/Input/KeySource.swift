@@ -13,6 +13,9 @@ struct KeySource {
   /// The key, read once.
   /// - Throws: ``UsageError`` when no way is given and none may be asked for; ``SQLError``.
   func read(for file: String) throws -> Key {
+    if let keyFile = arguments.value(prefix == "key" ? "--slots" : "--new-slots") {
+      return .keyFile(keyFile, unlock: try unlock(for: keyFile))
+    }
     var bytes = try bytes(for: file)
     defer { for index in bytes.indices { bytes[index] = 0 } }
     let format = arguments.value("--\(prefix)-format") ?? "passphrase"
@@ -29,6 +32,37 @@ struct KeySource {
       }
       return .raw(raw)
     default: throw UsageError("--\(prefix)-format takes passphrase, hex or base64, not \(format).")
+    }
+  }
+
+  /// The secret of a slot of a key file.
+  func unlock(for file: String) throws -> KeyFile.Unlock {
+    var bytes = try bytes(for: file)
+    defer { for index in bytes.indices { bytes[index] = 0 } }
+    return try Self.unlock(bytes, format: arguments.value("--\(prefix)-format") ?? "passphrase", prefix)
+  }
+
+  static func unlock(_ bytes: [UInt8], format: String, _ prefix: String) throws -> KeyFile.Unlock {
+    switch format {
+    case "passphrase":
+      // Composed, as the library does with a String; bytes that are no text stay as they are.
+      String(validating: bytes, as: UTF8.self).map { .passphrase($0) } ?? .passphrase(bytes: bytes)
+    case "recovery": .recoveryCode(try RecoveryCode(typed: String(decoding: bytes, as: UTF8.self)))
+    case "hex":
+      if let raw = decodeHex(bytes) {
+        .rawKey(raw)
+      } else {
+        throw UsageError("The key is not written in hexadecimal digits.")
+      }
+    case "base64":
+      if let raw = Data(base64Encoded: Data(bytes)) {
+        .rawKey(Array(raw))
+      } else {
+        throw UsageError("The key is not written in base64.")
+      }
+    default:
+      throw UsageError(
+        "--\(prefix)-format takes passphrase, hex, base64 or recovery for a slot, not \(format).")
     }
   }
 
@@ -115,7 +149,7 @@ struct KeySource {
   }
 
   /// Exactly one line end goes; it is what editors and `echo` add.
-  private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+  static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
     var bytes = bytes
     if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
     if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }

@@ -77,8 +77,9 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .wrongKey, .keyChanged, .notEncrypted, .notADatabase, .emptyFile, .cipherSettingsMismatch,
       .engineHasNoCipher,
       .emptyKey,
-      .keyLength:
+      .keyLength, .noSlotOpens, .keyFileDamaged, .recoveryCode:
       .cannotDecrypt
+    case .lastSlot, .slotsWouldBeLost: .refused
     case .interrupted: .interrupted
     default: .failed
     }

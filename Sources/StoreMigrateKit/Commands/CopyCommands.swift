@@ -1,0 +1,115 @@
+// encrypt, export, backup: the store, or a plain file, in a new file.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+/// What a copying command made.
+struct CopyReport: Report {
+  let file: String
+  let bytes: Int
+  let isEncrypted: Bool
+  let seconds: Double
+  let note: String
+
+  init(_ file: String, since start: Date, isEncrypted: Bool = true, note: String) {
+    self.file = file
+    bytes = (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int) ?? 0
+    self.isEncrypted = isEncrypted
+    seconds = Date().timeIntervalSince(start)
+    self.note = note
+  }
+
+  var description: String {
+    "\(file): \(megabytes(bytes)), \(isEncrypted ? "encrypted" : "NOT ENCRYPTED"), compared with the original "
+      + "(\((seconds * 100).rounded() / 100) s).\n\(note)"
+  }
+}
+
+enum EncryptCommand: Command {
+  static let name = "encrypt"
+  static let summary = "A plain SQLite file as a new encrypted one"
+  static let positionalCount = 2
+  static let positionalNames = "PLAINFILE STORE"
+  static let help = """
+    EXAMPLES
+      store-migrate encrypt legacy.db notes.store                       asks twice for the new key
+      store-migrate encrypt legacy.db notes.store --new-key-file key.txt
+      store-migrate encrypt legacy.db notes.store --new-slots notes.keys --new-key-env NOTES_KEY
+
+    Builds the encrypted file beside, compares schema, pragma values and every row, and only then gives it its
+    name. The plain file is not touched: delete it when the store is in use.
+    """
+
+  static func run(_ session: Session) async throws -> any Report {
+    let start = Date()
+    let (plain, target) = (session.positional(0), session.positional(1))
+    guard FileManager.default.fileExists(atPath: plain) else { throw SQLError.notFound(file: plain) }
+    guard !FileManager.default.fileExists(atPath: target) else { throw SQLError.alreadyExists(file: target) }
+    try await Store.encrypt(
+      plaintext: URL(fileURLWithPath: plain), to: URL(fileURLWithPath: target), key: session.newKey())
+    return CopyReport(
+      target, since: start, note: "\(plain) is still there, in clear. Delete it when the store is in use.")
+  }
+}
+
+enum ExportCommand: Command {
+  static let name = "export"
+  static let summary = "The whole content IN CLEAR, as a plain SQLite file"
+  static let positionalCount = 2
+  static let positionalNames = "STORE PLAINFILE"
+  static let help = """
+    EXAMPLES
+      store-migrate export notes.store notes.db --yes
+
+    Everybody who gets hold of the new file can read it; so it needs --yes, or a yes at the question. Mode 0600.
+    Writers of the store wait meanwhile.
+    """
+
+  static func run(_ session: Session) async throws -> any Report {
+    let start = Date()
+    let target = session.positional(1)
+    guard !FileManager.default.fileExists(atPath: target) else { throw SQLError.alreadyExists(file: target) }
+    let key = try session.key()
+    try session.confirm("\(target) will hold everything in clear.", allow: "--yes")
+    var configuration = Connection.Configuration()
+    configuration.busyTimeout = try session.lockTimeout()
+    let connection = try Connection.open(session.storePath, key: key, configuration: configuration)
+    try StoreInfo.prepare(connection)
+    try connection.exportPlaintext(to: target)
+    return CopyReport(
+      target, since: start, isEncrypted: false, note: "Delete it as soon as it has served its purpose.")
+  }
+}
+
+enum BackupCommand: Command {
+  static let name = "backup"
+  static let summary = "Encrypted copy of a store, of one moment, every page authenticated"
+  static let positionalCount = 2
+  static let positionalNames = "STORE FILE"
+  static let help = """
+    EXAMPLES
+      store-migrate backup notes.store /mnt/backups/notes-2026-11-20.store
+      store-migrate backup notes.store copy.store --new-key-file other.txt     under a key of its own
+
+    The programs that use the store go on writing. The copy opens with the store's key, or with the new one.
+    """
+
+  static func run(_ session: Session) async throws -> any Report {
+    let start = Date()
+    let target = session.positional(1)
+    guard !FileManager.default.fileExists(atPath: target) else { throw SQLError.alreadyExists(file: target) }
+    let inspection = try session.inspection()
+    let hasOwnKey = ["file", "fd", "env", "command"].contains {
+      session.arguments.value("--new-key-\($0)") != nil
+    }
+    let bar = ProgressBar("backup", session)
+    try inspection.connection.backup(to: target, key: hasOwnKey ? session.newKey() : nil) { copied, total in
+      bar.show(copied, of: total)
+      if session.progress.isCancelled { throw CancellationError() }
+    }
+    bar.finish()
+    return CopyReport(
+      target, since: start, note: hasOwnKey ? "It opens with the new key." : "It opens with the store's key.")
+  }
+}

@@ -1,0 +1,32 @@
+// restore: a backup in the place of a store.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum RestoreCommand: Command {
+  static let name = "restore"
+  static let summary = "Check a backup, and put it in the place of a store"
+  static let positionalCount = 2
+  static let positionalNames = "BACKUP STORE"
+  static let help = """
+    EXAMPLES
+      store-migrate restore notes-2026-11-20.store notes.store
+      store-migrate restore notes-2026-11-20.store notes.store --yes       a store is there and shall go
+
+    The backup is checked first, page by page; it stays as it is. A store that is there goes only with --yes,
+    when nobody uses it, and when the new file beside it has been checked too.
+    """
+
+  static func run(_ session: Session) async throws -> any Report {
+    let start = Date()
+    let (backup, target) = (session.positional(0), session.positional(1))
+    let isThere = FileManager.default.fileExists(atPath: target)
+    // The key is the backup's, which is the first argument.
+    let key = try session.key()
+    if isThere { try session.confirm("\(target) is there and will be replaced.", allow: "--yes") }
+    try await Store.restore(
+      URL(fileURLWithPath: backup), to: URL(fileURLWithPath: target), key: key, replacesExisting: isThere)
+    return CopyReport(target, since: start, note: "It has the content and the key of \(backup).")
+  }
+}

@@ -1,0 +1,137 @@
+// slots: who may open a store, by a key file beside it.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum SlotsCommand: Command {
+  static let name = "slots"
+  static let summary = "Key file: create, list, add, change, remove, rename, rotate"
+  // Depends on the word behind it; checked below.
+  static let positionalCount = -1
+  static let positionalNames = "ACTION KEYFILE …"
+  static let help = """
+    EXAMPLES
+      store-migrate slots create notes.keys Ann                     a new data key, opened by Ann's passphrase
+      store-migrate rekey notes.store --new-slots notes.keys        the store is under the data key from now on
+      store-migrate status notes.store --slots notes.keys           asks for a passphrase of any slot
+      store-migrate slots list notes.keys                           needs no key
+      store-migrate slots add notes.keys Bo --new-key-file bo.txt
+      store-migrate slots add notes.keys paper --recovery           prints a recovery code, once
+      store-migrate slots change notes.keys Ann                     a new passphrase, whatever the store's size
+      store-migrate slots rename notes.keys Bo Bob
+      store-migrate slots remove notes.keys Bob
+      store-migrate slots rotate notes.keys notes.store --keep Ann=ann.txt --drop-others
+
+    The key options open a slot; the --new-key options give a slot its secret (formats passphrase, hex, base64,
+    recovery). After `remove` and `change` an old copy of the key file still opens the store with the old secret;
+    `rotate` encrypts the store under a new data key, so that it does not. It carries over the slots whose secrets
+    are in the files of --keep NAME=FILE; the others go with --drop-others.
+    """
+
+  struct SlotsReport: Report {
+    struct Slot: Encodable {
+      let name: String
+      let kind: String
+      let work: String?
+    }
+    let file: String
+    let slots: [Slot]
+    /// Shown once, and kept nowhere.
+    let recoveryCode: String?
+
+    init(_ file: String, recoveryCode: String? = nil) throws {
+      self.file = file
+      self.recoveryCode = recoveryCode
+      slots = try KeyFile.slots(at: file).map {
+        Slot(name: $0.name, kind: "\($0.kind)", work: $0.work.map { "\($0)" })
+      }
+    }
+
+    var description: String {
+      let width = slots.map(\.name.count).max() ?? 0
+      var lines = slots.map { "  \(padded($0.name, width))  \($0.kind)\($0.work.map { ", \($0)" } ?? "")" }
+      lines.insert("\(file): \(slots.count) \(slots.count == 1 ? "slot" : "slots")", at: 0)
+      if let recoveryCode {
+        lines += ["", "Recovery code, shown this once: write it down.", "", "  \(recoveryCode)"]
+      }
+      return lines.joined(separator: "\n")
+    }
+  }
+
+  private static let actions = [
+    "create": 2, "list": 1, "add": 2, "change": 2, "remove": 2, "rename": 3, "rotate": 2,
+  ]
+
+  static func run(_ session: Session) async throws -> any Report {
+    let words = Array(session.arguments.positional.dropFirst())
+    guard let action = words.first, let count = actions[action] else {
+      let near = nearestName(words.first ?? "", among: actions.keys.sorted())
+      throw UsageError(
+        "slots takes one of \(actions.keys.sorted().joined(separator: ", "))."
+          + "\(near.map { " Did you mean \($0)?" } ?? "") See: store-migrate help slots")
+    }
+    guard words.count == count + 1 else {
+      throw UsageError(
+        "slots \(action) takes \(count) arguments, \(words.count - 1) given. See: store-migrate help slots")
+    }
+    let file = words[1]
+    switch action {
+    case "list": return try SlotsReport(file)
+    case "create":
+      _ = try KeyFile.create(at: file, slot: words[2], unlock: source("new-key", session).unlock(for: file))
+      return try SlotsReport(file)
+    case "rotate": return try rotate(file, store: words[2], session)
+    default: break
+    }
+    guard FileManager.default.fileExists(atPath: file) else { throw SQLError.notFound(file: file) }
+    let keys = try KeyFile.open(at: file, unlock: source("key", session).unlock(for: file))
+    switch action {
+    case "add" where session.arguments.has("--recovery"):
+      return try SlotsReport(file, recoveryCode: keys.addRecoveryCode(slot: words[2]).text())
+    case "add": try keys.addSlot(words[2], unlock: source("new-key", session).unlock(for: file))
+    case "change": try keys.changeSlot(words[2], unlock: source("new-key", session).unlock(for: file))
+    case "rename": try keys.renameSlot(words[2], to: words[3])
+    default:
+      try session.confirm("The slot \(words[2]) will be gone for good.", allow: "--yes")
+      try keys.removeSlot(words[2])
+    }
+    return try SlotsReport(file)
+  }
+
+  private static func rotate(_ file: String, store: String, _ session: Session) throws -> SlotsReport {
+    let kinds = Dictionary(uniqueKeysWithValues: try KeyFile.slots(at: file).map { ($0.name, $0.kind) })
+    var secrets: [String: KeyFile.Unlock] = [:]
+    for text in session.arguments.all("--keep") {
+      let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+      guard parts.count == 2, let data = FileManager.default.contents(atPath: parts[1]) else {
+        throw UsageError("--keep takes NAME=FILE, and FILE holds the slot's secret; \"\(text)\" is not so.")
+      }
+      let bytes = KeySource.trimmed(Array(data))
+      secrets[parts[0]] =
+        switch kinds[parts[0]] {
+        case .recoveryCode: .recoveryCode(try RecoveryCode(typed: String(decoding: bytes, as: UTF8.self)))
+        case .rawKey: try KeySource.unlock(bytes, format: "hex", "keep")
+        default: try KeySource.unlock(bytes, format: "passphrase", "keep")
+        }
+    }
+    guard !secrets.isEmpty else { throw UsageError("Say with --keep NAME=FILE which slots are to stay.") }
+    let unlock = try source("key", session).unlock(for: file)
+    let keys = try KeyFile.open(at: file, unlock: unlock)
+    var configuration = ConnectionPool.Configuration()
+    configuration.connection.busyTimeout = try session.lockTimeout()
+    let pool = try ConnectionPool(
+      path: store, key: .keyFile(file, unlock: unlock), configuration: configuration)
+    defer { pool.close() }
+    let bar = ProgressBar("verify", session)
+    _ = try keys.rotate(pool, keeping: secrets, dropsOthers: session.arguments.has("--drop-others")) {
+      bar.show($0, of: $1)
+    }
+    bar.finish()
+    return try SlotsReport(file)
+  }
+
+  private static func source(_ prefix: String, _ session: Session) -> KeySource {
+    KeySource(arguments: session.arguments, prefix: prefix, standardError: session.standardError)
+  }
+}

@@ -1,0 +1,40 @@
+// upgrade-cipher: the settings of new files for an old one.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum UpgradeCipherCommand: Command {
+  static let name = "upgrade-cipher"
+  static let summary = "Move a store of older cipher settings to the engine's own"
+  static let positionalCount = 1
+  static let help = """
+    EXAMPLES
+      store-migrate upgrade-cipher notes.store --key-file key.txt
+
+    Builds a new file, compares every row, and renames it over the old one: killed at any moment, the store is
+    the old one or the new one. The key stays. No other program may have the store open.
+    """
+
+  struct UpgradeReport: Report {
+    let path: String
+    let from: String
+    let to: String
+    let seconds: Double
+    var description: String {
+      from == to
+        ? "\(path) has \(to) already. Nothing to do."
+        : "\(path): \(from) before, \(to) now (\((seconds * 100).rounded() / 100) s).\n"
+          + "Programs with an older engine cannot open it any more."
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let start = Date()
+    let moved = try await Store.upgradeCipher(
+      at: URL(fileURLWithPath: session.storePath), key: session.key(), busyTimeout: session.lockTimeout())
+    return UpgradeReport(
+      path: session.storePath, from: "\(moved.from)", to: "\(moved.to)",
+      seconds: Date().timeIntervalSince(start))
+  }
+}
