@@ -36,8 +36,9 @@ enum VerifyCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let inspection = try session.inspection()
     let connection = inspection.connection
+    let isDeep = session.arguments.has("--deep")
     let bar = ProgressBar("verify", session)
-    var findings = try connection.findings(isQuick: !session.arguments.has("--deep")) { bar.show($0, of: $1) }
+    var findings = try connection.findings(isQuick: !isDeep) { if isDeep { bar.show($0, of: $1) } }
     bar.finish()
     var isCompared = false
     if findings.isEmpty {
