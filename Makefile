@@ -1,7 +1,7 @@
 # ObjectVault: `make demo` and `make test` do all the set-up themselves. A bare `make` prints help.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps sqlcipher4 demo test test4 sanitize lint format golden docs bench bench4 check
+.PHONY: help deps sqlcipher4 demo test test4 sanitize torture lint format golden docs bench bench4 check
 
 SWIFT ?= swift
 SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -34,6 +34,9 @@ test4: sqlcipher4 ## the same suite on SQLCipher 4
 
 sanitize: deps ## the suite under the thread sanitizer, but for what starts and kills processes
 	$(SWIFT) test --sanitize=thread --scratch-path .build/tsan --skip Readme --skip Kills --skip Commands
+
+torture: deps ## the crash tests, long: 200 kills in each operation (KILLS=200)
+	@VAULT_KILLS=$(or $(KILLS),200) $(SWIFT) test --filter 'Kills'
 
 lint: ## format and naming rules, by the toolchain's swift-format
 	@$(SWIFT) format lint --strict --recursive --configuration .swift-format $(SOURCES) || \

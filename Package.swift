@@ -60,12 +60,14 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["CipherSQLite", "ObjectVault", "Microblog", "Migrations"],
       path: "Tests/TestSupport", swiftSettings: settings),
-    // What the tests kill: a process that saves, or migrates, until it dies.
+    // What the tests kill: a process that saves, migrates or changes keys until it dies.
     .executableTarget(
-      name: "test-child", dependencies: ["ObjectVault", "Microblog", "TestSupport"], path: "Tests/TestChild",
+      name: "test-child", dependencies: ["ObjectVault", "CipherSQLite", "Microblog", "TestSupport"],
+      path: "Tests/TestChild",
       swiftSettings: settings),
     .testTarget(
-      name: "CipherSQLiteTests", dependencies: ["CipherSQLite", "TestSupport"], swiftSettings: settings),
+      name: "CipherSQLiteTests", dependencies: ["CipherSQLite", "TestSupport", "test-child"],
+      swiftSettings: settings),
     .testTarget(
       name: "ObjectVaultTests",
       dependencies: ["ObjectVault", "CipherSQLite", "Microblog", "Migrations", "TestSupport", "test-child"],

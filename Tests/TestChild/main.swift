@@ -1,5 +1,6 @@
-// test-child save|migrate PATH: works until it is killed, and acknowledges each commit with a line.
+// test-child save|migrate|rekey|resettle|rotate PATH: works until it is killed, and acknowledges each commit with a line.
 
+import CipherSQLite
 import Foundation
 import Microblog
 import ObjectVault
@@ -32,6 +33,35 @@ do {
     acknowledge("begin")
     _ = try await openMicroblog(url)
     acknowledge("migrated")
+  case "rekey":
+    let keys = [childKeys.first, childKeys.second]
+    var index = (try? Connection.open(url.path, key: keys[0])) == nil ? 1 : 0
+    let pool = try ConnectionPool(path: url.path, key: keys[index])
+    acknowledge("begin")
+    for _ in 0..<1_000_000 {
+      index = 1 - index
+      try pool.rekey(to: keys[index])
+      acknowledge("rekeyed")
+    }
+  case "resettle":
+    let pool = try ConnectionPool(path: url.path, key: childKeys.first)
+    acknowledge("begin")
+    for _ in 0..<1_000_000 {
+      var profile = pool.profile
+      profile.pageBytes = profile.pageBytes == 4096 ? 8192 : 4096
+      try pool.rekey(to: childKeys.first, profile: profile)
+      acknowledge("resettled")
+    }
+  case "rotate":
+    var keys = try KeyFile.open(at: url.path + ".keys", unlock: childKeys.token)
+    let pool = try ConnectionPool(path: url.path, key: .keyFile(url.path + ".keys", unlock: childKeys.token))
+    // Opening may have finished a rotation, and so changed the file.
+    keys = try KeyFile.open(at: url.path + ".keys", unlock: childKeys.token)
+    acknowledge("begin")
+    for _ in 0..<1_000_000 {
+      keys = try keys.rotate(pool, keeping: ["token": childKeys.token])
+      acknowledge("rotated")
+    }
   default: exit(64)
   }
 } catch {

@@ -9,6 +9,32 @@ public import ObjectVault
 /// The key of all test stores.
 public let testKey = Key.raw([UInt8](repeating: 0x5A, count: 32))
 
+/// What `test-child` changes keys between.
+public let childKeys = (
+  first: testKey, second: Key.raw([UInt8](repeating: 0x11, count: 32)),
+  token: KeyFile.Unlock.rawKey([UInt8](repeating: 0x22, count: 32))
+)
+
+/// How often a test of crashes kills its child: 20, or what `make torture` says.
+public let killCount = ProcessInfo.processInfo.environment["VAULT_KILLS"].flatMap { Int($0) } ?? 20
+
+/// Starts `test-child`, lets it run for a random time after its first line, kills it.
+/// - Returns: How many lines it wrote.
+public func runAndKillChild(_ mode: String, _ url: URL, after: ClosedRange<Double>) throws -> Int {
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: builtExecutable("test-child"))
+  process.arguments = [mode, url.path]
+  let pipe = Pipe()
+  process.standardOutput = pipe
+  try process.run()
+  var output = try pipe.fileHandleForReading.read(upToCount: 1) ?? Data()
+  usleep(UInt32(Double.random(in: after) * 1_000_000))
+  kill(process.processIdentifier, SIGKILL)
+  output += try pipe.fileHandleForReading.readToEnd() ?? Data()
+  process.waitUntilExit()
+  return String(decoding: output, as: UTF8.self).split(separator: "\n").count
+}
+
 /// Opens or creates a microblog with the steps of the package.
 public func openMicroblog(_ url: URL, key: Key = testKey) async throws -> Store {
   try await Store.open(at: url, key: key, schema: microblog, migrations: MicroblogMigrations.all)

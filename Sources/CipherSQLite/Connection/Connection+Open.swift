@@ -19,7 +19,25 @@ extension Connection {
     if case .invalid(let error) = key.material { throw error }
     guard case .file = try PathState.of(path) else { throw SQLError.notFound(file: path) }
     if configuration.access == .readWrite, !PathState.isWritable(path) { throw SQLError.readOnly(file: path) }
+    if case .keyFile(let keyPath, let secret) = key.material {
+      return try open(path, KeyFile.open(at: keyPath, unlock: secret), secret, configuration)
+    }
     return try open(path, unlocked: UnlockedKey.unlock(path: path, key: key), configuration: configuration)
+  }
+
+  private static func open(
+    _ path: String, _ keyFile: KeyFile, _ secret: KeyFile.Unlock, _ configuration: Configuration
+  ) throws -> Connection {
+    do { return try open(path, key: keyFile.key, configuration: configuration) } catch SQLError.wrongKey {
+      // A rotation may have been interrupted after the database had got its new key. That it fits is proved by the
+      // engine, which reads the log too; only then the old key may go.
+      guard let pending = try KeyFile.pendingKey(at: keyFile.path, unlock: secret) else {
+        throw SQLError.wrongKey(file: path)
+      }
+      let connection = try open(path, key: .raw(pending), configuration: configuration)
+      if configuration.access == .readWrite { try keyFile.finishRotation(pending) }
+      return connection
+    }
   }
 
   /// Opens a file with a key that was derived before. Takes well under a millisecond.
@@ -39,6 +57,9 @@ extension Connection {
       {
         throw SQLError.wrongKey(file: path)
       }
+      // Every page authenticates, and yet the engine cannot read: the log is under another key. A rekey was
+      // committed there, and its process died before the log was copied back.
+      if damaged.isEmpty, PathState.hasLog(path) { throw SQLError.wrongKey(file: path) }
       throw SQLError.corrupted(
         file: path, pages: damaged.isEmpty ? [PathState.nextPage(path, unlocked.profile.pageBytes)] : damaged)
     }
@@ -130,6 +151,12 @@ extension PathState {
   static func nextPage(_ path: String, _ pageBytes: Int) -> Int {
     var status = stat()
     return stat(path, &status) == 0 ? Int(status.st_size) / pageBytes + 1 : 1
+  }
+
+  static func hasLog(_ path: String) -> Bool {
+    var status = stat()
+    // 32 bytes are the log's header alone.
+    return stat(path + "-wal", &status) == 0 && status.st_size > 32
   }
 
   static func hasPages(_ path: String, beyond bytes: Int) -> Bool {

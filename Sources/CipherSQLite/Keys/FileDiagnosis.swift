@@ -45,15 +45,13 @@ extension UnlockedKey {
   ///   pages verify, ``SQLError/cipherSettingsMismatch(file:profile:)``.
   static func unlock(path: String, key: Key) throws -> UnlockedKey {
     guard case .keyFile(let keyPath, let secret) = key.material else { return try unlockPlainly(path, key) }
-    let keyFile = try KeyFile.open(at: keyPath, unlock: secret)
-    do { return try unlockPlainly(path, keyFile.key) } catch SQLError.wrongKey {
-      // A rotation may have been interrupted after the database had got its new key.
+    do { return try unlockPlainly(path, KeyFile.open(at: keyPath, unlock: secret).key) } catch SQLError
+      .wrongKey
+    {
       guard let pending = try KeyFile.pendingKey(at: keyPath, unlock: secret) else {
         throw SQLError.wrongKey(file: path)
       }
-      let unlocked = try unlockPlainly(path, .raw(pending))
-      try keyFile.finishRotation(pending)
-      return unlocked
+      return try unlockPlainly(path, .raw(pending))
     }
   }
 

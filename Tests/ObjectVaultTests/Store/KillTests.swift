@@ -9,29 +9,12 @@ import TestSupport
 import Testing
 
 @Suite(.serialized) struct Kills {
-  /// Starts the child, lets it run for a random time after its first line, kills it.
-  /// - Returns: How many lines it wrote.
-  private func runAndKill(_ mode: String, _ url: URL, after: ClosedRange<Double>) throws -> Int {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: builtExecutable("test-child"))
-    process.arguments = [mode, url.path]
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    try process.run()
-    var output = try pipe.fileHandleForReading.read(upToCount: 1) ?? Data()
-    usleep(UInt32(Double.random(in: after) * 1_000_000))
-    kill(process.processIdentifier, SIGKILL)
-    output += try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return String(decoding: output, as: UTF8.self).split(separator: "\n").count
-  }
-
-  @Test func `twenty kills during saves lose nothing that was acknowledged`() async throws {
+  @Test func `kills during saves lose nothing that was acknowledged`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     var acknowledged = 0
-    for _ in 0..<20 {
-      acknowledged += try runAndKill("save", url, after: 0.001...0.06)
+    for _ in 0..<killCount {
+      acknowledged += try runAndKillChild("save", url, after: 0.001...0.06)
       let store = try await openMicroblog(url)
       let (users, statuses, orphans) = try await store.read { context in
         (
@@ -48,7 +31,7 @@ import Testing
     #expect(acknowledged > 20)
   }
 
-  @Test func `twenty kills during a migration leave the old version or the new one`() async throws {
+  @Test func `kills during a migration leave the old version or the new one`() async throws {
     let set = try MigrationSet.embedded(MicroblogMigrations.steps)
     let folder = try TemporaryFolder()
     let template = folder.url.appendingPathComponent("template.store")
@@ -62,10 +45,10 @@ import Testing
         "INSERT INTO Status(text, createdAt, user_id) SELECT 'status', 1.0, id FROM User")
     }
     var seen: Set<Int> = []
-    for round in 0..<20 {
+    for round in 0..<killCount {
       let url = folder.url.appendingPathComponent("a\(round).store")
       try FileManager.default.copyItem(at: template, to: url)
-      _ = try runAndKill("migrate", url, after: 0.0...0.25)
+      _ = try runAndKillChild("migrate", url, after: 0.0...0.25)
       let connection = try Connection.open(url.path, key: testKey)
       try StoreInfo.prepare(connection)
       let version = try connection.userVersion()

@@ -1,0 +1,75 @@
+// A process is killed while it changes keys. Whenever that was, the file opens and holds the same.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.serialized) struct KeyKills {
+  let folder: TemporaryFolder
+  let url: URL
+
+  init() throws {
+    folder = try TemporaryFolder()
+    url = folder.url.appendingPathComponent("a.store")
+  }
+
+  func fill(_ connection: Connection) throws {
+    try connection.executeScript(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, body TEXT);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000)
+      INSERT INTO t SELECT i, hex(i * i) || ' some text that fills the page' FROM n;
+      """)
+  }
+
+  func check(_ connection: Connection) throws {
+    // What the statement above makes, counted here.
+    let tail = " some text that fills the page".utf8.count
+    var length = 0
+    for number in 1...5000 { length += 2 * String(number * number).utf8.count + tail }
+    let found = try connection.rows("SELECT count(*), sum(id), sum(length(body)) FROM t")
+    #expect(found == [[5000, 12_502_500, .integer(Int64(length))]])
+    #expect(try connection.integrityErrors().isEmpty)
+    if try connection.checkpoint() { #expect(connection.auditPages().isEmpty) }
+  }
+
+  @Test func `kills during a rekey leave the old key or the new one`() throws {
+    _ = try Connection.create(url.path, key: childKeys.first, fill: fill)
+    var count = 0
+    for _ in 0..<killCount {
+      count += try runAndKillChild("rekey", url, after: 0.0...0.15)
+      let keys = [childKeys.first, childKeys.second]
+      let opened = keys.compactMap { try? Connection.open(url.path, key: $0) }
+      #expect(opened.count == 1)
+      try check(try #require(opened.first))
+    }
+    #expect(count > killCount)
+  }
+
+  @Test func `kills during a change of the settings leave the old file or the new one`() throws {
+    _ = try Connection.create(url.path, key: childKeys.first, fill: fill)
+    var count = 0
+    for _ in 0..<killCount {
+      count += try runAndKillChild("resettle", url, after: 0.0...0.15)
+      let connection = try Connection.open(url.path, key: childKeys.first)
+      #expect([4096, 8192].contains(connection.unlocked.profile.pageBytes))
+      try check(connection)
+    }
+    #expect(count > killCount)
+  }
+
+  @Test func `kills during a rotation leave a key file that opens the store`() throws {
+    let keys = try KeyFile.create(at: url.path + ".keys", slot: "token", unlock: childKeys.token)
+    _ = try Connection.create(url.path, key: keys.key, fill: fill)
+    var count = 0
+    for _ in 0..<killCount {
+      count += try runAndKillChild("rotate", url, after: 0.0...0.2)
+      let connection = try Connection.open(
+        url.path, key: .keyFile(url.path + ".keys", unlock: childKeys.token))
+      try check(connection)
+      #expect(try KeyFile.slots(at: url.path + ".keys").map(\.name) == ["token"])
+    }
+    #expect(count > killCount)
+  }
+}
