@@ -88,7 +88,13 @@ extension Connection {
 
   /// Whether there is a table of this name.
   public func tableExists(_ name: String) throws -> Bool {
-    try value("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [.text(name)]) != nil
+    try value("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE", [.text(name)])
+      != nil
+  }
+
+  /// Whether a table has a column of this name; the case of ASCII letters does not count, as in SQL.
+  public func columnExists(_ column: String, in table: String) throws -> Bool {
+    try tableInfo(table).columns.contains { $0.name.asciiLowercased == column.asciiLowercased }
   }
 
   /// A table's columns, foreign keys and indexes; no columns when there is no such table.

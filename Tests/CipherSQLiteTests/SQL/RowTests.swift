@@ -76,6 +76,13 @@ import Testing
     #expect(try connection.value("SELECT \(bytes)", as: UUID.self) == uuid)
   }
 
+  @Test func `tables and columns are looked up as SQL does`() throws {
+    #expect(try connection.tableExists("PERSON") && !connection.tableExists("people"))
+    #expect(
+      try connection.columnExists("Height", in: "person") && !connection.columnExists("weight", in: "person"))
+    #expect(try !connection.columnExists("height", in: "people"))
+  }
+
   // MARK: Codable
 
   struct Address: Codable, Equatable { var street: String }
