@@ -29,6 +29,7 @@ extension Connection {
   public func register(
     function name: String, argumentCount: Int, _ body: @escaping @Sendable ([SQLValue]) -> SQLValue
   ) throws {
+    guard handle != nil else { throw SQLError.closed(file: path) }
     let box = Unmanaged.passRetained(Box(body)).toOpaque()
     let code = sqlite3_create_function_v2(
       handle, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box,
@@ -36,7 +37,7 @@ extension Connection {
         guard let data = sqlite3_user_data(context) else { return }
         let body = Unmanaged<Box<@Sendable ([SQLValue]) -> SQLValue>>.fromOpaque(data)
           .takeUnretainedValue().value
-        setResult(body((0..<Int(count)).map { argument(arguments?[$0]) }), in: context)
+        setSQLResult(body((0..<Int(count)).map { sqlValue(arguments?[$0]) }), in: context)
       }, nil, nil, { data in data.map { Unmanaged<AnyObject>.fromOpaque($0).release() } })
     guard code == SQLITE_OK else { throw error(code, sql: "") }
   }
@@ -50,6 +51,7 @@ extension Connection {
     collation name: String,
     _ compare: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int
   ) throws {
+    guard handle != nil else { throw SQLError.closed(file: path) }
     typealias Compare = @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int
     let box = Unmanaged.passRetained(Box(compare)).toOpaque()
     let code = sqlite3_create_collation_v2(
@@ -73,6 +75,7 @@ extension Connection {
   public func withAuthorizer<Result>(
     _ allows: @escaping (AuthorizerAction) -> Bool, _ body: () throws -> Result
   ) throws -> Result {
+    guard handle != nil else { throw SQLError.closed(file: path) }
     // Cached statements were prepared without the authorizer: they must not slip through.
     cache.removeAll()
     authorizer = allows
@@ -94,7 +97,8 @@ extension Connection {
   }
 }
 
-private func argument(_ value: OpaquePointer?) -> SQLValue {
+/// A value that SQLite hands to a function.
+func sqlValue(_ value: OpaquePointer?) -> SQLValue {
   switch sqlite3_value_type(value) {
   case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
   case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
@@ -109,7 +113,8 @@ private func argument(_ value: OpaquePointer?) -> SQLValue {
   }
 }
 
-private func setResult(_ value: SQLValue, in context: OpaquePointer?) {
+/// Gives a function's result to SQLite.
+func setSQLResult(_ value: SQLValue, in context: OpaquePointer?) {
   switch value {
   case .null: sqlite3_result_null(context)
   case .integer(let value): sqlite3_result_int64(context, value)

@@ -134,7 +134,7 @@ extension Connection {
   }
 
   /// How many rows the last INSERT, UPDATE or DELETE changed.
-  public var changes: Int { Int(sqlite3_changes(handle)) }
+  public var changes: Int { handle.map { Int(sqlite3_changes($0)) } ?? 0 }
   /// The rowid of the last INSERT.
-  public var lastInsertedID: Int64 { sqlite3_last_insert_rowid(handle) }
+  public var lastInsertedID: Int64 { handle.map { sqlite3_last_insert_rowid($0) } ?? 0 }
 }

@@ -12,6 +12,14 @@ public enum TransactionKind: String, Sendable {
   case exclusive = "EXCLUSIVE"
 }
 
+/// How a transaction that was asked ends.
+public enum TransactionEnd: Sendable, Hashable {
+  /// Its changes stay.
+  case commit
+  /// Its changes go.
+  case rollback
+}
+
 extension Connection {
   /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
   ///
@@ -60,4 +68,40 @@ extension Connection {
     // A failed ROLLBACK leaves nothing to roll back: SQLite ended the transaction itself.
     if isInTransaction { _ = try? execute("ROLLBACK") }
   }
+
+  // MARK: By hand
+
+  /// Runs `body` in a transaction that ends as it says; an error rolls it back too.
+  ///
+  /// Inside another transaction it becomes a savepoint.
+  public func inTransaction(_ kind: TransactionKind = .immediate, _ body: () throws -> TransactionEnd) throws
+  {
+    struct Asked: Error {}
+    do {
+      try transaction(kind) { () throws -> Void in
+        if try body() == .rollback { throw Asked() }
+      }
+    } catch is Asked {}
+  }
+
+  /// Begins a transaction that ``commit()`` or ``rollback()`` ends. Closures are safer: they end what they began.
+  /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` inside a transaction;
+  ///   ``SQLError/busy(file:waitedSeconds:)``.
+  public func begin(_ kind: TransactionKind = .immediate) throws {
+    try execute(sql: "BEGIN \(kind.rawValue)")
+  }
+
+  /// Makes the open transaction's changes stay.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:)``, ``SQLError/constraint(message:extendedCode:sql:)`` for
+  ///   references that lead nowhere: the transaction is then still open.
+  public func commit() throws { try execute("COMMIT") }
+
+  /// Begins a savepoint of this name; begins a transaction too when there is none.
+  public func beginSavepoint(_ name: String) throws { try execute(sql: "SAVEPOINT \(quoted(name))") }
+
+  /// Ends a savepoint, and those begun after it; the changes stay as far as the transaction does.
+  public func releaseSavepoint(_ name: String) throws { try execute(sql: "RELEASE \(quoted(name))") }
+
+  /// Undoes what was done since the savepoint, which stays open.
+  public func rollBack(toSavepoint name: String) throws { try execute(sql: "ROLLBACK TO \(quoted(name))") }
 }

@@ -1,6 +1,7 @@
 // One open, keyed database handle. What it owns; the verbs are in the extensions:
 //   Connection+Open          opening and keying          Connection+Statements     prepare, execute, query
 //   Connection+Transactions  transactions, savepoints    Connection+Functions      SQL functions, collations
+//   Connection+Rows          SQL literals, rows, cursors Connection+Hooks         commits, changes, traces
 //   Connection+Upkeep        pragmas, checkpoint, audit  Connection+Backup        encrypted copies
 
 private import CSQLCipher
@@ -56,6 +57,7 @@ public final class Connection {
   var isVerified = false
   /// Whether the file is in clear: the source of an encryption, or the result of an export, never anything else.
   var isPlain = false
+  var hooks = Hooks()
   var authorizer: ((AuthorizerAction) -> Bool)?
 
   private struct Weak { weak var statement: Statement? }

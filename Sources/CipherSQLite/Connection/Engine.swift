@@ -41,6 +41,8 @@ public struct Engine: Sendable, Hashable {
   public var canDropColumn: Bool { sqliteNumber >= 3_035_000 }
   /// Whether renaming a table rewrites what mentions it unless `legacy_alter_table` is on, from 3.25.
   public var rewritesReferencesOnRename: Bool { sqliteNumber >= 3_025_000 }
+  /// Whether functions can be applied `OVER` a window, from SQLite 3.25.
+  public var hasWindowFunctions: Bool { sqliteNumber >= 3_025_000 }
   /// How many parameters a statement may have.
   public var maximumParameters: Int { sqliteNumber >= 3_032_000 ? 32_766 : 999 }
   /// Whether an integer and a real compare exactly, beyond 2^53.

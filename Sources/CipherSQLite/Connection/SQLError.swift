@@ -81,6 +81,8 @@ public enum SQLError: Error, Equatable, Sendable {
   case uncommittedChanges(file: String)
   /// A check after the operation found that the result is not as it must be; nothing was kept.
   case verificationFailed(file: String, reason: String)
+  /// This engine is too old for the call.
+  case unsupported(feature: String, engine: String)
   /// A system call failed.
   case system(file: String, operation: String, code: Int)
   /// Anything else that the engine reports, with its codes and the SQL text without values.
@@ -178,6 +180,8 @@ extension SQLError: CustomStringConvertible {
       "\(file): the transaction that is open here has changes. Commit or roll back first."
     case .verificationFailed(let file, let reason):
       "\(file): the result could not be verified (\(reason)); the former state was kept."
+    case .unsupported(let feature, let engine):
+      "\(engine) has no \(feature). Ask Engine.current first, or link a newer engine."
     case .system(let file, let operation, let code):
       "\(file): \(operation) failed with system error \(code)."
     case .engine(let code, let extended, let message, let sql):

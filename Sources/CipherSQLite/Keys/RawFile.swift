@@ -68,6 +68,7 @@ private func damagedPages(
 }
 
 private func rawFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
+  guard let handle else { return nil }
   var file: UnsafeMutablePointer<sqlite3_file>?
   let code = withUnsafeMutablePointer(to: &file) {
     sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, $0)

@@ -1,0 +1,141 @@
+// What a connection tells while it works: commits, changes, statements with their times, waiting.
+
+private import CSQLCipher
+
+/// A row that a statement of this connection inserted, updated or deleted.
+public struct RowChange: Sendable, Hashable {
+  /// What happened to it.
+  public enum Kind: Sendable, Hashable {
+    /// It is new.
+    case insert
+    /// It was changed.
+    case update
+    /// It is gone.
+    case delete
+  }
+  /// What happened to it.
+  public let kind: Kind
+  /// `main`, or the name of an attached file.
+  public let database: String
+  /// Its table.
+  public let table: String
+  /// Its id; after an update the new one.
+  public let rowID: Int64
+}
+
+/// A statement that ran to its end.
+public struct TraceEvent: Sendable, Hashable {
+  /// Its text: `?` for each value, or the values themselves when they were asked for.
+  public let sql: String
+  /// How long it took, in seconds, from its first step to its reset.
+  public let seconds: Double
+}
+
+/// The closures that the engine's hooks call.
+struct Hooks {
+  var commit: (() -> Bool)?
+  var rollback: (() -> Void)?
+  var update: ((RowChange) -> Void)?
+  var trace: ((TraceEvent) -> Void)?
+  var showsValues = false
+  var busy: ((Int) -> Bool)?
+  var progress: (() -> Bool)?
+}
+
+// The engine calls back with the connection's address: hooks end when the connection closes, before it is freed.
+private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {
+  context.map { Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue() }
+}
+
+extension Connection {
+  private var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+  /// Calls `body` before each commit; when it returns `false`, the transaction is rolled back and the commit fails
+  /// with ``SQLError/constraint(message:extendedCode:sql:)``. It must not use the connection. nil ends it.
+  public func onCommit(_ body: (() -> Bool)?) {
+    guard let handle else { return }
+    hooks.commit = body
+    sqlite3_commit_hook(
+      handle, body == nil ? nil : { connection($0)?.hooks.commit?() ?? true ? 0 : 1 }, context)
+  }
+
+  /// Calls `body` after each rollback, whatever caused it. It must not use the connection. nil ends it.
+  public func onRollback(_ body: (() -> Void)?) {
+    guard let handle else { return }
+    hooks.rollback = body
+    sqlite3_rollback_hook(handle, body == nil ? nil : { connection($0)?.hooks.rollback?() }, context)
+  }
+
+  /// Calls `body` for each row that is inserted, updated or deleted, before the commit. It must not use the
+  /// connection. Tables WITHOUT ROWID, and rows deleted by a DELETE without WHERE, are not told (SQLite,
+  /// `sqlite3_update_hook`). nil ends it.
+  public func onChange(_ body: ((RowChange) -> Void)?) {
+    guard let handle else { return }
+    hooks.update = body
+    sqlite3_update_hook(
+      handle,
+      body == nil
+        ? nil
+        : { context, code, database, table, rowID in
+          guard let database, let table else { return }
+          let kind: RowChange.Kind =
+            code == SQLITE_INSERT ? .insert : code == SQLITE_DELETE ? .delete : .update
+          connection(context)?.hooks.update?(
+            RowChange(
+              kind: kind, database: String(cString: database), table: String(cString: table), rowID: rowID))
+        }, context)
+  }
+
+  /// Calls `body` with each statement that ends and the time it took.
+  /// - Parameters:
+  ///   - showsValues: Whether bound values stand in the text. Default `false`: a log would hold in clear what the
+  ///     file keeps encrypted.
+  ///   - body: Called on the connection's own thread; nil ends it. It must not use the connection.
+  public func onStatement(showsValues: Bool = false, _ body: ((TraceEvent) -> Void)?) {
+    guard let handle else { return }
+    hooks.trace = body
+    hooks.showsValues = showsValues
+    sqlite3_trace_v2(
+      handle, body == nil ? 0 : UInt32(SQLITE_TRACE_PROFILE),
+      body == nil
+        ? nil
+        : { _, context, statement, nanoseconds in
+          guard let connection = connection(context), let statement, let nanoseconds else { return 0 }
+          let raw = OpaquePointer(statement)
+          let seconds = Double(nanoseconds.assumingMemoryBound(to: Int64.self).pointee) / 1e9
+          var text = sqlite3_sql(raw).map { String(cString: $0) } ?? ""
+          if connection.hooks.showsValues, let expanded = sqlite3_expanded_sql(raw) {
+            text = String(cString: expanded)
+            sqlite3_free(expanded)
+          }
+          connection.hooks.trace?(TraceEvent(sql: text, seconds: seconds))
+          return 0
+        }, context)
+  }
+
+  /// Decides what happens while somebody else holds a lock, in the place of the busy timeout.
+  /// - Parameter body: Called with how often it was called for this lock, from 0; `true` tries again, at once: wait
+  ///   in it. `false` ends the statement with ``SQLError/busy(file:waitedSeconds:)``. nil brings the timeout back.
+  public func onBusy(_ body: ((Int) -> Bool)?) {
+    guard let handle else { return }
+    hooks.busy = body
+    guard body != nil else {
+      sqlite3_busy_timeout(handle, Int32(clamping: Int(configuration.busyTimeout * 1000)))
+      return
+    }
+    sqlite3_busy_handler(handle, { connection($0)?.hooks.busy?(Int($1)) ?? false ? 1 : 0 }, context)
+  }
+
+  /// Calls `body` every so many steps of SQLite's machine; `false` ends the statement with
+  /// ``SQLError/interrupted``. nil ends the calls.
+  /// - Parameters:
+  ///   - steps: At least 1; a million are some milliseconds.
+  ///   - body: Must not use the connection.
+  public func onProgress(every steps: Int, _ body: (() -> Bool)?) {
+    guard let handle else { return }
+    hooks.progress = body
+    sqlite3_progress_handler(
+      handle, Int32(clamping: max(1, steps)),
+      body == nil ? nil : { connection($0)?.hooks.progress?() ?? true ? 0 : 1 }, context)
+  }
+}

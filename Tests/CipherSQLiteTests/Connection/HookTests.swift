@@ -1,0 +1,298 @@
+// What a connection tells while it works, and what can stop it.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct ConnectionHooks {
+  let database: TemporaryDatabase
+  var connection: Connection { database.connection }
+
+  init() throws { database = try TemporaryDatabase("CREATE TABLE t(id INTEGER PRIMARY KEY, x)") }
+
+  @Test func `each change of a row is told, with what it was`() throws {
+    var seen: [RowChange] = []
+    connection.onChange { seen.append($0) }
+    try connection.execute("INSERT INTO t VALUES (7, 'a')")
+    try connection.execute("UPDATE t SET x = 'b'")
+    try connection.execute("DELETE FROM t WHERE id = 7")
+    connection.onChange(nil)
+    try connection.execute("INSERT INTO t VALUES (8, 'c')")
+    #expect(seen.map(\.kind) == [.insert, .update, .delete])
+    #expect(seen.allSatisfy { $0.database == "main" && $0.table == "t" && $0.rowID == 7 })
+  }
+
+  @Test func `a commit can be forbidden, and every rollback is told`() throws {
+    var (commits, rollbacks, allows) = (0, 0, true)
+    connection.onCommit {
+      commits += 1
+      return allows
+    }
+    connection.onRollback { rollbacks += 1 }
+    try connection.execute("INSERT INTO t VALUES (1, 'a')")
+    allows = false
+    #expect(throws: SQLError.self) { try connection.execute("INSERT INTO t VALUES (2, 'b')") }
+    #expect(commits == 2 && rollbacks == 1)
+    connection.onCommit(nil)
+    connection.onRollback(nil)
+    #expect(try connection.column("SELECT id FROM t", as: Int.self) == [1])
+  }
+
+  @Test func `statements are told with their time, and their values only when asked for`() throws {
+    var seen: [TraceEvent] = []
+    connection.onStatement { seen.append($0) }
+    try connection.execute("INSERT INTO t(x) VALUES (\("secret canary"))")
+    connection.onStatement(showsValues: true) { seen.append($0) }
+    try connection.execute("INSERT INTO t(x) VALUES (\("shown"))")
+    connection.onStatement(nil)
+    try connection.execute("DELETE FROM t")
+    #expect(seen.map(\.sql) == ["INSERT INTO t(x) VALUES (?)", "INSERT INTO t(x) VALUES ('shown')"])
+    #expect(seen.allSatisfy { $0.seconds >= 0 && $0.seconds < 60 })
+  }
+
+  @Test func `a handler decides how long a lock is waited for`() throws {
+    let other = try database.again()
+    try other.begin()
+    var calls: [Int] = []
+    connection.onBusy { count in
+      calls.append(count)
+      if count == 3 { other.rollback() }
+      return count < 10
+    }
+    try connection.execute("INSERT INTO t VALUES (1, 'a')")
+    #expect(calls == [0, 1, 2, 3])
+    try other.begin()
+    connection.onBusy { $0 < 2 }
+    #expect(throws: SQLError.self) { try connection.execute("INSERT INTO t VALUES (2, 'b')") }
+    connection.onBusy(nil)
+    other.rollback()
+    try connection.execute("INSERT INTO t VALUES (2, 'b')")
+  }
+
+  @Test func `a long statement can be stopped as it runs`() throws {
+    var calls = 0
+    connection.onProgress(every: 1000) {
+      calls += 1
+      return calls < 5
+    }
+    #expect(throws: SQLError.interrupted) {
+      try connection.value(
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n")
+    }
+    #expect(calls == 5)
+    connection.onProgress(every: 1000, nil)
+    #expect(try connection.value("SELECT 1") == 1)
+  }
+
+  @Test func `hooks end with the connection`() throws {
+    var seen = 0
+    let other = try database.again()
+    other.onChange { _ in seen += 1 }
+    other.close()
+    other.onChange { _ in seen += 1 }
+    #expect(throws: SQLError.closed(file: database.path)) { try other.execute("DELETE FROM t") }
+    #expect(seen == 0)
+  }
+}
+
+@Suite struct ClosedConnections {
+  @Test func `every call on a closed connection is an error or does nothing, and none ends the process`()
+    throws
+  {
+    let database = try TemporaryDatabase("CREATE TABLE t(x); INSERT INTO t VALUES (1)")
+    let connection = database.connection
+    let statement = try connection.prepare("SELECT x FROM t WHERE x = ?")
+    let cursor = try connection.cursor("SELECT x FROM t")
+    connection.close()
+    connection.close()
+    let closed = SQLError.closed(file: database.path)
+    let calls: [() throws -> Void] = [
+      { try connection.execute("DELETE FROM t") }, { _ = try connection.rows("SELECT 1") },
+      { try connection.executeScript("SELECT 1") }, { try connection.executeScript("SELECT 1") { _ in } },
+      { _ = try connection.prepare("SELECT 1") }, { try connection.begin() }, { try connection.vacuum() },
+      { try connection.savepoint {} }, { try connection.backup(to: database.folder.path("b")) },
+      { try connection.copy(to: database.folder.path("b"), key: testKey) },
+      { try connection.exportPlaintext(to: database.folder.path("b")) },
+      { _ = try connection.checkpoint(.full) }, { _ = try connection.blob(table: "t", column: "x", row: 1) },
+      { try connection.register(function: "f", argumentCount: 0) { _ in .null } },
+      { try connection.register(collation: "c") { _, _ in 0 } },
+      {
+        try connection.register(aggregate: "a", argumentCount: 0, initial: 0) { _, _ in
+        } result: { _ in
+          .null
+        }
+      },
+      { try connection.withAuthorizer({ _ in true }) {} },
+      { _ = try connection.pragma("user_version", as: Int.self) },
+      { _ = try statement.step() }, { try statement.bind(Int64(1), at: 1) }, { _ = try cursor.next() },
+    ]
+    for (index, call) in calls.enumerated() {
+      #expect(throws: closed, "call \(index)") { try call() }
+    }
+    connection.rollback()
+    connection.interruptor.interrupt()
+    connection.onProgress(every: 1) { true }
+    #expect(connection.limit(.length) == 0 && connection.changes == 0 && connection.lastInsertedID == 0)
+    #expect(connection.auditPages().isEmpty && !connection.isInTransaction)
+    #expect(statement.columnCount == 0 && statement.int64(0) == 0 && statement.text(0) == nil)
+    #expect(database.folder.names == ["a.store"])
+  }
+}
+
+@Suite struct Aggregates {
+  let database: TemporaryDatabase
+  var connection: Connection { database.connection }
+
+  init() throws {
+    database = try TemporaryDatabase(
+      "CREATE TABLE t(g, x); INSERT INTO t VALUES ('a', 2), ('a', 3), ('b', 7), ('b', NULL)")
+  }
+
+  @Test func `an aggregate has a state for each group, and its first one for no row`() throws {
+    try connection.register(aggregate: "product", argumentCount: 1, initial: 1.0) { state, arguments in
+      state *= arguments[0].double ?? 1
+    } result: {
+      .real($0)
+    }
+    #expect(
+      try connection.rows("SELECT g, product(x) FROM t GROUP BY g ORDER BY g") == [["a", 6.0], ["b", 7.0]])
+    #expect(try connection.value("SELECT product(x) FROM t WHERE g = 'c'") == 1.0)
+  }
+
+  @Test func `a state that is an object is released for every group`() throws {
+    final class Counter {
+      nonisolated(unsafe) static var live = 0
+      var values: [SQLValue] = []
+      init() { Self.live += 1 }
+      deinit { Self.live -= 1 }
+    }
+    try connection.register(aggregate: "gather", argumentCount: -1, initial: Counter?.none) {
+      state, arguments in
+      if state == nil { state = Counter() }
+      state?.values += arguments
+    } result: {
+      .integer(Int64($0?.values.count ?? 0))
+    }
+    #expect(try connection.rows("SELECT gather(g, x) FROM t GROUP BY g") == [[4], [4]])
+    // A statement that is left before its end finalizes its groups too.
+    let statement = try connection.prepare("SELECT gather(x) FROM t GROUP BY g")
+    #expect(try statement.step())
+    statement.reset()
+    #expect(Counter.live == 0)
+  }
+
+  @Test func `a window function takes rows in and out, where the engine has windows`() throws {
+    let register = {
+      try connection.register(
+        window: "total", argumentCount: 1, initial: Int64(0), step: { $0 += $1[0].int64 ?? 0 },
+        inverse: { $0 -= $1[0].int64 ?? 0 }, result: { .integer($0) })
+    }
+    guard Engine.current.hasWindowFunctions else {
+      #expect(throws: SQLError.unsupported(feature: "window functions", engine: "\(Engine.current)")) {
+        try register()
+      }
+      return
+    }
+    try register()
+    let found = try connection.column(
+      "SELECT total(x) OVER (ORDER BY rowid ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t", as: Int.self)
+    #expect(found == [2, 5, 10, 7])
+    #expect(try connection.value("SELECT total(x) FROM t") == 12)
+  }
+}
+
+@Suite struct Upkeep {
+  @Test func `transactions by hand, savepoints by name, and an end that is asked for`() throws {
+    let database = try TemporaryDatabase("CREATE TABLE t(x)")
+    let connection = database.connection
+    try connection.begin(.deferred)
+    try connection.execute("INSERT INTO t VALUES (1)")
+    try connection.beginSavepoint("odd \"name\"")
+    try connection.execute("INSERT INTO t VALUES (2)")
+    try connection.rollBack(toSavepoint: "odd \"name\"")
+    try connection.releaseSavepoint("odd \"name\"")
+    #expect(connection.isInTransaction)
+    try connection.commit()
+    #expect(!connection.isInTransaction)
+    try connection.inTransaction {
+      try connection.execute("INSERT INTO t VALUES (3)")
+      return .rollback
+    }
+    try connection.inTransaction(.exclusive) {
+      try connection.execute("INSERT INTO t VALUES (4)")
+      return .commit
+    }
+    #expect(try connection.column("SELECT x FROM t ORDER BY x", as: Int.self) == [1, 4])
+    #expect(throws: SQLError.self) { try connection.commit() }
+  }
+
+  @Test func `a checkpoint says what it did, and who is in its way`() throws {
+    let database = try TemporaryDatabase("CREATE TABLE t(x)")
+    var configuration = Connection.Configuration()
+    configuration.busyTimeout = 0.1
+    let connection = try database.again(configuration)
+    #expect(try connection.checkpoint(.passive).logPages == -1)
+    try connection.setJournalMode(.wal)
+    try connection.execute("INSERT INTO t VALUES (randomblob(20000))")
+    let passive = try connection.checkpoint(.passive)
+    #expect(passive.logPages > 4 && passive.copiedPages == passive.logPages)
+    let reader = try database.again()
+    try reader.begin(.deferred)
+    _ = try reader.value("SELECT count(*) FROM t")
+    try connection.execute("INSERT INTO t VALUES (2)")
+    #expect(throws: SQLError.self) { try connection.checkpoint(.truncate) }
+    reader.rollback()
+    _ = try connection.checkpoint(.truncate)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: database.path + "-wal")).isEmpty)
+  }
+
+  @Test func `a vacuum gives the room of deleted rows back`() throws {
+    let database = try TemporaryDatabase("CREATE TABLE t(x)")
+    let connection = database.connection
+    _ = try connection.transaction {
+      for _ in 0..<50 { try connection.execute("INSERT INTO t VALUES (randomblob(4000))") }
+    }
+    let before = try #require(try connection.pragma("page_count", as: Int.self))
+    try connection.execute("DELETE FROM t")
+    #expect(try connection.pragma("freelist_count", as: Int.self) ?? 0 > 40)
+    try connection.vacuum()
+    #expect(try connection.pragma("page_count", as: Int.self) ?? before < before / 4)
+    #expect(connection.auditPages().isEmpty)
+    try connection.setPragma("auto_vacuum", to: 2)
+    try connection.vacuum()
+    _ = try connection.transaction {
+      for _ in 0..<50 { try connection.execute("INSERT INTO t VALUES (randomblob(4000))") }
+    }
+    try connection.execute("DELETE FROM t")
+    try connection.incrementalVacuum(pages: 10)
+    let left = try #require(try connection.pragma("freelist_count", as: Int.self))
+    try connection.incrementalVacuum()
+    #expect(left > 10)
+    #expect(try connection.pragma("freelist_count", as: Int.self) == 0)
+  }
+
+  @Test func `pragmas have types, and those of the key are refused`() throws {
+    let database = try TemporaryDatabase()
+    let connection = database.connection
+    try connection.setPragma("user_version", to: 12)
+    #expect(try connection.pragma("user_version", as: Int.self) == 12)
+    #expect(try connection.pragma("journal_mode", as: String.self) == "delete")
+    #expect(try connection.pragma("no_such_pragma", as: Int.self) == nil)
+    for name in ["key", "main.key", "REKEY", "hexkey", "temp_store", "user_version; DROP TABLE t", ""] {
+      #expect(throws: SQLError.self) { try connection.setPragma(name, to: 1) }
+    }
+    #expect(throws: SQLError.self) { try connection.setPragma("user_version", to: "1; DROP TABLE t") }
+  }
+
+  @Test func `limits bound what a statement may ask for`() throws {
+    let database = try TemporaryDatabase()
+    let connection = database.connection
+    for limit in Connection.Limit.allCases { #expect(connection.limit(limit) > 0, "\(limit)") }
+    let before = connection.setLimit(.length, to: 1000)
+    #expect(before > 1000 && connection.limit(.length) == 1000)
+    #expect(throws: SQLError.self) { try connection.value("SELECT \(String(repeating: "x", count: 2000))") }
+    connection.setLimit(.expressionDepth, to: 3)
+    #expect(throws: SQLError.self) { try connection.value("SELECT 1 + 1 + 1 + 1 + 1 + 1") }
+  }
+}
