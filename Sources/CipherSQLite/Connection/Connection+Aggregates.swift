@@ -112,7 +112,13 @@ extension Connection {
 
   /// Registers an aggregate that is a window function too, for `name(x) OVER (…)`.
   ///
-  /// - Parameter inverse: Takes a row that leaves the window out of the state again.
+  /// - Parameters:
+  ///   - name: Its name in SQL.
+  ///   - argumentCount: How many arguments it takes; -1 for any number.
+  ///   - initial: The state before the first row.
+  ///   - step: Takes a row into the state.
+  ///   - inverse: Takes a row that leaves the window out of the state again.
+  ///   - result: The value of a state.
   /// - Throws: ``SQLError/unsupported(feature:engine:)`` where ``Engine/hasWindowFunctions`` is false.
   public func register<State>(
     window name: String, argumentCount: Int, initial: State,
