@@ -62,7 +62,13 @@ enum InfoCommand: Command {
       journal: try connection.value("PRAGMA journal_mode")?.string ?? "",
       slots: try session.arguments.value("--slots").map { try KeyFile.slots(at: $0).map(\.name) },
       version: summary?.version, entities: counts,
-      shell: ["sqlcipher \(session.storePath)", "PRAGMA key = 'your passphrase';"]
-        + profile.shellPragmas(major: Engine.current.cipherMajor) + ["SELECT * FROM vault_meta;"])
+      shell: session.arguments.value("--slots") == nil
+        ? ["sqlcipher \(session.storePath)", "PRAGMA key = 'your passphrase';"]
+          + profile.shellPragmas(major: Engine.current.cipherMajor)
+          + [summary == nil ? ".tables" : "SELECT * FROM vault_meta;"]
+        : [
+          "It has no passphrase of its own: the key file holds its key. Make a copy that has one:",
+          "store-migrate backup \(session.storePath) COPY --slots KEYFILE --new-key-file PASSPHRASEFILE",
+        ])
   }
 }
