@@ -38,9 +38,11 @@ extension Connection {
       }
       try unlocked.withKeySpecification { text in
         // Not copied: the text lies in memory that is wiped, and outlives the statement's run.
-        sqlite3_bind_text(
+        let code = sqlite3_bind_text(
           statement.raw, 2, text.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(text.count), nil)
         defer { sqlite3_clear_bindings(statement.raw) }
+        // Unbound, it would be NULL, and the file in clear.
+        guard code == SQLITE_OK else { throw error(code, sql: "attach") }
         try statement.run()
       }
     }

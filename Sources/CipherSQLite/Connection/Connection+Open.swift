@@ -28,7 +28,11 @@ extension Connection {
   private static func open(
     _ path: String, _ keyFile: KeyFile, _ secret: KeyFile.Unlock, _ configuration: Configuration
   ) throws -> Connection {
-    do { return try open(path, key: keyFile.key, configuration: configuration) } catch SQLError.wrongKey {
+    do {
+      let connection = try open(path, key: keyFile.key, configuration: configuration)
+      if configuration.access == .readWrite { keyFile.abandonRotation(of: path) }
+      return connection
+    } catch SQLError.wrongKey {
       // A rotation may have been interrupted after the database had got its new key. That it fits is proved by the
       // engine, which reads the log too; only then the old key may go.
       guard let pending = try KeyFile.pendingKey(at: keyFile.path, unlock: secret) else {

@@ -74,10 +74,11 @@ final class NewFile {
 
   private func sync() throws {
     let descriptor = Foundation.open(temporary, O_RDWR | O_NOFOLLOW)
-    guard descriptor >= 0, fsync(descriptor) == 0 else {
+    guard descriptor >= 0 else { throw SQLError.system(file: temporary, operation: "open", code: Int(errno)) }
+    defer { Foundation.close(descriptor) }
+    guard fsync(descriptor) == 0 else {
       throw SQLError.system(file: temporary, operation: "fsync", code: Int(errno))
     }
-    Foundation.close(descriptor)
   }
 }
 

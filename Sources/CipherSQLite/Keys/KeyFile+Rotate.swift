@@ -38,9 +38,9 @@ extension KeyFile {
       }
       try write(format, dataKey: dataKey, isRevoking: false)
       do { try pool.rekey(to: .raw(fresh), progress: progress) } catch {
-        // The old key fits: nothing is pending any more.
-        format.pending = []
-        try? write(format, dataKey: dataKey, isRevoking: true)
+        // It may have failed after the commit. The new key goes only when the old one is seen to fit; else the
+        // next opening of the database finds out.
+        dropPending(of: pool.path)
         throw error
       }
       return try finish(format, fresh)
@@ -54,6 +54,23 @@ extension KeyFile {
     format.pending = []
     try write(format, dataKey: fresh, isRevoking: true)
     return KeyFile(path: path, dataKey: fresh)
+  }
+
+  /// Gives up a rotation that died before the database got its new key, when that is so: else the file could not
+  /// be changed any more. Does nothing while somebody else changes the file, who may be rotating.
+  func abandonRotation(of database: String) {
+    guard let format = try? authentic(), !format.pending.isEmpty else { return }
+    try? Self.locked(path, waits: false) { dropPending(of: database) }
+  }
+
+  /// Called under the lock. The engine, which reads the log too, has to open the database with this file's key.
+  private func dropPending(of database: String) {
+    guard var format = try? authentic(), !format.pending.isEmpty,
+      (try? Connection.open(database, key: key)) != nil
+    else { return }
+    format.pending = []
+    // A failure leaves the file as it was, which opens the database too.
+    try? write(format, dataKey: dataKey, isRevoking: true)
   }
 
   /// Finishes a rotation after the database was found to have the new key.

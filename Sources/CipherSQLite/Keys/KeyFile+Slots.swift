@@ -107,14 +107,17 @@ extension KeyFile {
   }
 
   /// Runs `body` while no other call, here or in another process, changes a key file of the same folder.
-  static func locked<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+  /// - Parameter waits: Without it, an error when somebody else is at work.
+  static func locked<Result>(_ path: String, waits: Bool = true, _ body: () throws -> Result) throws -> Result
+  {
     // The folder, because the file itself is replaced.
     let folder = (path as NSString).deletingLastPathComponent
     let descriptor = Foundation.open(folder.isEmpty ? "." : folder, O_RDONLY)
-    guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else {
+    guard descriptor >= 0 else { throw SQLError.system(file: path, operation: "open", code: Int(errno)) }
+    defer { Foundation.close(descriptor) }
+    guard flock(descriptor, LOCK_EX | (waits ? 0 : LOCK_NB)) == 0 else {
       throw SQLError.system(file: path, operation: "flock", code: Int(errno))
     }
-    defer { Foundation.close(descriptor) }
     return try body()
   }
 }

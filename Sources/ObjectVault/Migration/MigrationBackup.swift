@@ -42,8 +42,8 @@ enum MigrationBackup {
     let folder = (path as NSString).deletingLastPathComponent
     let prefix = (path as NSString).lastPathComponent + ".v"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)) ?? []
-    return names.compactMap { name in time(of: name.dropFirst(prefix.count)).map { (name, $0) } }
-      .filter { $0.0.hasPrefix(prefix) }
+    return names.filter { $0.hasPrefix(prefix) }
+      .compactMap { name in time(of: name.dropFirst(prefix.count)).map { (name, $0) } }
       .sorted { $0.1 < $1.1 }
       .map { (folder as NSString).appendingPathComponent($0.0) }
   }

@@ -77,7 +77,8 @@ struct MigrationRunner {
       if let backup = outcome.backup { MigrationBackup.remove(backup.path) }
       throw error
     }
-    MigrationBackup.prune(of: connection.path)
+    // Who makes no copies keeps those that are there.
+    if outcome.backup != nil { MigrationBackup.prune(of: connection.path) }
     return outcome
   }
 

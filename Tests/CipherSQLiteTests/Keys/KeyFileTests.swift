@@ -113,15 +113,9 @@ import Testing
     #expect(throws: SQLError.wrongKey(file: store)) { try read(Self.pony) }
   }
 
-  @Test func `the layout is the documented one`() throws {
-    let keys = try make()
-    let file = Array(try folder.bytes("a.keys"))
-    #expect(file.count == 48 + 176 + 64)
-    #expect(Array(file.prefix(12)) == Array("OVKEYS\r\n".utf8) + [0, 1, 1, 0])
+  /// The data key and the MAC key of a file whose first slot is Ann's, from the documented parts alone.
+  func unwrapped(_ file: [UInt8]) throws -> (dataKey: SecureBytes, macKey: SecureBytes) {
     let slot = Array(file[48..<224])
-    #expect(slot[0] == 1 && slot[1] == 3 && slot[4] == 10 && slot[11] == 8 && slot[15] == 1)
-    #expect(Array(slot[108..<111]) == Array("Ann".utf8))
-    // Opened by hand, from the documented parts alone.
     let wrapping = try SecureBytes(copying: Array("correct horse".utf8)).withBytes {
       try Primitives.scrypt($0, salt: Array(slot[16..<48]), work: work)
     }
@@ -134,6 +128,18 @@ import Testing
     let macKey = try dataKey.withBytes {
       try Primitives.hkdf($0, salt: Array(file[16..<32]), info: Array("ObjectVault key file MAC 1".utf8))
     }
+    return (dataKey, macKey)
+  }
+
+  @Test func `the layout is the documented one`() throws {
+    let keys = try make()
+    let file = Array(try folder.bytes("a.keys"))
+    #expect(file.count == 48 + 176 + 64)
+    #expect(Array(file.prefix(12)) == Array("OVKEYS\r\n".utf8) + [0, 1, 1, 0])
+    let slot = Array(file[48..<224])
+    #expect(slot[0] == 1 && slot[1] == 3 && slot[4] == 10 && slot[11] == 8 && slot[15] == 1)
+    #expect(Array(slot[108..<111]) == Array("Ann".utf8))
+    let (dataKey, macKey) = try unwrapped(file)
     #expect(
       Primitives.hmac(Array(file.dropLast(64)), key: macKey)
         == Array(file[(file.count - 64)..<(file.count - 32)]))
@@ -220,6 +226,20 @@ import Testing
     other.rollback()
     try keys.addSlot("Bo", unlock: Self.pony, work: work)
     #expect(try read(Self.pony) == 7)
+  }
+
+  @Test func `a rotation that died before the database changed is given up by the next opening`() throws {
+    let keys = try make()
+    let before = Array(try folder.bytes("a.keys"))
+    // What the first part of a rotation writes: the slots, and the same again as pending.
+    var body = Array(before.prefix(48)) + Array(before[48..<224]) + Array(before[48..<224])
+    body[11] = 1
+    let signed = try body + Primitives.hmac(body, key: unwrapped(before).macKey)
+    try folder.write(Data(signed + Primitives.sha256(signed)), to: "a.keys")
+    #expect(throws: SQLError.self) { try keys.addSlot("token", unlock: Self.token) }
+    #expect(try read(Self.horse) == 7)
+    try keys.addSlot("token", unlock: Self.token)
+    #expect(try read(Self.token) == 7)
   }
 
   @Test func `recovery codes survive handwriting, and a slip is told as such`() throws {
