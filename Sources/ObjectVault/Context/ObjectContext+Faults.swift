@@ -104,7 +104,7 @@ extension ObjectContext {
     return object
   }
 
-  /// All objects of a query whose columns are those of ``EntityRuntime/columnList(_:)``.
+  /// All objects of a query whose columns are those of ``EntityRuntime/objectColumns``.
   func objects(_ entity: EntityRuntime, _ sql: String, _ values: [SQLValue]) throws -> [ManagedObject] {
     statistics.queries += 1
     return try withConnection { connection in

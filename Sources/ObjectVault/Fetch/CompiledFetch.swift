@@ -31,26 +31,51 @@ extension SQLValue {
   }
 }
 
+/// A value behind a question mark.
+struct Binding {
+  var value: SQLValue
+  /// The captured value that it is, unchanged, of those given to the compiler.
+  var source: Int?
+}
+
 /// A piece of SQL while it grows.
 struct Fragment {
   var sql: String
-  var bindings: [SQLValue] = []
+  var bindings: [Binding] = []
 
-  static func + (left: Fragment, right: Fragment) -> Fragment {
-    Fragment(sql: left.sql + right.sql, bindings: left.bindings + right.bindings)
+  static func + (left: consuming Fragment, right: Fragment) -> Fragment {
+    left.append(right)
+    return left
   }
 
-  static func + (left: Fragment, right: String) -> Fragment {
-    Fragment(sql: left.sql + right, bindings: left.bindings)
+  static func + (left: consuming Fragment, right: String) -> Fragment {
+    left.sql += right
+    return left
   }
 
   static func + (left: String, right: Fragment) -> Fragment {
     Fragment(sql: left + right.sql, bindings: right.bindings)
   }
 
-  static func bound(_ value: SQLValue) -> Fragment { Fragment(sql: "?", bindings: [value]) }
+  mutating func append(_ other: Fragment) {
+    sql += other.sql
+    if bindings.isEmpty {
+      bindings = other.bindings
+    } else if !other.bindings.isEmpty {
+      bindings += other.bindings
+    }
+  }
+
+  static func bound(_ value: SQLValue, source: Int? = nil) -> Fragment {
+    Fragment(sql: "?", bindings: [Binding(value: value, source: source)])
+  }
 
   static func joined(_ parts: [Fragment], _ separator: String) -> Fragment {
-    Fragment(sql: parts.map(\.sql).joined(separator: separator), bindings: parts.flatMap(\.bindings))
+    guard var joined = parts.first else { return Fragment(sql: "") }
+    for part in parts.dropFirst() {
+      joined.sql += separator
+      joined.append(part)
+    }
+    return joined
   }
 }

@@ -28,7 +28,7 @@ public struct Fetch<Object: ManagedObject> {
   /// Only objects for which the predicate holds, and all earlier ones.
   /// - Throws: ``StoreError/predicate(_:)`` for an expression that has no counterpart in SQL.
   public func `where`(_ predicate: Predicate<Object>) throws -> Fetch {
-    self.where(try PredicateNode(predicate))
+    adding(try PredicateTemplate.condition(of: predicate))
   }
 
   /// Only objects for which the predicate in the format language holds.
@@ -38,10 +38,11 @@ public struct Fetch<Object: ManagedObject> {
   }
 
   /// Only objects for which the condition holds.
-  public func `where`(_ node: PredicateNode) -> Fetch {
+  public func `where`(_ node: PredicateNode) -> Fetch { adding(FetchCondition(node: node)) }
+
+  private func adding(_ condition: FetchCondition) -> Fetch {
     var copy = self
-    copy.parameters.predicate =
-      parameters.predicate == .constant(true) ? node : .and([parameters.predicate, node])
+    copy.parameters.conditions.append(condition)
     return copy
   }
 
@@ -81,7 +82,7 @@ public struct Fetch<Object: ManagedObject> {
   /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func all() throws -> [Object] {
     let entity = try entity()
-    let compiled = try compiled(entity)
+    let compiled = try entity.compiled(.objects, parameters)
     let found = try context.objects(entity, compiled.text, compiled.bindings)
     // Deleted here and not yet saved: no longer part of what this context sees.
     let objects = context.deleted.isEmpty ? found : found.filter { $0.state != .deleted }
@@ -109,25 +110,17 @@ public struct Fetch<Object: ManagedObject> {
 
   /// How many objects there are, at most the limit.
   public func count() throws -> Int {
-    let entity = try entity()
-    var compiler = PredicateCompiler(entity)
-    let isWindow = parameters.limit != nil || parameters.offset > 0
-    var compiled = try compiler.select(isWindow ? "1" : "count(*)", parameters, isOrdered: false)
-    if isWindow { compiled.text = "SELECT count(*) FROM (\(compiled.text))" }
-    return Int(try value(compiled)?.int64 ?? 0)
+    Int(try value(try entity().compiled(.count, parameters))?.int64 ?? 0)
   }
 
   /// Whether there is any such object.
   public func exists() throws -> Bool {
-    var compiler = PredicateCompiler(try entity())
-    return try value(try compiler.select("1", limit(1).parameters, isOrdered: false)) != nil
+    try value(try entity().compiled(.existence, limit(1).parameters)) != nil
   }
 
   /// The ids of the objects, in order; no object is made.
   public func ids() throws -> [ObjectID<Object>] {
-    let entity = try entity()
-    var compiler = PredicateCompiler(entity)
-    let compiled = try compiler.select("t0.\"id\"", parameters)
+    let compiled = try entity().compiled(.ids, parameters)
     context.statistics.queries += 1
     return try context.withConnection { connection in
       try connection.query(sql: compiled.text, compiled.bindings) { ObjectID(rowID: $0.int64(0)) }
@@ -140,7 +133,7 @@ public struct Fetch<Object: ManagedObject> {
       guard let entity = context.core.runtime.entity(of: Object.self) else {
         throw StoreError.unknownEntity(name: "\(Object.self)")
       }
-      return try compiled(entity)
+      return try entity.compiled(.objects, parameters)
     }
   }
 
@@ -152,11 +145,6 @@ public struct Fetch<Object: ManagedObject> {
     }
     if case .transaction(_, canWrite: true) = context.access, context.hasChanges { try context.save() }
     return entity
-  }
-
-  private func compiled(_ entity: EntityRuntime) throws -> CompiledFetch {
-    var compiler = PredicateCompiler(entity)
-    return try compiler.select(entity.columnList("t0"), parameters)
   }
 
   private func value(_ compiled: CompiledFetch) throws -> SQLValue? {

@@ -47,12 +47,12 @@ extension PredicateCompiler {
       return a.fragment + (isPlain ? " = " : " IS ") + b.fragment
     case .notEqual: return a.fragment + " IS NOT " + b.fragment
     default:
-      let sql = a.fragment + " \(comparison.sql) " + b.fragment
+      let sql = a.fragment + comparison.sql + b.fragment
       return isExact ? "ifnull(" + sql + ", 0)" : sql
     }
   }
 
-  private func strings(
+  private mutating func strings(
     _ a: CompiledOperand, _ comparison: ComparisonOperator, _ b: CompiledOperand, _ options: StringOptions,
     _ isExact: Bool
   ) throws -> Fragment {
@@ -66,7 +66,7 @@ extension PredicateCompiler {
     let sql: Fragment
     switch comparison {
     case .beginsWith:
-      if let range = Self.prefixRange(right) {
+      if let range = prefixRange(right) {
         // A range, so that an index serves.
         sql = left + " >= " + .bound(range.lower) + " AND " + left + " < " + .bound(range.upper)
       } else {
@@ -80,8 +80,9 @@ extension PredicateCompiler {
   }
 
   /// The strings that begin with a constant: from itself to the next that does not, by code points.
-  private static func prefixRange(_ fragment: Fragment) -> (lower: SQLValue, upper: SQLValue)? {
-    guard fragment.sql == "?", case .text(let prefix)? = fragment.bindings.first,
+  private mutating func prefixRange(_ fragment: Fragment) -> (lower: SQLValue, upper: SQLValue)? {
+    dependsOnValues(fragment)
+    guard fragment.sql == "?", case .text(let prefix)? = fragment.bindings.first?.value,
       let last = prefix.unicodeScalars.last
     else { return nil }
     let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
@@ -93,13 +94,14 @@ extension PredicateCompiler {
   }
 
   /// The operand with case or marks taken out; constants are folded here, columns by the store's function.
-  func folded(_ operand: CompiledOperand, _ options: StringOptions) throws -> CompiledOperand {
+  mutating func folded(_ operand: CompiledOperand, _ options: StringOptions) throws -> CompiledOperand {
     guard !options.isEmpty else { return operand }
     guard operand.type == .string || operand.type == nil else {
       throw failure("\(operand.name) is no string; [c] and [d] are for strings")
     }
     var folded = operand
     if case .text(let text)? = operand.constant?.stored {
+      dependsOnValues(operand.fragment)
       folded.fragment = .bound(.text(Folding.fold(text, options)))
     } else {
       folded.fragment = "vault_fold(" + operand.fragment + ", \(options.rawValue))"
@@ -111,7 +113,7 @@ extension PredicateCompiler {
 
   /// Makes `operand` comparable with `subject`.
   /// - Throws: When the two have nothing in common.
-  func adapted(
+  mutating func adapted(
     _ operand: CompiledOperand, to subject: CompiledOperand, for comparison: ComparisonOperator
   ) throws -> Adapted {
     guard let type = subject.type, let other = operand.type else { return .operand(operand, comparison) }
@@ -125,7 +127,9 @@ extension PredicateCompiler {
       }
       return .operand(operand, comparison)
     }
-    if type == other && !type.isNumeric { return .operand(operand, comparison) }
+    if type == other && (!type.isNumeric || operand.constant?.isPlain(type) == true) {
+      return .operand(operand, comparison)
+    }
     guard let constant = operand.constant else {
       guard type == other || (type.isNumeric && other.isNumeric && (type == .decimal) == (other == .decimal))
       else {
@@ -133,6 +137,7 @@ extension PredicateCompiler {
       }
       return .operand(operand, comparison)
     }
+    dependsOnValues(operand.fragment)
     if type.isNumeric && other.isNumeric { return number(constant, operand, type, comparison) }
     // Text may stand for what is stored as text.
     guard case .text(let text) = constant.stored, other == .string || type == .string else {
@@ -225,15 +230,27 @@ extension PredicateCompiler {
   }
 }
 
+extension PredicateValue {
+  /// Whether it is stored as attributes of the type are.
+  fileprivate func isPlain(_ type: AttributeType) -> Bool {
+    switch stored {
+    case .integer: type.isInteger
+    case .real: !type.isInteger && type != .decimal
+    case .text: type == .decimal
+    case .null, .blob: false
+    }
+  }
+}
+
 extension ComparisonOperator {
-  var sql: String {
+  fileprivate var sql: String {
     switch self {
-    case .less: "<"
-    case .lessOrEqual: "<="
-    case .greater: ">"
-    case .greaterOrEqual: ">="
-    case .notEqual: "IS NOT"
-    default: "IS"
+    case .less: " < "
+    case .lessOrEqual: " <= "
+    case .greater: " > "
+    case .greaterOrEqual: " >= "
+    case .notEqual: " IS NOT "
+    default: " IS "
     }
   }
 
@@ -246,7 +263,10 @@ extension ComparisonOperator {
     case .beginsWith: "BEGINSWITH"
     case .endsWith: "ENDSWITH"
     case .like: "LIKE"
-    default: sql
+    case .less: "<"
+    case .lessOrEqual: "<="
+    case .greater: ">"
+    case .greaterOrEqual: ">="
     }
   }
 

@@ -12,30 +12,46 @@ struct CompiledOperand {
   var isObject = false
   /// The value, where it is a constant.
   var constant: PredicateValue?
-  /// How errors call it.
-  var name: String
+  /// How errors call it, put together when one does.
+  var label: Label
+
+  enum Label {
+    case constant
+    case property(EntityRuntime, String)
+    case other(String)
+  }
+
+  var name: String {
+    switch label {
+    case .constant: type.map { "a \($0.rawValue)" } ?? "nil"
+    case .property(let entity, let name): "\(entity.name).\(name)"
+    case .other(let name): name
+    }
+  }
 }
 
 extension PredicateCompiler {
   mutating func compiled(_ operand: PredicateOperand) throws -> CompiledOperand {
     switch operand {
-    case .value(let value):
+    case .value(let template):
+      let value = current(template)
       return CompiledOperand(
-        fragment: .bound(value.stored), type: value.type, constant: value,
-        name: value.type.map { "a \($0.rawValue)" } ?? "nil")
+        fragment: .bound(value.stored, source: value.source), type: value.type, constant: value,
+        label: .constant)
     case .path(let path): return try column(path)
     case .count(let path): return try count(path)
     case .arithmetic(let left, let operation, let right):
       let (a, b) = (try number(left), try number(right))
       let fragment = "vault_math(" + a.fragment + ", '\(operation.rawValue)', " + b.fragment + ")"
-      return CompiledOperand(fragment: fragment, type: nil, name: "a calculation")
+      return CompiledOperand(fragment: fragment, type: nil, label: .other("a calculation"))
     case .coalesce(let first, let second):
       let (a, b) = (try compiled(first), try compiled(second))
       guard case .operand(let fitting, _) = try adapted(b, to: a, for: .equal) else {
         throw failure("\(b.name) cannot stand in for \(a.name)")
       }
       return CompiledOperand(
-        fragment: "ifnull(" + a.fragment + ", " + fitting.fragment + ")", type: a.type ?? b.type, name: a.name
+        fragment: "ifnull(" + a.fragment + ", " + fitting.fragment + ")", type: a.type ?? b.type,
+        label: a.label
       )
     }
   }
@@ -52,33 +68,37 @@ extension PredicateCompiler {
     let (alias, entity, rest) = try walk(path)
     guard let name = rest.first else {
       return CompiledOperand(
-        fragment: Fragment(sql: "\(alias).\"id\""), type: .int, isObject: true, name: "the object")
+        fragment: Fragment(sql: alias + ".\"id\""), type: .int, isObject: true, label: .other("the object"))
     }
     if name == "id", rest.count == 1 {
       return CompiledOperand(
-        fragment: Fragment(sql: "\(alias).\"id\""), type: .int, isObject: true, name: "\(entity.name).id")
+        fragment: Fragment(sql: alias + ".\"id\""), type: .int, isObject: true,
+        label: .property(entity, "id"))
     }
     guard let slot = entity.slot(named: name) else { throw unknown(name, in: entity) }
     let info = entity.slots[slot]
-    let fullName = "\(entity.name).\(name)"
+    let label = CompiledOperand.Label.property(entity, name)
     if let relationship = info.relationship {
       guard !relationship.isToMany else {
         throw failure(
-          "\(fullName) has many members; write ANY, ALL or NONE before it, compare its @count, or use CONTAINS"
+          "\(entity.name).\(name) has many members; write ANY, ALL or NONE before it, compare its @count, or use CONTAINS"
         )
       }
       return CompiledOperand(
-        fragment: Fragment(sql: "\(alias).\(info.column)"), type: .int, isObject: true, name: fullName)
+        fragment: Fragment(sql: alias + "." + info.column), type: .int, isObject: true, label: label)
     }
-    guard rest.count == 1 else { throw failure("\(fullName) is an attribute and has no \(rest[1])") }
+    guard rest.count == 1 else {
+      throw failure("\(entity.name).\(name) is an attribute and has no \(rest[rest.startIndex + 1])")
+    }
     return CompiledOperand(
-      fragment: Fragment(sql: "\(alias).\(info.column)"), type: info.attribute?.type, name: fullName)
+      fragment: Fragment(sql: alias + "." + info.column), type: info.attribute?.type, label: label)
   }
 
   /// Follows to-ones, joining them, until the last name, an attribute or a to-many.
-  private mutating func walk(_ path: PropertyPath) throws -> (String, EntityRuntime, [String]) {
+  private mutating func walk(_ path: PropertyPath) throws -> (String, EntityRuntime, ArraySlice<String>) {
     guard path.depth < scopes.count else { throw failure("a path begins at a variable that is not there") }
-    let names = scopes[path.depth].prefix + path.names
+    let prefix = scopes[path.depth].prefix
+    let names = prefix.isEmpty ? path.names : prefix + path.names
     var alias = scopes[path.depth].alias
     var entity = scopes[path.depth].entity
     for index in names.indices {
@@ -87,7 +107,7 @@ extension PredicateCompiler {
       let isLast = index == names.count - 1 || (index == names.count - 2 && names[index + 1] == "id")
       guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship,
         !relationship.isToMany, !isLast
-      else { return (alias, entity, Array(names[index...])) }
+      else { return (alias, entity, names[index...]) }
       (alias, entity) = join(relationship, from: alias, path: Array(names[...index]), depth: path.depth)
     }
     return (alias, entity, [])
@@ -148,10 +168,10 @@ extension PredicateCompiler {
     guard !tables.isEmpty else {
       throw failure("\(path.names.joined(separator: ".")) leads to no to-many relationship")
     }
-    return ((tables, link), Scope(entity: entity, alias: alias, prefix: rest))
+    return ((tables, link), Scope(entity: entity, alias: alias, prefix: Array(rest)))
   }
 
-  private func leadsToMany(_ names: [String], from entity: EntityRuntime) -> Bool {
+  private func leadsToMany(_ names: ArraySlice<String>, from entity: EntityRuntime) -> Bool {
     var entity = entity
     for name in names {
       guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
@@ -183,7 +203,7 @@ extension PredicateCompiler {
 
   private mutating func count(_ path: PropertyPath) throws -> CompiledOperand {
     let (alias, entity, rest) = try walk(path)
-    guard rest.count == 1, let slot = entity.slot(named: rest[0]),
+    guard rest.count == 1, let slot = entity.slot(named: rest[rest.startIndex]),
       let relationship = entity.slots[slot].relationship, relationship.isToMany
     else { throw failure("@count belongs behind one to-many; \(path.names.joined(separator: ".")) is none") }
     let owner = "\(alias).\"id\""
@@ -201,6 +221,7 @@ extension PredicateCompiler {
     let isJoined = alias != scopes[path.depth].alias
     let sql = isJoined ? "CASE WHEN \(owner) IS NULL THEN NULL ELSE \(counted) END" : counted
     return CompiledOperand(
-      fragment: Fragment(sql: sql), type: .int, name: "\(path.names.joined(separator: ".")).@count")
+      fragment: Fragment(sql: sql), type: .int,
+      label: .other("\(path.names.joined(separator: ".")).@count"))
   }
 }

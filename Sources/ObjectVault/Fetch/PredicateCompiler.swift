@@ -28,17 +28,37 @@ struct PredicateCompiler {
   var scopes: [Scope]
   private var aliasCount = 1
   private let engine: Engine
+  /// The captured values of the condition that is being compiled, and how many those before it had.
+  private var values: [PredicateValue] = []
+  private var firstSource = 0
+  /// Whether the SQL would be the same for other values of the same types.
+  private var isReusable = true
 
   init(_ entity: EntityRuntime, engine: Engine = .current) {
     scopes = [Scope(entity: entity, alias: "t0")]
     self.engine = engine
   }
 
+  /// What stands in the place of a template's constant this time.
+  func current(_ template: PredicateValue) -> PredicateValue {
+    guard let source = template.source, source < values.count else {
+      return PredicateValue(type: template.type, stored: template.stored)
+    }
+    var value = values[source]
+    value.source = firstSource + source
+    return value
+  }
+
+  /// Notes that the SQL is made after the values in the fragment, and not for all like them.
+  mutating func dependsOnValues(_ fragment: Fragment) {
+    if fragment.bindings.contains(where: { $0.source != nil }) { isReusable = false }
+  }
+
   var entityName: String { scopes[0].entity.name }
 
   mutating func newAlias() -> String {
     defer { aliasCount += 1 }
-    return "t\(aliasCount)"
+    return "t" + String(aliasCount)
   }
 
   func failure(_ reason: String) -> StoreError {
@@ -51,8 +71,8 @@ struct PredicateCompiler {
   mutating func condition(_ node: PredicateNode, isExact: Bool = false) throws -> Fragment {
     switch node {
     case .constant(let value): return Fragment(sql: value ? "1" : "0")
-    case .and(let parts): return try joined(parts, "AND", empty: "1", isExact)
-    case .or(let parts): return try joined(parts, "OR", empty: "0", isExact)
+    case .and(let parts): return try joined(parts, ") AND (", empty: "1", isExact)
+    case .or(let parts): return try joined(parts, ") OR (", empty: "0", isExact)
     case .not(let inner): return "NOT (" + (try condition(inner, isExact: true)) + ")"
     case .comparison(let left, let comparison, let right, let options):
       return try compare(left, comparison, right, options, isExact)
@@ -67,13 +87,17 @@ struct PredicateCompiler {
   }
 
   private mutating func joined(
-    _ parts: [PredicateNode], _ word: String, empty: String, _ isExact: Bool
+    _ parts: [PredicateNode], _ between: String, empty: String, _ isExact: Bool
   ) throws -> Fragment {
     if parts.isEmpty { return Fragment(sql: empty) }
     if parts.count == 1 { return try condition(parts[0], isExact: isExact) }
-    var fragments: [Fragment] = []
-    for part in parts { fragments.append("(" + (try condition(part, isExact: isExact)) + ")") }
-    return .joined(fragments, " \(word) ")
+    var sql = Fragment(sql: "(")
+    for (index, part) in parts.enumerated() {
+      if index > 0 { sql.sql += between }
+      sql.append(try condition(part, isExact: isExact))
+    }
+    sql.sql += ")"
+    return sql
   }
 
   private mutating func isIn(
@@ -95,9 +119,10 @@ struct PredicateCompiler {
       case .constant: continue
       }
     }
+    for value in values { dependsOnValues(value) }
     // Numbers are written out: they cannot be mistaken for anything else, and parameters are few.
     let written = values.map { fragment -> Fragment in
-      if case .integer(let number)? = fragment.bindings.first, fragment.sql == "?" {
+      if case .integer(let number)? = fragment.bindings.first?.value, fragment.sql == "?" {
         return Fragment(sql: "\(number)")
       }
       return fragment
@@ -137,9 +162,14 @@ struct PredicateCompiler {
 
   /// `SELECT columns FROM … WHERE … ORDER BY … LIMIT …` for a request on the compiler's entity.
   mutating func select(_ columns: String, _ request: FetchParameters, isOrdered: Bool = true) throws
-    -> CompiledFetch
+    -> FetchPlan
   {
-    let filter = request.predicate == .constant(true) ? nil : try condition(request.predicate)
+    var filters: [Fragment] = []
+    for condition in request.conditions where condition.node != .constant(true) {
+      values = condition.values
+      filters.append(try self.condition(condition.node))
+      firstSource += values.count
+    }
     var order: [String] = []
     if isOrdered {
       for key in request.sort {
@@ -148,30 +178,35 @@ struct PredicateCompiler {
       }
     }
     var statement = Fragment(sql: "SELECT \(columns) FROM \(scopes[0].entity.table) t0\(scopes[0].joinSQL)")
-    if let filter { statement = statement + " WHERE " + filter }
+    if filters.count == 1 { statement = statement + " WHERE " + filters[0] }
+    if filters.count > 1 {
+      statement = statement + " WHERE (" + .joined(filters, ") AND (") + ")"
+    }
     if !order.isEmpty { statement = statement + " ORDER BY \(order.joined(separator: ", "))" }
-    if request.limit != nil || request.offset > 0 {
+    if request.isWindow {
       // SQLite has no OFFSET without LIMIT; -1 is none.
-      statement = statement + " LIMIT " + .bound(.integer(Int64(request.limit ?? -1)))
-      if request.offset > 0 { statement = statement + " OFFSET " + .bound(.integer(Int64(request.offset))) }
+      statement.sql += request.offset > 0 ? " LIMIT ? OFFSET ?" : " LIMIT ?"
     }
-    guard statement.bindings.count <= engine.maximumParameters else {
+    guard statement.bindings.count + 2 <= engine.maximumParameters else {
       throw failure(
-        "it has \(statement.bindings.count) values; this engine takes \(engine.maximumParameters)")
+        "it has \(statement.bindings.count) values; this engine takes \(engine.maximumParameters - 2)")
     }
-    return CompiledFetch(text: statement.sql, bindings: statement.bindings)
+    return FetchPlan(text: statement.sql, bindings: statement.bindings, isReusable: isReusable)
   }
 }
 
 /// What a fetch asks for.
 struct FetchParameters: Sendable {
-  struct SortKey: Sendable {
+  struct SortKey: Sendable, Hashable {
     let names: [String]
     let isDescending: Bool
   }
-  var predicate = PredicateNode.constant(true)
+  var conditions: [FetchCondition] = []
   var sort: [SortKey] = []
   var prefetch: [[String]] = []
   var limit: Int?
   var offset = 0
+
+  /// Whether it asks for a part of the results.
+  var isWindow: Bool { limit != nil || offset > 0 }
 }

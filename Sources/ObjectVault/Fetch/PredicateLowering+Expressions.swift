@@ -1,4 +1,5 @@
-// One extension for each expression type of #Predicate that has a meaning in SQL.
+// One extension for each expression type of #Predicate that has a meaning in SQL: values, key paths, logic,
+// comparisons, optionals. The others are in PredicateLowering+Collections.
 
 internal import CipherSQLite
 internal import Foundation
@@ -8,41 +9,71 @@ extension PredicateExpressions.Variable: LowerableExpression {
     guard let bound = lowering.variables[key] else { throw Lowering.unsupported("a variable has no binding") }
     return bound
   }
+  func note(in shape: inout PredicateShape) {
+    shape.note(key)
+  }
 }
 
 extension PredicateExpressions.Value: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered { try lowered(value) }
+  func lower(in lowering: inout Lowering) throws -> Lowered {
+    guard var scalar = try scalar(value) else { return try several(value) }
+    scalar.source = lowering.valueCount
+    lowering.valueCount += 1
+    return .operand(.value(scalar))
+  }
+  func note(in shape: inout PredicateShape) {
+    if let scalar = try? scalar(value) { shape.note(scalar) } else { shape.noteUnique() }
+  }
 }
 
 extension PredicateExpressions.NilLiteral: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered { .operand(.value(.null)) }
+  func note(in shape: inout PredicateShape) {
+  }
 }
 
-/// A captured value.
-private func lowered(_ value: Any) throws -> Lowered {
-  if let value = value as? any AttributeValue { return .operand(.value(try PredicateValue(value))) }
-  if let id = value as? any AnyObjectID { return .operand(.value(.id(id.rowID))) }
-  if let object = value as? ManagedObject { return .operand(.value(.id(object.rowID))) }
-  if let list = value as? any Collection { return .list(try list.map { try constant($0) }) }
+/// A captured value that is one constant, or nil when it is several.
+private func scalar<Captured>(_ value: Captured) throws -> PredicateValue? {
+  // The common types first: the look-up of a conformance costs more than the rest of a walk.
+  if Captured.self == Int.self, let value = value as? Int { return try PredicateValue(value) }
+  if Captured.self == String.self, let value = value as? String { return try PredicateValue(value) }
+  if Captured.self == Double.self, let value = value as? Double { return try PredicateValue(value) }
+  if Captured.self == Bool.self, let value = value as? Bool { return try PredicateValue(value) }
+  if Captured.self == Date.self, let value = value as? Date { return try PredicateValue(value) }
+  if Captured.self == UUID.self, let value = value as? UUID { return try PredicateValue(value) }
+  if Captured.self == Int?.self { return try (value as? Int).map { try PredicateValue($0) } ?? .null }
+  if Captured.self == String?.self { return try (value as? String).map { try PredicateValue($0) } ?? .null }
+  if let value = value as? any AttributeValue { return try PredicateValue(value) }
+  if let id = value as? any AnyObjectID { return .id(id.rowID) }
+  if let object = value as? ManagedObject { return .id(object.rowID) }
+  if let optional = value as? any AnyOptional { return try optional.wrappedScalar() }
+  return nil
+}
+
+/// A captured list or range.
+private func several(_ value: Any) throws -> Lowered {
+  // Before the lists: a range of integers is a collection, too.
   if let range = value as? any BoundedRange { return try range.lowered() }
-  if let optional = value as? any AnyOptional {
-    return try optional.anyValue.map { try lowered($0) } ?? .operand(.value(.null))
-  }
-  throw Lowering.unsupported("\(type(of: value)) is no attribute type; conform it to AttributeValue")
+  if let list = value as? any Collection { return .list(try list.map { try constant($0) }) }
+  throw noAttribute(value)
 }
 
 private func constant(_ value: Any) throws -> PredicateValue {
-  guard case .operand(.value(let constant)) = try lowered(value) else {
-    throw Lowering.unsupported("\(type(of: value)) is no attribute type; conform it to AttributeValue")
-  }
+  guard let constant = try scalar(value) else { throw noAttribute(value) }
   return constant
+}
+
+private func noAttribute(_ value: Any) -> StoreError {
+  Lowering.unsupported("\(type(of: value)) is no attribute type; conform it to AttributeValue")
 }
 
 private protocol AnyObjectID { var rowID: Int64 { get } }
 extension ObjectID: AnyObjectID {}
 
-private protocol AnyOptional { var anyValue: Any? { get } }
-extension Optional: AnyOptional { fileprivate var anyValue: Any? { self } }
+private protocol AnyOptional { func wrappedScalar() throws -> PredicateValue? }
+extension Optional: AnyOptional {
+  fileprivate func wrappedScalar() throws -> PredicateValue? { try map { try scalar($0) } ?? .null }
+}
 
 private protocol BoundedRange { func lowered() throws -> Lowered }
 extension ClosedRange: BoundedRange {
@@ -68,9 +99,9 @@ extension Set: MemberSet {
   fileprivate static var isEmptyPath: AnyKeyPath { \Set<Element>.isEmpty }
 }
 
-extension PredicateExpressions.KeyPath: LowerableExpression {
+extension PredicateExpressions.KeyPath: LowerableExpression where Root: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
-    let base = try lowering.lower(root)
+    let base = try root.lower(in: &lowering)
     if let object = Root.Output.self as? ManagedObject.Type {
       guard case .path(var path) = base else {
         throw Lowering.unsupported("a property of something computed")
@@ -93,34 +124,57 @@ extension PredicateExpressions.KeyPath: LowerableExpression {
     }
     throw Lowering.unsupported("a property of \(Root.Output.self) has no counterpart in SQL")
   }
+  func note(in shape: inout PredicateShape) {
+    shape.note(keyPath)
+    root.note(in: &shape)
+  }
 }
 
 // MARK: Logic
 
-extension PredicateExpressions.Conjunction: LowerableExpression {
+extension PredicateExpressions.Conjunction: LowerableExpression
+where LHS: LowerableExpression, RHS: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
     .condition(.and([try lowering.condition(lhs), try lowering.condition(rhs)]), isNil: nil)
   }
+  func note(in shape: inout PredicateShape) {
+    lhs.note(in: &shape)
+    rhs.note(in: &shape)
+  }
 }
-extension PredicateExpressions.Disjunction: LowerableExpression {
+extension PredicateExpressions.Disjunction: LowerableExpression
+where LHS: LowerableExpression, RHS: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
     .condition(.or([try lowering.condition(lhs), try lowering.condition(rhs)]), isNil: nil)
   }
+  func note(in shape: inout PredicateShape) {
+    lhs.note(in: &shape)
+    rhs.note(in: &shape)
+  }
 }
-extension PredicateExpressions.Negation: LowerableExpression {
+extension PredicateExpressions.Negation: LowerableExpression where Wrapped: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
     .condition(.not(try lowering.condition(wrapped)), isNil: nil)
+  }
+  func note(in shape: inout PredicateShape) {
+    wrapped.note(in: &shape)
   }
 }
 
 // MARK: Comparisons
 
-extension PredicateExpressions.Equal: LowerableExpression {
+extension PredicateExpressions.Equal: LowerableExpression
+where LHS: LowerableExpression, RHS: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
     .condition(try equality(lhs, rhs, &lowering), isNil: nil)
   }
+  func note(in shape: inout PredicateShape) {
+    lhs.note(in: &shape)
+    rhs.note(in: &shape)
+  }
 }
-extension PredicateExpressions.NotEqual: LowerableExpression {
+extension PredicateExpressions.NotEqual: LowerableExpression
+where LHS: LowerableExpression, RHS: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
     let equal = try equality(lhs, rhs, &lowering)
     if case .comparison(let left, .equal, let right, let options) = equal {
@@ -128,11 +182,17 @@ extension PredicateExpressions.NotEqual: LowerableExpression {
     }
     return .condition(.not(equal), isNil: nil)
   }
+  func note(in shape: inout PredicateShape) {
+    lhs.note(in: &shape)
+    rhs.note(in: &shape)
+  }
 }
 
 /// `==`. A condition from optional chaining is true, false or nil, and may be compared with a constant.
-private func equality(_ left: Any, _ right: Any, _ lowering: inout Lowering) throws -> PredicateNode {
-  switch (try lowering.lower(left), try lowering.lower(right)) {
+private func equality(
+  _ left: some LowerableExpression, _ right: some LowerableExpression, _ lowering: inout Lowering
+) throws -> PredicateNode {
+  switch (try left.lower(in: &lowering), try right.lower(in: &lowering)) {
   case (.condition(let node, let isNil), .operand(.value(let value))),
     (.operand(.value(let value)), .condition(let node, let isNil)):
     return equality(node, isNil, value)
@@ -161,7 +221,19 @@ private func operand(_ lowered: Lowered) throws -> PredicateOperand {
   }
 }
 
-extension PredicateExpressions.Comparison: LowerableExpression {
+extension PredicateExpressions.ComparisonOperator {
+  fileprivate var word: UInt {
+    switch self {
+    case .lessThan: 0
+    case .lessThanOrEqual: 1
+    case .greaterThan: 2
+    case .greaterThanOrEqual: 3
+    @unknown default: 4
+    }
+  }
+}
+extension PredicateExpressions.Comparison: LowerableExpression
+where LHS: LowerableExpression, RHS: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
     let comparison: ComparisonOperator =
       switch op {
@@ -174,26 +246,41 @@ extension PredicateExpressions.Comparison: LowerableExpression {
     return .condition(
       .comparison(try lowering.operand(lhs), comparison, try lowering.operand(rhs), []), isNil: nil)
   }
+  func note(in shape: inout PredicateShape) {
+    shape.note(op.word)
+    lhs.note(in: &shape)
+    rhs.note(in: &shape)
+  }
 }
 
 // MARK: Optionals
 
-extension PredicateExpressions.OptionalFlatMap: LowerableExpression {
+extension PredicateExpressions.OptionalFlatMap: LowerableExpression
+where LHS: LowerableExpression, RHS: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
-    let base = try lowering.lower(wrapped)
+    let base = try wrapped.lower(in: &lowering)
     lowering.variables[variable.key] = base
-    let result = try lowering.lower(transform)
+    let result = try transform.lower(in: &lowering)
     guard case .condition(let node, let inner) = result else { return result }
     let isNil = PredicateNode.comparison(try operand(base), .equal, .value(.null), [])
     return .condition(node, isNil: inner.map { .or([isNil, $0]) } ?? isNil)
   }
+  func note(in shape: inout PredicateShape) {
+    wrapped.note(in: &shape)
+    shape.note(variable.key)
+    transform.note(in: &shape)
+  }
 }
-extension PredicateExpressions.ForcedUnwrap: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered { try lowering.lower(inner) }
+extension PredicateExpressions.ForcedUnwrap: LowerableExpression where Inner: LowerableExpression {
+  func lower(in lowering: inout Lowering) throws -> Lowered { try inner.lower(in: &lowering) }
+  func note(in shape: inout PredicateShape) {
+    inner.note(in: &shape)
+  }
 }
-extension PredicateExpressions.NilCoalesce: LowerableExpression {
+extension PredicateExpressions.NilCoalesce: LowerableExpression
+where LHS: LowerableExpression, RHS: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
-    let (first, second) = (try lowering.lower(lhs), try lowering.lower(rhs))
+    let (first, second) = (try lhs.lower(in: &lowering), try rhs.lower(in: &lowering))
     if case .condition(let node, let isNil) = first {
       guard case .operand(.value(let value)) = second else {
         throw Lowering.unsupported("?? after a condition takes true or false")
@@ -205,122 +292,8 @@ extension PredicateExpressions.NilCoalesce: LowerableExpression {
     }
     return .operand(.coalesce(try operand(first), try operand(second)))
   }
-}
-
-// MARK: Calculations
-
-extension PredicateExpressions.Arithmetic: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered {
-    let operation: ArithmeticOperator =
-      switch op {
-      case .add: .add
-      case .subtract: .subtract
-      case .multiply: .multiply
-      @unknown default: .add
-      }
-    return .operand(.arithmetic(try lowering.operand(lhs), operation, try lowering.operand(rhs)))
+  func note(in shape: inout PredicateShape) {
+    lhs.note(in: &shape)
+    rhs.note(in: &shape)
   }
-}
-extension PredicateExpressions.FloatDivision: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered {
-    .operand(.arithmetic(try lowering.operand(lhs), .divide, try lowering.operand(rhs)))
-  }
-}
-extension PredicateExpressions.IntDivision: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered {
-    .operand(.arithmetic(try lowering.operand(lhs), .divide, try lowering.operand(rhs)))
-  }
-}
-extension PredicateExpressions.IntRemainder: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered {
-    .operand(.arithmetic(try lowering.operand(lhs), .remainder, try lowering.operand(rhs)))
-  }
-}
-extension PredicateExpressions.UnaryMinus: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered {
-    let zero = PredicateValue(type: .int, stored: .integer(0))
-    return .operand(.arithmetic(.value(zero), .subtract, try lowering.operand(wrapped)))
-  }
-}
-
-// MARK: Strings, lists, ranges, members
-
-extension PredicateExpressions.CollectionContainsCollection: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered {
-    .condition(
-      .comparison(try lowering.operand(base), .contains, try lowering.operand(other), []), isNil: nil)
-  }
-}
-extension PredicateExpressions.SequenceStartsWith: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered {
-    .condition(
-      .comparison(try lowering.operand(base), .beginsWith, try lowering.operand(prefix), []), isNil: nil)
-  }
-}
-extension PredicateExpressions.SequenceContains: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered {
-    switch try lowering.lower(sequence) {
-    case .list(let values):
-      return .condition(.isIn(try lowering.operand(element), values.map { .value($0) }, []), isNil: nil)
-    case .range(let low, let high, let isClosed):
-      return .condition(try within(element, low, high, isClosed, &lowering), isNil: nil)
-    case .path(let path):
-      // The members of a to-many, by their ids.
-      let member = PropertyPath(depth: lowering.depth + 1, [])
-      let element = try lowering.operand(element)
-      return .condition(.quantified(.any, path, .comparison(.path(member), .equal, element, [])), isNil: nil)
-    case .operand, .condition: throw Lowering.unsupported("contains on something that is no list")
-    }
-  }
-}
-extension PredicateExpressions.SequenceContainsWhere: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered {
-    .condition(try overMembers(.any, sequence, variable.key, test, &lowering), isNil: nil)
-  }
-}
-extension PredicateExpressions.SequenceAllSatisfy: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered {
-    .condition(try overMembers(.all, sequence, variable.key, test, &lowering), isNil: nil)
-  }
-}
-
-private func overMembers(
-  _ quantifier: Quantifier, _ sequence: Any, _ key: PredicateExpressions.VariableID, _ test: Any,
-  _ lowering: inout Lowering
-) throws -> PredicateNode {
-  guard case .path(let path) = try lowering.lower(sequence) else {
-    throw Lowering.unsupported("contains(where:) and allSatisfy are for to-many relationships")
-  }
-  lowering.depth += 1
-  defer { lowering.depth -= 1 }
-  lowering.variables[key] = .path(PropertyPath(depth: lowering.depth, []))
-  return .quantified(quantifier, path, try lowering.condition(test))
-}
-
-extension PredicateExpressions.Range: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered {
-    .range(try lowering.operand(lower), try lowering.operand(upper), isClosed: false)
-  }
-}
-extension PredicateExpressions.ClosedRange: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered {
-    .range(try lowering.operand(lower), try lowering.operand(upper), isClosed: true)
-  }
-}
-extension PredicateExpressions.RangeExpressionContains: LowerableExpression {
-  func lower(in lowering: inout Lowering) throws -> Lowered {
-    guard case .range(let low, let high, let isClosed) = try lowering.lower(range) else {
-      throw Lowering.unsupported("a range without two bounds")
-    }
-    return .condition(try within(element, low, high, isClosed, &lowering), isNil: nil)
-  }
-}
-
-private func within(
-  _ element: Any, _ low: PredicateOperand, _ high: PredicateOperand, _ isClosed: Bool,
-  _ lowering: inout Lowering
-) throws -> PredicateNode {
-  let element = try lowering.operand(element)
-  if isClosed { return .between(element, low, high) }
-  return .and([.comparison(element, .greaterOrEqual, low, []), .comparison(element, .less, high, [])])
 }

@@ -1,5 +1,5 @@
 // Foundation's #Predicate -> PredicateNode. Each expression type lowers itself; the list is in
-// PredicateLowering+Expressions. What is not in it is an error that names the expression.
+// PredicateLowering+Expressions and +Collections. What is not in it is an error that names the expression.
 
 internal import CipherSQLite
 public import Foundation
@@ -9,9 +9,12 @@ extension PredicateNode {
   /// - Throws: ``StoreError/predicate(_:)`` when it holds an expression that SQL cannot stand for, named in
   ///   the error.
   public init<Object: ManagedObject>(_ predicate: Predicate<Object>) throws {
-    var lowering = Lowering()
-    lowering.variables[predicate.variable.key] = .path(PropertyPath([]))
-    self = try lowering.condition(predicate.expression)
+    guard let root = predicate.expression as? any LowerableExpression else {
+      throw Lowering.unsupported(
+        "\(Lowering.unknownExpression(in: predicate.expression)) has no counterpart in SQL; fetch first, "
+          + "then filter in Swift")
+    }
+    self = try Lowering.node(root, over: predicate.variable.key)
   }
 }
 
@@ -32,33 +35,32 @@ enum Lowered {
 struct Lowering {
   var variables: [PredicateExpressions.VariableID: Lowered] = [:]
   var depth = 0
+  /// How many captured values have been met.
+  var valueCount = 0
 
-  mutating func lower(_ expression: Any) throws -> Lowered {
-    guard let lowerable = expression as? any LowerableExpression else {
-      throw StoreError.predicate(
-        PredicateError(
-          "\(Self.name(of: expression)) has no counterpart in SQL; fetch first, then filter in Swift"))
-    }
-    return try lowerable.lower(in: &self)
+  static func node(
+    _ root: some LowerableExpression, over variable: PredicateExpressions.VariableID
+  ) throws -> PredicateNode {
+    var lowering = Lowering()
+    lowering.variables[variable] = .path(PropertyPath([]))
+    return try lowering.condition(root)
   }
 
-  mutating func operand(_ expression: Any) throws -> PredicateOperand {
-    switch try lower(expression) {
+  mutating func operand(_ expression: some LowerableExpression) throws -> PredicateOperand {
+    switch try expression.lower(in: &self) {
     case .operand(let operand): return operand
     case .path(let path): return .path(path)
     case .condition, .list, .range:
-      throw StoreError.predicate(
-        PredicateError("\(Self.name(of: expression)) cannot stand in a comparison here"))
+      throw Self.unsupported("\(Self.name(of: expression)) cannot stand in a comparison here")
     }
   }
 
-  mutating func condition(_ expression: Any) throws -> PredicateNode {
-    switch try lower(expression) {
+  mutating func condition(_ expression: some LowerableExpression) throws -> PredicateNode {
+    switch try expression.lower(in: &self) {
     case .condition(let node, _): return node
     case .operand(let operand): return .comparison(operand, .equal, .value(Self.boolean(true)), [])
     case .path(let path): return .comparison(.path(path), .equal, .value(Self.boolean(true)), [])
-    case .list, .range:
-      throw StoreError.predicate(PredicateError("\(Self.name(of: expression)) is no condition"))
+    case .list, .range: throw Self.unsupported("\(Self.name(of: expression)) is no condition")
     }
   }
 
@@ -68,13 +70,27 @@ struct Lowering {
 
   static func unsupported(_ what: String) -> StoreError { .predicate(PredicateError(what)) }
 
+  /// The expression that has no meaning in SQL, among those of a tree that has none for that reason.
+  static func unknownExpression(in expression: Any) -> String {
+    for child in Mirror(reflecting: expression).children where isExpression(child.value) {
+      if !(child.value is any LowerableExpression) { return unknownExpression(in: child.value) }
+    }
+    return name(of: expression)
+  }
+
+  private static func isExpression(_ value: Any) -> Bool { value is any PredicateExpression }
+
   private static func name(of expression: Any) -> String {
     let name = String(describing: type(of: expression))
     return String(name.prefix { $0 != "<" })
   }
 }
 
-/// An expression of a `#Predicate` that has a meaning in SQL.
+/// An expression of a `#Predicate` that has a meaning in SQL. The conformances ask the same of the parts, so
+/// that one look-up, of the whole, is enough and the parts are called directly.
 protocol LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered
+  /// Notes what tells this expression from others of its type, and the captured values in the order in which
+  /// ``lower(in:)`` meets them.
+  func note(in shape: inout PredicateShape)
 }

@@ -122,6 +122,8 @@ public struct PredicateValue: Sendable, Hashable, Codable {
   public var type: AttributeType?
   /// The stored form.
   public var stored: SQLValue
+  /// The place among the captured values of the `#Predicate` that it came from; no part of what it means.
+  var source: Int?
 
   /// A constant in stored form.
   public init(type: AttributeType?, stored: SQLValue) {
@@ -141,6 +143,19 @@ public struct PredicateValue: Sendable, Hashable, Codable {
   public init(_ value: some AttributeValue) throws {
     let stored = try value.stored()
     self.init(type: stored.isNull ? nil : Swift.type(of: value).attributeType, stored: stored)
+  }
+
+  private enum CodingKeys: CodingKey { case type, stored }
+
+  /// Whether both stand for the same.
+  public static func == (left: PredicateValue, right: PredicateValue) -> Bool {
+    left.type == right.type && left.stored == right.stored
+  }
+
+  /// By the type and the stored form.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(type)
+    hasher.combine(stored)
   }
 }
 

@@ -1,6 +1,6 @@
 // The Swift runtime finds a conformance by a scan of every loaded library, once for each generic type, and
 // the types of a #Predicate make that nine tenths of the first one's time. A sample of the common forms is
-// lowered ahead, on another thread, while the first store opens.
+// compiled ahead, on another thread, while the first store opens.
 
 internal import Foundation
 
@@ -8,13 +8,9 @@ enum PredicateWarmUp {
   /// Starts the look-ups, once in a process, and returns at once.
   static func start() { _ = once }
 
-  private static let once: Void = {
-    Task.detached(priority: .utility) {
-      for node in samples() { withExtendedLifetime(node) {} }
-    }
-  }()
+  private static let once: Void = { Task.detached(priority: .utility) { try? compileSamples() } }()
 
-  private static func samples() -> [PredicateNode?] {
+  private static func compileSamples() throws {
     let (low, high, half, text): (Int, Int?, Double, String) = (1, 2, 0.5, "a")
     let (date, flag, id, list) = (Date.distantPast, true, UUID(), [1, 2])
     let comparisons = #Predicate<Sample> {
@@ -25,7 +21,12 @@ enum PredicateWarmUp {
       $0.date > date && $0.flag == flag && $0.uuid == id && list.contains($0.number)
     }
     let objects = #Predicate<Sample> { $0.other == nil && $0.others.contains { $0.number == low } }
-    return [try? PredicateNode(comparisons), try? PredicateNode(values), try? PredicateNode(objects)]
+    let runtime = try SchemaRuntime(Schema { Entity(Sample.self) })
+    for predicate in [comparisons, values, objects] {
+      var request = FetchParameters()
+      request.conditions = [try PredicateTemplate.condition(of: predicate)]
+      _ = try runtime.entities[0].compiled(.objects, request)
+    }
   }
 
   private final class Sample: ManagedObject {

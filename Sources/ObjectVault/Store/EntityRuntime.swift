@@ -24,6 +24,9 @@ final class EntityRuntime: @unchecked Sendable {
   /// To-ones of any entity that lead here and have no inverse: nobody but us sets them to nil on deletion.
   fileprivate(set) var danglingReferrers: [RelationshipRuntime] = []
   fileprivate(set) var insertSQL = ""
+  /// `id`, the version and all stored columns of the table, which is called `t0`.
+  fileprivate(set) var objectColumns = ""
+  let plans = FetchPlans()
 
   var name: String { description.name }
 
@@ -32,12 +35,6 @@ final class EntityRuntime: @unchecked Sendable {
     self.description = description
     self.type = type
     table = quoted(description.name)
-  }
-
-  /// `id`, the version and all stored columns of the table called `alias`.
-  func columnList(_ alias: String) -> String {
-    (["\(alias).\"id\"", "\(alias).\"_version\""] + storedSlots.map { "\(alias).\(slots[$0].column)" })
-      .joined(separator: ", ")
   }
 
   func slot(named name: String) -> Int? { slots.firstIndex { $0.name == name } }
@@ -145,6 +142,8 @@ final class SchemaRuntime: @unchecked Sendable {
     entity.slotsWithInitialValue = entity.storedSlots.filter { entity.slots[$0].initialValue != nil }
     for slot in entity.storedSlots { entity.allStored.insert(slot) }
     entity.checkedSlots = entity.slots.indices.filter { !entity.slots[$0].checks.isEmpty }
+    entity.objectColumns = "t0.\"id\", t0.\"_version\""
+    for slot in entity.storedSlots { entity.objectColumns += ", t0." + entity.slots[slot].column }
     let columns = entity.storedSlots.map { entity.slots[$0].column }
     let marks = [String](repeating: "?", count: columns.count + 1).joined(separator: ", ")
     entity.insertSQL =

@@ -22,18 +22,18 @@ final class StoreCore: Sendable {
 
   func rowSQL(_ entity: EntityRuntime) -> String {
     cached(.row(entity.index)) {
-      "SELECT \(entity.columnList("t0")) FROM \(entity.table) t0 WHERE t0.\"id\" = ?"
+      "SELECT \(entity.objectColumns) FROM \(entity.table) t0 WHERE t0.\"id\" = ?"
     }
   }
 
   func rowsSQL(_ entity: EntityRuntime, count: Int) -> String {
-    "SELECT \(entity.columnList("t0")) FROM \(entity.table) t0 WHERE t0.\"id\" IN (\(marks(count)))"
+    "SELECT \(entity.objectColumns) FROM \(entity.table) t0 WHERE t0.\"id\" IN (\(marks(count)))"
   }
 
   /// The members of to-manys; with the owner's id as last column if asked.
   func membersSQL(_ relationship: RelationshipRuntime, ownerCount: Int, withOwner: Bool) -> String {
     let destination = relationship.destination
-    let columns = destination.columnList("t0")
+    let columns = destination.objectColumns
     let owners = ownerCount == 1 ? "= ?" : "IN (\(marks(ownerCount)))"
     if let join = relationship.join {
       let (own, other) =
