@@ -46,7 +46,7 @@ public final class Connection {
   /// The file's path.
   public let path: String
   /// The derived key and settings the file was opened with; opens further connections without derivation.
-  public let unlocked: UnlockedKey
+  public internal(set) var unlocked: UnlockedKey
   /// What it was opened with.
   public let configuration: Configuration
   var cache: StatementCache

@@ -14,12 +14,13 @@ extension Connection {
   ///   - key: Its key.
   ///   - profile: Its settings; by default the engine's for new files.
   ///   - prepare: Registers the collations and functions that the schema needs.
+  ///   - progress: Called with the pages done and in all, where each page counts twice: written, and verified.
   /// - Throws: ``SQLError/notADatabase(file:reason:)`` when the file is none, or encrypted already;
   ///   ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``; ``SQLError/verificationFailed(file:reason:)``
   ///   when the copy does not hold what the original holds: there is no file then.
   public static func encrypt(
     plaintext: String, to path: String, key: Key, profile: CipherProfile? = nil,
-    prepare: (Connection) throws -> Void = { _ in }
+    prepare: (Connection) throws -> Void = { _ in }, progress: ((Int, Int) -> Void)? = nil
   ) throws {
     try ensureCipher()
     let target = try UnlockedKey(
@@ -27,23 +28,35 @@ extension Connection {
     let source = try plain(plaintext)
     defer { source.close() }
     try prepare(source)
-    try source.exportAll(to: path, target)
+    try source.exportAll(to: path, target, progress)
   }
 
   /// Writes the whole content, readable for everybody who gets hold of it, to a plain SQLite file. Mode 0600.
-  /// - Throws: As ``copy(to:key:profile:)``.
-  public func exportPlaintext(to path: String) throws { try exportAll(to: path, nil) }
+  /// - Parameters:
+  ///   - path: The new file.
+  ///   - progress: Called with the pages done and in all, where each page counts twice: written, and compared.
+  /// - Throws: As ``copy(to:key:profile:progress:)``.
+  public func exportPlaintext(to path: String, progress: ((Int, Int) -> Void)? = nil) throws {
+    try exportAll(to: path, nil, progress)
+  }
 
   /// Copies the whole content to a new file under a key and settings of its own. Free pages are left behind.
   ///
   /// Slower than ``backup(to:key:progress:)``, which copies page by page and keeps the settings.
+  /// - Parameters:
+  ///   - path: The new file.
+  ///   - key: Its key.
+  ///   - profile: Its settings; by default those of this file.
+  ///   - progress: As for ``exportPlaintext(to:progress:)``.
   /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``,
   ///   ``SQLError/uncommittedChanges(file:)`` inside a transaction;
   ///   ``SQLError/verificationFailed(file:reason:)``. There is no file then.
-  public func copy(to path: String, key: Key, profile: CipherProfile? = nil) throws {
+  public func copy(
+    to path: String, key: Key, profile: CipherProfile? = nil, progress: ((Int, Int) -> Void)? = nil
+  ) throws {
     let target = try UnlockedKey(
       deriving: key, salt: randomSalt(), profile: try Self.usable(profile ?? unlocked.profile, path))
-    try exportAll(to: path, target)
+    try exportAll(to: path, target, progress)
   }
 
   /// Moves a file of older settings to those that the engine gives to new files, in place: a new file, compared,
@@ -54,19 +67,20 @@ extension Connection {
   ///   - key: Its key, which stays; a passphrase is stretched anew.
   ///   - configuration: Time-outs, cache.
   ///   - prepare: Registers the collations and functions that the schema needs.
+  ///   - progress: As for ``exportPlaintext(to:progress:)``.
   /// - Returns: The settings before and now; they are equal when nothing was to be done.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` while others use the file; as
   ///   ``open(_:key:configuration:)``.
   public static func upgradeCipher(
     _ path: String, key: Key, configuration: Configuration = Configuration(),
-    prepare: (Connection) throws -> Void = { _ in }
+    prepare: (Connection) throws -> Void = { _ in }, progress: ((Int, Int) -> Void)? = nil
   ) throws -> (from: CipherProfile, to: CipherProfile) {
     let connection = try open(path, key: key, configuration: configuration)
     defer { connection.close() }
     let (old, new) = (connection.unlocked.profile, Engine.current.newFileProfile)
     guard old != new else { return (old, old) }
     try prepare(connection)
-    _ = try connection.replaceFile(key: key, profile: new)
+    _ = try connection.replaceFile(key: key, profile: new, progress)
     return (old, new)
   }
 
@@ -74,7 +88,9 @@ extension Connection {
 
   /// Writes the content under another key and other settings, and puts the result in the place of this file. The
   /// connection is closed afterwards, whatever happens.
-  func replaceFile(key: Key, profile: CipherProfile) throws -> UnlockedKey {
+  func replaceFile(
+    key: Key, profile: CipherProfile, _ progress: ((Int, Int) -> Void)? = nil
+  ) throws -> UnlockedKey {
     defer { close() }
     let target = try UnlockedKey(deriving: key, salt: randomSalt(), profile: try Self.usable(profile, path))
     let mode = try value("PRAGMA journal_mode")?.string ?? "delete"
@@ -84,7 +100,7 @@ extension Connection {
     let file = try NewFile(at: path)
     // Until the new file has the name, nobody writes: it would be lost.
     try withoutOtherWriters {
-      try build(file, target, journalMode: mode)
+      try build(file, target, journalMode: mode, progress)
       try file.replace()
     }
     return target
@@ -92,14 +108,16 @@ extension Connection {
 
   // MARK: Parts
 
-  private func exportAll(to path: String, _ target: UnlockedKey?) throws {
+  private func exportAll(
+    to path: String, _ target: UnlockedKey?, _ progress: ((Int, Int) -> Void)?
+  ) throws {
     guard handle != nil else { throw SQLError.closed(file: self.path) }
     guard !isInTransaction else { throw SQLError.uncommittedChanges(file: self.path) }
     guard case .absent = try PathState.of(path) else { throw SQLError.alreadyExists(file: path) }
     let file = try NewFile(at: path)
     let mode = try value("PRAGMA journal_mode")?.string ?? "delete"
     // The comparison comes after the copy: what others wrote between the two would look like a mistake.
-    try withoutOtherWriters { try build(file, target, journalMode: mode) }
+    try withoutOtherWriters { try build(file, target, journalMode: mode, progress) }
     try file.publish()
   }
 
@@ -114,12 +132,18 @@ extension Connection {
   }
 
   /// Fills a new file with everything, and compares. Without a key it is plaintext.
-  private func build(_ file: NewFile, _ target: UnlockedKey?, journalMode: String) throws {
+  private func build(
+    _ file: NewFile, _ target: UnlockedKey?, journalMode: String, _ progress: ((Int, Int) -> Void)?
+  ) throws {
+    let pages = Int(try value("PRAGMA page_count")?.int64 ?? 0)
+    let pageBytes = isPlain ? Int(try pragma("page_size", as: Int.self) ?? 4096) : unlocked.profile.pageBytes
     try attach(file.temporary, as: "vault_target", unlocked: target)
     do {
       try execute(sql: "PRAGMA vault_target.auto_vacuum = \(try value("PRAGMA auto_vacuum")?.int64 ?? 0)")
       try transaction(.deferred) {
-        _ = try value("SELECT sqlcipher_export('vault_target')")
+        try watchingGrowth(of: file.temporary, pageBytes: pageBytes, pages: pages, progress) {
+          _ = try value("SELECT sqlcipher_export('vault_target')")
+        }
         // The engine's export leaves these behind.
         for pragma in ["user_version", "application_id"] {
           let number = try value(sql: "PRAGMA \(pragma)")?.int64 ?? 0
@@ -143,9 +167,11 @@ extension Connection {
     if let difference = try difference(from: copy) {
       throw SQLError.verificationFailed(file: file.path, reason: difference)
     }
-    guard try target == nil || copy.checkpoint() && copy.auditPages().isEmpty else {
+    let audit = { (done: Int, total: Int) -> Void in progress?(total + done, total * 2) }
+    guard try target == nil || copy.checkpoint() && copy.auditPages(progress: audit).isEmpty else {
       throw SQLError.verificationFailed(file: file.path, reason: "pages of the copy are damaged")
     }
+    if target == nil { progress?(pages * 2, pages * 2) }
   }
 
   /// What a copy has not as this file has it: pragma values, schema, every row; nil when they are equal.

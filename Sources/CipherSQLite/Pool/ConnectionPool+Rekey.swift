@@ -1,7 +1,6 @@
-// Changing the key. The engine's own call can destroy the file and report success; this is the way around.
+// Changing the key of a pool's file: its connections closed or renewed around Connection+Rekey.
 
-private import CSQLCipher
-private import Foundation
+private import Dispatch
 
 extension ConnectionPool {
   /// Encrypts the whole file again under `key`, and returns only after a fresh connection has read it.
@@ -12,7 +11,7 @@ extension ConnectionPool {
   ///
   /// - Parameters:
   ///   - newKey: The key from now on.
-  ///   - progress: Called with pages checked and pages in all, while the result is verified.
+  ///   - progress: Called with the pages done and in all, where each page counts twice: written, and verified.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` when somebody else keeps the write lock, or a read of
   ///   this pool lasts, longer than the busy timeout; ``SQLError/emptyKey``,
   ///   ``SQLError/keyLength(expected:found:)``, ``SQLError/nestedWrite(file:)``. The old key is then still
@@ -28,7 +27,7 @@ extension ConnectionPool {
         throw SQLError.busy(file: path, waitedSeconds: timeout)
       }
       defer { readers.unbar() }
-      do { try writer.rekeyInTransaction(new) } catch {
+      do { try writer.rekeyInTransaction(new, progress: progress) } catch {
         // The engine may hold the new key for writing although nothing was written: one more write would
         // leave a file that opens with neither key. So this connection never writes again.
         self.writer.connection?.close()
@@ -38,7 +37,7 @@ extension ConnectionPool {
       self.writer.connection?.close()
       self.writer.connection = nil
       let fresh = try reopened(new)
-      try verify(fresh, progress: progress)
+      try fresh.verifyRekey(progress: progress)
       key.unlocked = new
       self.writer.connection = fresh
     }
@@ -51,9 +50,12 @@ extension ConnectionPool {
   /// - Parameters:
   ///   - newKey: The key from now on.
   ///   - profile: The settings from now on.
+  ///   - progress: As for ``rekey(to:progress:)``.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` while connections of other processes, or a read of this pool,
   ///   are open; ``SQLError/cipherSettingsMismatch(file:profile:)`` for settings that this engine has not.
-  public func rekey(to newKey: Key, profile: CipherProfile) throws {
+  public func rekey(
+    to newKey: Key, profile: CipherProfile, progress: ((Int, Int) -> Void)? = nil
+  ) throws {
     guard !isInsideWrite else { throw SQLError.nestedWrite(file: path) }
     try writerQueue.sync {
       let writer = try openWriter()
@@ -63,7 +65,7 @@ extension ConnectionPool {
       defer { readers.unbar() }
       self.writer.connection = nil
       do {
-        let new = try writer.replaceFile(key: newKey, profile: profile)
+        let new = try writer.replaceFile(key: newKey, profile: profile, progress)
         key.unlocked = new
         self.writer.connection = try reopened(new)
       } catch {
@@ -80,29 +82,5 @@ extension ConnectionPool {
     try connection.setJournalMode(.wal)
     if configuration.isFullSync { try connection.setFullSync(true) }
     return connection
-  }
-
-  private func verify(_ fresh: Connection, progress: ((Int, Int) -> Void)?) throws {
-    if try fresh.checkpoint() {
-      let damaged = fresh.auditPages(progress: progress)
-      guard damaged.isEmpty else { throw SQLError.corrupted(file: path, pages: damaged) }
-    } else {
-      // Somebody still reads the old state, so new pages stay in the WAL, where only the engine reads them.
-      let errors = try fresh.integrityErrors(isQuick: true)
-      guard errors.isEmpty else { throw SQLError.verificationFailed(file: path, reason: errors[0]) }
-    }
-  }
-}
-
-extension Connection {
-  fileprivate func rekeyInTransaction(_ new: UnlockedKey) throws {
-    // BEGIN IMMEDIATE turns contention into an error: without it sqlite3_rekey answers 0 and does nothing.
-    try execute("BEGIN IMMEDIATE")
-    let code = try new.withKeySpecification {
-      sqlite3_rekey_v2(handle, "main", $0.baseAddress, Int32($0.count))
-    }
-    guard code == SQLITE_OK else { throw error(code, sql: "rekey") }
-    // A rekey of its own accord ends the transaction on some versions.
-    if isInTransaction { try execute("COMMIT") }
   }
 }

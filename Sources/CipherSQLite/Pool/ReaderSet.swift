@@ -9,15 +9,19 @@ final class ReaderSet: Sendable {
   final class Lease: @unchecked Sendable {
     let connection: Connection
     fileprivate let generation: Int
-    fileprivate init(_ connection: Connection, generation: Int) {
+    /// Whether it is beside the maximum, for one long use.
+    fileprivate let isExtra: Bool
+    fileprivate init(_ connection: Connection, generation: Int, isExtra: Bool = false) {
       self.connection = connection
       self.generation = generation
+      self.isExtra = isExtra
     }
   }
 
   private struct State {
     var idle: [Lease] = []
     var openCount = 0
+    var extraCount = 0
     var generation = 0
     var isBarred = false
     var isClosed = false
@@ -67,9 +71,31 @@ final class ReaderSet: Sendable {
     }
   }
 
+  /// A connection beside the maximum: what is held for long must not keep others waiting. Blocks while leases are
+  /// kept back.
+  func acquireExtra() throws -> Lease {
+    while true {
+      let isBarred = try state.withLock { state in
+        if state.isClosed { throw SQLError.closed(file: path) }
+        if !state.isBarred { state.extraCount += 1 }
+        return state.isBarred
+      }
+      guard isBarred else { break }
+      let signal = DispatchSemaphore(value: 0)
+      enqueue(onlyWhileBarred: true) { signal.signal() }
+      signal.wait()
+    }
+    do { return Lease(try open(), generation: 0, isExtra: true) } catch {
+      state.withLock { $0.extraCount -= 1 }
+      throw error
+    }
+  }
+
   func release(_ lease: Lease) {
     let next: (@Sendable () -> Void)? = state.withLock { state in
-      if lease.generation != state.generation || state.isClosed || state.openCount > maximum {
+      if lease.isExtra {
+        state.extraCount -= 1
+      } else if lease.generation != state.generation || state.isClosed || state.openCount > maximum {
         state.openCount -= 1
       } else {
         state.idle.append(lease)
@@ -85,7 +111,7 @@ final class ReaderSet: Sendable {
     state.withLock { $0.isBarred = true }
     let deadline = DispatchTime.now() + seconds
     while true {
-      let isDrained = state.withLock { $0.openCount == $0.idle.count }
+      let isDrained = state.withLock { $0.openCount == $0.idle.count && $0.extraCount == 0 }
       if isDrained { break }
       let signal = DispatchSemaphore(value: 0)
       enqueue(evenWhenFree: false) { signal.signal() }
@@ -147,10 +173,13 @@ final class ReaderSet: Sendable {
     }
   }
 
-  private func enqueue(evenWhenFree: Bool = true, _ wake: @escaping @Sendable () -> Void) {
+  private func enqueue(
+    evenWhenFree: Bool = true, onlyWhileBarred: Bool = false, _ wake: @escaping @Sendable () -> Void
+  ) {
     // A lease may have come back between the attempt and now: then nobody would wake this waiter.
     let isFree = state.withLock { state in
-      let isFree = !state.isBarred && (!state.idle.isEmpty || state.openCount < maximum || state.isClosed)
+      let hasRoom = !state.idle.isEmpty || state.openCount < maximum || state.isClosed
+      let isFree = !state.isBarred && (hasRoom || onlyWhileBarred)
       if !isFree || !evenWhenFree { state.waiters.append(wake) }
       return isFree && evenWhenFree
     }

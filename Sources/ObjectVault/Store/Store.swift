@@ -117,7 +117,7 @@ public final class Store: Sendable {
   /// the new one. Other processes have to open the store again.
   /// - Parameters:
   ///   - key: The key from now on.
-  ///   - progress: Counts the pages that are verified.
+  ///   - progress: Counts pages, each twice: written, and verified.
   /// - Throws: `SQLError.busy`, `SQLError.emptyKey`,
   ///   `SQLError.keyLength`; the old key is then still the one that opens the file.
   public func rekey(to key: Key, progress: Progress? = nil) async throws {

@@ -1,0 +1,69 @@
+// Changing the key of one connection's file, in any journal mode. The engine's own call can destroy the file and
+// report success; this is the way around.
+
+private import CSQLCipher
+
+extension Connection {
+  /// Encrypts the whole file again under `newKey`, and returns only after a fresh connection has read it.
+  ///
+  /// The change is one transaction: whatever happens, the file opens with the old key or the new one. This
+  /// connection goes on under the new key; all others, of this process and of others, must be opened again.
+  /// Blocks; costs about as much as writing the file once, and reading it once. A pool has its own:
+  /// ``ConnectionPool/rekey(to:progress:)``.
+  ///
+  /// - Parameters:
+  ///   - newKey: The key from now on.
+  ///   - progress: Called with the pages done and in all, where each page counts twice: written, and verified.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` when somebody else keeps a lock longer than the busy timeout;
+  ///   ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``; ``SQLError/uncommittedChanges(file:)`` inside
+  ///   a transaction. The old key is then still the one that opens the file. When the engine itself failed, this
+  ///   connection is closed, because one more write of it could leave a file that no key opens.
+  public func rekey(to newKey: Key, progress: ((Int, Int) -> Void)? = nil) throws {
+    guard handle != nil else { throw SQLError.closed(file: path) }
+    guard configuration.access == .readWrite else { throw SQLError.readOnly(file: path) }
+    guard !isInTransaction else { throw SQLError.uncommittedChanges(file: path) }
+    let new = try UnlockedKey(deriving: newKey, salt: unlocked.salt, profile: unlocked.profile)
+    do { try rekeyInTransaction(new, progress: progress) } catch {
+      close()
+      throw error
+    }
+    unlocked = new
+    let fresh = try Connection.open(path, unlocked: new, configuration: configuration)
+    defer { fresh.close() }
+    try fresh.verifyRekey(progress: progress)
+  }
+
+  /// Changes the key, or throws with the file as it was. After an error nothing may be written here.
+  func rekeyInTransaction(_ new: UnlockedKey, progress: ((Int, Int) -> Void)?) throws {
+    let mode = try value("PRAGMA journal_mode")?.string ?? "delete"
+    let pages = Int(try value("PRAGMA page_count")?.int64 ?? 0)
+    // An empty log grows with each page; one that is begun anew would hide the first ones. Readers in the way
+    // only make the progress coarser.
+    if mode == "wal", progress != nil { _ = try? checkpoint(.truncate) }
+    // BEGIN IMMEDIATE turns contention into an error: without it sqlite3_rekey answers 0 and does nothing.
+    try execute("BEGIN IMMEDIATE")
+    try watchingGrowth(
+      of: path + (mode == "wal" ? "-wal" : "-journal"), pageBytes: unlocked.profile.pageBytes + 24,
+      pages: pages, progress
+    ) {
+      let code = try new.withKeySpecification {
+        sqlite3_rekey_v2(handle, "main", $0.baseAddress, Int32($0.count))
+      }
+      guard code == SQLITE_OK else { throw error(code, sql: "rekey") }
+      // A rekey of its own accord ends the transaction on some versions.
+      if isInTransaction { try execute("COMMIT") }
+    }
+  }
+
+  /// Reads everything under the key that this connection was opened with.
+  func verifyRekey(progress: ((Int, Int) -> Void)?) throws {
+    if try checkpoint() {
+      let damaged = auditPages { done, total in progress?(total + done, total * 2) }
+      guard damaged.isEmpty else { throw SQLError.corrupted(file: path, pages: damaged) }
+    } else {
+      // Somebody still reads the old state, so new pages stay in the WAL, where only the engine reads them.
+      let errors = try integrityErrors(isQuick: true)
+      guard errors.isEmpty else { throw SQLError.verificationFailed(file: path, reason: errors[0]) }
+    }
+  }
+}

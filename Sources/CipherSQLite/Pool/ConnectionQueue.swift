@@ -1,0 +1,151 @@
+// One connection and its calls in order: what a manager class around a single handle grows into.
+
+internal import Dispatch
+private import Foundation
+
+/// One connection to an encrypted file that any task and any thread may use: its calls run one after another, in
+/// the order in which they were made.
+///
+/// ```swift
+/// let queue = try ConnectionQueue(path: path, key: key)
+/// try await queue.transaction { try $0.execute("INSERT INTO notes(text) VALUES (\(text))") }
+/// let count = try queue.withConnection { try $0.value("SELECT count(*) FROM notes")?.int64 }
+/// ```
+///
+/// Each call comes in two forms: one that suspends its task, and one that blocks its thread (`with…`). For reads
+/// beside writes take a ``ConnectionPool``. The journal mode of the file is left as it is.
+public final class ConnectionQueue: Sendable {
+  // Safe to share: `connection` is touched on the queue only.
+  private final class Slot: @unchecked Sendable {
+    var connection: Connection?
+    init(_ connection: Connection) { self.connection = connection }
+  }
+
+  /// The file's path.
+  public let path: String
+  private let slot: Slot
+  private let queue = DispatchQueue(label: "objectvault.queue")
+  private let running = Locked<Interruptor?>(nil)
+  private static let current = DispatchSpecificKey<ObjectIdentifier>()
+
+  /// Opens an existing file. Blocks for the key derivation (some 20 to 100 ms for a passphrase).
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - key: Its key; a ``Key/provider(_:)`` must be resolved before.
+  ///   - configuration: Access, time-outs, cache.
+  ///   - prepare: Called with the connection before anything else: for SQL functions and the like.
+  /// - Throws: ``SQLError``, as ``Connection/open(_:key:configuration:)`` does.
+  public init(
+    path: String, key: Key, configuration: Connection.Configuration = .init(),
+    prepare: (Connection) throws -> Void = { _ in }
+  ) throws {
+    let connection = try Connection.open(path, key: key, configuration: configuration)
+    try prepare(connection)
+    self.path = path
+    slot = Slot(connection)
+    queue.setSpecific(key: Self.current, value: ObjectIdentifier(slot))
+  }
+
+  /// Whether the caller runs inside a call of this queue.
+  public var isInsideCall: Bool {
+    DispatchQueue.getSpecific(key: Self.current) == ObjectIdentifier(slot)
+  }
+
+  // MARK: Blocking calls
+
+  /// Lends the connection to `body`, after the calls that were made before.
+  /// - Throws: ``SQLError/nestedWrite(file:)`` from inside another call of this queue, instead of waiting for
+  ///   itself; ``SQLError/closed(file:)``; what `body` throws.
+  public func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    guard !isInsideCall else { throw SQLError.nestedWrite(file: path) }
+    return try queue.sync { try run(body) }
+  }
+
+  /// Lends the connection to `body` in a transaction: committed when it returns, rolled back when it throws.
+  /// - Throws: As ``withConnection(_:)``, and ``SQLError/busy(file:waitedSeconds:)``.
+  public func withTransaction<Result>(
+    _ kind: TransactionKind = .immediate, _ body: (Connection) throws -> Result
+  ) throws -> Result {
+    try withConnection { connection in try connection.transaction(kind) { try body(connection) } }
+  }
+
+  // MARK: Asynchronous calls
+
+  /// Runs `body` on the connection, after the calls that were made before.
+  ///
+  /// Cancelling the task interrupts the running statement and throws `CancellationError`; a call that has not
+  /// begun never does. A task that is made inside `body` and calls the queue runs after it; `body` must not wait
+  /// for it.
+  /// - Throws: ``SQLError/closed(file:)``; what `body` throws.
+  public func run<Result: Sendable>(
+    _ body: @escaping @Sendable (Connection) throws -> Result
+  ) async throws -> Result {
+    try await perform { connection, _ in try body(connection) }
+  }
+
+  private func perform<Result: Sendable>(
+    _ body: @escaping @Sendable (Connection, CancellableRun) throws -> Result
+  ) async throws -> Result {
+    try Task.checkCancellation()
+    let cancellable = CancellableRun()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { done in
+        queue.async { [self] in
+          done.resume(
+            with: Swift.Result {
+              try run { connection in
+                try cancellable.run(connection) { try body(connection, cancellable) }
+              }
+            })
+        }
+      }
+    } onCancel: {
+      cancellable.cancel()
+    }
+  }
+
+  /// Runs `body` in a transaction: committed when it returns, rolled back when it throws or the task is cancelled.
+  /// - Throws: As ``run(_:)``, and ``SQLError/busy(file:waitedSeconds:)``.
+  public func transaction<Result: Sendable>(
+    _ kind: TransactionKind = .immediate, _ body: @escaping @Sendable (Connection) throws -> Result
+  ) async throws -> Result {
+    try await perform { connection, cancellable in
+      try connection.transaction(kind) {
+        let result = try body(connection)
+        try cancellable.check()
+        return result
+      }
+    }
+  }
+
+  // MARK: Upkeep
+
+  /// Changes the file's key; see ``Connection/rekey(to:progress:)``. Blocks until the calls before it are done.
+  /// - Throws: As it does. After an engine's failure the queue is closed.
+  public func rekey(to newKey: Key, progress: ((Int, Int) -> Void)? = nil) throws {
+    try withConnection { try $0.rekey(to: newKey, progress: progress) }
+  }
+
+  /// Stops the statement that is running, from any thread: it ends with ``SQLError/interrupted``.
+  public func interrupt() { running.withLock { $0?.interrupt() } }
+
+  /// Closes the connection after the calls that were made before. Later ones throw ``SQLError/closed(file:)``.
+  public func close() {
+    let body = { [slot] in
+      slot.connection?.close()
+      slot.connection = nil
+    }
+    isInsideCall ? body() : queue.sync(execute: body)
+  }
+
+  private func run<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    guard let connection = slot.connection, connection.isOpen else { throw SQLError.closed(file: path) }
+    running.withLock { $0 = connection.interruptor }
+    // A transaction that a call left open would take the next call's work with it.
+    defer {
+      running.withLock { $0 = nil }
+      connection.rollback()
+    }
+    return try body(connection)
+  }
+}

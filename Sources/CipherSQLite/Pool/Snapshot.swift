@@ -1,0 +1,105 @@
+// One state of the file for many reads, while others write.
+
+internal import Dispatch
+
+extension ConnectionPool {
+  /// Holds the present state of the file: every read of the result sees it, however much is written meanwhile.
+  ///
+  /// Takes a connection of its own beside the pool's readers, opened in under a millisecond. The log cannot be
+  /// begun anew while a snapshot lives, so it grows with what is written: let go of it soon.
+  /// - Throws: ``SQLError/closed(file:)``; ``SQLError``, as opening does.
+  public func snapshot() throws -> Snapshot {
+    let lease = try readers.acquireExtra()
+    do { return try Snapshot(lease, readers) } catch {
+      readers.release(lease)
+      throw error
+    }
+  }
+}
+
+/// One state of a file. Usable from any task or thread; its reads run one after another.
+///
+/// ```swift
+/// let snapshot = try pool.snapshot()
+/// let total = try await snapshot.read { try $0.value("SELECT sum(amount) FROM entries") }
+/// let lines = try await snapshot.read { try $0.rows("SELECT * FROM entries") }  // they add up
+/// snapshot.close()
+/// ```
+///
+/// While one is open, a rekey of the pool waits for the busy timeout and ends with
+/// ``SQLError/busy(file:waitedSeconds:)``.
+public final class Snapshot: Sendable {
+  // Safe to share: the lease's connection is touched on the queue only.
+  private final class Slot: @unchecked Sendable {
+    var lease: ReaderSet.Lease?
+    init(_ lease: ReaderSet.Lease) { self.lease = lease }
+  }
+
+  /// The file's path.
+  public let path: String
+  private let slot: Slot
+  private let readers: ReaderSet
+  private let queue = DispatchQueue(label: "objectvault.snapshot")
+  private static let current = DispatchSpecificKey<ObjectIdentifier>()
+
+  init(_ lease: ReaderSet.Lease, _ readers: ReaderSet) throws {
+    path = lease.connection.path
+    self.readers = readers
+    slot = Slot(lease)
+    queue.setSpecific(key: Self.current, value: ObjectIdentifier(slot))
+    try lease.connection.begin(.deferred)
+    // The state is chosen by the first read, not by BEGIN.
+    do { _ = try lease.connection.value("SELECT count(*) FROM sqlite_master") } catch {
+      lease.connection.rollback()
+      throw error
+    }
+  }
+
+  deinit { Self.release(slot, readers) }
+
+  /// Lends the reading connection to `body`, on the calling thread.
+  /// - Throws: ``SQLError/nestedWrite(file:)`` from inside another read of this snapshot;
+  ///   ``SQLError/closed(file:)``; what `body` throws.
+  public func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    guard DispatchQueue.getSpecific(key: Self.current) != ObjectIdentifier(slot) else {
+      throw SQLError.nestedWrite(file: path)
+    }
+    return try queue.sync { try read(body) }
+  }
+
+  /// Runs `body` on the reading connection. Cancelling the task interrupts the running statement.
+  /// - Throws: ``SQLError/closed(file:)``; `CancellationError`; what `body` throws.
+  public func read<Result: Sendable>(
+    _ body: @escaping @Sendable (Connection) throws -> Result
+  ) async throws -> Result {
+    try Task.checkCancellation()
+    let cancellable = CancellableRun()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { done in
+        queue.async { [self] in
+          done.resume(
+            with: Swift.Result {
+              try read { connection in try cancellable.run(connection) { try body(connection) } }
+            })
+        }
+      }
+    } onCancel: {
+      cancellable.cancel()
+    }
+  }
+
+  /// Lets the state go, after the reads that were asked for before. Happens on release, too.
+  public func close() { queue.sync { Self.release(slot, readers) } }
+
+  private func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    guard let lease = slot.lease, lease.connection.isInTransaction else { throw SQLError.closed(file: path) }
+    return try body(lease.connection)
+  }
+
+  private static func release(_ slot: Slot, _ readers: ReaderSet) {
+    guard let lease = slot.lease else { return }
+    slot.lease = nil
+    lease.connection.rollback()
+    readers.release(lease)
+  }
+}
