@@ -26,3 +26,11 @@ public struct TemporaryDatabase {
     try Connection.open(path, key: testKey, configuration: configuration)
   }
 }
+
+/// Whether `body` fails because of a lock of this process on a file, after so many seconds of waiting.
+public func isBusy(_ path: String, after seconds: ClosedRange<Double>, _ body: () throws -> Void) -> Bool {
+  do { try body() } catch SQLError.busy(path, let waited, let holders) {
+    return seconds.contains(waited) && holders.map(\.isThisProcess) == [true]
+  } catch {}
+  return false
+}

@@ -113,19 +113,6 @@ extension Connection {
         }, context)
   }
 
-  /// Decides what happens while somebody else holds a lock, in the place of the busy timeout.
-  /// - Parameter body: Called with how often it was called for this lock, from 0; `true` tries again, at once: wait
-  ///   in it. `false` ends the statement with ``SQLError/busy(file:waitedSeconds:)``. nil brings the timeout back.
-  public func onBusy(_ body: ((Int) -> Bool)?) {
-    guard let handle else { return }
-    hooks.busy = body
-    guard body != nil else {
-      sqlite3_busy_timeout(handle, Int32(clamping: Int(configuration.busyTimeout * 1000)))
-      return
-    }
-    sqlite3_busy_handler(handle, { connection($0)?.hooks.busy?(Int($1)) ?? false ? 1 : 0 }, context)
-  }
-
   /// Calls `body` every so many steps of SQLite's machine; `false` ends the statement with
   /// ``SQLError/interrupted``. nil ends the calls.
   /// - Parameters:

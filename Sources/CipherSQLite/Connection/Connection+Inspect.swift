@@ -63,19 +63,8 @@ private func fileSize(_ path: String) -> Int {
 /// Whether any process, this one included, holds a lock on a file. Asked of the kernel's list and not with a
 /// descriptor: closing one would drop this process's own locks.
 func isLocked(_ path: String) -> Bool {
-  var status = stat()
-  guard stat(path, &status) == 0 else { return false }
-  guard let data = FileManager.default.contents(atPath: "/proc/locks"),
-    let list = String(data: data, encoding: .utf8)
-  else {
-    // No such list here: assume that somebody may be at work.
-    return true
-  }
-  return list.split(separator: "\n").contains { line in
-    line.split(separator: " ").contains {
-      $0.split(separator: ":").count == 3 && $0.hasSuffix(":\(status.st_ino)")
-    }
-  }
+  // No such list here: assume that somebody may be at work.
+  !FileLock.isListed || !FileLock.all(of: path).isEmpty
 }
 
 private func privateFolder() throws -> String {

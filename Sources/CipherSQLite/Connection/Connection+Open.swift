@@ -133,7 +133,7 @@ extension Connection {
       }
       try connection.executeScript("PRAGMA cipher_page_size = \(unlocked.profile.pageBytes)")
     }
-    sqlite3_busy_timeout(handle, Int32(clamping: Int(configuration.busyTimeout * 1000)))
+    connection.installBusyHandler()
     sqlite3_extended_result_codes(handle, 1)
     return connection
   }

@@ -24,7 +24,7 @@ extension Connection {
   /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
   ///
   /// Inside another transaction it becomes a savepoint.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` after the busy timeout, and what `body` throws.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` after the busy timeout, and what `body` throws.
   public func transaction<Result>(
     _ kind: TransactionKind = .immediate, _ body: () throws -> Result
   ) throws -> Result {
@@ -86,13 +86,13 @@ extension Connection {
 
   /// Begins a transaction that ``commit()`` or ``rollback()`` ends. Closures are safer: they end what they began.
   /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` inside a transaction;
-  ///   ``SQLError/busy(file:waitedSeconds:)``.
+  ///   ``SQLError/busy(file:waitedSeconds:holders:)``.
   public func begin(_ kind: TransactionKind = .immediate) throws {
     try execute(sql: "BEGIN \(kind.rawValue)")
   }
 
   /// Makes the open transaction's changes stay.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:)``, ``SQLError/constraint(message:extendedCode:sql:)`` for
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/constraint(message:extendedCode:sql:)`` for
   ///   references that lead nowhere: the transaction is then still open.
   public func commit() throws { try execute("COMMIT") }
 

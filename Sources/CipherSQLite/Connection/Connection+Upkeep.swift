@@ -12,12 +12,10 @@ extension Connection {
   }
 
   /// Sets the journal mode.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` when other connections keep it from changing.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when other connections keep it from changing.
   public func setJournalMode(_ mode: JournalMode) throws {
     let found = try value(sql: "PRAGMA journal_mode = \(mode.rawValue)")?.string
-    guard found == mode.rawValue else {
-      throw SQLError.busy(file: path, waitedSeconds: configuration.busyTimeout)
-    }
+    guard found == mode.rawValue else { throw busyError() }
     // In WAL mode NORMAL is safe against crashes of the process; a power loss may take the last commits.
     try executeScript("PRAGMA synchronous = \(mode == .wal ? "NORMAL" : "FULL")")
   }
@@ -62,7 +60,7 @@ extension Connection {
   }
 
   /// Copies the log into the file.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` when others were in the way longer than the busy timeout
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when others were in the way longer than the busy timeout
   ///   (never in passive mode).
   @discardableResult
   public func checkpoint(_ mode: CheckpointMode, schema: String? = nil) throws -> Checkpoint {

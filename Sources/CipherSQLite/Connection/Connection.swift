@@ -3,6 +3,7 @@
 //   Connection+Transactions  transactions, savepoints    Connection+Functions      SQL functions, collations
 //   Connection+Rows          SQL literals, rows, cursors Connection+Hooks         commits, changes, traces
 //   Connection+Upkeep        pragmas, checkpoint, audit  Connection+Backup        encrypted copies
+//   Connection+Busy          waiting for others' locks
 
 private import CSQLCipher
 
@@ -58,6 +59,7 @@ public final class Connection {
   /// Whether the file is in clear: the source of an encryption, or the result of an export, never anything else.
   var isPlain = false
   var hooks = Hooks()
+  var waiting = Waiting()
   var authorizer: ((AuthorizerAction) -> Bool)?
 
   private struct Weak { weak var statement: Statement? }
@@ -115,8 +117,8 @@ public final class Connection {
 
   func error(_ code: Int32, sql: String) -> SQLError {
     if isVerified, let diagnosed = diagnosis(of: code & 0xff) { return diagnosed }
-    return SQLError.from(
-      code: code, handle: handle, sql: sql, file: path, busyTimeout: configuration.busyTimeout)
+    if code & 0xff == SQLITE_BUSY { return busyError() }
+    return SQLError.from(code: code, handle: handle, sql: sql, file: path)
   }
 }
 
@@ -135,12 +137,11 @@ public struct Interruptor: @unchecked Sendable {
 
 extension SQLError {
   static func from(
-    code: Int32, handle: OpaquePointer?, sql: String, file: String, busyTimeout: Double
+    code: Int32, handle: OpaquePointer?, sql: String, file: String
   ) -> SQLError {
     let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
     let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
     switch code & 0xff {
-    case SQLITE_BUSY: return .busy(file: file, waitedSeconds: busyTimeout)
     case SQLITE_INTERRUPT: return .interrupted
     case SQLITE_READONLY: return .readOnly(file: file)
     case SQLITE_CONSTRAINT: return .constraint(message: message, extendedCode: Int(extended), sql: sql)

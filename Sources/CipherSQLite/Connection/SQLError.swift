@@ -51,8 +51,9 @@ public enum SQLError: Error, Equatable, Sendable {
   case permissionDenied(file: String)
   /// The file, or the connection, may only be read.
   case readOnly(file: String)
-  /// Another connection or process holds the lock; `waitedSeconds` have passed.
-  case busy(file: String, waitedSeconds: Double)
+  /// Another connection or process holds the lock; `waitedSeconds` have passed, 0 where waiting could not help.
+  /// `holders` are those in the way, as far as the system tells: on Linux it does, elsewhere the list is empty.
+  case busy(file: String, waitedSeconds: Double, holders: [LockHolder])
   /// The connection or pool has been closed.
   case closed(file: String)
   /// The statement was interrupted; its transaction is rolled back.
@@ -87,6 +88,13 @@ public enum SQLError: Error, Equatable, Sendable {
   case system(file: String, operation: String, code: Int)
   /// Anything else that the engine reports, with its codes and the SQL text without values.
   case engine(code: Int, extendedCode: Int, message: String, sql: String)
+}
+
+extension SQLError {
+  /// Whether it is ``busy(file:waitedSeconds:holders:)``.
+  public var isBusy: Bool {
+    if case .busy = self { true } else { false }
+  }
 }
 
 extension SQLError: CustomStringConvertible {
@@ -141,8 +149,8 @@ extension SQLError: CustomStringConvertible {
       "\(file): this user may not open the file. Change its permissions or its owner."
     case .readOnly(let file):
       "\(file): the file may only be read. Make it writable, or open it read-only."
-    case .busy(let file, let waited):
-      "\(file): another connection or process holds the lock (waited \(waited.formattedSeconds) s). "
+    case .busy(let file, let waited, let holders):
+      "\(file): \(Self.names(holders)) holds the lock (waited \(waited.formattedSeconds) s). "
         + "Try again, or raise the busy timeout."
     case .closed(let file):
       "\(file): the connection is closed. Open it again."
@@ -189,6 +197,12 @@ extension SQLError: CustomStringConvertible {
         ? "SQLite error \(code) (\(extended)): \(message)."
         : "SQLite error \(code) (\(extended)): \(message), in: \(sql)"
     }
+  }
+
+  private static func names(_ holders: [LockHolder]) -> String {
+    holders.isEmpty
+      ? "another connection or process"
+      : holders.prefix(3).map(\.description).joined(separator: " or ") + (holders.count > 3 ? " or another" : "")
   }
 
   private static func list(_ pages: [Int]) -> String {

@@ -69,7 +69,7 @@ extension Connection {
   ///   - prepare: Registers the collations and functions that the schema needs.
   ///   - progress: As for ``exportPlaintext(to:progress:)``.
   /// - Returns: The settings before and now; they are equal when nothing was to be done.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` while others use the file; as
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` while others use the file; as
   ///   ``open(_:key:configuration:)``.
   public static func upgradeCipher(
     _ path: String, key: Key, configuration: Configuration = Configuration(),
@@ -222,7 +222,7 @@ extension Connection {
     let connection = Connection(handle: handle, path: path, unlocked: none, configuration: Configuration())
     guard code == SQLITE_OK else { throw connection.error(code, sql: "") }
     connection.isPlain = true
-    sqlite3_busy_timeout(handle, 5000)
+    connection.installBusyHandler()
     try connection.executeScript("PRAGMA temp_store = MEMORY")
     return connection
   }

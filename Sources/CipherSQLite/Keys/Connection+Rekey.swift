@@ -14,7 +14,7 @@ extension Connection {
   /// - Parameters:
   ///   - newKey: The key from now on.
   ///   - progress: Called with the pages done and in all, where each page counts twice: written, and verified.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` when somebody else keeps a lock longer than the busy timeout;
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when somebody else keeps a lock longer than the busy timeout;
   ///   ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``; ``SQLError/uncommittedChanges(file:)`` inside
   ///   a transaction. The old key is then still the one that opens the file. When the engine itself failed, this
   ///   connection is closed, because one more write of it could leave a file that no key opens.

@@ -15,7 +15,7 @@ extension Connection {
   ///   - replacesExisting: Whether a file that is there may go. It goes when the new one has its name.
   ///   - prepare: Registers the collations and functions that the schema needs.
   /// - Throws: As ``open(_:key:configuration:)`` for the backup; ``SQLError/alreadyExists(file:)``;
-  ///   ``SQLError/busy(file:waitedSeconds:)`` while somebody uses the target. The target is then as it was.
+  ///   ``SQLError/busy(file:waitedSeconds:holders:)`` while somebody uses the target. The target is then as it was.
   public static func restore(
     _ backup: String, to path: String, key: Key, replacesExisting: Bool = false,
     prepare: (Connection) throws -> Void = { _ in }
@@ -50,12 +50,13 @@ extension Connection {
       try connection.setJournalMode(.delete)
       try connection.execute("BEGIN EXCLUSIVE")
       return connection
-    } catch SQLError.busy(let file, let waited) {
-      throw SQLError.busy(file: file, waitedSeconds: waited)
+    } catch let error as SQLError where error.isBusy {
+      throw error
     } catch {
       // It does not open, which may be why it is replaced. Then only the kernel's list tells whether it is in use.
       guard !isLocked(path), !isLocked(path + "-shm") else {
-        throw SQLError.busy(file: path, waitedSeconds: 0)
+        throw SQLError.busy(
+          file: path, waitedSeconds: 0, holders: LockHolder.blocking(path, isWriting: false))
       }
       return nil
     }

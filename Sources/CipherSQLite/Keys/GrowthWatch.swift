@@ -49,9 +49,7 @@ func watchingGrowth<Result>(
   of path: String, pageBytes: Int, pages: Int, _ report: ((Int, Int) -> Void)?, _ body: () throws -> Result
 ) rethrows -> Result {
   guard let report else { return try body() }
-  return try withoutActuallyEscaping(report) { report in
-    let watch = GrowthWatch(path, pageBytes: pageBytes, pages: pages, report: report)
-    defer { watch.stop() }
-    return try body()
-  }
+  let watch = GrowthWatch(path, pageBytes: pageBytes, pages: pages, report: report)
+  defer { watch.stop() }
+  return try body()
 }

@@ -12,7 +12,7 @@ extension ConnectionPool {
   /// - Parameters:
   ///   - newKey: The key from now on.
   ///   - progress: Called with the pages done and in all, where each page counts twice: written, and verified.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` when somebody else keeps the write lock, or a read of
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when somebody else keeps the write lock, or a read of
   ///   this pool lasts, longer than the busy timeout; ``SQLError/emptyKey``,
   ///   ``SQLError/keyLength(expected:found:)``, ``SQLError/nestedWrite(file:)``. The old key is then still
   ///   the one that opens the file.
@@ -24,7 +24,7 @@ extension ConnectionPool {
       let new = try UnlockedKey(deriving: newKey, salt: old.salt, profile: old.profile)
       let timeout = configuration.connection.busyTimeout
       guard readers.bar(seconds: timeout) else {
-        throw SQLError.busy(file: path, waitedSeconds: timeout)
+        throw readersInTheWay(timeout)
       }
       defer { readers.unbar() }
       do { try writer.rekeyInTransaction(new, progress: progress) } catch {
@@ -51,7 +51,7 @@ extension ConnectionPool {
   ///   - newKey: The key from now on.
   ///   - profile: The settings from now on.
   ///   - progress: As for ``rekey(to:progress:)``.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:)`` while connections of other processes, or a read of this pool,
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` while connections of other processes, or a read of this pool,
   ///   are open; ``SQLError/cipherSettingsMismatch(file:profile:)`` for settings that this engine has not.
   public func rekey(
     to newKey: Key, profile: CipherProfile, progress: ((Int, Int) -> Void)? = nil
@@ -61,7 +61,7 @@ extension ConnectionPool {
       let writer = try openWriter()
       let old = writer.unlocked
       let timeout = configuration.connection.busyTimeout
-      guard readers.bar(seconds: timeout) else { throw SQLError.busy(file: path, waitedSeconds: timeout) }
+      guard readers.bar(seconds: timeout) else { throw readersInTheWay(timeout) }
       defer { readers.unbar() }
       self.writer.connection = nil
       do {
@@ -73,6 +73,10 @@ extension ConnectionPool {
         throw error
       }
     }
+  }
+
+  private func readersInTheWay(_ seconds: Double) -> SQLError {
+    .busy(file: path, waitedSeconds: seconds, holders: [.thisProcess])
   }
 
   private func reopened(_ unlocked: UnlockedKey) throws -> Connection {

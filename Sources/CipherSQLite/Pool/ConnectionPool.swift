@@ -160,7 +160,7 @@ public final class ConnectionPool: Sendable {
 
   /// Runs `body` on the writing connection in one transaction: committed when it returns, rolled back when
   /// it throws or the task is cancelled.
-  /// - Throws: `CancellationError` when cancelled before the commit; ``SQLError/busy(file:waitedSeconds:)``
+  /// - Throws: `CancellationError` when cancelled before the commit; ``SQLError/busy(file:waitedSeconds:holders:)``
   ///   when another process keeps the lock longer than the busy timeout; what `body` throws.
   public func write<Result: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Result

@@ -62,7 +62,7 @@ public final class ConnectionQueue: Sendable {
   }
 
   /// Lends the connection to `body` in a transaction: committed when it returns, rolled back when it throws.
-  /// - Throws: As ``withConnection(_:)``, and ``SQLError/busy(file:waitedSeconds:)``.
+  /// - Throws: As ``withConnection(_:)``, and ``SQLError/busy(file:waitedSeconds:holders:)``.
   public func withTransaction<Result>(
     _ kind: TransactionKind = .immediate, _ body: (Connection) throws -> Result
   ) throws -> Result {
@@ -105,7 +105,7 @@ public final class ConnectionQueue: Sendable {
   }
 
   /// Runs `body` in a transaction: committed when it returns, rolled back when it throws or the task is cancelled.
-  /// - Throws: As ``run(_:)``, and ``SQLError/busy(file:waitedSeconds:)``.
+  /// - Throws: As ``run(_:)``, and ``SQLError/busy(file:waitedSeconds:holders:)``.
   public func transaction<Result: Sendable>(
     _ kind: TransactionKind = .immediate, _ body: @escaping @Sendable (Connection) throws -> Result
   ) async throws -> Result {

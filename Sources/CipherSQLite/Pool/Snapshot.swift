@@ -27,7 +27,7 @@ extension ConnectionPool {
 /// ```
 ///
 /// While one is open, a rekey of the pool waits for the busy timeout and ends with
-/// ``SQLError/busy(file:waitedSeconds:)``.
+/// ``SQLError/busy(file:waitedSeconds:holders:)``.
 public final class Snapshot: Sendable {
   // Safe to share: the lease's connection is touched on the queue only.
   private final class Slot: @unchecked Sendable {

@@ -70,6 +70,60 @@ import Testing
     try connection.execute("INSERT INTO t VALUES (2, 'b')")
   }
 
+  @Test func `a lock says how long was waited for it`() throws {
+    var settings = Connection.Configuration()
+    settings.busyTimeout = 0.25
+    let (first, second) = (try database.again(settings), try database.again(settings))
+    try first.begin()
+    #expect(isBusy(first.path, after: 0.25...1) { try second.begin() })
+    // In WAL mode a reader whose state is old cannot begin to write; waiting would not help.
+    first.rollback()
+    try first.setJournalMode(.wal)
+    try second.begin(.deferred)
+    _ = try second.rows("SELECT * FROM t")
+    try first.execute("INSERT INTO t VALUES (1, 'a')")
+    #expect {
+      try second.execute("INSERT INTO t VALUES (2, 'b')")
+    } throws: { error in
+      guard case SQLError.busy(_, 0, _) = error else { return false }
+      return true
+    }
+    second.rollback()
+    // The next one is measured anew.
+    try first.begin()
+    #expect(isBusy(first.path, after: 0.25...1) { try second.begin() })
+  }
+
+  @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
+  func `a lock of another process is told with its number and program`() throws {
+    let shell = Process()
+    shell.executableURL = URL(fileURLWithPath: try #require(cipherShell))
+    shell.arguments = [connection.path]
+    let input = Pipe()
+    shell.standardInput = input
+    shell.standardOutput = FileHandle.nullDevice
+    shell.standardError = FileHandle.nullDevice
+    try shell.run()
+    defer { shell.terminate() }
+    let pragmas = connection.unlocked.profile.shellPragmas(major: Engine.current.cipherMajor)
+    input.fileHandleForWriting.write(
+      Data(
+        "PRAGMA key = 'correct horse';\n\(pragmas.joined(separator: "\n"))\nBEGIN IMMEDIATE;\n".utf8))
+    var settings = Connection.Configuration()
+    settings.busyTimeout = 0
+    let waiting = try database.again(settings)
+    var error: SQLError?
+    for _ in 0..<500 where error == nil {
+      do { _ = try waiting.transaction { usleep(20_000) } } catch let busy as SQLError { error = busy }
+    }
+    guard case .busy(_, _, let holders) = try #require(error) else {
+      Issue.record("\(error as Any)")
+      return
+    }
+    #expect(holders.map(\.processID) == [shell.processIdentifier])
+    #expect(error?.description.contains("process \(shell.processIdentifier) (sqlcipher)") == true)
+  }
+
   @Test func `a long statement can be stopped as it runs`() throws {
     var calls = 0
     connection.onProgress(every: 1000) {

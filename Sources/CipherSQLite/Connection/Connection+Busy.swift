@@ -1,0 +1,56 @@
+// Waiting for the locks of others: how long, and who they are.
+
+private import CSQLCipher
+private import Foundation
+
+/// What a connection knows of its waiting.
+struct Waiting {
+  /// When the lock was first met that is being waited for.
+  fileprivate var since = DispatchTime.now()
+  /// How long was waited in vain, until the error that says so is made.
+  fileprivate var seconds = 0.0
+}
+
+private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {
+  // SQLite calls back on the thread that uses the connection, and never after it is closed.
+  context.map { Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue() }
+}
+
+extension Connection {
+  /// Decides what happens while somebody else holds a lock, in the place of the busy timeout.
+  /// - Parameter body: Called with how often it was called for this lock, from 0; `true` tries again, at once: wait
+  ///   in it. `false` ends the statement with ``SQLError/busy(file:waitedSeconds:holders:)``. nil brings the timeout
+  ///   back.
+  public func onBusy(_ body: ((Int) -> Bool)?) { hooks.busy = body }
+
+  /// Waits for locks by ourselves: the engine's own waiting does not tell how long it was.
+  func installBusyHandler() {
+    sqlite3_busy_handler(
+      handle, { connection($0)?.isWorthWaiting(Int($1)) ?? false ? 1 : 0 },
+      Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  private func isWorthWaiting(_ count: Int) -> Bool {
+    if count == 0 { waiting.since = .now() }
+    let waited = Double(DispatchTime.now().uptimeNanoseconds - waiting.since.uptimeNanoseconds) / 1e9
+    let goesOn: Bool
+    if let body = hooks.busy {
+      goesOn = body(count)
+    } else {
+      let left = configuration.busyTimeout - waited
+      goesOn = left > 0
+      // Short at first, for locks of a single commit; never beyond the timeout.
+      if goesOn { usleep(UInt32(min(left, [0.001, 0.002, 0.005, 0.01, 0.02][min(count, 4)]) * 1e6)) }
+    }
+    if !goesOn { waiting.seconds = waited }
+    return goesOn
+  }
+
+  /// The error for a lock that was waited for in vain.
+  func busyError() -> SQLError {
+    defer { waiting.seconds = 0 }
+    return .busy(
+      file: path, waitedSeconds: waiting.seconds,
+      holders: LockHolder.blocking(path, isWriting: isInTransaction))
+  }
+}
