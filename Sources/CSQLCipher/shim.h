@@ -4,3 +4,8 @@
 #define SQLITE_HAS_CODEC 1
 #endif
 #include <sqlite3.h>
+
+// A variadic call, which Swift cannot make.
+static inline int vault_config_log(void (*log)(void *, int, const char *)) {
+  return sqlite3_config(SQLITE_CONFIG_LOG, log, (void *)0);
+}

@@ -13,6 +13,8 @@ public struct Engine: Sendable, Hashable {
 
   /// The engine of this process. Found out once; needs no file.
   public static let current: Engine = {
+    // Only before the library's first use can its log be had.
+    _ = EngineLog.isInstalled
     var cipher = ""
     var handle: OpaquePointer?
     if sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK {

@@ -202,7 +202,8 @@ extension SQLError: CustomStringConvertible {
   private static func names(_ holders: [LockHolder]) -> String {
     holders.isEmpty
       ? "another connection or process"
-      : holders.prefix(3).map(\.description).joined(separator: " or ") + (holders.count > 3 ? " or another" : "")
+      : holders.prefix(3).map(\.description).joined(separator: " or ")
+        + (holders.count > 3 ? " or another" : "")
   }
 
   private static func list(_ pages: [Int]) -> String {

@@ -220,9 +220,10 @@ import Testing
     let pool = try ConnectionPool(path: store, key: keys.key, configuration: configuration)
     let other = try Connection.open(store, key: keys.key)
     try other.execute("BEGIN IMMEDIATE")
-    #expect(isBusy(store, after: 0.2...2) {
-      _ = try keys.rotate(pool, keeping: ["Ann": Self.horse])
-    })
+    #expect(
+      isBusy(store, after: 0.2...2) {
+        _ = try keys.rotate(pool, keeping: ["Ann": Self.horse])
+      })
     other.rollback()
     try keys.addSlot("Bo", unlock: Self.pony, work: work)
     #expect(try read(Self.pony) == 7)

@@ -215,9 +215,10 @@ import Testing
 
   @Test func `a snapshot that is let go makes room for a rekey`() throws {
     var snapshot: Snapshot? = try pool.snapshot()
-    #expect(isBusy(pool.path, after: 0.2...2) {
-      try pool.rekey(to: .passphrase("n"))
-    })
+    #expect(
+      isBusy(pool.path, after: 0.2...2) {
+        try pool.rekey(to: .passphrase("n"))
+      })
     #expect(try snapshot?.withConnection(count) == 0)
     snapshot = nil
     try pool.rekey(to: .passphrase("n"))
