@@ -14,11 +14,12 @@ extension Connection {
   ///   - path: The file, which exists.
   ///   - name: How SQL calls it; not `main` or `temp`.
   ///   - key: Its key, which costs a derivation.
+  ///   - profile: Its settings, as in ``Configuration/profile``.
   /// - Throws: As ``open(_:key:configuration:)``; ``SQLError/engine(code:extendedCode:message:sql:)`` inside a
   ///   transaction, or for a name that is taken.
-  public func attach(_ path: String, as name: String, key: Key) throws {
+  public func attach(_ path: String, as name: String, key: Key, profile: CipherProfile? = nil) throws {
     guard case .file = try PathState.of(path) else { throw SQLError.notFound(file: path) }
-    try attach(path, as: name, unlocked: UnlockedKey.unlock(path: path, key: key))
+    try attach(path, as: name, unlocked: UnlockedKey.unlock(path: path, key: key, profile: profile))
   }
 
   /// Lets go of a file that was attached.
@@ -71,9 +72,6 @@ enum CipherDefaults {
   }
 
   private static func set(_ profile: CipherProfile, on connection: Connection) throws {
-    if Engine.current.cipherMajor >= 4 {
-      try connection.executeScript("PRAGMA cipher_default_compatibility = \(profile.hash == .sha1 ? 3 : 4)")
-    }
-    try connection.executeScript("PRAGMA cipher_default_page_size = \(profile.pageBytes)")
+    try connection.executeScript(profile.pragmas("cipher_default_"))
   }
 }

@@ -24,7 +24,7 @@ extension Connection {
     guard handle != nil else { throw SQLError.closed(file: self.path) }
     let profile = unlocked.profile
     let target =
-      try key.map { try UnlockedKey(deriving: $0, salt: randomSalt(), profile: profile) } ?? unlocked
+      try key.map { try UnlockedKey(forNewFile: path, key: $0, profile: profile) } ?? unlocked
     guard case .absent = try PathState.of(path) else { throw SQLError.alreadyExists(file: path) }
     let file = try NewFile(at: path)
     let temporary = file.temporary

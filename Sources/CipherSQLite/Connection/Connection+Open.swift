@@ -22,7 +22,9 @@ extension Connection {
     if case .keyFile(let keyPath, let secret) = key.material {
       return try open(path, KeyFile.open(at: keyPath, unlock: secret), secret, configuration)
     }
-    return try open(path, unlocked: UnlockedKey.unlock(path: path, key: key), configuration: configuration)
+    return try open(
+      path, unlocked: UnlockedKey.unlock(path: path, key: key, profile: configuration.profile),
+      configuration: configuration)
   }
 
   private static func open(
@@ -74,14 +76,17 @@ extension Connection {
   ///
   /// It is built under a temporary name with mode 0600, filled by `fill`, proved to be ciphertext, and only
   /// then given its name. A file that is there already is left alone.
+  /// Its settings are ``Configuration/profile``, or the engine's own with pages of 4096 bytes.
   /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/folderMissing(folder:)``,
-  ///   ``SQLError/emptyKey``, and what `fill` throws.
+  ///   ``SQLError/emptyKey``, ``SQLError/cipherSettingsMismatch(file:profile:)``,
+  ///   ``SQLError/saltMissing(file:)``, and what `fill` throws.
   public static func create(
     _ path: String, key: Key, configuration: Configuration = Configuration(),
     fill: (Connection) throws -> Void
   ) throws -> UnlockedKey {
     try ensureCipher()
-    let unlocked = try UnlockedKey(deriving: key, salt: randomSalt(), profile: Engine.current.newFileProfile)
+    let unlocked = try UnlockedKey(
+      forNewFile: path, key: key, profile: configuration.profile ?? .engineDefault)
     guard case .absent = try PathState.of(path) else { throw SQLError.alreadyExists(file: path) }
     let file = try NewFile(at: path)
     let temporary = file.temporary
@@ -96,7 +101,11 @@ extension Connection {
 
   static func proveCiphertext(_ file: String, path: String, unlocked: UnlockedKey) throws {
     let raw = try RawFile.open(file)
-    guard let header = raw.read(16, at: 0), header == unlocked.salt else {
+    let pageBytes = unlocked.profile.pageBytes
+    guard let page = raw.read(pageBytes, at: 0),
+      page.withUnsafeBytes({ unlocked.verifies(page: $0, number: 1) })
+    else { throw SQLError.verificationFailed(file: path, reason: "its first page is not under its key") }
+    guard unlocked.profile.clearHeaderBytes > 0 || Array(page.prefix(16)) == unlocked.salt else {
       throw SQLError.verificationFailed(file: path, reason: "the new file does not begin with its salt")
     }
   }
@@ -129,9 +138,8 @@ extension Connection {
       if Engine.current.cipherMajor >= 4 {
         // 4.x writes its own lines to standard error; errors are reported by throwing.
         try connection.executeScript("PRAGMA cipher_log_level = NONE")
-        if unlocked.profile.hash == .sha1 { try connection.executeScript("PRAGMA cipher_compatibility = 3") }
       }
-      try connection.executeScript("PRAGMA cipher_page_size = \(unlocked.profile.pageBytes)")
+      try connection.executeScript(unlocked.profile.pragmas("cipher_"))
     }
     connection.installBusyHandler()
     sqlite3_extended_result_codes(handle, 1)

@@ -34,6 +34,9 @@ public final class Connection {
     public var enforcesForeignKeys = true
     /// What a `Date` becomes in a parameter, and in a column. Default: seconds since 1970.
     public var dates: DateStrategy = .secondsSince1970
+    /// The settings of the file, where they are not among those that are found by themselves: the two versions' own
+    /// with any page size. They are tried first; a new file gets them. Default nil.
+    public var profile: CipherProfile?
     /// How many prepared statements are kept. Default 256; 0 keeps none.
     public var statementCacheSize = 256
 

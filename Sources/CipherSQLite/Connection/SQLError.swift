@@ -23,6 +23,10 @@ public enum SQLError: Error, Equatable, Sendable {
   case emptyKey
   /// A raw key must have exactly `expected` bytes.
   case keyLength(expected: Int, found: Int)
+  /// A salt must have exactly `expected` bytes.
+  case saltLength(expected: Int, found: Int)
+  /// The file's header is in clear, so that its salt is not in the file, and the key came without one.
+  case saltMissing(file: String)
   /// A key file is cut, changed, put together from others, or of a newer format.
   case keyFileDamaged(file: String, reason: String)
   /// The secret opens no slot of the key file, which is undamaged.
@@ -120,6 +124,10 @@ extension SQLError: CustomStringConvertible {
       "The key is empty; give at least one byte."
     case .keyLength(let expected, let found):
       "A raw key has exactly \(expected) bytes; this one has \(found)."
+    case .saltLength(let expected, let found):
+      "A salt has exactly \(expected) bytes; this one has \(found)."
+    case .saltMissing(let file):
+      "\(file): the header is in clear and the salt is kept elsewhere. Give the key with its salt."
     case .keyFileDamaged(let file, let reason):
       "\(file): the key file cannot be used (\(reason)). Take \(file).previous or a copy in its place."
     case .noSlotOpens(let file):

@@ -23,8 +23,7 @@ extension Connection {
     prepare: (Connection) throws -> Void = { _ in }, progress: ((Int, Int) -> Void)? = nil
   ) throws {
     try ensureCipher()
-    let target = try UnlockedKey(
-      deriving: key, salt: randomSalt(), profile: try usable(profile ?? Engine.current.newFileProfile, path))
+    let target = try UnlockedKey(forNewFile: path, key: key, profile: profile ?? .engineDefault)
     let source = try plain(plaintext)
     defer { source.close() }
     try prepare(source)
@@ -54,8 +53,7 @@ extension Connection {
   public func copy(
     to path: String, key: Key, profile: CipherProfile? = nil, progress: ((Int, Int) -> Void)? = nil
   ) throws {
-    let target = try UnlockedKey(
-      deriving: key, salt: randomSalt(), profile: try Self.usable(profile ?? unlocked.profile, path))
+    let target = try UnlockedKey(forNewFile: path, key: key, profile: profile ?? unlocked.profile)
     try exportAll(to: path, target, progress)
   }
 
@@ -92,7 +90,7 @@ extension Connection {
     key: Key, profile: CipherProfile, _ progress: ((Int, Int) -> Void)? = nil
   ) throws -> UnlockedKey {
     defer { close() }
-    let target = try UnlockedKey(deriving: key, salt: randomSalt(), profile: try Self.usable(profile, path))
+    let target = try UnlockedKey(forNewFile: path, key: key, profile: profile)
     let mode = try value("PRAGMA journal_mode")?.string ?? "delete"
     // Leaving WAL needs the file alone: so nobody else has it open in that mode, and no log is left behind.
     // Connections without WAL find out by themselves that their file was replaced (SQLITE_READONLY_DBMOVED).
@@ -197,13 +195,6 @@ extension Connection {
       }
     }
     return nil
-  }
-
-  private static func usable(_ profile: CipherProfile, _ path: String) throws -> CipherProfile {
-    guard profile.isUsable, CipherProfile.pageSizes.contains(profile.pageBytes) else {
-      throw SQLError.cipherSettingsMismatch(file: path, profile: profile)
-    }
-    return profile
   }
 
   /// A connection to a file in clear, for exports alone: no public call opens one.

@@ -43,30 +43,39 @@ extension UnlockedKey {
   /// - Throws: ``SQLError/notEncrypted(file:)``, ``SQLError/notADatabase(file:reason:)``,
   ///   ``SQLError/wrongKey(file:)``, ``SQLError/corrupted(file:pages:)`` when page 1 is damaged but other
   ///   pages verify, ``SQLError/cipherSettingsMismatch(file:profile:)``.
-  static func unlock(path: String, key: Key) throws -> UnlockedKey {
-    guard case .keyFile(let keyPath, let secret) = key.material else { return try unlockPlainly(path, key) }
-    do { return try unlockPlainly(path, KeyFile.open(at: keyPath, unlock: secret).key) } catch SQLError
+  static func unlock(path: String, key: Key, profile: CipherProfile? = nil) throws -> UnlockedKey {
+    guard case .keyFile(let keyPath, let secret) = key.material else {
+      return try unlockPlainly(path, key, profile)
+    }
+    do {
+      return try unlockPlainly(path, KeyFile.open(at: keyPath, unlock: secret).key, profile)
+    } catch SQLError
       .wrongKey
     {
       guard let pending = try KeyFile.pendingKey(at: keyPath, unlock: secret) else {
         throw SQLError.wrongKey(file: path)
       }
-      return try unlockPlainly(path, .raw(pending))
+      return try unlockPlainly(path, .raw(pending), profile)
     }
   }
 
-  private static func unlockPlainly(_ path: String, _ key: Key) throws -> UnlockedKey {
+  private static func unlockPlainly(_ path: String, _ key: Key, _ known: CipherProfile?) throws -> UnlockedKey
+  {
     let file = try RawFile.open(path)
     guard file.byteCount >= 512, let header = file.read(512, at: 0) else {
       throw SQLError.notADatabase(file: path, reason: "it has only \(file.byteCount) bytes")
     }
-    if header.starts(with: Array("SQLite format 3\0".utf8)) { throw SQLError.notEncrypted(file: path) }
+    if header.starts(with: Array("SQLite format 3\0".utf8)) {
+      return try unlockUnderClearHeader(path, file, header, key, known)
+    }
 
     let salt = Array(header.prefix(16))
+    if let given = key.salt, given != salt { throw SQLError.wrongKey(file: path) }
     let own = Engine.current.newFileProfile
     let other = own.hash == .sha1 ? CipherProfile.sqlcipher4 : .sqlcipher3
     var candidates: [UnlockedKey] = []
-    for base in [own, other] {
+    if let known, !known.isUsable { throw SQLError.cipherSettingsMismatch(file: path, profile: known) }
+    for base in (known.map { [$0] } ?? []) + [own, other] {
       let derived = try UnlockedKey(deriving: key, salt: salt, profile: base)
       let sized = CipherProfile.pageSizes.filter { $0 <= file.byteCount }.map { derived.with(pageBytes: $0) }
       if let found = sized.first(where: { $0.verifies(1, of: file) }) {
@@ -92,6 +101,29 @@ extension UnlockedKey {
       throw SQLError.notADatabase(file: path, reason: "its \(file.byteCount) bytes are not whole pages")
     }
     throw SQLError.wrongKey(file: path)
+  }
+
+  /// A file that begins like a plain one: encrypted behind its header, or not at all.
+  private static func unlockUnderClearHeader(
+    _ path: String, _ file: borrowing RawFile, _ header: [UInt8], _ key: Key, _ known: CipherProfile?
+  ) throws -> UnlockedKey {
+    // SQLite's header: the page size, big-endian with 1 for 65536, at 16; the bytes reserved in each page at 20. The
+    // engine reserves what IV and HMAC take, a plain file nothing.
+    guard header[20] >= 32 else { throw SQLError.notEncrypted(file: path) }
+    guard let salt = key.salt else { throw SQLError.saltMissing(file: path) }
+    var profile = known ?? .sqlcipher4
+    let size = Int(header[16]) << 8 + Int(header[17])
+    profile.pageBytes = size == 1 ? 65_536 : size
+    if profile.clearHeaderBytes == 0 { profile.clearHeaderBytes = 32 }
+    guard profile.isUsable else { throw SQLError.cipherSettingsMismatch(file: path, profile: profile) }
+    let derived = try UnlockedKey(deriving: key, salt: salt, profile: profile)
+    if derived.verifies(1, of: file) { return derived }
+    guard !(2...6).contains(where: { derived.verifies($0, of: file) }) else {
+      throw SQLError.corrupted(file: path, pages: file.damagedPages(key: derived))
+    }
+    // As above: the log may be under the key that the file is not yet under.
+    guard PathState.hasLog(path) else { throw SQLError.wrongKey(file: path) }
+    return derived
   }
 
   private func verifies(_ number: Int, of file: borrowing RawFile) -> Bool {

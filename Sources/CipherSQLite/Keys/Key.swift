@@ -18,6 +18,13 @@ public struct Key: Sendable {
   }
 
   let material: Material
+  /// The salt that goes with it, where it is not read from the file.
+  private(set) var salt: [UInt8]?
+
+  private init(material: Material, salt: [UInt8]? = nil) {
+    self.material = material
+    self.salt = salt
+  }
 
   /// A passphrase. Its UTF-8 bytes are taken as they are, without normalisation, as the `sqlcipher` shell
   /// does; an empty one is refused with ``SQLError/emptyKey`` when it is used.
@@ -38,6 +45,23 @@ public struct Key: Sendable {
       return Key(material: .invalid(bytes.isEmpty ? .emptyKey : .keyLength(expected: 32, found: bytes.count)))
     }
     return Key(material: secured(bytes) { .raw($0) })
+  }
+
+  /// A raw key of exactly 32 bytes, and the salt of exactly 16 that goes with it: see ``withSalt(_:)``.
+  public static func raw(_ bytes: [UInt8], salt: [UInt8]) -> Key { raw(bytes).withSalt(salt) }
+
+  /// The same key with a salt of its own, exactly 16 bytes. A salt is not secret.
+  ///
+  /// A new file takes it in the place of a random one: never use one twice with a passphrase that is used twice. A file
+  /// whose header is left in clear (``CipherProfile/clearHeaderBytes``) has no other: without it nobody opens the
+  /// file. For any other file that exists it has to be the one that the file begins with. A salt of another length is
+  /// refused with ``SQLError/saltLength(expected:found:)`` when the key is used.
+  public func withSalt(_ salt: [UInt8]) -> Key {
+    if case .invalid = material { return self }
+    guard salt.count == 16 else {
+      return Key(material: .invalid(.saltLength(expected: 16, found: salt.count)))
+    }
+    return Key(material: material, salt: salt)
   }
 
   /// A raw key of exactly 32 bytes.
@@ -65,7 +89,8 @@ public struct Key: Sendable {
   /// Asks the provider, if this key has one.
   public func resolved() async throws -> Key {
     guard case .provider(let body) = material else { return self }
-    return try await body().resolved()
+    let key = try await body().resolved()
+    return salt.map { key.withSalt($0) } ?? key
   }
 
   private static func secured(_ bytes: [UInt8], _ wrap: (SecureBytes) -> Material) -> Material {

@@ -24,7 +24,7 @@ public struct UnlockedKey: Sendable {
   init(deriving key: Key, salt: [UInt8], profile: CipherProfile) throws {
     self.salt = salt
     self.profile = profile
-    let digest = profile.hash == .sha1 ? EVP_sha1() : EVP_sha512()
+    let digest = profile.derivationHash.digest
     bytes = try SecureBytes(count: 64) { output in
       guard let base = output.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
       switch key.material {
@@ -53,6 +53,16 @@ public struct UnlockedKey: Sendable {
         digest,
         32, base + 32)
     }
+  }
+
+  /// The key of a file that is to be made.
+  /// - Throws: ``SQLError/cipherSettingsMismatch(file:profile:)``, ``SQLError/saltMissing(file:)``; as above.
+  init(forNewFile path: String, key: Key, profile: CipherProfile) throws {
+    guard profile.isUsable else { throw SQLError.cipherSettingsMismatch(file: path, profile: profile) }
+    if case .invalid(let error) = key.material { throw error }
+    // What stands in clear is no salt: random bytes in its place would be lost.
+    guard profile.clearHeaderBytes == 0 || key.salt != nil else { throw SQLError.saltMissing(file: path) }
+    try self.init(deriving: key, salt: key.salt ?? randomSalt(), profile: profile)
   }
 
   private init(_ other: UnlockedKey, pageBytes: Int) {
@@ -93,18 +103,29 @@ public struct UnlockedKey: Sendable {
   func verifies(page: UnsafeRawBufferPointer, number: Int) -> Bool {
     // The HMAC covers the encrypted bytes and the IV (page 1 without the salt), then the number, 4 bytes,
     // little-endian.
-    let start = number == 1 ? 16 : 0
+    // A header in clear is not covered either.
+    let start = number == 1 ? max(16, profile.clearHeaderBytes) : 0
     let covered = profile.pageBytes - profile.reservedBytes + 16
     guard page.count == profile.pageBytes else { return false }
     var input = [UInt8](page[start..<covered])
     withUnsafeBytes(of: UInt32(number).littleEndian) { input.append(contentsOf: $0) }
     var digest = [UInt8](repeating: 0, count: 64)
-    let hash = profile.hash == .sha1 ? EVP_sha1() : EVP_sha512()
+    let hash = profile.hash.digest
     bytes.withBytes { key in
       _ = HMAC(hash, key.baseAddress.map { $0 + 32 }, 32, input, input.count, &digest, nil)
     }
     let stored = page[covered..<covered + profile.digestBytes]
     return stored.elementsEqual(digest.prefix(profile.digestBytes))
+  }
+}
+
+extension CipherProfile.Hash {
+  fileprivate var digest: OpaquePointer? {
+    switch self {
+    case .sha1: EVP_sha1()
+    case .sha256: EVP_sha256()
+    case .sha512: EVP_sha512()
+    }
   }
 }
 

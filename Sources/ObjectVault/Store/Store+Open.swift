@@ -67,6 +67,7 @@ extension Store {
     var settings = Connection.Configuration()
     settings.busyTimeout = configuration.busyTimeout
     settings.cacheBytes = configuration.cacheSize
+    settings.profile = configuration.profile
     let path = url.path
     let (unlocked, isNew) = try createIfAbsent(path, key, set, settings)
     let connection =

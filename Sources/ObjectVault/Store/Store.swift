@@ -25,6 +25,9 @@ public final class Store: Sendable {
     /// Whether each commit waits for the disk. By default a power loss may take the last commits, whole; a
     /// crash of the process takes none.
     public var isFullSync = false
+    /// The cipher settings of the file, where they are not the engine's own: a new file gets them, and an existing one
+    /// is tried with them first. Default nil.
+    public var profile: CipherProfile?
     /// Whether opening makes the encrypted copy that a pending step asks for: `notes.store.v6-TIME.backup`
     /// beside the store, of which the last two are kept. Default `true`.
     public var makesBackups = true

@@ -77,7 +77,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .wrongKey, .keyChanged, .notEncrypted, .notADatabase, .emptyFile, .cipherSettingsMismatch,
       .engineHasNoCipher,
       .emptyKey,
-      .keyLength, .noSlotOpens, .keyFileDamaged, .recoveryCode:
+      .keyLength, .saltLength, .saltMissing, .noSlotOpens, .keyFileDamaged, .recoveryCode:
       .cannotDecrypt
     case .lastSlot, .slotsWouldBeLost: .refused
     case .interrupted: .interrupted
