@@ -33,10 +33,11 @@ test4: sqlcipher4 ## the same suite on SQLCipher 4
 	@$(WITH4) $(SWIFT) test $(FLAGS4) $(ARGS)
 
 sanitize: deps ## the suite under the thread sanitizer, but for what starts and kills processes
-	$(SWIFT) test --sanitize=thread --scratch-path .build/tsan --skip Readme --skip Kills --skip Commands
+	VAULT_SECONDS=$(or $(SECONDS),10) $(SWIFT) test --sanitize=thread --scratch-path .build/tsan \
+	  --skip Readme --skip Kills --skip Commands --skip KeyMemory
 
-torture: deps ## the crash tests, long: 200 kills in each operation (KILLS=200)
-	@VAULT_KILLS=$(or $(KILLS),200) $(SWIFT) test --filter 'Kills'
+torture: deps ## long: 200 kills in each operation (KILLS=200), several processes for 60 seconds (SECONDS=60)
+	@VAULT_KILLS=$(or $(KILLS),200) VAULT_SECONDS=$(or $(SECONDS),60) $(SWIFT) test --filter 'Kills|Processes|KeyMemory'
 
 lint: ## format and naming rules, by the toolchain's swift-format
 	@$(SWIFT) format lint --strict --recursive --configuration .swift-format $(SOURCES) || \

@@ -1,4 +1,5 @@
-// test-child save|migrate|rekey|resettle|rotate PATH: works until it is killed, and acknowledges each commit with a line.
+// test-child MODE PATH: does what the mode says, in a process of its own. Most modes work until they are killed, and
+// acknowledge each commit with a line.
 
 import CipherSQLite
 import Foundation
@@ -62,6 +63,24 @@ do {
       keys = try keys.rotate(pool, keeping: ["token": childKeys.token])
       acknowledge("rotated")
     }
+  case "encrypt", "export", "backup", "restore": try repeatCopies(arguments[1], url.path)
+  case "slots": try repeatSlotChanges(url.path)
+  case "move": acknowledge("\(try moveBetweenAccounts(url.path, seconds: childSeconds))")
+  case "read": acknowledge(try readAccounts(url.path, seconds: childSeconds).map { "\($0)" } ?? "another sum")
+  case "memory":
+    // A secret that is held is found: else the search would prove nothing.
+    let held = Secrets.raw.reveal { $0.map { $0 } }
+    let control = try foundInMemory(Secrets.all)
+    acknowledge("control \(control.count)")
+    withExtendedLifetime(held) {}
+    let secret = try SecureBytes.random(count: 32)
+    let place = secret.withBytes { UInt(bitPattern: $0.baseAddress) }
+    acknowledge("flags \(try mappingFlags(place))")
+    withExtendedLifetime(secret) {}
+  case "memory-keys":
+    try useKeys(url.path)
+    for line in try foundInMemory(Secrets.all) { acknowledge(line) }
+    acknowledge("searched")
   default: exit(64)
   }
 } catch {

@@ -18,6 +18,9 @@ public let childKeys = (
 /// How often a test of crashes kills its child: 20, or what `make torture` says.
 public let killCount = ProcessInfo.processInfo.environment["VAULT_KILLS"].flatMap { Int($0) } ?? 20
 
+/// How long tests of many processes or tasks run, in seconds: 1, or what `make torture` and `make sanitize` say.
+public let childSeconds = ProcessInfo.processInfo.environment["VAULT_SECONDS"].flatMap { Double($0) } ?? 1
+
 /// Starts `test-child`, lets it run for a random time after its first line, kills it.
 /// - Returns: How many lines it wrote.
 public func runAndKillChild(_ mode: String, _ url: URL, after: ClosedRange<Double>) throws -> Int {
@@ -61,4 +64,10 @@ public final class TemporaryStore: Sendable {
   public func again() async throws -> Store {
     try await Store.open(at: store.url, key: testKey, schema: store.schema, migrations: .creatingSchema)
   }
+}
+
+/// Runs `test-child` to its end.
+/// - Returns: Its lines.
+public func runChild(_ mode: String, _ path: String) throws -> [String] {
+  try runTool(builtExecutable("test-child"), [mode, path]).output.split(separator: "\n").map(String.init)
 }

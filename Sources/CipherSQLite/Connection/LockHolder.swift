@@ -66,9 +66,10 @@ struct FileLock {
   /// The locks on a file that are held, not those that are waited for.
   static func all(of path: String) -> [FileLock] {
     var status = stat()
-    guard stat(path, &status) == 0, let data = FileManager.default.contents(atPath: "/proc/locks") else {
-      return []
-    }
+    // Read to its end: the kernel makes the list as it is read, and tells no size beforehand.
+    guard stat(path, &status) == 0,
+      let data = try? FileHandle(forReadingAtPath: "/proc/locks")?.readToEnd()
+    else { return [] }
     return String(decoding: data, as: UTF8.self).split(separator: "\n").compactMap { line in
       // 1: POSIX ADVISORY WRITE 4711 fe:00:16351763 120 120
       let fields = line.split(separator: " ")

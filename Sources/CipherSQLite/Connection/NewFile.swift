@@ -8,14 +8,18 @@ final class NewFile {
   let path: String
   /// The name under which it is built, in the same folder. Mode 0600, empty at first.
   let temporary: String
+  /// Holds a lock that says that somebody builds this file; -1 once it is given up. Not SQLite's kind of lock, and
+  /// closed before the file has its name: closing any descriptor drops SQLite's locks on the file behind it.
+  private var guardian: Int32 = -1
 
   /// - Throws: ``SQLError/folderMissing(folder:)``, ``SQLError/permissionDenied(file:)``,
   ///   ``SQLError/system(file:operation:code:)``.
   init(at path: String) throws {
     self.path = path
+    Self.sweep(path)
     temporary = "\(path).new-" + (try randomSalt().prefix(6).map { String($0, radix: 16) }.joined())
     // O_EXCL and O_NOFOLLOW: a planted file or link of that name is refused, never written to.
-    let descriptor = Foundation.open(temporary, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR, 0o600)
+    let descriptor = Foundation.open(temporary, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       switch errno {
       case EACCES, EROFS: throw SQLError.permissionDenied(file: path)
@@ -25,10 +29,33 @@ final class NewFile {
     }
     // 0600 whatever the umask says.
     fchmod(descriptor, 0o600)
-    Foundation.close(descriptor)
+    flock(descriptor, LOCK_EX | LOCK_NB)
+    guardian = descriptor
+  }
+
+  /// Removes what builders of this file left that were killed: their locks ended with them.
+  private static func sweep(_ path: String) {
+    let (folder, name) = ((path as NSString).deletingLastPathComponent, (path as NSString).lastPathComponent)
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)) ?? []
+    let companions = ["-journal", "-wal", "-shm"]
+    for other in names where other.hasPrefix("\(name).new-") && !companions.contains(where: other.hasSuffix) {
+      let stale = (folder as NSString).appendingPathComponent(other)
+      let descriptor = Foundation.open(stale, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+      guard descriptor >= 0 else { continue }
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+        for suffix in ["", "-journal", "-wal", "-shm"] { unlink(stale + suffix) }
+      }
+      Foundation.close(descriptor)
+    }
+  }
+
+  private func giveUpGuardian() {
+    if guardian >= 0 { Foundation.close(guardian) }
+    guardian = -1
   }
 
   deinit {
+    giveUpGuardian()
     // After publishing only the spare name is left to remove.
     for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) }
   }
@@ -47,6 +74,7 @@ final class NewFile {
   /// - Throws: ``SQLError/alreadyExists(file:)``.
   func publish() throws {
     try sync()
+    giveUpGuardian()
     // A hard link, because unlike rename it fails where a file appeared meanwhile.
     guard link(temporary, path) == 0 else {
       throw errno == EEXIST
@@ -58,6 +86,7 @@ final class NewFile {
 
   /// Frees the temporary name for a builder that makes the file itself.
   func discard() throws {
+    giveUpGuardian()
     guard unlink(temporary) == 0 else {
       throw SQLError.system(file: temporary, operation: "unlink", code: Int(errno))
     }
@@ -66,6 +95,7 @@ final class NewFile {
   /// Puts the file in the place of another, in one step that is done or not done.
   func replace() throws {
     try sync()
+    giveUpGuardian()
     guard rename(temporary, path) == 0 else {
       throw SQLError.system(file: path, operation: "rename", code: Int(errno))
     }

@@ -34,6 +34,59 @@ import Testing
     if try connection.checkpoint() { #expect(connection.auditPages().isEmpty) }
   }
 
+  /// What makes `a.store.out`, from what the store holds.
+  static let copies = ["encrypt", "export", "backup", "restore"]
+
+  @Test(arguments: copies)
+  func `kills while a file is made leave none of it, or all`(_ mode: String) throws {
+    _ = try Connection.create(url.path, key: childKeys.first, fill: fill)
+    let out = url.path + ".out"
+    do {
+      let source = try Connection.open(url.path, key: childKeys.first)
+      try source.exportPlaintext(to: url.path + ".plain")
+      try source.backup(to: url.path + ".backup")
+      if mode == "restore" { try source.backup(to: out) }
+    }
+    var count = 0
+    for _ in 0..<killCount {
+      count += try runAndKillChild(mode, url, after: 0.0...0.25)
+      try check(try Connection.open(url.path, key: childKeys.first))
+      // A restore replaces a file that is there: it is never away.
+      let isThere = FileManager.default.fileExists(atPath: out)
+      #expect(isThere || mode != "restore")
+      guard isThere else { continue }
+      if mode == "export" {
+        try? FileManager.default.removeItem(atPath: out + ".again")
+        try Connection.encrypt(plaintext: out, to: out + ".again", key: childKeys.first)
+        try check(try Connection.open(out + ".again", key: childKeys.first))
+      } else {
+        try check(try Connection.open(out, key: childKeys.first))
+      }
+    }
+    #expect(count > killCount)
+    // What the killed ones left is gone with the next one that is made.
+    if mode == "encrypt" {
+      try? FileManager.default.removeItem(atPath: out)
+      try Connection.encrypt(plaintext: url.path + ".plain", to: out, key: childKeys.first)
+      #expect(!folder.names.contains { $0.contains(".new-") }, "\(folder.names)")
+    }
+  }
+
+  @Test func `kills during a change of slots leave a key file that opens`() throws {
+    let path = url.path + ".keys"
+    let keys = try KeyFile.create(at: path, slot: "token", unlock: childKeys.token)
+    _ = try Connection.create(url.path, key: keys.key, fill: fill)
+    var count = 0
+    for _ in 0..<killCount {
+      count += try runAndKillChild("slots", URL(fileURLWithPath: path), after: 0.0...0.05)
+      let opened = try KeyFile.open(at: path, unlock: childKeys.token)
+      #expect(
+        try KeyFile.slots(at: path).map(\.name).allSatisfy { ["token", "spare", "other"].contains($0) })
+      try check(try Connection.open(url.path, key: opened.key))
+    }
+    #expect(count > killCount)
+  }
+
   @Test func `kills during a rekey leave the old key or the new one`() throws {
     _ = try Connection.create(url.path, key: childKeys.first, fill: fill)
     var count = 0

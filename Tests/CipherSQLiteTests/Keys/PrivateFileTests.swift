@@ -1,0 +1,109 @@
+// New files are their owner's alone, and none is written through what somebody planted.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.serialized) struct PrivateFiles {
+  let folder: TemporaryFolder
+  let store: Connection
+
+  init() throws {
+    folder = try TemporaryFolder()
+    _ = try Connection.create(folder.path("a.store"), key: childKeys.first) {
+      try $0.executeScript("CREATE TABLE t(x); INSERT INTO t VALUES (1)")
+    }
+    store = try Connection.open(folder.path("a.store"), key: childKeys.first)
+  }
+
+  /// Each way to make a file, at a path.
+  func makers() throws -> [(name: String, make: (String) throws -> Void)] {
+    let plain = folder.path("plain.sqlite")
+    try store.exportPlaintext(to: plain)
+    return [
+      (
+        "create",
+        { _ = try Connection.create($0, key: childKeys.first) { try $0.execute("CREATE TABLE t(x)") } }
+      ),
+      ("backup", { try store.backup(to: $0) }),
+      ("copy", { try store.copy(to: $0, key: childKeys.first) }),
+      ("export", { try store.exportPlaintext(to: $0) }),
+      ("encrypt", { try Connection.encrypt(plaintext: plain, to: $0, key: childKeys.first) }),
+      ("restore", { try Connection.restore(folder.path("a.store"), to: $0, key: childKeys.first) }),
+      ("keys", { _ = try KeyFile.create(at: $0, slot: "token", unlock: childKeys.token) }),
+    ]
+  }
+
+  func mode(_ name: String) throws -> Int {
+    let found = try FileManager.default.attributesOfItem(atPath: folder.path(name))[.posixPermissions]
+    return try #require(found as? Int)
+  }
+
+  @Test func `every new file has the mode 0600 whatever the umask, and folders keep theirs`() throws {
+    let before = try mode("")
+    let old = umask(0)
+    defer { umask(old) }
+    for (name, make) in try makers() { try make(folder.path("new." + name)) }
+    let pool = try ConnectionPool(path: folder.path("new.create"), key: childKeys.first)
+    try pool.withWriter { _ = try $0.execute("INSERT INTO t VALUES (1)") }
+    for name in folder.names { #expect(try mode(name) == 0o600, "\(name)") }
+    #expect(folder.names.contains("new.create-wal"))
+    #expect(try mode("") == before)
+  }
+
+  @Test func `a file or a link that is there already is neither written nor followed`() throws {
+    let victim = folder.path("victim")
+    for (name, make) in try makers() {
+      let target = folder.path("planted." + name)
+      try Data("planted".utf8).write(to: URL(fileURLWithPath: target))
+      #expect(throws: SQLError.alreadyExists(file: target)) { try make(target) }
+      #expect(try folder.bytes("planted." + name) == Data("planted".utf8))
+      try FileManager.default.removeItem(atPath: target)
+      // A link that leads nowhere yet: followed, it would make the file there.
+      try FileManager.default.createSymbolicLink(atPath: target, withDestinationPath: victim)
+      #expect(throws: SQLError.alreadyExists(file: target), "\(name)") { try make(target) }
+      #expect(!FileManager.default.fileExists(atPath: victim), "\(name)")
+    }
+    #expect(!folder.names.contains { $0.contains(".new-") })
+  }
+
+  @Test func `a link in the place of the former key file is replaced, not followed`() throws {
+    let keys = try KeyFile.create(at: folder.path("k.keys"), slot: "token", unlock: childKeys.token)
+    let victim = folder.path("victim")
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: victim))
+    try? FileManager.default.removeItem(atPath: folder.path("k.keys.previous"))
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.path("k.keys.previous"), withDestinationPath: victim)
+    try keys.renameSlot("token", to: "other")
+    #expect(try folder.bytes("victim") == Data("mine".utf8))
+    #expect(try KeyFile.slots(at: folder.path("k.keys")).map(\.name) == ["other"])
+  }
+
+  @Test
+  func `what a killed builder left goes with the next file of that name, and what one builds now stays`()
+    throws
+  {
+    let stale = folder.path("b.store.new-dead")
+    try Data("rest".utf8).write(to: URL(fileURLWithPath: stale))
+    let (started, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let path = folder.path("b.store")
+    let finished = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      _ = try? Connection.create(path, key: childKeys.first) { connection in
+        started.signal()
+        goOn.wait()
+        try connection.execute("CREATE TABLE built(x)")
+      }
+      finished.signal()
+    }
+    started.wait()
+    #expect(!FileManager.default.fileExists(atPath: stale))
+    // Another one of the same name, while the first is at work; the first one is then told.
+    _ = try Connection.create(path, key: childKeys.first) { try $0.execute("CREATE TABLE second(x)") }
+    goOn.signal()
+    finished.wait()
+    #expect(try Connection.open(path, key: childKeys.first).tableExists("second"))
+    #expect(!folder.names.contains { $0.contains(".new-") }, "\(folder.names)")
+  }
+}

@@ -1,0 +1,75 @@
+// Several processes, and many tasks, on one file. Seconds instead of one: VAULT_SECONDS.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct Processes {
+  @Test func `two writing and four reading processes lose no update and see no half one`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("a.store")
+    _ = try Connection.create(path, key: childKeys.first) {
+      try $0.executeScript(
+        "CREATE TABLE account(id, amount, moves); INSERT INTO account VALUES (1, 1000, 0), (2, 1000, 0)")
+    }
+    let moves = try await withThrowingTaskGroup(of: Int.self) { group in
+      for mode in ["move", "move", "read", "read", "read", "read"] {
+        group.addTask {
+          let done = try #require(try runChild(mode, path).first.flatMap { Int($0) }, "\(mode)")
+          #expect(done > 0)
+          return mode == "move" ? done : 0
+        }
+      }
+      return try await group.reduce(0, +)
+    }
+    let connection = try Connection.open(path, key: childKeys.first)
+    let found = try connection.rows("SELECT amount, moves FROM account ORDER BY id")
+    #expect(
+      found == [
+        [.integer(Int64(1000 - moves)), .integer(Int64(moves))], [.integer(Int64(1000 + moves)), 0],
+      ])
+    #expect(try connection.integrityErrors().isEmpty)
+  }
+
+  @Test func `sixteen tasks on one pool keep the sum`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("a.store")
+    _ = try Connection.create(path, key: childKeys.first) {
+      try $0.executeScript(
+        "CREATE TABLE account(id, amount); INSERT INTO account VALUES (1, 1000), (2, 1000)")
+    }
+    let pool = try ConnectionPool(path: path, key: childKeys.first)
+    let queue = try ConnectionQueue(path: path, key: childKeys.first)
+    let end = Date().addingTimeInterval(childSeconds)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<16 {
+        group.addTask {
+          while Date() < end {
+            switch task % 4 {
+            case 0:
+              try await pool.write {
+                _ = try $0.execute("UPDATE account SET amount = amount + CASE id WHEN 1 THEN 1 ELSE -1 END")
+              }
+            case 1:
+              try await queue.transaction {
+                _ = try $0.execute("UPDATE account SET amount = amount - CASE id WHEN 1 THEN 1 ELSE -1 END")
+              }
+            case 2:
+              let sum = try await pool.read { try $0.value("SELECT sum(amount) FROM account") }
+              #expect(sum == 2000)
+            default:
+              let snapshot = try pool.snapshot()
+              let first = try await snapshot.read { try $0.rows("SELECT * FROM account") }
+              let second = try await snapshot.read { try $0.rows("SELECT * FROM account") }
+              #expect(first == second)
+              snapshot.close()
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try pool.withReader { try $0.value("SELECT sum(amount) FROM account") } == 2000)
+  }
+}
