@@ -5,7 +5,8 @@
 #endif
 #include <sqlite3.h>
 
-// A variadic call, which Swift cannot make.
+// Variadic calls, which Swift cannot make.
+static inline int vault_config_without_statistics(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
 static inline int vault_config_log(void (*log)(void *, int, const char *)) {
   return sqlite3_config(SQLITE_CONFIG_LOG, log, (void *)0);
 }

@@ -27,7 +27,7 @@ let tracks = sampleTracks(rows(100_000))
 let tenCount = rows(200_000)
 let lookUps = min(50_000, tracks.count)
 let ids = (0..<lookUps).map { Int64(($0 &* 7919) % tracks.count + 1) }
-if only.isEmpty || !only.isDisjoint(with: [2, 3]) { try bench.fillTens(tenCount) }
+if only.isEmpty || !only.isDisjoint(with: [2, 3, 31]) { try bench.fillTens(tenCount) }
 
 let poolPath = bench.folder.appendingPathComponent("pool.store").path
 _ = try Connection.create(poolPath, key: .passphrase("correct horse")) { try $0.execute("CREATE TABLE t(x)") }
@@ -39,6 +39,14 @@ if only.isEmpty || !only.isDisjoint(with: [4, 5, 6, 7]) {
   _ = try reads.oursInsert(tracks)
 }
 let migrated = rows(1_000_000)
+let rekeyed = 1000 * rows(200_000)
+let manyPath = bench.folder.appendingPathComponent("many.store").path
+if only.isEmpty || !only.isDisjoint(with: [19, 30]) {
+  try ConnectionBench.create(manyPath, bytes: 20_000_000)
+}
+let tens = try Connection.open(
+  bench.folder.appendingPathComponent("ours.store").path, key: .raw(rawKey))
+let many = (only.isEmpty || only.contains(30)) ? try Connection.open(manyPath, key: .raw(rawKey)) : tens
 var stamp = 0
 
 let workloads = [
@@ -92,6 +100,31 @@ let workloads = [
     try MigrationBench.floor(migrated)
   } ours: {
     try await MigrationBench.ours(migrated)
+  },
+  Workload(number: 15, name: "rekey, with verification", rows: rekeyed / 1000, firstStage: 1.2, goal: 1.05) {
+    try await ConnectionBench.floorRekey(rekeyed)
+  } ours: {
+    try await ConnectionBench.oursRekey(rekeyed)
+  },
+  // The other way round than the others: the time for as many reads as one reader alone does; 1 / 1.6 and 1 / 1.9.
+  Workload(
+    number: 19, name: "8 readers beside a writer", rows: ConnectionBench.readsInAll, firstStage: 0.625,
+    goal: 0.526
+  ) {
+    try await ConnectionBench.oneReader(manyPath)
+  } ours: {
+    try await ConnectionBench.eightReadersAndAWriter(manyPath)
+  },
+  // Of the connection alone: what the connection layer promises for itself.
+  Workload(number: 30, name: "cached statement, look-up (in ns)", rows: 100_000, firstStage: 200, goal: 200) {
+    1e-9
+  } ours: {
+    try ConnectionBench.lookUp(many)
+  },
+  Workload(number: 31, name: "typed cursor, ten integers", rows: tenCount, firstStage: 1.15, goal: 1.15) {
+    ConnectionBench.floorCursor(bench.floor)
+  } ours: {
+    try ConnectionBench.oursCursor(tens)
   },
 ]
 

@@ -103,8 +103,10 @@ extension Connection {
     let raw = try RawFile.open(file)
     let pageBytes = unlocked.profile.pageBytes
     guard let page = raw.read(pageBytes, at: 0),
-      page.withUnsafeBytes({ unlocked.verifies(page: $0, number: 1) })
-    else { throw SQLError.verificationFailed(file: path, reason: "its first page is not under its key") }
+      unlocked.verifies(page: page, number: 1)
+    else {
+      throw SQLError.verificationFailed(file: path, reason: "its first page is not under its key")
+    }
     guard unlocked.profile.clearHeaderBytes > 0 || Array(page.prefix(16)) == unlocked.salt else {
       throw SQLError.verificationFailed(file: path, reason: "the new file does not begin with its salt")
     }

@@ -15,6 +15,8 @@ public struct Engine: Sendable, Hashable {
   public static let current: Engine = {
     // Only before the library's first use can its log be had.
     _ = EngineLog.isInstalled
+    // Statistics of memory cost a lock of the whole process at each allocation, which readers would share.
+    _ = vault_config_without_statistics()
     var cipher = ""
     var handle: OpaquePointer?
     if sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK {

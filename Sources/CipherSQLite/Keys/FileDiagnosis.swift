@@ -128,6 +128,6 @@ extension UnlockedKey {
 
   private func verifies(_ number: Int, of file: borrowing RawFile) -> Bool {
     guard let page = file.read(profile.pageBytes, at: (number - 1) * profile.pageBytes) else { return false }
-    return page.withUnsafeBytes { verifies(page: $0, number: number) }
+    return verifies(page: page, number: number)
   }
 }

@@ -58,9 +58,10 @@ private func damagedPages(
   let lockPage = 0x4000_0000 / pageBytes + 1
   var damaged: [Int] = []
   var page = [UInt8](repeating: 0, count: pageBytes)
+  let verifier = PageVerifier(key)
   for number in stride(from: 1, through: count, by: 1) where number != lockPage && damaged.count < 100 {
     let isRead = page.withUnsafeMutableBytes { read(file, into: $0, at: (number - 1) * pageBytes) }
-    if !isRead || !page.withUnsafeBytes({ key.verifies(page: $0, number: number) }) { damaged.append(number) }
+    if !isRead || !verifier.verifies(&page, number: number) { damaged.append(number) }
     if number % 256 == 0 { progress?(number, count) }
   }
   progress?(count, count)

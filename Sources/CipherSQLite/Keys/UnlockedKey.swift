@@ -2,6 +2,7 @@
 
 private import CLibCrypto
 private import CVaultShims
+private import Foundation
 
 /// The result of deriving a key once: 32 key bytes, the file's salt, and the profile that fits.
 ///
@@ -100,22 +101,67 @@ public struct UnlockedKey: Sendable {
   /// - Parameters:
   ///   - page: The whole page as it is in the file.
   ///   - number: Its number, counted from 1.
-  func verifies(page: UnsafeRawBufferPointer, number: Int) -> Bool {
-    // The HMAC covers the encrypted bytes and the IV (page 1 without the salt), then the number, 4 bytes,
-    // little-endian.
-    // A header in clear is not covered either.
+  func verifies(page: [UInt8], number: Int) -> Bool {
+    var page = page
+    return PageVerifier(self).verifies(&page, number: number)
+  }
+}
+
+/// Checks pages one after another: what depends on the key alone is computed once.
+final class PageVerifier {
+  private let profile: CipherProfile
+  // Used by this object alone; libcrypto wipes it when it is freed.
+  private let context: OpaquePointer?
+
+  init(_ key: UnlockedKey) {
+    profile = key.profile
+    let mac = EVP_MAC_fetch(nil, "HMAC", nil)
+    let context = EVP_MAC_CTX_new(mac)
+    EVP_MAC_free(mac)
+    // Both texts are kept by their addresses until the parameters were read.
+    let kind = Array("digest".utf8CString)
+    var name = Array(profile.hash.rawValue.utf8CString)
+    kind.withUnsafeBufferPointer { kind in
+      name.withUnsafeMutableBufferPointer { name in
+        var parameters = [
+          OSSL_PARAM_construct_utf8_string(kind.baseAddress, name.baseAddress, 0), OSSL_PARAM_construct_end(),
+        ]
+        key.bytes.withBytes { bytes in
+          let macKey = bytes.baseAddress.map { ($0 + 32).assumingMemoryBound(to: UInt8.self) }
+          _ = EVP_MAC_init(context, macKey, 32, &parameters)
+        }
+      }
+    }
+    self.context = context
+  }
+
+  deinit { EVP_MAC_CTX_free(context) }
+
+  /// Whether a page carries the HMAC that the key gives it. The page is used as room meanwhile, and put right again.
+  func verifies(_ page: inout [UInt8], number: Int) -> Bool {
+    // The HMAC covers the encrypted bytes and the IV (page 1 without the salt, or without a header in clear), then
+    // the number, 4 bytes, little-endian: it is written over the stored HMAC, behind what is covered.
     let start = number == 1 ? max(16, profile.clearHeaderBytes) : 0
     let covered = profile.pageBytes - profile.reservedBytes + 16
     guard page.count == profile.pageBytes else { return false }
-    var input = [UInt8](page[start..<covered])
-    withUnsafeBytes(of: UInt32(number).littleEndian) { input.append(contentsOf: $0) }
-    var digest = [UInt8](repeating: 0, count: 64)
-    let hash = profile.hash.digest
-    bytes.withBytes { key in
-      _ = HMAC(hash, key.baseAddress.map { $0 + 32 }, 32, input, input.count, &digest, nil)
+    let digestBytes = profile.digestBytes
+    return page.withUnsafeMutableBytes { page in
+      guard let base = page.baseAddress else { return false }
+      return withUnsafeTemporaryAllocation(byteCount: 128, alignment: 8) { room in
+        guard let stored = room.baseAddress else { return false }
+        let computed = stored + 64
+        stored.copyMemory(from: base + covered, byteCount: digestBytes)
+        (base + covered).storeBytes(of: UInt32(truncatingIfNeeded: number).littleEndian, as: UInt32.self)
+        // Without a key it begins anew with the one it has.
+        let isDone =
+          EVP_MAC_init(context, nil, 0, nil) == 1
+          && EVP_MAC_update(context, (base + start).assumingMemoryBound(to: UInt8.self), covered + 4 - start)
+            == 1
+          && EVP_MAC_final(context, computed.assumingMemoryBound(to: UInt8.self), nil, 64) == 1
+        (base + covered).copyMemory(from: stored, byteCount: digestBytes)
+        return isDone && memcmp(stored, computed, digestBytes) == 0
+      }
     }
-    let stored = page[covered..<covered + profile.digestBytes]
-    return stored.elementsEqual(digest.prefix(profile.digestBytes))
   }
 }
 
