@@ -61,9 +61,7 @@ public final class Snapshot: Sendable {
   /// - Throws: ``SQLError/nestedWrite(file:)`` from inside another read of this snapshot;
   ///   ``SQLError/closed(file:)``; what `body` throws.
   public func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-    guard DispatchQueue.getSpecific(key: Self.current) != ObjectIdentifier(slot) else {
-      throw SQLError.nestedWrite(file: path)
-    }
+    guard !isInsideRead else { throw SQLError.nestedWrite(file: path) }
     return try queue.sync { try read(body) }
   }
 
@@ -89,7 +87,14 @@ public final class Snapshot: Sendable {
   }
 
   /// Lets the state go, after the reads that were asked for before. Happens on release, too.
-  public func close() { queue.sync { Self.release(slot, readers) } }
+  public func close() {
+    if isInsideRead { return Self.release(slot, readers) }
+    queue.sync { Self.release(slot, readers) }
+  }
+
+  private var isInsideRead: Bool {
+    DispatchQueue.getSpecific(key: Self.current) == ObjectIdentifier(slot)
+  }
 
   private func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     guard let lease = slot.lease, lease.connection.isInTransaction else { throw SQLError.closed(file: path) }

@@ -33,7 +33,9 @@ enum RekeyCommand: Command {
     let start = Date()
     let pool = try ConnectionPool(path: session.storePath, key: key, configuration: configuration)
     defer { pool.close() }
-    try pool.rekey(to: newKey)
+    let bar = ProgressBar("rekey", session)
+    try pool.rekey(to: newKey) { bar.show($0, of: $1) }
+    bar.finish()
     let size = try? FileManager.default.attributesOfItem(atPath: session.storePath)[.size] as? Int
     return RekeyReport(
       store: StoreSummary(path: session.storePath, bytes: size ?? 0), seconds: Date().timeIntervalSince(start)

@@ -211,6 +211,9 @@ import Testing
     #expect(throws: SQLError.nestedWrite(file: pool.path)) {
       try snapshot.withConnection { _ in try snapshot.withConnection(count) }
     }
+    // Closing is no read: it does not wait for itself.
+    try snapshot.withConnection { _ in snapshot.close() }
+    #expect(throws: SQLError.closed(file: pool.path)) { try snapshot.withConnection(count) }
   }
 
   @Test func `a snapshot that is let go makes room for a rekey`() throws {
