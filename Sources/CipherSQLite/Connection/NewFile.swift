@@ -40,6 +40,12 @@ final class NewFile {
     let companions = ["-journal", "-wal", "-shm"]
     for other in names where other.hasPrefix("\(name).new-") && !companions.contains(where: other.hasSuffix) {
       let stale = (folder as NSString).appendingPathComponent(other)
+      // A builder that was killed between the two names: this is the file itself, in use perhaps, and opening it here
+      // would drop the locks that this process holds on it.
+      if isSameFile(stale, path) {
+        unlink(stale)
+        continue
+      }
       let descriptor = Foundation.open(stale, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
       guard descriptor >= 0 else { continue }
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
@@ -49,6 +55,12 @@ final class NewFile {
     }
   }
 
+  private static func isSameFile(_ one: String, _ other: String) -> Bool {
+    var (first, second) = (stat(), stat())
+    return lstat(one, &first) == 0 && lstat(other, &second) == 0 && first.st_ino == second.st_ino
+      && first.st_dev == second.st_dev
+  }
+
   private func giveUpGuardian() {
     if guardian >= 0 { Foundation.close(guardian) }
     guardian = -1
@@ -56,7 +68,7 @@ final class NewFile {
 
   deinit {
     giveUpGuardian()
-    // After publishing only the spare name is left to remove.
+    // After publishing nothing is left of these.
     for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) }
   }
 
@@ -81,6 +93,7 @@ final class NewFile {
         ? SQLError.alreadyExists(file: path)
         : SQLError.system(file: path, operation: "link", code: Int(errno))
     }
+    unlink(temporary)
     syncFolder(of: path)
   }
 

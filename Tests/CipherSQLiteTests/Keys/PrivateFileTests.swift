@@ -106,4 +106,13 @@ import Testing
     #expect(try Connection.open(path, key: childKeys.first).tableExists("second"))
     #expect(!folder.names.contains { $0.contains(".new-") }, "\(folder.names)")
   }
+
+  @Test func `a second name that a killed builder left of the file itself goes, and the file stays`() throws {
+    let path = folder.path("k.keys")
+    let keys = try KeyFile.create(at: path, slot: "token", unlock: childKeys.token)
+    try FileManager.default.linkItem(atPath: path, toPath: path + ".new-dead")
+    try keys.renameSlot("token", to: "other")
+    #expect(try KeyFile.slots(at: path).map(\.name) == ["other"])
+    #expect(!folder.names.contains { $0.contains(".new-") }, "\(folder.names)")
+  }
 }
