@@ -1,5 +1,7 @@
 // How a cancellation reaches a statement that runs, and never one that somebody else runs afterwards.
 
+package import Dispatch
+
 /// One call on a connection that may be cancelled from another thread.
 package final class CancellableRun: Sendable {
   private struct State {
@@ -34,6 +36,22 @@ package final class CancellableRun: Sendable {
       // Whatever the interrupted statement made of it, the cause is the cancellation.
       try check()
       throw error
+    }
+  }
+}
+
+extension CancellableRun {
+  /// Runs `body` on a queue while the task waits; cancelling the task cancels the run that `body` is given.
+  package static func perform<Result: Sendable>(
+    on queue: DispatchQueue, _ body: @escaping @Sendable (CancellableRun) throws -> Result
+  ) async throws -> Result {
+    let running = CancellableRun()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { done in
+        queue.async { done.resume(with: Swift.Result { try body(running) }) }
+      }
+    } onCancel: {
+      running.cancel()
     }
   }
 }

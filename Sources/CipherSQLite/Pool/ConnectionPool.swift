@@ -140,21 +140,11 @@ public final class ConnectionPool: Sendable {
   ) async throws -> Result {
     try Task.checkCancellation()
     let lease = try await readers.acquire()
-    let running = CancellableRun()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { done in
-        readerQueue.async { [readers] in
-          let result = Swift.Result {
-            try running.run(lease.connection) {
-              try lease.connection.transaction(.deferred) { try body(lease.connection) }
-            }
-          }
-          readers.release(lease)
-          done.resume(with: result)
-        }
+    return try await CancellableRun.perform(on: readerQueue) { [readers] running in
+      defer { readers.release(lease) }
+      return try running.run(lease.connection) {
+        try lease.connection.transaction(.deferred) { try body(lease.connection) }
       }
-    } onCancel: {
-      running.cancel()
     }
   }
 
@@ -166,25 +156,15 @@ public final class ConnectionPool: Sendable {
     _ body: @escaping @Sendable (Connection) throws -> Result
   ) async throws -> Result {
     try Task.checkCancellation()
-    let running = CancellableRun()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { done in
-        writerQueue.async { [self] in
-          done.resume(
-            with: Swift.Result {
-              let connection = try openWriter()
-              return try running.run(connection) {
-                try connection.transaction(.immediate) {
-                  let result = try body(connection)
-                  try running.check()
-                  return result
-                }
-              }
-            })
+    return try await CancellableRun.perform(on: writerQueue) { [self] running in
+      let connection = try openWriter()
+      return try running.run(connection) {
+        try connection.transaction(.immediate) {
+          let result = try body(connection)
+          try running.check()
+          return result
         }
       }
-    } onCancel: {
-      running.cancel()
     }
   }
 

@@ -87,20 +87,8 @@ public final class ConnectionQueue: Sendable {
     _ body: @escaping @Sendable (Connection, CancellableRun) throws -> Result
   ) async throws -> Result {
     try Task.checkCancellation()
-    let cancellable = CancellableRun()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { done in
-        queue.async { [self] in
-          done.resume(
-            with: Swift.Result {
-              try run { connection in
-                try cancellable.run(connection) { try body(connection, cancellable) }
-              }
-            })
-        }
-      }
-    } onCancel: {
-      cancellable.cancel()
+    return try await CancellableRun.perform(on: queue) { [self] running in
+      try run { connection in try running.run(connection) { try body(connection, running) } }
     }
   }
 
@@ -109,10 +97,10 @@ public final class ConnectionQueue: Sendable {
   public func transaction<Result: Sendable>(
     _ kind: TransactionKind = .immediate, _ body: @escaping @Sendable (Connection) throws -> Result
   ) async throws -> Result {
-    try await perform { connection, cancellable in
+    try await perform { connection, running in
       try connection.transaction(kind) {
         let result = try body(connection)
-        try cancellable.check()
+        try running.check()
         return result
       }
     }

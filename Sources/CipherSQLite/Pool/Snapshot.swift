@@ -71,18 +71,8 @@ public final class Snapshot: Sendable {
     _ body: @escaping @Sendable (Connection) throws -> Result
   ) async throws -> Result {
     try Task.checkCancellation()
-    let cancellable = CancellableRun()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { done in
-        queue.async { [self] in
-          done.resume(
-            with: Swift.Result {
-              try read { connection in try cancellable.run(connection) { try body(connection) } }
-            })
-        }
-      }
-    } onCancel: {
-      cancellable.cancel()
+    return try await CancellableRun.perform(on: queue) { [self] running in
+      try read { connection in try running.run(connection) { try body(connection) } }
     }
   }
 
