@@ -67,6 +67,14 @@ do {
   case "slots": try repeatSlotChanges(url.path)
   case "move": acknowledge("\(try moveBetweenAccounts(url.path, seconds: childSeconds))")
   case "read": acknowledge(try readAccounts(url.path, seconds: childSeconds).map { "\($0)" } ?? "another sum")
+  case "lock":
+    var settings = Connection.Configuration()
+    settings.busyTimeout = 0
+    let connection = try Connection.open(url.path, key: childKeys.first, configuration: settings)
+    do {
+      try connection.begin(.immediate)
+      acknowledge("free")
+    } catch SQLError.busy { acknowledge("busy") }
   case "memory":
     // A secret that is held is found: else the search would prove nothing.
     let held = Secrets.raw.reveal { $0.map { $0 } }

@@ -30,4 +30,14 @@ public final class TemporaryFolder: Sendable {
   public func write(_ bytes: Data, to name: String) throws {
     try bytes.write(to: url.appendingPathComponent(name))
   }
+
+  /// Changes one bit of a file of the folder in place, as a failing disk would.
+  public func flip(_ name: String, at offset: Int) throws {
+    let file = try FileHandle(forUpdating: url.appendingPathComponent(name))
+    defer { try? file.close() }
+    try file.seek(toOffset: UInt64(offset))
+    let byte = try file.read(upToCount: 1)?.first ?? 0
+    try file.seek(toOffset: UInt64(offset))
+    try file.write(contentsOf: Data([byte ^ 1]))
+  }
 }

@@ -20,17 +20,25 @@ package final class CancellableRun: Sendable {
     }
   }
 
+  package var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
   /// - Throws: `CancellationError` when the call was cancelled.
   package func check() throws {
-    if state.withLock({ $0.isCancelled }) { throw CancellationError() }
+    if isCancelled { throw CancellationError() }
   }
 
   /// Runs `body`, which works on `connection` alone.
   /// - Throws: `CancellationError` when cancelled before or meanwhile; else what `body` throws.
   package func run<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
     let interruptor = connection.interruptor
+    // A run may lie in another one, which goes on afterwards.
+    let outer = connection.waiting.run
+    connection.waiting.run = self
     state.withLock { $0.interruptor = interruptor }
-    defer { state.withLock { $0.interruptor = nil } }
+    defer {
+      state.withLock { $0.interruptor = nil }
+      connection.waiting.run = outer
+    }
     try check()
     do { return try body() } catch {
       // Whatever the interrupted statement made of it, the cause is the cancellation.

@@ -9,6 +9,12 @@ struct Waiting {
   fileprivate var since = DispatchTime.now()
   /// How long was waited in vain, until the error that says so is made.
   fileprivate var seconds = 0.0
+  /// How often somebody asked the statement to stop: counted, because the engine forgets when nothing runs.
+  let interrupts = Locked(0)
+  fileprivate var interruptsBefore = 0
+  fileprivate var wasInterrupted = false
+  /// The call that is running, which may be cancelled.
+  var run: CancellableRun?
 }
 
 private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {
@@ -19,8 +25,8 @@ private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {
 extension Connection {
   /// Decides what happens while somebody else holds a lock, in the place of the busy timeout.
   /// - Parameter body: Called with how often it was called for this lock, from 0; `true` tries again, at once: wait
-  ///   in it. `false` ends the statement with ``SQLError/busy(file:waitedSeconds:holders:)``. nil brings the timeout
-  ///   back.
+  ///   in it. `false` ends the statement with ``SQLError/busy(file:waitedSeconds:holders:)``. Not called again when
+  ///   the statement was interrupted or its task cancelled. nil brings the timeout back.
   public func onBusy(_ body: ((Int) -> Bool)?) { hooks.busy = body }
 
   /// Waits for locks by ourselves: the engine's own waiting does not tell how long it was.
@@ -31,7 +37,14 @@ extension Connection {
   }
 
   private func isWorthWaiting(_ count: Int) -> Bool {
-    if count == 0 { waiting.since = .now() }
+    if count == 0 {
+      waiting.since = .now()
+      waiting.interruptsBefore = waiting.interrupts.withLock { $0 }
+    }
+    if waiting.run?.isCancelled ?? false || waiting.interrupts.withLock({ $0 }) != waiting.interruptsBefore {
+      waiting.wasInterrupted = true
+      return false
+    }
     let waited = Double(DispatchTime.now().uptimeNanoseconds - waiting.since.uptimeNanoseconds) / 1e9
     let goesOn: Bool
     if let body = hooks.busy {
@@ -46,9 +59,10 @@ extension Connection {
     return goesOn
   }
 
-  /// The error for a lock that was waited for in vain.
-  func busyError() -> SQLError {
-    defer { waiting.seconds = 0 }
+  /// The error for a lock that was waited for in vain, or not to the end.
+  func waitingError() -> SQLError {
+    defer { (waiting.seconds, waiting.wasInterrupted) = (0, false) }
+    if waiting.wasInterrupted { return .interrupted }
     return .busy(
       file: path, waitedSeconds: waiting.seconds,
       holders: LockHolder.blocking(path, isWriting: isInTransaction))

@@ -48,19 +48,20 @@ extension Connection {
   ///
   /// Nested use of the same SQL gets a statement of its own.
   public func withStatement<Result>(sql: String, _ body: (Statement) throws -> Result) throws -> Result {
-    guard handle != nil else { throw SQLError.closed(file: path) }
-    let statement: Statement
-    if let cached = cache.take(sql) {
-      statement = cached
-    } else {
-      statement = try prepare(sql: sql)
-      cache.insert(statement)
-    }
+    let statement = try lend(sql)
     defer {
       statement.reset()
       statement.isInUse = false
     }
     return try body(statement)
+  }
+
+  private func lend(_ sql: String) throws -> Statement {
+    guard handle != nil else { throw SQLError.closed(file: path) }
+    if let cached = cache.take(sql) { return cached }
+    let statement = try prepare(sql: sql)
+    cache.insert(statement)
+    return statement
   }
 
   /// Runs one statement to its end.

@@ -15,7 +15,7 @@ extension Connection {
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when other connections keep it from changing.
   public func setJournalMode(_ mode: JournalMode) throws {
     let found = try value(sql: "PRAGMA journal_mode = \(mode.rawValue)")?.string
-    guard found == mode.rawValue else { throw busyError() }
+    guard found == mode.rawValue else { throw waitingError() }
     // In WAL mode NORMAL is safe against crashes of the process; a power loss may take the last commits.
     try executeScript("PRAGMA synchronous = \(mode == .wal ? "NORMAL" : "FULL")")
   }

@@ -53,7 +53,8 @@ public final class Connection {
   public internal(set) var unlocked: UnlockedKey
   /// What it was opened with.
   public let configuration: Configuration
-  var cache: StatementCache
+  // Unchecked exclusivity: the cache calls nothing of the caller's, and is asked for every statement that runs.
+  @exclusivity(unchecked) var cache: StatementCache
   // Every live statement, so that close() can finalize what callers still hold.
   private var live: [ObjectIdentifier: Weak] = [:]
   var transactionDepth = 0
@@ -96,8 +97,8 @@ public final class Connection {
   /// Whether the connection is still open.
   public var isOpen: Bool { handle != nil }
 
-  /// A handle that other threads may use to stop the statement that is running here.
-  public var interruptor: Interruptor { Interruptor(handle: handle) }
+  /// A handle that other threads may use to stop the statement that is running here, or waiting for a lock.
+  public var interruptor: Interruptor { Interruptor(handle: handle, count: waiting.interrupts) }
 
   /// What "not a database" and "malformed" mean on a file that opened well before; nil when the pages tell
   /// nothing. Reads the whole file, but only after such an error.
@@ -120,7 +121,7 @@ public final class Connection {
 
   func error(_ code: Int32, sql: String) -> SQLError {
     if isVerified, let diagnosed = diagnosis(of: code & 0xff) { return diagnosed }
-    if code & 0xff == SQLITE_BUSY { return busyError() }
+    if code & 0xff == SQLITE_BUSY { return waitingError() }
     return SQLError.from(code: code, handle: handle, sql: sql, file: path)
   }
 }
@@ -131,9 +132,13 @@ public final class Connection {
 public struct Interruptor: @unchecked Sendable {
   // sqlite3_interrupt is the one call that SQLite allows from another thread.
   let handle: OpaquePointer?
+  // The engine does not look at its own mark while it waits for a lock; our waiting looks at this.
+  let count: Locked<Int>
 
-  /// Makes the running statement end with ``SQLError/interrupted``.
+  /// Makes the running statement end with ``SQLError/interrupted``, at once or, while it waits for another's lock,
+  /// within 20 ms.
   public func interrupt() {
+    count.withLock { $0 += 1 }
     if let handle { sqlite3_interrupt(handle) }
   }
 }

@@ -16,9 +16,9 @@ public final class Statement {
   private let path: String
   /// The SQL text, without values.
   public let sql: String
-  var isInUse = false
-  // When the cache lent it last, in look-ups.
-  var lastUse = 0
+  // Both are the cache's: whether it is lent, and when it was lent last, in look-ups. Never passed inout.
+  @exclusivity(unchecked) final var isInUse = false
+  @exclusivity(unchecked) final var lastUse = 0
   /// How the connection stores dates.
   var dates: DateStrategy { connection?.configuration.dates ?? .secondsSince1970 }
 

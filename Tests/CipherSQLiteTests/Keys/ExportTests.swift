@@ -178,6 +178,25 @@ import Testing
     #expect(try fresh.integrityErrors().isEmpty && fresh.unlocked.profile == profile)
   }
 
+  @Test func `a key that cannot be bound attaches nothing, least of all in clear`() throws {
+    let short = "/tmp/v\(UInt32.random(in: 0...UInt32.max)).store"
+    let database = try TemporaryDatabase()
+    let main = database.connection
+    defer { unlink(short) }
+    _ = try Connection.create(short, key: testKey) { try $0.execute("CREATE TABLE t(x)") }
+    let before = try Data(contentsOf: URL(fileURLWithPath: short))
+    // The path may be bound; the key with its salt is longer.
+    main.setLimit(.length, to: 60)
+    #expect {
+      try main.attach(short, as: "other", key: testKey)
+    } throws: { error in
+      guard case SQLError.engine(code: 18, _, _, _) = error else { return false }
+      return true
+    }
+    #expect(try main.rows("PRAGMA database_list").count == 1)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: short)) == before)
+  }
+
   @Test func `a second file with its own key and settings is attached, used and let go`() throws {
     try create()
     let main = try Connection.open(path, key: .passphrase("horse"))

@@ -229,6 +229,33 @@ import Testing
     #expect(try read(Self.pony) == 7)
   }
 
+  @Test func `a rotation whose check fails after the change is finished by the next opening`() throws {
+    let keys = try make()
+    let pool = try ConnectionPool(path: store, key: keys.key)
+    try pool.withWriter { _ = try $0.execute("CREATE TABLE big AS SELECT randomblob(2000000) AS body") }
+    // Damaged after it was written under the new key, and before it is read again.
+    var (spoilt, flipped) = (0, false)
+    let file = store
+    #expect {
+      try keys.rotate(pool, keeping: ["Ann": Self.horse]) { done, total in
+        guard done > total / 2, !flipped else { return }
+        flipped = true
+        spoilt = total / 2 * 4096 - 2048
+        try? folder.flip("a.store", at: spoilt)
+      }
+    } throws: { error in
+      guard case SQLError.corrupted(file, _) = error else { return false }
+      return true
+    }
+    pool.close()
+    // The number of slots that wait for the end of a rotation.
+    #expect(try folder.bytes("a.keys")[11] == 1)
+    try folder.flip("a.store", at: spoilt)
+    #expect(try read(Self.horse) == 7)
+    #expect(try folder.bytes("a.keys")[11] == 0)
+    #expect(throws: SQLError.wrongKey(file: store)) { try Connection.open(store, key: keys.key) }
+  }
+
   @Test func `a rotation that died before the database changed is given up by the next opening`() throws {
     let keys = try make()
     let before = Array(try folder.bytes("a.keys"))

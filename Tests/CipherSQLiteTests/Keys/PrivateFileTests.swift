@@ -115,4 +115,20 @@ import Testing
     #expect(try KeyFile.slots(at: path).map(\.name) == ["other"])
     #expect(!folder.names.contains { $0.contains(".new-") }, "\(folder.names)")
   }
+
+  @Test func `removing a second name of a file in use leaves this process's locks on it`() throws {
+    let backup = folder.path("backup")
+    try store.backup(to: backup)
+    try store.begin()
+    try FileManager.default.linkItem(atPath: store.path, toPath: store.path + ".new-dead")
+    #expect(
+      isBusy(store.path, after: 0.5...60) {
+        try Connection.restore(backup, to: store.path, key: childKeys.first, replacesExisting: true)
+      })
+    #expect(!folder.names.contains { $0.contains(".new-") }, "\(folder.names)")
+    // Another process asks: within this one SQLite keeps its own account of locks.
+    #expect(try runChild("lock", store.path) == ["busy"])
+    store.rollback()
+    #expect(try runChild("lock", store.path) == ["free"])
+  }
 }

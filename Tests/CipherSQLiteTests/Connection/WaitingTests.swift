@@ -1,0 +1,71 @@
+// Waiting for somebody else's lock ends when it is told to.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct Waiting {
+  let folder: TemporaryFolder
+  let holder: Connection
+  var configuration = ConnectionPool.Configuration()
+
+  init() throws {
+    folder = try TemporaryFolder()
+    _ = try Connection.create(folder.path("a.store"), key: testKey) { try $0.execute("CREATE TABLE t(x)") }
+    holder = try Connection.open(folder.path("a.store"), key: testKey)
+    // Longer than any test may take: whoever waits for the timeout fails.
+    configuration.connection.busyTimeout = 600
+  }
+
+  /// The seconds until `task` ends with a cancellation, counted from there.
+  func secondsToCancel(_ task: Task<Void, any Error>) async throws -> Double {
+    try await Task.sleep(for: .milliseconds(200))
+    let start = Date()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    return Date().timeIntervalSince(start)
+  }
+
+  @Test func `a cancelled task of a pool does not wait on for a lock`() async throws {
+    let pool = try ConnectionPool(path: holder.path, key: testKey, configuration: configuration)
+    try holder.begin()
+    let task = Task { try await pool.write { _ = try $0.execute("INSERT INTO t VALUES (1)") } }
+    #expect(try await secondsToCancel(task) < 60)
+    holder.rollback()
+    try await pool.write { _ = try $0.execute("INSERT INTO t VALUES (2)") }
+    #expect(try pool.withReader { try $0.rows("SELECT x FROM t") } == [[2]])
+  }
+
+  @Test func `a cancelled task of a queue does not wait on for a lock`() async throws {
+    let queue = try ConnectionQueue(
+      path: holder.path, key: testKey, configuration: configuration.connection)
+    try holder.begin()
+    let task = Task { try await queue.run { _ = try $0.execute("INSERT INTO t VALUES (1)") } }
+    #expect(try await secondsToCancel(task) < 60)
+    holder.rollback()
+    try await queue.run { _ = try $0.execute("INSERT INTO t VALUES (2)") }
+    #expect(try await queue.run { try $0.rows("SELECT x FROM t") } == [[2]])
+  }
+
+  @Test func `interrupting a statement that waits ends it, and the next wait is a new one`() throws {
+    let waiting = try Connection.open(holder.path, key: testKey, configuration: configuration.connection)
+    try holder.begin()
+    let interruptor = waiting.interruptor
+    // Nothing waits yet: this one is forgotten, as SQLite forgets it when no statement runs.
+    interruptor.interrupt()
+    let thread = Thread {
+      usleep(200_000)
+      interruptor.interrupt()
+    }
+    thread.start()
+    #expect(throws: SQLError.interrupted) { try waiting.begin() }
+    var calls = 0
+    waiting.onBusy { _ in
+      calls += 1
+      return calls < 3
+    }
+    #expect(isBusy(holder.path, after: 0...60) { try waiting.begin() })
+    #expect(calls == 3)
+  }
+}
