@@ -47,6 +47,19 @@ func seconds(_ body: () throws -> Void) rethrows -> Double {
   return Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
 }
 
+/// The number that this program prints when another process runs it with `option`.
+func inFreshProcess(_ option: String) throws -> Double {
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+  process.arguments = [option]
+  let output = Pipe()
+  process.standardOutput = output
+  try process.run()
+  let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+  process.waitUntilExit()
+  return Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .nan
+}
+
 struct Output: Encodable {
   let engine: String
   let revision: String
