@@ -1,7 +1,7 @@
 # ObjectVault: `make demo` and `make test` do all the set-up themselves. A bare `make` prints help.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps sqlcipher4 demo test test4 sanitize torture lint format golden docs bench bench4 check
+.PHONY: help deps sqlcipher4 demo test test4 sanitize torture torture4 lint format golden docs bench bench4 check
 
 SWIFT ?= swift
 SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -38,6 +38,10 @@ sanitize: deps ## the suite under the thread sanitizer, but for what starts and 
 
 torture: deps ## long: 200 kills in each operation (KILLS=200), several processes for 60 seconds (SECONDS=60)
 	@VAULT_KILLS=$(or $(KILLS),200) VAULT_SECONDS=$(or $(SECONDS),60) $(SWIFT) test --filter 'Kills|Processes|KeyMemory'
+
+torture4: sqlcipher4 ## the same on SQLCipher 4
+	@$(WITH4) VAULT_KILLS=$(or $(KILLS),200) VAULT_SECONDS=$(or $(SECONDS),60) \
+	  $(SWIFT) test $(FLAGS4) --filter 'Kills|Processes|KeyMemory'
 
 lint: ## format and naming rules, by the toolchain's swift-format
 	@$(SWIFT) format lint --strict --recursive --configuration .swift-format $(SOURCES) || \

@@ -80,6 +80,7 @@ public enum StoreMigrate {
         standardError: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }, progress: progress)
       // Before anything is opened: a mistyped number is a mistake of the line and not of the store.
       _ = try session.lockTimeout()
+      _ = (try session.profile(), try session.newProfile())
       let report = try await command.run(session)
       let text = isJSON ? json(name, report) : arguments.has("--quiet") ? "" : report.description
       return Output(code: report.exitCode, text: text)
@@ -143,6 +144,11 @@ public enum StoreMigrate {
         --key-file PATH|-   --key-fd N   --key-env NAME   --key-command COMMAND
         otherwise $STORE_MIGRATE_KEY, otherwise a prompt.   --key-format passphrase|hex|base64
         --slots FILE: the key opens a slot of this key file, which holds the store's (also --key-format recovery)
+
+      CIPHER (older defaults, hashes and page sizes are found by themselves; rounds and headers in clear are not)
+        --cipher SETTINGS       what the file has           --new-cipher SETTINGS   rekey, encrypt, upgrade-cipher
+        SETTINGS, with commas between: sqlcipher3 or sqlcipher4 first, then
+        page=BYTES rounds=N hmac=sha1|sha256|sha512 kdf=sha1|sha256|sha512 header=BYTES salt=HEX
 
       COMMON
         -m, --migrations DIR    default ./Migrations       --json        one JSON object on standard output

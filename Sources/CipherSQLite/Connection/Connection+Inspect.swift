@@ -15,11 +15,17 @@ public final class Inspection {
   private let copyFolder: String?
 
   /// Opens a file for looking.
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - key: Its key.
+  ///   - busyTimeout: How long to wait for somebody else's lock, in seconds.
+  ///   - profile: Its settings, as in ``Connection/Configuration/profile``.
   /// - Throws: ``SQLError``, as ``Connection/open(_:key:configuration:)``.
-  public init(path: String, key: Key, busyTimeout: Double = 5) throws {
+  public init(path: String, key: Key, busyTimeout: Double = 5, profile: CipherProfile? = nil) throws {
     self.path = path
     var configuration = Connection.Configuration()
     configuration.busyTimeout = busyTimeout
+    configuration.profile = profile
     // Reports what the path is, and whether the key fits, before anything is copied.
     guard case .file = try PathState.of(path) else { throw SQLError.notFound(file: path) }
     let journals = ["-wal", "-journal"].filter { fileSize(path + $0) > 0 }

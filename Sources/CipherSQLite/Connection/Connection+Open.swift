@@ -20,7 +20,7 @@ extension Connection {
     guard case .file = try PathState.of(path) else { throw SQLError.notFound(file: path) }
     if configuration.access == .readWrite, !PathState.isWritable(path) { throw SQLError.readOnly(file: path) }
     if case .keyFile(let keyPath, let secret) = key.material {
-      return try open(path, KeyFile.open(at: keyPath, unlock: secret), secret, configuration)
+      return try open(path, KeyFile.open(at: keyPath, unlock: secret), secret, as: key, configuration)
     }
     return try open(
       path, unlocked: UnlockedKey.unlock(path: path, key: key, profile: configuration.profile),
@@ -28,10 +28,12 @@ extension Connection {
   }
 
   private static func open(
-    _ path: String, _ keyFile: KeyFile, _ secret: KeyFile.Unlock, _ configuration: Configuration
+    _ path: String, _ keyFile: KeyFile, _ secret: KeyFile.Unlock, as key: Key,
+    _ configuration: Configuration
   ) throws -> Connection {
     do {
-      let connection = try open(path, key: keyFile.key, configuration: configuration)
+      let connection = try open(
+        path, key: keyFile.key.salted(as: key), configuration: configuration)
       if configuration.access == .readWrite { keyFile.abandonRotation(of: path) }
       return connection
     } catch SQLError.wrongKey {
@@ -40,7 +42,8 @@ extension Connection {
       guard let pending = try KeyFile.pendingKey(at: keyFile.path, unlock: secret) else {
         throw SQLError.wrongKey(file: path)
       }
-      let connection = try open(path, key: .raw(pending), configuration: configuration)
+      let connection = try open(
+        path, key: Key.raw(pending).salted(as: key), configuration: configuration)
       if configuration.access == .readWrite { try keyFile.finishRotation(pending) }
       return connection
     }

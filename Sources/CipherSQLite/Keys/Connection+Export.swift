@@ -57,25 +57,29 @@ extension Connection {
     try exportAll(to: path, target, progress)
   }
 
-  /// Moves a file of older settings to those that the engine gives to new files, in place: a new file, compared,
-  /// synced and renamed over the old one. Killed at any moment, the file is the old one or the new one.
+  /// Moves a file of older settings to those that the engine gives to new files, or to others, in place: a new file,
+  /// compared, synced and renamed over the old one. Killed at any moment, the file is the old one or the new one.
   ///
   /// - Parameters:
   ///   - path: The file. No other connection may be open on it in WAL mode.
   ///   - key: Its key, which stays; a passphrase is stretched anew.
-  ///   - configuration: Time-outs, cache.
+  ///   - profile: The settings from now on. By default the engine's for new files, and never fewer rounds than before.
+  ///   - configuration: Time-outs, cache; the settings that the file has, where they are not found by themselves.
   ///   - prepare: Registers the collations and functions that the schema needs.
   ///   - progress: As for ``exportPlaintext(to:progress:)``.
   /// - Returns: The settings before and now; they are equal when nothing was to be done.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` while others use the file; as
   ///   ``open(_:key:configuration:)``.
   public static func upgradeCipher(
-    _ path: String, key: Key, configuration: Configuration = Configuration(),
-    prepare: (Connection) throws -> Void = { _ in }, progress: ((Int, Int) -> Void)? = nil
+    _ path: String, key: Key, to profile: CipherProfile? = nil,
+    configuration: Configuration = Configuration(), prepare: (Connection) throws -> Void = { _ in },
+    progress: ((Int, Int) -> Void)? = nil
   ) throws -> (from: CipherProfile, to: CipherProfile) {
     let connection = try open(path, key: key, configuration: configuration)
     defer { connection.close() }
-    let (old, new) = (connection.unlocked.profile, Engine.current.newFileProfile)
+    let old = connection.unlocked.profile
+    var new = profile ?? Engine.current.newFileProfile
+    if profile == nil { new.rounds = max(new.rounds, old.rounds) }
     guard old != new else { return (old, old) }
     try prepare(connection)
     _ = try connection.replaceFile(key: key, profile: new, progress)

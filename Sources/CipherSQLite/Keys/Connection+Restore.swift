@@ -12,17 +12,18 @@ extension Connection {
   ///   - backup: An encrypted file.
   ///   - path: Where it goes.
   ///   - key: The backup's key; the target has it afterwards.
+  ///   - profile: The backup's settings, as in ``Configuration/profile``.
   ///   - replacesExisting: Whether a file that is there may go. It goes when the new one has its name.
   ///   - prepare: Registers the collations and functions that the schema needs.
   /// - Throws: As ``open(_:key:configuration:)`` for the backup; ``SQLError/alreadyExists(file:)``;
   ///   ``SQLError/busy(file:waitedSeconds:holders:)`` while somebody uses the target. The target is then as it was.
   public static func restore(
-    _ backup: String, to path: String, key: Key, replacesExisting: Bool = false,
-    prepare: (Connection) throws -> Void = { _ in }
+    _ backup: String, to path: String, key: Key, profile: CipherProfile? = nil,
+    replacesExisting: Bool = false, prepare: (Connection) throws -> Void = { _ in }
   ) throws {
     let isThere = FileManager.default.fileExists(atPath: path)
     guard !isThere || replacesExisting else { throw SQLError.alreadyExists(file: path) }
-    let source = try Inspection(path: backup, key: key)
+    let source = try Inspection(path: backup, key: key, profile: profile)
     try prepare(source.connection)
     let damaged = source.connection.auditPages()
     guard damaged.isEmpty else { throw SQLError.corrupted(file: backup, pages: damaged) }
@@ -34,7 +35,7 @@ extension Connection {
     let staged = try NewFile(at: path)
     try staged.discard()
     try source.connection.backup(to: staged.temporary)
-    let guardian = try retire(path, key: key)
+    let guardian = try retire(path, key: key, profile: profile)
     defer { guardian?.close() }
     // A log of the old file would be taken for one of the new file.
     for suffix in ["-wal", "-journal", "-shm"] { unlink(path + suffix) }
@@ -42,9 +43,10 @@ extension Connection {
   }
 
   /// Sees to it that nobody works with a file that is about to be replaced, and that its log is in it.
-  private static func retire(_ path: String, key: Key) throws -> Connection? {
+  private static func retire(_ path: String, key: Key, profile: CipherProfile?) throws -> Connection? {
     var settings = Configuration()
     settings.busyTimeout = 1
+    settings.profile = profile
     do {
       let connection = try open(path, key: key, configuration: settings)
       try connection.setJournalMode(.delete)

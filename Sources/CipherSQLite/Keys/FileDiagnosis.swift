@@ -48,14 +48,14 @@ extension UnlockedKey {
       return try unlockPlainly(path, key, profile)
     }
     do {
-      return try unlockPlainly(path, KeyFile.open(at: keyPath, unlock: secret).key, profile)
+      return try unlockPlainly(path, KeyFile.open(at: keyPath, unlock: secret).key.salted(as: key), profile)
     } catch SQLError
       .wrongKey
     {
       guard let pending = try KeyFile.pendingKey(at: keyPath, unlock: secret) else {
         throw SQLError.wrongKey(file: path)
       }
-      return try unlockPlainly(path, .raw(pending), profile)
+      return try unlockPlainly(path, Key.raw(pending).salted(as: key), profile)
     }
   }
 

@@ -64,6 +64,9 @@ public struct Key: Sendable {
     return Key(material: material, salt: salt)
   }
 
+  /// With the salt of another key, where that has one.
+  func salted(as other: Key) -> Key { other.salt.map { withSalt($0) } ?? self }
+
   /// A raw key of exactly 32 bytes.
   public static func raw(_ data: Data) -> Key { raw(Array(data)) }
 
@@ -90,7 +93,7 @@ public struct Key: Sendable {
   public func resolved() async throws -> Key {
     guard case .provider(let body) = material else { return self }
     let key = try await body().resolved()
-    return salt.map { key.withSalt($0) } ?? key
+    return key.salted(as: self)
   }
 
   private static func secured(_ bytes: [UInt8], _ wrap: (SecureBytes) -> Material) -> Material {

@@ -54,13 +54,20 @@ public struct MigrationPlan: Sendable {
 extension Store {
   /// What opening the store would do, without changing a byte and without creating a file.
   ///
+  /// - Parameters:
+  ///   - url: The store.
+  ///   - key: Its key.
+  ///   - migrations: The steps.
+  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
   /// - Throws: The errors that opening would throw: ``StoreError/historyConflict(_:)``,
   ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:)``, ``StoreError/notAStore(file:)``;
   ///   ``SQLError``.
-  public static func plan(at url: URL, key: Key, migrations: MigrationSet) async throws -> MigrationPlan {
+  public static func plan(
+    at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil
+  ) async throws -> MigrationPlan {
     let key = try await key.resolved()
     return try await detached {
-      let inspection = try Inspection(path: url.path, key: key)
+      let inspection = try Inspection(path: url.path, key: key, profile: profile)
       return try MigrationPlan(inspection, migrations)
     }
   }

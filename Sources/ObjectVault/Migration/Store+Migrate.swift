@@ -18,18 +18,20 @@ extension Store {
   ///   - url: The store.
   ///   - key: Its key.
   ///   - migrations: The steps.
+  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
   ///   - busyTimeout: How long to wait for another process's lock, in seconds.
   ///   - makesBackups: Whether the encrypted copy is made that a pending step asks for.
   ///   - progress: Counts the steps; cancelling it ends the run.
   /// - Throws: As ``open(at:key:schema:migrations:configuration:progress:)``; the file is then as it was.
   public static func migrate(
-    at url: URL, key: Key, migrations: MigrationSet, busyTimeout: Double = 5, makesBackups: Bool = true,
-    progress: Progress? = nil
+    at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil,
+    busyTimeout: Double = 5, makesBackups: Bool = true, progress: Progress? = nil
   ) async throws -> MigrationOutcome {
     let key = try await key.resolved()
     return try await detached {
       var configuration = Connection.Configuration()
       configuration.busyTimeout = busyTimeout
+      configuration.profile = profile
       let connection = try Connection.open(url.path, key: key, configuration: configuration)
       try StoreFunctions.register(on: connection)
       let run = CancellableRun()
@@ -69,12 +71,21 @@ package struct StoreInfo {
 extension Store {
   /// Creates a store at the last version of some steps, without opening it for work: no Swift class is needed.
   ///
+  /// - Parameters:
+  ///   - url: The new file.
+  ///   - key: Its key.
+  ///   - migrations: The steps.
+  ///   - profile: Its cipher settings; by default the engine's for new files.
   /// - Throws: `SQLError.alreadyExists`, `SQLError.folderMissing`, `SQLError.emptyKey`;
   ///   ``StoreError``. There is no file then.
-  public static func create(at url: URL, key: Key, migrations: MigrationSet) async throws {
+  public static func create(
+    at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil
+  ) async throws {
     let key = try await key.resolved()
     try await detached {
-      _ = try Connection.create(url.path, key: key) { connection in
+      var configuration = Connection.Configuration()
+      configuration.profile = profile
+      _ = try Connection.create(url.path, key: key, configuration: configuration) { connection in
         try StoreFunctions.register(on: connection)
         try MigrationRunner(connection: connection, set: migrations, progress: nil).createStore()
       }

@@ -18,8 +18,7 @@ extension Store {
     try await detached {
       try pool.withReader { connection in
         try connection.backup(to: url.path, key: key) { copied, total in
-          progress?.totalUnitCount = Int64(total)
-          progress?.completedUnitCount = Int64(copied)
+          progress?.show(copied, of: total)
           if progress?.isCancelled == true { throw CancellationError() }
         }
       }
@@ -28,52 +27,90 @@ extension Store {
 
   /// Writes the whole content in clear, readable for everybody who gets hold of the file, to a new plain SQLite
   /// file of mode 0600. Writers wait meanwhile.
+  /// - Parameters:
+  ///   - url: The new file.
+  ///   - progress: Counts pages, each twice: written, and compared.
   /// - Throws: `SQLError.alreadyExists`, `SQLError.verificationFailed`; there is no file then.
-  public func exportPlaintext(to url: URL) async throws {
+  public func exportPlaintext(to url: URL, progress: Progress? = nil) async throws {
     let pool = core.pool
-    try await detached { try pool.withReader { try $0.exportPlaintext(to: url.path) } }
-  }
-
-  /// Encrypts a plain SQLite file into a new one: the way back from ``exportPlaintext(to:)``, and the first step
-  /// to adopt the file of another library. The plain file stays; delete it when the new one is in use.
-  /// - Throws: `SQLError.notADatabase` when it is no plain SQLite file, `SQLError.alreadyExists`,
-  ///   `SQLError.emptyKey`, `SQLError.verificationFailed`; there is no new file then.
-  public static func encrypt(plaintext: URL, to url: URL, key: Key) async throws {
-    let key = try await key.resolved()
     try await detached {
-      try Connection.encrypt(plaintext: plaintext.path, to: url.path, key: key) {
-        try StoreFunctions.register(on: $0)
-      }
+      try pool.withReader { try $0.exportPlaintext(to: url.path) { progress?.show($0, of: $1) } }
     }
   }
 
-  /// Moves a closed store of older cipher settings to those that the engine gives to new ones, in place.
+  /// Encrypts a plain SQLite file into a new one: the way back from ``exportPlaintext(to:progress:)``, and the first step
+  /// to adopt the file of another library. The plain file stays; delete it when the new one is in use.
+  /// - Parameters:
+  ///   - plaintext: The plain file.
+  ///   - url: The new file.
+  ///   - key: Its key.
+  ///   - profile: Its settings; by default the engine's for new files.
+  ///   - progress: Counts pages, each twice: written, and compared.
+  /// - Throws: `SQLError.notADatabase` when it is no plain SQLite file, `SQLError.alreadyExists`,
+  ///   `SQLError.emptyKey`, `SQLError.verificationFailed`; there is no new file then.
+  public static func encrypt(
+    plaintext: URL, to url: URL, key: Key, profile: CipherProfile? = nil, progress: Progress? = nil
+  ) async throws {
+    let key = try await key.resolved()
+    try await detached {
+      try Connection.encrypt(
+        plaintext: plaintext.path, to: url.path, key: key, profile: profile,
+        prepare: { try StoreFunctions.register(on: $0) }, progress: { progress?.show($0, of: $1) })
+    }
+  }
+
+  /// Moves a closed store of older cipher settings to those that the engine gives to new ones, or to others, in place.
+  /// - Parameters:
+  ///   - url: The store.
+  ///   - key: Its key, which stays.
+  ///   - profile: The settings from now on. By default the engine's for new files, and never fewer rounds than before.
+  ///   - present: The settings that it has, where they are not found by themselves: ``Store/Configuration/profile``.
+  ///   - busyTimeout: How long to wait for somebody else's lock, in seconds.
+  ///   - progress: Counts pages, each twice: written, and compared.
   /// - Returns: The settings before and now; equal when nothing was to be done.
   /// - Throws: `SQLError.busy` while somebody uses the store; it is then as it was.
   public static func upgradeCipher(
-    at url: URL, key: Key, busyTimeout: Double = 5
+    at url: URL, key: Key, to profile: CipherProfile? = nil, from present: CipherProfile? = nil,
+    busyTimeout: Double = 5, progress: Progress? = nil
   ) async throws -> (from: CipherProfile, to: CipherProfile) {
     let key = try await key.resolved()
     return try await detached {
       var configuration = Connection.Configuration()
       configuration.busyTimeout = busyTimeout
-      return try Connection.upgradeCipher(url.path, key: key, configuration: configuration) {
-        try StoreFunctions.register(on: $0)
-      }
+      configuration.profile = present
+      return try Connection.upgradeCipher(
+        url.path, key: key, to: profile, configuration: configuration,
+        prepare: { try StoreFunctions.register(on: $0) }, progress: { progress?.show($0, of: $1) })
     }
   }
 
   /// Puts a backup in the place of a closed store, after it was checked: see `Connection.restore`.
+  /// - Parameters:
+  ///   - backup: An encrypted copy.
+  ///   - url: Where it goes.
+  ///   - key: The backup's key; the store has it afterwards.
+  ///   - profile: The backup's settings, where they are not found by themselves.
+  ///   - replacesExisting: Whether a store that is there may go.
   /// - Throws: `SQLError.alreadyExists` without `replacesExisting`; `SQLError.busy`; what opening the backup
   ///   throws. A store that was there is then as it was.
   public static func restore(
-    _ backup: URL, to url: URL, key: Key, replacesExisting: Bool = false
+    _ backup: URL, to url: URL, key: Key, profile: CipherProfile? = nil, replacesExisting: Bool = false
   ) async throws {
     let key = try await key.resolved()
     try await detached {
-      try Connection.restore(backup.path, to: url.path, key: key, replacesExisting: replacesExisting) {
+      try Connection.restore(
+        backup.path, to: url.path, key: key, profile: profile, replacesExisting: replacesExisting
+      ) {
         try StoreFunctions.register(on: $0)
       }
     }
+  }
+}
+
+extension Progress {
+  /// Says how many of so many pages are done.
+  func show(_ done: Int, of total: Int) {
+    totalUnitCount = Int64(total)
+    completedUnitCount = Int64(done)
   }
 }

@@ -127,21 +127,22 @@ public final class Store: Sendable {
     let key = try await key.resolved()
     let pool = core.pool
     try await detached {
-      try pool.rekey(to: key) { done, total in
-        progress?.totalUnitCount = Int64(total)
-        progress?.completedUnitCount = Int64(done)
-      }
+      try pool.rekey(to: key) { progress?.show($0, of: $1) }
     }
   }
 
   /// Encrypts the store again under a key and other settings, through a new file that is compared row by row and
   /// then renamed over the old one.
+  /// - Parameters:
+  ///   - key: The key from now on.
+  ///   - profile: The settings from now on.
+  ///   - progress: Counts pages, each twice: written, and compared.
   /// - Throws: `SQLError.busy` while another process has the store open, `SQLError.cipherSettingsMismatch` for
   ///   settings that this engine has not; the store is then as it was.
-  public func rekey(to key: Key, profile: CipherProfile) async throws {
+  public func rekey(to key: Key, profile: CipherProfile, progress: Progress? = nil) async throws {
     let key = try await key.resolved()
     let pool = core.pool
-    try await detached { try pool.rekey(to: key, profile: profile) }
+    try await detached { try pool.rekey(to: key, profile: profile) { progress?.show($0, of: $1) } }
   }
 
   /// Checks the file: the authentication code of every page, SQLite's structure, and the references.

@@ -70,9 +70,49 @@ struct Session: Sendable {
   }
 
   func inspection(key: Key) throws -> Inspection {
-    let inspection = try Inspection(path: storePath, key: key, busyTimeout: try lockTimeout())
+    let inspection = try Inspection(
+      path: storePath, key: key, busyTimeout: try lockTimeout(), profile: try profile())
     try StoreInfo.prepare(inspection.connection)
     return inspection
+  }
+
+  /// The settings that `--cipher` says the file has; nil where they are found by themselves.
+  func profile() throws -> CipherProfile? { try settings("--cipher") }
+
+  /// The settings that `--new-cipher` asks for.
+  func newProfile() throws -> CipherProfile? { try settings("--new-cipher") }
+
+  private func settings(_ option: String) throws -> CipherProfile? {
+    guard let text = arguments.value(option) else { return nil }
+    let profile = try CipherSettings(text, option: option).profile
+    guard profile.isUsable else {
+      throw UsageError("\(option): \(Engine.current) has no such settings: \(profile).")
+    }
+    return profile
+  }
+
+  /// Whether one of the options says where a new key comes from.
+  var hasNewKey: Bool {
+    ["new-key-file", "new-key-fd", "new-key-env", "new-key-command", "new-slots"].contains {
+      arguments.value("--\($0)") != nil
+    }
+  }
+
+  /// The present key, with the salt that `--new-cipher` may ask for.
+  func kept(_ key: Key) throws -> Key {
+    let option = "--new-cipher"
+    guard let text = arguments.value(option), let salt = try CipherSettings(text, option: option).salt else {
+      return key
+    }
+    return key.withSalt(salt)
+  }
+
+  /// What every connection of a command has.
+  func configuration() throws -> Connection.Configuration {
+    var configuration = Connection.Configuration()
+    configuration.busyTimeout = try lockTimeout()
+    configuration.profile = try profile()
+    return configuration
   }
 
   /// Goes on with the flag, or with a yes at the question.

@@ -36,6 +36,7 @@ enum EncryptCommand: Command {
       store-migrate encrypt legacy.db notes.store                       asks twice for the new key
       store-migrate encrypt legacy.db notes.store --new-key-file key.txt
       store-migrate encrypt legacy.db notes.store --new-slots notes.keys --new-key-env NOTES_KEY
+      store-migrate encrypt legacy.db notes.store --new-cipher rounds=1000000
 
     Builds the encrypted file beside, compares schema, pragma values and every row, and only then gives it its
     name. The plain file is not touched: delete it when the store is in use.
@@ -46,8 +47,12 @@ enum EncryptCommand: Command {
     let (plain, target) = (session.positional(0), session.positional(1))
     guard FileManager.default.fileExists(atPath: plain) else { throw SQLError.notFound(file: plain) }
     guard !FileManager.default.fileExists(atPath: target) else { throw SQLError.alreadyExists(file: target) }
-    try await Store.encrypt(
-      plaintext: URL(fileURLWithPath: plain), to: URL(fileURLWithPath: target), key: session.newKey())
+    let (key, profile) = (try session.newKey(), try session.newProfile())
+    let bar = ProgressBar("encrypt", session)
+    try Connection.encrypt(
+      plaintext: plain, to: target, key: key, profile: profile, prepare: { try StoreInfo.prepare($0) },
+      progress: { bar.show($0, of: $1) })
+    bar.finish()
     return CopyReport(
       target, since: start, note: "\(plain) is still there, in clear. Delete it when the store is in use.")
   }
@@ -72,11 +77,12 @@ enum ExportCommand: Command {
     guard !FileManager.default.fileExists(atPath: target) else { throw SQLError.alreadyExists(file: target) }
     let key = try session.key()
     try session.confirm("\(target) will hold everything in clear.", allow: "--yes")
-    var configuration = Connection.Configuration()
-    configuration.busyTimeout = try session.lockTimeout()
-    let connection = try Connection.open(session.storePath, key: key, configuration: configuration)
+    let connection = try Connection.open(
+      session.storePath, key: key, configuration: session.configuration())
     try StoreInfo.prepare(connection)
-    try connection.exportPlaintext(to: target)
+    let bar = ProgressBar("export", session)
+    try connection.exportPlaintext(to: target) { bar.show($0, of: $1) }
+    bar.finish()
     return CopyReport(
       target, since: start, isEncrypted: false, note: "Delete it as soon as it has served its purpose.")
   }
@@ -100,9 +106,7 @@ enum BackupCommand: Command {
     let target = session.positional(1)
     guard !FileManager.default.fileExists(atPath: target) else { throw SQLError.alreadyExists(file: target) }
     let inspection = try session.inspection()
-    let hasOwnKey = ["file", "fd", "env", "command"].contains {
-      session.arguments.value("--new-key-\($0)") != nil
-    }
+    let hasOwnKey = session.hasNewKey
     let bar = ProgressBar("backup", session)
     try inspection.connection.backup(to: target, key: hasOwnKey ? session.newKey() : nil) { copied, total in
       bar.show(copied, of: total)

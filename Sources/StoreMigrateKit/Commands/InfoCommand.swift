@@ -18,6 +18,8 @@ enum InfoCommand: Command {
   struct InfoReport: Report {
     let store: StoreSummary
     let profile: String
+    /// What has to be said so that the file opens, when it is more than the key.
+    let cipherOption: String?
     let pageBytes: Int
     let pages: Int
     let freePages: Int
@@ -35,6 +37,7 @@ enum InfoCommand: Command {
         "engine       SQLCipher \(store.cipher) / SQLite \(store.sqlite)",
         "version      \(version.map(String.init) ?? "none: not a store of ObjectVault")",
       ]
+      if let cipherOption { lines.insert("             opens with \(cipherOption)", at: 3) }
       if let slots { lines.append("slots        \(slots.joined(separator: ", "))") }
       lines += entities.sorted { $0.key < $1.key }.map { "  \(padded($0.key, 16)) \($0.value) objects" }
       lines += ["", "In the sqlcipher shell:"] + shell.map { "  \($0)" }
@@ -56,6 +59,7 @@ enum InfoCommand: Command {
     let profile = connection.unlocked.profile
     return InfoReport(
       store: StoreSummary(path: session.storePath, bytes: size ?? 0), profile: "\(profile)",
+      cipherOption: CipherSettings.option(for: profile),
       pageBytes: profile.pageBytes,
       pages: try number("page_count"), freePages: try number("freelist_count"),
       // An idle file is opened without its log: the header says what its users have (its bytes 18 and 19).

@@ -2,6 +2,7 @@
 
 import CipherSQLite
 import Foundation
+import ObjectVault
 
 enum RekeyCommand: Command {
   static let name = "rekey"
@@ -11,34 +12,47 @@ enum RekeyCommand: Command {
     EXAMPLES
       store-migrate rekey notes.store                                   asks for both keys
       store-migrate rekey notes.store --key-file old.txt --new-key-file new.txt
+      store-migrate rekey notes.store --new-cipher rounds=1000000       the same key, stretched four times as long
 
     One transaction: the store opens with the old key or the new one, never with neither. When another
     process keeps the write lock longer than --lock-timeout, it ends with 11 and the old key stays.
+
+    With --new-cipher the store goes through a new file, which is compared and then renamed over the old one; no
+    other program may have it open. The key stays unless a new one is given. Rounds are in no file: give them as
+    --cipher from then on, and as the profile in the program's configuration.
     """
 
   struct RekeyReport: Report {
     let store: StoreSummary
+    let profile: String
+    let isNewKey: Bool
     let seconds: Double
     var description: String {
-      "\(store.path) is encrypted under the new key, and was read with it (\((seconds * 100).rounded() / 100) s).\n"
-        + "Copies and backups made before still open with the old key."
+      "\(store.path) is encrypted under the \(isNewKey ? "new key" : "same key"), \(profile), and was read with it "
+        + "(\((seconds * 100).rounded() / 100) s)."
+        + (isNewKey ? "\nCopies and backups made before still open with the old key." : "")
     }
   }
 
   static func run(_ session: Session) async throws -> any Report {
-    let key = try session.key()
-    let newKey = try session.newKey()
+    let (key, profile) = (try session.key(), try session.newProfile())
+    let newKey = profile == nil || session.hasNewKey ? try session.newKey() : try session.kept(key)
     var configuration = ConnectionPool.Configuration()
-    configuration.connection.busyTimeout = try session.lockTimeout()
+    configuration.connection = try session.configuration()
+    configuration.prepare = { try StoreInfo.prepare($0) }
     let start = Date()
     let pool = try ConnectionPool(path: session.storePath, key: key, configuration: configuration)
     defer { pool.close() }
     let bar = ProgressBar("rekey", session)
-    try pool.rekey(to: newKey) { bar.show($0, of: $1) }
+    if let profile {
+      try pool.rekey(to: newKey, profile: profile) { bar.show($0, of: $1) }
+    } else {
+      try pool.rekey(to: newKey) { bar.show($0, of: $1) }
+    }
     bar.finish()
     let size = try? FileManager.default.attributesOfItem(atPath: session.storePath)[.size] as? Int
     return RekeyReport(
-      store: StoreSummary(path: session.storePath, bytes: size ?? 0), seconds: Date().timeIntervalSince(start)
-    )
+      store: StoreSummary(path: session.storePath, bytes: size ?? 0), profile: "\(pool.profile)",
+      isNewKey: profile == nil || session.hasNewKey, seconds: Date().timeIntervalSince(start))
   }
 }

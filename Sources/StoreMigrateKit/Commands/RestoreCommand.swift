@@ -26,7 +26,8 @@ enum RestoreCommand: Command {
     let key = try session.key()
     if isThere { try session.confirm("\(target) is there and will be replaced.", allow: "--yes") }
     try await Store.restore(
-      URL(fileURLWithPath: backup), to: URL(fileURLWithPath: target), key: key, replacesExisting: isThere)
+      URL(fileURLWithPath: backup), to: URL(fileURLWithPath: target), key: key,
+      profile: session.profile(), replacesExisting: isThere)
     return CopyReport(target, since: start, note: "It has the content and the key of \(backup).")
   }
 }

@@ -119,11 +119,11 @@ enum SlotsCommand: Command {
     let unlock = try source("key", session).unlock(for: file)
     let keys = try KeyFile.open(at: file, unlock: unlock)
     var configuration = ConnectionPool.Configuration()
-    configuration.connection.busyTimeout = try session.lockTimeout()
+    configuration.connection = try session.configuration()
     let pool = try ConnectionPool(
       path: store, key: .keyFile(file, unlock: unlock), configuration: configuration)
     defer { pool.close() }
-    let bar = ProgressBar("verify", session)
+    let bar = ProgressBar("rotate", session)
     _ = try keys.rotate(pool, keeping: secrets, dropsOthers: session.arguments.has("--drop-others")) {
       bar.show($0, of: $1)
     }

@@ -53,7 +53,8 @@ enum UpCommand: Command {
     let start = Date()
     let applied = try await Store.migrate(
       at: URL(fileURLWithPath: session.storePath), key: key, migrations: set,
-      busyTimeout: try session.lockTimeout(), makesBackups: !session.arguments.has("--no-backup"),
+      profile: try session.profile(), busyTimeout: try session.lockTimeout(),
+      makesBackups: !session.arguments.has("--no-backup"),
       progress: session.progress)
     return UpReport(
       store: summary, from: plan.storeVersion, to: set.version,

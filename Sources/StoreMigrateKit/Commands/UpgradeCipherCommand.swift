@@ -11,9 +11,11 @@ enum UpgradeCipherCommand: Command {
   static let help = """
     EXAMPLES
       store-migrate upgrade-cipher notes.store --key-file key.txt
+      store-migrate upgrade-cipher notes.store --new-cipher sqlcipher4,page=8192
 
     Builds a new file, compares every row, and renames it over the old one: killed at any moment, the store is
-    the old one or the new one. The key stays. No other program may have the store open.
+    the old one or the new one. The key stays, and the rounds never become fewer unless --new-cipher says so. No
+    other program may have the store open.
     """
 
   struct UpgradeReport: Report {
@@ -31,8 +33,11 @@ enum UpgradeCipherCommand: Command {
 
   static func run(_ session: Session) async throws -> any Report {
     let start = Date()
-    let moved = try await Store.upgradeCipher(
-      at: URL(fileURLWithPath: session.storePath), key: session.key(), busyTimeout: session.lockTimeout())
+    let bar = ProgressBar("upgrade-cipher", session)
+    let moved = try Connection.upgradeCipher(
+      session.storePath, key: session.key(), to: session.newProfile(), configuration: session.configuration(),
+      prepare: { try StoreInfo.prepare($0) }, progress: { bar.show($0, of: $1) })
+    bar.finish()
     return UpgradeReport(
       path: session.storePath, from: "\(moved.from)", to: "\(moved.to)",
       seconds: Date().timeIntervalSince(start))

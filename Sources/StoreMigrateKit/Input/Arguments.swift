@@ -10,7 +10,7 @@ struct Arguments {
   static let valued = [
     "--migrations", "--key-file", "--key-fd", "--key-env", "--key-command", "--key-format", "--new-key-file",
     "--new-key-fd", "--new-key-env", "--new-key-command", "--new-key-format", "--lock-timeout", "--allow",
-    "--type", "--slots", "--new-slots", "--keep",
+    "--type", "--slots", "--new-slots", "--keep", "--cipher", "--new-cipher",
   ]
   static let unvalued = [
     "--yes", "--json", "--no-input", "--exit-code", "--help", "--version", "--quiet", "--no-backup", "--deep",

@@ -13,6 +13,13 @@ struct KeySource {
   /// The key, read once.
   /// - Throws: ``UsageError`` when no way is given and none may be asked for; ``SQLError``.
   func read(for file: String) throws -> Key {
+    let settings = prefix == "key" ? "--cipher" : "--new-cipher"
+    let salt = try arguments.value(settings).flatMap { try CipherSettings($0, option: settings).salt }
+    let key = try readWithoutSalt(for: file)
+    return salt.map { key.withSalt($0) } ?? key
+  }
+
+  private func readWithoutSalt(for file: String) throws -> Key {
     if let keyFile = arguments.value(prefix == "key" ? "--slots" : "--new-slots") {
       return .keyFile(keyFile, unlock: try unlock(for: keyFile))
     }
@@ -22,7 +29,7 @@ struct KeySource {
     switch format {
     case "passphrase": return .passphrase(bytes: bytes)
     case "hex":
-      guard let raw = Self.decodeHex(bytes) else {
+      guard let raw = decodedHex(bytes) else {
         throw UsageError("The key is not written in hexadecimal digits.")
       }
       return .raw(raw)
@@ -49,7 +56,7 @@ struct KeySource {
       String(validating: bytes, as: UTF8.self).map { .passphrase($0) } ?? .passphrase(bytes: bytes)
     case "recovery": .recoveryCode(try RecoveryCode(typed: String(decoding: bytes, as: UTF8.self)))
     case "hex":
-      if let raw = decodeHex(bytes) {
+      if let raw = decodedHex(bytes) {
         .rawKey(raw)
       } else {
         throw UsageError("The key is not written in hexadecimal digits.")
@@ -154,17 +161,5 @@ struct KeySource {
     if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
     if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
     return bytes
-  }
-
-  private static func decodeHex(_ bytes: [UInt8]) -> [UInt8]? {
-    guard bytes.count.isMultiple(of: 2) else { return nil }
-    var result: [UInt8] = []
-    for index in stride(from: 0, to: bytes.count, by: 2) {
-      guard let high = Character(Unicode.Scalar(bytes[index])).hexDigitValue,
-        let low = Character(Unicode.Scalar(bytes[index + 1])).hexDigitValue
-      else { return nil }
-      result.append(UInt8(high * 16 + low))
-    }
-    return result
   }
 }

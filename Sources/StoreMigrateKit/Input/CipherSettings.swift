@@ -1,0 +1,87 @@
+// --cipher and --new-cipher: settings that no file tells by itself, or that it is to have from now on.
+
+import CipherSQLite
+import Foundation
+
+/// Cipher settings as an option writes them: `sqlcipher4,rounds=500000,page=8192`.
+struct CipherSettings {
+  let profile: CipherProfile
+  /// Not secret; for a file whose header is left in clear.
+  let salt: [UInt8]?
+
+  /// What the option's help says.
+  static let help =
+    "sqlcipher3 or sqlcipher4, or page=BYTES, rounds=N, hmac=HASH, kdf=HASH, header=BYTES, salt=HEX"
+
+  /// - Throws: ``UsageError`` that names the part.
+  init(_ text: String, option: String) throws {
+    var profile = CipherProfile.engineDefault
+    var salt: [UInt8]?
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let words = part.split(separator: "=", maxSplits: 1).map(String.init)
+      switch (words.first ?? "", words.count > 1 ? words[1] : nil) {
+      case ("sqlcipher3", nil): profile = .sqlcipher3
+      case ("sqlcipher4", nil): profile = .sqlcipher4
+      case ("page", let value?): profile.pageBytes = try Self.number(value, option, part)
+      case ("rounds", let value?): profile.rounds = try Self.number(value, option, part)
+      case ("header", let value?): profile.clearHeaderBytes = try Self.number(value, option, part)
+      case ("hmac", let value?): profile.hash = try Self.hash(value, option, part)
+      case ("kdf", let value?): profile.derivationHash = try Self.hash(value, option, part)
+      case ("salt", let value?):
+        guard let bytes = decodedHex(Array(value.utf8)), bytes.count == 16 else {
+          throw UsageError("\(option): a salt has 32 hexadecimal digits, \"\(value)\" has not.")
+        }
+        salt = bytes
+      case (let name, _):
+        let near = nearestName(
+          name, among: ["sqlcipher3", "sqlcipher4", "page", "rounds", "hmac", "kdf", "header", "salt"])
+        throw UsageError(
+          "\(option) takes \(Self.help), with commas between; \"\(part)\" is none of them."
+            + "\(near.map { " Did you mean \($0)?" } ?? "")")
+      }
+    }
+    self.profile = profile
+    self.salt = salt
+  }
+
+  /// The option that opens a file of these settings; nil when it opens without.
+  static func option(for profile: CipherProfile) -> String? {
+    let usual: CipherProfile = profile.derivationHash == .sha1 ? .sqlcipher3 : .sqlcipher4
+    var parts: [String] = []
+    if profile.rounds != usual.rounds { parts.append("rounds=\(profile.rounds)") }
+    if profile.hash != usual.hash { parts.append("hmac=\(profile.hash.rawValue.lowercased())") }
+    if profile.derivationHash != usual.derivationHash {
+      parts.append("kdf=\(profile.derivationHash.rawValue.lowercased())")
+    }
+    if profile.clearHeaderBytes > 0 { parts.append("header=\(profile.clearHeaderBytes),salt=HEX") }
+    guard !parts.isEmpty else { return nil }
+    return "--cipher " + (usual == .sqlcipher3 ? "sqlcipher3," : "sqlcipher4,") + parts.joined(separator: ",")
+  }
+
+  private static func number(_ text: String, _ option: String, _ part: Substring) throws -> Int {
+    guard let number = Int(text), number >= 0 else {
+      throw UsageError("\(option): \"\(part)\" needs a number behind the equals sign.")
+    }
+    return number
+  }
+
+  private static func hash(_ text: String, _ option: String, _ part: Substring) throws -> CipherProfile.Hash {
+    guard let hash = CipherProfile.Hash(rawValue: text.uppercased()) else {
+      throw UsageError("\(option): \"\(part)\" needs sha1, sha256 or sha512 behind the equals sign.")
+    }
+    return hash
+  }
+}
+
+/// Bytes of hexadecimal digits; nil when they are none.
+func decodedHex(_ digits: [UInt8]) -> [UInt8]? {
+  guard digits.count.isMultiple(of: 2) else { return nil }
+  var result: [UInt8] = []
+  for index in stride(from: 0, to: digits.count, by: 2) {
+    guard let high = Character(Unicode.Scalar(digits[index])).hexDigitValue,
+      let low = Character(Unicode.Scalar(digits[index + 1])).hexDigitValue
+    else { return nil }
+    result.append(UInt8(high * 16 + low))
+  }
+  return result
+}
