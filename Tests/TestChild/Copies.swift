@@ -39,7 +39,8 @@ func repeatSlotChanges(_ path: String) throws {
 
 /// Moves one from an account to the other and counts the moves, for so many seconds.
 /// - Returns: The moves that were committed.
-func moveBetweenAccounts(_ path: String, seconds: Double) throws -> Int {
+@discardableResult
+func moveBetweenAccounts(_ path: String, seconds: Double, moved: () -> Void = {}) throws -> Int {
   let pool = try ConnectionPool(path: path, key: childKeys.first)
   let end = Date().addingTimeInterval(seconds)
   var count = 0
@@ -53,6 +54,7 @@ func moveBetweenAccounts(_ path: String, seconds: Double) throws -> Int {
       }
     }
     count += 1
+    moved()
   }
   return count
 }

@@ -58,6 +58,13 @@ enum Secrets {
       141, 16, 51, 138, 140, 190, 240, 0, 168, 103, 18, 250, 157, 26, 124,
     ])
   static let all = [passphrase, derivedSHA1, derivedSHA512, slot, raw]
+  /// 32 random bytes that nobody protects: what a search has to find.
+  static let control = Masked(
+    name: "control",
+    bytes: [
+      7, 91, 164, 22, 240, 133, 58, 201, 19, 77, 178, 36, 229, 110, 4, 150,
+      63, 188, 245, 82, 11, 139, 214, 97, 170, 45, 8, 232, 121, 54, 199, 16,
+    ])
 }
 
 /// Creates, opens, pools, rekeys, copies, attaches; makes a key file and opens its slots.
@@ -106,29 +113,62 @@ extension Connection {
 /// Every 16 bytes in a row of each secret, looked for in all memory that can be written.
 /// - Returns: A line for each place where one was found.
 func foundInMemory(_ secrets: [Masked]) throws -> [String] {
-  // memmem, which the C library has and Swift's module of it has not.
-  typealias Search =
-    @convention(c) (
-      UnsafeRawPointer, Int, UnsafeRawPointer, Int
-    ) -> UnsafeRawPointer?
-  guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "memmem") else { return ["no memmem"] }
-  let search = unsafeBitCast(symbol, to: Search.self)
-  let memory = open("/proc/self/mem", O_RDONLY)
-  guard memory >= 0 else { return ["no /proc/self/mem"] }
-  defer { close(memory) }
-  let chunk = 1 << 20
-  // The bytes that are looked for stand in clear here alone, and this place is not looked at.
-  let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk + 64, alignment: 16)
-  defer { buffer.deallocate() }
-  guard let base = buffer.baseAddress else { return ["no memory"] }
-  let needle = base + chunk + 32
+  let window = try SearchWindow("/proc/self/mem")
   var found: [String] = []
   for line in try linesOfKernelFile("/proc/self/maps") {
     let fields = line.split(separator: " ", omittingEmptySubsequences: true)
     let bounds = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
     guard bounds.count == 2, fields[1].hasPrefix("rw") else { continue }
-    for address in stride(from: bounds[0], to: bounds[1], by: chunk) {
-      let got = pread(memory, base, min(chunk + 16, Int(bounds[1] - address)), off_t(address))
+    found += window.find(secrets, from: bounds[0], to: bounds[1]) { !window.isOwn($0) }.map {
+      "\($0) in \(line)"
+    }
+  }
+  return found
+}
+
+/// The same in a file, such as the dump of a process.
+func foundInFile(_ secrets: [Masked], _ path: String) throws -> [String] {
+  let size = try FileHandle(forReadingFrom: URL(fileURLWithPath: path)).seekToEnd()
+  return try SearchWindow(path).find(secrets, from: 0, to: UInt(size)) { _ in true }
+}
+
+/// A part of a file at a time, and what is looked for in it.
+private final class SearchWindow {
+  // memmem, which the C library has and Swift's module of it has not.
+  private typealias Search =
+    @convention(c) (
+      UnsafeRawPointer, Int, UnsafeRawPointer, Int
+    ) -> UnsafeRawPointer?
+  private let search: Search
+  private let file: Int32
+  private let chunk = 1 << 20
+  // The bytes that are looked for stand in clear here alone, and this place is not looked at.
+  private let base: UnsafeMutableRawPointer
+  private var needle: UnsafeMutableRawPointer { base + chunk + 32 }
+
+  init(_ path: String) throws {
+    file = open(path, O_RDONLY)
+    guard file >= 0, let symbol = dlsym(dlopen(nil, RTLD_NOW), "memmem") else {
+      throw CocoaError(.fileReadUnknown)
+    }
+    search = unsafeBitCast(symbol, to: Search.self)
+    base = .allocate(byteCount: chunk + 64, alignment: 16)
+  }
+
+  deinit {
+    base.deallocate()
+    close(file)
+  }
+
+  /// Whether an address of this process lies in the window.
+  func isOwn(_ place: UInt) -> Bool {
+    (UInt(bitPattern: base)..<UInt(bitPattern: base) + UInt(chunk) + 64).contains(place)
+  }
+
+  func find(_ secrets: [Masked], from: UInt, to end: UInt, where counts: (UInt) -> Bool) -> [String] {
+    var found: [String] = []
+    for offset in stride(from: from, to: end, by: chunk) {
+      let got = pread(file, base, min(chunk + 16, Int(end - offset)), off_t(offset))
       guard got >= 16 else { break }
       for secret in secrets {
         for start in 0...(secret.bytes.count - 16) {
@@ -137,16 +177,14 @@ func foundInMemory(_ secrets: [Masked]) throws -> [String] {
               of: secret.bytes[start + index] ^ Masked.mask, toByteOffset: index, as: UInt8.self)
           }
           guard let hit = search(base, got, needle, 16) else { continue }
-          let place = address + UInt(hit - UnsafeRawPointer(base))
-          guard !(UInt(bitPattern: base)..<UInt(bitPattern: base) + UInt(buffer.count)).contains(place) else {
-            continue
+          if counts(offset + UInt(hit - UnsafeRawPointer(base))) {
+            found.append("\(secret.name) from byte \(start)")
           }
-          found.append("\(secret.name) from byte \(start) in \(line)")
         }
       }
     }
+    return found
   }
-  return found
 }
 
 /// All lines of a file that the kernel makes as it is read: such a file tells no size beforehand.

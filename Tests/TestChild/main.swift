@@ -66,6 +66,7 @@ do {
   case "encrypt", "export", "backup", "restore": try repeatCopies(arguments[1], url.path)
   case "slots": try repeatSlotChanges(url.path)
   case "move": acknowledge("\(try moveBetweenAccounts(url.path, seconds: childSeconds))")
+  case "move-on": try moveBetweenAccounts(url.path, seconds: 1e6) { acknowledge("moved") }
   case "read": acknowledge(try readAccounts(url.path, seconds: childSeconds).map { "\($0)" } ?? "another sum")
   case "lock":
     var settings = Connection.Configuration()
@@ -88,6 +89,17 @@ do {
   case "memory-keys":
     try useKeys(url.path)
     for line in try foundInMemory(Secrets.all) { acknowledge(line) }
+    acknowledge("searched")
+  case "memory-dump":
+    try useKeys(url.path)
+    // Still held, but in memory that no dump has.
+    let key = Secrets.raw.reveal { Key.raw($0) }
+    let control = Secrets.control.reveal { $0.map { $0 } }
+    acknowledge("ready")
+    _ = readLine()
+    withExtendedLifetime((key, control)) {}
+  case "dump-search":
+    for line in try foundInFile(Secrets.all + [Secrets.control], url.path) { acknowledge(line) }
     acknowledge("searched")
   default: exit(64)
   }

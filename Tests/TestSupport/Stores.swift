@@ -18,6 +18,9 @@ public let childKeys = (
 /// How often a test of crashes kills its child: 20, or what `make torture` says.
 public let killCount = ProcessInfo.processInfo.environment["VAULT_KILLS"].flatMap { Int($0) } ?? 20
 
+/// Whether `make torture` runs: the long forms of the tests.
+public let isTorture = ProcessInfo.processInfo.environment["VAULT_KILLS"] != nil
+
 /// How long tests of many processes or tasks run, in seconds: 1, or what `make torture` and `make sanitize` say.
 public let childSeconds = ProcessInfo.processInfo.environment["VAULT_SECONDS"].flatMap { Double($0) } ?? 1
 

@@ -29,5 +29,33 @@ import Testing
       let lines = try runChild("memory-keys", folder.path("a.store"))
       #expect(lines == ["searched"], "\(lines.joined(separator: "\n"))")
     }
+
+    static let debugger = ["/usr/bin/gcore", "/usr/local/bin/gcore"].first {
+      FileManager.default.isExecutableFile(atPath: $0)
+    }
+
+    @Test(.enabled(if: debugger != nil && isTorture, "long form only, with the debugger's gcore"))
+    func `a dump of a process holds no key, closed or still held`() throws {
+      let folder = try TemporaryFolder()
+      let child = Process()
+      child.executableURL = URL(fileURLWithPath: builtExecutable("test-child"))
+      child.arguments = ["memory-dump", folder.path("a.store")]
+      let (input, output) = (Pipe(), Pipe())
+      child.standardInput = input
+      child.standardOutput = output
+      try child.run()
+      #expect(try output.fileHandleForReading.read(upToCount: 6) == Data("ready\n".utf8))
+      let dump = try runTool(
+        try #require(Self.debugger), ["-o", folder.path("dump"), "\(child.processIdentifier)"])
+      #expect(dump.status == 0, "\(dump.errors)")
+      try input.fileHandleForWriting.close()
+      child.waitUntilExit()
+      let lines = try runChild("dump-search", folder.path("dump.\(child.processIdentifier)"))
+      // What nobody protects is found: else the search would prove nothing.
+      #expect(lines.contains("control from byte 0"))
+      #expect(lines.last == "searched")
+      let keys = lines.dropLast().filter { !$0.hasPrefix("control") }
+      #expect(keys.isEmpty, "\(keys.joined(separator: "\n"))")
+    }
   }
 #endif

@@ -32,6 +32,41 @@ import Testing
     #expect(try connection.integrityErrors().isEmpty)
   }
 
+  @Test func `writing processes that are killed at random lose nothing they acknowledged`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("a.store")
+    _ = try Connection.create(path, key: childKeys.first) {
+      try $0.executeScript(
+        "CREATE TABLE account(id, amount, moves); INSERT INTO account VALUES (1, 1000, 0), (2, 1000, 0)")
+    }
+    let end = Date().addingTimeInterval(childSeconds)
+    let (acknowledged, kills) = try await withThrowingTaskGroup(of: (Int, Int).self) { group in
+      for _ in 0..<2 {
+        group.addTask {
+          var (moves, kills) = (0, 0)
+          while Date() < end {
+            moves += try runAndKillChild("move-on", URL(fileURLWithPath: path), after: 0.02...0.4)
+            kills += 1
+          }
+          return (moves, kills)
+        }
+        group.addTask {
+          let reads = try #require(try runChild("read", path).first.flatMap { Int($0) }, "another sum")
+          #expect(reads > 0)
+          return (0, 0)
+        }
+      }
+      return try await group.reduce((0, 0)) { ($0.0 + $1.0, $0.1 + $1.1) }
+    }
+    let connection = try Connection.open(path, key: childKeys.first)
+    let found = try connection.rows("SELECT amount, moves FROM account ORDER BY id")
+    let moves = Int(try #require(found.first?.last?.int64))
+    // The last commit of each may have come before its line.
+    #expect((acknowledged...acknowledged + kills).contains(moves) && acknowledged > 0)
+    #expect(found.map(\.first) == [.integer(Int64(1000 - moves)), .integer(Int64(1000 + moves))])
+    #expect(try connection.integrityErrors().isEmpty && connection.auditPages().isEmpty)
+  }
+
   @Test func `sixteen tasks on one pool keep the sum`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path("a.store")
