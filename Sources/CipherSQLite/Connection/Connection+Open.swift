@@ -60,6 +60,7 @@ extension Connection {
       try connection.applySettings()
       connection.isVerified = true
     } catch SQLError.engine(let code, _, _, _) where code == 26 || code == 11 {
+      if LogAudit.lastCommitFits(path, unlocked) == false { throw SQLError.wrongKey(file: path) }
       let damaged = connection.auditPages()
       if damaged.first == 1,
         damaged.count > 1 || !PathState.hasPages(path, beyond: unlocked.profile.pageBytes)

@@ -88,6 +88,8 @@ extension UnlockedKey {
     }
     // Page 1 verifies under nothing. If another page does, the key is right and page 1 is damaged.
     for candidate in candidates where (2...6).contains(where: { candidate.verifies($0, of: file) }) {
+      // Or a rekey died while its log was copied back, and the key is the one before it.
+      if LogAudit.lastCommitFits(path, candidate) == false { throw SQLError.wrongKey(file: path) }
       throw SQLError.corrupted(file: path, pages: file.damagedPages(key: candidate))
     }
     // A rekey in WAL mode may have committed without being copied back yet: then page 1 is still under the
@@ -119,6 +121,7 @@ extension UnlockedKey {
     let derived = try UnlockedKey(deriving: key, salt: salt, profile: profile)
     if derived.verifies(1, of: file) { return derived }
     guard !(2...6).contains(where: { derived.verifies($0, of: file) }) else {
+      if LogAudit.lastCommitFits(path, derived) == false { throw SQLError.wrongKey(file: path) }
       throw SQLError.corrupted(file: path, pages: file.damagedPages(key: derived))
     }
     // As above: the log may be under the key that the file is not yet under.

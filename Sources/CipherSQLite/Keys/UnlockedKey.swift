@@ -103,7 +103,7 @@ public struct UnlockedKey: Sendable {
   ///   - number: Its number, counted from 1.
   func verifies(page: [UInt8], number: Int) -> Bool {
     var page = page
-    return PageVerifier(self).verifies(&page, number: number)
+    return page.withUnsafeMutableBytes { PageVerifier(self).verifies($0, number: number) }
   }
 }
 
@@ -138,29 +138,27 @@ final class PageVerifier {
   deinit { EVP_MAC_CTX_free(context) }
 
   /// Whether a page carries the HMAC that the key gives it. The page is used as room meanwhile, and put right again.
-  func verifies(_ page: inout [UInt8], number: Int) -> Bool {
+  func verifies(_ page: UnsafeMutableRawBufferPointer, number: Int) -> Bool {
     // The HMAC covers the encrypted bytes and the IV (page 1 without the salt, or without a header in clear), then
     // the number, 4 bytes, little-endian: it is written over the stored HMAC, behind what is covered.
     let start = number == 1 ? max(16, profile.clearHeaderBytes) : 0
     let covered = profile.pageBytes - profile.reservedBytes + 16
-    guard page.count == profile.pageBytes else { return false }
     let digestBytes = profile.digestBytes
-    return page.withUnsafeMutableBytes { page in
-      guard let base = page.baseAddress else { return false }
-      return withUnsafeTemporaryAllocation(byteCount: 128, alignment: 8) { room in
-        guard let stored = room.baseAddress else { return false }
-        let computed = stored + 64
-        stored.copyMemory(from: base + covered, byteCount: digestBytes)
-        (base + covered).storeBytes(of: UInt32(truncatingIfNeeded: number).littleEndian, as: UInt32.self)
-        // Without a key it begins anew with the one it has.
-        let isDone =
-          EVP_MAC_init(context, nil, 0, nil) == 1
-          && EVP_MAC_update(context, (base + start).assumingMemoryBound(to: UInt8.self), covered + 4 - start)
-            == 1
-          && EVP_MAC_final(context, computed.assumingMemoryBound(to: UInt8.self), nil, 64) == 1
-        (base + covered).copyMemory(from: stored, byteCount: digestBytes)
-        return isDone && memcmp(stored, computed, digestBytes) == 0
-      }
+    guard page.count == profile.pageBytes else { return false }
+    guard let base = page.baseAddress else { return false }
+    return withUnsafeTemporaryAllocation(byteCount: 128, alignment: 8) { room in
+      guard let stored = room.baseAddress else { return false }
+      let computed = stored + 64
+      stored.copyMemory(from: base + covered, byteCount: digestBytes)
+      (base + covered).storeBytes(of: UInt32(truncatingIfNeeded: number).littleEndian, as: UInt32.self)
+      // Without a key it begins anew with the one it has.
+      let isDone =
+        EVP_MAC_init(context, nil, 0, nil) == 1
+        && EVP_MAC_update(context, (base + start).assumingMemoryBound(to: UInt8.self), covered + 4 - start)
+          == 1
+        && EVP_MAC_final(context, computed.assumingMemoryBound(to: UInt8.self), nil, 64) == 1
+      (base + covered).copyMemory(from: stored, byteCount: digestBytes)
+      return isDone && memcmp(stored, computed, digestBytes) == 0
     }
   }
 }

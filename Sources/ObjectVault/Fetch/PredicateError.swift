@@ -29,7 +29,7 @@ public struct PredicateError: Error, Sendable, Hashable {
 extension PredicateError: CustomStringConvertible {
   /// The reason; below it the text with a caret under the place.
   public var description: String {
-    let head = "Predicate\(entity.map { " on \($0)" } ?? ""): \(reason)."
+    let head = "Predicate\(entity.map { " on \($0)" } ?? ""): \(reason)\(reason.hasSuffix("?") ? "" : ".")"
     guard let format, let position else { return head }
     return "\(head)\n  \(format)\n  \(String(repeating: " ", count: position))^"
   }

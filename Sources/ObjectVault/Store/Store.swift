@@ -169,7 +169,9 @@ extension Connection {
     if !damaged.isEmpty {
       let list = damaged.prefix(8).map(String.init).joined(separator: ", ")
       findings.append(
-        "\(damaged.count) pages do not authenticate: \(list)\(damaged.count > 8 ? " and more" : "")")
+        damaged.count == 1
+          ? "page \(list) does not authenticate"
+          : "\(damaged.count) pages do not authenticate: \(list)\(damaged.count > 8 ? " and more" : "")")
       return findings
     }
     findings += try integrityErrors(isQuick: isQuick).map { "SQLite: \($0)" }

@@ -25,11 +25,14 @@ enum RekeyCommand: Command {
   struct RekeyReport: Report {
     let store: StoreSummary
     let profile: String
+    /// What has to be said so that the file opens, when it is more than the key.
+    let cipherOption: String?
     let isNewKey: Bool
     let seconds: Double
     var description: String {
       "\(store.path) is encrypted under the \(isNewKey ? "new key" : "same key"), \(profile), and was read with it "
         + "(\((seconds * 100).rounded() / 100) s)."
+        + (cipherOption.map { "\nThe file does not tell all of it. From now on it opens with: \($0)" } ?? "")
         + (isNewKey ? "\nCopies and backups made before still open with the old key." : "")
     }
   }
@@ -53,6 +56,7 @@ enum RekeyCommand: Command {
     let size = try? FileManager.default.attributesOfItem(atPath: session.storePath)[.size] as? Int
     return RekeyReport(
       store: StoreSummary(path: session.storePath, bytes: size ?? 0), profile: "\(pool.profile)",
+      cipherOption: CipherSettings.option(for: pool.profile),
       isNewKey: profile == nil || session.hasNewKey, seconds: Date().timeIntervalSince(start))
   }
 }

@@ -37,6 +37,57 @@ import Testing
     #expect(folder.names == ["a.store"])
   }
 
+  /// The frames of a log: a page's number, whether it ends a commit, its bytes.
+  func frames(of log: Data) -> [(page: Int, isCommit: Bool, bytes: Data)] {
+    let number = { (offset: Int) in log[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
+    return stride(from: 32, to: log.count - 4119, by: 4120).map {
+      (number($0), number($0 + 4) != 0, log[$0 + 24..<$0 + 4120])
+    }
+  }
+
+  @Test(arguments: [0, 1, 2, 5, 30])
+  func `a rekey that died as its log was copied back leaves the new key, and the old one is a wrong key`(
+    copied: Int
+  ) throws {
+    try create()
+    let writer = try open()
+    try writer.setJournalMode(.wal)
+    // A reader of the old state keeps the log from being copied back.
+    let reader = try open()
+    try reader.begin(.deferred)
+    #expect(try reader.value("SELECT count(*) FROM t") == 40)
+    try writer.rekey(to: .passphrase("new"))
+    let log = try folder.bytes("a.store-wal")
+    var file = try folder.bytes("a.store")
+    let pages = Dictionary(frames(of: log).map { ($0.page, $0.bytes) }) { $1 }
+    for page in 1..<copied + 1 {
+      file.replaceSubrange((page - 1) * 4096..<page * 4096, with: try #require(pages[page]))
+    }
+    try folder.write(file, to: "b.store")
+    try folder.write(log, to: "b.store-wal")
+    let died = folder.path("b.store")
+    #expect(throws: SQLError.wrongKey(file: died)) { try Connection.open(died, key: .passphrase("right")) }
+    #expect(throws: SQLError.wrongKey(file: died)) { try Inspection(path: died, key: .passphrase("right")) }
+    let opened = try Connection.open(died, key: .passphrase("new"))
+    #expect(try opened.value("SELECT sum(length(body)) FROM t") == 140_000)
+    _ = try opened.checkpoint(.truncate)
+    #expect(opened.auditPages().isEmpty)
+  }
+
+  @Test func `damage beside a log of the same key is damage`() throws {
+    try create()
+    let writer = try open()
+    try writer.setJournalMode(.wal)
+    try writer.execute("UPDATE t SET body = randomblob(3500) WHERE id = 30")
+    var file = try folder.bytes("a.store")
+    for page in 1...3 { file[(page - 1) * 4096 + 2000] ^= 1 }
+    try folder.write(file, to: "b.store")
+    try folder.write(try folder.bytes("a.store-wal"), to: "b.store-wal")
+    #expect(throws: SQLError.corrupted(file: folder.path("b.store"), pages: [1, 2, 3])) {
+      try Connection.open(folder.path("b.store"), key: .passphrase("right"))
+    }
+  }
+
   @Test func `an empty key is refused before anything is written`() throws {
     #expect(throws: SQLError.emptyKey) { try Connection.create(path, key: .passphrase("")) { _ in } }
     #expect(throws: SQLError.emptyKey) { try Connection.create(path, key: .raw([])) { _ in } }

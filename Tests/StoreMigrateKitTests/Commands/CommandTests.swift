@@ -283,7 +283,7 @@ import Testing
     try folder.write(bytes, to: "notes.store")
     let result = try run("verify", url.path, "-m", migrations)
     #expect(
-      result.status == 2 && result.output.contains("pages do not authenticate: 3"),
+      result.status == 2 && result.output.contains("page 3 does not authenticate"),
       "\(result.output)\(result.errors)")
   }
 }
