@@ -27,10 +27,10 @@ demo: deps ## build in release and run the demo
 	@.build/release/vault-demo $(ARGS)
 
 test: deps ## the whole test suite on the installed SQLCipher
-	$(SWIFT) test $(ARGS)
+	@./Scripts/test $(SWIFT) test $(ARGS)
 
 test4: sqlcipher4 ## the same suite on SQLCipher 4
-	@$(WITH4) $(SWIFT) test $(FLAGS4) $(ARGS)
+	@$(WITH4) ./Scripts/test $(SWIFT) test $(FLAGS4) $(ARGS)
 
 sanitize: deps ## the suite under the thread sanitizer, but for what starts and kills processes
 	VAULT_SECONDS=$(or $(SECONDS),10) $(SWIFT) test --sanitize=thread --scratch-path .build/tsan \
