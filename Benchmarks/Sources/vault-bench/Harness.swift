@@ -26,9 +26,13 @@ struct Measured: Encodable {
   let floor: @MainActor () async throws -> Double
   let ours: @MainActor () async throws -> Double
 
-  func measure(runs: Int) async throws -> Measured {
+  func measure(runs: Int, showingEach: Bool = false) async throws -> Measured {
     var pairs: [(floor: Double, ours: Double)] = []
     for _ in 0..<runs { pairs.append((try await floor(), try await ours())) }
+    if showingEach {
+      let lines = pairs.map { "  floor \($0.floor) s, ours \($0.ours) s\n" }.joined()
+      FileHandle.standardError.write(Data(lines.utf8))
+    }
     let ratios = pairs.map { $0.ours / $0.floor }.sorted()
     func quantile(_ values: [Double], _ share: Double) -> Double {
       let sorted = values.sorted()

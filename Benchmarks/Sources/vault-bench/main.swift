@@ -1,10 +1,12 @@
-// vault-bench [--json] [--only N,M] [--rows N] [--runs N]
+// vault-bench [--json] [--only N,M] [--rows N] [--runs N] [--each]
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
 var isJSON = false
+// Every run on standard error too: on a machine whose speed changes the fastest of each says most.
+var showsEachRun = false
 var only: Set<Int> = []
 var rowsOverride: Int?
 var runs = 7
@@ -12,6 +14,7 @@ var words = CommandLine.arguments.dropFirst()
 while let word = words.popFirst() {
   switch word {
   case "--json": isJSON = true
+  case "--each": showsEachRun = true
   case "--only": only = Set((words.popFirst() ?? "").split(separator: ",").compactMap { Int($0) })
   case "--rows": rowsOverride = words.popFirst().flatMap { Int($0) }
   // What workload 9 starts itself with: a first time comes once in a process.
@@ -20,7 +23,8 @@ while let word = words.popFirst() {
     exit(0)
   case "--runs": runs = max(1, words.popFirst().flatMap { Int($0) } ?? 7)
   default:
-    FileHandle.standardError.write(Data("vault-bench [--json] [--only N,M] [--rows N] [--runs N]\n".utf8))
+    FileHandle.standardError.write(
+      Data("vault-bench [--json] [--only N,M] [--rows N] [--runs N] [--each]\n".utf8))
     exit(64)
   }
 }
@@ -141,11 +145,11 @@ if only.isEmpty || only.contains(9) {
       1e-6
     } ours: {
       try inFreshProcess("--first")
-    }.measure(runs: runs))
+    }.measure(runs: runs, showingEach: showsEachRun))
 }
 for workload in workloads where only.isEmpty || only.contains(workload.number) {
   if !isJSON { FileHandle.standardError.write(Data("\(workload.number) \(workload.name) …\n".utf8)) }
-  results.append(try await workload.measure(runs: runs))
+  results.append(try await workload.measure(runs: runs, showingEach: showsEachRun))
 }
 let revision = ProcessInfo.processInfo.environment["VAULT_REVISION"] ?? "unknown"
 if isJSON {

@@ -12,8 +12,20 @@ public final class RowPage {
 
   init(capacity: Int) {
     self.capacity = capacity
-    base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+    let isHuge = capacity >= Self.hugePageBytes
+    base = UnsafeMutableRawPointer.allocate(
+      byteCount: capacity, alignment: isHuge ? Self.hugePageBytes : 16)
+    #if canImport(Glibc)
+      // Advice only: a system without huge pages ignores it.
+      if isHuge { madvise(base, Self.hugePageBytes, Int32(MADV_HUGEPAGE)) }
+    #endif
   }
+
+  /// What a row page holds as a rule.
+  static let usualBytes = 65_536
+  /// What the memory management of x86 and ARM maps at once; a first touch of it costs one page fault, where
+  /// the 512 small ones of as many bytes take as long as reading the rows into them.
+  static let hugePageBytes = 2 << 20
 
   deinit { base.deallocate() }
 }
@@ -23,8 +35,9 @@ public struct RowPacker {
   /// The page of the row that was packed last.
   public private(set) var page: RowPage
   private var used = 0
+  private var pageCount = 1
 
-  /// A packer whose first page holds so many bytes; further ones 64 KiB.
+  /// A packer whose first page holds so many bytes; further ones 64 KiB, and those past the first mebibyte 2 MiB.
   public init(firstPageBytes: Int) { page = RowPage(capacity: max(64, firstPageBytes)) }
 
   /// Packs columns of the statement's present row.
@@ -45,20 +58,28 @@ public struct RowPacker {
     for slot in slots {
       let value = sqlite3_column_value(raw, column)
       column &+= 1
-      switch sqlite3_value_type(value) {
-      case SQLITE_INTEGER: writer.put(sqlite3_value_int64(value), 1, slot)
-      case SQLITE_FLOAT: writer.put(sqlite3_value_double(value), 2, slot)
-      case SQLITE_TEXT:
-        // The text first: asking for it may convert, and change the count.
-        let text = sqlite3_value_text(value)
-        put(text, Int(sqlite3_value_bytes(value)), 3, slot, &writer)
-      case SQLITE_BLOB:
-        let bytes = sqlite3_value_blob(value)
-        put(bytes, Int(sqlite3_value_bytes(value)), 4, slot, &writer)
-      default: writer.put(Int64(0), 0, slot)
+      if sqlite3_value_type(value) == SQLITE_INTEGER {
+        writer.put(sqlite3_value_int64(value), 1, slot)
+      } else {
+        put(value, slot, &writer)
       }
     }
     return finish(writer)
+  }
+
+  // Apart, so that integers, the most of all columns, cost no jump that the processor cannot foresee.
+  @inline(never) private mutating func put(_ value: OpaquePointer?, _ slot: Int, _ writer: inout Writer) {
+    switch sqlite3_value_type(value) {
+    case SQLITE_FLOAT: writer.put(sqlite3_value_double(value), 2, slot)
+    case SQLITE_TEXT:
+      // The text first: asking for it may convert, and change the count.
+      let text = sqlite3_value_text(value)
+      put(text, Int(sqlite3_value_bytes(value)), 3, slot, &writer)
+    case SQLITE_BLOB:
+      let bytes = sqlite3_value_blob(value)
+      put(bytes, Int(sqlite3_value_bytes(value)), 4, slot, &writer)
+    default: writer.put(Int64(0), 0, slot)
+    }
   }
 
   /// Packs values, one for each cell.
@@ -95,11 +116,16 @@ public struct RowPacker {
     let tags = RowCell.tagBytes(slotCount)
     let length = tags &+ slotCount &* 8
     if used &+ length > page.capacity {
-      page = RowPage(capacity: max(65_536, length))
+      page = nextPage(length)
       used = 0
     }
     let start = page.base + used
     return Writer(start: start, cells: start + tags, length: length)
+  }
+
+  @inline(never) private mutating func nextPage(_ length: Int) -> RowPage {
+    pageCount += 1
+    return RowPage(capacity: max(pageCount > 16 ? RowPage.hugePageBytes : RowPage.usualBytes, length))
   }
 
   @inline(__always) private mutating func finish(_ writer: Writer) -> UnsafeRawPointer {
@@ -114,7 +140,7 @@ public struct RowPacker {
   ) {
     if (writer.start - page.base) &+ writer.length &+ count > page.capacity {
       let full = page
-      page = RowPage(capacity: max(65_536, (writer.length + count) * 2))
+      page = nextPage((writer.length + count) * 2)
       memcpy(page.base, writer.start, writer.length)
       writer.cells = page.base + (writer.cells - writer.start)
       writer.start = page.base

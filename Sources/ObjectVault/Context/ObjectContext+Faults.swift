@@ -6,20 +6,16 @@ extension ObjectContext {
   /// The object of a row, as a fault when it is not in memory.
   func object(_ entity: EntityRuntime, _ id: Int64) -> ManagedObject {
     let map = maps[entity.index]
-    let (known, place) = map.findOrPlace(id)
-    return known ?? make(entity, id, map, place, state: .fault)
+    return map.find(id) ?? make(id, map, state: .fault)
   }
 
   @inline(__always)
-  private func make(
-    _ entity: EntityRuntime, _ id: Int64, _ map: IdentityMap, _ place: Int, state: ManagedObject.State
-  ) -> ManagedObject {
-    let object = entity.type.init()
-    object.entity = entity
-    object.context = self
+  private func make(_ id: Int64, _ map: IdentityMap, state: ManagedObject.State) -> ManagedObject {
+    let object = map.entity.type.init()
+    object.map = map
     object.rowID = id
     object.state = state
-    map.fill(place, id, object)
+    map.insert(object, for: id)
     return object
   }
 
@@ -83,8 +79,7 @@ extension ObjectContext {
     let id = statement.int64(0)
     let version = statement.int64(1)
     let object: ManagedObject
-    let (found, place) = reader.map.findOrPlace(id)
-    if let known = found {
+    if let known = reader.map.find(id) {
       // What was changed here, or is the same version, stays as it is.
       guard known.overlay == nil, known.state == .fault || known.rowVersion != version,
         known.state != .deleted
@@ -95,7 +90,7 @@ extension ObjectContext {
       object = known
       object.state = .loaded
     } else {
-      object = make(reader.entity, id, reader.map, place, state: .loaded)
+      object = make(id, reader.map, state: .loaded)
     }
     object.rowVersion = version
     object.row = reader.packer.pack(
@@ -192,14 +187,12 @@ extension ObjectContext {
 
 /// What a loop over rows of one entity needs, looked up once.
 struct RowReader {
-  let entity: EntityRuntime
   let map: IdentityMap
   let slots: [Int]
   let slotCount: Int
   var packer: RowPacker
 
   init(_ entity: EntityRuntime, _ context: ObjectContext, firstPageBytes: Int) {
-    self.entity = entity
     map = context.maps[entity.index]
     slots = entity.storedSlots
     slotCount = entity.slots.count

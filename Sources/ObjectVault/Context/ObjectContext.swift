@@ -59,18 +59,18 @@ public final class ObjectContext {
   init(core: StoreCore, access: Access) {
     self.core = core
     self.access = access
-    maps = core.runtime.entities.map { _ in IdentityMap() }
+    maps = core.runtime.entities.map { IdentityMap($0) }
+    for map in maps { map.context = self }
   }
 
   deinit {
     // Objects that somebody still holds lose their way back; sets that hold each other are let go.
     let alive = maps.flatMap(\.all)
     for object in alive {
-      object.context = nil
-      object.entity = nil
+      object.map = nil
       if object.state == .fault || object.state == .inserted { object.state = .invalid }
     }
-    for object in alive { object.toMany = [:] }
+    for object in alive { object.forgetMembers() }
   }
 
   /// Whether there is anything to save.
@@ -105,14 +105,14 @@ public final class ObjectContext {
       note(StoreError.readOnlyContext)
       return object
     }
-    object.entity = entity
-    object.context = self
+    let map = maps[entity.index]
+    object.map = map
     object.state = .inserted
     object.rowID = nextTemporaryID
     nextTemporaryID -= 1
     let initial = entity.initialValues()
     object.overlay = Overlay(values: initial.values, changed: initial.changed)
-    maps[entity.index].insert(object, for: object.rowID)
+    map.insert(object, for: object.rowID)
     inserted.append(object)
     try configure(object)
     return object
@@ -269,21 +269,14 @@ public final class ObjectContext {
   }
 
   func discard(_ object: ManagedObject) {
-    forget(object)
-    object.context = nil
-    object.entity = nil
+    object.leaveMap()
+    object.map = nil
     object.state = .invalid
     object.overlay = nil
     object.row = nil
     object.page = nil
-    object.toMany = [:]
+    object.forgetMembers()
     links = links.filter { $0.value.source !== object && $0.value.target !== object }
-  }
-
-  /// Takes an object out of the identity map; called when it is released.
-  func forget(_ object: ManagedObject) {
-    guard let entity = object.entity else { return }
-    maps[entity.index].remove(object.rowID, object: Unmanaged.passUnretained(object))
   }
 
   /// Runs `body` with a connection to read from.

@@ -171,7 +171,7 @@ final class SaveOperation {
     }
     for object in context.inserted where object.state == .inserted {
       guard let entity = object.entity else { continue }
-      context.forget(object)
+      object.leaveMap()
       object.rowID = finalID(object.rowID)
       object.state = .loaded
       context.maps[entity.index].insert(object, for: object.rowID)

@@ -50,7 +50,7 @@ extension ManagedObject {
     // Held from now on, as the members of a to-many are: a loop over objects that share a target fetches it once.
     let state = ToManyState()
     state.members = [target]
-    toMany[slot] = state
+    setMembers(state, slot)
     return target
   }
 
@@ -109,7 +109,7 @@ extension ManagedObject {
     let state = ToManyState()
     // A new object's members are all in memory: there is nothing to fetch.
     if self.state == .inserted { state.members = [] }
-    toMany[slot] = state
+    setMembers(state, slot)
     return state
   }
 

@@ -34,21 +34,14 @@ open class ManagedObject: Persistable {
 
   // The packed row of `page`, which this object keeps alive; nil while there is none.
   @usableFromInline @exclusivity(unchecked) final var row: UnsafeRawPointer?
-  @usableFromInline @exclusivity(unchecked) final var overlay: Overlay?
+  // In one word, as few objects have either: what was written, and the members of relationships.
+  @usableFromInline @exclusivity(unchecked) final var extras: Extras?
   @exclusivity(unchecked) final var page: RowPage?
-  // Not retained. The context outlives this reference: in its deinit it sets it to nil in every live object,
-  // which its identity maps know.
-  @exclusivity(unchecked) final unowned(unsafe) var context: ObjectContext?
-  // Not retained either: the context's store keeps it; it goes with the context.
-  @exclusivity(unchecked) final unowned(unsafe) var entity: EntityRuntime?
+  // Leads to the context and the entity. Not retained: the context outlives this reference, as its deinit sets
+  // it to nil in every live object, which its maps know.
+  @exclusivity(unchecked) final unowned(unsafe) var map: IdentityMap?
   @exclusivity(unchecked) final var rowID: Int64 = 0
   @exclusivity(unchecked) final var rowVersion: Int64 = 0
-  // nil and not empty: an empty dictionary would be counted for each object.
-  @exclusivity(unchecked) private final var toManyStates: [Int: ToManyState]?
-  final var toMany: [Int: ToManyState] {
-    get { toManyStates ?? [:] }
-    set { toManyStates = newValue.isEmpty ? nil : newValue }
-  }
   @exclusivity(unchecked) final var isRegistered = false
   /// Where the object stands.
   @exclusivity(unchecked) public internal(set) final var state = State.detached
@@ -60,7 +53,39 @@ open class ManagedObject: Persistable {
     vault_reset_slots()
   }
 
-  deinit { context?.forget(self) }
+  deinit { leaveMap() }
+
+  // Takes the object out of its context's identity map.
+  @inline(__always) final func leaveMap() { map?.remove(rowID, object: Unmanaged.passUnretained(self)) }
+
+  final var context: ObjectContext? { map?.context }
+  final var entity: EntityRuntime? { map?.entity }
+
+  // What was written and not yet saved; nil when nothing was.
+  final var overlay: Overlay? {
+    get { extras?.overlay }
+    set {
+      if let extras {
+        extras.overlay = newValue
+        if newValue == nil, extras.toMany.isEmpty { self.extras = nil }
+      } else if let newValue {
+        extras = Extras(overlay: newValue)
+      }
+    }
+  }
+
+  // The members of relationships that have been read or changed, by slot.
+  final var toMany: [Int: ToManyState] { extras?.toMany ?? [:] }
+
+  final func setMembers(_ state: ToManyState, _ slot: Int) {
+    if extras == nil { extras = Extras(overlay: nil) }
+    extras?.toMany[slot] = state
+  }
+
+  final func forgetMembers() {
+    extras?.toMany = [:]
+    if extras?.overlay == nil { extras = nil }
+  }
 
   /// Whether the object differs from its row.
   public final var hasChanges: Bool { state == .inserted || state == .deleted || overlay != nil }
@@ -99,7 +124,9 @@ open class ManagedObject: Persistable {
   /// The value of an attribute.
   @inlinable
   final func readAttribute<Value: AttributeValue>(_ slot: UInt16) -> Value {
-    if let row, overlay == nil, let value = Value.read(RowCell(row: row, slot: Int(slot))) { return value }
+    if let row, extras?.overlay == nil, let value = Value.read(RowCell(row: row, slot: Int(slot))) {
+      return value
+    }
     return readSlowly(slot)
   }
 

@@ -2,6 +2,17 @@
 
 internal import CipherSQLite
 
+/// What only objects in use have; one of these is made when the first of it is needed.
+@usableFromInline
+final class Extras {
+  @usableFromInline @exclusivity(unchecked) var overlay: Overlay?
+  /// The members of relationships that have been read or changed, by slot.
+  @exclusivity(unchecked) var toMany: [Int: ToManyState] = [:]
+
+  init(overlay: Overlay?) { self.overlay = overlay }
+}
+
+/// The values that were written.
 @usableFromInline
 final class Overlay {
   // Unchecked exclusivity: written one element at a time, by one function.

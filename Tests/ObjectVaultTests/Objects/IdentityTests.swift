@@ -1,0 +1,92 @@
+// One object for one row, as long as somebody holds it: against a model in a dictionary.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct Identities {
+  let temporary: TemporaryStore
+  var store: Store { temporary.store }
+
+  init() async throws { temporary = try await TemporaryStore(library) }
+
+  /// Rows with these ids, written past the store.
+  private func addRows(_ ids: [Int64]) throws {
+    let connection = try Connection.open(temporary.store.url.path, key: testKey)
+    try connection.transaction {
+      for id in ids { try connection.execute("INSERT INTO Author(id, name) VALUES (\(id), \("\(id)"))") }
+    }
+    connection.close()
+  }
+
+  // Side by side, far apart, a power of two apart, and at the end of what a row id can be.
+  private static let ids: [Int64] =
+    (1...600).map { $0 } + (1...300).map { $0 << 20 } + (1...300).map { $0 &* 1_000_003 }
+    + (1...100).map { ($0 << 40) | 7 } + (0..<100).map { .max - $0 * 3 }
+
+  @Test func `a row leads to one object while it is held, and to a new one afterwards`() async throws {
+    try addRows(Self.ids)
+    let context = store.makeContext()
+    var held: [Int64: Author] = [:]
+    var random = SeededGenerator(seed: 20)
+    var (queries, wrong) = (0, 0)
+    for step in 0..<30_000 {
+      // Mostly held, mostly dropped, by turns: the map grows, empties and fills again.
+      let wants = Double.random(in: 0..<1, using: &random) < (step / 3000 % 2 == 0 ? 0.9 : 0.2)
+      let id = Self.ids[Int.random(in: 0..<Self.ids.count, using: &random)]
+      if !wants {
+        held[id] = nil
+        continue
+      }
+      let before = context.statistics.queries
+      let existing = try context.existing(ObjectID<Author>(rowID: id))
+      let found = try #require(existing)
+      // An object in memory is found without asking the store; one that was dropped is not found.
+      queries += context.statistics.queries - before
+      if let known = held[id] {
+        if known !== found || context.statistics.queries != before { wrong += 1 }
+      } else {
+        if context.statistics.queries != before + 1 || found.name != "\(id)" { wrong += 1 }
+        held[id] = found
+      }
+    }
+    #expect(wrong == 0 && queries > 5000)
+    let all = try context.fetch(Author.self).all()
+    #expect(all.count == Self.ids.count)
+    let identical = all.allSatisfy { author in held[author.id.rowID].map { $0 === author } ?? true }
+    #expect(identical)
+    #expect(Set(all.map(\.id.rowID)) == Set(Self.ids))
+  }
+
+  @Test func `objects that come and go one by one leave nothing behind`() async throws {
+    try addRows(Self.ids)
+    let context = store.makeContext()
+    var names = 0
+    for _ in 0..<10 {
+      for id in Self.ids {
+        names += try context.existing(ObjectID<Author>(rowID: id))?.name == "\(id)" ? 1 : 0
+      }
+    }
+    #expect(names == 10 * Self.ids.count)
+    #expect(context.statistics.queries == 10 * Self.ids.count)
+  }
+
+  @Test func `new objects are found by their temporary ids, and by the final ones after a save`() async throws
+  {
+    let context = store.makeContext()
+    let authors = (0..<2000).map { number in context.insert(Author.self) { $0.name = "\(number)" } }
+    let temporary = authors.map(\.id)
+    #expect(temporary.allSatisfy { $0.isTemporary })
+    let found = try temporary.map { try context.existing($0) }
+    #expect(zip(authors, found).allSatisfy { $0 === $1 })
+    try context.save()
+    let queries = context.statistics.queries
+    let foundAgain = try authors.map { try context.existing($0.id) }
+    #expect(zip(authors, foundAgain).allSatisfy { $0 === $1 })
+    #expect(context.statistics.queries == queries)
+    let gone = try temporary.allSatisfy { try context.existing($0) == nil }
+    #expect(gone)
+  }
+}
