@@ -12,20 +12,8 @@ public final class RowPage {
 
   init(capacity: Int) {
     self.capacity = capacity
-    let isHuge = capacity >= Self.hugePageBytes
-    base = UnsafeMutableRawPointer.allocate(
-      byteCount: capacity, alignment: isHuge ? Self.hugePageBytes : 16)
-    #if canImport(Glibc)
-      // Advice only: a system without huge pages ignores it.
-      if isHuge { madvise(base, Self.hugePageBytes, Int32(MADV_HUGEPAGE)) }
-    #endif
+    base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
   }
-
-  /// What a row page holds as a rule.
-  static let usualBytes = 65_536
-  /// What the memory management of x86 and ARM maps at once; a first touch of it costs one page fault, where
-  /// the 512 small ones of as many bytes take as long as reading the rows into them.
-  static let hugePageBytes = 2 << 20
 
   deinit { base.deallocate() }
 }
@@ -35,9 +23,8 @@ public struct RowPacker {
   /// The page of the row that was packed last.
   public private(set) var page: RowPage
   private var used = 0
-  private var pageCount = 1
 
-  /// A packer whose first page holds so many bytes; further ones 64 KiB, and those past the first mebibyte 2 MiB.
+  /// A packer whose first page holds so many bytes; further ones 64 KiB.
   public init(firstPageBytes: Int) { page = RowPage(capacity: max(64, firstPageBytes)) }
 
   /// Packs columns of the statement's present row.
@@ -116,16 +103,11 @@ public struct RowPacker {
     let tags = RowCell.tagBytes(slotCount)
     let length = tags &+ slotCount &* 8
     if used &+ length > page.capacity {
-      page = nextPage(length)
+      page = RowPage(capacity: max(65_536, length))
       used = 0
     }
     let start = page.base + used
     return Writer(start: start, cells: start + tags, length: length)
-  }
-
-  @inline(never) private mutating func nextPage(_ length: Int) -> RowPage {
-    pageCount += 1
-    return RowPage(capacity: max(pageCount > 16 ? RowPage.hugePageBytes : RowPage.usualBytes, length))
   }
 
   @inline(__always) private mutating func finish(_ writer: Writer) -> UnsafeRawPointer {
@@ -140,7 +122,7 @@ public struct RowPacker {
   ) {
     if (writer.start - page.base) &+ writer.length &+ count > page.capacity {
       let full = page
-      page = nextPage((writer.length + count) * 2)
+      page = RowPage(capacity: max(65_536, (writer.length + count) * 2))
       memcpy(page.base, writer.start, writer.length)
       writer.cells = page.base + (writer.cells - writer.start)
       writer.start = page.base
