@@ -2,6 +2,8 @@
 // report success; this is the way around.
 
 private import CSQLCipher
+private import Dispatch
+private import Foundation
 
 extension Connection {
   /// Encrypts the whole file again under `newKey`, and returns only after a fresh connection has read it.
@@ -40,6 +42,10 @@ extension Connection {
     // An empty log grows with each page; one that is begun anew would hide the first ones. Readers in the way
     // only make the progress coarser.
     if mode == "wal", progress != nil { _ = try? checkpoint(.truncate) }
+    // The commit shall not copy the log: that is done while pages are verified.
+    let copiesAfter = try value("PRAGMA wal_autocheckpoint")?.int64 ?? 1000
+    try execute("PRAGMA wal_autocheckpoint = 0")
+    defer { sqlite3_wal_autocheckpoint(handle, Int32(clamping: copiesAfter)) }
     // BEGIN IMMEDIATE turns contention into an error: without it sqlite3_rekey answers 0 and does nothing.
     try execute("BEGIN IMMEDIATE")
     try watchingGrowth(
@@ -55,15 +61,39 @@ extension Connection {
     }
   }
 
-  /// Reads everything under the key that this connection was opened with.
+  /// Copies the log into the file, and reads every page under the key that this connection was opened with. Pages
+  /// are checked while others are still being copied: each takes about as long.
   func verifyRekey(progress: ((Int, Int) -> Void)?) throws {
-    if try checkpoint() {
-      let damaged = auditPages { done, total in progress?(total + done, total * 2) }
-      guard damaged.isEmpty else { throw SQLError.corrupted(file: path, pages: damaged) }
-    } else {
-      // Somebody still reads the old state, so new pages stay in the WAL, where only the engine reads them.
-      let errors = try integrityErrors(isQuick: true)
-      guard errors.isEmpty else { throw SQLError.verificationFailed(file: path, reason: errors[0]) }
+    // A handle of its own: two threads shall not read and write through one.
+    let file = try RawFile.open(path)
+    // The file may have fewer until the log is copied.
+    let pages = Int(try value("PRAGMA page_count")?.int64 ?? 0)
+    let outcome = Locked<Result<Bool, any Error>?>(nil)
+    let end = DispatchSemaphore(value: 0)
+    // Safe to hand over: this thread does not touch the connection before the end is signalled.
+    nonisolated(unsafe) let connection = self
+    Thread.detachNewThread {
+      let result = Result { try connection.checkpoint() }
+      outcome.withLock { $0 = result }
+      end.signal()
     }
+    let damaged = file.damagedPages(key: unlocked) {
+      switch outcome.withLock({ $0 }) {
+      case nil: .underway
+      case .success(true): .done
+      default: .failed
+      }
+    } progress: { done, _ in
+      progress?(pages + min(done, pages), pages * 2)
+    }
+    end.wait()
+    if let damaged {
+      guard damaged.isEmpty else { throw SQLError.corrupted(file: path, pages: damaged) }
+      return
+    }
+    _ = try outcome.withLock { $0 }?.get()
+    // Somebody still reads the old state, so new pages stay in the WAL, where only the engine reads them.
+    let errors = try integrityErrors(isQuick: true)
+    guard errors.isEmpty else { throw SQLError.verificationFailed(file: path, reason: errors[0]) }
   }
 }

@@ -11,12 +11,30 @@ extension Connection {
   /// - Parameter progress: Called every 256 pages with the pages done and in all.
   /// - Returns: The numbers of the damaged or missing pages, counted from 1, at most 100.
   public func auditPages(progress: ((Int, Int) -> Void)? = nil) -> [Int] {
-    PageAudit(unlocked).damagedPages(of: rawFile(of: handle), progress)
+    PageAudit(unlocked).damagedPages(of: rawFile(of: handle), progress) ?? []
   }
 }
 
 extension RawFile {
-  func damagedPages(key: UnlockedKey) -> [Int] { PageAudit(key).damagedPages(of: file, nil) }
+  func damagedPages(key: UnlockedKey) -> [Int] { PageAudit(key).damagedPages(of: file, nil) ?? [] }
+
+  /// The same of a file that somebody still writes, every page once. A page that does not verify is looked at
+  /// again until the file is final.
+  /// - Parameters:
+  ///   - key: What the pages shall be under.
+  ///   - writing: How far that is; asked again and again.
+  ///   - progress: As for ``Connection/auditPages(progress:)``.
+  /// - Returns: nil when the writing failed.
+  func damagedPages(
+    key: UnlockedKey, during writing: () -> PageWriting, progress: ((Int, Int) -> Void)?
+  ) -> [Int]? {
+    PageAudit(key).damagedPages(of: file, during: writing, progress)
+  }
+}
+
+/// How far the writing of a file has come that is audited meanwhile.
+enum PageWriting {
+  case underway, done, failed
 }
 
 private struct PageAudit {
@@ -35,41 +53,69 @@ private struct PageAudit {
   }
 
   func damagedPages(
-    of file: UnsafeMutablePointer<sqlite3_file>?, _ progress: ((Int, Int) -> Void)?
-  ) -> [Int] {
-    let total = size(of: file)
-    let count = (total + pageBytes - 1) / pageBytes
-    let room = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: min(Self.pagesAtOnce, max(1, count)) * pageBytes, alignment: 16)
+    of file: UnsafeMutablePointer<sqlite3_file>?, during writing: () -> PageWriting = { .done },
+    _ progress: ((Int, Int) -> Void)?
+  ) -> [Int]? {
+    var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     defer { room.deallocate() }
     var damaged: [Int] = []
-    for first in stride(from: 1, through: count, by: Self.pagesAtOnce) where damaged.count < Self.mostDamaged
-    {
-      let pages = min(Self.pagesAtOnce, count - first + 1)
-      let part = UnsafeMutableRawBufferPointer(rebasing: room[..<(pages * pageBytes)])
-      if read(file, into: part, at: (first - 1) * pageBytes) {
-        damaged += check(part, first: first, count: pages)
-      } else {
-        // The file ends within a page, or the disk fails somewhere: one by one, to tell where.
-        for number in first..<first + pages {
-          let page = UnsafeMutableRawBufferPointer(rebasing: room[..<pageBytes])
-          let isRead = read(file, into: page, at: (number - 1) * pageBytes)
-          damaged += isRead ? check(page, first: number, count: 1) : [number]
-        }
+    var first = 1
+    while damaged.count < Self.mostDamaged {
+      // Asked before the pages are read: what is read after the end is final.
+      let state = writing()
+      if state == .failed { return nil }
+      let total = (size(of: file) + pageBytes - 1) / pageBytes
+      let count = min(Self.pagesAtOnce, total - first + 1)
+      if count <= 0 {
+        if state == .done { break }
+        Thread.sleep(forTimeInterval: 0.001)
+        continue
       }
-      if pages == Self.pagesAtOnce { progress?(first + pages - 1, count) }
+      if room.count < count * pageBytes {
+        room.deallocate()
+        room = .allocate(byteCount: count * pageBytes, alignment: 16)
+      }
+      let found = damagedPages(of: file, room, first: first, count: count, leavingOneCore: state == .underway)
+      if state == .underway, let page = found.first {
+        first = page
+        Thread.sleep(forTimeInterval: 0.001)
+      } else {
+        damaged += found
+        first += count
+      }
+      progress?(min(first - 1, total), total)
     }
-    progress?(count, count)
     return Array(damaged.prefix(Self.mostDamaged))
+  }
+
+  private func damagedPages(
+    of file: UnsafeMutablePointer<sqlite3_file>?, _ room: UnsafeMutableRawBufferPointer, first: Int,
+    count: Int,
+    leavingOneCore: Bool
+  ) -> [Int] {
+    let part = UnsafeMutableRawBufferPointer(rebasing: room[..<(count * pageBytes)])
+    if read(file, into: part, at: (first - 1) * pageBytes) {
+      return check(part, first: first, count: count, lanes: max(1, lanes.count - (leavingOneCore ? 1 : 0)))
+    }
+    // The file ends within a page, or the disk fails somewhere: one by one, to tell where.
+    return (first..<first + count).filter { number in
+      let page = UnsafeMutableRawBufferPointer(rebasing: room[..<pageBytes])
+      return !read(file, into: page, at: (number - 1) * pageBytes)
+        || !check(page, first: number, count: 1, lanes: 1).isEmpty
+    }
   }
 
   /// - Parameters:
   ///   - pages: The pages, one behind the other.
   ///   - first: The number of the first one.
-  private func check(_ pages: UnsafeMutableRawBufferPointer, first: Int, count: Int) -> [Int] {
+  ///   - count: How many.
+  ///   - most: How many cores may share them.
+  private func check(
+    _ pages: UnsafeMutableRawBufferPointer, first: Int, count: Int, lanes most: Int
+  ) -> [Int] {
     // SQLite never writes the page that holds its lock bytes (at 1 GiB).
     let lockPage = 0x4000_0000 / pageBytes + 1
-    let laneCount = count < Self.pagesWorthSharing ? 1 : lanes.count
+    let laneCount = count < Self.pagesWorthSharing ? 1 : most
     let damaged = Locked<[Int]>([])
     // Safe to share: each lane has a verifier of its own, and every page is one lane's alone.
     nonisolated(unsafe) let (lanes, pages) = (lanes, pages)

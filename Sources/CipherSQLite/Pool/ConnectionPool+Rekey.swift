@@ -34,12 +34,15 @@ extension ConnectionPool {
         self.writer.connection = try? reopened(old)
         throw error
       }
+      // Opened before the writer is closed, which as the last one would copy the log itself, with nobody checking
+      // pages beside it.
+      let fresh = Result { try reopened(new) }
       self.writer.connection?.close()
       self.writer.connection = nil
-      let fresh = try reopened(new)
-      try fresh.verifyRekey(progress: progress)
+      let verified = try fresh.get()
+      try verified.verifyRekey(progress: progress)
       key.unlocked = new
-      self.writer.connection = fresh
+      self.writer.connection = verified
     }
   }
 

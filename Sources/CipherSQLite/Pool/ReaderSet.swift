@@ -45,18 +45,22 @@ final class ReaderSet: Sendable {
     self.open = open
   }
 
-  /// Waits, without blocking a thread, until a connection is free.
-  func acquire() async throws -> Lease {
-    while true {
-      switch try attempt(allowsOverflow: false) {
-      case .lease(let lease): return lease
-      case .open(let generation): return try opened(generation)
-      case .wait: await withCheckedContinuation { wait in enqueue { wait.resume() } }
-      }
+  /// A connection, the one that was used last if there is a choice: its cache is the warmest. nil when none is free.
+  func acquireIfFree() throws -> Lease? {
+    switch try attempt(allowsOverflow: false) {
+    case .lease(let lease): lease
+    case .open(let generation): try opened(generation)
+    case .wait: nil
     }
   }
 
-  /// The same for callers that block. Never waits for another lease: a caller that holds one already, and
+  /// Waits, without blocking a thread, until a connection may be free. Who was woken has to try, also when he was
+  /// cancelled meanwhile: nobody else is woken for the same connection.
+  func waitForFree() async {
+    await withCheckedContinuation { wait in enqueue { wait.resume() } }
+  }
+
+  /// A connection for callers that block. Never waits for another lease: a caller that holds one already, and
   /// waits for a second, would wait for itself; it gets a connection beyond the maximum instead.
   func acquireBlocking() throws -> Lease {
     while true {

@@ -81,6 +81,39 @@ import Testing
     try await pool.write { _ = try $0.execute("INSERT INTO t VALUES (2)") }
   }
 
+  @Test func `reads that wait for a connection go on when it is free, and cancelled ones keep nobody back`()
+    async throws
+  {
+    var configuration = ConnectionPool.Configuration()
+    configuration.readers = 1
+    let narrow = try ConnectionPool(path: pool.path, key: .passphrase("k"), configuration: configuration)
+    defer { narrow.close() }
+    let held = DispatchSemaphore(value: 0)
+    let started = AsyncStream<Void>.makeStream()
+    let holder = Task {
+      try await narrow.read { _ in
+        started.continuation.finish()
+        held.wait()
+      }
+    }
+    for await _ in started.stream {}
+    let waiting = (0..<12).map { number in
+      Task { try await narrow.read { try $0.value("SELECT \(number)")?.int64 } }
+    }
+    try await Task.sleep(for: .milliseconds(30))
+    for number in stride(from: 0, to: 12, by: 2) { waiting[number].cancel() }
+    held.signal()
+    try await holder.value
+    for (number, task) in waiting.enumerated() {
+      if number.isMultiple(of: 2) {
+        await #expect(throws: CancellationError.self) { try await task.value }
+      } else {
+        #expect(try await task.value == Int64(number))
+      }
+    }
+    #expect(try await narrow.read { try $0.value("SELECT 1") } == 1)
+  }
+
   @Test func `a closed pool says so`() async throws {
     pool.close()
     await #expect(throws: SQLError.closed(file: pool.path)) {

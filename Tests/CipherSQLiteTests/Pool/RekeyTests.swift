@@ -73,6 +73,31 @@ import Testing
     #expect(throws: SQLError.keyChanged(file: path)) { try other.execute("INSERT INTO t VALUES (1)") }
   }
 
+  @Test func `a page that is damaged while others are verified is told`() throws {
+    let connection = try Connection.open(path, key: .passphrase("old"))
+    try connection.execute("INSERT INTO t SELECT zeroblob(3000) FROM t, (SELECT 1 FROM t LIMIT 15)")
+    try connection.checkpoint(.truncate)
+    let pages = Int(try connection.value("PRAGMA page_count")?.int64 ?? 0)
+    let size = 4096
+    #expect(pages > 1024)
+    var (isDamaged, last) = (false, 0)
+    let folder = folder
+    #expect(throws: SQLError.corrupted(file: path, pages: [pages])) {
+      try connection.rekey(to: .passphrase("new")) { done, total in
+        #expect(total == pages * 2 && done >= last, "progress does not go back")
+        last = done
+        // The first pages are verified: once the log is copied, nothing would make the last page whole again.
+        guard done > pages, !isDamaged else { return }
+        while (try? FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int) ?? 0 > 0 {
+          usleep(1000)
+        }
+        #expect(throws: Never.self) { try folder.flip("a.store", at: (pages - 1) * size + 100) }
+        isDamaged = true
+      }
+    }
+    #expect(isDamaged)
+  }
+
   @Test func `bad new keys are refused and nothing changes`() throws {
     let pool = try pool(.passphrase("old"))
     #expect(throws: SQLError.emptyKey) { try pool.rekey(to: .passphrase("")) }
