@@ -44,6 +44,8 @@ do {
       try pool.rekey(to: keys[index])
       acknowledge("rekeyed")
     }
+  case "rekey-alone": try rekeyAlone(url.path)
+  case "rekey-full": try rekeyOnFullDisk(url.path)
   case "resettle":
     let pool = try ConnectionPool(path: url.path, key: childKeys.first)
     acknowledge("begin")

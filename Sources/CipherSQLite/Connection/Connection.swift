@@ -151,6 +151,8 @@ extension SQLError {
     let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
     switch code & 0xff {
     case SQLITE_INTERRUPT: return .interrupted
+    // The number of SQLITE_READONLY_ROLLBACK, a macro that Swift does not see.
+    case SQLITE_READONLY where extended == 776: return .interruptedWrite(file: file)
     case SQLITE_READONLY: return .readOnly(file: file)
     case SQLITE_CONSTRAINT: return .constraint(message: message, extendedCode: Int(extended), sql: sql)
     default:

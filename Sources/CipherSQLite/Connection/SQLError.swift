@@ -55,6 +55,9 @@ public enum SQLError: Error, Equatable, Sendable {
   case permissionDenied(file: String)
   /// The file, or the connection, may only be read.
   case readOnly(file: String)
+  /// Opened for reading alone while a process that died within a transaction has left its journal, which has to be put
+  /// back first.
+  case interruptedWrite(file: String)
   /// Another connection or process holds the lock; `waitedSeconds` have passed, 0 where waiting could not help.
   /// `holders` are those in the way, as far as the system tells: on Linux it does, elsewhere the list is empty.
   case busy(file: String, waitedSeconds: Double, holders: [LockHolder])
@@ -157,6 +160,9 @@ extension SQLError: CustomStringConvertible {
       "\(file): this user may not open the file. Change its permissions or its owner."
     case .readOnly(let file):
       "\(file): the file may only be read. Make it writable, or open it read-only."
+    case .interruptedWrite(let file):
+      "\(file): a process died while it wrote here, and what it had begun must be undone first. "
+        + "Open the file once for writing, beside its -journal."
     case .busy(let file, let waited, let holders):
       "\(file): \(Self.names(holders)) holds the lock (waited \(waited.formattedSeconds) s). "
         + "Try again, or raise the busy timeout."

@@ -20,19 +20,38 @@ extension Connection {
   ///   ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``; ``SQLError/uncommittedChanges(file:)`` inside
   ///   a transaction. The old key is then still the one that opens the file. When the engine itself failed, this
   ///   connection is closed, because one more write of it could leave a file that no key opens.
+  ///   ``SQLError/verificationFailed(file:reason:)`` when the engine reported success and changed nothing.
+  ///   ``SQLError/corrupted(file:pages:)`` when what was written could not be read back: then the new key is the one.
   public func rekey(to newKey: Key, progress: ((Int, Int) -> Void)? = nil) throws {
     guard handle != nil else { throw SQLError.closed(file: path) }
     guard configuration.access == .readWrite else { throw SQLError.readOnly(file: path) }
     guard !isInTransaction else { throw SQLError.uncommittedChanges(file: path) }
     let new = try UnlockedKey(deriving: newKey, salt: unlocked.salt, profile: unlocked.profile)
-    do { try rekeyInTransaction(new, progress: progress) } catch {
+    let fresh: Connection
+    do {
+      try rekeyInTransaction(new, progress: progress)
+      fresh = try Connection.namingRekey(path) {
+        try Connection.open(path, unlocked: new, configuration: configuration)
+      }
+    } catch {
       close()
       throw error
     }
     unlocked = new
-    let fresh = try Connection.open(path, unlocked: new, configuration: configuration)
     defer { fresh.close() }
     try fresh.verifyRekey(progress: progress)
+  }
+
+  /// Opens the file after a change of its key. Where the new key does not open it, the engine reported success and did
+  /// nothing, as it does when there is no room.
+  static func namingRekey(_ path: String, open: () throws -> Connection) throws -> Connection {
+    do { return try open() } catch SQLError.wrongKey {
+      throw SQLError.verificationFailed(
+        file: path,
+        reason:
+          "the engine reported a change of the key and made none. Is the disk full? The old key opens the file"
+      )
+    }
   }
 
   /// Changes the key, or throws with the file as it was. After an error nothing may be written here.
@@ -91,9 +110,9 @@ extension Connection {
       guard damaged.isEmpty else { throw SQLError.corrupted(file: path, pages: damaged) }
       return
     }
-    _ = try outcome.withLock { $0 }?.get()
-    // Somebody still reads the old state, so new pages stay in the WAL, where only the engine reads them.
+    // Somebody still reads the old state, or the disk is full: the new pages stay in the log, where only the engine
+    // reads them, until the next one copies it.
     let errors = try integrityErrors(isQuick: true)
-    guard errors.isEmpty else { throw SQLError.verificationFailed(file: path, reason: errors[0]) }
+    guard errors.isEmpty else { throw SQLError.corrupted(file: path, pages: []) }
   }
 }

@@ -69,6 +69,7 @@ extension UnlockedKey {
       return try unlockUnderClearHeader(path, file, header, key, known)
     }
 
+    let former = HotJournal.firstPage(of: path)
     let salt = Array(header.prefix(16))
     if let given = key.salt, given != salt { throw SQLError.wrongKey(file: path) }
     let own = Engine.current.newFileProfile
@@ -78,7 +79,7 @@ extension UnlockedKey {
     for base in (known.map { [$0] } ?? []) + [own, other] {
       let derived = try UnlockedKey(deriving: key, salt: salt, profile: base)
       let sized = CipherProfile.pageSizes.filter { $0 <= file.byteCount }.map { derived.with(pageBytes: $0) }
-      if let found = sized.first(where: { $0.verifies(1, of: file) }) {
+      if let found = sized.first(where: { $0.verifiesFirst(of: file, former) }) {
         guard found.profile.isUsable else {
           throw SQLError.cipherSettingsMismatch(file: path, profile: found.profile)
         }
@@ -86,6 +87,8 @@ extension UnlockedKey {
       }
       candidates += sized
     }
+    // The journal says under which key the file will be; what its pages are under now does not count.
+    if former != nil { throw SQLError.wrongKey(file: path) }
     // Page 1 verifies under nothing. If another page does, the key is right and page 1 is damaged.
     for candidate in candidates where (2...6).contains(where: { candidate.verifies($0, of: file) }) {
       // Or a rekey died while its log was copied back, and the key is the one before it.
@@ -119,7 +122,9 @@ extension UnlockedKey {
     if profile.clearHeaderBytes == 0 { profile.clearHeaderBytes = 32 }
     guard profile.isUsable else { throw SQLError.cipherSettingsMismatch(file: path, profile: profile) }
     let derived = try UnlockedKey(deriving: key, salt: salt, profile: profile)
-    if derived.verifies(1, of: file) { return derived }
+    let former = HotJournal.firstPage(of: path)
+    if derived.verifiesFirst(of: file, former) { return derived }
+    if former != nil { throw SQLError.wrongKey(file: path) }
     guard !(2...6).contains(where: { derived.verifies($0, of: file) }) else {
       if LogAudit.lastCommitFits(path, derived) == false { throw SQLError.wrongKey(file: path) }
       throw SQLError.corrupted(file: path, pages: file.damagedPages(key: derived))
@@ -127,6 +132,12 @@ extension UnlockedKey {
     // As above: the log may be under the key that the file is not yet under.
     guard PathState.hasLog(path) else { throw SQLError.wrongKey(file: path) }
     return derived
+  }
+
+  /// - Parameter former: What the journal will put in the place of the file's first page.
+  private func verifiesFirst(of file: borrowing RawFile, _ former: [UInt8]?) -> Bool {
+    guard let former else { return verifies(1, of: file) }
+    return former.count == profile.pageBytes && verifies(page: former, number: 1)
   }
 
   private func verifies(_ number: Int, of file: borrowing RawFile) -> Bool {

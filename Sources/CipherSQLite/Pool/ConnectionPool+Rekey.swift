@@ -15,7 +15,9 @@ extension ConnectionPool {
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when somebody else keeps the write lock, or a read of
   ///   this pool lasts, longer than the busy timeout; ``SQLError/emptyKey``,
   ///   ``SQLError/keyLength(expected:found:)``, ``SQLError/nestedWrite(file:)``. The old key is then still
-  ///   the one that opens the file.
+  ///   the one that opens the file; so it is after ``SQLError/verificationFailed(file:reason:)``, when the engine reported
+  ///   success and changed nothing. ``SQLError/corrupted(file:pages:)`` when what was written could not be read back:
+  ///   then the new key is the one.
   public func rekey(to newKey: Key, progress: ((Int, Int) -> Void)? = nil) throws {
     guard !isInsideWrite else { throw SQLError.nestedWrite(file: path) }
     try writerQueue.sync {
@@ -36,13 +38,13 @@ extension ConnectionPool {
       }
       // Opened before the writer is closed, which as the last one would copy the log itself, with nobody checking
       // pages beside it.
-      let fresh = Result { try reopened(new) }
+      let fresh = Result { try Connection.namingRekey(path) { try reopened(new) } }
       self.writer.connection?.close()
       self.writer.connection = nil
+      key.unlocked = (try? fresh.get()) == nil ? keyInEffect(old, new) : new
       let verified = try fresh.get()
-      try verified.verifyRekey(progress: progress)
-      key.unlocked = new
       self.writer.connection = verified
+      try verified.verifyRekey(progress: progress)
     }
   }
 
@@ -82,7 +84,13 @@ extension ConnectionPool {
     .busy(file: path, waitedSeconds: seconds, holders: [.thisProcess])
   }
 
-  private func reopened(_ unlocked: UnlockedKey) throws -> Connection {
+  /// Which key the file is under, when it did not open with the new one after a change.
+  private func keyInEffect(_ old: UnlockedKey, _ new: UnlockedKey) -> UnlockedKey {
+    for key in [new, old] where (try? Connection.open(path, unlocked: key)) != nil { return key }
+    return LogAudit.lastCommitFits(path, new) == true ? new : old
+  }
+
+  func reopened(_ unlocked: UnlockedKey) throws -> Connection {
     let connection = try Connection.open(path, unlocked: unlocked, configuration: configuration.connection)
     try configuration.prepare(connection)
     // A replaced file, and one whose replacement failed, may have left WAL.

@@ -27,9 +27,12 @@ public final class ConnectionPool: Sendable {
     public init() {}
   }
 
-  // Safe to share: `connection` is touched on the writer's queue only.
+  // Safe to share: touched on the writer's queue only.
   final class Writer: @unchecked Sendable {
+    /// nil when the pool is closed, and when it could not be opened again after a change of the key: then the next call
+    /// tries.
     var connection: Connection?
+    var isClosed = false
     init(_ connection: Connection) { self.connection = connection }
   }
 
@@ -103,6 +106,7 @@ public final class ConnectionPool: Sendable {
   public func close() {
     readers.close()
     onWriterQueue {
+      writer.isClosed = true
       writer.connection?.close()
       writer.connection = nil
     }
@@ -183,7 +187,10 @@ public final class ConnectionPool: Sendable {
   }
 
   func openWriter() throws -> Connection {
-    guard let connection = writer.connection else { throw SQLError.closed(file: path) }
+    if let connection = writer.connection { return connection }
+    guard !writer.isClosed else { throw SQLError.closed(file: path) }
+    let connection = try reopened(key.unlocked)
+    writer.connection = connection
     return connection
   }
 

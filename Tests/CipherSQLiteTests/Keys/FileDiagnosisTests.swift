@@ -74,6 +74,58 @@ import Testing
     #expect(opened.auditPages().isEmpty)
   }
 
+  /// A rollback journal that puts `pages` back, by SQLite's description of its format.
+  private func journal(_ pages: [[UInt8]]) -> Data {
+    let nonce: UInt32 = 0x1234_5678
+    func bytes(_ number: UInt32) -> [UInt8] {
+      (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
+    }
+    var data = Data([0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7])
+    for number in [UInt32(pages.count), nonce, UInt32(pages.count), 512, 4096] { data += bytes(number) }
+    data += Data(count: 512 - data.count)
+    for (index, page) in pages.enumerated() {
+      let checksum = stride(from: 4096 - 200, to: 0, by: -200).reduce(nonce) { $0 &+ UInt32(page[$1]) }
+      data += Data(bytes(UInt32(index + 1)) + page + bytes(checksum))
+    }
+    return data
+  }
+
+  @Test(arguments: [1, 5, 41])
+  func `a rekey that died with a rollback journal leaves the old key, and the new one is a wrong key`(
+    _ written: Int
+  ) throws {
+    try create()
+    let url = URL(fileURLWithPath: path)
+    let old = try [UInt8](Data(contentsOf: url))
+    try open().rekey(to: .passphrase("new"))
+    let new = try [UInt8](Data(contentsOf: url))
+    #expect(old.count == new.count && old[..<16] == new[..<16])
+    let pages = old.count / 4096
+    // As many pages as were written when the process died.
+    let died = new[..<(written * 4096)] + old[(written * 4096)...]
+    func die() throws {
+      try Data(died).write(to: url)
+      try journal((0..<pages).map { Array(old[($0 * 4096)..<(($0 + 1) * 4096)]) })
+        .write(to: URL(fileURLWithPath: path + "-journal"))
+    }
+    try die()
+    #expect(throws: SQLError.wrongKey(file: path)) { try open(.passphrase("new")) }
+    try die()
+    #expect(throws: SQLError.wrongKey(file: path)) { try open(.passphrase("wrong")) }
+    // Reading alone puts nothing back.
+    var reading = Connection.Configuration()
+    reading.access = .readOnly
+    #expect(throws: SQLError.interruptedWrite(file: path)) {
+      try Connection.open(path, key: .passphrase("right"), configuration: reading)
+    }
+    try die()
+    let opened = try open()
+    #expect(try opened.value("SELECT count(*) FROM t") == 40)
+    #expect(try opened.integrityErrors().isEmpty && opened.auditPages().isEmpty)
+    opened.close()
+    #expect(try [UInt8](Data(contentsOf: url)) == old)
+  }
+
   @Test func `damage beside a log of the same key is damage`() throws {
     try create()
     let writer = try open()

@@ -23,6 +23,13 @@ import Testing
       """)
   }
 
+  func create(_ journal: String) throws {
+    _ = try Connection.create(url.path, key: childKeys.first, fill: fill)
+    let connection = try Connection.open(url.path, key: childKeys.first)
+    try connection.setJournalMode(journal == "wal" ? .wal : .delete)
+    connection.close()
+  }
+
   func check(_ connection: Connection) throws {
     // What the statement above makes, counted here.
     let tail = " some text that fills the page".utf8.count
@@ -87,17 +94,38 @@ import Testing
     #expect(count > killCount)
   }
 
-  @Test func `kills during a rekey leave the old key or the new one`() throws {
-    _ = try Connection.create(url.path, key: childKeys.first, fill: fill)
+  /// A pool works with a log; a connection alone in either mode.
+  static let rekeys = [("rekey", "wal"), ("rekey-alone", "wal"), ("rekey-alone", "delete")]
+
+  @Test(arguments: rekeys)
+  func `kills during a rekey leave the old key or the new one`(_ mode: String, _ journal: String) throws {
+    try create(journal)
     var count = 0
     for _ in 0..<killCount {
-      count += try runAndKillChild("rekey", url, after: 0.0...0.15)
+      count += try runAndKillChild(mode, url, after: 0.0...0.15)
       let keys = [childKeys.first, childKeys.second]
       let opened = keys.compactMap { try? Connection.open(url.path, key: $0) }
       #expect(opened.count == 1)
       try check(try #require(opened.first))
     }
     #expect(count > killCount)
+  }
+
+  @Test(arguments: ["wal", "delete"])
+  func `a disk that is full during a rekey leaves the old key or the new one, and nobody in the dark`(
+    _ journal: String
+  ) throws {
+    try create(journal)
+    let lines = try runChild("rekey-full", url.path)
+    #expect(lines.count == 40)
+    // An error with the new key is one that came when the key had been changed; success with the old one is a lie.
+    #expect(
+      Set(lines).isSubset(of: ["failed old goes on", "failed new goes on", "rekeyed new goes on"]), "\(lines)"
+    )
+    #expect(lines.contains("failed old goes on") && lines.contains("rekeyed new goes on"), "\(lines)")
+    for key in [childKeys.first, childKeys.second] {
+      if let opened = try? Connection.open(url.path, key: key) { try check(opened) }
+    }
   }
 
   @Test func `kills during a change of the settings leave the old file or the new one`() throws {

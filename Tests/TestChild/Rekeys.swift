@@ -1,0 +1,65 @@
+// Changes of the key under circumstances that would harm the other tests of a process.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+
+/// Changes the key to and fro by a connection of its own, in the journal mode that the file has, until it is killed.
+func rekeyAlone(_ path: String) throws {
+  let keys = [childKeys.first, childKeys.second]
+  var index = (try? Connection.open(path, key: keys[0])) == nil ? 1 : 0
+  let connection = try Connection.open(path, key: keys[index])
+  acknowledge("begin")
+  for _ in 0..<1_000_000 {
+    index = 1 - index
+    try connection.rekey(to: keys[index])
+    acknowledge("rekeyed")
+  }
+}
+
+/// Changes the key while no file may grow beyond a share of the store's size, as on a full disk, by a connection or a
+/// pool by turns. A line for each attempt: whether it threw, which keys open the file afterwards, and whether the object
+/// that changed the key reads and writes on.
+func rekeyOnFullDisk(_ path: String) throws {
+  // Else the process would be killed at the first write that is too much.
+  signal(SIGXFSZ, SIG_IGN)
+  let keys = [childKeys.first, childKeys.second]
+  for attempt in 0..<40 {
+    let current = (try? Connection.open(path, key: keys[0])) == nil ? 1 : 0
+    let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+    let limit = size * (attempt / 2 + 1) / 10
+    var outcome = "rekeyed"
+    var goesOn = true
+    if attempt.isMultiple(of: 2) {
+      let connection = try Connection.open(path, key: keys[current])
+      limitFiles(to: limit)
+      do { try connection.rekey(to: keys[1 - current]) } catch { outcome = "failed" }
+      limitFiles(to: nil)
+      do { try connection.execute("UPDATE t SET id = id WHERE id < 50") } catch SQLError.closed {
+        // What it promises after an error.
+        goesOn = outcome == "failed"
+      } catch { goesOn = false }
+      connection.close()
+    } else {
+      let pool = try ConnectionPool(path: path, key: keys[current])
+      limitFiles(to: limit)
+      do { try pool.rekey(to: keys[1 - current]) } catch { outcome = "failed" }
+      limitFiles(to: nil)
+      do {
+        try pool.withWriter { _ = try $0.execute("UPDATE t SET id = id WHERE id < 50") }
+        goesOn = try pool.withReader { try $0.value("SELECT count(*) FROM t") } == 5000
+      } catch { goesOn = false }
+      pool.close()
+    }
+    let opening = keys.indices.filter { (try? Connection.open(path, key: keys[$0])) != nil }
+    let found = opening.map { $0 == current ? "old" : "new" }.joined(separator: "+")
+    acknowledge("\(outcome) \(found) \(goesOn ? "goes on" : "is of no use")")
+  }
+}
+
+private func limitFiles(to bytes: Int?) {
+  var limit = rlimit()
+  getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+  limit.rlim_cur = bytes.map { rlim_t($0) } ?? limit.rlim_max
+  setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+}
