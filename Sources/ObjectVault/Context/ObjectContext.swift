@@ -32,7 +32,8 @@ public final class ObjectContext {
   /// Owners of to-manys that changed, and ends of changed links: kept alive until the save.
   var touched: Set<ManagedObject> = []
   var links: [LinkKey: PendingLink] = [:]
-  var refused: [SlotKey: any Error] = [:]
+  // Unchecked exclusivity: asked for at each write of a property, and never passed inout.
+  @exclusivity(unchecked) var refused: [SlotKey: any Error] = [:]
   private var nextTemporaryID: Int64 = -1
   private var lastEntity: EntityRuntime?
   /// The temporary id that comes first in `inserted`'s numbering.

@@ -150,6 +150,8 @@ final class SaveOperation {
   }
 
   func grouped(_ objects: [ManagedObject]) -> [(EntityRuntime, [ManagedObject])] {
+    // Most saves are of one entity.
+    if let map = objects.first?.map, objects.allSatisfy({ $0.map === map }) { return [(map.entity, objects)] }
     var groups = [[ManagedObject]](repeating: [], count: core.runtime.entities.count)
     for object in objects { if let entity = object.entity { groups[entity.index].append(object) } }
     return groups.enumerated().filter { !$0.element.isEmpty }.map {
@@ -170,11 +172,10 @@ final class SaveOperation {
       adopt(object, version: object.rowVersion + 1, &packer)
     }
     for object in context.inserted where object.state == .inserted {
-      guard let entity = object.entity else { continue }
       object.leaveMap()
       object.rowID = finalID(object.rowID)
       object.state = .loaded
-      context.maps[entity.index].insert(object, for: object.rowID)
+      object.map?.insert(object, for: object.rowID)
     }
     for object in context.touched { for state in object.toMany.values { state.didSave() } }
     forgetVictims()

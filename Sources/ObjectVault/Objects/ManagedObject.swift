@@ -164,15 +164,19 @@ open class ManagedObject: Persistable {
   @usableFromInline
   final func setStored(_ value: SQLValue, _ slot: Int) {
     guard let context, isWritable() else { return }
-    if overlay == nil {
+    let overlay: Overlay
+    if let present = self.overlay {
+      overlay = present
+    } else {
       if let row {
         // Writing what is there already is no change.
         if RowCell(row: row, slot: slot).value == value { return }
       }
       overlay = Overlay(slotCount: entity?.slots.count ?? 0)
+      self.overlay = overlay
     }
-    overlay?.values[slot] = value
-    overlay?.changed.insert(slot)
+    overlay.values[slot] = value
+    overlay.changed.insert(slot)
     context.didWrite(self, slot)
   }
 
