@@ -32,8 +32,9 @@ test: deps ## the whole test suite on the installed SQLCipher
 test4: sqlcipher4 ## the same suite on SQLCipher 4
 	@$(WITH4) ./Scripts/test $(SWIFT) test $(FLAGS4) $(ARGS)
 
-sanitize: deps ## the suite under the thread sanitizer, but for what starts and kills processes
-	VAULT_SECONDS=$(or $(SECONDS),10) $(SWIFT) test --sanitize=thread --scratch-path .build/tsan \
+sanitize: deps ## the suite under the thread sanitizer (SANITIZER=address: the other), but for what kills processes
+	@ASAN_OPTIONS=detect_leaks=0 VAULT_SECONDS=$(or $(SECONDS),10) ./Scripts/test $(SWIFT) test \
+	  --sanitize=$(or $(SANITIZER),thread) --scratch-path .build/$(or $(SANITIZER),thread)-sanitizer \
 	  --skip Readme --skip Kills --skip Commands --skip KeyMemory
 
 torture: deps ## long: 200 kills in each operation (KILLS=200), several processes for 60 seconds (SECONDS=60)
