@@ -16,7 +16,8 @@ import Testing
     let moves = try await withThrowingTaskGroup(of: Int.self) { group in
       for mode in ["move", "move", "read", "read", "read", "read"] {
         group.addTask {
-          let done = try #require(try runChild(mode, path).first.flatMap { Int($0) }, "\(mode)")
+          let lines = try await onThread { try runChild(mode, path) }
+          let done = try #require(lines.first.flatMap { Int($0) }, "\(mode)")
           #expect(done > 0)
           return mode == "move" ? done : 0
         }
@@ -42,17 +43,20 @@ import Testing
     let (acknowledged, kills) = try await withThrowingTaskGroup(of: (Int, Int).self) { group in
       for _ in 0..<2 {
         group.addTask {
-          // From here: on a busy machine a task may start long after it was added.
-          let end = Date().addingTimeInterval(childSeconds)
-          var (moves, kills) = (0, 0)
-          repeat {
-            moves += try runAndKillChild("move-on", URL(fileURLWithPath: path), after: 0.02...0.4)
-            kills += 1
-          } while Date() < end
-          return (moves, kills)
+          try await onThread {
+            // From here: on a busy machine a task may start long after it was added.
+            let end = Date().addingTimeInterval(childSeconds)
+            var (moves, kills) = (0, 0)
+            repeat {
+              moves += try runAndKillChild("move-on", URL(fileURLWithPath: path), after: 0.02...0.4)
+              kills += 1
+            } while Date() < end
+            return (moves, kills)
+          }
         }
         group.addTask {
-          let reads = try #require(try runChild("read", path).first.flatMap { Int($0) }, "another sum")
+          let lines = try await onThread { try runChild("read", path) }
+          let reads = try #require(lines.first.flatMap { Int($0) }, "another sum")
           #expect(reads > 0)
           return (0, 0)
         }
