@@ -33,7 +33,9 @@ func rekeyOnFullDisk(_ path: String) throws {
     if attempt.isMultiple(of: 2) {
       let connection = try Connection.open(path, key: keys[current])
       limitFiles(to: limit)
-      do { try connection.rekey(to: keys[1 - current]) } catch { outcome = "failed" }
+      do { try connection.rekey(to: keys[1 - current]) } catch is SQLError {
+        outcome = "failed"
+      }
       limitFiles(to: nil)
       do { try connection.execute("UPDATE t SET id = id WHERE id < 50") } catch SQLError.closed {
         // What it promises after an error.
@@ -43,7 +45,9 @@ func rekeyOnFullDisk(_ path: String) throws {
     } else {
       let pool = try ConnectionPool(path: path, key: keys[current])
       limitFiles(to: limit)
-      do { try pool.rekey(to: keys[1 - current]) } catch { outcome = "failed" }
+      do { try pool.rekey(to: keys[1 - current]) } catch is SQLError {
+        outcome = "failed"
+      }
       limitFiles(to: nil)
       do {
         try pool.withWriter { _ = try $0.execute("UPDATE t SET id = id WHERE id < 50") }

@@ -130,7 +130,7 @@ public final class Connection {
 ///
 /// Valid while the connection is open; whoever keeps it makes sure of that (the pool does, by its lease).
 public struct Interruptor: @unchecked Sendable {
-  // sqlite3_interrupt is the one call that SQLite allows from another thread.
+  // Safe to share: sqlite3_interrupt is the one call that SQLite allows from another thread.
   let handle: OpaquePointer?
   // The engine does not look at its own mark while it waits for a lock; our waiting looks at this.
   let count: Locked<Int>

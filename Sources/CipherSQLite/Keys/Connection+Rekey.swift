@@ -30,7 +30,7 @@ extension Connection {
     let fresh: Connection
     do {
       try rekeyInTransaction(new, progress: progress)
-      fresh = try Connection.namingRekey(path) {
+      fresh = try Connection.openingAfterRekey(path) {
         try Connection.open(path, unlocked: new, configuration: configuration)
       }
     } catch {
@@ -44,13 +44,10 @@ extension Connection {
 
   /// Opens the file after a change of its key. Where the new key does not open it, the engine reported success and did
   /// nothing, as it does when there is no room.
-  static func namingRekey(_ path: String, open: () throws -> Connection) throws -> Connection {
+  static func openingAfterRekey(_ path: String, open: () throws -> Connection) throws -> Connection {
     do { return try open() } catch SQLError.wrongKey {
       throw SQLError.verificationFailed(
-        file: path,
-        reason:
-          "the engine reported a change of the key and made none. Is the disk full? The old key opens the file"
-      )
+        file: path, reason: "the engine reported success and changed nothing, as it does on a full disk")
     }
   }
 

@@ -3,23 +3,17 @@
 // file's own first page may be under the new key already, while the one that counts is in the journal, under the old.
 // The format is that of SQLite's "Database File Format", section 3, "The Rollback Journal".
 
-private import Foundation
-
 enum HotJournal {
   private static let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
 
   /// The first page as the journal beside a file will put it back; nil where it holds none.
   static func firstPage(of path: String) -> [UInt8]? {
-    // Of a journal we may close descriptors: SQLite's locks are on the file.
-    guard let journal = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path + "-journal")) else {
-      return nil
-    }
-    defer { try? journal.close() }
+    guard let journal = SideFile(path + "-journal") else { return nil }
     var offset = 0
     // A journal that was synced several times has as many headers, each with the count of its records.
-    while let header = read(journal, 28, at: offset), header.starts(with: magic) {
+    while let header = journal.read(28, at: offset), header.starts(with: magic) {
       let (count, sectorBytes, pageBytes) = (
-        number(header[8..<12]), number(header[20..<24]), number(header[24..<28])
+        SideFile.number(header[8..<12]), SideFile.number(header[20..<24]), SideFile.number(header[24..<28])
       )
       guard CipherProfile.pageSizes.contains(pageBytes), (28...65_536).contains(sectorBytes) else {
         return nil
@@ -28,8 +22,8 @@ enum HotJournal {
       let recordBytes = 8 + pageBytes
       // 2^32 - 1: up to the end of the file. None: what follows was not synced, and will not be put back.
       for _ in 0..<count {
-        guard let page = read(journal, 4, at: record) else { return nil }
-        if number(page[...]) == 1 { return read(journal, pageBytes, at: record + 4) }
+        guard let page = journal.read(4, at: record) else { return nil }
+        if SideFile.number(page[...]) == 1 { return journal.read(pageBytes, at: record + 4) }
         record += recordBytes
       }
       let next = (record + sectorBytes - 1) / sectorBytes * sectorBytes
@@ -38,13 +32,4 @@ enum HotJournal {
     }
     return nil
   }
-
-  private static func read(_ file: FileHandle, _ count: Int, at offset: Int) -> [UInt8]? {
-    guard (try? file.seek(toOffset: UInt64(offset))) != nil, let data = try? file.read(upToCount: count),
-      data.count == count
-    else { return nil }
-    return Array(data)
-  }
-
-  private static func number(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
 }

@@ -2,42 +2,26 @@
 // under the new key and whose other pages are under the old one: under the old key that looks like damage.
 // The log's format is that of SQLite's "WAL-mode File Format": 32 bytes, then frames of 24 bytes and a page.
 
-private import Foundation
-
 enum LogAudit {
   /// Whether the last commit in the log beside a file was encrypted under `key`; nil where there is no commit.
   static func lastCommitFits(_ path: String, _ key: UnlockedKey) -> Bool? {
-    // Of a log we may close descriptors: SQLite's locks are on the file and on its -shm.
-    guard let log = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path + "-wal")),
-      let header = read(log, 32, at: 0)
-    else { return nil }
-    defer { try? log.close() }
+    guard let log = SideFile(path + "-wal"), let header = log.read(32, at: 0) else { return nil }
     let frameBytes = 24 + key.profile.pageBytes
-    let size = (try? log.seekToEnd()).map { Int($0) } ?? 0
     // Frames of this log have its salts; behind them lie those of logs before it.
     let isCurrent = { (index: Int) in
-      read(log, 24, at: 32 + index * frameBytes).map { $0[8..<16].elementsEqual(header[16..<24]) } ?? false
+      log.read(24, at: 32 + index * frameBytes).map { $0[8..<16].elementsEqual(header[16..<24]) } ?? false
     }
-    var (low, high) = (0, max(0, (size - 32) / frameBytes))
+    var (low, high) = (0, max(0, (log.byteCount - 32) / frameBytes))
     while low < high {
       let middle = (low + high) / 2
       if isCurrent(middle) { low = middle + 1 } else { high = middle }
     }
     // What was not committed may be under any key; the last frame of a commit says how large the file then is.
     for index in stride(from: low - 1, through: 0, by: -1) {
-      guard let frame = read(log, frameBytes, at: 32 + index * frameBytes) else { return nil }
-      guard number(frame[4..<8]) != 0 else { continue }
-      return key.verifies(page: Array(frame.dropFirst(24)), number: number(frame[0..<4]))
+      guard let frame = log.read(frameBytes, at: 32 + index * frameBytes) else { return nil }
+      guard SideFile.number(frame[4..<8]) != 0 else { continue }
+      return key.verifies(page: Array(frame.dropFirst(24)), number: SideFile.number(frame[0..<4]))
     }
     return nil
   }
-
-  private static func read(_ log: FileHandle, _ count: Int, at offset: Int) -> [UInt8]? {
-    guard (try? log.seek(toOffset: UInt64(offset))) != nil, let data = try? log.read(upToCount: count),
-      data.count == count
-    else { return nil }
-    return Array(data)
-  }
-
-  private static func number(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
 }

@@ -60,6 +60,7 @@ private struct PageAudit {
     defer { room.deallocate() }
     var damaged: [Int] = []
     var first = 1
+    var pause = 0.001
     while damaged.count < Self.mostDamaged {
       // Asked before the pages are read: what is read after the end is final.
       let state = writing()
@@ -68,7 +69,7 @@ private struct PageAudit {
       let count = min(Self.pagesAtOnce, total - first + 1)
       if count <= 0 {
         if state == .done { break }
-        Thread.sleep(forTimeInterval: 0.001)
+        Thread.sleep(forTimeInterval: pause)
         continue
       }
       if room.count < count * pageBytes {
@@ -77,8 +78,10 @@ private struct PageAudit {
       }
       let found = damagedPages(of: file, room, first: first, count: count, leavingOneCore: state == .underway)
       if state == .underway, let page = found.first {
+        // Longer and longer while nothing comes: a reader in the way may keep the writing for seconds.
+        pause = page == first ? min(pause * 2, 0.02) : 0.001
         first = page
-        Thread.sleep(forTimeInterval: 0.001)
+        Thread.sleep(forTimeInterval: pause)
       } else {
         damaged += found
         first += count
@@ -90,8 +93,7 @@ private struct PageAudit {
 
   private func damagedPages(
     of file: UnsafeMutablePointer<sqlite3_file>?, _ room: UnsafeMutableRawBufferPointer, first: Int,
-    count: Int,
-    leavingOneCore: Bool
+    count: Int, leavingOneCore: Bool
   ) -> [Int] {
     let part = UnsafeMutableRawBufferPointer(rebasing: room[..<(count * pageBytes)])
     if read(file, into: part, at: (first - 1) * pageBytes) {

@@ -33,18 +33,25 @@ extension ConnectionPool {
         // The engine may hold the new key for writing although nothing was written: one more write would
         // leave a file that opens with neither key. So this connection never writes again.
         self.writer.connection?.close()
-        self.writer.connection = try? reopened(old)
+        self.writer.connection = nil
+        _ = try? openWriter()
         throw error
       }
       // Opened before the writer is closed, which as the last one would copy the log itself, with nobody checking
       // pages beside it.
-      let fresh = Result { try Connection.namingRekey(path) { try reopened(new) } }
+      let opening = Result { try Connection.openingAfterRekey(path) { try reopened(new) } }
       self.writer.connection?.close()
       self.writer.connection = nil
-      key.unlocked = (try? fresh.get()) == nil ? keyInEffect(old, new) : new
-      let verified = try fresh.get()
-      self.writer.connection = verified
-      try verified.verifyRekey(progress: progress)
+      switch opening {
+      case .success(let fresh):
+        key.unlocked = new
+        self.writer.connection = fresh
+        try fresh.verifyRekey(progress: progress)
+      case .failure(let error):
+        key.unlocked = keyInEffect(old, new)
+        _ = try? openWriter()
+        throw error
+      }
     }
   }
 
@@ -64,19 +71,15 @@ extension ConnectionPool {
     guard !isInsideWrite else { throw SQLError.nestedWrite(file: path) }
     try writerQueue.sync {
       let writer = try openWriter()
-      let old = writer.unlocked
       let timeout = configuration.connection.busyTimeout
       guard readers.bar(seconds: timeout) else { throw readersInTheWay(timeout) }
       defer { readers.unbar() }
       self.writer.connection = nil
-      do {
-        let new = try writer.replaceFile(key: newKey, profile: profile, progress)
-        key.unlocked = new
-        self.writer.connection = try reopened(new)
-      } catch {
-        if self.writer.connection == nil { self.writer.connection = try? reopened(old) }
+      do { key.unlocked = try writer.replaceFile(key: newKey, profile: profile, progress) } catch {
+        _ = try? openWriter()
         throw error
       }
+      _ = try openWriter()
     }
   }
 

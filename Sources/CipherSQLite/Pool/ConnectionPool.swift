@@ -146,24 +146,16 @@ public final class ConnectionPool: Sendable {
     while true {
       // Taken when it is to run, not before: then no more connections are in use, each with a cache of its own, than
       // really run at once.
-      let read = try await CancellableRun.perform(on: readerQueue) { [readers] running -> Read<Result> in
-        guard let lease = try readers.acquireIfFree() else { return .noneFree }
+      let result = try await CancellableRun.perform(on: readerQueue) { [readers] running -> Result? in
+        guard let lease = try readers.acquireIfFree() else { return nil }
         defer { readers.release(lease) }
-        return .done(
-          try running.run(lease.connection) {
-            try lease.connection.transaction(.deferred) { try body(lease.connection) }
-          })
+        return try running.run(lease.connection) {
+          try lease.connection.transaction(.deferred) { try body(lease.connection) }
+        }
       }
-      switch read {
-      case .done(let result): return result
-      case .noneFree: await readers.waitForFree()
-      }
+      if let result { return result }
+      await readers.waitForFree()
     }
-  }
-
-  private enum Read<Result: Sendable> {
-    case done(Result)
-    case noneFree
   }
 
   /// Runs `body` on the writing connection in one transaction: committed when it returns, rolled back when

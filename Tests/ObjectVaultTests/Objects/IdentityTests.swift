@@ -89,4 +89,28 @@ import Testing
     let gone = try temporary.allSatisfy { try context.existing($0) == nil }
     #expect(gone)
   }
+
+  @Test func `a fault of a row that comes only later is invalid then, and outlives its context`() async throws
+  {
+    // Written past the store, which would refuse a reference to nothing.
+    let connection = try Connection.open(temporary.store.url.path, key: testKey)
+    try connection.executeScript(
+      "PRAGMA foreign_keys = OFF; INSERT INTO Book(title, author_id) VALUES ('x', 1)")
+    connection.close()
+    var ghost: Author?
+    do {
+      let context = store.makeContext()
+      let fetched = try context.fetch(Book.self).first()
+      let book = try #require(fetched)
+      ghost = book.author
+      #expect(ghost?.isFault == true)
+      let author = context.insert(Author.self) { $0.name = "late" }
+      try context.save()
+      #expect(author.id.rowID == 1 && author !== ghost)
+      #expect(ghost?.state == .invalid)
+      let known = try context.existing(author.id)
+      #expect(known === author)
+    }
+    ghost = nil
+  }
 }
