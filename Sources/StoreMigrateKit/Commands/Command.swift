@@ -83,8 +83,7 @@ struct Session: Sendable {
   func newProfile() throws -> CipherProfile? { try settings("--new-cipher") }
 
   private func settings(_ option: String) throws -> CipherProfile? {
-    guard let text = arguments.value(option) else { return nil }
-    let profile = try CipherSettings(text, option: option).profile
+    guard let profile = try CipherSettings.given(option, in: arguments)?.profile else { return nil }
     guard profile.isUsable else {
       throw UsageError("\(option): \(Engine.current) has no such settings: \(profile).")
     }
@@ -100,11 +99,7 @@ struct Session: Sendable {
 
   /// The present key, with the salt that `--new-cipher` may ask for.
   func kept(_ key: Key) throws -> Key {
-    let option = "--new-cipher"
-    guard let text = arguments.value(option), let salt = try CipherSettings(text, option: option).salt else {
-      return key
-    }
-    return key.withSalt(salt)
+    try CipherSettings.given("--new-cipher", in: arguments)?.salt.map { key.withSalt($0) } ?? key
   }
 
   /// What every connection of a command has.

@@ -13,6 +13,12 @@ struct CipherSettings {
   static let help =
     "sqlcipher3 or sqlcipher4, or page=BYTES, rounds=N, hmac=HASH, kdf=HASH, header=BYTES, salt=HEX"
 
+  /// What an option of the line says; nil where it is not given.
+  /// - Throws: ``UsageError`` that names the part.
+  static func given(_ option: String, in arguments: Arguments) throws -> CipherSettings? {
+    try arguments.value(option).map { try CipherSettings($0, option: option) }
+  }
+
   /// - Throws: ``UsageError`` that names the part.
   init(_ text: String, option: String) throws {
     var profile = CipherProfile.engineDefault

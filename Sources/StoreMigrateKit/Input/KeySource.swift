@@ -14,7 +14,7 @@ struct KeySource {
   /// - Throws: ``UsageError`` when no way is given and none may be asked for; ``SQLError``.
   func read(for file: String) throws -> Key {
     let settings = prefix == "key" ? "--cipher" : "--new-cipher"
-    let salt = try arguments.value(settings).flatMap { try CipherSettings($0, option: settings).salt }
+    let salt = try CipherSettings.given(settings, in: arguments)?.salt
     let key = try readWithoutSalt(for: file)
     return salt.map { key.withSalt($0) } ?? key
   }
