@@ -1,4 +1,5 @@
-// What Swift cannot say: a thread-local counter, and wiping memory that the optimiser may not skip.
+// What Swift cannot say: a thread-local counter, wiping memory that the optimiser may not skip, and a system call that
+// the C library's module does not show.
 #ifndef C_VAULT_SHIMS_H
 #define C_VAULT_SHIMS_H
 
@@ -20,5 +21,9 @@ static inline void vault_start_recording(void) { vault_slot_counter = 0x10000; }
 
 /// Overwrites `count` bytes with zeros, also when nothing reads them afterwards.
 void vault_wipe(void *bytes, size_t count);
+
+/// Gives a file another name, in one step, if nothing has that name. Returns 0, or -1 with `errno`: EEXIST when
+/// something has it, EINVAL or ENOSYS where the system or the file system cannot do it.
+int vault_rename_exclusive(const char *from, const char *to);
 
 #endif

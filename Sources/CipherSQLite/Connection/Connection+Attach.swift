@@ -18,8 +18,11 @@ extension Connection {
   /// - Throws: As ``open(_:key:configuration:)``; ``SQLError/engine(code:extendedCode:message:sql:)`` inside a
   ///   transaction, or for a name that is taken.
   public func attach(_ path: String, as name: String, key: Key, profile: CipherProfile? = nil) throws {
-    guard case .file = try PathState.of(path) else { throw SQLError.notFound(file: path) }
-    try attach(path, as: name, unlocked: UnlockedKey.unlock(path: path, key: key, profile: profile))
+    let file = try DatabasePath(path)
+    try PathState.existing(file)
+    try attach(
+      file, as: name,
+      unlocked: UnlockedKey.unlock(path: file, key: key, profile: profile, seconds: configuration.busyTimeout))
   }
 
   /// Lets go of a file that was attached.
@@ -28,15 +31,10 @@ extension Connection {
     try execute(sql: "DETACH DATABASE \(quoted(name))")
   }
 
-  /// - Parameter unlocked: The key and settings; nil for a file in clear, which only an export may ask for.
-  func attach(_ path: String, as name: String, unlocked: UnlockedKey?) throws {
-    try CipherDefaults.withProfile(unlocked?.profile, on: self) {
+  private func attach(_ file: DatabasePath, as name: String, unlocked: UnlockedKey) throws {
+    try CipherDefaults.withProfile(unlocked.profile, on: self) {
       let statement = try prepare(sql: "ATTACH DATABASE ? AS \(quoted(name)) KEY ?")
-      try statement.bind(path, at: 1)
-      guard let unlocked else {
-        try statement.bind("", at: 2)
-        return try statement.run()
-      }
+      try statement.bind(file.path, at: 1)
       try unlocked.withKeySpecification { text in
         // Not copied: the text lies in memory that is wiped, and outlives the statement's run.
         let code = sqlite3_bind_text(
@@ -44,7 +42,7 @@ extension Connection {
         defer { sqlite3_clear_bindings(statement.raw) }
         // Unbound, it would be NULL, and the file in clear.
         guard code == SQLITE_OK else { throw error(code, sql: "attach") }
-        try statement.run()
+        try FileGate.opening { try statement.run() }
       }
     }
   }
@@ -61,12 +59,12 @@ enum CipherDefaults {
     try lock.withLock { _ in try body() }
   }
 
-  static func withProfile(_ profile: CipherProfile?, on connection: Connection, _ body: () throws -> Void)
+  static func withProfile(_ profile: CipherProfile, on connection: Connection, _ body: () throws -> Void)
     throws
   {
     try lock.withLock { _ in
       let own = Engine.current.cipherMajor >= 4 ? CipherProfile.sqlcipher4 : .sqlcipher3
-      try set(profile ?? own, on: connection)
+      try set(profile, on: connection)
       defer { try? set(own, on: connection) }
       try body()
     }

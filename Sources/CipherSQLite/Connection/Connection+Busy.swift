@@ -59,12 +59,23 @@ extension Connection {
     return goesOn
   }
 
+  /// Runs `body`, which meets a lock that the engine does not wait for, until it does not, or for the busy timeout.
+  func retryingWhileBusy(_ body: () throws -> Void) throws {
+    var count = 0
+    while true {
+      do { return try body() } catch let error as SQLError where error.isBusy {
+        guard !isInTransaction, isWorthWaiting(count) else { throw waitingError() }
+        count += 1
+      }
+    }
+  }
+
   /// The error for a lock that was waited for in vain, or not to the end.
   func waitingError() -> SQLError {
     defer { (waiting.seconds, waiting.wasInterrupted) = (0, false) }
     if waiting.wasInterrupted { return .interrupted }
     return .busy(
       file: path, waitedSeconds: waiting.seconds,
-      holders: LockHolder.blocking(path, isWriting: isInTransaction))
+      holders: LockHolder.blocking(file, isWriting: isInTransaction))
   }
 }

@@ -40,6 +40,7 @@ extension Connection {
         setSQLResult(body((0..<Int(count)).map { sqlValue(arguments?[$0]) }), in: context)
       }, nil, nil, { data in data.map { Unmanaged<AnyObject>.fromOpaque($0).release() } })
     guard code == SQLITE_OK else { throw error(code, sql: "") }
+    registrations.append { try $0.register(function: name, argumentCount: argumentCount, body) }
   }
 
   /// Registers a collation.
@@ -65,6 +66,12 @@ extension Connection {
         return Int32(clamping: order)
       }, { data in data.map { Unmanaged<AnyObject>.fromOpaque($0).release() } })
     guard code == SQLITE_OK else { throw error(code, sql: "") }
+    registrations.append { try $0.register(collation: name, compare) }
+  }
+
+  /// Registers what is registered on another connection: the schema of a copy needs it too.
+  func adoptFunctions(of other: Connection) throws {
+    for register in other.registrations { try register(self) }
   }
 
   /// Runs `body` while every statement that is prepared must be allowed, action by action.

@@ -15,35 +15,49 @@ extension Connection {
   public static func open(
     _ path: String, key: Key, configuration: Configuration = Configuration()
   ) throws -> Connection {
+    try open(DatabasePath(path), key: key, configuration: configuration)
+  }
+
+  /// The same for a file whose links were followed before.
+  package static func open(
+    _ file: DatabasePath, key: Key, configuration: Configuration = Configuration()
+  ) throws -> Connection {
     try ensureCipher()
     if case .invalid(let error) = key.material { throw error }
-    guard case .file = try PathState.of(path) else { throw SQLError.notFound(file: path) }
-    if configuration.access == .readWrite, !PathState.isWritable(path) { throw SQLError.readOnly(file: path) }
+    try PathState.existing(file)
+    if configuration.access == .readWrite, !PathState.isWritable(file) { throw SQLError.readOnly(file: file.given) }
     if case .keyFile(let keyPath, let secret) = key.material {
-      return try open(path, KeyFile.open(at: keyPath, unlock: secret), secret, as: key, configuration)
+      return try open(file, KeyFile.open(at: keyPath, unlock: secret), secret, as: key, configuration)
     }
-    return try open(
-      path, unlocked: UnlockedKey.unlock(path: path, key: key, profile: configuration.profile),
-      configuration: configuration)
+    let candidates = KeyCandidates(key, known: configuration.profile)
+    return try Settling(file, seconds: configuration.busyTimeout).run {
+      // Whoever promised that nobody changes the file wants no lock taken.
+      let look = try FileLook(file, seconds: configuration.access == .immutable ? nil : configuration.busyTimeout)
+      let unlocked = try look.unlock(key, candidates, known: configuration.profile)
+      // Before the engine opens it: to put a journal back it needs the file for itself.
+      look.release()
+      let connection = try openOnce(file, unlocked: unlocked, configuration: configuration)
+      // The two may have met different files.
+      guard !look.isOutdated else { throw SQLError.fileReplaced(file: file.given) }
+      return connection
+    }
   }
 
   private static func open(
-    _ path: String, _ keyFile: KeyFile, _ secret: KeyFile.Unlock, as key: Key,
+    _ file: DatabasePath, _ keyFile: KeyFile, _ secret: KeyFile.Unlock, as key: Key,
     _ configuration: Configuration
   ) throws -> Connection {
     do {
-      let connection = try open(
-        path, key: keyFile.key.salted(as: key), configuration: configuration)
-      if configuration.access == .readWrite { keyFile.abandonRotation(of: path) }
+      let connection = try open(file, key: keyFile.key.salted(as: key), configuration: configuration)
+      if configuration.access == .readWrite { keyFile.abandonRotation(of: file.path) }
       return connection
     } catch SQLError.wrongKey {
       // A rotation may have been interrupted after the database had got its new key. That it fits is proved by the
       // engine, which reads the log too; only then the old key may go.
       guard let pending = try KeyFile.pendingKey(at: keyFile.path, unlock: secret) else {
-        throw SQLError.wrongKey(file: path)
+        throw SQLError.wrongKey(file: file.given)
       }
-      let connection = try open(
-        path, key: Key.raw(pending).salted(as: key), configuration: configuration)
+      let connection = try open(file, key: Key.raw(pending).salted(as: key), configuration: configuration)
       if configuration.access == .readWrite { try keyFile.finishRotation(pending) }
       return connection
     }
@@ -53,27 +67,45 @@ extension Connection {
   public static func open(
     _ path: String, unlocked: UnlockedKey, configuration: Configuration = Configuration()
   ) throws -> Connection {
-    let connection = try keyed(path, unlocked: unlocked, configuration: configuration)
+    try open(DatabasePath(path), unlocked: unlocked, configuration: configuration)
+  }
+
+  /// The same for a file whose links were followed before.
+  package static func open(
+    _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration = Configuration()
+  ) throws -> Connection {
+    try Settling(file, seconds: configuration.busyTimeout).run {
+      try openOnce(file, unlocked: unlocked, configuration: configuration)
+    }
+  }
+
+  private static func openOnce(
+    _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration
+  ) throws -> Connection {
+    let connection = try keyed(file, unlocked: unlocked, configuration: configuration)
     do {
-      // The first read: authenticates page 1, and reads the schema.
+      // The first read: authenticates page 1, and reads the schema. In WAL mode it takes a lock that stays, so that the
+      // file is not replaced any more.
       _ = try connection.value("SELECT count(*) FROM sqlite_master")
+      guard !connection.hasMoved else { throw SQLError.fileReplaced(file: file.given) }
       try connection.applySettings()
       connection.isVerified = true
     } catch SQLError.engine(let code, _, _, _) where code == 26 || code == 11 {
-      if LogAudit.lastCommitFits(path, unlocked) == false { throw SQLError.wrongKey(file: path) }
-      let damaged = connection.auditPages()
-      if damaged.first == 1,
-        damaged.count > 1 || !PathState.hasPages(path, beyond: unlocked.profile.pageBytes)
-      {
-        throw SQLError.wrongKey(file: path)
-      }
-      // Every page authenticates, and yet the engine cannot read: the log is under another key. A rekey was
-      // committed there, and its process died before the log was copied back.
-      if damaged.isEmpty, PathState.hasLog(path) { throw SQLError.wrongKey(file: path) }
-      throw SQLError.corrupted(
-        file: path, pages: damaged.isEmpty ? [PathState.nextPage(path, unlocked.profile.pageBytes)] : damaged)
+      throw connection.meaning()
     }
     return connection
+  }
+
+  /// What it means that the engine cannot read a file under a key that was thought to fit.
+  func meaning() -> SQLError {
+    if hasMoved { return .fileReplaced(file: path) }
+    // A rekey was committed to the log, and its process died before the log was copied back.
+    let log = configuration.access == .immutable ? nil : WriteAheadLog(beside: file)
+    if let log, !log.fits(unlocked) { return .wrongKey(file: path) }
+    let damaged = auditPagesOnce()
+    let (pageBytes, byteCount) = (unlocked.profile.pageBytes, FileStatus(file.path)?.byteCount ?? 0)
+    if damaged.first == 1, damaged.count > 1 || byteCount <= pageBytes { return .wrongKey(file: path) }
+    return .corrupted(file: path, pages: damaged.isEmpty ? [byteCount / pageBytes + 1] : damaged)
   }
 
   /// Creates an encrypted file, whole or not at all.
@@ -88,32 +120,28 @@ extension Connection {
     _ path: String, key: Key, configuration: Configuration = Configuration(),
     fill: (Connection) throws -> Void
   ) throws -> UnlockedKey {
-    try ensureCipher()
-    let unlocked = try UnlockedKey(
-      forNewFile: path, key: key, profile: configuration.profile ?? .engineDefault)
-    guard case .absent = try PathState.of(path) else { throw SQLError.alreadyExists(file: path) }
-    let file = try NewFile(at: path)
-    let temporary = file.temporary
-    let connection = try keyed(temporary, unlocked: unlocked, configuration: configuration)
-    try connection.applySettings()
-    try fill(connection)
-    connection.close()
-    try proveCiphertext(temporary, path: path, unlocked: unlocked)
-    try file.publish()
-    return unlocked
+    try create(DatabasePath(path), key: key, configuration: configuration, fill: fill)
   }
 
-  static func proveCiphertext(_ file: String, path: String, unlocked: UnlockedKey) throws {
-    let raw = try RawFile.open(file)
-    let pageBytes = unlocked.profile.pageBytes
-    guard let page = raw.read(pageBytes, at: 0),
-      unlocked.verifies(page: page, number: 1)
-    else {
-      throw SQLError.verificationFailed(file: path, reason: "its first page is not under its key")
-    }
-    guard unlocked.profile.clearHeaderBytes > 0 || Array(page.prefix(16)) == unlocked.salt else {
-      throw SQLError.verificationFailed(file: path, reason: "the new file does not begin with its salt")
-    }
+  /// The same at a path whose links were followed before.
+  package static func create(
+    _ target: DatabasePath, key: Key, configuration: Configuration = Configuration(),
+    fill: (Connection) throws -> Void
+  ) throws -> UnlockedKey {
+    try ensureCipher()
+    let unlocked = try UnlockedKey(
+      forNewFile: target.given, key: key, profile: configuration.profile ?? .engineDefault)
+    try PathState.ensureAbsent(target)
+    let new = try NewFile(at: target)
+    let connection = try keyed(new.file, unlocked: unlocked, configuration: configuration)
+    defer { connection.close() }
+    try connection.applySettings()
+    try fill(connection)
+    // Closing copies the log too, but does not tell when it fails.
+    try connection.checkpoint(.truncate)
+    connection.close()
+    try new.sealed(under: unlocked).publish()
+    return unlocked
   }
 
   static func ensureCipher() throws {
@@ -123,18 +151,17 @@ extension Connection {
   }
 
   static func keyed(
-    _ path: String, unlocked: UnlockedKey, configuration: Configuration
+    _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration
   ) throws -> Connection {
     var handle: OpaquePointer?
     var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
     flags |= configuration.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
-    let name = fileURI(path) + (configuration.access == .immutable ? "?immutable=1" : "")
-    let code = sqlite3_open_v2(name, &handle, flags, nil)
-    let connection = Connection(
-      handle: handle, path: path, unlocked: unlocked, configuration: configuration)
+    let name = fileURI(file.path) + (configuration.access == .immutable ? "?immutable=1" : "")
+    let code = FileGate.opening { sqlite3_open_v2(name, &handle, flags, nil) }
+    let connection = Connection(handle: handle, file: file, unlocked: unlocked, configuration: configuration)
     guard code == SQLITE_OK else {
       throw code == SQLITE_CANTOPEN
-        ? SQLError.permissionDenied(file: path) : connection.error(code, sql: "")
+        ? SQLError.cannotOpen(file, system: sqlite3_system_errno(handle)) : connection.error(code, sql: "")
     }
     try CipherDefaults.whileUnchanged {
       let keyed = try unlocked.withKeySpecification {
@@ -152,7 +179,7 @@ extension Connection {
     return connection
   }
 
-  private func applySettings() throws {
+  func applySettings() throws {
     // temp_store: some builds would spill sorts and temporary tables to disk in clear.
     try executeScript(
       """
@@ -165,26 +192,8 @@ extension Connection {
   }
 }
 
-extension PathState {
-  static func nextPage(_ path: String, _ pageBytes: Int) -> Int {
-    var status = stat()
-    return stat(path, &status) == 0 ? Int(status.st_size) / pageBytes + 1 : 1
-  }
-
-  static func hasLog(_ path: String) -> Bool {
-    var status = stat()
-    // 32 bytes are the log's header alone.
-    return stat(path + "-wal", &status) == 0 && status.st_size > 32
-  }
-
-  static func hasPages(_ path: String, beyond bytes: Int) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && Int(status.st_size) > bytes
-  }
-}
-
 /// `path` as a `file:` URI: every byte that could mean something else is escaped.
-private func fileURI(_ path: String) -> String {
+func fileURI(_ path: String) -> String {
   let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-_.~".utf8)
   var text = "file:"
   for byte in path.utf8 {

@@ -12,10 +12,14 @@ extension Connection {
   }
 
   /// Sets the journal mode.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when other connections keep it from changing.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when other connections keep it from changing longer than
+  ///   the busy timeout.
   public func setJournalMode(_ mode: JournalMode) throws {
-    let found = try value(sql: "PRAGMA journal_mode = \(mode.rawValue)")?.string
-    guard found == mode.rawValue else { throw waitingError() }
+    // The engine does not wait for the lock that this takes: who waits with a lock could wait for one who waits.
+    try retryingWhileBusy {
+      let found = try value(sql: "PRAGMA journal_mode = \(mode.rawValue)")?.string
+      guard found == mode.rawValue else { throw waitingError() }
+    }
     // In WAL mode NORMAL is safe against crashes of the process; a power loss may take the last commits.
     try executeScript("PRAGMA synchronous = \(mode == .wal ? "NORMAL" : "FULL")")
   }

@@ -6,6 +6,7 @@
 //   Connection+Busy          waiting for others' locks
 
 private import CSQLCipher
+private import Foundation
 
 /// An open connection to one encrypted file.
 ///
@@ -47,8 +48,10 @@ public final class Connection {
   // Open from init to close(); closed exactly once. SQLite is told not to lock (NOMUTEX): whoever holds
   // this object is its only user, which the missing Sendable conformance makes the compiler check.
   var handle: OpaquePointer?
-  /// The file's path.
-  public let path: String
+  /// The file's path, as it was given.
+  public var path: String { file.given }
+  /// The file, whose links were followed when it was opened.
+  package let file: DatabasePath
   /// The derived key and settings the file was opened with; opens further connections without derivation.
   public internal(set) var unlocked: UnlockedKey
   /// What it was opened with.
@@ -65,12 +68,14 @@ public final class Connection {
   var hooks = Hooks()
   var waiting = Waiting()
   var authorizer: ((AuthorizerAction) -> Bool)?
+  /// Registers again, on another connection, what was registered here.
+  var registrations: [(Connection) throws -> Void] = []
 
   private struct Weak { weak var statement: Statement? }
 
-  init(handle: OpaquePointer?, path: String, unlocked: UnlockedKey, configuration: Configuration) {
+  init(handle: OpaquePointer?, file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration) {
     self.handle = handle
-    self.path = path
+    self.file = file
     self.unlocked = unlocked
     self.configuration = configuration
     cache = StatementCache(capacity: configuration.statementCacheSize)
@@ -86,6 +91,7 @@ public final class Connection {
     live.removeAll()
     sqlite3_close_v2(open)
     handle = nil
+    registrations.removeAll()
   }
 
   /// What the cache of prepared statements has done since the connection was opened.
@@ -100,10 +106,17 @@ public final class Connection {
   /// A handle that other threads may use to stop the statement that is running here, or waiting for a lock.
   public var interruptor: Interruptor { Interruptor(handle: handle, count: waiting.interrupts) }
 
+  /// Whether another file has been put in the place of the one that is open here.
+  var hasMoved: Bool { CipherSQLite.hasMoved(handle) }
+
   /// What "not a database" and "malformed" mean on a file that opened well before; nil when the pages tell
   /// nothing. Reads the whole file, but only after such an error.
   private func diagnosis(of code: Int32) -> SQLError? {
-    guard code == SQLITE_NOTADB || code == SQLITE_CORRUPT else { return nil }
+    // SQLITE_READONLY_DBMOVED is a macro that Swift does not see.
+    guard code & 0xff == SQLITE_NOTADB || code & 0xff == SQLITE_CORRUPT || code == 1032 else { return nil }
+    if hasMoved { return .fileReplaced(file: path) }
+    guard code != 1032 else { return nil }
+    let code = code & 0xff
     let damaged = auditPages()
     if damaged.isEmpty { return code == SQLITE_NOTADB ? .keyChanged(file: path) : nil }
     // Under another key no page authenticates; damage leaves most of them alone.
@@ -120,9 +133,26 @@ public final class Connection {
   }
 
   func error(_ code: Int32, sql: String) -> SQLError {
-    if isVerified, let diagnosed = diagnosis(of: code & 0xff) { return diagnosed }
+    if isVerified, let diagnosed = diagnosis(of: extendedCode(code)) { return diagnosed }
     if code & 0xff == SQLITE_BUSY { return waitingError() }
+    if code & 0xff == SQLITE_CANTOPEN, let error = cannotOpenError() { return error }
     return SQLError.from(code: code, handle: handle, sql: sql, file: path)
+  }
+}
+
+extension Connection {
+  private func extendedCode(_ code: Int32) -> Int32 {
+    guard let handle, sqlite3_errcode(handle) & 0xff == code & 0xff else { return code }
+    return sqlite3_extended_errcode(handle)
+  }
+
+  /// What the system said when the engine could not open the file, or one beside it; nil when it is not known.
+  private func cannotOpenError() -> SQLError? {
+    switch sqlite3_system_errno(handle) {
+    case 0: nil
+    case EACCES, EPERM, EROFS: configuration.access == .readOnly ? .logUnreadable(file: path) : .permissionDenied(file: path)
+    case let code: .failed("open", on: path, code: code)
+    }
   }
 }
 
@@ -149,7 +179,11 @@ extension SQLError {
   ) -> SQLError {
     let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
     let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
+    // Only then does the system's own number belong to this error.
+    let system = code & 0xff == SQLITE_IOERR && handle != nil ? sqlite3_system_errno(handle) : 0
     switch code & 0xff {
+    case SQLITE_FULL: return .diskFull(file: file)
+    case SQLITE_IOERR where [ENOSPC, EDQUOT, EFBIG].contains(system): return .diskFull(file: file)
     case SQLITE_INTERRUPT: return .interrupted
     // The number of SQLITE_READONLY_ROLLBACK, a macro that Swift does not see.
     case SQLITE_READONLY where extended == 776: return .interruptedWrite(file: file)

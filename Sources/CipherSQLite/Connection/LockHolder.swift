@@ -29,10 +29,10 @@ extension LockHolder {
   /// - Parameters:
   ///   - path: The database.
   ///   - isWriting: Whether the one who waits has a transaction open: this process' writer may then be itself.
-  static func blocking(_ path: String, isWriting: Bool) -> [LockHolder] {
+  static func blocking(_ path: DatabasePath, isWriting: Bool) -> [LockHolder] {
     // SQLite's file format, "File Locking": PENDING, RESERVED, then 510 SHARED bytes. WAL-index format, "Locks": the
     // writer, the checkpointer, recovery, then the readers.
-    let (file, log) = (FileLock.all(of: path), FileLock.all(of: path + "-shm"))
+    let (file, log) = (FileLock.all(of: path.path), FileLock.all(of: path.sharedMemory))
     let writers = log.filter { $0.isExclusive && $0.covers(120...122) } + file.filter(\.isExclusive)
     let readers = (log + file).filter { !$0.isExclusive && ($0.covers(123...127) || $0.covers(sharedBytes)) }
     let own = getpid()
@@ -59,9 +59,6 @@ struct FileLock {
   private let range: ClosedRange<Int>
 
   func covers(_ other: ClosedRange<Int>) -> Bool { range.overlaps(other) }
-
-  /// Whether the system has such a list: Linux does.
-  static var isListed: Bool { FileManager.default.isReadableFile(atPath: "/proc/locks") }
 
   /// The locks on a file that are held, not those that are waited for.
   static func all(of path: String) -> [FileLock] {

@@ -1,5 +1,7 @@
 // Every error of the connection layer. No case holds key bytes or bound values.
 
+private import Foundation
+
 /// What can go wrong with a file, a key or a statement.
 ///
 /// Each case carries what a person needs to act on it, and `description` is one sentence that says what
@@ -55,6 +57,26 @@ public enum SQLError: Error, Equatable, Sendable {
   case permissionDenied(file: String)
   /// The file, or the connection, may only be read.
   case readOnly(file: String)
+  /// No file can lie at this path, or the engine cannot take it.
+  case pathUnusable(file: String, reason: String)
+  /// The path is a link to a file that does not exist.
+  case danglingLink(file: String, target: String)
+  /// The path leads to something that holds no bytes of its own: a pipe, a socket, a device.
+  case notAFile(file: String, kind: String)
+  /// The file has several names (hard links): replaced under one, it would stay as it is under the others.
+  case severalNames(file: String, count: Int)
+  /// The file belongs to another user or group, and what replaces it could not be given to them.
+  case ownerWouldChange(file: String)
+  /// The file keeps a log whose index has to be written for reading it, and this user may not.
+  case logUnreadable(file: String)
+  /// What lies beside the file as its log or journal is larger than it can be in earnest, or than the room that there is.
+  case journalTooLarge(file: String, byteCount: Int)
+  /// The key fits, but the pages carry no HMAC: format 1 of SQLCipher, whose files anyone can change unseen.
+  case unauthenticated(file: String)
+  /// Since the file was opened here, another one was put in its place.
+  case fileReplaced(file: String)
+  /// The disk is full, or a quota or size limit is reached.
+  case diskFull(file: String)
   /// Opened for reading alone while a process that died within a transaction has left its journal, which has to be put
   /// back first.
   case interruptedWrite(file: String)
@@ -98,6 +120,15 @@ public enum SQLError: Error, Equatable, Sendable {
 }
 
 extension SQLError {
+  /// The error for a system call that has just failed, as `errno` tells.
+  static func failed(_ operation: String, on file: String, code: Int32 = errno) -> SQLError {
+    switch code {
+    case ENOSPC, EDQUOT, EFBIG: .diskFull(file: file)
+    case EACCES, EPERM, EROFS: .permissionDenied(file: file)
+    default: .system(file: file, operation: operation, code: Int(code))
+    }
+  }
+
   /// Whether it is ``busy(file:waitedSeconds:holders:)``.
   public var isBusy: Bool {
     if case .busy = self { true } else { false }
@@ -160,6 +191,32 @@ extension SQLError: CustomStringConvertible {
       "\(file): this user may not open the file. Change its permissions or its owner."
     case .readOnly(let file):
       "\(file): the file may only be read. Make it writable, or open it read-only."
+    case .pathUnusable(let file, let reason):
+      "\(file.isEmpty ? "This path" : file): this path cannot be used: \(reason). Give another one."
+    case .danglingLink(let file, let target):
+      "\(file): this is a link to \(target), and there is no such file. Correct the link, or remove it."
+    case .notAFile(let file, let kind):
+      "\(file): this is \(kind) and not a file. Give the path of a file."
+    case .severalNames(let file, let count):
+      "\(file): the file has \(count) names (hard links), and only this one would lead to the new file. "
+        + "Remove the others first (find -samefile shows them)."
+    case .ownerWouldChange(let file):
+      "\(file): the new file could not be given to the owner and the group of this one. "
+        + "Run it as the file's owner, or as root."
+    case .logUnreadable(let file):
+      "\(file): to read it beside programs that write, its -shm has to be written, and this user may not. "
+        + "Run it as the file's owner; or, where nobody writes, open it as immutable."
+    case .journalTooLarge(let file, let byteCount):
+      "\(file): this journal has \(byteCount) bytes, more than its database can need or the disk can take. "
+        + "Look where it comes from, and move it away if it does not belong there."
+    case .unauthenticated(let file):
+      "\(file): the key fits, but the file is in SQLCipher's format 1, whose pages carry no HMAC. Move it to a newer "
+        + "format with the sqlcipher shell: PRAGMA cipher_use_hmac = OFF, ATTACH, sqlcipher_export."
+    case .fileReplaced(let file):
+      "\(file): another file was put in its place since it was opened here. Open it again."
+    case .diskFull(let file):
+      "\(file): the disk is full, or a quota or size limit is reached. Make room and try again; what was there is "
+        + "as it was."
     case .interruptedWrite(let file):
       "\(file): a process died while it wrote here, and what it had begun must be undone first. "
         + "Open the file once for writing, beside its -journal."
@@ -205,7 +262,7 @@ extension SQLError: CustomStringConvertible {
     case .unsupported(let feature, let engine):
       "\(engine) has no \(feature). Ask Engine.current first, or link a newer engine."
     case .system(let file, let operation, let code):
-      "\(file): \(operation) failed with system error \(code)."
+      "\(file): \(operation) failed: \(String(cString: strerror(Int32(clamping: code)))) (system error \(code))."
     case .engine(let code, let extended, let message, let sql):
       sql.isEmpty
         ? "SQLite error \(code) (\(extended)): \(message)."

@@ -16,7 +16,8 @@ public struct CipherProfile: Sendable, Hashable {
     case sha512 = "SHA512"
   }
 
-  /// Bytes of a page: a power of two from 512 to 65536.
+  /// Bytes of a page: a power of two from 1024 to 65536. SQLite needs 480 bytes of a page, so that 512 leave no room for
+  /// IV and HMAC.
   public var pageBytes: Int
   /// The hash of the pages' HMAC.
   public var hash: Hash
@@ -65,7 +66,7 @@ public struct CipherProfile: Sendable, Hashable {
   }
 
   /// The page sizes that a file may have, the likeliest first.
-  static let pageSizes = [4096, 1024, 8192, 2048, 16384, 32768, 65536, 512]
+  static let pageSizes = [4096, 1024, 8192, 2048, 16384, 32768, 65536]
 
   /// Whether the engine of this process can open files with these settings.
   public var isUsable: Bool {

@@ -31,7 +31,7 @@ extension Connection {
     do {
       try rekeyInTransaction(new, progress: progress)
       fresh = try Connection.openingAfterRekey(path) {
-        try Connection.open(path, unlocked: new, configuration: configuration)
+        try Connection.open(file, unlocked: new, configuration: configuration)
       }
     } catch {
       close()
@@ -65,7 +65,7 @@ extension Connection {
     // BEGIN IMMEDIATE turns contention into an error: without it sqlite3_rekey answers 0 and does nothing.
     try execute("BEGIN IMMEDIATE")
     try watchingGrowth(
-      of: path + (mode == "wal" ? "-wal" : "-journal"), pageBytes: unlocked.profile.pageBytes + 24,
+      of: mode == "wal" ? file.log : file.journal, pageBytes: unlocked.profile.pageBytes + 24,
       pages: pages, progress
     ) {
       let code = try new.withKeySpecification {
@@ -81,7 +81,7 @@ extension Connection {
   /// are checked while others are still being copied: each takes about as long.
   func verifyRekey(progress: ((Int, Int) -> Void)?) throws {
     // A handle of its own: two threads shall not read and write through one.
-    let file = try RawFile.open(path)
+    let raw = try RawFile.open(file)
     // The file may have fewer until the log is copied.
     let pages = Int(try value("PRAGMA page_count")?.int64 ?? 0)
     let outcome = Locked<Result<Bool, any Error>?>(nil)
@@ -93,7 +93,7 @@ extension Connection {
       outcome.withLock { $0 = result }
       end.signal()
     }
-    let damaged = file.damagedPages(key: unlocked) {
+    let damaged = raw.damagedPages(key: unlocked) {
       switch outcome.withLock({ $0 }) {
       case nil: .underway
       case .success(true): .done

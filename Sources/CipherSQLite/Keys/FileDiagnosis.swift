@@ -2,36 +2,129 @@
 
 private import Foundation
 
-/// What lies at a path, before any key is tried.
-enum PathState {
-  case absent
-  case file(byteCount: Int)
+/// A file as it is at one moment, while nobody replaces it.
+final class FileLook {
+  private let path: DatabasePath
+  private let file: RawFile
+  private let header: [UInt8]
+  /// What the journal will put in the place of the file's first page.
+  private let former: [UInt8]?
+  // Read when page 1 does not verify, which is to say hardly ever.
+  private lazy var log = WriteAheadLog(beside: path)
 
-  /// - Throws: ``SQLError/folderMissing(folder:)``, ``SQLError/isDirectory(file:)``,
-  ///   ``SQLError/emptyFile(file:)``, ``SQLError/permissionDenied(file:)``.
-  static func of(_ path: String) throws -> PathState {
-    var status = stat()
-    guard stat(path, &status) == 0 else {
-      if errno == EACCES { throw SQLError.permissionDenied(file: path) }
-      let folder = (path as NSString).deletingLastPathComponent
-      var isDirectory: ObjCBool = false
-      let exists = FileManager.default.fileExists(
-        atPath: folder.isEmpty ? "." : folder, isDirectory: &isDirectory)
-      guard exists, isDirectory.boolValue else { throw SQLError.folderMissing(folder: folder) }
-      return .absent
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - seconds: How long to wait for somebody who is replacing it; nil takes no lock.
+  /// - Throws: ``SQLError/notADatabase(file:reason:)`` for a file that is too short for any page;
+  ///   ``SQLError/busy(file:waitedSeconds:holders:)``; as ``RawFile/open(_:forWriting:)``.
+  init(_ path: DatabasePath, seconds: Double?) throws {
+    self.path = path
+    file = try seconds.map { try RawFile.openShared(path, seconds: $0) } ?? RawFile.open(path)
+    guard file.byteCount >= 512, let header = file.read(512, at: 0) else {
+      throw SQLError.notADatabase(file: path.given, reason: "it has only \(file.byteCount) bytes")
     }
-    guard status.st_mode & S_IFMT != S_IFDIR else { throw SQLError.isDirectory(file: path) }
-    guard status.st_size > 0 else { throw SQLError.emptyFile(file: path) }
-    guard access(path, R_OK) == 0 else { throw SQLError.permissionDenied(file: path) }
-    return .file(byteCount: Int(status.st_size))
+    self.header = header
+    former = HotJournal.firstPage(of: path)
   }
 
-  /// Whether the file may be written. Its mode bits count for the superuser too: who marked it read-only
-  /// meant it.
-  static func isWritable(_ path: String) -> Bool {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return false }
-    return status.st_mode & 0o222 != 0 && access(path, W_OK) == 0
+  /// Lets others replace the file again.
+  func release() { file.unlock() }
+
+  /// Whether another file has been put in the place of this one.
+  var isOutdated: Bool { file.hasMoved }
+
+  /// Finds the key under which the file's pages, or its log, verify.
+  ///
+  /// - Throws: ``SQLError/notEncrypted(file:)``, ``SQLError/notADatabase(file:reason:)``, ``SQLError/wrongKey(file:)``,
+  ///   ``SQLError/corrupted(file:pages:)`` when page 1 is damaged but other pages verify,
+  ///   ``SQLError/cipherSettingsMismatch(file:profile:)``, ``SQLError/unauthenticated(file:)``,
+  ///   ``SQLError/saltMissing(file:)``.
+  func unlock(_ key: Key, _ candidates: KeyCandidates, known: CipherProfile?) throws -> UnlockedKey {
+    if let known, !known.isUsable { throw SQLError.cipherSettingsMismatch(file: path.given, profile: known) }
+    if header.starts(with: Array("SQLite format 3\0".utf8)) { return try unlockUnderClearHeader(key, known) }
+    let salt = Array(header.prefix(16))
+    if let given = key.salt, given != salt { throw SQLError.wrongKey(file: path.given) }
+    let largest = file.byteCount
+    let found = try candidates.first(salt: salt) { derived in
+      let variants = derived.variants(largest: largest)
+      if let fitting = variants.first(where: { verifiesFirst($0) }) { return fitting }
+      // A rekey that was committed and not copied back yet: the file's first page is under the key before it.
+      return former == nil ? log?.fits(among: variants) : nil
+    }
+    if let found {
+      guard found.profile.isUsable else {
+        throw SQLError.cipherSettingsMismatch(file: path.given, profile: found.profile)
+      }
+      return found
+    }
+    // The journal says under which key the file will be; what its pages are under now does not count.
+    if former != nil { throw SQLError.wrongKey(file: path.given) }
+    // A log that is whole and fits no key: whatever the file's own pages are under.
+    if log != nil { throw SQLError.wrongKey(file: path.given) }
+    // Page 1 verifies under nothing. If another page does, the key is right and page 1 is damaged.
+    let damaged = try candidates.first(salt: salt) { derived in
+      derived.variants(largest: largest).first { verifiesSample($0) }
+    }
+    if let damaged { throw SQLError.corrupted(file: path.given, pages: file.damagedPages(key: damaged)) }
+    let isUnauthenticated = try candidates.first(salt: salt) { derived in
+      CipherProfile.pageSizes.contains { PageHeader(of: file, derived.with(pageBytes: $0), reserved: 16) != nil }
+        ? true : nil
+    }
+    if isUnauthenticated ?? false { throw SQLError.unauthenticated(file: path.given) }
+    guard largest % 512 == 0 else {
+      throw SQLError.notADatabase(file: path.given, reason: "its \(largest) bytes are not whole pages")
+    }
+    throw SQLError.wrongKey(file: path.given)
+  }
+
+  /// A file that begins like a plain one: encrypted behind its header, or not at all.
+  private func unlockUnderClearHeader(_ key: Key, _ known: CipherProfile?) throws -> UnlockedKey {
+    // SQLite's header: the page size, big-endian with 1 for 65536, at 16; the bytes reserved in each page at 20. The
+    // engine reserves what IV and HMAC take, a plain file nothing.
+    guard header[20] >= 32 else { throw SQLError.notEncrypted(file: path.given) }
+    guard let salt = key.salt else { throw SQLError.saltMissing(file: path.given) }
+    var profile = known ?? .sqlcipher4
+    let size = Int(header[16]) << 8 + Int(header[17])
+    profile.pageBytes = size == 1 ? 65_536 : size
+    if profile.clearHeaderBytes == 0 { profile.clearHeaderBytes = 32 }
+    guard profile.isUsable else { throw SQLError.cipherSettingsMismatch(file: path.given, profile: profile) }
+    let derived = try UnlockedKey(deriving: key, salt: salt, profile: profile)
+    if verifiesFirst(derived) { return derived }
+    if former != nil { throw SQLError.wrongKey(file: path.given) }
+    if let log {
+      guard log.fits(derived) else { throw SQLError.wrongKey(file: path.given) }
+      return derived
+    }
+    guard !verifiesSample(derived) else {
+      throw SQLError.corrupted(file: path.given, pages: file.damagedPages(key: derived))
+    }
+    throw SQLError.wrongKey(file: path.given)
+  }
+
+  private func verifiesFirst(_ key: UnlockedKey) -> Bool {
+    guard let former else { return verifies(1, key) }
+    return former.count == key.profile.pageBytes && key.verifies(page: former, number: 1)
+  }
+
+  /// Whether one of up to 64 pages from all over the file carries the key's HMAC.
+  private func verifiesSample(_ key: UnlockedKey) -> Bool {
+    let last = file.byteCount / key.profile.pageBytes
+    guard last >= 2 else { return false }
+    let spread = (0..<58).map { 2 + (last - 2) * $0 / 57 }
+    return Set(Array(2...min(last, 7)) + spread).contains { verifies($0, key) }
+  }
+
+  private func verifies(_ number: Int, _ key: UnlockedKey) -> Bool {
+    let size = key.profile.pageBytes
+    guard let page = file.read(size, at: (number - 1) * size) else { return false }
+    return key.verifies(page: page, number: number)
+  }
+}
+
+extension WriteAheadLog {
+  /// The first of the keys that the last commit is under.
+  fileprivate func fits(among keys: [UnlockedKey]) -> UnlockedKey? {
+    keys.first { $0.profile.pageBytes == pageBytes && fits($0) }
   }
 }
 
@@ -39,109 +132,20 @@ extension UnlockedKey {
   /// Derives the key for the file at `path` and finds the settings under which its pages verify.
   ///
   /// Costs one key derivation when the file has the engine's own settings, two when it has the other
-  /// version's or the key is wrong.
-  /// - Throws: ``SQLError/notEncrypted(file:)``, ``SQLError/notADatabase(file:reason:)``,
-  ///   ``SQLError/wrongKey(file:)``, ``SQLError/corrupted(file:pages:)`` when page 1 is damaged but other
-  ///   pages verify, ``SQLError/cipherSettingsMismatch(file:profile:)``.
-  static func unlock(path: String, key: Key, profile: CipherProfile? = nil) throws -> UnlockedKey {
-    guard case .keyFile(let keyPath, let secret) = key.material else {
-      return try unlockPlainly(path, key, profile)
-    }
-    do {
-      return try unlockPlainly(path, KeyFile.open(at: keyPath, unlock: secret).key.salted(as: key), profile)
-    } catch SQLError
-      .wrongKey
-    {
-      guard let pending = try KeyFile.pendingKey(at: keyPath, unlock: secret) else {
-        throw SQLError.wrongKey(file: path)
-      }
-      return try unlockPlainly(path, Key.raw(pending).salted(as: key), profile)
-    }
-  }
-
-  private static func unlockPlainly(_ path: String, _ key: Key, _ known: CipherProfile?) throws -> UnlockedKey
+  /// version's, and up to five when the key is wrong.
+  /// - Throws: As ``FileLook/unlock(_:_:known:)``.
+  static func unlock(path: DatabasePath, key: Key, profile: CipherProfile? = nil, seconds: Double?) throws
+    -> UnlockedKey
   {
-    let file = try RawFile.open(path)
-    guard file.byteCount >= 512, let header = file.read(512, at: 0) else {
-      throw SQLError.notADatabase(file: path, reason: "it has only \(file.byteCount) bytes")
+    guard case .keyFile(let keyPath, let secret) = key.material else {
+      return try FileLook(path, seconds: seconds).unlock(key, KeyCandidates(key, known: profile), known: profile)
     }
-    if header.starts(with: Array("SQLite format 3\0".utf8)) {
-      return try unlockUnderClearHeader(path, file, header, key, known)
-    }
-
-    let former = HotJournal.firstPage(of: path)
-    let salt = Array(header.prefix(16))
-    if let given = key.salt, given != salt { throw SQLError.wrongKey(file: path) }
-    let own = Engine.current.newFileProfile
-    let other = own.hash == .sha1 ? CipherProfile.sqlcipher4 : .sqlcipher3
-    var candidates: [UnlockedKey] = []
-    if let known, !known.isUsable { throw SQLError.cipherSettingsMismatch(file: path, profile: known) }
-    for base in (known.map { [$0] } ?? []) + [own, other] {
-      let derived = try UnlockedKey(deriving: key, salt: salt, profile: base)
-      let sized = CipherProfile.pageSizes.filter { $0 <= file.byteCount }.map { derived.with(pageBytes: $0) }
-      if let found = sized.first(where: { $0.verifiesFirst(of: file, former) }) {
-        guard found.profile.isUsable else {
-          throw SQLError.cipherSettingsMismatch(file: path, profile: found.profile)
-        }
-        return found
+    let own = try KeyFile.open(at: keyPath, unlock: secret).key.salted(as: key)
+    do { return try unlock(path: path, key: own, profile: profile, seconds: seconds) } catch SQLError.wrongKey {
+      guard let pending = try KeyFile.pendingKey(at: keyPath, unlock: secret) else {
+        throw SQLError.wrongKey(file: path.given)
       }
-      candidates += sized
+      return try unlock(path: path, key: Key.raw(pending).salted(as: key), profile: profile, seconds: seconds)
     }
-    // The journal says under which key the file will be; what its pages are under now does not count.
-    if former != nil { throw SQLError.wrongKey(file: path) }
-    // Page 1 verifies under nothing. If another page does, the key is right and page 1 is damaged.
-    for candidate in candidates where (2...6).contains(where: { candidate.verifies($0, of: file) }) {
-      // Or a rekey died while its log was copied back, and the key is the one before it.
-      if LogAudit.lastCommitFits(path, candidate) == false { throw SQLError.wrongKey(file: path) }
-      throw SQLError.corrupted(file: path, pages: file.damagedPages(key: candidate))
-    }
-    // A rekey in WAL mode may have committed without being copied back yet: then page 1 is still under the
-    // old key in the file, and only the engine, which reads the WAL, can tell.
-    if let size = try? FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int, size > 32,
-      let own = candidates.first
-    {
-      return own
-    }
-    guard file.byteCount % 512 == 0 else {
-      throw SQLError.notADatabase(file: path, reason: "its \(file.byteCount) bytes are not whole pages")
-    }
-    throw SQLError.wrongKey(file: path)
-  }
-
-  /// A file that begins like a plain one: encrypted behind its header, or not at all.
-  private static func unlockUnderClearHeader(
-    _ path: String, _ file: borrowing RawFile, _ header: [UInt8], _ key: Key, _ known: CipherProfile?
-  ) throws -> UnlockedKey {
-    // SQLite's header: the page size, big-endian with 1 for 65536, at 16; the bytes reserved in each page at 20. The
-    // engine reserves what IV and HMAC take, a plain file nothing.
-    guard header[20] >= 32 else { throw SQLError.notEncrypted(file: path) }
-    guard let salt = key.salt else { throw SQLError.saltMissing(file: path) }
-    var profile = known ?? .sqlcipher4
-    let size = Int(header[16]) << 8 + Int(header[17])
-    profile.pageBytes = size == 1 ? 65_536 : size
-    if profile.clearHeaderBytes == 0 { profile.clearHeaderBytes = 32 }
-    guard profile.isUsable else { throw SQLError.cipherSettingsMismatch(file: path, profile: profile) }
-    let derived = try UnlockedKey(deriving: key, salt: salt, profile: profile)
-    let former = HotJournal.firstPage(of: path)
-    if derived.verifiesFirst(of: file, former) { return derived }
-    if former != nil { throw SQLError.wrongKey(file: path) }
-    guard !(2...6).contains(where: { derived.verifies($0, of: file) }) else {
-      if LogAudit.lastCommitFits(path, derived) == false { throw SQLError.wrongKey(file: path) }
-      throw SQLError.corrupted(file: path, pages: file.damagedPages(key: derived))
-    }
-    // As above: the log may be under the key that the file is not yet under.
-    guard PathState.hasLog(path) else { throw SQLError.wrongKey(file: path) }
-    return derived
-  }
-
-  /// - Parameter former: What the journal will put in the place of the file's first page.
-  private func verifiesFirst(of file: borrowing RawFile, _ former: [UInt8]?) -> Bool {
-    guard let former else { return verifies(1, of: file) }
-    return former.count == profile.pageBytes && verifies(page: former, number: 1)
-  }
-
-  private func verifies(_ number: Int, of file: borrowing RawFile) -> Bool {
-    guard let page = file.read(profile.pageBytes, at: (number - 1) * profile.pageBytes) else { return false }
-    return verifies(page: page, number: number)
   }
 }

@@ -40,7 +40,7 @@ extension KeyFile {
       do { try pool.rekey(to: .raw(fresh), progress: progress) } catch {
         // It may have failed after the commit. The new key goes only when the old one is seen to fit; else the
         // next opening of the database finds out.
-        dropPending(of: pool.path)
+        dropPending(of: pool.file.path)
         throw error
       }
       return try finish(format, fresh)

@@ -96,14 +96,14 @@ extension KeyFile {
     var format = format
     format.generation += 1
     let bytes = try format.file(dataKey: dataKey)
-    let previous = try NewFile(at: path + ".previous")
-    try previous.write(isRevoking ? bytes : Self.read(path))
-    let new = try NewFile(at: path)
-    try new.write(bytes)
-    // When a right is taken away, the copy goes first: a crash between the two leaves no file that is behind.
-    if !isRevoking { try previous.replace() }
-    try new.replace()
-    if isRevoking { try previous.replace() }
+    let file = try DatabasePath(path)
+    let copy = file.appending(".previous")
+    let previous = try NewFile(at: copy).sealed(holding: isRevoking ? bytes : Self.read(path))
+    let new = try NewFile(at: file).sealed(holding: bytes)
+    // The copy goes first: when a right is taken away, a crash between the two leaves a change that was not made, and
+    // not a copy that the removed secret still opens.
+    try previous.replace(FileStatus(copy.path))
+    try new.replace(FileStatus(file.path))
   }
 
   /// Runs `body` while no other call, here or in another process, changes a key file of the same folder.
@@ -111,8 +111,7 @@ extension KeyFile {
   static func locked<Result>(_ path: String, waits: Bool = true, _ body: () throws -> Result) throws -> Result
   {
     // The folder, because the file itself is replaced.
-    let folder = (path as NSString).deletingLastPathComponent
-    let descriptor = Foundation.open(folder.isEmpty ? "." : folder, O_RDONLY)
+    let descriptor = Foundation.open(try DatabasePath(path).folder, O_RDONLY)
     guard descriptor >= 0 else { throw SQLError.system(file: path, operation: "open", code: Int(errno)) }
     defer { Foundation.close(descriptor) }
     guard flock(descriptor, LOCK_EX | (waits ? 0 : LOCK_NB)) == 0 else {

@@ -109,13 +109,12 @@ public struct KeyFile: Sendable {
   public static func create(
     at path: String, slot: String, unlock: Unlock, work: ScryptWork? = nil
   ) throws -> KeyFile {
-    guard !FileManager.default.fileExists(atPath: path) else { throw SQLError.alreadyExists(file: path) }
+    let target = try DatabasePath(path)
+    try PathState.ensureAbsent(target)
     let file = KeyFile(path: path, dataKey: try .random(count: 32))
     var format = KeyFileFormat(identity: try Primitives.random(16))
     format.slots = [try file.sealed(file.dataKey, slot, unlock, work, format)]
-    let new = try NewFile(at: path)
-    try new.write(try format.file(dataKey: file.dataKey))
-    try new.publish()
+    try NewFile(at: target).sealed(holding: format.file(dataKey: file.dataKey)).publish()
     return file
   }
 
@@ -186,7 +185,7 @@ public struct KeyFile: Sendable {
   // MARK: The file
 
   static func read(_ path: String) throws -> [UInt8] {
-    guard case .file(let count) = try PathState.of(path) else { throw SQLError.notFound(file: path) }
+    let count = try PathState.existing(DatabasePath(path))
     let limit = KeyFileFormat.headerBytes + 2 * KeyFileFormat.maximumSlots * KeyFileFormat.slotBytes + 64
     guard count <= limit else {
       throw SQLError.keyFileDamaged(

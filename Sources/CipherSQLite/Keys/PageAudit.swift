@@ -7,11 +7,35 @@ private import Foundation
 extension Connection {
   /// Checks the HMAC of every page in the database file (not the WAL) without the engine.
   ///
-  /// Reads through SQLite's own handle, 256 pages at a time, and hashes them on up to four cores.
+  /// Reads through SQLite's own handle, 256 pages at a time, and hashes them on up to four cores. What lies behind the
+  /// last page is not looked at. A page that does not verify is read again for some tenths of a second: another process
+  /// may be copying its log.
   /// - Parameter progress: Called every 256 pages with the pages done and in all.
   /// - Returns: The numbers of the damaged or missing pages, counted from 1, at most 100.
   public func auditPages(progress: ((Int, Int) -> Void)? = nil) -> [Int] {
+    var damaged = auditPagesOnce(progress: progress)
+    guard !damaged.isEmpty else { return [] }
+    if let last = pageCount { damaged.removeAll { $0 > last } }
+    for pause in [0.02, 0.1, 0.3] where configuration.access != .immutable && !damaged.isEmpty {
+      Thread.sleep(forTimeInterval: pause)
+      let found = PageAudit(unlocked).damaged(among: damaged, of: rawFile(of: handle))
+      damaged = found
+    }
+    return damaged
+  }
+
+  /// The same of one moment.
+  func auditPagesOnce(progress: ((Int, Int) -> Void)? = nil) -> [Int] {
     PageAudit(unlocked).damagedPages(of: rawFile(of: handle), progress) ?? []
+  }
+
+  /// The pages that the database has; nil when it cannot be read.
+  private var pageCount: Int? {
+    let wasVerified = isVerified
+    // An error here would be explained by an audit.
+    isVerified = false
+    defer { isVerified = wasVerified }
+    return (try? value("PRAGMA page_count"))?.int64.flatMap { $0 > 0 ? Int($0) : nil }
   }
 }
 
@@ -89,6 +113,15 @@ private struct PageAudit {
       progress?(min(first - 1, total), total)
     }
     return Array(damaged.prefix(Self.mostDamaged))
+  }
+
+  /// Which of some pages do not verify.
+  func damaged(among pages: [Int], of file: UnsafeMutablePointer<sqlite3_file>?) -> [Int] {
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: pageBytes, alignment: 16)
+    defer { room.deallocate() }
+    return pages.filter {
+      !damagedPages(of: file, room, first: $0, count: 1, leavingOneCore: false).isEmpty
+    }
   }
 
   private func damagedPages(

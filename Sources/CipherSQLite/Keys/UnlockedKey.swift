@@ -66,16 +66,20 @@ public struct UnlockedKey: Sendable {
     try self.init(deriving: key, salt: key.salt ?? randomSalt(), profile: profile)
   }
 
-  private init(_ other: UnlockedKey, pageBytes: Int) {
+  private init(_ other: UnlockedKey, pageBytes: Int, hash: CipherProfile.Hash) {
     salt = other.salt
     bytes = other.bytes
     var profile = other.profile
     profile.pageBytes = pageBytes
+    profile.hash = hash
     self.profile = profile
   }
 
-  /// The same key for a file with other pages; the page size takes no part in the derivation.
-  func with(pageBytes: Int) -> UnlockedKey { UnlockedKey(self, pageBytes: pageBytes) }
+  /// The same key for a file with other pages, or another HMAC of them: neither takes part in the derivation, not even
+  /// in that of the HMAC's own key.
+  func with(pageBytes: Int, hash: CipherProfile.Hash? = nil) -> UnlockedKey {
+    UnlockedKey(self, pageBytes: pageBytes, hash: hash ?? profile.hash)
+  }
 
   /// Lends SQLCipher's raw key text, `x'…'` of 64 + 32 hexadecimal digits, in memory that is wiped.
   func withKeySpecification<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result {

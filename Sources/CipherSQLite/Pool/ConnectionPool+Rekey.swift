@@ -58,7 +58,8 @@ extension ConnectionPool {
   /// Encrypts the file again under a key and other settings: pages of another size, other hashes, other rounds.
   ///
   /// The engine cannot do that in place, so a new file is built, compared row by row, synced and renamed over the
-  /// old one: killed at any moment, the file is the old one or the new one. Takes the room of the file once more.
+  /// old one: killed at any moment, the file is the old one or the new one. Takes the room of the file once more, and
+  /// nobody can open the file meanwhile.
   /// - Parameters:
   ///   - newKey: The key from now on.
   ///   - profile: The settings from now on.
@@ -66,7 +67,7 @@ extension ConnectionPool {
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` while connections of other processes, or a read of this pool,
   ///   are open; ``SQLError/cipherSettingsMismatch(file:profile:)`` for settings that this engine has not.
   public func rekey(
-    to newKey: Key, profile: CipherProfile, progress: ((Int, Int) -> Void)? = nil
+    to newKey: Key, profile: CipherProfile, progress: ((Int, Int) throws -> Void)? = nil
   ) throws {
     guard !isInsideWrite else { throw SQLError.nestedWrite(file: path) }
     try writerQueue.sync {
@@ -74,8 +75,19 @@ extension ConnectionPool {
       let timeout = configuration.connection.busyTimeout
       guard readers.bar(seconds: timeout) else { throw readersInTheWay(timeout) }
       defer { readers.unbar() }
+      let old = writer.unlocked
+      // Its lock would be in the way.
+      writer.close()
       self.writer.connection = nil
-      do { key.unlocked = try writer.replaceFile(key: newKey, profile: profile, progress) } catch {
+      do {
+        key.unlocked = try Connection.rebuild(
+          file, old, key: newKey, profile: profile, configuration: configuration.connection,
+          prepare: configuration.prepare, progress)
+      } catch {
+        // When the disk failed after the new file had got its name, the old key does not fit any more.
+        if let new = try? UnlockedKey.unlock(path: file, key: newKey, profile: profile, seconds: 0) {
+          key.unlocked = new
+        }
         _ = try? openWriter()
         throw error
       }
@@ -89,15 +101,15 @@ extension ConnectionPool {
 
   /// Which key the file is under, when it did not open with the new one after a change.
   private func keyInEffect(_ old: UnlockedKey, _ new: UnlockedKey) -> UnlockedKey {
-    for key in [new, old] where (try? Connection.open(path, unlocked: key)) != nil { return key }
-    return LogAudit.lastCommitFits(path, new) == true ? new : old
+    for key in [new, old] where (try? Connection.open(file, unlocked: key)) != nil { return key }
+    return WriteAheadLog(beside: file)?.fits(new) ?? false ? new : old
   }
 
   func reopened(_ unlocked: UnlockedKey) throws -> Connection {
-    let connection = try Connection.open(path, unlocked: unlocked, configuration: configuration.connection)
+    let connection = try Connection.open(file, unlocked: unlocked, configuration: configuration.connection)
     try configuration.prepare(connection)
     // A replaced file, and one whose replacement failed, may have left WAL.
-    try connection.setJournalMode(.wal)
+    if let mode = configuration.journalMode { try connection.setJournalMode(mode) }
     if configuration.isFullSync { try connection.setFullSync(true) }
     return connection
   }

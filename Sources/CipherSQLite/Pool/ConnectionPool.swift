@@ -20,6 +20,9 @@ public final class ConnectionPool: Sendable {
     /// Whether each commit waits for the disk. Default `false`: a power loss may take the last commits,
     /// whole; a crash of the process takes none.
     public var isFullSync = false
+    /// How the file keeps its journal. Default ``Connection/JournalMode/wal``, which lets reads run beside a write; nil
+    /// leaves the file as it is.
+    public var journalMode: Connection.JournalMode? = .wal
     /// Called with every new connection, for SQL functions and the like.
     public var prepare: @Sendable (Connection) throws -> Void = { _ in }
 
@@ -36,8 +39,10 @@ public final class ConnectionPool: Sendable {
     init(_ connection: Connection) { self.connection = connection }
   }
 
-  /// The file's path.
-  public let path: String
+  /// The file's path, as it was given.
+  public var path: String { file.given }
+  /// The file, whose links were followed when the pool was opened: every connection of it opens the same one.
+  let file: DatabasePath
   let configuration: Configuration
   let writer: Writer
   let writerQueue: DispatchQueue
@@ -70,28 +75,35 @@ public final class ConnectionPool: Sendable {
   public convenience init(path: String, unlocked: UnlockedKey, configuration: Configuration = Configuration())
     throws
   {
+    try self.init(file: DatabasePath(path), unlocked: unlocked, configuration: configuration)
+  }
+
+  /// The same on a file whose links were followed before.
+  package convenience init(
+    file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration = Configuration()
+  ) throws {
     try self.init(
-      adopting: Connection.open(path, unlocked: unlocked, configuration: configuration.connection),
+      adopting: Connection.open(file, unlocked: unlocked, configuration: configuration.connection),
       configuration: configuration)
   }
 
   private init(adopting connection: Connection, configuration: Configuration) throws {
-    let path = connection.path
+    let file = connection.file
     try configuration.prepare(connection)
-    try connection.setJournalMode(.wal)
+    if let mode = configuration.journalMode { try connection.setJournalMode(mode) }
     if configuration.isFullSync { try connection.setFullSync(true) }
-    self.path = path
+    self.file = file
     self.configuration = configuration
     writer = Writer(connection)
     let box = KeyBox(connection.unlocked)
     self.key = box
     writerQueue = DispatchQueue(label: "objectvault.writer")
     readerQueue = DispatchQueue(label: "objectvault.readers", attributes: .concurrent)
-    readers = ReaderSet(maximum: configuration.readers, path: path) {
+    readers = ReaderSet(maximum: configuration.readers, path: file.given) {
       var settings = configuration.connection
       settings.access = .readOnly
       settings.cacheBytes = configuration.readerCacheBytes
-      let connection = try Connection.open(path, unlocked: box.unlocked, configuration: settings)
+      let connection = try Connection.open(file, unlocked: box.unlocked, configuration: settings)
       try configuration.prepare(connection)
       return connection
     }

@@ -7,8 +7,8 @@ enum HotJournal {
   private static let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
 
   /// The first page as the journal beside a file will put it back; nil where it holds none.
-  static func firstPage(of path: String) -> [UInt8]? {
-    guard let journal = SideFile(path + "-journal") else { return nil }
+  static func firstPage(of file: DatabasePath) -> [UInt8]? {
+    guard let journal = SideFile(file.journal) else { return nil }
     var offset = 0
     // A journal that was synced several times has as many headers, each with the count of its records.
     while let header = journal.read(28, at: offset), header.starts(with: magic) {

@@ -1,0 +1,66 @@
+// A verdict on a file that others may be changing: before anybody is told that the key is wrong or the file damaged,
+// the file is looked at twice and has to have stayed the same.
+
+private import Foundation
+
+/// Tries to open a file until it opens, or until what is wrong with it is certain.
+struct Settling {
+  private let file: DatabasePath
+  private let seconds: Double
+  /// Longer than the clock of file systems goes in one step, so that a write between two looks shows.
+  private static let pause = 0.02
+
+  /// - Parameters:
+  ///   - file: The file.
+  ///   - seconds: How long to wait for a file that goes on changing.
+  init(_ file: DatabasePath, seconds: Double) {
+    self.file = file
+    self.seconds = seconds
+  }
+
+  /// Runs `body`, again while somebody changes or replaces the file.
+  /// - Throws: What `body` throws, when it has thrown the same twice on the same state of the file;
+  ///   ``SQLError/busy(file:waitedSeconds:holders:)`` for a file that does not come to rest.
+  func run<Result>(_ body: () throws -> Result) throws -> Result {
+    let start = DispatchTime.now()
+    var former: (error: SQLError, mark: FileMark)?
+    while true {
+      let mark = FileMark(file)
+      do { return try body() } catch let error as SQLError where error.dependsOnState {
+        let isSame = error.isAboutKey ? mark.isSameFile(as:) : { mark == $0 && mark == FileMark(file) }
+        if let former, former.error == error, isSame(former.mark) { throw error }
+        let waited = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
+        // Two looks at least, however short the wait.
+        guard former == nil || waited < seconds else {
+          throw SQLError.busy(
+            file: file.given, waitedSeconds: waited, holders: LockHolder.blocking(file, isWriting: true))
+        }
+        former = (error, mark)
+        Thread.sleep(forTimeInterval: Self.pause)
+      }
+    }
+  }
+}
+
+extension SQLError {
+  /// Whether it is about key and settings, which stay the same in a file that is written to: they change in one step,
+  /// with a commit or with another file.
+  fileprivate var isAboutKey: Bool {
+    switch self {
+    case .wrongKey, .notEncrypted, .unauthenticated, .saltMissing, .cipherSettingsMismatch, .notFound: true
+    default: false
+    }
+  }
+
+  /// Whether another moment could give another answer: what was read while somebody wrote tells nothing.
+  fileprivate var dependsOnState: Bool {
+    switch self {
+    case .wrongKey, .keyChanged, .corrupted, .notADatabase, .notEncrypted, .unauthenticated, .saltMissing, .emptyFile,
+      .cipherSettingsMismatch, .notFound, .fileReplaced:
+      true
+    // Malformed, and not a database.
+    case .engine(let code, _, _, _): code == 11 || code == 26
+    default: false
+    }
+  }
+}

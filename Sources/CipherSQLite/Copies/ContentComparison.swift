@@ -1,0 +1,81 @@
+// Whether a copy holds what the original holds: pragma values, schema, and every row with its id.
+
+private import CSQLCipher
+private import Foundation
+
+enum ContentComparison {
+  /// How many rows are compared between two reports of progress.
+  private static let rowsBetweenReports = 4096
+
+  /// What a copy has not as the original has it; nil when they are equal. Reads both wholly.
+  ///
+  /// - Parameters:
+  ///   - original: In a transaction, where others may write.
+  ///   - copy: A connection that has not made the copy, so that it reads what lies on the disk.
+  ///   - report: Called now and then with the rows compared so far; what it throws ends the comparison.
+  static func difference(
+    between original: Connection, and copy: Connection, _ report: (Int) throws -> Void = { _ in }
+  ) throws -> String? {
+    for pragma in ["user_version", "application_id", "encoding", "auto_vacuum"] {
+      let (left, right) = (try original.value(sql: "PRAGMA \(pragma)"), try copy.value(sql: "PRAGMA \(pragma)"))
+      if left != right { return "\(pragma) differs" }
+    }
+    let list: SQL = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name, sql"
+    if try original.rows(list) != copy.rows(list) { return "tables, indexes, views or triggers differ" }
+    var compared = 0
+    for table in try TableContent.all(of: original) {
+      let (left, right) = (try original.prepare(sql: table.select), try copy.prepare(sql: table.select))
+      while true {
+        let (hasLeft, hasRight) = (try left.step(), try right.step())
+        guard hasLeft == hasRight else { return "the number of rows of \(table.name) differs" }
+        if !hasLeft { break }
+        if let column = firstDifference(left.raw, right.raw) {
+          let row = table.rowID == nil ? "a row" : "the row with the id \(left.int64(0))"
+          let names = (table.rowID.map { [$0] } ?? []) + table.columns
+          return "\(row) of \(table.name) differs in \(names[column])"
+        }
+        compared += 1
+        if compared % rowsBetweenReports == 0 { try report(compared) }
+      }
+    }
+    return nil
+  }
+
+  /// The first column in which two rows differ, in their type or in one bit.
+  private static func firstDifference(_ left: OpaquePointer?, _ right: OpaquePointer?) -> Int? {
+    for column in 0..<sqlite3_column_count(left) {
+      let type = sqlite3_column_type(left, column)
+      guard type == sqlite3_column_type(right, column) else { return Int(column) }
+      let isEqual =
+        switch type {
+        case SQLITE_NULL: true
+        case SQLITE_INTEGER: sqlite3_column_int64(left, column) == sqlite3_column_int64(right, column)
+        case SQLITE_FLOAT:
+          sqlite3_column_double(left, column).bitPattern == sqlite3_column_double(right, column).bitPattern
+        // Read as bytes: text that is no text in its encoding is compared too.
+        case SQLITE_TEXT: isEqualText(left, right, column)
+        default: isEqualBytes(left, right, column)
+        }
+      if !isEqual { return Int(column) }
+    }
+    return nil
+  }
+
+  private static func isEqualText(_ left: OpaquePointer?, _ right: OpaquePointer?, _ column: Int32) -> Bool {
+    guard let one = sqlite3_column_text(left, column), let other = sqlite3_column_text(right, column) else {
+      return false
+    }
+    let count = sqlite3_column_bytes(left, column)
+    return count == sqlite3_column_bytes(right, column) && memcmp(one, other, Int(count)) == 0
+  }
+
+  private static func isEqualBytes(_ left: OpaquePointer?, _ right: OpaquePointer?, _ column: Int32) -> Bool {
+    let (one, other) = (sqlite3_column_blob(left, column), sqlite3_column_blob(right, column))
+    let count = sqlite3_column_bytes(left, column)
+    guard count == sqlite3_column_bytes(right, column) else { return false }
+    // A blob without bytes has no address.
+    guard count > 0 else { return true }
+    guard let one, let other else { return false }
+    return memcmp(one, other, Int(count)) == 0
+  }
+}

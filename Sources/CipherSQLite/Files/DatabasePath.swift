@@ -1,0 +1,154 @@
+// Where a file lies, found out once: links are followed here and nowhere else, so that a file, its log, its -shm, its
+// journal, its copies and what replaces it are always those of one and the same file.
+
+private import Foundation
+
+/// A path whose links were followed, with the names of what SQLite keeps beside the file.
+package struct DatabasePath: Sendable, Hashable {
+  /// The path as somebody wrote it. Errors name this one.
+  package let given: String
+  /// The absolute path without a link in it. Everything that touches a file uses this one.
+  package let path: String
+  /// What lies at `given` when that is a link to a file that does not exist.
+  package let isDanglingLink: Bool
+
+  /// What SQLite appends to a database's name.
+  package static let companionSuffixes = ["-journal", "-wal", "-shm"]
+  /// SQLite's `MAX_PATHNAME` on Unix; the longest companion's name has to fit too.
+  private static let maximumBytes = 512 - 8
+  /// `NAME_MAX` of the usual file systems, without the longest suffix.
+  private static let maximumNameBytes = 255 - 8
+  /// As many links as the kernel follows (`path_resolution(7)`).
+  private static let maximumLinks = 40
+
+  /// Follows the links of a path. The file need not exist, its folder has to.
+  ///
+  /// - Parameter given: Relative to the working directory, or absolute.
+  /// - Throws: ``SQLError/pathUnusable(file:reason:)``, ``SQLError/folderMissing(folder:)``,
+  ///   ``SQLError/isDirectory(file:)``, ``SQLError/permissionDenied(file:)``.
+  package init(_ given: String) throws {
+    guard !given.isEmpty else { throw SQLError.pathUnusable(file: given, reason: "it is empty") }
+    guard !given.utf8.contains(0) else {
+      throw SQLError.pathUnusable(file: given, reason: "it holds a NUL character, at which it would end")
+    }
+    if given.utf8.last == UInt8(ascii: "/") {
+      guard !Self.isDirectory(given) else { throw SQLError.isDirectory(file: given) }
+      throw SQLError.pathUnusable(file: given, reason: "it ends in a slash, as a folder's path does")
+    }
+    var (next, links) = (given, 0)
+    while true {
+      if let real = try Self.real(next, of: given) {
+        (path, isDanglingLink) = (real, false)
+        break
+      }
+      let (folder, name) = Self.split(next)
+      guard let realFolder = try Self.real(folder, of: given) else {
+        throw SQLError.folderMissing(folder: folder)
+      }
+      guard Self.isDirectory(realFolder) else {
+        throw SQLError.pathUnusable(file: given, reason: "\(folder) is a file and no folder")
+      }
+      let candidate = Self.joined(realFolder, name)
+      guard let target = try Self.target(ofLink: candidate, given) else {
+        (path, isDanglingLink) = (candidate, links > 0)
+        break
+      }
+      links += 1
+      guard links <= Self.maximumLinks else {
+        throw SQLError.pathUnusable(file: given, reason: "its links lead in a circle")
+      }
+      next = target.utf8.first == UInt8(ascii: "/") ? target : Self.joined(realFolder, target)
+    }
+    self.given = given
+    guard name.utf8.count <= Self.maximumNameBytes else {
+      throw SQLError.pathUnusable(
+        file: given,
+        reason: "its name has \(name.utf8.count) bytes; \(Self.maximumNameBytes) leave room for its journal's")
+    }
+    guard path.utf8.count <= Self.maximumBytes else {
+      throw SQLError.pathUnusable(
+        file: given, reason: "it has \(path.utf8.count) bytes, and the engine takes \(Self.maximumBytes)")
+    }
+  }
+
+  /// A file beside this one, whose name is this one's with something appended.
+  private init(beside other: DatabasePath, suffix: String) {
+    given = other.given + suffix
+    path = other.path + suffix
+    isDanglingLink = false
+  }
+
+  /// A file under a temporary name, which errors call by the name that it is to have.
+  init(temporary path: String, of target: DatabasePath) {
+    given = target.given
+    self.path = path
+    isDanglingLink = false
+  }
+
+  /// The folder's absolute path.
+  package var folder: String { Self.split(path).folder }
+  /// The file's name in its folder.
+  package var name: String { Self.split(path).name }
+  /// The write-ahead log.
+  package var log: String { path + "-wal" }
+  /// The index of the log, which the processes that use the file share.
+  package var sharedMemory: String { path + "-shm" }
+  /// The rollback journal.
+  package var journal: String { path + "-journal" }
+
+  /// The path with something appended to its name.
+  package func appending(_ suffix: String) -> DatabasePath { DatabasePath(beside: self, suffix: suffix) }
+
+  /// Another file of the same folder.
+  package func sibling(_ name: String) -> String { Self.joined(folder, name) }
+
+  // MARK: Names
+
+  /// Folder and last part of a path, as `dirname` and `basename` give them; `.` is the folder of a bare name.
+  package static func split(_ path: String) -> (folder: String, name: String) {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
+    let name = String(path[path.utf8.index(after: slash)...])
+    return (slash == path.utf8.startIndex ? "/" : String(path[..<slash]), name)
+  }
+
+  private static func joined(_ folder: String, _ name: String) -> String {
+    folder.utf8.last == UInt8(ascii: "/") ? folder + name : folder + "/" + name
+  }
+
+  // MARK: The system
+
+  /// The path without links; nil when there is nothing at it.
+  private static func real(_ path: String, of given: String) throws -> String? {
+    guard let found = realpath(path, nil) else {
+      switch errno {
+      case ENOENT: return nil
+      case ENOTDIR: throw SQLError.pathUnusable(file: given, reason: "a part of it is a file and no folder")
+      case EACCES: throw SQLError.permissionDenied(file: given)
+      case ELOOP: throw SQLError.pathUnusable(file: given, reason: "its links lead in a circle")
+      case ENAMETOOLONG: throw SQLError.pathUnusable(file: given, reason: "it, or a name in it, is too long")
+      default: throw SQLError.failed("realpath", on: given)
+      }
+    }
+    defer { free(found) }
+    return try text(found, given)
+  }
+
+  /// Where a link leads; nil when the path is no link.
+  private static func target(ofLink path: String, _ given: String) throws -> String? {
+    var bytes = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+    let count = readlink(path, &bytes, Int(PATH_MAX))
+    return count < 0 ? nil : try text(bytes, given)
+  }
+
+  private static func text(_ bytes: UnsafePointer<CChar>, _ given: String) throws -> String {
+    guard let text = String(validatingCString: bytes) else {
+      throw SQLError.pathUnusable(file: given, reason: "it leads to a name that is no UTF-8")
+    }
+    return text
+  }
+
+  private static func isDirectory(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+}

@@ -1,0 +1,83 @@
+// What the system says of a file, without opening it: closing any descriptor of a database drops the locks that this
+// process holds on it.
+
+private import Foundation
+
+/// Which file it is, whose it is, and when it last changed.
+struct FileStatus: Equatable {
+  let device: UInt64
+  let inode: UInt64
+  let byteCount: Int
+  /// Seconds and nanoseconds of the last change of its content.
+  let modified: [Int]
+  let mode: UInt32
+  let owner: UInt32
+  let group: UInt32
+  /// How many names it has.
+  let names: Int
+
+  /// What is at a path; a link counts as itself. nil when there is nothing.
+  init?(_ path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  /// The file behind a descriptor.
+  init?(descriptor: Int32) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  private init(_ status: stat) {
+    device = UInt64(truncatingIfNeeded: status.st_dev)
+    inode = UInt64(truncatingIfNeeded: status.st_ino)
+    byteCount = Int(status.st_size)
+    #if canImport(Darwin)
+      let time = status.st_mtimespec
+    #else
+      let time = status.st_mtim
+    #endif
+    modified = [Int(time.tv_sec), Int(time.tv_nsec)]
+    mode = UInt32(status.st_mode)
+    owner = UInt32(status.st_uid)
+    group = UInt32(status.st_gid)
+    names = Int(status.st_nlink)
+  }
+
+  /// A file, and not a directory, a link, a pipe, a socket or a device.
+  var isRegular: Bool { mode & UInt32(S_IFMT) == S_IFREG }
+  var isDirectory: Bool { mode & UInt32(S_IFMT) == S_IFDIR }
+  /// Whether this process made it, as far as its owner tells.
+  var isOwn: Bool { owner == UInt32(geteuid()) }
+
+  func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
+
+  /// In words, for what is no regular file.
+  var kind: String {
+    switch mode_t(mode) & S_IFMT {
+    case S_IFIFO: "a pipe"
+    case S_IFSOCK: "a socket"
+    case S_IFCHR, S_IFBLK: "a device"
+    case S_IFLNK: "a link"
+    default: "a file"
+    }
+  }
+}
+
+/// The state of a database at a moment: when two of them are equal, nothing was written between them.
+struct FileMark: Equatable {
+  private let parts: [FileStatus?]
+
+  init(_ file: DatabasePath) {
+    // Not the -shm, which readers write too.
+    parts = [file.path, file.log, file.journal].map { FileStatus($0) }
+  }
+
+  /// Whether it is the same file, whatever was written to it; or at both moments none.
+  func isSameFile(as other: FileMark) -> Bool {
+    guard let one = parts[0], let another = other.parts[0] else { return parts[0] == nil && other.parts[0] == nil }
+    return one.isSameFile(as: another)
+  }
+}

@@ -1,0 +1,239 @@
+// A file that is built under a temporary name and takes its own only when it is whole: a crash leaves either
+// nothing at the path or all of it. What is built here must be sealed before it can get its name (SealedFile), so that
+// no caller can forget the proof.
+
+private import CVaultShims
+private import Foundation
+
+/// A file that is being built. What is left of it goes with this object.
+final class NewFile {
+  /// The name that it is to have.
+  let target: DatabasePath
+  /// The name under which it is built, in the same folder. Mode 0600, empty at first. Errors name the target.
+  let file: DatabasePath
+  /// Holds a lock that says that somebody builds this file; -1 once the file has its name. Not SQLite's kind of lock.
+  private var guardian: Int32 = -1
+
+  // Names that this process builds under now: a sweep must not even open them, because closing a descriptor drops
+  // the locks that SQLite holds on the file.
+  static let live = Locked<Set<String>>([])
+
+  /// Makes the file, and removes what builders that were killed left in the folder.
+  /// - Throws: ``SQLError/permissionDenied(file:)``, ``SQLError/folderMissing(folder:)``, ``SQLError/diskFull(file:)``,
+  ///   ``SQLError/system(file:operation:code:)``.
+  init(at target: DatabasePath) throws {
+    self.target = target
+    Leftovers.sweep(target.folder)
+    while true {
+      let candidate = target.temporary(try TemporaryName.random(for: target.name))
+      Self.live.withLock { _ = $0.insert(candidate.path) }
+      do {
+        if let descriptor = try Self.made(candidate) {
+          (file, guardian) = (candidate, descriptor)
+          return
+        }
+      } catch {
+        Self.live.withLock { _ = $0.remove(candidate.path) }
+        throw error
+      }
+      Self.live.withLock { _ = $0.remove(candidate.path) }
+    }
+  }
+
+  /// Makes an empty file and locks it; nil when another process swept it away between the two.
+  private static func made(_ file: DatabasePath) throws -> Int32? {
+    // O_EXCL and O_NOFOLLOW: a planted file or link of that name is refused, never written to.
+    let descriptor = Foundation.open(file.path, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      if errno == EEXIST { return nil }
+      if errno == ENOENT { throw SQLError.folderMissing(folder: file.folder) }
+      throw SQLError.failed("open", on: file.given)
+    }
+    // 0600 whatever the umask says.
+    fchmod(descriptor, 0o600)
+    let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    guard isLocked || errno != EWOULDBLOCK, let status = FileStatus(descriptor: descriptor),
+      let named = FileStatus(file.path), named.isSameFile(as: status)
+    else {
+      Foundation.close(descriptor)
+      return nil
+    }
+    return descriptor
+  }
+
+  deinit {
+    if guardian >= 0 {
+      for suffix in [""] + DatabasePath.companionSuffixes { unlink(file.path + suffix) }
+      Foundation.close(guardian)
+    }
+    Self.live.withLock { _ = $0.remove(file.path) }
+  }
+
+  // MARK: Sealing
+
+  /// Writes the whole content of a small file, and proves that it is there.
+  func sealed(holding bytes: [UInt8]) throws -> SealedFile {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes.withUnsafeBytes {
+        pwrite(guardian, $0.baseAddress.map { $0 + written }, bytes.count - written, off_t(written))
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw SQLError.failed("write", on: target.given, code: count == 0 ? ENOSPC : errno) }
+      written += count
+    }
+    var found = [UInt8](repeating: 0, count: bytes.count + 1)
+    let count = found.withUnsafeMutableBytes { pread(guardian, $0.baseAddress, $0.count, 0) }
+    guard count == bytes.count, found.prefix(bytes.count).elementsEqual(bytes) else {
+      throw SQLError.verificationFailed(file: target.given, reason: "the file does not hold what was written")
+    }
+    return try synced()
+  }
+
+  /// Proves that the file is a whole database: nothing is left in a log, it has as many pages as it says, and every one
+  /// of them authenticates under the key. No connection may be open on it any more.
+  /// - Parameter unlocked: Its key; nil for a file in clear, whose structure is checked instead.
+  /// - Throws: ``SQLError/verificationFailed(file:reason:)``.
+  func sealed(under unlocked: UnlockedKey?) throws -> SealedFile {
+    let fail = { (reason: String) in SQLError.verificationFailed(file: self.target.given, reason: reason) }
+    for rest in [file.log, file.journal] where FileStatus(rest)?.byteCount ?? 0 > 0 {
+      throw fail("not all that was written is in the file itself, as on a full disk")
+    }
+    let byteCount = FileStatus(file.path)?.byteCount ?? 0
+    var configuration = Connection.Configuration()
+    configuration.access = .immutable
+    let fresh = try unlocked.map {
+      try Connection.keyed(file, unlocked: $0, configuration: configuration)
+    } ?? Connection.plain(file, access: .immutable)
+    defer { fresh.close() }
+    do {
+      let pageBytes = try unlocked?.profile.pageBytes ?? Int(fresh.value("PRAGMA page_size")?.int64 ?? 0)
+      let pages = Int(try fresh.value("PRAGMA page_count")?.int64 ?? 0)
+      guard pages > 0, byteCount == pages * pageBytes else {
+        throw fail("it has \(byteCount) bytes, and \(pages) pages of \(pageBytes)")
+      }
+      if let unlocked {
+        let raw = try RawFile.open(file)
+        guard unlocked.profile.clearHeaderBytes > 0 || raw.read(16, at: 0) == unlocked.salt else {
+          throw fail("it does not begin with its salt")
+        }
+        let damaged = raw.damagedPages(key: unlocked)
+        guard damaged.isEmpty else { throw fail("\(damaged.count) of its pages are damaged") }
+      } else if let problem = try fresh.integrityErrors(isQuick: true).first {
+        throw fail(problem)
+      }
+    } catch SQLError.engine(_, _, let message, _) { throw fail(message) }
+    return try synced()
+  }
+
+  private func synced() throws -> SealedFile {
+    guard fsync(guardian) == 0 else { throw SQLError.failed("fsync", on: target.given) }
+    return SealedFile(self)
+  }
+
+  // MARK: Naming, for SealedFile
+
+  /// Gives the file its name by `rename`, in a moment in which nobody in this process opens a file: from then on the
+  /// descriptor that guards it must not be closed any more, because that would drop the locks of who opened it.
+  fileprivate func named(_ rename: (_ from: String, _ to: String) throws -> Void) throws {
+    // SQLite's leavings of a log that was emptied; under the new name nobody would look for them.
+    for suffix in DatabasePath.companionSuffixes { unlink(file.path + suffix) }
+    try FileGate.withoutOpenings {
+      try rename(file.path, target.path)
+      Foundation.close(guardian)
+      guardian = -1
+    }
+    guard syncFolder(target.folder) else { throw SQLError.failed("fsync", on: target.given) }
+  }
+}
+
+/// A file that is whole and on the disk, and may get its name.
+struct SealedFile {
+  private let built: NewFile
+
+  fileprivate init(_ built: NewFile) { self.built = built }
+
+  /// Gives the file its name, where nothing has it.
+  /// - Throws: ``SQLError/alreadyExists(file:)``.
+  func publish() throws {
+    try built.named { from, to in
+      guard try !Self.renamed(from, to, built.target) else { return }
+      // A file system that knows no such renaming, nor hard links: the name is taken by an empty file first, which
+      // is ours then.
+      let descriptor = open(to, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 else { throw Self.error("open", built.target) }
+      close(descriptor)
+      guard rename(from, to) == 0 else {
+        let error = Self.error("rename", built.target)
+        unlink(to)
+        throw error
+      }
+    }
+  }
+
+  /// - Returns: `false` where the file system can do neither.
+  private static func renamed(_ from: String, _ to: String, _ target: DatabasePath) throws -> Bool {
+    if vault_rename_exclusive(from, to) == 0 { return true }
+    guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw error("rename", target) }
+    if link(from, to) == 0 {
+      unlink(from)
+      return true
+    }
+    guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(errno) else { throw error("link", target) }
+    return false
+  }
+
+  private static func error(_ operation: String, _ target: DatabasePath) -> SQLError {
+    errno == EEXIST ? .alreadyExists(file: target.given) : .failed(operation, on: target.given)
+  }
+
+  /// Puts the file in the place of another, in one step that is done or not done. It gets that one's owner, group and
+  /// mode. For databases this is ``FileHold``'s to call, which keeps everybody else away meanwhile.
+  /// - Parameter old: What is there now; nil when nothing is, or a link, which is replaced and not followed.
+  /// - Throws: ``SQLError/ownerWouldChange(file:)``, ``SQLError/severalNames(file:count:)``.
+  func replace(_ old: FileStatus?) throws {
+    if let old, old.isRegular { try takeOver(old) }
+    try built.named { from, to in
+      guard rename(from, to) == 0 else { throw SQLError.failed("rename", on: built.target.given) }
+    }
+  }
+
+  private func takeOver(_ old: FileStatus) throws {
+    let (path, given) = (built.file.path, built.target.given)
+    guard old.names <= 1 else { throw SQLError.severalNames(file: given, count: old.names) }
+    guard let own = FileStatus(path) else { throw SQLError.failed("stat", on: given) }
+    if own.owner != old.owner || own.group != old.group {
+      guard lchown(path, uid_t(old.owner), gid_t(old.group)) == 0 else {
+        throw errno == EPERM ? SQLError.ownerWouldChange(file: given) : .failed("chown", on: given)
+      }
+    }
+    // After the owner, whose change takes the set-user-ID bits away.
+    guard chmod(path, mode_t(old.mode & 0o7777)) == 0 else { throw SQLError.failed("chmod", on: given) }
+  }
+}
+
+/// Keeps apart, in this process, the opening of files and the moment in which a built file gets its name.
+enum FileGate {
+  // Not Void: a value without a size shares its address with what follows, which the thread sanitizer reports.
+  private static let lock = Locked(false)
+
+  /// Runs `body`, which opens a file.
+  static func opening<Result>(_ body: () throws -> Result) rethrows -> Result {
+    try lock.withLock { _ in try body() }
+  }
+
+  /// Runs `body` while nobody opens a file.
+  static func withoutOpenings<Result>(_ body: () throws -> Result) rethrows -> Result {
+    try lock.withLock { _ in try body() }
+  }
+}
+
+/// Makes new names in a folder durable.
+/// - Returns: `false` when the disk failed; a file system that cannot do it counts as done.
+@discardableResult
+func syncFolder(_ folder: String) -> Bool {
+  let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { return true }
+  defer { close(descriptor) }
+  return fsync(descriptor) == 0 || [EINVAL, ENOTSUP, EROFS].contains(errno)
+}

@@ -1,0 +1,59 @@
+// What lies at a path, before any key is tried.
+
+private import Foundation
+
+enum PathState {
+  case absent
+  case file(byteCount: Int)
+
+  /// - Throws: ``SQLError/isDirectory(file:)``, ``SQLError/notAFile(file:kind:)``, ``SQLError/emptyFile(file:)``,
+  ///   ``SQLError/permissionDenied(file:)``.
+  static func of(_ file: DatabasePath) throws -> PathState {
+    var status = stat()
+    guard stat(file.path, &status) == 0 else {
+      switch errno {
+      case ENOENT: return .absent
+      case EACCES: throw SQLError.permissionDenied(file: file.given)
+      default: throw SQLError.failed("stat", on: file.given)
+      }
+    }
+    guard let found = FileStatus(file.path) else { return .absent }
+    guard !found.isDirectory else { throw SQLError.isDirectory(file: file.given) }
+    guard found.isRegular else { throw SQLError.notAFile(file: file.given, kind: found.kind) }
+    guard found.byteCount > 0 else { throw SQLError.emptyFile(file: file.given) }
+    guard access(file.path, R_OK) == 0 else { throw SQLError.permissionDenied(file: file.given) }
+    return .file(byteCount: found.byteCount)
+  }
+
+  /// Goes on when there is a file.
+  /// - Throws: ``SQLError/notFound(file:)``, ``SQLError/danglingLink(file:target:)``; as ``of(_:)``.
+  @discardableResult
+  static func existing(_ file: DatabasePath) throws -> Int {
+    guard case .file(let byteCount) = try of(file) else {
+      throw file.isDanglingLink
+        ? SQLError.danglingLink(file: file.given, target: file.path) : .notFound(file: file.given)
+    }
+    return byteCount
+  }
+
+  /// Goes on when there is nothing, so that a file can be made.
+  /// - Throws: ``SQLError/alreadyExists(file:)``, also for a link that leads nowhere: a new file is made where it was
+  ///   asked for, and not where a link leads.
+  static func ensureAbsent(_ file: DatabasePath) throws {
+    guard !file.isDanglingLink, FileStatus(file.path) == nil else {
+      throw SQLError.alreadyExists(file: file.given)
+    }
+  }
+
+  /// Whether the file may be written. Its mode bits count for the superuser too: who marked it read-only meant it.
+  static func isWritable(_ file: DatabasePath) -> Bool {
+    guard let status = FileStatus(file.path) else { return false }
+    return status.mode & 0o222 != 0 && access(file.path, W_OK) == 0
+  }
+
+  /// Whether nobody at all can write there: not this user's rights, but the medium's.
+  static func isOnReadOnlyMedium(_ file: DatabasePath) -> Bool {
+    var information = statvfs()
+    return statvfs(file.path, &information) == 0 && information.f_flag & UInt(ST_RDONLY) != 0
+  }
+}

@@ -1,0 +1,141 @@
+// The file's bytes, read through SQLite's own handle, and SQLite's locks on it, taken without a key.
+//
+// Not through a descriptor of ours: closing any descriptor of a file drops all POSIX locks that this process
+// holds on it, and another connection of this process may hold some.
+
+internal import CSQLCipher
+private import Foundation
+
+struct RawFile: ~Copyable {
+  // An unkeyed handle, opened and closed by this value alone.
+  private let handle: OpaquePointer?
+
+  /// - Throws: ``SQLError/notFound(file:)``, ``SQLError/permissionDenied(file:)``,
+  ///   ``SQLError/system(file:operation:code:)``.
+  static func open(_ path: DatabasePath, forWriting: Bool = false) throws -> RawFile {
+    var handle: OpaquePointer?
+    let access = forWriting ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+    let code = FileGate.opening { sqlite3_open_v2(path.path, &handle, access | SQLITE_OPEN_NOMUTEX, nil) }
+    guard code == SQLITE_OK else {
+      let system = sqlite3_system_errno(handle)
+      sqlite3_close_v2(handle)
+      throw SQLError.cannotOpen(path, system: system)
+    }
+    return RawFile(handle: handle)
+  }
+
+  deinit { sqlite3_close_v2(handle) }
+
+  var file: UnsafeMutablePointer<sqlite3_file>? { rawFile(of: handle) }
+
+  /// The file's size in bytes.
+  var byteCount: Int { size(of: file) }
+
+  /// Whether the path leads to another file by now, or to none.
+  var hasMoved: Bool { CipherSQLite.hasMoved(handle) }
+
+  /// `count` bytes from `offset`, or nil when the file is shorter or cannot be read.
+  func read(_ count: Int, at offset: Int) -> [UInt8]? { readBytes(of: file, count: count, at: offset) }
+
+  // MARK: Locks
+
+  /// SQLite's locks of a whole file ("File Locking And Concurrency In SQLite Version 3").
+  enum Lock: Int32 {
+    case none = 0
+    /// Nobody writes to a file with a rollback journal, and nobody replaces any file.
+    case shared = 1
+    /// Nobody else has the file open in WAL mode, nor reads or writes it in another.
+    case exclusive = 4
+  }
+
+  /// Takes a lock, waiting for others.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``; ``SQLError/engine(code:extendedCode:message:sql:)`` when the
+  ///   system cannot lock the file.
+  borrowing func lock(_ lock: Lock, of path: DatabasePath, seconds: Double) throws {
+    guard let file, let take = file.pointee.pMethods?.pointee.xLock else { throw SQLError.notFound(file: path.given) }
+    let start = DispatchTime.now()
+    while true {
+      var code = take(file, Lock.shared.rawValue)
+      if code == SQLITE_OK, lock == .exclusive {
+        code = take(file, lock.rawValue)
+        // Holding less than was asked for could keep another from going on.
+        if code != SQLITE_OK { unlock() }
+      }
+      if code == SQLITE_OK { return }
+      guard code & 0xff == SQLITE_BUSY else {
+        throw SQLError.engine(
+          code: Int(code & 0xff), extendedCode: Int(code), message: String(cString: sqlite3_errstr(code)), sql: "lock")
+      }
+      let waited = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
+      guard waited < seconds else {
+        throw SQLError.busy(
+          file: path.given, waitedSeconds: waited, holders: LockHolder.blocking(path, isWriting: lock == .exclusive))
+      }
+      usleep(2000)
+    }
+  }
+
+  borrowing func unlock() {
+    guard let file else { return }
+    _ = file.pointee.pMethods?.pointee.xUnlock?(file, Lock.none.rawValue)
+  }
+
+  /// Opens the file that is at the path while nobody replaces it: others that put a new file there are waited for.
+  static func openShared(_ path: DatabasePath, seconds: Double) throws -> RawFile {
+    while true {
+      let file = try RawFile.open(path)
+      try file.lock(.shared, of: path, seconds: seconds)
+      if !file.hasMoved { return file }
+    }
+  }
+}
+
+extension SQLError {
+  /// Why the engine could not open a file, as the system told it.
+  static func cannotOpen(_ path: DatabasePath, system: Int32) -> SQLError {
+    switch system {
+    // The engine forgets the cause in some cases; what the path is tells it then.
+    case 0: FileStatus(path.path) == nil ? .notFound(file: path.given) : .permissionDenied(file: path.given)
+    case ENOENT: .notFound(file: path.given)
+    default: .failed("open", on: path.given, code: system)
+    }
+  }
+}
+
+func rawFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
+  guard let handle else { return nil }
+  var file: UnsafeMutablePointer<sqlite3_file>?
+  let code = withUnsafeMutablePointer(to: &file) {
+    sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, $0)
+  }
+  return code == SQLITE_OK ? file : nil
+}
+
+/// Whether the path of an open file leads to another one by now, or to none.
+func hasMoved(_ handle: OpaquePointer?) -> Bool {
+  guard let handle else { return false }
+  var moved: Int32 = 0
+  let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
+  return code == SQLITE_OK && moved != 0
+}
+
+func size(of file: UnsafeMutablePointer<sqlite3_file>?) -> Int {
+  var size: sqlite3_int64 = 0
+  guard let file, file.pointee.pMethods?.pointee.xFileSize?(file, &size) == SQLITE_OK else { return 0 }
+  return Int(size)
+}
+
+/// Fills the buffer; false when the file ends before.
+func read(
+  _ file: UnsafeMutablePointer<sqlite3_file>?, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+) -> Bool {
+  guard let file, let base = buffer.baseAddress, let read = file.pointee.pMethods?.pointee.xRead else {
+    return false
+  }
+  return read(file, base, Int32(buffer.count), sqlite3_int64(offset)) == SQLITE_OK
+}
+
+private func readBytes(of file: UnsafeMutablePointer<sqlite3_file>?, count: Int, at offset: Int) -> [UInt8]? {
+  var bytes = [UInt8](repeating: 0, count: count)
+  return bytes.withUnsafeMutableBytes { read(file, into: $0, at: offset) } ? bytes : nil
+}
