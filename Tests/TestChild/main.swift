@@ -103,6 +103,10 @@ do {
   case "dump-search":
     for line in try foundInFile(Secrets.all + [Secrets.control], url.path) { acknowledge(line) }
     acknowledge("searched")
+  case "create-relative": try createRelative(arguments[2])
+  case "no-descriptors": openWithoutDescriptors(url.path)
+  case "create-once": acknowledge(try createOnce(url.path))
+  case "visit": visit(url.path, seconds: childSeconds * 2)
   default: exit(64)
   }
 } catch {

@@ -14,9 +14,11 @@ public struct ToolResult: Sendable {
 
 /// Runs a program to its end. `input` goes to its standard input.
 public func runTool(
-  _ path: String, _ arguments: [String], input: String = "", environment: [String: String] = [:]
+  _ path: String, _ arguments: [String], input: String = "", environment: [String: String] = [:],
+  directory: String? = nil
 ) throws -> ToolResult {
   let process = Process()
+  if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
   process.executableURL = URL(fileURLWithPath: path)
   process.arguments = arguments
   process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }

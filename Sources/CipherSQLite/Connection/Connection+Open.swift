@@ -30,10 +30,11 @@ extension Connection {
       return try open(file, KeyFile.open(at: keyPath, unlock: secret), secret, as: key, configuration)
     }
     let candidates = KeyCandidates(key, known: configuration.profile)
-    return try Settling(file, seconds: configuration.busyTimeout).run {
+    return try Settling(file, seconds: configuration.busyTimeout).run { attempt in
       // Whoever promised that nobody changes the file wants no lock taken.
       let look = try FileLook(file, seconds: configuration.access == .immutable ? nil : configuration.busyTimeout)
-      let unlocked = try look.unlock(key, candidates, known: configuration.profile)
+      let unlocked = try look.unlock(
+        key, candidates, known: configuration.profile, isThorough: attempt > 0)
       // Before the engine opens it: to put a journal back it needs the file for itself.
       look.release()
       let connection = try openOnce(file, unlocked: unlocked, configuration: configuration)
@@ -74,7 +75,7 @@ extension Connection {
   package static func open(
     _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration = Configuration()
   ) throws -> Connection {
-    try Settling(file, seconds: configuration.busyTimeout).run {
+    try Settling(file, seconds: configuration.busyTimeout).run { _ in
       try openOnce(file, unlocked: unlocked, configuration: configuration)
     }
   }
@@ -140,7 +141,7 @@ extension Connection {
     // Closing copies the log too, but does not tell when it fails.
     try connection.checkpoint(.truncate)
     connection.close()
-    try new.sealed(under: unlocked).publish()
+    try new.sealed(under: unlocked, like: connection).publish()
     return unlocked
   }
 

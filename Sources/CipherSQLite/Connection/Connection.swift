@@ -91,7 +91,6 @@ public final class Connection {
     live.removeAll()
     sqlite3_close_v2(open)
     handle = nil
-    registrations.removeAll()
   }
 
   /// What the cache of prepared statements has done since the connection was opened.

@@ -18,15 +18,16 @@ struct Settling {
     self.seconds = seconds
   }
 
-  /// Runs `body`, again while somebody changes or replaces the file.
+  /// Runs `body`, again while somebody changes or replaces the file. It is told how often it ran before: what takes long
+  /// to find out may wait for the second time.
   /// - Throws: What `body` throws, when it has thrown the same twice on the same state of the file;
   ///   ``SQLError/busy(file:waitedSeconds:holders:)`` for a file that does not come to rest.
-  func run<Result>(_ body: () throws -> Result) throws -> Result {
+  func run<Result>(_ body: (_ attempt: Int) throws -> Result) throws -> Result {
     let start = DispatchTime.now()
     var former: (error: SQLError, mark: FileMark)?
-    while true {
+    for attempt in 0... {
       let mark = FileMark(file)
-      do { return try body() } catch let error as SQLError where error.dependsOnState {
+      do { return try body(attempt) } catch let error as SQLError where error.dependsOnState {
         let isSame = error.isAboutKey ? mark.isSameFile(as:) : { mark == $0 && mark == FileMark(file) }
         if let former, former.error == error, isSame(former.mark) { throw error }
         let waited = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
@@ -39,6 +40,8 @@ struct Settling {
         Thread.sleep(forTimeInterval: Self.pause)
       }
     }
+    // Not reached: the numbers do not end.
+    throw SQLError.closed(file: file.given)
   }
 }
 

@@ -40,7 +40,7 @@ extension Connection {
     try isInTransaction
       ? copySnapshot(to: new, unlocked, progress)
       : transaction(.deferred) { try copySnapshot(to: new, unlocked, progress) }
-    return try new.sealed(under: unlocked)
+    return try new.sealed(under: unlocked, like: self)
   }
 
   private func copySnapshot(
@@ -56,6 +56,7 @@ extension Connection {
     configuration.access = .immutable
     let copy = try Connection.keyed(new.file, unlocked: unlocked, configuration: configuration)
     defer { copy.close() }
+    try copy.adoptFunctions(of: self)
     let (pages, copied) = (try value("PRAGMA page_count"), try copy.value("PRAGMA page_count"))
     let difference = try pages == copied ? ContentComparison.difference(between: self, and: copy) : "its size differs"
     if let difference {

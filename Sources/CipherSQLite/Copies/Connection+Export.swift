@@ -151,6 +151,7 @@ extension Connection {
         try Connection.keyed(new.file, unlocked: $0, configuration: Configuration())
       } ?? Connection.plain(new.file, access: .readWrite)
       defer { copy.close() }
+      try copy.adoptFunctions(of: self)
       if mode == "wal" { _ = try copy.value("PRAGMA journal_mode = wal") }
       let difference = try ContentComparison.difference(between: self, and: copy) {
         try progress?(pages + pages * $0 / max(rows, 1), pages * 2)
@@ -161,7 +162,7 @@ extension Connection {
       try copy.checkpoint(.truncate)
       try progress?(pages * 2, pages * 2)
     }
-    return try new.sealed(under: unlocked)
+    return try new.sealed(under: unlocked, like: self)
   }
 
   private static func newTarget(

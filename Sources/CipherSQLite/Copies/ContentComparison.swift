@@ -5,7 +5,7 @@ private import Foundation
 
 enum ContentComparison {
   /// How many rows are compared between two reports of progress.
-  private static let rowsBetweenReports = 4096
+  private static let rowsBetweenReports = 1024
 
   /// What a copy has not as the original has it; nil when they are equal. Reads both wholly.
   ///

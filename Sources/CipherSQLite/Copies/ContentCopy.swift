@@ -6,7 +6,7 @@ private import CSQLCipher
 
 /// Fills a new file with what another holds.
 struct ContentCopy {
-  private static let rowsBetweenReports = 4096
+  private static let rowsBetweenReports = 256
 
   /// In a transaction, where others may write.
   let source: Connection

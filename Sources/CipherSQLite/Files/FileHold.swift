@@ -36,8 +36,29 @@ final class FileHold {
   static func take(
     _ file: DatabasePath, unlocked: UnlockedKey, configuration: Connection.Configuration
   ) throws -> FileHold {
-    try Settling(file, seconds: configuration.busyTimeout).run {
-      let connection = try Connection.keyed(file, unlocked: unlocked, configuration: configuration)
+    let start = DispatchTime.now()
+    while true {
+      do { return try takeOnce(file, unlocked, configuration) } catch SQLError.busy(let path, _, let holders) {
+        let waited = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
+        guard waited < configuration.busyTimeout else {
+          throw SQLError.busy(file: path, waitedSeconds: waited, holders: holders)
+        }
+        Thread.sleep(forTimeInterval: .random(in: 0.002...0.02))
+      }
+    }
+  }
+
+  /// Waits shortly alone: a connection that shall keep its lock keeps the first part of it, too, while it waits for the
+  /// rest, and another that wants to commit would wait for it.
+  private static let attemptSeconds = 0.05
+
+  private static func takeOnce(
+    _ file: DatabasePath, _ unlocked: UnlockedKey, _ configuration: Connection.Configuration
+  ) throws -> FileHold {
+    var patient = configuration
+    patient.busyTimeout = min(configuration.busyTimeout, attemptSeconds)
+    return try Settling(file, seconds: configuration.busyTimeout).run { _ in
+      let connection = try Connection.keyed(file, unlocked: unlocked, configuration: patient)
       do {
         // Before the first read: in WAL mode SQLite then takes its exclusive lock with it, and keeps its index of the log
         // in its own memory; in other modes the transaction takes it. It stays until the connection is closed.

@@ -4,13 +4,14 @@
 private import Foundation
 
 /// `NAME.new-` and 16 hexadecimal digits: 12 of chance, and 4 that follow from these and NAME.
-enum TemporaryName {
+package enum TemporaryName {
   private static let mark = ".new-"
   private static let digits = (random: 12, proof: 4)
   /// `NAME_MAX` of the usual file systems.
   private static let maximumBytes = 255
 
-  static func random(for name: String) throws -> String {
+  /// A new name for a file that is to be called `name`.
+  package static func random(for name: String) throws -> String {
     let chance = try randomSalt().prefix(digits.random / 2).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
       .joined()
     let room = maximumBytes - mark.utf8.count - digits.random - digits.proof - 8
@@ -21,7 +22,7 @@ enum TemporaryName {
   }
 
   /// Whether a name was made by ``random(for:)``, or is that of a journal, log or index beside such a file.
-  static func isOurs(_ name: String) -> Bool {
+  package static func isOurs(_ name: String) -> Bool {
     var name = Substring(name)
     if let suffix = DatabasePath.companionSuffixes.first(where: name.hasSuffix) {
       name = name.dropLast(suffix.count)

@@ -92,9 +92,11 @@ final class NewFile {
 
   /// Proves that the file is a whole database: nothing is left in a log, it has as many pages as it says, and every one
   /// of them authenticates under the key. No connection may be open on it any more.
-  /// - Parameter unlocked: Its key; nil for a file in clear, whose structure is checked instead.
+  /// - Parameters:
+  ///   - unlocked: Its key; nil for a file in clear, whose structure is checked instead.
+  ///   - source: A connection that has the functions and collations of its schema.
   /// - Throws: ``SQLError/verificationFailed(file:reason:)``.
-  func sealed(under unlocked: UnlockedKey?) throws -> SealedFile {
+  func sealed(under unlocked: UnlockedKey?, like source: Connection) throws -> SealedFile {
     let fail = { (reason: String) in SQLError.verificationFailed(file: self.target.given, reason: reason) }
     for rest in [file.log, file.journal] where FileStatus(rest)?.byteCount ?? 0 > 0 {
       throw fail("not all that was written is in the file itself, as on a full disk")
@@ -107,6 +109,7 @@ final class NewFile {
     } ?? Connection.plain(file, access: .immutable)
     defer { fresh.close() }
     do {
+      try fresh.adoptFunctions(of: source)
       let pageBytes = try unlocked?.profile.pageBytes ?? Int(fresh.value("PRAGMA page_size")?.int64 ?? 0)
       let pages = Int(try fresh.value("PRAGMA page_count")?.int64 ?? 0)
       guard pages > 0, byteCount == pages * pageBytes else {

@@ -37,12 +37,12 @@ enum PathState {
   }
 
   /// Goes on when there is nothing, so that a file can be made.
-  /// - Throws: ``SQLError/alreadyExists(file:)``, also for a link that leads nowhere: a new file is made where it was
+  /// - Throws: ``SQLError/isDirectory(file:)``; ``SQLError/alreadyExists(file:)``, also for a link that leads nowhere: a new file is made where it was
   ///   asked for, and not where a link leads.
   static func ensureAbsent(_ file: DatabasePath) throws {
-    guard !file.isDanglingLink, FileStatus(file.path) == nil else {
-      throw SQLError.alreadyExists(file: file.given)
-    }
+    let found = FileStatus(file.path)
+    if found?.isDirectory ?? false { throw SQLError.isDirectory(file: file.given) }
+    guard !file.isDanglingLink, found == nil else { throw SQLError.alreadyExists(file: file.given) }
   }
 
   /// Whether the file may be written. Its mode bits count for the superuser too: who marked it read-only meant it.

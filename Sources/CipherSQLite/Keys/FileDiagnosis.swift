@@ -35,11 +35,18 @@ final class FileLook {
 
   /// Finds the key under which the file's pages, or its log, verify.
   ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - candidates: What it becomes under each setting.
+  ///   - known: The settings that the file is said to have.
+  ///   - isThorough: Whether pages from all over the file are looked at before a key is called wrong.
   /// - Throws: ``SQLError/notEncrypted(file:)``, ``SQLError/notADatabase(file:reason:)``, ``SQLError/wrongKey(file:)``,
   ///   ``SQLError/corrupted(file:pages:)`` when page 1 is damaged but other pages verify,
   ///   ``SQLError/cipherSettingsMismatch(file:profile:)``, ``SQLError/unauthenticated(file:)``,
   ///   ``SQLError/saltMissing(file:)``.
-  func unlock(_ key: Key, _ candidates: KeyCandidates, known: CipherProfile?) throws -> UnlockedKey {
+  func unlock(_ key: Key, _ candidates: KeyCandidates, known: CipherProfile?, isThorough: Bool) throws
+    -> UnlockedKey
+  {
     if let known, !known.isUsable { throw SQLError.cipherSettingsMismatch(file: path.given, profile: known) }
     if header.starts(with: Array("SQLite format 3\0".utf8)) { return try unlockUnderClearHeader(key, known) }
     let salt = Array(header.prefix(16))
@@ -61,9 +68,13 @@ final class FileLook {
     if former != nil { throw SQLError.wrongKey(file: path.given) }
     // A log that is whole and fits no key: whatever the file's own pages are under.
     if log != nil { throw SQLError.wrongKey(file: path.given) }
+    guard isThorough else { throw SQLError.wrongKey(file: path.given) }
     // Page 1 verifies under nothing. If another page does, the key is right and page 1 is damaged.
     let damaged = try candidates.first(salt: salt) { derived in
-      derived.variants(largest: largest).first { verifiesSample($0) }
+      // A whole number of pages, as every database has that was not cut.
+      let variants = derived.variants(largest: largest)
+      let fitting = variants.filter { largest % $0.profile.pageBytes == 0 }
+      return (fitting.isEmpty ? variants : fitting).first { verifiesSample($0) }
     }
     if let damaged { throw SQLError.corrupted(file: path.given, pages: file.damagedPages(key: damaged)) }
     let isUnauthenticated = try candidates.first(salt: salt) { derived in
@@ -111,7 +122,12 @@ final class FileLook {
     let last = file.byteCount / key.profile.pageBytes
     guard last >= 2 else { return false }
     let spread = (0..<58).map { 2 + (last - 2) * $0 / 57 }
-    return Set(Array(2...min(last, 7)) + spread).contains { verifies($0, key) }
+    let size = key.profile.pageBytes
+    let verifier = PageVerifier(key)
+    return Set(Array(2...min(last, 7)) + spread).contains { number in
+      guard var page = file.read(size, at: (number - 1) * size) else { return false }
+      return page.withUnsafeMutableBytes { verifier.verifies($0, number: number) }
+    }
   }
 
   private func verifies(_ number: Int, _ key: UnlockedKey) -> Bool {
@@ -138,7 +154,8 @@ extension UnlockedKey {
     -> UnlockedKey
   {
     guard case .keyFile(let keyPath, let secret) = key.material else {
-      return try FileLook(path, seconds: seconds).unlock(key, KeyCandidates(key, known: profile), known: profile)
+      return try FileLook(path, seconds: seconds).unlock(
+        key, KeyCandidates(key, known: profile), known: profile, isThorough: true)
     }
     let own = try KeyFile.open(at: keyPath, unlock: secret).key.salted(as: key)
     do { return try unlock(path: path, key: own, profile: profile, seconds: seconds) } catch SQLError.wrongKey {

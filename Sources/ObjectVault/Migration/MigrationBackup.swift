@@ -15,13 +15,13 @@ enum MigrationBackup {
   ///   - version: The store's version.
   ///   - check: Called every 256 pages; what it throws ends the copying.
   static func make(of connection: Connection, version: Int, check: () throws -> Void) throws -> String {
-    let path = try freeName(for: connection.path, version: version)
+    let path = try freeName(for: connection.file.path, version: version)
     do {
       // A second connection: the engine does not copy from one that is inside a writing transaction.
       var settings = Connection.Configuration()
       settings.access = .readOnly
       let source = try Connection.open(
-        connection.path, unlocked: connection.unlocked, configuration: settings)
+        connection.file, unlocked: connection.unlocked, configuration: settings)
       defer { source.close() }
       try source.backup(to: path) { _, _ in try check() }
       return path
@@ -33,24 +33,30 @@ enum MigrationBackup {
   static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 
   /// Removes all copies of a store but the newest.
-  static func prune(of path: String) {
-    for name in existing(of: path).dropLast(kept) { remove(name) }
+  /// - Parameter latest: The one that was made now, which stays whatever the clock says.
+  static func prune(of file: DatabasePath, keeping latest: String) {
+    let others = existing(of: file).filter { $0 != DatabasePath.split(latest).name }
+    for name in others.dropLast(kept - 1) { remove(file.sibling(name)) }
   }
 
-  /// The copies of a store, oldest first.
-  static func existing(of path: String) -> [String] {
-    let folder = (path as NSString).deletingLastPathComponent
-    let prefix = (path as NSString).lastPathComponent + ".v"
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)) ?? []
+  /// The names of a store's copies, oldest first: by the store's version, and only then by the clock, which may have
+  /// been set back.
+  static func existing(of file: DatabasePath) -> [String] {
+    let prefix = file.name + ".v"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: file.folder)) ?? []
     return names.filter { $0.hasPrefix(prefix) }
-      .compactMap { name in time(of: name.dropFirst(prefix.count)).map { (name, $0) } }
-      .sorted { $0.1 < $1.1 }
-      .map { (folder as NSString).appendingPathComponent($0.0) }
+      .compactMap { name in order(of: name.dropFirst(prefix.count)).map { (name, $0) } }
+      .sorted { ($0.1.version, $0.1.time, $0.1.number) < ($1.1.version, $1.1.time, $1.1.number) }
+      .map(\.0)
   }
 
-  /// The time in what follows a store's name and `.v`; nil when the file is not one of ours.
-  private static func time(of rest: Substring) -> Substring? {
-    rest.wholeMatch(of: #/\d+-(\d{8}T\d{6}Z(?:-\d+)?)\.backup/#)?.output.1
+  /// What follows a store's name and `.v`: its version, the time, and a number where several were made in one second;
+  /// nil when the file is not one of ours.
+  private static func order(of rest: Substring) -> (version: Int, time: Substring, number: Int)? {
+    guard let match = rest.wholeMatch(of: #/(\d{1,9})-(\d{8}T\d{6}Z)(?:-(\d{1,9}))?\.backup/#),
+      let version = Int(match.output.1)
+    else { return nil }
+    return (version, match.output.2, match.output.3.flatMap { Int($0) } ?? 1)
   }
 
   private static func freeName(for path: String, version: Int) throws -> String {

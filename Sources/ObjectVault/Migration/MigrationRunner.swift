@@ -78,7 +78,7 @@ struct MigrationRunner {
       throw error
     }
     // Who makes no copies keeps those that are there.
-    if outcome.backup != nil { MigrationBackup.prune(of: connection.path) }
+    if let backup = outcome.backup { MigrationBackup.prune(of: connection.file, keeping: backup.path) }
     return outcome
   }
 
@@ -293,9 +293,8 @@ struct MigrationRunner {
 
   /// A rebuild needs room for the table twice: for its copy, and in the journal. A backup needs it once.
   private func checkSpace(from history: StoreHistory) throws {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: connection.path)
-    let folder = (connection.path as NSString).deletingLastPathComponent
-    let system = try? FileManager.default.attributesOfFileSystem(forPath: folder.isEmpty ? "." : folder)
+    let attributes = try? FileManager.default.attributesOfItem(atPath: connection.file.path)
+    let system = try? FileManager.default.attributesOfFileSystem(forPath: connection.file.folder)
     guard let bytes = attributes?[.size] as? Int, let free = (system?[.systemFreeSize] as? NSNumber)?.intValue
     else {
       return

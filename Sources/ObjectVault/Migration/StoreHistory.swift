@@ -106,7 +106,7 @@ struct StoreHistory {
   static func now() -> String { Date().formatted(.iso8601) }
 
   static var program: String {
-    (CommandLine.arguments.first.map { ($0 as NSString).lastPathComponent }) ?? "unknown"
+    CommandLine.arguments.first.map { DatabasePath.split($0).name } ?? "unknown"
   }
 }
 

@@ -17,24 +17,21 @@ extension Store {
     let pool = core.pool
     try await detached {
       try pool.withReader { connection in
-        try connection.backup(to: url.path, key: key) { copied, total in
-          progress?.show(copied, of: total)
-          if progress?.isCancelled == true { throw CancellationError() }
-        }
+        try connection.backup(to: url.path, key: key) { try progress?.show($0, of: $1) }
       }
     }
   }
 
   /// Writes the whole content in clear, readable for everybody who gets hold of the file, to a new plain SQLite
-  /// file of mode 0600. Writers wait meanwhile.
+  /// file of mode 0600. It is of one moment; writers need not wait.
   /// - Parameters:
   ///   - url: The new file.
-  ///   - progress: Counts pages, each twice: written, and compared.
+  ///   - progress: Counts pages, each twice: written, and compared. Cancelling it ends the writing.
   /// - Throws: `SQLError.alreadyExists`, `SQLError.verificationFailed`; there is no file then.
   public func exportPlaintext(to url: URL, progress: Progress? = nil) async throws {
     let pool = core.pool
     try await detached {
-      try pool.withReader { try $0.exportPlaintext(to: url.path) { progress?.show($0, of: $1) } }
+      try pool.withReader { try $0.exportPlaintext(to: url.path) { try progress?.show($0, of: $1) } }
     }
   }
 
@@ -45,7 +42,7 @@ extension Store {
   ///   - url: The new file.
   ///   - key: Its key.
   ///   - profile: Its settings; by default the engine's for new files.
-  ///   - progress: Counts pages, each twice: written, and compared.
+  ///   - progress: Counts pages, each twice: written, and compared. Cancelling it ends the work.
   /// - Throws: `SQLError.notADatabase` when it is no plain SQLite file, `SQLError.alreadyExists`,
   ///   `SQLError.emptyKey`, `SQLError.verificationFailed`; there is no new file then.
   public static func encrypt(
@@ -55,7 +52,7 @@ extension Store {
     try await detached {
       try Connection.encrypt(
         plaintext: plaintext.path, to: url.path, key: key, profile: profile,
-        prepare: { try StoreFunctions.register(on: $0) }, progress: { progress?.show($0, of: $1) })
+        prepare: { try StoreFunctions.register(on: $0) }, progress: { try progress?.show($0, of: $1) })
     }
   }
 
@@ -66,7 +63,7 @@ extension Store {
   ///   - profile: The settings from now on. By default the engine's for new files, and never fewer rounds than before.
   ///   - present: The settings that it has, where they are not found by themselves: ``Store/Configuration/profile``.
   ///   - busyTimeout: How long to wait for somebody else's lock, in seconds.
-  ///   - progress: Counts pages, each twice: written, and compared.
+  ///   - progress: Counts pages, each twice: written, and compared. Cancelling it ends the work.
   /// - Returns: The settings before and now; equal when nothing was to be done.
   /// - Throws: `SQLError.busy` while somebody uses the store; it is then as it was.
   public static func upgradeCipher(
@@ -80,7 +77,7 @@ extension Store {
       configuration.profile = present
       return try Connection.upgradeCipher(
         url.path, key: key, to: profile, configuration: configuration,
-        prepare: { try StoreFunctions.register(on: $0) }, progress: { progress?.show($0, of: $1) })
+        prepare: { try StoreFunctions.register(on: $0) }, progress: { try progress?.show($0, of: $1) })
     }
   }
 
@@ -91,25 +88,29 @@ extension Store {
   ///   - key: The backup's key; the store has it afterwards.
   ///   - profile: The backup's settings, where they are not found by themselves.
   ///   - replacesExisting: Whether a store that is there may go.
+  ///   - busyTimeout: How long to wait for who uses the store, in seconds.
+  ///   - progress: Counts pages; cancelling it ends the copying.
   /// - Throws: `SQLError.alreadyExists` without `replacesExisting`; `SQLError.busy`; what opening the backup
   ///   throws. A store that was there is then as it was.
   public static func restore(
-    _ backup: URL, to url: URL, key: Key, profile: CipherProfile? = nil, replacesExisting: Bool = false
+    _ backup: URL, to url: URL, key: Key, profile: CipherProfile? = nil, replacesExisting: Bool = false,
+    busyTimeout: Double = 5, progress: Progress? = nil
   ) async throws {
     let key = try await key.resolved()
     try await detached {
       try Connection.restore(
-        backup.path, to: url.path, key: key, profile: profile, replacesExisting: replacesExisting
-      ) {
-        try StoreFunctions.register(on: $0)
-      }
+        backup.path, to: url.path, key: key, profile: profile, replacesExisting: replacesExisting,
+        busyTimeout: busyTimeout, prepare: { try StoreFunctions.register(on: $0) },
+        progress: { try progress?.show($0, of: $1) })
     }
   }
 }
 
 extension Progress {
   /// Says how many of so many pages are done.
-  func show(_ done: Int, of total: Int) {
+  /// - Throws: `CancellationError` when it was cancelled.
+  func show(_ done: Int, of total: Int) throws {
+    guard !isCancelled else { throw CancellationError() }
     totalUnitCount = Int64(total)
     completedUnitCount = Int64(done)
   }

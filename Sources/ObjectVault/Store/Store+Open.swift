@@ -68,11 +68,12 @@ extension Store {
     settings.busyTimeout = configuration.busyTimeout
     settings.cacheBytes = configuration.cacheSize
     settings.profile = configuration.profile
-    let path = url.path
-    let (unlocked, isNew) = try createIfAbsent(path, key, set, settings)
+    // Once: the file that is migrated, and whose connections the pool holds, is the same whatever becomes of a link.
+    let file = try DatabasePath(url.path)
+    let (unlocked, isNew) = try createIfAbsent(file, key, set, settings)
     let connection =
-      try unlocked.map { try Connection.open(path, unlocked: $0, configuration: settings) }
-      ?? Connection.open(path, key: key, configuration: settings)
+      try unlocked.map { try Connection.open(file, unlocked: $0, configuration: settings) }
+      ?? Connection.open(file, key: key, configuration: settings)
     try StoreFunctions.register(on: connection)
     progress?.cancellationHandler = { stop.cancel() }
     defer { progress?.cancellationHandler = nil }
@@ -92,7 +93,7 @@ extension Store {
     pool.isFullSync = configuration.isFullSync
     pool.prepare = { try StoreFunctions.register(on: $0) }
     let core = StoreCore(
-      pool: try ConnectionPool(path: path, unlocked: key, configuration: pool), runtime: runtime, path: path,
+      pool: try ConnectionPool(file: file, unlocked: key, configuration: pool), runtime: runtime, path: file.path,
       generation: history.generation)
     return Store(
       core: core, url: url, schema: runtime.schema,
@@ -102,11 +103,11 @@ extension Store {
   }
 
   private static func createIfAbsent(
-    _ path: String, _ key: Key, _ set: MigrationSet, _ settings: Connection.Configuration
+    _ file: DatabasePath, _ key: Key, _ set: MigrationSet, _ settings: Connection.Configuration
   ) throws -> (UnlockedKey?, Bool) {
-    guard !FileManager.default.fileExists(atPath: path) else { return (nil, false) }
+    guard !file.isDanglingLink, !FileManager.default.fileExists(atPath: file.path) else { return (nil, false) }
     do {
-      let unlocked = try Connection.create(path, key: key, configuration: settings) { connection in
+      let unlocked = try Connection.create(file, key: key, configuration: settings) { connection in
         try StoreFunctions.register(on: connection)
         try MigrationRunner(connection: connection, set: set, progress: nil).createStore()
       }

@@ -127,7 +127,7 @@ public final class Store: Sendable {
     let key = try await key.resolved()
     let pool = core.pool
     try await detached {
-      try pool.rekey(to: key) { progress?.show($0, of: $1) }
+      try pool.rekey(to: key) { try? progress?.show($0, of: $1) }
     }
   }
 
@@ -142,7 +142,7 @@ public final class Store: Sendable {
   public func rekey(to key: Key, profile: CipherProfile, progress: Progress? = nil) async throws {
     let key = try await key.resolved()
     let pool = core.pool
-    try await detached { try pool.rekey(to: key, profile: profile) { progress?.show($0, of: $1) } }
+    try await detached { try pool.rekey(to: key, profile: profile) { try progress?.show($0, of: $1) } }
   }
 
   /// Checks the file: the authentication code of every page, SQLite's structure, and the references.

@@ -62,8 +62,7 @@ enum InfoCommand: Command {
       cipherOption: CipherSettings.option(for: profile),
       pageBytes: profile.pageBytes,
       pages: try number("page_count"), freePages: try number("freelist_count"),
-      // An idle file is opened without its log: the header says what its users have (its bytes 18 and 19).
-      journal: try connection.value("PRAGMA journal_mode")?.string ?? "",
+      journal: try inspection.journalMode(),
       slots: try session.arguments.value("--slots").map { try KeyFile.slots(at: $0).map(\.name) },
       version: summary?.version, entities: counts,
       shell: session.arguments.value("--slots") == nil

@@ -84,7 +84,7 @@ import Testing
   func `what a killed builder left goes with the next file of that name, and what one builds now stays`()
     throws
   {
-    let stale = folder.path("b.store.new-dead")
+    let stale = try folder.path(TemporaryName.random(for: "b.store"))
     try Data("rest".utf8).write(to: URL(fileURLWithPath: stale))
     let (started, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let path = folder.path("b.store")
@@ -110,7 +110,7 @@ import Testing
   @Test func `a second name that a killed builder left of the file itself goes, and the file stays`() throws {
     let path = folder.path("k.keys")
     let keys = try KeyFile.create(at: path, slot: "token", unlock: childKeys.token)
-    try FileManager.default.linkItem(atPath: path, toPath: path + ".new-dead")
+    try FileManager.default.linkItem(atPath: path, toPath: folder.path(TemporaryName.random(for: "k.keys")))
     try keys.renameSlot("token", to: "other")
     #expect(try KeyFile.slots(at: path).map(\.name) == ["other"])
     #expect(!folder.names.contains { $0.contains(".new-") }, "\(folder.names)")
@@ -120,11 +120,8 @@ import Testing
     let backup = folder.path("backup")
     try store.backup(to: backup)
     try store.begin()
-    try FileManager.default.linkItem(atPath: store.path, toPath: store.path + ".new-dead")
-    #expect(
-      isBusy(store.path, after: 0.5...60) {
-        try Connection.restore(backup, to: store.path, key: childKeys.first, replacesExisting: true)
-      })
+    try FileManager.default.linkItem(atPath: store.path, toPath: folder.path(TemporaryName.random(for: "a.store")))
+    try Connection.restore(backup, to: folder.path("elsewhere"), key: childKeys.first)
     #expect(!folder.names.contains { $0.contains(".new-") }, "\(folder.names)")
     // Another process asks: within this one SQLite keeps its own account of locks.
     #expect(try runChild("lock", store.path) == ["busy"])

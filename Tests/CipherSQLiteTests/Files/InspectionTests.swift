@@ -1,0 +1,254 @@
+// Looking at a file, and copying it, while others use it; and leaving no trace where nobody does.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct Inspections {
+  let folder: TemporaryFolder
+  let path: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    path = folder.path("a.store")
+  }
+
+  /// A store of some 4 MB whose first and last rows belong together: their sum is always 0.
+  func create(rows: Int = 1000) throws {
+    _ = try Connection.create(path, key: testKey) { connection in
+      try connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x INTEGER, body BLOB)")
+      try connection.execute(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
+        INSERT INTO t SELECT i, 0, zeroblob(4000) FROM n
+        """)
+    }
+  }
+
+  /// An application that has the store open, and has nothing in its log.
+  func application() throws -> Connection {
+    let connection = try Connection.open(path, key: testKey)
+    try connection.setJournalMode(.wal)
+    try connection.checkpoint(.truncate)
+    return connection
+  }
+
+  func change(_ application: Connection, by amount: Int) throws {
+    try application.transaction {
+      try application.execute("UPDATE t SET x = x - \(amount) WHERE id = 1")
+      try application.execute("UPDATE t SET x = x + \(amount) WHERE id = (SELECT max(id) FROM t)")
+    }
+    try application.checkpoint(.passive)
+  }
+
+  @Test(arguments: [true, false])
+  func `a backup is of one moment, although an idle application wakes up while it is made`(hasLog: Bool) throws {
+    try create()
+    let application = try application()
+    if !hasLog { unlink(path + "-wal") }
+    let inspection = try Inspection(path: path, key: testKey)
+    var steps = 0
+    try inspection.connection.backup(to: folder.path("b")) { _, _ in
+      steps += 1
+      try change(application, by: steps)
+    }
+    #expect(steps > 3)
+    let copy = try Connection.open(folder.path("b"), key: testKey)
+    #expect(try copy.rows("SELECT DISTINCT x FROM t") == [[0]])
+    #expect(try application.value("SELECT sum(x) FROM t") == 0)
+    let later = try Inspection(path: path, key: testKey)
+    #expect(try later.connection.value("SELECT max(x) FROM t") == .integer(Int64(steps * (steps + 1) / 2)))
+  }
+
+  @Test func `export and copy are of one moment, although others write meanwhile`() throws {
+    try create()
+    let application = try application()
+    var settings = Connection.Configuration()
+    settings.access = .readOnly
+    for access in [Connection.Access.readOnly, .readWrite] {
+      settings.access = access
+      let source = try Connection.open(path, key: testKey, configuration: settings)
+      var count = 0
+      let out = folder.path("\(access)")
+      let before = try application.rows("SELECT DISTINCT x FROM t")
+      try source.copy(to: out, key: .passphrase("pony")) { _, _ in
+        count += 1
+        try change(application, by: 1)
+      }
+      #expect(count > 1)
+      #expect(try Connection.open(out, key: .passphrase("pony")).rows("SELECT DISTINCT x FROM t") == before)
+    }
+  }
+
+  @Test func `an application that starts while a store is looked at works, and the look goes on as it began`() throws {
+    try create()
+    _ = try application()
+    let inspection = try Inspection(path: path, key: testKey)
+    try inspection.connection.begin(.deferred)
+    #expect(try inspection.connection.value("SELECT sum(x) FROM t") == 0)
+    let application = try application()
+    try change(application, by: 5)
+    #expect(try inspection.connection.rows("SELECT DISTINCT x FROM t") == [[0]])
+    inspection.connection.rollback()
+    #expect(try inspection.connection.value("SELECT max(x) FROM t") == 5)
+  }
+
+  // MARK: Traces
+
+  func content() throws -> [String: Data] {
+    try Dictionary(folder.names.map { ($0, try folder.bytes($0)) }) { $1 }
+  }
+
+  @Test(arguments: ["wal", "delete"])
+  func `a store that nobody uses is looked at without a changed byte or a new file`(_ mode: String) throws {
+    try create(rows: 20)
+    let application = try Connection.open(path, key: testKey)
+    try application.setJournalMode(mode == "wal" ? .wal : .delete)
+    application.close()
+    #expect(folder.names == ["a.store"])
+    let before = try content()
+    do {
+      let inspection = try Inspection(path: path, key: testKey)
+      #expect(try inspection.journalMode() == mode)
+      #expect(try inspection.connection.value("SELECT count(*) FROM t") == 20)
+      #expect(throws: SQLError.self) { try inspection.connection.execute("DELETE FROM t") }
+    }
+    #expect(try content() == before)
+    #expect(throws: SQLError.wrongKey(file: path)) { try Inspection(path: path, key: .passphrase("wrong")) }
+    #expect(try content() == before)
+  }
+
+  @Test func `a store that somebody uses is looked at with its log and without a changed byte`() throws {
+    try create(rows: 20)
+    let application = try application()
+    try application.execute("INSERT INTO t VALUES (100, 0, NULL)")
+    let before = try content().filter { !$0.key.hasSuffix("-shm") }
+    do {
+      let inspection = try Inspection(path: path, key: testKey)
+      #expect(try inspection.connection.value("SELECT count(*) FROM t") == 21)
+    }
+    #expect(try content().filter { !$0.key.hasSuffix("-shm") } == before)
+    #expect(folder.names == ["a.store", "a.store-shm", "a.store-wal"])
+    try application.execute("INSERT INTO t VALUES (101, 0, NULL)")
+    #expect(try Connection.open(path, key: testKey).value("SELECT count(*) FROM t") == 22)
+  }
+
+  @Test(arguments: [true, false])
+  func `a log that a killed process left is read, and left as it is`(hasIndex: Bool) throws {
+    try create(rows: 20)
+    let application = try application()
+    try application.execute("INSERT INTO t VALUES (100, 0, NULL)")
+    let died = folder.path("died.store")
+    for suffix in ["", "-wal"] + (hasIndex ? ["-shm"] : []) {
+      try FileManager.default.copyItem(atPath: path + suffix, toPath: died + suffix)
+    }
+    application.close()
+    let before = try content().filter { !$0.key.hasSuffix("-shm") }
+    let names = folder.names
+    do {
+      let inspection = try Inspection(path: died, key: testKey)
+      #expect(try inspection.connection.value("SELECT count(*) FROM t") == 21)
+    }
+    #expect(try content().filter { !$0.key.hasSuffix("-shm") } == before)
+    #expect(folder.names == names)
+  }
+
+  @Test func `who vouches that nobody writes gets no lock and no file, and the journal mode from the header`() throws {
+    try create(rows: 20)
+    try application().close()
+    let before = folder.names
+    let inspection = try Inspection(path: path, key: testKey, immutable: true)
+    #expect(try inspection.connection.value("SELECT count(*) FROM t") == 20)
+    #expect(try inspection.journalMode() == "wal")
+    #expect(folder.names == before)
+  }
+
+  @Test func `a user who may read the file and not make its index is told what helps`() throws {
+    try create(rows: 20)
+    try application().close()
+    // The superuser may write everywhere.
+    guard geteuid() != 0 else { return }
+    chmod(folder.path(""), 0o500)
+    defer { chmod(folder.path(""), 0o700) }
+    #expect(throws: SQLError.logUnreadable(file: path)) { try Inspection(path: path, key: testKey) }
+    let vouched = try Inspection(path: path, key: testKey, immutable: true)
+    #expect(try vouched.connection.value("SELECT count(*) FROM t") == 20)
+  }
+
+  // MARK: Journals
+
+  /// A store whose last user died within a transaction, as the engine's own journal of a big one shows it.
+  func interrupt() throws {
+    try create(rows: 50)
+    var small = Connection.Configuration()
+    small.cacheBytes = 64 << 10
+    let writer = try Connection.open(path, key: testKey, configuration: small)
+    try writer.begin()
+    // More than the cache takes: the file itself is written to, and the journal synced.
+    try writer.execute("UPDATE t SET x = 1, body = zeroblob(4001)")
+    for suffix in ["", "-journal"] {
+      try FileManager.default.copyItem(atPath: path + suffix, toPath: folder.path("died.store" + suffix))
+    }
+    writer.rollback()
+  }
+
+  func copies() -> [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: NSTemporaryDirectory())) ?? [])
+      .filter { $0.hasPrefix("vault-inspect-") }
+  }
+
+  @Test func `a journal that has to be put back is put back on a copy, which goes`() throws {
+    try interrupt()
+    let died = folder.path("died.store")
+    let before = try content()
+    do {
+      let inspection = try Inspection(path: died, key: testKey)
+      #expect(try inspection.connection.rows("SELECT DISTINCT x FROM t") == [[0]])
+      #expect(inspection.path == died && inspection.connection.path == died)
+      let copy = inspection.connection.file.folder
+      #expect(copy.contains("vault-inspect-"))
+      try inspection.connection.backup(to: folder.path("b"))
+      unlink(folder.path("b"))
+      withExtendedLifetime(inspection) {}
+    }
+    #expect(try content() == before)
+    #expect(try Connection.open(died, key: testKey).rows("SELECT DISTINCT x FROM t") == [[0]])
+  }
+
+  @Test func `the copy of a killed process goes with the next one, and no folder of somebody else`() throws {
+    try interrupt()
+    let parent = URL(fileURLWithPath: NSTemporaryDirectory())
+    let (left, users) = (parent.appendingPathComponent("vault-inspect-Aa0000"), parent.appendingPathComponent("vault-inspect-Zz9999"))
+    for url in [left, users] {
+      try? FileManager.default.removeItem(at: url)
+      try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+      for name in ["lock", "copy.store", "copy.store-journal"] { try Data([1]).write(to: url.appendingPathComponent(name)) }
+    }
+    try Data([1]).write(to: users.appendingPathComponent("my notes.txt"))
+    defer { try? FileManager.default.removeItem(at: users) }
+    _ = try Inspection(path: folder.path("died.store"), key: testKey)
+    #expect(!FileManager.default.fileExists(atPath: left.path))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: users.path).count == 4)
+  }
+
+  @Test func `a planted journal of many gigabytes is refused before anything is copied`() throws {
+    try interrupt()
+    let journal = folder.path("died.store-journal")
+    #expect(truncate(journal, 40 << 30) == 0)
+    #expect(throws: SQLError.journalTooLarge(file: journal, byteCount: 40 << 30)) {
+      try Inspection(path: folder.path("died.store"), key: testKey)
+    }
+  }
+
+  @Test func `a planted log of many gigabytes neither fills the disk nor takes long`() throws {
+    try create(rows: 20)
+    try application().close()
+    try folder.write(Data(count: 32), to: "a.store-wal")
+    #expect(truncate(path + "-wal", 40 << 30) == 0)
+    let start = Date()
+    let inspection = try Inspection(path: path, key: testKey)
+    #expect(try inspection.connection.value("SELECT count(*) FROM t") == 20)
+    #expect(Date().timeIntervalSince(start) < 5)
+  }
+}

@@ -1,0 +1,287 @@
+// Files that are built and named, replaced, and left over.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct NewFiles {
+  let folder: TemporaryFolder
+  let path: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    path = folder.path("a.store")
+  }
+
+  func create() throws {
+    _ = try Connection.create(path, key: testKey) {
+      try $0.executeScript("CREATE TABLE t(x); INSERT INTO t VALUES (1)")
+    }
+  }
+
+  func look(_ path: String, _ key: Key, _ question: SQL) throws -> SQLValue? {
+    let inspection = try Inspection(path: path, key: key)
+    return try withExtendedLifetime(inspection) { try inspection.connection.value(question) }
+  }
+
+  // MARK: Left over
+
+  @Test func `files that are called like ours and are none stay, whatever is created beside them`() throws {
+    let ours = try TemporaryName.random(for: "a.store")
+    let digits = ours.suffix(16)
+    let names = [
+      "a.store.new-ideas.txt", "a.store.new-0123456789abcdef", "a.store.new-0123456789abcdef-wal",
+      "a.store.new-", "a.store.new-\(digits.dropLast())", "a.store.new-\(digits.uppercased())0",
+      "b.store.new-\(digits)", "a.store.new-\(digits).txt", "\(ours).new-\(digits)",
+    ]
+    #expect(TemporaryName.isOurs(ours) && TemporaryName.isOurs(ours + "-wal"))
+    for name in names {
+      #expect(!TemporaryName.isOurs(name), "\(name)")
+      try folder.write(Data(name.utf8), to: name)
+    }
+    try create()
+    _ = try Connection.upgradeCipher(path, key: testKey, newKey: .passphrase("pony"))
+    for name in names { #expect(try folder.bytes(name) == Data(name.utf8)) }
+  }
+
+  @Test func `of what has a name of ours, directories, links, pipes and other users' files stay`() throws {
+    let names = try (0..<4).map { _ in try TemporaryName.random(for: "a.store") }
+    try FileManager.default.createDirectory(atPath: folder.path(names[0]), withIntermediateDirectories: true)
+    try folder.write(Data("mine".utf8), to: "victim")
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.path(names[1]), withDestinationPath: folder.path("victim"))
+    #expect(mkfifo(folder.path(names[2]), 0o600) == 0)
+    try folder.write(Data("theirs".utf8), to: names[3])
+    // Only the superuser can make a file of somebody else's.
+    let isForeign = chown(folder.path(names[3]), 65_534, 65_534) == 0
+    try create()
+    for name in names.prefix(isForeign ? 4 : 3) { #expect(folder.names.contains(name)) }
+    #expect(try folder.bytes("victim") == Data("mine".utf8))
+  }
+
+  @Test func `what a killed builder left goes with the next file of the folder, log and journal included`() throws {
+    let name = try TemporaryName.random(for: "other.store.v6-20261120T201502Z.backup")
+    for suffix in ["", "-wal", "-journal", "-shm"] { try folder.write(Data([1]), to: name + suffix) }
+    let lone = try TemporaryName.random(for: "third") + "-journal"
+    try folder.write(Data([1]), to: lone)
+    try create()
+    #expect(folder.names == ["a.store"])
+  }
+
+  @Test func `several processes that create one file make one, and are told so`() async throws {
+    let path = path
+    for _ in 0..<5 {
+      let outcomes = try await withThrowingTaskGroup(of: [String].self) { group in
+        for _ in 0..<4 { group.addTask { try await onThread { try runChild("create-once", path) } } }
+        return try await group.reduce(into: []) { $0 += $1 }
+      }
+      #expect(outcomes.sorted() == ["created", "exists", "exists", "exists"])
+      #expect(folder.names == ["a.store"])
+      unlink(path)
+    }
+  }
+
+  @Test func `names that leave no room for ours are shortened between characters`() throws {
+    for name in [String(repeating: "日", count: 82), String(repeating: "e\u{301}", count: 80)] {
+      let temporary = try TemporaryName.random(for: name)
+      #expect(temporary.utf8.count <= 255 - 8 && TemporaryName.isOurs(temporary + "-journal"))
+    }
+  }
+
+  // MARK: Sealed
+
+  @Test func `a file whose log could not be copied into it gets no name`() throws {
+    var reader: Connection?
+    #expect(throws: (any Error).self) {
+      _ = try Connection.create(path, key: testKey) { connection in
+        try connection.execute("CREATE TABLE t(x)")
+        try connection.setJournalMode(.wal)
+        // Somebody who reads the state before keeps the log from being emptied.
+        var settings = Connection.Configuration()
+        settings.busyTimeout = 0
+        reader = try Connection.open(connection.file.path, unlocked: connection.unlocked, configuration: settings)
+        try reader?.begin(.deferred)
+        _ = try reader?.value("SELECT count(*) FROM sqlite_master")
+        try connection.execute("INSERT INTO t VALUES (1)")
+      }
+    }
+    reader?.close()
+    #expect(folder.names.isEmpty)
+  }
+
+  @Test func `a file with a page too many or too few gets no name`() throws {
+    for change in [4096, -4096] {
+      #expect(throws: (any Error).self) {
+        _ = try Connection.create(path, key: testKey) { connection in
+          try connection.executeScript("CREATE TABLE t(x); INSERT INTO t VALUES (zeroblob(20000))")
+          let temporary = connection.file.path
+          let size = try FileManager.default.attributesOfItem(atPath: temporary)[.size] as? Int ?? 0
+          #expect(truncate(temporary, size + change) == 0)
+        }
+      }
+      #expect(folder.names.isEmpty)
+    }
+  }
+
+  // MARK: Replaced
+
+  @Test(arguments: [0o600, 0o640, 0o604])
+  func `what replaces a file has its owner, group and mode`(_ mode: Int) throws {
+    try create()
+    let isRoot = geteuid() == 0
+    if isRoot { #expect(chown(path, 65_534, 65_533) == 0) }
+    chmod(path, mode_t(mode))
+    func check() throws {
+      let found = try FileManager.default.attributesOfItem(atPath: path)
+      #expect(found[.posixPermissions] as? Int == mode)
+      if isRoot {
+        #expect(found[.ownerAccountID] as? Int == 65_534 && found[.groupOwnerAccountID] as? Int == 65_533)
+      }
+    }
+    var profile = CipherProfile.engineDefault
+    profile.pageBytes = 8192
+    _ = try Connection.upgradeCipher(path, key: testKey, to: profile)
+    try check()
+    let pool = try ConnectionPool(path: path, key: testKey)
+    profile.pageBytes = 2048
+    try pool.rekey(to: testKey, profile: profile)
+    pool.close()
+    try check()
+    try Connection.open(path, key: testKey).backup(to: folder.path("b"))
+    try Connection.restore(folder.path("b"), to: path, key: testKey, replacesExisting: true)
+    try check()
+  }
+
+  @Test func `a file with a second name is not replaced under one of them`() throws {
+    try create()
+    try FileManager.default.linkItem(atPath: path, toPath: folder.path("second"))
+    let before = try folder.bytes("a.store")
+    #expect(throws: SQLError.severalNames(file: path, count: 2)) {
+      _ = try Connection.upgradeCipher(path, key: testKey, newKey: .passphrase("pony"))
+    }
+    #expect(try folder.bytes("a.store") == before)
+    #expect(folder.names == ["a.store", "second"])
+  }
+
+  @Test(arguments: [Connection.JournalMode.wal, .delete])
+  func `while a file is replaced nobody opens it, and who waited opens the new one`(
+    _ mode: Connection.JournalMode
+  ) throws {
+    try create()
+    let opened = try Connection.open(path, key: testKey)
+    try opened.setJournalMode(mode)
+    opened.close()
+    let (path, isDone) = (path, DispatchSemaphore(value: 0))
+    nonisolated(unsafe) var found: SQLValue?
+    var isStarted = false
+    _ = try Connection.upgradeCipher(path, key: testKey, newKey: .passphrase("pony"), progress: { _, _ in
+      guard !isStarted else { return }
+      isStarted = true
+      var settings = Connection.Configuration()
+      settings.busyTimeout = 0
+      #expect(isBusy(path, after: 0...1) { _ = try Connection.open(path, key: testKey, configuration: settings) })
+      Thread.detachNewThread {
+        found = try? Connection.open(path, key: .passphrase("pony")).value("SELECT x FROM t")
+        isDone.signal()
+      }
+      Thread.sleep(forTimeInterval: 0.3)
+    })
+    isDone.wait()
+    #expect(isStarted && found == 1)
+    #expect(try Connection.open(path, key: .passphrase("pony")).value("PRAGMA journal_mode")?.string == mode.rawValue)
+  }
+
+  @Test func `who has a replaced file still open is told, and neither reads nor writes the old one`() throws {
+    try create()
+    let late = try Connection.open(path, key: testKey)
+    #expect(try late.value("SELECT x FROM t") == 1)
+    _ = try Connection.upgradeCipher(path, key: testKey, newKey: .passphrase("pony"))
+    #expect(throws: SQLError.fileReplaced(file: path)) { try late.value("SELECT x FROM t") }
+    #expect(throws: SQLError.fileReplaced(file: path)) { try late.execute("INSERT INTO t VALUES (2)") }
+  }
+
+  @Test func `an application in WAL mode keeps its file from being replaced, whoever asks`() throws {
+    try create()
+    let pool = try ConnectionPool(path: path, key: testKey)
+    let backup = folder.path("b")
+    try pool.withReader { try $0.backup(to: backup) }
+    var settings = Connection.Configuration()
+    settings.busyTimeout = 0.1
+    #expect(isBusy(path, after: 0...2) {
+      _ = try Connection.upgradeCipher(
+        path, key: testKey, newKey: .passphrase("pony"), configuration: settings)
+    })
+    #expect(isBusy(path, after: 0...2) {
+      try Connection.restore(backup, to: path, key: testKey, replacesExisting: true, busyTimeout: 0.1)
+    })
+    // Also when the key of the file is another, so that only its locks tell.
+    try pool.rekey(to: .passphrase("other"))
+    #expect(isBusy(path, after: 0...2) {
+      try Connection.restore(backup, to: path, key: testKey, replacesExisting: true, busyTimeout: 0.1)
+    })
+    try pool.withWriter { _ = try $0.execute("INSERT INTO t VALUES (2)") }
+  }
+
+  @Test func `what does not open with the backup's key is replaced with its log, and a failure leaves both`() throws {
+    try create()
+    let backup = folder.path("b")
+    try Connection.open(path, key: testKey).backup(to: backup)
+    let other = folder.path("other")
+    _ = try Connection.create(other, key: .passphrase("other")) { try $0.execute("CREATE TABLE u(y)") }
+    let writer = try Connection.open(other, key: .passphrase("other"))
+    try writer.setJournalMode(.wal)
+    try writer.execute("INSERT INTO u VALUES (7)")
+    for suffix in ["", "-wal"] {
+      unlink(path + suffix)
+      try FileManager.default.copyItem(atPath: other + suffix, toPath: path + suffix)
+    }
+    try FileManager.default.linkItem(atPath: path, toPath: folder.path("second"))
+    #expect(throws: SQLError.severalNames(file: path, count: 2)) {
+      try Connection.restore(backup, to: path, key: testKey, replacesExisting: true)
+    }
+    #expect(try look(path, .passphrase("other"), "SELECT y FROM u") == 7)
+    unlink(folder.path("second"))
+    try Connection.restore(backup, to: path, key: testKey, replacesExisting: true)
+    #expect(try Connection.open(path, key: testKey).value("SELECT x FROM t") == 1)
+    #expect(folder.names.filter { $0.hasPrefix("a.store") } == ["a.store"])
+  }
+
+  @Test(arguments: ["wal", "delete"])
+  func `applications that come and go while a file is replaced again and again lose nothing`(
+    _ mode: String
+  ) async throws {
+    _ = try Connection.create(path, key: childKeys.first) {
+      try $0.executeScript("CREATE TABLE visit(id INTEGER PRIMARY KEY, who); PRAGMA journal_mode = \(mode)")
+    }
+    let path = path
+    let lines = try await withThrowingTaskGroup(of: [String].self) { group in
+      for _ in 0..<2 { group.addTask { try await onThread { try runChild("visit", path) } } }
+      group.addTask {
+        try await onThread {
+          var configuration = Connection.Configuration()
+          configuration.busyTimeout = 20
+          let end = Date().addingTimeInterval(childSeconds * 2)
+          var count = 0
+          repeat {
+            var profile = CipherProfile.engineDefault
+            profile.pageBytes = count.isMultiple(of: 2) ? 8192 : 4096
+            _ = try Connection.upgradeCipher(path, key: childKeys.first, to: profile, configuration: configuration)
+            count += 1
+          } while Date() < end || count < 3
+          return []
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    // Another file than was opened: in a mode without a lasting lock that is said, and nothing is lost.
+    let errors = Set(lines.filter { $0.hasPrefix("error") && !$0.contains("another file was put in its place") })
+    #expect(errors.isEmpty)
+    let acknowledged = lines.compactMap { Int64($0) }
+    #expect(acknowledged.count > 10)
+    let connection = try Connection.open(path, key: childKeys.first)
+    let found = Set(try connection.rows("SELECT id FROM visit").compactMap { $0[0].int64 })
+    #expect(acknowledged.allSatisfy(found.contains), "\(acknowledged.filter { !found.contains($0) }.count) are gone")
+    #expect(try connection.integrityErrors().isEmpty)
+  }
+}

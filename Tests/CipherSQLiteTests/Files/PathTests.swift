@@ -1,0 +1,205 @@
+// Where a file lies: links, names, and what cannot be a path.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct Paths {
+  let folder: TemporaryFolder
+  /// The folder's own path, without a link in it.
+  let root: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    root = try DatabasePath(folder.path("x")).folder
+  }
+
+  @Test(arguments: ["x", "./x", "../here/x", ".//x", "sub/../x"])
+  func `a relative path of any form means the file in the working directory`(_ given: String) throws {
+    for name in ["here", "here/sub"] {
+      try FileManager.default.createDirectory(atPath: folder.path(name), withIntermediateDirectories: true)
+    }
+    // A process of its own: tests share one working directory.
+    let result = try runTool(
+      builtExecutable("test-child"), ["create-relative", given], directory: folder.path("here"))
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(result.output == "\(root)/here/x\n")
+    let path = folder.path("here/x")
+    #expect(try Connection.open(path, key: childKeys.first).value("SELECT x FROM t") == 1)
+  }
+
+  @Test func `folder and name of a path come out as dirname and basename give them`() {
+    for (path, folder, name) in [
+      ("x", ".", "x"), ("/x", "/", "x"), ("./x", ".", "x"), ("/a/b", "/a", "b"), ("a/b", "a", "b"),
+      ("/日/本", "/日", "本"), ("e\u{301}/e\u{301}", "e\u{301}", "e\u{301}"),
+    ] {
+      #expect(DatabasePath.split(path) == (folder, name))
+    }
+  }
+
+  @Test func `a path that begins with two slashes is opened`() throws {
+    let path = "/" + folder.path("x")
+    _ = try Connection.create(path, key: testKey) { try $0.execute("CREATE TABLE t(x)") }
+    #expect(try Connection.open(path, key: testKey).tableExists("t"))
+    #expect(try DatabasePath("//etc").path == "/etc")
+  }
+
+  @Test func `what cannot be the path of a file is said, and why`() throws {
+    let dir = folder.path("dir")
+    try FileManager.default.createDirectory(atPath: dir, withIntermediateDirectories: true)
+    try folder.write(Data([1]), to: "file")
+    let tooLong = folder.path(String(repeating: "n", count: 300))
+    let cases: [(String, String)] = [
+      ("", "This path: this path cannot be used: it is empty"), ("a\0b", "it holds a NUL character"),
+      (dir, "this is a directory"), (dir + "/", "this is a directory"),
+      (folder.path("none") + "/", "ends in a slash"), (folder.path("file/x"), "is a file and no folder"),
+      (folder.path("none/x"), "this folder does not exist"), (tooLong, "too long"),
+      (folder.path(String(repeating: "n", count: 255)), "its name has 255 bytes"),
+      (folder.path(Array(repeating: String(repeating: "d", count: 100), count: 6).joined(separator: "/")), "folder"),
+    ]
+    for (path, expected) in cases {
+      for attempt in [
+        { _ = try Connection.open(path, key: testKey) },
+        { _ = try Connection.create(path, key: testKey) { try $0.execute("CREATE TABLE t(x)") } },
+      ] {
+        #expect(throws: SQLError.self) { try attempt() }
+        do { try attempt() } catch { #expect("\(error)".contains(expected), "\(error)") }
+      }
+    }
+  }
+
+  @Test func `a path longer than the engine takes is an error of the path, and not of this user's rights`() throws {
+    var deep = folder.path("")
+    while deep.utf8.count < 520 { deep += "/" + String(repeating: "d", count: 80) }
+    try FileManager.default.createDirectory(atPath: deep, withIntermediateDirectories: true)
+    do {
+      _ = try Connection.create(deep + "/x", key: testKey) { try $0.execute("CREATE TABLE t(x)") }
+      Issue.record("it was created")
+    } catch { #expect("\(error)".contains("and the engine takes 504"), "\(error)") }
+  }
+
+  @Test func `names of 247 bytes, of any script, work with log and journal`() throws {
+    for name in [String(repeating: "n", count: 247), String(repeating: "日", count: 82), "a'b\"c?d#e%41 f&g"] {
+      let path = folder.path(name)
+      _ = try Connection.create(path, key: testKey) { try $0.execute("CREATE TABLE t(x)") }
+      let pool = try ConnectionPool(path: path, key: testKey)
+      try pool.withWriter { _ = try $0.execute("INSERT INTO t VALUES (1)") }
+      pool.close()
+      let copy = folder.path("c")
+      try Connection.open(path, key: testKey).backup(to: copy)
+      try FileManager.default.removeItem(atPath: copy)
+    }
+  }
+
+  @Test func `what is no file is called what it is`() throws {
+    let pipe = folder.path("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    #expect(throws: SQLError.notAFile(file: pipe, kind: "a pipe")) { try Connection.open(pipe, key: testKey) }
+    #expect(throws: SQLError.notAFile(file: "/dev/null", kind: "a device")) {
+      try Connection.open("/dev/null", key: testKey)
+    }
+    #expect(throws: SQLError.notAFile(file: pipe, kind: "a pipe")) { try Inspection(path: pipe, key: testKey) }
+  }
+
+  @Test func `a process without descriptors left is told so`() throws {
+    let path = folder.path("x")
+    _ = try Connection.create(path, key: childKeys.first) { try $0.execute("CREATE TABLE t(x)") }
+    let result = try runTool(builtExecutable("test-child"), ["no-descriptors", path])
+    #expect(result.output.contains("Too many open files"), "\(result.output)\(result.errors)")
+  }
+
+  // MARK: Links
+
+  /// A store with rows that are in its log alone, as a process leaves it that was killed, and a link to it.
+  func linkedStore(_ target: String = "real/s.store") throws -> (link: String, real: String) {
+    try FileManager.default.createDirectory(atPath: folder.path("real"), withIntermediateDirectories: true)
+    let (real, live) = (folder.path("real/s.store"), folder.path("live"))
+    _ = try Connection.create(live, key: testKey) {
+      try $0.executeScript("CREATE TABLE t(x); INSERT INTO t VALUES (0)")
+    }
+    let writer = try Connection.open(live, key: testKey)
+    try writer.setJournalMode(.wal)
+    try writer.executeScript("PRAGMA wal_autocheckpoint = 0")
+    for number in 1...500 { try writer.execute("INSERT INTO t VALUES (\(number))") }
+    for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: live + suffix, toPath: real + suffix) }
+    let link = folder.path("s.store")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+    return (link, real)
+  }
+
+  @Test(arguments: ["real/s.store", "second"])
+  func `a store that is reached by a link is read and copied with its log`(_ target: String) throws {
+    let (link, _) = try linkedStore(target)
+    if target == "second" {
+      try FileManager.default.createSymbolicLink(
+        atPath: folder.path("second"), withDestinationPath: folder.path("real/s.store"))
+    }
+    let inspection = try Inspection(path: link, key: testKey)
+    #expect(try inspection.connection.value("SELECT count(*) FROM t") == 501)
+    try inspection.connection.backup(to: folder.path("copy"))
+    #expect(try Connection.open(folder.path("copy"), key: testKey).value("SELECT count(*) FROM t") == 501)
+    #expect(try Connection.open(link, key: testKey).value("SELECT count(*) FROM t") == 501)
+    #expect(!folder.names.contains { $0.hasPrefix("s.store-") }, "\(folder.names)")
+  }
+
+  @Test func `what replaces a store that is reached by a link replaces the store, and the link stays`() throws {
+    let (link, real) = try linkedStore()
+    var profile = CipherProfile.engineDefault
+    profile.pageBytes = 8192
+    _ = try Connection.upgradeCipher(link, key: testKey, newKey: .passphrase("pony"), to: profile)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "real/s.store")
+    #expect(throws: SQLError.wrongKey(file: real)) { try Connection.open(real, key: testKey) }
+    for path in [link, real] {
+      let opened = try Connection.open(path, key: .passphrase("pony"))
+      #expect(try opened.value("SELECT count(*) FROM t") == 501)
+      #expect(opened.unlocked.profile == profile)
+    }
+    try Connection.open(link, key: .passphrase("pony")).backup(to: folder.path("copy"))
+    try Connection.restore(folder.path("copy"), to: link, key: .passphrase("pony"), replacesExisting: true)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "real/s.store")
+    #expect(try Connection.open(real, key: .passphrase("pony")).value("SELECT count(*) FROM t") == 501)
+  }
+
+  @Test func `a pool stays with its file when the link it was opened by is turned to another`() throws {
+    let (link, _) = try linkedStore()
+    let pool = try ConnectionPool(path: link, key: testKey)
+    try FileManager.default.removeItem(atPath: link)
+    try folder.write(Data("no store".utf8), to: "s.store")
+    #expect(try pool.withReader { try $0.value("SELECT count(*) FROM t") } == 501)
+    try pool.rekey(to: .passphrase("pony"))
+    #expect(try pool.withReader { try $0.value("SELECT count(*) FROM t") } == 501)
+    #expect(try folder.bytes("s.store") == Data("no store".utf8))
+  }
+
+  @Test func `links that lead nowhere or in a circle are said to`() throws {
+    let (link, other) = (folder.path("a"), folder.path("b"))
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "b")
+    #expect(throws: SQLError.danglingLink(file: link, target: root + "/b")) {
+      try Connection.open(link, key: testKey)
+    }
+    try FileManager.default.createSymbolicLink(atPath: other, withDestinationPath: "a")
+    #expect(throws: SQLError.pathUnusable(file: link, reason: "its links lead in a circle")) {
+      try Connection.open(link, key: testKey)
+    }
+  }
+
+  @Test func `a link to a name that is no UTF-8 is an error, and such names beside a store do no harm`() throws {
+    let bytes: [UInt8] = Array(folder.path("").utf8) + [UInt8(ascii: "/"), 0xff, 0xfe, 0]
+    let isMade = bytes.withUnsafeBytes { raw -> Bool in
+      guard let path = raw.baseAddress?.assumingMemoryBound(to: CChar.self) else { return false }
+      let descriptor = open(path, O_CREAT | O_RDWR, 0o600)
+      defer { close(descriptor) }
+      return descriptor >= 0 && symlink(path, folder.path("link")) == 0
+    }
+    // Not every file system has such names.
+    guard isMade else { return }
+    do {
+      _ = try Connection.open(folder.path("link"), key: testKey)
+      Issue.record("it was opened")
+    } catch { #expect("\(error)".contains("no UTF-8"), "\(error)") }
+    let path = folder.path("x")
+    _ = try Connection.create(path, key: testKey) { try $0.execute("CREATE TABLE t(x)") }
+    #expect(bytes.withUnsafeBytes { access($0.baseAddress!.assumingMemoryBound(to: CChar.self), F_OK) } == 0)
+  }
+}
