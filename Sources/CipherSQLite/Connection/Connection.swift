@@ -151,6 +151,10 @@ extension SQLError {
     let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
     switch code & 0xff {
     case SQLITE_INTERRUPT: return .interrupted
+    case SQLITE_FULL: return .diskFull(file: file)
+    // A quota, or a limit of the file's size: the system says so, the engine only that it could not write.
+    case SQLITE_IOERR where handle.map { SQLError.isNoSpace(Int(sqlite3_system_errno($0))) } ?? false:
+      return .diskFull(file: file)
     // The number of SQLITE_READONLY_ROLLBACK, a macro that Swift does not see.
     case SQLITE_READONLY where extended == 776: return .interruptedWrite(file: file)
     case SQLITE_READONLY: return .readOnly(file: file)

@@ -1,5 +1,7 @@
 // Every error of the connection layer. No case holds key bytes or bound values.
 
+private import Foundation
+
 /// What can go wrong with a file, a key or a statement.
 ///
 /// Each case carries what a person needs to act on it, and `description` is one sentence that says what
@@ -95,12 +97,24 @@ public enum SQLError: Error, Equatable, Sendable {
   case system(file: String, operation: String, code: Int)
   /// Anything else that the engine reports, with its codes and the SQL text without values.
   case engine(code: Int, extendedCode: Int, message: String, sql: String)
+  /// The disk is full, or a quota or size limit is reached.
+  case diskFull(file: String)
+  /// The passphrases of a key file cost more to try than is allowed (``ScryptBudget``): so many seconds on a usual core,
+  /// so many bytes of memory.
+  case keyFileTooCostly(file: String, seconds: Double, memoryBytes: Int)
+  /// A change of the key was stopped after its commit: the new key is in force, and not every page was read with it.
+  case notVerified(file: String)
 }
 
 extension SQLError {
   /// Whether it is ``busy(file:waitedSeconds:holders:)``.
   public var isBusy: Bool {
     if case .busy = self { true } else { false }
+  }
+
+  /// Whether a system call's error says that there is no more room: a full disk, a quota, a limit of the file's size.
+  package static func isNoSpace(_ code: Int) -> Bool {
+    [Int(ENOSPC), Int(EDQUOT), Int(EFBIG)].contains(code)
   }
 }
 
@@ -210,6 +224,15 @@ extension SQLError: CustomStringConvertible {
       sql.isEmpty
         ? "SQLite error \(code) (\(extended)): \(message)."
         : "SQLite error \(code) (\(extended)): \(message), in: \(sql)"
+    case .diskFull(let file):
+      "\(file): the disk is full, or a quota or a size limit is reached. Make room and try again."
+    case .keyFileTooCostly(let file, let seconds, let memory):
+      "\(file): to try its passphrases would take about \(seconds.formattedSeconds) s and "
+        + "\((memory + 999_999) / 1_000_000) MB, more than is allowed. If the file is as you made it, allow that "
+        + "(KeyFile.Unlock.allowing, store-migrate --slots-work)."
+    case .notVerified(let file):
+      "\(file): stopped after the commit: the NEW key is in force, and not every page was read with it. "
+        + "Check the file when there is time (store-migrate verify)."
     }
   }
 
