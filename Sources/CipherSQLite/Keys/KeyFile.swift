@@ -43,6 +43,18 @@ public struct KeyFile: Sendable {
       case invalid(SQLError)
     }
     let secret: Secret
+    /// What the slots may cost that it is tried on.
+    private(set) var budget = ScryptBudget.standard
+
+    private init(secret: Secret) { self.secret = secret }
+
+    /// The same secret for a file whose passphrases cost more to try than ``ScryptBudget/standard``. A file that
+    /// somebody else may write can ask for minutes and all memory: allow what is known to be needed.
+    public func allowing(_ budget: ScryptBudget) -> Unlock {
+      var allowing = self
+      allowing.budget = budget
+      return allowing
+    }
 
     /// A passphrase, in the normal form C of Unicode: `é` is the same however a keyboard composes it.
     public static func passphrase(_ text: String) -> Unlock {
@@ -94,6 +106,13 @@ public struct KeyFile: Sendable {
   public let path: String
   /// The data key: 32 bytes, what the database is encrypted with.
   let dataKey: SecureBytes
+  /// How long a change waits for another process that changes the file, in seconds. Default 5.
+  public var lockTimeout: Double = 5
+
+  init(path: String, dataKey: SecureBytes) {
+    self.path = path
+    self.dataKey = dataKey
+  }
 
   /// The data key as a key of a database.
   public var key: Key { .raw(dataKey) }
@@ -105,14 +124,15 @@ public struct KeyFile: Sendable {
   ///   - slot: The slot's name, 1 to 64 bytes of UTF-8.
   ///   - unlock: Its secret.
   ///   - work: What a guess at a passphrase costs; by default what takes half a second here.
-  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``, ``SQLError/slotName(file:reason:)``.
+  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``, ``SQLError/slotName(file:reason:)``;
+  ///   ``SQLError/keyFileTooCostly(file:seconds:memoryBytes:)`` for work beyond what the secret allows.
   public static func create(
     at path: String, slot: String, unlock: Unlock, work: ScryptWork? = nil
   ) throws -> KeyFile {
     guard !FileManager.default.fileExists(atPath: path) else { throw SQLError.alreadyExists(file: path) }
     let file = KeyFile(path: path, dataKey: try .random(count: 32))
     var format = KeyFileFormat(identity: try Primitives.random(16))
-    format.slots = [try file.sealed(file.dataKey, slot, unlock, work, format)]
+    format.slots = [try file.sealed(file.dataKey, slot, unlock, work, format, beside: [])]
     let new = try NewFile(at: path)
     try new.write(try format.file(dataKey: file.dataKey))
     try new.publish()
@@ -126,11 +146,15 @@ public struct KeyFile: Sendable {
   ///   - unlock: A secret of one of its slots.
   ///   - slot: The slot's name, to try no other; by default each slot of the secret's kind.
   /// - Throws: ``SQLError/noSlotOpens(file:)`` for a wrong secret; ``SQLError/keyFileDamaged(file:reason:)`` when
-  ///   the file is cut, changed, or put together from others; ``SQLError/notFound(file:)``.
+  ///   the file is cut, changed, or put together from others; ``SQLError/notFound(file:)``;
+  ///   ``SQLError/keyFileTooCostly(file:seconds:memoryBytes:)`` when slots were left out that cost more than the
+  ///   secret allows, and no other opened.
   public static func open(at path: String, unlock: Unlock, slot: String? = nil) throws -> KeyFile {
+    // A change puts another file in the place of this one: that of a link's target, not of the link.
+    let path = resolved(path)
     let bytes = try read(path)
     let format = try KeyFileFormat(bytes, path: path)
-    guard let dataKey = try opened(format.slots, of: format, unlock, slot) else {
+    guard let dataKey = try opened(format.slots, of: format, unlock, slot, path) else {
       throw SQLError.noSlotOpens(file: path)
     }
     guard try KeyFileFormat.isAuthentic(bytes, dataKey: dataKey, identity: format.identity) else {
@@ -147,26 +171,47 @@ public struct KeyFile: Sendable {
   /// The key that a rotation was changing to when it was interrupted; nil when there is none for this secret.
   static func pendingKey(at path: String, unlock: Unlock) throws -> SecureBytes? {
     let format = try KeyFileFormat(read(path), path: path)
-    return try opened(format.pending, of: format, unlock, nil)
+    return try opened(format.pending, of: format, unlock, nil, path)
   }
 
   // MARK: Slots
 
   private static func opened(
-    _ slots: [KeyFileFormat.Slot], of format: KeyFileFormat, _ unlock: Unlock, _ name: String?
+    _ slots: [KeyFileFormat.Slot], of format: KeyFileFormat, _ unlock: Unlock, _ name: String?, _ path: String
   ) throws -> SecureBytes? {
     let kind = try unlock.kind()
+    var derived: [ScryptGroup: SecureBytes] = [:]
+    var spent = 0.0
+    var tooCostly: [KeyFileFormat.Slot] = []
     for slot in slots where slot.kind == kind && (name == nil || slot.name == name) {
-      let wrapping = try unlock.wrappingKey(salt: slot.salt, work: slot.work)
+      let group = ScryptGroup(slot)
+      let wrapping: SecureBytes
+      if let group, let known = derived[group] {
+        wrapping = known
+      } else if let group, !unlock.budget.allows(group.work, after: spent) {
+        tooCostly.append(slot)
+        continue
+      } else {
+        wrapping = try unlock.wrappingKey(salt: slot.salt, work: slot.work)
+        if let group {
+          derived[group] = wrapping
+          spent += group.work.seconds
+        }
+      }
       let found = try Primitives.open(
         slot.sealed, key: wrapping, nonce: slot.nonce, associated: format.associated(slot))
       if let found { return found }
     }
+    guard tooCostly.isEmpty else { throw SQLError.tooCostly(path, tooCostly) }
     return nil
   }
 
+  /// A slot for a key.
+  /// - Parameter others: The slots that it will stand beside. A passphrase takes costs and salt of theirs, so that
+  ///   opening the file is one derivation, however many passphrases it has.
   func sealed(
-    _ key: SecureBytes, _ name: String, _ unlock: Unlock, _ work: ScryptWork?, _ format: KeyFileFormat
+    _ key: SecureBytes, _ name: String, _ unlock: Unlock, _ work: ScryptWork?, _ format: KeyFileFormat,
+    beside others: [KeyFileFormat.Slot]
   ) throws -> KeyFileFormat.Slot {
     guard (1...64).contains(name.utf8.count) else {
       throw SQLError.slotName(
@@ -174,8 +219,15 @@ public struct KeyFile: Sendable {
     }
     let kind = try unlock.kind()
     var slot = KeyFileFormat.Slot(
-      kind: kind, name: name, work: kind == .passphrase ? try work ?? .calibrated() : nil,
+      kind: kind, name: name, work: kind == .passphrase ? try work ?? Self.usual(others, unlock) : nil,
       salt: try Primitives.random(32), nonce: try Primitives.random(12), sealed: [])
+    if let alike = others.first(where: { $0.work != nil && $0.work == slot.work }) { slot.salt = alike.salt }
+    // Who opens the file later allows no more than its maker did here.
+    let derivations = ScryptGroup.all(of: others + [slot])
+    let seconds = derivations.reduce(0) { $0 + $1.work.seconds }
+    if let work = slot.work, seconds > unlock.budget.seconds || work.memoryBytes > unlock.budget.memoryBytes {
+      throw SQLError.tooCostly(path, others + [slot])
+    }
     let wrapping = try unlock.wrappingKey(salt: slot.salt, work: slot.work)
     slot.sealed = [UInt8](repeating: 0, count: 48)
     slot.sealed = try Primitives.seal(
@@ -183,7 +235,24 @@ public struct KeyFile: Sendable {
     return slot
   }
 
+  /// The costs of a passphrase for which none are given: as the others of the file, where these are worth it.
+  private static func usual(_ others: [KeyFileFormat.Slot], _ unlock: Unlock) throws -> ScryptWork {
+    let known = others.compactMap(\.work).filter {
+      $0.seconds >= ScryptWork.least.seconds && unlock.budget.allows($0, after: 0)
+    }
+    return try known.max { $0.seconds < $1.seconds } ?? .calibrated()
+  }
+
   // MARK: The file
+
+  /// The file that a link leads to; the path itself where there is none.
+  private static func resolved(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    // A path that is no link stays as the caller wrote it, in errors and elsewhere.
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK ? String(cString: real) : path
+  }
 
   static func read(_ path: String) throws -> [UInt8] {
     guard case .file(let count) = try PathState.of(path) else { throw SQLError.notFound(file: path) }
