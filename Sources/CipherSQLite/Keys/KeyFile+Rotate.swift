@@ -38,12 +38,21 @@ extension KeyFile {
     _ connection: Connection, keeping secrets: [String: Unlock], dropsOthers: Bool = false,
     progress: ((Int, Int) throws -> Void)? = nil
   ) throws -> KeyFile {
+    try rotate(
+      connection, keeping: secrets, dropsOthers: dropsOthers, gate: CommitGate(), progress: progress)
+  }
+
+  /// The same with a gate by which another thread can stop it.
+  package func rotate(
+    _ connection: Connection, keeping secrets: [String: Unlock], dropsOthers: Bool, gate: CommitGate,
+    progress: ((Int, Int) throws -> Void)?
+  ) throws -> KeyFile {
     try rotate(connection.path, keeping: secrets, dropsOthers: dropsOthers) {
-      try connection.rekey(to: $0, progress: progress)
+      try connection.rekey(to: $0, gate: gate, progress: progress)
     }
   }
 
-  package func rotate(
+  private func rotate(
     _ database: String, keeping secrets: [String: Unlock], dropsOthers: Bool, rekey: (Key) throws -> Void
   ) throws -> KeyFile {
     try locked {
