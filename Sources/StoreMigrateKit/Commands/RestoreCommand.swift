@@ -25,6 +25,10 @@ enum RestoreCommand: Command {
     // The key is the backup's, which is the first argument.
     let key = try session.key()
     if isThere { try session.confirm("\(target) is there and will be replaced.", allow: "--yes") }
+    session.interruption.begin(
+      Replacement(
+        of: target, former: isThere ? "\(target) is as it was." : "\(target) was not made.",
+        new: "\(target) has the content of \(backup), and opens with its key."))
     try await Store.restore(
       URL(fileURLWithPath: backup), to: URL(fileURLWithPath: target), key: key,
       profile: session.profile(), replacesExisting: isThere)
