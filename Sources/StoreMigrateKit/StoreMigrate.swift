@@ -26,28 +26,30 @@ public enum StoreMigrate {
   ///
   /// - Parameter migrations: Steps to use where `--migrations` is not given; nil reads `./Migrations`.
   public static func main(migrations: MigrationSet? = nil) async -> Never {
-    let progress = Progress(totalUnitCount: 0)
-    signal(SIGINT, SIG_IGN)
-    let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-    interrupts.setEventHandler { interrupted(progress) }
-    interrupts.resume()
-    let output = await run(
-      Array(CommandLine.arguments.dropFirst()), migrations: migrations, progress: progress)
-    if !output.text.isEmpty { FileHandle.standardOutput.write(Data((output.text + "\n").utf8)) }
-    if !output.errors.isEmpty { FileHandle.standardError.write(Data((output.errors + "\n").utf8)) }
-    exit(output.code.rawValue)
+    StandardStream.prepare()
+    let interruption = Interruption()
+    interruption.listen()
+    var output: Output
+    do {
+      output = await run(try Arguments.ofProcess(), migrations: migrations, interruption: interruption)
+    } catch { output = Output(code: ExitCode(error), errors: "store-migrate: \(error)") }
+    interruption.end()
+    exit(write(&output).rawValue)
   }
 
-  /// At a prompt the process ends at once. Else what runs is told to stop and given two seconds to do so in
-  /// order; then the process ends anyway, which undoes the open transaction as surely.
-  private static func interrupted(_ progress: Progress) {
-    progress.cancel()
-    let end: @Sendable () -> Void = {
-      FileHandle.standardError.write(Data("\nstore-migrate: Interrupted; the store is as it was.\n".utf8))
-      exit(ExitCode.interrupted.rawValue)
+  /// Writes what a run has to say.
+  /// - Returns: The exit code: 1 in the place of 0 when something could not be written.
+  private static func write(_ output: inout Output) -> ExitCode {
+    if !output.text.isEmpty, !StandardStream.output.write(output.text + "\n") {
+      let reason = String(cString: strerror(StandardStream.output.failure ?? EIO))
+      output.errors +=
+        (output.errors.isEmpty ? "" : "\n")
+        + "store-migrate: The command was run to its end, but its report could not be written to standard output "
+        + "(\(reason))." + (output.loss.map { " \($0)" } ?? "")
     }
-    if EchoGuard.restore() { end() }
-    DispatchQueue.global().asyncAfter(deadline: .now() + 2, execute: end)
+    if !output.errors.isEmpty { StandardStream.error.write(output.errors + "\n") }
+    let isWhole = StandardStream.output.isWhole
+    return output.code == .ok && !(isWhole && StandardStream.error.isWhole) ? .failed : output.code
   }
 
   /// What a run printed, and how it ended.
@@ -55,9 +57,13 @@ public enum StoreMigrate {
     var code: ExitCode
     var text = ""
     var errors = ""
+    /// What has to be said when `text` could not be written.
+    var loss: String?
   }
 
-  static func run(_ words: [String], migrations: MigrationSet?, progress: Progress) async -> Output {
+  static func run(
+    _ words: [String], migrations: MigrationSet?, interruption: Interruption
+  ) async -> Output {
     let isJSON = words.contains("--json")
     var name = ""
     do {
@@ -77,16 +83,25 @@ public enum StoreMigrate {
       }
       let session = Session(
         arguments: arguments, bundled: migrations,
-        standardError: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }, progress: progress)
+        standardError: { StandardStream.error.write($0 + "\n") }, interruption: interruption)
       // Before anything is opened: a mistyped number is a mistake of the line and not of the store.
       _ = try session.lockTimeout()
       _ = (try session.profile(), try session.newProfile())
       let report = try await command.run(session)
       let text = isJSON ? json(name, report) : arguments.has("--quiet") ? "" : report.description
-      return Output(code: report.exitCode, text: text)
+      var output = Output(code: report.exitCode, text: text, loss: report.loss)
+      if interruption.signal != nil {
+        output.errors = "store-migrate: It was done before it could be stopped."
+      }
+      return output
     } catch {
-      let code = progress.isCancelled ? ExitCode.interrupted : ExitCode(error)
-      let message = code == .interrupted ? "Interrupted; the store is as it was." : "\(error)"
+      var (code, message) = (ExitCode(error), "\(error)")
+      if let aftermath = interruption.aftermath, let signal = interruption.signal {
+        code = ExitCode(signal: signal)
+        // Another error than the one that the signal made is told besides.
+        let isOther = ![.interrupted, .failed].contains(ExitCode(error))
+        message = "\(Interruption.said(signal)) \(aftermath.found())" + (isOther ? " (\(error))" : "")
+      }
       return isJSON
         ? Output(code: code, text: jsonError(name, code, message))
         : Output(code: code, errors: "store-migrate: \(message)")
@@ -144,6 +159,7 @@ public enum StoreMigrate {
         --key-file PATH|-   --key-fd N   --key-env NAME   --key-command COMMAND
         otherwise $STORE_MIGRATE_KEY, otherwise a prompt.   --key-format passphrase|hex|base64
         --slots FILE: the key opens a slot of this key file, which holds the store's (also --key-format recovery)
+        --slots-work S: let the file's passphrases cost so many seconds to try; 2 without it
 
       CIPHER (older defaults, hashes and page sizes are found by themselves; rounds and headers in clear are not)
         --cipher SETTINGS       what the file has           --new-cipher SETTINGS   rekey, encrypt, upgrade-cipher
@@ -155,6 +171,11 @@ public enum StoreMigrate {
         -y, --yes               no questions               --no-input    fail instead of asking
             --lock-timeout S    default 15                 -q, --quiet   -h, --help   --version
             --no-backup         up: no copy before a step that loses or rewrites values
+            --immutable         status, plan, info, verify, backup: of a file that nobody can write meanwhile, as on
+                                a read-only disk; without it locks are taken, and beside a log its -shm is written
+
+      A signal (Ctrl-C, SIGTERM, SIGHUP) stops a command in order: what it was about is undone, or was done already,
+      and the last line says which key opens the store. A second one ends it at once, and says the same.
 
       EXIT CODES
       \(ExitCode.allCases.map { "  \(padded("\($0.rawValue)", 4)) \($0.meaning)" }.joined(separator: "\n"))

@@ -50,7 +50,7 @@ extension Connection {
   ) throws -> Connection {
     do {
       let connection = try open(file, key: keyFile.key.salted(as: key), configuration: configuration)
-      if configuration.access == .readWrite { keyFile.abandonRotation(of: file.path) }
+      if configuration.access == .readWrite { keyFile.abandonRotation(of: file) }
       return connection
     } catch SQLError.wrongKey {
       // A rotation may have been interrupted after the database had got its new key. That it fits is proved by the

@@ -178,7 +178,7 @@ extension SQLError {
   ) -> SQLError {
     let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
     let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
-    // Only then does the system's own number belong to this error.
+    // A quota, or a limit of the file's size: the system says so, the engine only that it could not write.
     let system = code & 0xff == SQLITE_IOERR && handle != nil ? sqlite3_system_errno(handle) : 0
     switch code & 0xff {
     case SQLITE_FULL: return .diskFull(file: file)

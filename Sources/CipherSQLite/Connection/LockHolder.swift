@@ -22,7 +22,7 @@ extension LockHolder: CustomStringConvertible {
 }
 
 extension LockHolder {
-  static var thisProcess: LockHolder { LockHolder(processID: getpid(), program: programName(getpid())) }
+  static var thisProcess: LockHolder { LockHolder(process: getpid()) }
 
   /// Who keeps others from writing to a database, as far as the system tells: nobody where it has no list of locks.
   ///
@@ -40,10 +40,13 @@ extension LockHolder {
     let otherReaders = readers.filter { $0.processID != own }
     let found = !others.isEmpty ? others : isWriting || writers.isEmpty ? otherReaders : writers
     let processes = Set((found.isEmpty ? readers : found).map(\.processID)).filter { $0 > 0 }
-    return processes.sorted().map { LockHolder(processID: $0, program: programName($0)) }
+    return processes.sorted().map { LockHolder(process: $0) }
   }
 
   private static let sharedBytes = 0x4000_0002...0x4000_01ff
+
+  /// A process by its id, with its name where the system tells.
+  init(process: Int32) { self.init(processID: process, program: Self.programName(process)) }
 
   private static func programName(_ process: Int32) -> String? {
     FileManager.default.contents(atPath: "/proc/\(process)/comm").map {

@@ -117,6 +117,11 @@ public enum SQLError: Error, Equatable, Sendable {
   case system(file: String, operation: String, code: Int)
   /// Anything else that the engine reports, with its codes and the SQL text without values.
   case engine(code: Int, extendedCode: Int, message: String, sql: String)
+  /// The passphrases of a key file cost more to try than is allowed (``ScryptBudget``): so many seconds on a usual core,
+  /// so many bytes of memory.
+  case keyFileTooCostly(file: String, seconds: Double, memoryBytes: Int)
+  /// A change of the key was stopped after its commit: the new key is in force, and not every page was read with it.
+  case notVerified(file: String)
 }
 
 extension SQLError {
@@ -132,6 +137,11 @@ extension SQLError {
   /// Whether it is ``busy(file:waitedSeconds:holders:)``.
   public var isBusy: Bool {
     if case .busy = self { true } else { false }
+  }
+
+  /// Whether a system call's error says that there is no more room: a full disk, a quota, a limit of the file's size.
+  package static func isNoSpace(_ code: Int) -> Bool {
+    [Int(ENOSPC), Int(EDQUOT), Int(EFBIG)].contains(code)
   }
 }
 
@@ -267,6 +277,13 @@ extension SQLError: CustomStringConvertible {
       sql.isEmpty
         ? "SQLite error \(code) (\(extended)): \(message)."
         : "SQLite error \(code) (\(extended)): \(message), in: \(sql)"
+    case .keyFileTooCostly(let file, let seconds, let memory):
+      "\(file): to try its passphrases would take about \(seconds.formattedSeconds) s and "
+        + "\((memory + 999_999) / 1_000_000) MB, more than is allowed. If the file is as you made it, allow that "
+        + "(KeyFile.Unlock.allowing, store-migrate --slots-work)."
+    case .notVerified(let file):
+      "\(file): stopped after the commit: the NEW key is in force, and not every page was read with it. "
+        + "Check the file when there is time (store-migrate verify)."
     }
   }
 

@@ -29,9 +29,11 @@ final class InspectionCopy {
     let raw = try RawFile.openShared(original, seconds: seconds)
     let parts = try Self.parts(of: original, byteCount: raw.byteCount, room: Self.room(in: parent))
     var template = Array((parent + "/" + Self.prefix + "XXXXXX").utf8CString)
-    guard mkdtemp(&template) != nil else { throw SQLError.failed("mkdtemp", on: parent) }
-    // The system wrote plain letters and digits in the place of the X.
-    folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    // The system writes plain letters and digits in the place of the X.
+    folder = try Temporaries.registerFolder {
+      guard mkdtemp(&template) != nil else { throw SQLError.failed("mkdtemp", on: parent) }
+      return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
     file = DatabasePath(temporary: folder + "/" + Self.fileName, of: original)
     guardian = open(folder + "/" + Self.lockName, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
     flock(guardian, LOCK_EX | LOCK_NB)
@@ -41,6 +43,7 @@ final class InspectionCopy {
 
   deinit {
     Self.remove(folder)
+    Temporaries.unregister(folder)
     if guardian >= 0 { close(guardian) }
   }
 

@@ -48,10 +48,10 @@ extension DatabasePath {
 enum Leftovers {
   /// Removes what builders left in a folder that were killed: their locks ended with them.
   static func sweep(_ folder: String) {
-    let live = NewFile.live.withLock { $0 }
     for name in names(in: folder) where TemporaryName.isOurs(name) {
-      let path = folder + "/" + name
-      guard !live.contains(where: { path.hasPrefix($0) }) else { continue }
+      let path = folder == "/" ? folder + name : folder + "/" + name
+      // Not even opened: closing a descriptor drops the locks that SQLite holds on the file in this process.
+      guard !Temporaries.isBuilding(path) else { continue }
       remove(path, isCompanion: DatabasePath.companionSuffixes.contains(where: name.hasSuffix))
     }
   }

@@ -14,10 +14,6 @@ final class NewFile {
   /// Holds a lock that says that somebody builds this file; -1 once the file has its name. Not SQLite's kind of lock.
   private var guardian: Int32 = -1
 
-  // Names that this process builds under now: a sweep must not even open them, because closing a descriptor drops
-  // the locks that SQLite holds on the file.
-  static let live = Locked<Set<String>>([])
-
   /// Makes the file, and removes what builders that were killed left in the folder.
   /// - Throws: ``SQLError/permissionDenied(file:)``, ``SQLError/folderMissing(folder:)``, ``SQLError/diskFull(file:)``,
   ///   ``SQLError/system(file:operation:code:)``.
@@ -26,17 +22,12 @@ final class NewFile {
     Leftovers.sweep(target.folder)
     while true {
       let candidate = target.temporary(try TemporaryName.random(for: target.name))
-      Self.live.withLock { _ = $0.insert(candidate.path) }
-      do {
-        if let descriptor = try Self.made(candidate) {
-          (file, guardian) = (candidate, descriptor)
-          return
-        }
-      } catch {
-        Self.live.withLock { _ = $0.remove(candidate.path) }
-        throw error
+      let descriptor = try Temporaries.register(candidate.path) { try Self.made(candidate) }
+      if let descriptor {
+        (file, guardian) = (candidate, descriptor)
+        return
       }
-      Self.live.withLock { _ = $0.remove(candidate.path) }
+      Temporaries.unregister(candidate.path)
     }
   }
 
@@ -66,7 +57,7 @@ final class NewFile {
       for suffix in [""] + DatabasePath.companionSuffixes { unlink(file.path + suffix) }
       Foundation.close(guardian)
     }
-    Self.live.withLock { _ = $0.remove(file.path) }
+    Temporaries.unregister(file.path)
   }
 
   // MARK: Sealing

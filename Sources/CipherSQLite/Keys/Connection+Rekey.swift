@@ -15,22 +15,32 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - newKey: The key from now on.
-  ///   - progress: Called with the pages done and in all, where each page counts twice: written, and verified.
+  ///   - progress: Called with the pages done and in all, where each page counts twice: written, and verified; from
+  ///     another thread while they are written. What it throws stops the change: before the commit the transaction is
+  ///     rolled back and the old key stays; after it the verification alone ends.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when somebody else keeps a lock longer than the busy timeout;
   ///   ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``; ``SQLError/uncommittedChanges(file:)`` inside
-  ///   a transaction. The old key is then still the one that opens the file. When the engine itself failed, this
-  ///   connection is closed, because one more write of it could leave a file that no key opens.
+  ///   a transaction; what `progress` throws. The old key is then still the one that opens the file. When the engine
+  ///   itself failed or was stopped, this connection is closed, because one more write of it could leave a file that no
+  ///   key opens.
   ///   ``SQLError/verificationFailed(file:reason:)`` when the engine reported success and changed nothing.
-  ///   ``SQLError/corrupted(file:pages:)`` when what was written could not be read back: then the new key is the one.
-  public func rekey(to newKey: Key, progress: ((Int, Int) -> Void)? = nil) throws {
+  ///   ``SQLError/corrupted(file:pages:)`` when what was written could not be read back, and
+  ///   ``SQLError/notVerified(file:)`` when `progress` ended the verification: then the new key is the one.
+  public func rekey(to newKey: Key, progress: ((Int, Int) throws -> Void)? = nil) throws {
+    try rekey(to: newKey, gate: CommitGate(), progress: progress)
+  }
+
+  /// The same with a gate by which another thread can stop it.
+  /// - Throws: As above; `CancellationError` when the gate was closed before the commit.
+  package func rekey(to newKey: Key, gate: CommitGate, progress: ((Int, Int) throws -> Void)?) throws {
     guard handle != nil else { throw SQLError.closed(file: path) }
     guard configuration.access == .readWrite else { throw SQLError.readOnly(file: path) }
     guard !isInTransaction else { throw SQLError.uncommittedChanges(file: path) }
     let new = try UnlockedKey(deriving: newKey, salt: unlocked.salt, profile: unlocked.profile)
     let fresh: Connection
     do {
-      try rekeyInTransaction(new, progress: progress)
-      fresh = try Connection.openingAfterRekey(path) {
+      try rekeyInTransaction(new, gate, progress: progress)
+      fresh = try Connection.openingAfterRekey(path, gate) {
         try Connection.open(file, unlocked: new, configuration: configuration)
       }
     } catch {
@@ -44,15 +54,24 @@ extension Connection {
 
   /// Opens the file after a change of its key. Where the new key does not open it, the engine reported success and did
   /// nothing, as it does when there is no room.
-  static func openingAfterRekey(_ path: String, open: () throws -> Connection) throws -> Connection {
-    do { return try open() } catch SQLError.wrongKey {
+  static func openingAfterRekey(
+    _ path: String, _ gate: CommitGate, open: () throws -> Connection
+  ) throws -> Connection {
+    do {
+      let connection = try open()
+      gate.didCommit()
+      return connection
+    } catch SQLError.wrongKey {
+      gate.didFail()
       throw SQLError.verificationFailed(
         file: path, reason: "the engine reported success and changed nothing, as it does on a full disk")
     }
   }
 
   /// Changes the key, or throws with the file as it was. After an error nothing may be written here.
-  func rekeyInTransaction(_ new: UnlockedKey, progress: ((Int, Int) -> Void)?) throws {
+  func rekeyInTransaction(
+    _ new: UnlockedKey, _ gate: CommitGate, progress: ((Int, Int) throws -> Void)?
+  ) throws {
     let mode = try value("PRAGMA journal_mode")?.string ?? "delete"
     let pages = Int(try value("PRAGMA page_count")?.int64 ?? 0)
     // An empty log grows with each page; one that is begun anew would hide the first ones. Readers in the way
@@ -64,22 +83,33 @@ extension Connection {
     defer { sqlite3_wal_autocheckpoint(handle, Int32(clamping: copiesAfter)) }
     // BEGIN IMMEDIATE turns contention into an error: without it sqlite3_rekey answers 0 and does nothing.
     try execute("BEGIN IMMEDIATE")
-    try watchingGrowth(
-      of: mode == "wal" ? file.log : file.journal, pageBytes: unlocked.profile.pageBytes + 24,
-      pages: pages, progress
-    ) {
-      let code = try new.withKeySpecification {
-        sqlite3_rekey_v2(handle, "main", $0.baseAddress, Int32($0.count))
-      }
-      guard code == SQLITE_OK else { throw error(code, sql: "rekey") }
-      // A rekey of its own accord ends the transaction on some versions.
-      if isInTransaction { try execute("COMMIT") }
+    let growth = progress.map {
+      GrowthWatch(
+        mode == "wal" ? file.log : file.journal, pageBytes: unlocked.profile.pageBytes + 24,
+        pages: pages, report: $0, onError: { gate.stop() })
     }
+    let watch = CommitWatch(self, gate)
+    // The engine commits within this call.
+    let result = Result {
+      try new.withKeySpecification { sqlite3_rekey_v2(handle, "main", $0.baseAddress, Int32($0.count)) }
+    }
+    watch.end()
+    let thrown = growth?.stop()
+    // Stopped or not, the engine may answer 0: whether it has committed, the watch has seen.
+    if gate.current == .stopped { throw thrown ?? CancellationError() }
+    let code = try result.get()
+    guard code == SQLITE_OK else {
+      gate.didFail()
+      throw thrown ?? error(code, sql: "rekey")
+    }
+    // The engine does not end the transaction that it was given.
+    if isInTransaction { try execute("COMMIT") }
   }
 
   /// Copies the log into the file, and reads every page under the key that this connection was opened with. Pages
   /// are checked while others are still being copied: each takes about as long.
-  func verifyRekey(progress: ((Int, Int) -> Void)?) throws {
+  /// - Throws: ``SQLError/notVerified(file:)`` when `progress` throws; ``SQLError/corrupted(file:pages:)``.
+  func verifyRekey(progress: ((Int, Int) throws -> Void)?) throws {
     // A handle of its own: two threads shall not read and write through one.
     let raw = try RawFile.open(file)
     // The file may have fewer until the log is copied.
@@ -93,16 +123,19 @@ extension Connection {
       outcome.withLock { $0 = result }
       end.signal()
     }
+    var isStopped = false
     let damaged = raw.damagedPages(key: unlocked) {
       switch outcome.withLock({ $0 }) {
+      case _ where isStopped: .failed
       case nil: .underway
       case .success(true): .done
       default: .failed
       }
     } progress: { done, _ in
-      progress?(pages + min(done, pages), pages * 2)
+      do { try progress?(pages + min(done, pages), pages * 2) } catch { isStopped = true }
     }
     end.wait()
+    guard !isStopped else { throw SQLError.notVerified(file: path) }
     if let damaged {
       guard damaged.isEmpty else { throw SQLError.corrupted(file: path, pages: damaged) }
       return

@@ -6,36 +6,51 @@ private import Foundation
 ///
 /// It only asks for the size: opening the file and closing it again would drop the locks that SQLite holds on it.
 final class GrowthWatch {
-  // Safe to hand over: the caller's thread is inside the engine until stop() has returned, so the closure is
+  // Safe to hand over: the caller's thread is inside the engine until stop() has returned, so the closures are
   // never called from two threads at once.
-  private struct Report: @unchecked Sendable { let call: (Int, Int) -> Void }
+  private struct Report: @unchecked Sendable {
+    let call: (Int, Int) throws -> Void
+    let onError: () -> Void
+  }
 
   private let stopped = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
+  private let thrown = Locked<(any Error)?>(nil)
 
   /// - Parameters:
   ///   - path: The file that grows.
   ///   - pageBytes: Bytes of a page in it.
   ///   - pages: The pages that are to be written; they are reported as the first half of the work.
-  ///   - report: Called about ten times a second with what is done and the whole, when there is news.
-  init(_ path: String, pageBytes: Int, pages: Int, report: @escaping (Int, Int) -> Void) {
-    let report = Report(call: report)
+  ///   - report: Called about ten times a second with what is done and the whole, when there is news; no more once it
+  ///     has thrown.
+  ///   - onError: Called, from the same thread, when it has thrown: to make the engine stop.
+  init(
+    _ path: String, pageBytes: Int, pages: Int, report: @escaping (Int, Int) throws -> Void,
+    onError: @escaping () -> Void
+  ) {
+    let report = Report(call: report, onError: onError)
     let start = Self.size(path)
-    Thread.detachNewThread { [stopped, ended] in
+    Thread.detachNewThread { [stopped, ended, thrown] in
+      defer { ended.signal() }
       var last = 0
       while stopped.wait(timeout: .now() + 0.1) == .timedOut {
         let done = min(pages, max(0, Self.size(path) - start) / pageBytes)
-        if done > last { report.call(done, pages * 2) }
-        last = max(last, done)
+        guard done > last else { continue }
+        last = done
+        do { try report.call(done, pages * 2) } catch {
+          thrown.withLock { $0 = error }
+          return report.onError()
+        }
       }
-      ended.signal()
     }
   }
 
-  /// Ends the reports; none comes afterwards.
-  func stop() {
+  /// Ends the reports; none comes afterwards. To be called once.
+  /// - Returns: What the report has thrown.
+  func stop() -> (any Error)? {
     stopped.signal()
     ended.wait()
+    return thrown.withLock { $0 }
   }
 
   private static func size(_ path: String) -> Int {
@@ -45,11 +60,15 @@ final class GrowthWatch {
 }
 
 /// Runs `body` while the growth of a file is reported, if anybody wants to know.
+/// - Parameter onError: Makes the engine stop when the report has thrown.
+/// - Throws: What the report throws, whatever became of the body; else what that throws.
 func watchingGrowth<Result>(
-  of path: String, pageBytes: Int, pages: Int, _ report: ((Int, Int) -> Void)?, _ body: () throws -> Result
-) rethrows -> Result {
+  of path: String, pageBytes: Int, pages: Int, _ report: ((Int, Int) throws -> Void)?,
+  onError: @escaping () -> Void = {}, _ body: () throws -> Result
+) throws -> Result {
   guard let report else { return try body() }
-  let watch = GrowthWatch(path, pageBytes: pageBytes, pages: pages, report: report)
-  defer { watch.stop() }
-  return try body()
+  let watch = GrowthWatch(path, pageBytes: pageBytes, pages: pages, report: report, onError: onError)
+  let outcome = Swift.Result { try body() }
+  if let error = watch.stop() { throw error }
+  return try outcome.get()
 }

@@ -12,15 +12,50 @@ extension KeyFile {
   ///   - secrets: The secret of each slot that is to stay, by its name. The others cannot be carried over, because
   ///     their secrets are not known.
   ///   - dropsOthers: Whether slots without a secret here may go.
-  ///   - progress: Called with pages checked and pages in all.
+  ///   - progress: As for ``ConnectionPool/rekey(to:progress:)``: what it throws before the commit leaves the old key.
   /// - Returns: The file under its new key.
   /// - Throws: ``SQLError/slotsWouldBeLost(file:names:)``; ``SQLError/noSlotOpens(file:)`` for a secret that is not
-  ///   the slot's; as ``ConnectionPool/rekey(to:progress:)``. The old key is then still the one that fits.
+  ///   the slot's; as ``ConnectionPool/rekey(to:progress:)``, ``SQLError/notVerified(file:)`` among them. But for that
+  ///   one, the old key is then still the one that fits.
   public func rotate(
     _ pool: ConnectionPool, keeping secrets: [String: Unlock], dropsOthers: Bool = false,
-    progress: ((Int, Int) -> Void)? = nil
+    progress: ((Int, Int) throws -> Void)? = nil
   ) throws -> KeyFile {
-    try Self.locked(path) {
+    try rotate(pool.file, keeping: secrets, dropsOthers: dropsOthers) {
+      try pool.rekey(to: $0, progress: progress)
+    }
+  }
+
+  /// The same with one connection, in any journal mode.
+  /// - Parameters:
+  ///   - connection: The open database. Goes on under the new key; closed when the engine failed.
+  ///   - secrets: As above.
+  ///   - dropsOthers: As above.
+  ///   - progress: As above.
+  /// - Returns: The file under its new key.
+  /// - Throws: As above, and as ``Connection/rekey(to:progress:)``.
+  public func rotate(
+    _ connection: Connection, keeping secrets: [String: Unlock], dropsOthers: Bool = false,
+    progress: ((Int, Int) throws -> Void)? = nil
+  ) throws -> KeyFile {
+    try rotate(
+      connection, keeping: secrets, dropsOthers: dropsOthers, gate: CommitGate(), progress: progress)
+  }
+
+  /// The same with a gate by which another thread can stop it.
+  package func rotate(
+    _ connection: Connection, keeping secrets: [String: Unlock], dropsOthers: Bool, gate: CommitGate,
+    progress: ((Int, Int) throws -> Void)?
+  ) throws -> KeyFile {
+    try rotate(connection.file, keeping: secrets, dropsOthers: dropsOthers) {
+      try connection.rekey(to: $0, gate: gate, progress: progress)
+    }
+  }
+
+  private func rotate(
+    _ database: DatabasePath, keeping secrets: [String: Unlock], dropsOthers: Bool, rekey: (Key) throws -> Void
+  ) throws -> KeyFile {
+    try locked {
       var format = try authentic()
       let lost = format.slots.map(\.name).filter { secrets[$0] == nil }
       guard lost.isEmpty || dropsOthers else { throw SQLError.slotsWouldBeLost(file: path, names: lost) }
@@ -33,14 +68,19 @@ extension KeyFile {
       for slot in format.slots {
         guard let secret = secrets[slot.name] else { continue }
         // A mistyped secret would lock its owner out.
-        _ = try KeyFile.open(at: path, unlock: secret, slot: slot.name)
-        format.pending.append(try sealed(fresh, slot.name, secret, slot.work, format))
+        _ = try KeyFile.open(at: file.path, unlock: secret, slot: slot.name)
+        format.pending.append(
+          try sealed(fresh, slot.name, secret, slot.work, format, beside: format.pending))
       }
       try write(format, dataKey: dataKey, isRevoking: false)
-      do { try pool.rekey(to: .raw(fresh), progress: progress) } catch {
+      do { try rekey(.raw(fresh)) } catch SQLError.notVerified(let file) {
+        // Stopped after the commit: that the new key is the one is certain.
+        _ = try finish(format, fresh)
+        throw SQLError.notVerified(file: file)
+      } catch {
         // It may have failed after the commit. The new key goes only when the old one is seen to fit; else the
         // next opening of the database finds out.
-        dropPending(of: pool.file.path)
+        dropPending(of: database)
         throw error
       }
       return try finish(format, fresh)
@@ -53,18 +93,20 @@ extension KeyFile {
     format.slots = format.pending
     format.pending = []
     try write(format, dataKey: fresh, isRevoking: true)
-    return KeyFile(path: path, dataKey: fresh)
+    var renewed = KeyFile(file: file, dataKey: fresh)
+    renewed.lockTimeout = lockTimeout
+    return renewed
   }
 
   /// Gives up a rotation that died before the database got its new key, when that is so: else the file could not
   /// be changed any more. Does nothing while somebody else changes the file, who may be rotating.
-  func abandonRotation(of database: String) {
+  func abandonRotation(of database: DatabasePath) {
     guard let format = try? authentic(), !format.pending.isEmpty else { return }
-    try? Self.locked(path, waits: false) { dropPending(of: database) }
+    try? locked(waiting: 0) { dropPending(of: database) }
   }
 
   /// Called under the lock. The engine, which reads the log too, has to open the database with this file's key.
-  private func dropPending(of database: String) {
+  private func dropPending(of database: DatabasePath) {
     guard var format = try? authentic(), !format.pending.isEmpty,
       (try? Connection.open(database, key: key)) != nil
     else { return }
@@ -75,10 +117,14 @@ extension KeyFile {
 
   /// Finishes a rotation after the database was found to have the new key.
   func finishRotation(_ fresh: SecureBytes) throws {
-    try Self.locked(path) {
-      // Somebody else may have been faster; then there is nothing left to do.
-      guard let format = try? authentic(), !format.pending.isEmpty else { return }
-      _ = try finish(format, fresh)
+    do {
+      try locked(waiting: 0) {
+        // Somebody else may have been faster; then there is nothing left to do.
+        guard let format = try? authentic(), !format.pending.isEmpty else { return }
+        _ = try finish(format, fresh)
+      }
+    } catch let error as SQLError where error.isBusy {
+      // The one who rotates is at work still, and finishes by itself; else the next opening does.
     }
   }
 }

@@ -5,8 +5,15 @@ private import Foundation
 extension KeyFile {
   /// Adds a slot. The former file is kept as `PATH.previous`.
   ///
+  /// - Parameters:
+  ///   - name: The slot's name, 1 to 64 bytes of UTF-8.
+  ///   - unlock: Its secret.
+  ///   - work: What a guess at a passphrase costs; by default what the file's other passphrases cost, or what takes
+  ///     half a second here.
   /// - Throws: ``SQLError/slotName(file:reason:)`` when the name is taken, or the file full;
-  ///   ``SQLError/keyFileDamaged(file:reason:)`` when the file has become another since it was opened.
+  ///   ``SQLError/keyFileDamaged(file:reason:)`` when the file has become another since it was opened;
+  ///   ``SQLError/keyFileTooCostly(file:seconds:memoryBytes:)`` for work beyond what the secret allows
+  ///   (``Unlock/allowing(_:)``); ``SQLError/busy(file:waitedSeconds:holders:)`` while another process changes it.
   public func addSlot(_ name: String, unlock: Unlock, work: ScryptWork? = nil) throws {
     try change { format in
       guard !format.slots.contains(where: { $0.name == name }) else {
@@ -15,7 +22,7 @@ extension KeyFile {
       guard format.slots.count < KeyFileFormat.maximumSlots else {
         throw SQLError.slotName(file: path, reason: "it has all of its \(KeyFileFormat.maximumSlots) slots")
       }
-      format.slots.append(try sealed(dataKey, name, unlock, work, format))
+      format.slots.append(try sealed(dataKey, name, unlock, work, format, beside: format.slots))
     }
   }
 
@@ -33,7 +40,9 @@ extension KeyFile {
   public func changeSlot(_ name: String, unlock: Unlock, work: ScryptWork? = nil) throws {
     try change(isRevoking: true) { format in
       let index = try index(of: name, in: format)
-      format.slots[index] = try sealed(dataKey, name, unlock, work, format)
+      var others = format.slots
+      others.remove(at: index)
+      format.slots[index] = try sealed(dataKey, name, unlock, work, format, beside: others)
     }
   }
 
@@ -70,7 +79,7 @@ extension KeyFile {
   /// Reads the file, lets `body` change it, and writes it, while nobody else does.
   /// - Parameter isRevoking: Whether a secret loses its right: then no previous copy is left for it.
   func change(isRevoking: Bool = false, _ body: (inout KeyFileFormat) throws -> Void) throws {
-    try Self.locked(path) {
+    try locked {
       var format = try authentic()
       guard format.pending.isEmpty else {
         throw SQLError.keyFileDamaged(
@@ -84,7 +93,7 @@ extension KeyFile {
 
   /// The file's content, when it is still the one that this value was opened from.
   func authentic() throws -> KeyFileFormat {
-    let bytes = try Self.read(path)
+    let bytes = try Self.read(file)
     let format = try KeyFileFormat(bytes, path: path)
     guard try KeyFileFormat.isAuthentic(bytes, dataKey: dataKey, identity: format.identity) else {
       throw SQLError.keyFileDamaged(file: path, reason: "it is not the file that was opened: open it again")
@@ -96,27 +105,19 @@ extension KeyFile {
     var format = format
     format.generation += 1
     let bytes = try format.file(dataKey: dataKey)
-    let file = try DatabasePath(path)
     let copy = file.appending(".previous")
-    let previous = try NewFile(at: copy).sealed(holding: isRevoking ? bytes : Self.read(path))
+    let previous = try NewFile(at: copy).sealed(holding: isRevoking ? bytes : Self.read(file))
     let new = try NewFile(at: file).sealed(holding: bytes)
-    // The copy goes first: when a right is taken away, a crash between the two leaves a change that was not made, and
-    // not a copy that the removed secret still opens.
+    // The copy first, always. When a right is taken away it is the new state already: between the two names the
+    // change has not happened, and once it has, no copy of ours opens with the removed secret.
     try previous.replace(FileStatus(copy.path))
     try new.replace(FileStatus(file.path))
   }
 
-  /// Runs `body` while no other call, here or in another process, changes a key file of the same folder.
-  /// - Parameter waits: Without it, an error when somebody else is at work.
-  static func locked<Result>(_ path: String, waits: Bool = true, _ body: () throws -> Result) throws -> Result
-  {
-    // The folder, because the file itself is replaced.
-    let descriptor = Foundation.open(try DatabasePath(path).folder, O_RDONLY)
-    guard descriptor >= 0 else { throw SQLError.system(file: path, operation: "open", code: Int(errno)) }
-    defer { Foundation.close(descriptor) }
-    guard flock(descriptor, LOCK_EX | (waits ? 0 : LOCK_NB)) == 0 else {
-      throw SQLError.system(file: path, operation: "flock", code: Int(errno))
-    }
-    return try body()
+  /// Runs `body` while no other call, here or in another process, changes the file.
+  /// - Parameter seconds: How long to wait for another; nil for ``lockTimeout``.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``.
+  func locked<Result>(waiting seconds: Double? = nil, _ body: () throws -> Result) throws -> Result {
+    try KeyFileLock.hold(file, waiting: seconds ?? lockTimeout, body)
   }
 }

@@ -43,6 +43,18 @@ public struct KeyFile: Sendable {
       case invalid(SQLError)
     }
     let secret: Secret
+    /// What the slots may cost that it is tried on.
+    private(set) var budget = ScryptBudget.standard
+
+    private init(secret: Secret) { self.secret = secret }
+
+    /// The same secret for a file whose passphrases cost more to try than ``ScryptBudget/standard``. A file that
+    /// somebody else may write can ask for minutes and all memory: allow what is known to be needed.
+    public func allowing(_ budget: ScryptBudget) -> Unlock {
+      var allowing = self
+      allowing.budget = budget
+      return allowing
+    }
 
     /// A passphrase, in the normal form C of Unicode: `é` is the same however a keyboard composes it.
     public static func passphrase(_ text: String) -> Unlock {
@@ -90,10 +102,19 @@ public struct KeyFile: Sendable {
     }
   }
 
-  /// The file.
-  public let path: String
+  /// The file's path, as it was given.
+  public var path: String { file.given }
+  /// The file, whose links were followed when it was opened: it is the one that is changed.
+  let file: DatabasePath
   /// The data key: 32 bytes, what the database is encrypted with.
   let dataKey: SecureBytes
+  /// How long a change waits for another process that changes the file, in seconds. Default 5.
+  public var lockTimeout: Double = 5
+
+  init(file: DatabasePath, dataKey: SecureBytes) {
+    self.file = file
+    self.dataKey = dataKey
+  }
 
   /// The data key as a key of a database.
   public var key: Key { .raw(dataKey) }
@@ -105,15 +126,16 @@ public struct KeyFile: Sendable {
   ///   - slot: The slot's name, 1 to 64 bytes of UTF-8.
   ///   - unlock: Its secret.
   ///   - work: What a guess at a passphrase costs; by default what takes half a second here.
-  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``, ``SQLError/slotName(file:reason:)``.
+  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``, ``SQLError/slotName(file:reason:)``;
+  ///   ``SQLError/keyFileTooCostly(file:seconds:memoryBytes:)`` for work beyond what the secret allows.
   public static func create(
     at path: String, slot: String, unlock: Unlock, work: ScryptWork? = nil
   ) throws -> KeyFile {
     let target = try DatabasePath(path)
     try PathState.ensureAbsent(target)
-    let file = KeyFile(path: path, dataKey: try .random(count: 32))
+    let file = KeyFile(file: target, dataKey: try .random(count: 32))
     var format = KeyFileFormat(identity: try Primitives.random(16))
-    format.slots = [try file.sealed(file.dataKey, slot, unlock, work, format)]
+    format.slots = [try file.sealed(file.dataKey, slot, unlock, work, format, beside: [])]
     try NewFile(at: target).sealed(holding: format.file(dataKey: file.dataKey)).publish()
     return file
   }
@@ -125,47 +147,72 @@ public struct KeyFile: Sendable {
   ///   - unlock: A secret of one of its slots.
   ///   - slot: The slot's name, to try no other; by default each slot of the secret's kind.
   /// - Throws: ``SQLError/noSlotOpens(file:)`` for a wrong secret; ``SQLError/keyFileDamaged(file:reason:)`` when
-  ///   the file is cut, changed, or put together from others; ``SQLError/notFound(file:)``.
+  ///   the file is cut, changed, or put together from others; ``SQLError/notFound(file:)``;
+  ///   ``SQLError/keyFileTooCostly(file:seconds:memoryBytes:)`` when slots were left out that cost more than the
+  ///   secret allows, and no other opened.
   public static func open(at path: String, unlock: Unlock, slot: String? = nil) throws -> KeyFile {
-    let bytes = try read(path)
+    // A change puts another file in the place of this one: that of a link's target, not of the link.
+    let file = try DatabasePath(path)
+    let bytes = try read(file)
     let format = try KeyFileFormat(bytes, path: path)
-    guard let dataKey = try opened(format.slots, of: format, unlock, slot) else {
+    guard let dataKey = try opened(format.slots, of: format, unlock, slot, path) else {
       throw SQLError.noSlotOpens(file: path)
     }
     guard try KeyFileFormat.isAuthentic(bytes, dataKey: dataKey, identity: format.identity) else {
       throw SQLError.keyFileDamaged(file: path, reason: "its slots do not belong together")
     }
-    return KeyFile(path: path, dataKey: dataKey)
+    return KeyFile(file: file, dataKey: dataKey)
   }
 
   /// The slots of a key file, in their order; needs no secret, and proves nothing about the file but its checksum.
   public static func slots(at path: String) throws -> [Slot] {
-    try KeyFileFormat(read(path), path: path).slots.map { Slot(name: $0.name, kind: $0.kind, work: $0.work) }
+    try KeyFileFormat(read(DatabasePath(path)), path: path).slots.map { Slot(name: $0.name, kind: $0.kind, work: $0.work) }
   }
 
   /// The key that a rotation was changing to when it was interrupted; nil when there is none for this secret.
   static func pendingKey(at path: String, unlock: Unlock) throws -> SecureBytes? {
-    let format = try KeyFileFormat(read(path), path: path)
-    return try opened(format.pending, of: format, unlock, nil)
+    let format = try KeyFileFormat(read(DatabasePath(path)), path: path)
+    return try opened(format.pending, of: format, unlock, nil, path)
   }
 
   // MARK: Slots
 
   private static func opened(
-    _ slots: [KeyFileFormat.Slot], of format: KeyFileFormat, _ unlock: Unlock, _ name: String?
+    _ slots: [KeyFileFormat.Slot], of format: KeyFileFormat, _ unlock: Unlock, _ name: String?, _ path: String
   ) throws -> SecureBytes? {
     let kind = try unlock.kind()
+    var derived: [ScryptGroup: SecureBytes] = [:]
+    var spent = 0.0
+    var tooCostly: [KeyFileFormat.Slot] = []
     for slot in slots where slot.kind == kind && (name == nil || slot.name == name) {
-      let wrapping = try unlock.wrappingKey(salt: slot.salt, work: slot.work)
+      let group = ScryptGroup(slot)
+      let wrapping: SecureBytes
+      if let group, let known = derived[group] {
+        wrapping = known
+      } else if let group, !unlock.budget.allows(group.work, after: spent) {
+        tooCostly.append(slot)
+        continue
+      } else {
+        wrapping = try unlock.wrappingKey(salt: slot.salt, work: slot.work)
+        if let group {
+          derived[group] = wrapping
+          spent += group.work.seconds
+        }
+      }
       let found = try Primitives.open(
         slot.sealed, key: wrapping, nonce: slot.nonce, associated: format.associated(slot))
       if let found { return found }
     }
+    guard tooCostly.isEmpty else { throw SQLError.tooCostly(path, tooCostly) }
     return nil
   }
 
+  /// A slot for a key.
+  /// - Parameter others: The slots that it will stand beside. A passphrase takes costs and salt of theirs, so that
+  ///   opening the file is one derivation, however many passphrases it has.
   func sealed(
-    _ key: SecureBytes, _ name: String, _ unlock: Unlock, _ work: ScryptWork?, _ format: KeyFileFormat
+    _ key: SecureBytes, _ name: String, _ unlock: Unlock, _ work: ScryptWork?, _ format: KeyFileFormat,
+    beside others: [KeyFileFormat.Slot]
   ) throws -> KeyFileFormat.Slot {
     guard (1...64).contains(name.utf8.count) else {
       throw SQLError.slotName(
@@ -173,8 +220,15 @@ public struct KeyFile: Sendable {
     }
     let kind = try unlock.kind()
     var slot = KeyFileFormat.Slot(
-      kind: kind, name: name, work: kind == .passphrase ? try work ?? .calibrated() : nil,
+      kind: kind, name: name, work: kind == .passphrase ? try work ?? Self.usual(others, unlock) : nil,
       salt: try Primitives.random(32), nonce: try Primitives.random(12), sealed: [])
+    if let alike = others.first(where: { $0.work != nil && $0.work == slot.work }) { slot.salt = alike.salt }
+    // Who opens the file later allows no more than its maker did here.
+    let derivations = ScryptGroup.all(of: others + [slot])
+    let seconds = derivations.reduce(0) { $0 + $1.work.seconds }
+    if let work = slot.work, seconds > unlock.budget.seconds || work.memoryBytes > unlock.budget.memoryBytes {
+      throw SQLError.tooCostly(path, others + [slot])
+    }
     let wrapping = try unlock.wrappingKey(salt: slot.salt, work: slot.work)
     slot.sealed = [UInt8](repeating: 0, count: 48)
     slot.sealed = try Primitives.seal(
@@ -182,17 +236,25 @@ public struct KeyFile: Sendable {
     return slot
   }
 
+  /// The costs of a passphrase for which none are given: as the others of the file, where these are worth it.
+  private static func usual(_ others: [KeyFileFormat.Slot], _ unlock: Unlock) throws -> ScryptWork {
+    let known = others.compactMap(\.work).filter {
+      $0.seconds >= ScryptWork.least.seconds && unlock.budget.allows($0, after: 0)
+    }
+    return try known.max { $0.seconds < $1.seconds } ?? .calibrated()
+  }
+
   // MARK: The file
 
-  static func read(_ path: String) throws -> [UInt8] {
-    let count = try PathState.existing(DatabasePath(path))
+  static func read(_ file: DatabasePath) throws -> [UInt8] {
+    let count = try PathState.existing(file)
     let limit = KeyFileFormat.headerBytes + 2 * KeyFileFormat.maximumSlots * KeyFileFormat.slotBytes + 64
     guard count <= limit else {
       throw SQLError.keyFileDamaged(
-        file: path, reason: "it has \(count) bytes, and a key file has \(limit) at most")
+        file: file.given, reason: "it has \(count) bytes, and a key file has \(limit) at most")
     }
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw SQLError.permissionDenied(file: path)
+    guard let data = FileManager.default.contents(atPath: file.path) else {
+      throw SQLError.permissionDenied(file: file.given)
     }
     return Array(data)
   }

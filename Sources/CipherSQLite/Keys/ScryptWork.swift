@@ -2,7 +2,8 @@
 
 /// The costs of scrypt (RFC 7914) for a passphrase slot of a ``KeyFile``.
 ///
-/// They are stored with the slot, so that a file opens on a machine that would have chosen others.
+/// They are stored with the slot, so that a file opens on a machine that would have chosen others. What opening may
+/// cost is bounded by a ``ScryptBudget``.
 public struct ScryptWork: Sendable, Hashable {
   /// The binary logarithm of N, the number of blocks; from 10 to 22.
   public let logN: Int
@@ -13,6 +14,10 @@ public struct ScryptWork: Sendable, Hashable {
 
   /// The memory that one derivation takes, in bytes: 128 · N · r.
   public var memoryBytes: Int { 128 * r << logN }
+
+  /// What one derivation takes on a usual core, in seconds: a quarter for ``least``. Computed and not measured, so
+  /// that a file opens everywhere or nowhere.
+  public var seconds: Double { Double(p * r << logN) / Double(1 << 22) }
 
   /// Costs of the caller's own.
   /// - Returns: nil outside of the ranges above, or above 1 GiB of memory.
@@ -26,31 +31,25 @@ public struct ScryptWork: Sendable, Hashable {
     self.p = p
   }
 
-  private init(unchecked logN: Int) {
-    self.logN = logN
+  private init(passes p: Int) {
+    logN = 17
     r = 8
-    p = 1
+    self.p = p
   }
 
-  /// The least that is taken when a machine is slow: 16 MiB.
-  public static let least = ScryptWork(unchecked: 14)
+  /// The least that is taken when a machine is slow, or busy while it is measured: 128 MiB.
+  public static let least = ScryptWork(passes: 1)
 
-  /// Costs that take about half a second on this machine: from 16 MiB of memory to 256 MiB. Measured anew at
-  /// each call, which takes a tenth of a second.
+  /// Costs that take about half a second on this machine: 128 MiB of memory, done once or twice. Measured anew at
+  /// each call, which takes some hundredths of a second.
   public static func calibrated() throws -> ScryptWork {
-    let clock = ContinuousClock()
     let secret = try SecureBytes(copying: Array("calibration".utf8))
-    let taken = try clock.measure {
-      _ = try secret.withBytes { try Primitives.scrypt($0, salt: [0], work: least) }
+    let sample = ScryptWork(logN: 14) ?? least
+    let taken = try ContinuousClock().measure {
+      _ = try secret.withBytes { try Primitives.scrypt($0, salt: [0], work: sample) }
     }
-    // Time doubles with N; the first doubling that comes within a third of the aim is taken.
-    var logN = least.logN
-    var time = taken
-    while logN < 18, time * 2 <= .milliseconds(670) {
-      logN += 1
-      time *= 2
-    }
-    return ScryptWork(unchecked: logN)
+    // Time doubles with N, and again with p. A busy machine measures too much; below the least it does not go.
+    return taken * 16 <= .milliseconds(670) ? ScryptWork(passes: 2) : least
   }
 }
 

@@ -11,14 +11,17 @@ extension ConnectionPool {
   ///
   /// - Parameters:
   ///   - newKey: The key from now on.
-  ///   - progress: Called with the pages done and in all, where each page counts twice: written, and verified.
+  ///   - progress: Called with the pages done and in all, where each page counts twice: written, and verified; from
+  ///     another thread while they are written. What it throws stops the change: before the commit the transaction is
+  ///     rolled back and the old key stays; after it the verification alone ends.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when somebody else keeps the write lock, or a read of
   ///   this pool lasts, longer than the busy timeout; ``SQLError/emptyKey``,
-  ///   ``SQLError/keyLength(expected:found:)``, ``SQLError/nestedWrite(file:)``. The old key is then still
-  ///   the one that opens the file; so it is after ``SQLError/verificationFailed(file:reason:)``, when the engine reported
-  ///   success and changed nothing. ``SQLError/corrupted(file:pages:)`` when what was written could not be read back:
-  ///   then the new key is the one.
-  public func rekey(to newKey: Key, progress: ((Int, Int) -> Void)? = nil) throws {
+  ///   ``SQLError/keyLength(expected:found:)``, ``SQLError/nestedWrite(file:)``; what `progress` throws. The old key is
+  ///   then still the one that opens the file; so it is after ``SQLError/verificationFailed(file:reason:)``, when the
+  ///   engine reported success and changed nothing. ``SQLError/corrupted(file:pages:)`` when what was written could not
+  ///   be read back, and ``SQLError/notVerified(file:)`` when `progress` ended the verification: then the new key is
+  ///   the one.
+  public func rekey(to newKey: Key, progress: ((Int, Int) throws -> Void)? = nil) throws {
     guard !isInsideWrite else { throw SQLError.nestedWrite(file: path) }
     try writerQueue.sync {
       let writer = try openWriter()
@@ -29,7 +32,8 @@ extension ConnectionPool {
         throw readersInTheWay(timeout)
       }
       defer { readers.unbar() }
-      do { try writer.rekeyInTransaction(new, progress: progress) } catch {
+      let gate = CommitGate()
+      do { try writer.rekeyInTransaction(new, gate, progress: progress) } catch {
         // The engine may hold the new key for writing although nothing was written: one more write would
         // leave a file that opens with neither key. So this connection never writes again.
         self.writer.connection?.close()
@@ -39,7 +43,7 @@ extension ConnectionPool {
       }
       // Opened before the writer is closed, which as the last one would copy the log itself, with nobody checking
       // pages beside it.
-      let opening = Result { try Connection.openingAfterRekey(path) { try reopened(new) } }
+      let opening = Result { try Connection.openingAfterRekey(path, gate) { try reopened(new) } }
       self.writer.connection?.close()
       self.writer.connection = nil
       switch opening {

@@ -110,7 +110,7 @@ public final class ConnectionQueue: Sendable {
 
   /// Changes the file's key; see ``Connection/rekey(to:progress:)``. Blocks until the calls before it are done.
   /// - Throws: As it does. After an engine's failure the queue is closed.
-  public func rekey(to newKey: Key, progress: ((Int, Int) -> Void)? = nil) throws {
+  public func rekey(to newKey: Key, progress: ((Int, Int) throws -> Void)? = nil) throws {
     try withConnection { try $0.rekey(to: newKey, progress: progress) }
   }
 

@@ -127,7 +127,7 @@ public final class Store: Sendable {
     let key = try await key.resolved()
     let pool = core.pool
     try await detached {
-      try pool.rekey(to: key) { try? progress?.show($0, of: $1) }
+      try pool.rekey(to: key) { try progress?.show($0, of: $1) }
     }
   }
 

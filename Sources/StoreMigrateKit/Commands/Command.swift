@@ -9,10 +9,13 @@ import ObjectVault
 protocol Report: Encodable, CustomStringConvertible {
   /// How the run ends when nothing was thrown.
   var exitCode: ExitCode { get }
+  /// What has to be said when the report could not be written; nil when nothing is lost with it.
+  var loss: String? { get }
 }
 
 extension Report {
   var exitCode: ExitCode { .ok }
+  var loss: String? { nil }
 }
 
 /// One command of the tool.
@@ -37,8 +40,19 @@ struct Session: Sendable {
   let arguments: Arguments
   let bundled: MigrationSet?
   let standardError: @Sendable (String) -> Void
-  /// Cancelled by SIGINT.
-  let progress: Progress
+  /// What a signal does.
+  let interruption: Interruption
+
+  /// Cancelled by a signal.
+  var progress: Progress { interruption.progress }
+
+  /// What the library's calls report to: a bar, and the end of the call after a signal.
+  func steps(_ bar: ProgressBar) -> (Int, Int) throws -> Void {
+    { done, total in
+      bar.show(done, of: total)
+      try interruption.check()
+    }
+  }
 
   /// The argument behind the command, such as the store's path.
   func positional(_ index: Int) -> String { arguments.positional[index + 1] }
@@ -71,7 +85,8 @@ struct Session: Sendable {
 
   func inspection(key: Key) throws -> Inspection {
     let inspection = try Inspection(
-      path: storePath, key: key, busyTimeout: try lockTimeout(), profile: try profile())
+      path: storePath, key: key, busyTimeout: try lockTimeout(), profile: try profile(),
+      immutable: arguments.has("--immutable"))
     try StoreInfo.prepare(inspection.connection)
     return inspection
   }

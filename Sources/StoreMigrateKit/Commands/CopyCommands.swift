@@ -48,10 +48,11 @@ enum EncryptCommand: Command {
     guard FileManager.default.fileExists(atPath: plain) else { throw SQLError.notFound(file: plain) }
     guard !FileManager.default.fileExists(atPath: target) else { throw SQLError.alreadyExists(file: target) }
     let (key, profile) = (try session.newKey(), try session.newProfile())
+    session.interruption.begin(NewCopy(target: target, source: "\(plain) is as it was, in clear."))
     let bar = ProgressBar("encrypt", session)
     try Connection.encrypt(
       plaintext: plain, to: target, key: key, profile: profile, prepare: { try StoreInfo.prepare($0) },
-      progress: { bar.show($0, of: $1) })
+      progress: session.steps(bar))
     bar.finish()
     return CopyReport(
       target, since: start, note: "\(plain) is still there, in clear. Delete it when the store is in use.")
@@ -80,8 +81,10 @@ enum ExportCommand: Command {
     let connection = try Connection.open(
       session.storePath, key: key, configuration: session.configuration())
     try StoreInfo.prepare(connection)
+    session.interruption.begin(
+      NewCopy(target: target, source: "\(session.storePath) is as it was and opens with its key."))
     let bar = ProgressBar("export", session)
-    try connection.exportPlaintext(to: target) { bar.show($0, of: $1) }
+    try connection.exportPlaintext(to: target, progress: session.steps(bar))
     bar.finish()
     return CopyReport(
       target, since: start, isEncrypted: false, note: "Delete it as soon as it has served its purpose.")
@@ -107,11 +110,11 @@ enum BackupCommand: Command {
     guard !FileManager.default.fileExists(atPath: target) else { throw SQLError.alreadyExists(file: target) }
     let inspection = try session.inspection()
     let hasOwnKey = session.hasNewKey
+    let newKey = hasOwnKey ? try session.newKey() : nil
+    session.interruption.begin(
+      NewCopy(target: target, source: "\(session.storePath) is as it was and opens with its key."))
     let bar = ProgressBar("backup", session)
-    try inspection.connection.backup(to: target, key: hasOwnKey ? session.newKey() : nil) { copied, total in
-      bar.show(copied, of: total)
-      if session.progress.isCancelled { throw CancellationError() }
-    }
+    try inspection.connection.backup(to: target, key: newKey, progress: session.steps(bar))
     bar.finish()
     return CopyReport(
       target, since: start, note: hasOwnKey ? "It opens with the new key." : "It opens with the store's key.")

@@ -40,23 +40,47 @@ enum RekeyCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let (key, profile) = (try session.key(), try session.newProfile())
     let newKey = profile == nil || session.hasNewKey ? try session.newKey() : try session.kept(key)
-    var configuration = ConnectionPool.Configuration()
-    configuration.connection = try session.configuration()
-    configuration.prepare = { try StoreInfo.prepare($0) }
     let start = Date()
-    let pool = try ConnectionPool(path: session.storePath, key: key, configuration: configuration)
-    defer { pool.close() }
     let bar = ProgressBar("rekey", session)
-    if let profile {
-      try pool.rekey(to: newKey, profile: profile) { bar.show($0, of: $1) }
-    } else {
-      try pool.rekey(to: newKey) { bar.show($0, of: $1) }
-    }
+    let settings =
+      try profile.map { try resettle(session, key, newKey, $0, bar) } ?? rekey(session, key, newKey, bar)
     bar.finish()
     let size = try? FileManager.default.attributesOfItem(atPath: session.storePath)[.size] as? Int
     return RekeyReport(
-      store: StoreSummary(path: session.storePath, bytes: size ?? 0), profile: "\(pool.profile)",
-      cipherOption: CipherSettings.option(for: pool.profile),
+      store: StoreSummary(path: session.storePath, bytes: size ?? 0), profile: "\(settings)",
+      cipherOption: CipherSettings.option(for: settings),
       isNewKey: profile == nil || session.hasNewKey, seconds: Date().timeIntervalSince(start))
+  }
+
+  /// In place. One connection and no pool, which would turn the journal into a log.
+  private static func rekey(
+    _ session: Session, _ key: Key, _ newKey: Key, _ bar: ProgressBar
+  ) throws -> CipherProfile {
+    let configuration = try session.configuration()
+    let connection = try Connection.open(session.storePath, key: key, configuration: configuration)
+    defer { connection.close() }
+    try StoreInfo.prepare(connection)
+    session.interruption.begin(
+      KeyChange(store: session.storePath, old: key, new: newKey, configuration: configuration))
+    try connection.rekey(to: newKey, gate: session.interruption.gate, progress: session.steps(bar))
+    return connection.unlocked.profile
+  }
+
+  /// Through a new file, which has other settings.
+  private static func resettle(
+    _ session: Session, _ key: Key, _ newKey: Key, _ profile: CipherProfile, _ bar: ProgressBar
+  ) throws -> CipherProfile {
+    let option = CipherSettings.option(for: profile).map { ", given \($0)" } ?? ""
+    let name = session.hasNewKey ? "the NEW key" : "its key"
+    session.interruption.begin(
+      Replacement(
+        of: session.storePath,
+        former:
+          "\(session.storePath) opens with \(session.hasNewKey ? "the OLD key" : "its key"), as before.",
+        new: "\(session.storePath) has the new settings and opens with \(name)\(option)."))
+    return try Connection.upgradeCipher(
+      session.storePath, key: key, newKey: newKey, to: profile, configuration: session.configuration(),
+      prepare: { try StoreInfo.prepare($0) }, progress: session.steps(bar)
+    ).to
   }
 }

@@ -25,9 +25,15 @@ enum RestoreCommand: Command {
     // The key is the backup's, which is the first argument.
     let key = try session.key()
     if isThere { try session.confirm("\(target) is there and will be replaced.", allow: "--yes") }
-    try await Store.restore(
-      URL(fileURLWithPath: backup), to: URL(fileURLWithPath: target), key: key,
-      profile: session.profile(), replacesExisting: isThere)
+    session.interruption.begin(
+      Replacement(
+        of: target, former: isThere ? "\(target) is as it was." : "\(target) was not made.",
+        new: "\(target) has the content of \(backup), and opens with its key."))
+    let bar = ProgressBar("restore", session)
+    try await Connection.restore(
+      backup, to: target, key: key.resolved(), profile: session.profile(), replacesExisting: isThere,
+      busyTimeout: session.lockTimeout(), prepare: { try StoreInfo.prepare($0) }, progress: session.steps(bar))
+    bar.finish()
     return CopyReport(target, since: start, note: "It has the content and the key of \(backup).")
   }
 }

@@ -39,14 +39,20 @@ enum SlotsCommand: Command {
     let slots: [Slot]
     /// Shown once, and kept nowhere.
     let recoveryCode: String?
+    let loss: String?
 
-    init(_ file: String, recoveryCode: String? = nil) throws {
+    init(_ file: String, recoveryCode: String? = nil, of slot: String = "") throws {
       self.file = file
       self.recoveryCode = recoveryCode
+      loss = recoveryCode.map { _ in
+        "The slot \(slot) was made and its code never shown: store-migrate slots remove \(file) \(slot)"
+      }
       slots = try KeyFile.slots(at: file).map {
         Slot(name: $0.name, kind: "\($0.kind)", work: $0.work.map { "\($0)" })
       }
     }
+
+    private enum CodingKeys: String, CodingKey { case file, slots, recoveryCode }
 
     var description: String {
       let width = slots.map(\.name.count).max() ?? 0
@@ -79,22 +85,37 @@ enum SlotsCommand: Command {
     switch action {
     case "list": return try SlotsReport(file)
     case "create":
-      _ = try KeyFile.create(at: file, slot: words[2], unlock: source("new-key", session).unlock(for: file))
+      let unlock = try source("new-key", session).unlock(for: file)
+      session.interruption.begin(SlotChange(file: file))
+      _ = try KeyFile.create(at: file, slot: words[2], unlock: unlock)
       return try SlotsReport(file)
     case "rotate": return try rotate(file, store: words[2], session)
-    default: break
+    default: return try change(file, action, words, session)
     }
+  }
+
+  private static func change(
+    _ file: String, _ action: String, _ words: [String], _ session: Session
+  ) throws -> SlotsReport {
     guard FileManager.default.fileExists(atPath: file) else { throw SQLError.notFound(file: file) }
-    let keys = try KeyFile.open(at: file, unlock: source("key", session).unlock(for: file))
-    switch action {
-    case "add" where session.arguments.has("--recovery"):
-      return try SlotsReport(file, recoveryCode: keys.addRecoveryCode(slot: words[2]).text())
-    case "add": try keys.addSlot(words[2], unlock: source("new-key", session).unlock(for: file))
-    case "change": try keys.changeSlot(words[2], unlock: source("new-key", session).unlock(for: file))
-    case "rename": try keys.renameSlot(words[2], to: words[3])
-    default:
+    var keys = try KeyFile.open(at: file, unlock: source("key", session).unlock(for: file))
+    keys.lockTimeout = try session.lockTimeout()
+    let isRecovery = session.arguments.has("--recovery")
+    let secret =
+      ["add", "change"].contains(action) && !(isRecovery && action == "add")
+      ? try source("new-key", session).unlock(for: file) : nil
+    if action == "remove" {
       try session.confirm("The slot \(words[2]) will be gone for good.", allow: "--yes")
-      try keys.removeSlot(words[2])
+    }
+    session.interruption.begin(SlotChange(file: file))
+    switch (action, secret) {
+    case ("add", nil):
+      let code = try keys.addRecoveryCode(slot: words[2]).text()
+      return try SlotsReport(file, recoveryCode: code, of: words[2])
+    case ("add", let secret?): try keys.addSlot(words[2], unlock: secret)
+    case ("change", let secret?): try keys.changeSlot(words[2], unlock: secret)
+    case ("rename", _): try keys.renameSlot(words[2], to: words[3])
+    default: try keys.removeSlot(words[2])
     }
     return try SlotsReport(file)
   }
@@ -114,19 +135,30 @@ enum SlotsCommand: Command {
         case .rawKey: try KeySource.unlock(bytes, format: "hex", "keep")
         default: try KeySource.unlock(bytes, format: "passphrase", "keep")
         }
+      if let budget = try KeySource.budget(session.arguments) {
+        secrets[parts[0]] = secrets[parts[0]]?.allowing(budget)
+      }
     }
-    guard !secrets.isEmpty else { throw UsageError("Say with --keep NAME=FILE which slots are to stay.") }
+    guard let secret = secrets.first?.value else {
+      throw UsageError("Say with --keep NAME=FILE which slots are to stay.")
+    }
     let unlock = try source("key", session).unlock(for: file)
-    let keys = try KeyFile.open(at: file, unlock: unlock)
-    var configuration = ConnectionPool.Configuration()
-    configuration.connection = try session.configuration()
-    let pool = try ConnectionPool(
-      path: store, key: .keyFile(file, unlock: unlock), configuration: configuration)
-    defer { pool.close() }
+    let configuration = try session.configuration()
+    // Opened by the file, which finishes a rotation that was interrupted.
+    let connection = try Connection.open(
+      store, key: .keyFile(file, unlock: unlock), configuration: configuration)
+    defer { connection.close() }
+    try StoreInfo.prepare(connection)
+    var keys = try KeyFile.open(at: file, unlock: unlock)
+    keys.lockTimeout = try session.lockTimeout()
+    session.interruption.begin(
+      Rotation(
+        store: store, file: file, former: keys.key, secret: secret, kept: secrets.keys.sorted(),
+        configuration: configuration))
     let bar = ProgressBar("rotate", session)
-    _ = try keys.rotate(pool, keeping: secrets, dropsOthers: session.arguments.has("--drop-others")) {
-      bar.show($0, of: $1)
-    }
+    _ = try keys.rotate(
+      connection, keeping: secrets, dropsOthers: session.arguments.has("--drop-others"),
+      gate: session.interruption.gate, progress: session.steps(bar))
     bar.finish()
     return try SlotsReport(file)
   }

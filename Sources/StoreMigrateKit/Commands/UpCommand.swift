@@ -50,6 +50,10 @@ enum UpCommand: Command {
         store: summary, from: plan.storeVersion, to: plan.storeVersion, applied: [], backup: nil, seconds: 0)
     }
     try allow(plan.unallowedLosses, session)
+    session.interruption.begin(
+      MigrationRun(
+        store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
+        configuration: try session.configuration()))
     let start = Date()
     let applied = try await Store.migrate(
       at: URL(fileURLWithPath: session.storePath), key: key, migrations: set,

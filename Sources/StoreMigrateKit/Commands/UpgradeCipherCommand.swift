@@ -33,13 +33,18 @@ enum UpgradeCipherCommand: Command {
 
   static func run(_ session: Session) async throws -> any Report {
     let start = Date()
+    let (key, profile, path) = (try session.key(), try session.newProfile(), session.storePath)
+    session.interruption.begin(
+      Replacement(
+        of: path, former: "\(path) has its former settings and opens with its key, as before.",
+        new: "\(path) has the new settings and opens with its key."))
     let bar = ProgressBar("upgrade-cipher", session)
     let moved = try Connection.upgradeCipher(
-      session.storePath, key: session.key(), to: session.newProfile(), configuration: session.configuration(),
-      prepare: { try StoreInfo.prepare($0) }, progress: { bar.show($0, of: $1) })
+      path, key: key, to: profile, configuration: session.configuration(),
+      prepare: { try StoreInfo.prepare($0) }, progress: session.steps(bar))
     bar.finish()
     return UpgradeReport(
-      path: session.storePath, from: "\(moved.from)", to: "\(moved.to)",
+      path: path, from: "\(moved.from)", to: "\(moved.to)",
       seconds: Date().timeIntervalSince(start))
   }
 }

@@ -10,14 +10,28 @@ struct Arguments {
   static let valued = [
     "--migrations", "--key-file", "--key-fd", "--key-env", "--key-command", "--key-format", "--new-key-file",
     "--new-key-fd", "--new-key-env", "--new-key-command", "--new-key-format", "--lock-timeout", "--allow",
-    "--type", "--slots", "--new-slots", "--keep", "--cipher", "--new-cipher",
+    "--type", "--slots", "--new-slots", "--keep", "--cipher", "--new-cipher", "--slots-work",
   ]
   static let unvalued = [
     "--yes", "--json", "--no-input", "--exit-code", "--help", "--version", "--quiet", "--no-backup", "--deep",
-    "--recovery",
-    "--drop-others",
+    "--recovery", "--drop-others", "--immutable",
   ]
   private static let short = ["-m": "--migrations", "-y": "--yes", "-h": "--help", "-q": "--quiet"]
+
+  /// The words behind the program's name, as they were given.
+  /// - Throws: ``UsageError`` for one that is no UTF-8: `CommandLine.arguments` would repair it silently, and it would
+  ///   be the name of another file.
+  static func ofProcess() throws -> [String] {
+    try (1..<max(1, Int(CommandLine.argc))).compactMap { index in
+      guard let word = CommandLine.unsafeArgv[index] else { return nil }
+      guard let text = String(validatingCString: word) else {
+        throw UsageError(
+          "Argument \(index) (\(String(cString: word))) is not written in UTF-8. Rename the file, or work in its "
+            + "folder under a link with another name.")
+      }
+      return text
+    }
+  }
 
   init(_ arguments: [String]) throws {
     var rest = arguments[...]

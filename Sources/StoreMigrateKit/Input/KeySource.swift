@@ -46,7 +46,16 @@ struct KeySource {
   func unlock(for file: String) throws -> KeyFile.Unlock {
     var bytes = try bytes(for: file)
     defer { for index in bytes.indices { bytes[index] = 0 } }
-    return try Self.unlock(bytes, format: arguments.value("--\(prefix)-format") ?? "passphrase", prefix)
+    let unlock = try Self.unlock(
+      bytes, format: arguments.value("--\(prefix)-format") ?? "passphrase", prefix)
+    return try Self.budget(arguments).map { unlock.allowing($0) } ?? unlock
+  }
+
+  /// What `--slots-work` allows a key file to cost; nil where it is not given.
+  static func budget(_ arguments: Arguments) throws -> ScryptBudget? {
+    guard arguments.value("--slots-work") != nil else { return nil }
+    let seconds = try arguments.seconds("--slots-work", default: 0)
+    return ScryptBudget(seconds: seconds, memoryBytes: ScryptBudget.unlimited.memoryBytes)
   }
 
   static func unlock(_ bytes: [UInt8], format: String, _ prefix: String) throws -> KeyFile.Unlock {
@@ -101,21 +110,33 @@ struct KeySource {
 
   private func fromFile(_ path: String) throws -> [UInt8] {
     if path == "-" { return try fromDescriptor(0) }
-    var status = stat()
-    guard stat(path, &status) == 0, let data = FileManager.default.contents(atPath: path) else {
-      throw UsageError("The key file \(path) cannot be read.")
+    // Opened once, and read as it comes: it may be a pipe, of the shell (`<(…)`) or with a name.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw UsageError("The key file \(path) cannot be read: \(String(cString: strerror(errno))).")
     }
-    if status.st_mode & 0o077 != 0 {
+    defer { close(descriptor) }
+    var status = stat()
+    if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
       standardError("warning: others may read the key file \(path); run: chmod 600 \(path)")
     }
-    return Array(data)
+    return try fromDescriptor(descriptor, called: "key file \(path)")
   }
 
-  private func fromDescriptor(_ descriptor: Int32) throws -> [UInt8] {
-    do {
-      return Array(try FileHandle(fileDescriptor: descriptor, closeOnDealloc: false).readToEnd() ?? Data())
-    } catch {
-      throw UsageError("The descriptor \(descriptor) cannot be read.")
+  private func fromDescriptor(_ descriptor: Int32, called name: String? = nil) throws -> [UInt8] {
+    let name = name ?? "descriptor \(descriptor)"
+    var bytes: [UInt8] = []
+    var room = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = Foundation.read(descriptor, &room, room.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else {
+        throw UsageError("The \(name) cannot be read: \(String(cString: strerror(errno))).")
+      }
+      guard count > 0 else { return bytes }
+      bytes += room.prefix(count)
+      // A key is short; what never ends, such as a device, is none.
+      guard bytes.count <= 1 << 20 else { throw UsageError("The \(name) holds more than a key.") }
     }
   }
 
@@ -145,11 +166,11 @@ struct KeySource {
   }
 
   private static func readWithoutEcho(_ label: String) throws -> [UInt8] {
-    FileHandle.standardError.write(Data(label.utf8))
+    StandardStream.error.write(label)
     EchoGuard.switchOff()
     defer {
       EchoGuard.restore()
-      FileHandle.standardError.write(Data("\n".utf8))
+      StandardStream.error.write("\n")
     }
     guard let line = readLine(strippingNewline: true) else { throw UsageError("No key was typed.") }
     return Array(line.utf8)

@@ -7,7 +7,8 @@ import ObjectVault
 public enum ExitCode: Int32, Sendable, CaseIterable {
   /// Done, or nothing to do.
   case ok = 0
-  /// Failed; nothing was changed.
+  /// Failed: the message says what is so now, which mostly is that nothing was changed. Or the report could not be
+  /// written.
   case failed = 1
   /// Something is pending, or out of step.
   case attention = 2
@@ -27,14 +28,18 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   case cannotDecrypt = 12
   /// Wrong arguments.
   case usage = 64
-  /// Interrupted; rolled back.
+  /// The terminal went away (SIGHUP); the message says what is true now.
+  case hungUp = 129
+  /// Interrupted (SIGINT); the message says what is true now.
   case interrupted = 130
+  /// Told to end (SIGTERM); the message says what is true now.
+  case terminated = 143
 
   /// The meaning in a few words.
   public var meaning: String {
     switch self {
     case .ok: "done, or nothing to do"
-    case .failed: "failed, nothing changed"
+    case .failed: "failed, nothing changed but what the message says; or the report could not be written"
     case .attention: "attention: pending (status --exit-code), out of step (check), damage (verify)"
     case .historyConflict: "history conflict: a step was edited, lost or moved"
     case .storeTooNew: "the store is newer than the steps"
@@ -44,9 +49,14 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .locked: "locked by another process"
     case .cannotDecrypt: "cannot decrypt: wrong key, other settings, or not a store"
     case .usage: "wrong arguments"
-    case .interrupted: "interrupted, rolled back"
+    case .hungUp: "as 130, by SIGHUP"
+    case .interrupted: "interrupted (SIGINT): undone, or done; the message says which, and which key fits"
+    case .terminated: "as 130, by SIGTERM"
     }
   }
+
+  /// The code for a signal that stopped the run: 128 and its number, as shells have it.
+  init(signal: Int32) { self = ExitCode(rawValue: 128 + signal) ?? .interrupted }
 
   /// The code for an error.
   public init(_ error: any Error) {
@@ -77,9 +87,11 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .wrongKey, .keyChanged, .notEncrypted, .notADatabase, .emptyFile, .cipherSettingsMismatch,
       .engineHasNoCipher,
       .emptyKey,
-      .keyLength, .saltLength, .saltMissing, .noSlotOpens, .keyFileDamaged, .recoveryCode:
+      .keyLength, .saltLength, .saltMissing, .noSlotOpens, .keyFileDamaged, .recoveryCode, .keyFileTooCostly:
       .cannotDecrypt
     case .lastSlot, .slotsWouldBeLost: .refused
+    case .diskFull: .noSpace
+    case .system(_, _, let code) where SQLError.isNoSpace(code): .noSpace
     case .interrupted: .interrupted
     default: .failed
     }

@@ -17,7 +17,7 @@ final class ProgressBar {
     let line = session.standardError
     let isTerminal = isTerminal
     write = { text in
-      if isTerminal { FileHandle.standardError.write(Data(text.utf8)) } else { line(text) }
+      if isTerminal { StandardStream.error.write(text) } else { line(text) }
     }
   }
 

@@ -1,0 +1,165 @@
+// What is true of the files when a command was stopped.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+/// Knows what can be said of the files that a command changes.
+protocol Aftermath: Sendable {
+  /// Said when the command has ended in order: looks at the files.
+  func found() -> String
+  /// Said when the process ends in the midst of the command. Temporary files are gone, and no change of a key will be
+  /// committed that is not yet.
+  /// - Parameter phase: How far the change of a key is.
+  func leftBehind(_ phase: CommitGate.Phase) -> String
+}
+
+/// Of `rekey`: the store is under one key or the other.
+struct KeyChange: Aftermath {
+  let store: String
+  let old: Key
+  let new: Key
+  let configuration: Connection.Configuration
+
+  func found() -> String {
+    let (opensNew, opensOld) = (opens(new), opens(old))
+    return switch (opensNew, opensOld) {
+    case (true, _): "\(store) opens with the NEW key, and with no other; its content is all there."
+    case (false, true): "\(store) opens with the OLD key, as before."
+    case (false, false): unknown
+    }
+  }
+
+  func leftBehind(_ phase: CommitGate.Phase) -> String {
+    switch phase {
+    case .working, .stopped: "\(store) opens with the OLD key, as before."
+    case .committing:
+      "The change was being committed at this moment: \(store) opens with the NEW key or with the OLD key. "
+        + unknown
+    case .committed: "\(store) opens with the NEW key, and with no other; not every page was read with it."
+    }
+  }
+
+  private var unknown: String {
+    "Keep both keys, and find out which one it is: store-migrate verify \(store)"
+  }
+
+  private func opens(_ key: Key) -> Bool {
+    guard let connection = try? Connection.open(store, key: key, configuration: configuration) else {
+      return false
+    }
+    connection.close()
+    return true
+  }
+}
+
+/// Of `rekey --new-cipher`, `upgrade-cipher`, `restore`: another file takes the place of the store, or it does not.
+struct Replacement: Aftermath {
+  let path: String
+  /// What is said of the former file, and of the new one.
+  let texts: (former: String, new: String)
+  private let former: Identity?
+
+  private struct Identity: Equatable, Sendable {
+    let device: UInt64
+    let node: UInt64
+
+    init?(_ path: String) {
+      var status = stat()
+      guard stat(path, &status) == 0 else { return nil }
+      (device, node) = (UInt64(status.st_dev), UInt64(status.st_ino))
+    }
+  }
+
+  /// Remembers which file it is that lies at a path now.
+  init(of path: String, former: String, new: String) {
+    self.path = path
+    texts = (former, new)
+    self.former = Identity(path)
+  }
+
+  func found() -> String { Identity(path) == former ? texts.former : texts.new }
+  // The new file is renamed, in one step; without its temporary name it cannot be any more.
+  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+}
+
+/// Of `encrypt`, `export`, `backup`: the new file has its name, or there is none.
+struct NewCopy: Aftermath {
+  let target: String
+  /// What is said besides of the file that was copied.
+  let source: String
+
+  func found() -> String {
+    (FileManager.default.fileExists(atPath: target)
+      ? "\(target) was finished and compared." : "\(target) was not made, and no part of it is left.") + " "
+      + source
+  }
+  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+}
+
+/// Of `slots` but for its rotation: the key file is the former one or the new one.
+struct SlotChange: Aftermath {
+  let file: String
+
+  func found() -> String {
+    guard let slots = try? KeyFile.slots(at: file) else { return "There is no key file \(file)." }
+    return "\(file) is whole; its slots are \(slots.map(\.name).joined(separator: ", "))."
+  }
+  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+}
+
+/// Of `slots rotate`: the store is under the former data key, or under the new one. The key file opens it either way.
+struct Rotation: Aftermath {
+  let store: String
+  let file: String
+  let former: Key
+  /// Of a slot that stays.
+  let secret: KeyFile.Unlock
+  /// The slots that stay.
+  let kept: [String]
+  let configuration: Connection.Configuration
+
+  func found() -> String {
+    func opens(_ key: Key) -> Bool {
+      (try? Connection.open(store, key: key, configuration: configuration)).map { $0.close() } != nil
+    }
+    if opens(former) { return asBefore }
+    return opens(.keyFile(file, unlock: secret))
+      ? renewed : "Look at it: store-migrate verify \(store) --slots \(file)"
+  }
+
+  func leftBehind(_ phase: CommitGate.Phase) -> String {
+    switch phase {
+    case .working, .stopped: asBefore
+    case .committing: "The change was being committed at this moment. " + always
+    case .committed: renewed
+    }
+  }
+
+  private var asBefore: String { "\(store) opens with the slots of \(file), as before." }
+  private var renewed: String { "\(store) is under its NEW data key. " + always }
+  private var always: String {
+    "It opens with \(kept.count == 1 ? "the slot" : "the slots") \(kept.joined(separator: ", ")) of \(file)."
+  }
+}
+
+/// Of `up`: all pending steps, or none.
+struct MigrationRun: Aftermath {
+  let store: String
+  let key: Key
+  let from: Int
+  let to: Int
+  let configuration: Connection.Configuration
+
+  func found() -> String {
+    guard let connection = try? Connection.open(store, key: key, configuration: configuration),
+      let version = try? connection.userVersion()
+    else { return leftBehind(.stopped) }
+    connection.close()
+    return "\(store) is at version \(version)\(version == from ? ", as before" : ""), and opens with its key."
+  }
+  func leftBehind(_ phase: CommitGate.Phase) -> String {
+    "\(store) opens with its key, and is at version \(from) as before, or at version \(to) if the last of the work was "
+      + "just being committed: store-migrate status \(store)"
+  }
+}

@@ -1,0 +1,129 @@
+// A key file says itself what opening it costs: not more than is allowed, and always enough for our own.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct KeyFileCosts {
+  let folder: TemporaryFolder
+  let path: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    path = folder.path("a.keys")
+  }
+
+  static let horse = KeyFile.Unlock.passphrase("correct horse")
+  static let pony = KeyFile.Unlock.passphrase("small pony")
+  static let headerBytes = 48
+  static let slotBytes = 176
+
+  /// A file with a checksum that fits, whose passphrase slots ask for other costs.
+  /// - Parameter works: log2 N and p of each slot; its salt is its own.
+  func plant(_ works: [(logN: UInt8, p: UInt8)]) throws {
+    let file = Array(try folder.bytes("a.keys"))
+    var body = Array(file.prefix(Self.headerBytes))
+    body[10] = UInt8(works.count)
+    for (index, work) in works.enumerated() {
+      var slot = Array(file[Self.headerBytes..<Self.headerBytes + Self.slotBytes])
+      (slot[4], slot[15], slot[16]) = (work.logN, work.p, UInt8(index))
+      body += slot
+    }
+    body += [UInt8](repeating: 0, count: 32)
+    try folder.write(Data(body + Primitives.sha256(body)), to: "a.keys")
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `costs of minutes and a gigabyte are named and not paid`() throws {
+    _ = try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse, work: ScryptWork(logN: 10))
+    try plant(Array(repeating: (20, 16), count: 32))
+    let start = Date()
+    let expected = SQLError.keyFileTooCostly(file: path, seconds: 32 * 32, memoryBytes: 1 << 30)
+    #expect(throws: expected) { try KeyFile.open(at: path, unlock: Self.horse) }
+    #expect(throws: expected) { try Connection.open(path, key: .keyFile(path, unlock: Self.horse)) }
+    #expect(Date().timeIntervalSince(start) < 1)
+    #expect(expected.description.contains("1024 s and 1074 MB") && expected.description.contains("allowing"))
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `many slots of an allowed cost each are tried for two seconds' worth and no more`() throws {
+    _ = try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse, work: ScryptWork(logN: 10))
+    try plant(Array(repeating: (17, 1), count: 32))
+    // Eight of a quarter of a second each are tried; the other 24 are what the error is about.
+    let expected = SQLError.keyFileTooCostly(file: path, seconds: 6, memoryBytes: 128 << 20)
+    #expect(throws: expected) { try KeyFile.open(at: path, unlock: Self.horse) }
+  }
+
+  @Test func `what is allowed explicitly is paid`() throws {
+    let heavy = try #require(ScryptWork(logN: 12, p: 16))
+    let small = ScryptBudget(seconds: 0.1, memoryBytes: 8 << 20)
+    #expect(throws: SQLError.self) {
+      try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse.allowing(small), work: heavy)
+    }
+    #expect(folder.names.isEmpty)
+    _ = try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse, work: heavy)
+    #expect(throws: SQLError.keyFileTooCostly(file: path, seconds: heavy.seconds, memoryBytes: 4 << 20)) {
+      try KeyFile.open(at: path, unlock: Self.horse.allowing(small))
+    }
+    _ = try KeyFile.open(at: path, unlock: Self.horse.allowing(.unlimited))
+  }
+
+  @Test func `a slot that is allowed opens behind one that is not, and a raw key beside any`() throws {
+    let keys = try KeyFile.create(
+      at: path, slot: "slow", unlock: Self.horse, work: ScryptWork(logN: 13, p: 16))
+    try keys.addSlot("quick", unlock: Self.pony, work: ScryptWork(logN: 10))
+    let token = KeyFile.Unlock.rawKey([UInt8](repeating: 9, count: 32))
+    try keys.addSlot("token", unlock: token)
+    let small = ScryptBudget(seconds: 0.01, memoryBytes: 8 << 20)
+    _ = try KeyFile.open(at: path, unlock: Self.pony.allowing(small))
+    _ = try KeyFile.open(at: path, unlock: token.allowing(small))
+    #expect(throws: SQLError.self) { try KeyFile.open(at: path, unlock: Self.horse.allowing(small)) }
+  }
+
+  @Test func `a file of our own opens with its last passphrase as quickly as with its first`() throws {
+    let keys = try KeyFile.create(at: path, slot: "slot 1", unlock: Self.horse, work: ScryptWork(logN: 15))
+    // None says what it costs: they take what the first one has, and its salt, or the costs of 32 would add up.
+    for number in 2...32 {
+      try keys.addSlot("slot \(number)", unlock: .passphrase("pony \(number)"), work: ScryptWork(logN: 15))
+    }
+    let file = Array(try folder.bytes("a.keys"))
+    let salts = Set((0..<32).map { Array(file[(48 + 176 * $0 + 16)..<(48 + 176 * $0 + 48)]) })
+    #expect(salts.count == 1)
+    let allowed = ScryptBudget(seconds: 0.1, memoryBytes: 64 << 20)
+    _ = try KeyFile.open(at: path, unlock: .passphrase("pony 32").allowing(allowed))
+    #expect(throws: SQLError.noSlotOpens(file: path)) {
+      try KeyFile.open(at: path, unlock: .passphrase("pony 33").allowing(allowed))
+    }
+    try keys.changeSlot("slot 7", unlock: .passphrase("mule"), work: ScryptWork(logN: 15))
+    _ = try KeyFile.open(at: path, unlock: .passphrase("mule").allowing(allowed))
+  }
+
+  @Test func `a slot that would make the file cost more than is allowed is not made`() throws {
+    let keys = try KeyFile.create(at: path, slot: "1", unlock: Self.horse, work: ScryptWork(logN: 10, p: 1))
+    let tight = ScryptBudget(seconds: 0.05, memoryBytes: 64 << 20)
+    let before = try folder.bytes("a.keys")
+    #expect(throws: SQLError.self) {
+      try keys.addSlot("2", unlock: Self.pony.allowing(tight), work: ScryptWork(logN: 15))
+    }
+    #expect(try folder.bytes("a.keys") == before)
+    #expect(try KeyFile.slots(at: path).map(\.name) == ["1"])
+  }
+
+  @Test func `calibration goes not below the least, however busy the machine, and its files open`()
+    async throws
+  {
+    // Every core is busy: what is measured is far too slow.
+    let isDone = Locked(false)
+    for _ in 0..<16 {
+      Thread.detachNewThread { while !isDone.withLock({ $0 }) {} }
+    }
+    defer { isDone.withLock { $0 = true } }
+    for _ in 0..<4 {
+      let work = try ScryptWork.calibrated()
+      #expect(work.logN == 17 && (1...2).contains(work.p) && work.r == 8)
+      #expect(work.seconds <= ScryptBudget.standard.seconds / 2)
+      #expect(work.memoryBytes <= ScryptBudget.standard.memoryBytes)
+    }
+  }
+}

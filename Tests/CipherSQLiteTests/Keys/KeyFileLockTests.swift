@@ -1,0 +1,80 @@
+// One change of a key file at a time: whose lock counts, and how long it is waited for.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct KeyFileLocks {
+  let folder: TemporaryFolder
+  let path: String
+  let keys: KeyFile
+
+  static let token = KeyFile.Unlock.rawKey([UInt8](repeating: 9, count: 32))
+
+  init() throws {
+    folder = try TemporaryFolder()
+    path = folder.path("a.keys")
+    keys = try KeyFile.create(at: path, slot: "token", unlock: Self.token)
+  }
+
+  /// Takes flock's lock as any program may.
+  func lock(_ path: String) throws -> Int32 {
+    let descriptor = open(path, O_RDONLY)
+    try #require(descriptor >= 0 && flock(descriptor, LOCK_EX) == 0)
+    return descriptor
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a lock on the folder, which any user may take, keeps nobody from changing slots`() throws {
+    let descriptor = try lock(folder.path(""))
+    defer { close(descriptor) }
+    try keys.addSlot("other", unlock: Self.token)
+    #expect(try KeyFile.slots(at: path).map(\.name) == ["token", "other"])
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `who keeps the file's own lock is waited for, then named`() throws {
+    let descriptor = try lock(path)
+    var keys = keys
+    keys.lockTimeout = 0.3
+    #expect(isBusy(path, after: 0.3...5) { try keys.addSlot("other", unlock: Self.token) })
+    close(descriptor)
+    try keys.addSlot("other", unlock: Self.token)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `changes at the same time come one after the other, and none is lost`() async throws {
+    // Each change puts another file in the place of the one that the others wait for.
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for writer in 0..<3 {
+        let keys = keys
+        group.addTask {
+          try await onThread {
+            var keys = keys
+            keys.lockTimeout = 60
+            for number in 0..<10 { try keys.addSlot("\(writer)-\(number)", unlock: Self.token) }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try KeyFile.slots(at: path).count == 31)
+    _ = try KeyFile.open(at: path, unlock: Self.token)
+  }
+
+  @Test func `a key file behind a link is changed where it lies, and the link stays`() throws {
+    let link = folder.path("link.keys")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "a.keys")
+    let linked = try KeyFile.open(at: link, unlock: Self.token)
+    try linked.addSlot("spare", unlock: .rawKey([UInt8](repeating: 8, count: 32)))
+    try linked.removeSlot("token")
+    for file in [path, link, path + ".previous"] {
+      #expect(throws: SQLError.noSlotOpens(file: file == link ? path : file)) {
+        try KeyFile.open(at: file, unlock: Self.token)
+      }
+    }
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "a.keys")
+    #expect(folder.names == ["a.keys", "a.keys.previous", "link.keys"])
+  }
+}

@@ -1,0 +1,188 @@
+// A rekey that is told to stop: before the commit the old key stays, after it the new one is in force, and what is
+// said of it is true.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct RekeyStops {
+  struct Stop: Error, Equatable {}
+
+  let folder: TemporaryFolder
+  let path: String
+  static let modes: [Connection.JournalMode] = [.wal, .delete]
+
+  init() throws {
+    folder = try TemporaryFolder()
+    path = folder.path("a.store")
+  }
+
+  /// Some 25 MB: enough for several reports of its growth on a quick machine.
+  func create(_ mode: Connection.JournalMode, rows: Int = 6000) throws {
+    _ = try Connection.create(path, key: childKeys.first) {
+      try $0.executeScript(
+        """
+        CREATE TABLE t(id INTEGER PRIMARY KEY, x BLOB);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(rows))
+        INSERT INTO t SELECT i, zeroblob(4000) FROM n;
+        """)
+    }
+    let connection = try Connection.open(path, key: childKeys.first)
+    try connection.setJournalMode(mode)
+    connection.close()
+  }
+
+  /// Pages leave the cache while others are changed, as in a store that is larger than memory.
+  func configuration() -> Connection.Configuration {
+    var configuration = Connection.Configuration()
+    configuration.cacheBytes = 1 << 20
+    return configuration
+  }
+
+  /// Which of the two keys opens the store; exactly one may. Its content is checked.
+  func keyInForce(rows: Int = 6000) throws -> String {
+    let opened = [("first", childKeys.first), ("second", childKeys.second)].compactMap { name, key in
+      (try? Connection.open(path, key: key)).map { (name, $0) }
+    }
+    try #require(opened.count == 1, "\(opened.map(\.0))")
+    let connection = opened[0].1
+    #expect(try connection.value("SELECT count(*) FROM t WHERE length(x) = 4000") == .integer(Int64(rows)))
+    #expect(try connection.integrityErrors().isEmpty)
+    if try connection.checkpoint() { #expect(connection.auditPages().isEmpty) }
+    return opened[0].0
+  }
+
+  @Test(arguments: modes)
+  func `what progress throws while pages are written leaves the old key`(_ mode: Connection.JournalMode)
+    throws
+  {
+    try create(mode)
+    let connection = try Connection.open(path, key: childKeys.first, configuration: configuration())
+    let calls = Locked(0)
+    #expect(throws: Stop()) {
+      try connection.rekey(to: childKeys.second) { done, total in
+        calls.withLock { $0 += 1 }
+        if done <= total / 2 { throw Stop() }
+      }
+    }
+    #expect(calls.withLock { $0 } == 1)
+    // It is closed, because one more write of it could leave a file that no key opens.
+    #expect(throws: SQLError.closed(file: path)) { try connection.value("SELECT 1") }
+    #expect(try keyInForce() == "first")
+    // And it goes through when nobody stops it.
+    try Connection.open(path, key: childKeys.first).rekey(to: childKeys.second)
+    #expect(try keyInForce() == "second")
+  }
+
+  @Test func `a pool that was stopped goes on under the old key`() async throws {
+    try create(.wal)
+    var settings = ConnectionPool.Configuration()
+    settings.connection = configuration()
+    let pool = try ConnectionPool(path: path, key: childKeys.first, configuration: settings)
+    #expect(throws: Stop()) {
+      try pool.rekey(to: childKeys.second) { done, total in if done <= total / 2 { throw Stop() } }
+    }
+    try await pool.write { _ = try $0.execute("UPDATE t SET x = zeroblob(4000) WHERE id = 1") }
+    #expect(try await pool.read { try $0.value("SELECT count(*) FROM t") } == 6000)
+    pool.close()
+    #expect(try keyInForce() == "first")
+  }
+
+  @Test(arguments: modes)
+  func `what progress throws while pages are verified says that the new key is in force`(
+    _ mode: Connection.JournalMode
+  ) throws {
+    try create(mode)
+    let connection = try Connection.open(path, key: childKeys.first)
+    #expect(throws: SQLError.notVerified(file: path)) {
+      try connection.rekey(to: childKeys.second) { done, total in if done > total / 2 { throw Stop() } }
+    }
+    #expect(try connection.value("SELECT count(*) FROM t") == 6000)
+    try connection.execute("UPDATE t SET x = zeroblob(4000) WHERE id = 1")
+    connection.close()
+    #expect(try keyInForce() == "second")
+    let pool = try ConnectionPool(path: path, key: childKeys.second)
+    #expect(throws: SQLError.notVerified(file: path)) {
+      try pool.rekey(to: childKeys.first) { done, total in if done > total / 2 { throw Stop() } }
+    }
+    #expect(try pool.withReader { try $0.value("SELECT count(*) FROM t") } == 6000)
+    pool.close()
+    #expect(try keyInForce() == "first")
+  }
+
+  @Test(arguments: modes)
+  func `whenever a gate is closed, what it answers is what the file says`(_ mode: Connection.JournalMode)
+    throws
+  {
+    try create(mode)
+    let whole = try ContinuousClock().measure {
+      let connection = try Connection.open(path, key: childKeys.first, configuration: configuration())
+      try connection.rekey(to: childKeys.second)
+      try connection.rekey(to: childKeys.first)
+    }
+    var isFirst = true
+    var answers: [CommitGate.Phase: Int] = [:]
+    for round in 0..<killCount {
+      let connection = try Connection.open(
+        path, key: isFirst ? childKeys.first : childKeys.second, configuration: configuration())
+      let gate = CommitGate()
+      let answer = Locked<CommitGate.Phase?>(nil)
+      let asked = DispatchSemaphore(value: 0)
+      // From the begin to the end of what it takes, and beyond.
+      let delay = whole / .seconds(1) * 0.6 * Double(round) / Double(killCount)
+      let isOver = DispatchSemaphore(value: 0)
+      let waitsForTheEnd = round == killCount - 1
+      Thread.detachNewThread {
+        _ = isOver.wait(timeout: waitsForTheEnd ? .distantFuture : .now() + delay)
+        answer.withLock { $0 = gate.stop() }
+        asked.signal()
+      }
+      var isDone = true
+      do {
+        try connection.rekey(to: isFirst ? childKeys.second : childKeys.first, gate: gate, progress: nil)
+      } catch is CancellationError {
+        isDone = false
+      }
+      isOver.signal()
+      asked.wait()
+      connection.close()
+      let phase = try #require(answer.withLock { $0 })
+      answers[phase, default: 0] += 1
+      if isDone { isFirst.toggle() }
+      #expect(try keyInForce() == (isFirst ? "first" : "second"))
+      switch phase {
+      case .stopped: #expect(!isDone)
+      case .committing, .committed: #expect(isDone)
+      case .working: Issue.record("a stopped gate is at work")
+      }
+    }
+    #expect(answers[.stopped, default: 0] > 0 && answers[.committed, default: 0] > 0, "\(answers)")
+  }
+
+  @Test func `a rotation that is stopped after the commit is finished, and before it given up`() throws {
+    let token = KeyFile.Unlock.rawKey([UInt8](repeating: 9, count: 32))
+    let keys = try KeyFile.create(at: folder.path("a.keys"), slot: "token", unlock: token)
+    try create(.delete)
+    try Connection.open(path, key: childKeys.first).rekey(to: keys.key)
+    let connection = try Connection.open(path, key: keys.key, configuration: configuration())
+    #expect(throws: Stop()) {
+      try keys.rotate(connection, keeping: ["token": token]) { done, total in
+        if done <= total / 2 { throw Stop() }
+      }
+    }
+    // The number of slots that wait for the end of a rotation.
+    #expect(try folder.bytes("a.keys")[11] == 0)
+    #expect(try Connection.open(path, key: keys.key).value("SELECT count(*) FROM t") == 6000)
+    let again = try Connection.open(path, key: keys.key)
+    #expect(throws: SQLError.notVerified(file: path)) {
+      try keys.rotate(again, keeping: ["token": token]) { done, total in if done > total / 2 { throw Stop() }
+      }
+    }
+    #expect(try folder.bytes("a.keys")[11] == 0)
+    #expect(throws: SQLError.wrongKey(file: path)) { try Connection.open(path, key: keys.key) }
+    let opened = try Connection.open(path, key: .keyFile(folder.path("a.keys"), unlock: token))
+    #expect(try opened.value("SELECT count(*) FROM t") == 6000)
+    #expect(try opened.value("PRAGMA journal_mode") == "delete")
+  }
+}

@@ -1,0 +1,125 @@
+// Ctrl-C, SIGTERM and SIGHUP in a rekey: whatever the message says of the keys is so.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.serialized) struct RekeyInterruptions {
+  let folder: TemporaryFolder
+  let store: String
+  static let rows = 6000
+
+  init() throws {
+    folder = try TemporaryFolder()
+    store = folder.path("a.store")
+  }
+
+  /// Some 24 MB.
+  func create() throws {
+    for name in folder.names { try FileManager.default.removeItem(atPath: folder.path(name)) }
+    _ = try Connection.create(store, key: .passphrase("horse")) {
+      try $0.executeScript(
+        """
+        CREATE TABLE t(id INTEGER PRIMARY KEY, x BLOB);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(Self.rows))
+        INSERT INTO t SELECT i, zeroblob(4000) FROM n;
+        """)
+    }
+  }
+
+  /// Which keys open the store, with all that is in it.
+  func opens() -> [String] {
+    ["horse", "pony"].filter { key in
+      guard let connection = try? Connection.open(store, key: .passphrase(key)) else { return false }
+      let count = try? connection.value("SELECT count(*) FROM t")
+      #expect(count == .integer(Int64(Self.rows)))
+      #expect(connection.auditPages().isEmpty)
+      return true
+    }
+  }
+
+  /// Runs a rekey, and sends it signals.
+  /// - Parameter signals: Each with the seconds after which it is sent.
+  func rekey(_ signals: [(Int32, Double)]) throws -> (status: Int32, text: String, seconds: Double) {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: builtExecutable("store-migrate"))
+    process.arguments = ["rekey", store, "--new-key-env", "NEW_KEY", "--no-input", "--quiet"]
+    process.environment = ProcessInfo.processInfo.environment.merging(
+      ["STORE_MIGRATE_KEY": "horse", "NEW_KEY": "pony"]) { $1 }
+    let errors = Pipe()
+    process.standardError = errors
+    let start = Date()
+    try process.run()
+    for (signal, delay) in signals {
+      Thread.sleep(forTimeInterval: delay)
+      if process.isRunning { kill(process.processIdentifier, signal) }
+    }
+    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (process.terminationStatus, text, Date().timeIntervalSince(start))
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP], [1, 2])
+  func `after a signal, and after a second one, the key that is named opens the store`(
+    _ signal: Int32, _ times: Int
+  ) throws {
+    try create()
+    let whole = try rekey([]).seconds
+    var said: Set<String> = []
+    let moments = max(5, killCount / 4)
+    for moment in 0..<moments {
+      try create()
+      let first = (signal, whole * 1.1 * Double(moment) / Double(moments))
+      let result = try rekey(times == 1 ? [first] : [first, (signal, 0.01)])
+      let place: Comment = "moment \(moment): \(result)"
+      let opens = opens()
+      #expect(opens.count == 1, place)
+      switch result.status {
+      case 0:
+        #expect(opens == ["pony"], place)
+        said.insert("done")
+      case 128 + signal where result.text.contains("with the NEW key or with the OLD key"):
+        // Only at the very moment of the commit, and only of a process that was told twice.
+        #expect(times == 2, place)
+      case 128 + signal where result.text.contains("with the NEW key"):
+        #expect(opens == ["pony"], place)
+        said.insert("new")
+      case 128 + signal where result.text.contains("with the OLD key"):
+        #expect(opens == ["horse"], place)
+        said.insert("old")
+      case 128 + signal where result.text.contains("Nothing was changed"):
+        #expect(opens == ["horse"], place)
+      // Before the program has listened, the signal ends it as it ends any other.
+      case signal where result.text.isEmpty: #expect(moment == 0 && opens == ["horse"], place)
+      default: Issue.record(place)
+      }
+      // The engine's own journal may lie there after the end of a process; it is as encrypted as the store.
+      #expect(folder.names.filter { times == 1 || $0 != "a.store-journal" } == ["a.store"], place)
+    }
+    #expect(said.contains("old"), "\(said)")
+  }
+
+  @Test func `who told the process to ignore a signal is obeyed`() throws {
+    try create()
+    let result = try runTool(
+      "/bin/bash",
+      [
+        "-c",
+        "trap '' HUP; \"\(builtExecutable("store-migrate"))\" rekey \(store) --new-key-env NEW_KEY --no-input & "
+          + "sleep 0.1; kill -HUP $!; wait $!",
+      ], environment: ["STORE_MIGRATE_KEY": "horse", "NEW_KEY": "pony"])
+    #expect(result.status == 0, "\(result)")
+    #expect(opens() == ["pony"])
+  }
+
+  @Test func `a store in delete mode stays in it, and one with a log keeps that`() throws {
+    for mode in ["delete", "wal"] {
+      try create()
+      try Connection.open(store, key: .passphrase("horse")).setJournalMode(mode == "wal" ? .wal : .delete)
+      #expect(try rekey([]).status == 0)
+      let connection = try Connection.open(store, key: .passphrase("pony"))
+      #expect(try connection.value("PRAGMA journal_mode") == .text(mode))
+    }
+  }
+}

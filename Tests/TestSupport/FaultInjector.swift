@@ -1,0 +1,130 @@
+// Runs a program whose system calls fail, wait or kill it at a chosen place. The part that stands before the calls is
+// Tests/FaultInjector/faults.c.
+
+import Foundation
+
+/// What is to go wrong in a program, and at which of its calls.
+public struct Fault: Sendable, CustomStringConvertible {
+  /// What becomes of the call.
+  public enum Kind: Sendable, Hashable {
+    /// It fails with an error number.
+    case error(Int32)
+    /// So does every later one.
+    case errors(Int32)
+    /// The process dies before it.
+    case kill
+    /// Half of a write is done, then the process dies.
+    case torn
+    /// It is done later.
+    case delay(milliseconds: Int)
+  }
+  /// What becomes of the call.
+  public let kind: Kind
+  /// Which one, counted from 1.
+  public let index: Int
+
+  /// A fault at one call.
+  public init(_ kind: Kind, at index: Int) {
+    self.kind = kind
+    self.index = index
+  }
+
+  /// Such as `kill at call 7`.
+  public var description: String { "\(kind) at call \(index)" }
+
+  fileprivate var environment: [String: String] {
+    let words: [String: String] =
+      switch kind {
+      case .error(let code): ["VAULT_FAULT_KIND": "error", "VAULT_FAULT_ERRNO": "\(code)"]
+      case .errors(let code): ["VAULT_FAULT_KIND": "errors", "VAULT_FAULT_ERRNO": "\(code)"]
+      case .kill: ["VAULT_FAULT_KIND": "kill"]
+      case .torn: ["VAULT_FAULT_KIND": "torn"]
+      case .delay(let time): ["VAULT_FAULT_KIND": "delay", "VAULT_FAULT_MILLISECONDS": "\(time)"]
+      }
+    return words.merging(["VAULT_FAULT_AT": "\(index)"]) { $1 }
+  }
+}
+
+/// Runs programs with faults.
+public enum FaultInjector {
+  /// A call that was counted.
+  public struct Call: Sendable, CustomStringConvertible {
+    /// Such as `rename`; `write` is any way to write, `fsync` any way to sync.
+    public let name: String
+    /// The file; of a rename the new name.
+    public let path: String
+    /// Such as `rename notes.keys`.
+    public var description: String { "\(name) \(URL(fileURLWithPath: path).lastPathComponent)" }
+  }
+
+  /// How a run ended, and the calls that it made.
+  public struct Run: Sendable {
+    /// Output and exit code.
+    public let result: ToolResult
+    /// All counted calls, in their order; the one with the fault is the last of a killed run.
+    public let calls: [Call]
+  }
+
+  private static let folder = try? TemporaryFolder()
+
+  /// The compiled library; nil where there is no compiler, or no way to load it before a program.
+  public static let library: String? = {
+    #if os(Linux)
+      guard let folder else { return nil }
+      let output = folder.path("faults.so")
+      let source = packageRoot.appendingPathComponent("Tests/FaultInjector/faults.c").path
+      let places = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+      for name in ["cc", "clang", "gcc"] {
+        for place in places where FileManager.default.isExecutableFile(atPath: "\(place)/\(name)") {
+          let made = try? runTool(
+            "\(place)/\(name)", ["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", output, source])
+          if made?.status == 0 { return output }
+        }
+      }
+    #endif
+    return nil
+  }()
+
+  /// Whether programs can be run with faults here.
+  public static var isAvailable: Bool { library != nil }
+
+  /// Runs a program to its end.
+  /// - Parameters:
+  ///   - program: Its path.
+  ///   - arguments: Its arguments.
+  ///   - environment: Variables of its own.
+  ///   - part: What the path of a file holds whose calls are counted, such as the folder.
+  ///   - calls: The calls that are counted; empty for all.
+  ///   - fault: What goes wrong; nil to count alone.
+  public static func run(
+    _ program: String, _ arguments: [String], environment: [String: String] = [:], in part: String,
+    calls: [String] = [], fault: Fault? = nil
+  ) throws -> Run {
+    guard let library, let folder else { throw CocoaError(.featureUnsupported) }
+    let log = folder.path("\(UUID().uuidString).log")
+    defer { try? FileManager.default.removeItem(atPath: log) }
+    let faults = [
+      "LD_PRELOAD": library, "VAULT_FAULT_IN": part, "VAULT_FAULT_LOG": log,
+      "VAULT_FAULT_CALLS": calls.joined(separator: ","),
+    ]
+    let result = try runTool(
+      program, arguments,
+      environment: environment.merging(faults) { $1 }.merging(fault?.environment ?? [:]) { $1 })
+    let lines = (try? String(contentsOfFile: log, encoding: .utf8))?.split(separator: "\n") ?? []
+    return Run(
+      result: result,
+      calls: lines.compactMap { line in
+        let words = line.split(separator: " ", maxSplits: 2)
+        return words.count == 3 ? Call(name: String(words[1]), path: String(words[2])) : nil
+      })
+  }
+
+  /// The indices to try of a number of calls: all with `VAULT_FAULTS=all`, else at most `most`, spread evenly, the
+  /// first and the last among them.
+  public static func indices(of count: Int, most: Int = 12) -> [Int] {
+    guard count > most, ProcessInfo.processInfo.environment["VAULT_FAULTS"] != "all" else {
+      return count > 0 ? Array(1...count) : []
+    }
+    return (0..<most).map { 1 + $0 * (count - 1) / (most - 1) }
+  }
+}
