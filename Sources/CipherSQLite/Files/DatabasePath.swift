@@ -96,6 +96,9 @@ package struct DatabasePath: Sendable, Hashable {
   /// The rollback journal.
   package var journal: String { path + "-journal" }
 
+  /// The file's size in bytes, not that of a link to it; nil when there is none.
+  package var byteCount: Int? { FileStatus(path)?.byteCount }
+
   /// The path with something appended to its name.
   package func appending(_ suffix: String) -> DatabasePath { DatabasePath(beside: self, suffix: suffix) }
 

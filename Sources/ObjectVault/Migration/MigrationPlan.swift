@@ -102,7 +102,7 @@ extension MigrationPlan {
     storeVersion = history.version
     availableVersion = set.version
     self.history = history.steps
-    let size = try? FileManager.default.attributesOfItem(atPath: inspection.path)[.size] as? Int
+    let size = try DatabasePath(inspection.path).byteCount
     bytes = size ?? 0
     cipher = connection.unlocked.profile
     minimumReader = history.minimumReader

@@ -14,7 +14,7 @@ struct CopyReport: Report {
 
   init(_ file: String, since start: Date, isEncrypted: Bool = true, note: String) {
     self.file = file
-    bytes = (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int) ?? 0
+    bytes = (try? DatabasePath(file))?.byteCount ?? 0
     self.isEncrypted = isEncrypted
     seconds = Date().timeIntervalSince(start)
     self.note = note

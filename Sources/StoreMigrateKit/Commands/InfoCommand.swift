@@ -55,7 +55,7 @@ enum InfoCommand: Command {
       counts[entity.name] = Int(
         try connection.value(sql: "SELECT count(*) FROM \(quoted(entity.name))")?.int64 ?? 0)
     }
-    let size = try? FileManager.default.attributesOfItem(atPath: session.storePath)[.size] as? Int
+    let size = try DatabasePath(session.storePath).byteCount
     let profile = connection.unlocked.profile
     return InfoReport(
       store: StoreSummary(path: session.storePath, bytes: size ?? 0), profile: "\(profile)",

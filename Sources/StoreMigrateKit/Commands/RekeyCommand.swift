@@ -45,7 +45,7 @@ enum RekeyCommand: Command {
     let settings =
       try profile.map { try resettle(session, key, newKey, $0, bar) } ?? rekey(session, key, newKey, bar)
     bar.finish()
-    let size = try? FileManager.default.attributesOfItem(atPath: session.storePath)[.size] as? Int
+    let size = try DatabasePath(session.storePath).byteCount
     return RekeyReport(
       store: StoreSummary(path: session.storePath, bytes: size ?? 0), profile: "\(settings)",
       cipherOption: CipherSettings.option(for: settings),

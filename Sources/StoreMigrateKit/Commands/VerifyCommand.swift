@@ -50,7 +50,7 @@ enum VerifyCommand: Command {
         isCompared = true
       }
     }
-    let size = try? FileManager.default.attributesOfItem(atPath: session.storePath)[.size] as? Int
+    let size = try DatabasePath(session.storePath).byteCount
     return VerifyReport(
       store: StoreSummary(path: session.storePath, bytes: size ?? 0),
       pages: (size ?? 0) / connection.unlocked.profile.pageBytes, findings: findings,

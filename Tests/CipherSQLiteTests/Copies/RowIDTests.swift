@@ -112,7 +112,7 @@ import Testing
     }
     let copy = try Connection.open(folder.path("b"), key: testKey)
     try registerBackwards(copy)
-    let names = try copy.rows("SELECT name FROM t")
+    let names = try copy.rows("SELECT name FROM t ORDER BY name")
     #expect(names == [["c"], ["b"], ["a"]])
   }
 }

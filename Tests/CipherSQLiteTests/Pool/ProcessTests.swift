@@ -72,6 +72,53 @@ import Testing
     #expect(try connection.integrityErrors().isEmpty && connection.auditPages().isEmpty)
   }
 
+  @Test func `what is copied while another process writes is of one moment, whichever way it is copied`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("a.store")
+    // The two rows that belong together lie at both ends of the file.
+    _ = try Connection.create(path, key: childKeys.first) { connection in
+      try connection.executeScript(
+        "CREATE TABLE account(id INTEGER PRIMARY KEY, amount, moves); INSERT INTO account VALUES (1, 1000, 0)")
+      try connection.executeScript("CREATE TABLE filler(x)")
+      for _ in 0..<200 { try connection.execute("INSERT INTO filler VALUES (zeroblob(4000))") }
+      try connection.executeScript("INSERT INTO account VALUES (2, 1000, 0)")
+    }
+    let copies = try await withThrowingTaskGroup(of: Int.self) { group in
+      group.addTask {
+        try await onThread { try runChild("move", path) }
+        return 0
+      }
+      group.addTask {
+        try await onThread {
+          let end = Date().addingTimeInterval(childSeconds)
+          var count = 0
+          repeat {
+            let inspection = try Inspection(path: path, key: childKeys.first)
+            #expect(inspection.connection.auditPages().isEmpty)
+            #expect(try inspection.connection.integrityErrors().isEmpty)
+            let (backup, copy, plain) = (folder.path("b"), folder.path("c"), folder.path("p"))
+            try inspection.connection.backup(to: backup)
+            try inspection.connection.copy(to: copy, key: childKeys.first)
+            try inspection.connection.exportPlaintext(to: plain)
+            try Connection.encrypt(plaintext: plain, to: folder.path("e"), key: childKeys.first)
+            for made in [backup, copy, folder.path("e")] {
+              let opened = try Connection.open(made, key: childKeys.first)
+              let found = try opened.rows("SELECT amount, moves FROM account ORDER BY id")
+              let moves = try #require(found.first?.last?.int64)
+              #expect(found == [[.integer(1000 - moves), .integer(moves)], [.integer(1000 + moves), 0]])
+            }
+            for made in [backup, copy, plain, folder.path("e")] { try FileManager.default.removeItem(atPath: made) }
+            count += 1
+          } while Date() < end
+          return count
+        }
+      }
+      return try await group.reduce(0, +)
+    }
+    #expect(copies > 0)
+    #expect(folder.names == ["a.store"])
+  }
+
   @Test func `sixteen tasks on one pool keep the sum`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path("a.store")

@@ -88,9 +88,15 @@ import Testing
     let backup = try #require(try await migrate("format: 1\n[up]\ndrop attribute Note.old").backup)
     #expect(
       Set(copies) == [
-        "notes.store.v9-20220101T000000Z.backup", backup.lastPathComponent, "notes.store.vacation.backup",
+        "notes.store.v10-20210101T000000Z.backup", backup.lastPathComponent, "notes.store.vacation.backup",
         "other.v1-20200101T000000Z.backup",
       ])
+  }
+
+  @Test func `the copy that was made now stays when the clock was set back`() async throws {
+    for year in [2090, 2091] { try folder.write(Data(), to: "notes.store.v1-\(year)0101T000000Z.backup") }
+    let backup = try #require(try await migrate("format: 1\n[up]\ndrop attribute Note.old").backup)
+    #expect(copies == [backup.lastPathComponent, "notes.store.v1-20910101T000000Z.backup"].sorted())
   }
 
   @Test func `whoever opens may do without, and then keeps the copies that are there`() async throws {
