@@ -34,7 +34,8 @@ public struct Fetch<Object: ManagedObject> {
   /// Only objects for which the predicate in the format language holds.
   /// - Throws: ``StoreError/predicate(_:)`` with the position in the text.
   public func `where`(_ format: String, _ arguments: Any?...) throws -> Fetch {
-    self.where(try PredicateNode(format: format, arguments: arguments))
+    let node = try PredicateNode(format: format, arguments: arguments)
+    return adding(FetchCondition(node: node, format: format))
   }
 
   /// Only objects for which the condition holds.
@@ -49,16 +50,27 @@ public struct Fetch<Object: ManagedObject> {
   /// Sorted by a property, through to-ones if need be, after the keys given before. Strings sort by code
   /// points, nil comes first.
   public func sorted(by path: PartialKeyPath<Object>, _ order: SortOrder = .forward) -> Fetch {
-    var copy = self
-    copy.parameters.sort.append(.init(names: KeyPathResolver.names(path), isDescending: order == .reverse))
-    return copy
+    resolving(path) { $0.sort.append(.init(names: $1, isDescending: order == .reverse)) }
   }
 
   /// Fetches a relationship of all results along with them, one query for each few hundred. A path of
   /// several relationships fetches each of them.
   public func prefetch(_ path: PartialKeyPath<Object>) -> Fetch {
+    resolving(path) { $0.prefetch.append($1) }
+  }
+
+  /// A builder does not throw: what is wrong with a key path is thrown by the verbs.
+  private func resolving(
+    _ path: PartialKeyPath<Object>, _ use: (inout FetchParameters, [String]) -> Void
+  ) -> Fetch {
     var copy = self
-    copy.parameters.prefetch.append(KeyPathResolver.names(path))
+    switch KeyPathResolver.resolve(path, root: Object.self) {
+    case .success(let names): use(&copy.parameters, names)
+    case .failure(let error):
+      if copy.parameters.failure == nil {
+        copy.parameters.failure = .predicate(PredicateError(error.description, entity: "\(Object.self)"))
+      }
+    }
     return copy
   }
 
@@ -82,24 +94,22 @@ public struct Fetch<Object: ManagedObject> {
   /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func all() throws -> [Object] {
     let entity = try entity()
-    let compiled = try entity.compiled(.objects, parameters)
+    let compiled = try entity.compiled(.objects, present(entity))
     let found = try context.objects(entity, compiled.text, compiled.bindings)
-    // Deleted here and not yet saved: no longer part of what this context sees.
-    let objects = context.deleted.isEmpty ? found : found.filter { $0.state != .deleted }
-    for path in parameters.prefetch { try prefetch(path, of: objects) }
+    for path in parameters.prefetch { try prefetch(path, of: found) }
     // Every object of the entity was made as its class, and arrays of class references have one layout: no
     // second array, and no count of references, for what is the same.
-    return unsafeBitCast(objects, to: [Object].self)
+    return unsafeBitCast(found, to: [Object].self)
   }
 
   /// The first object, or nil.
-  public func first() throws -> Object? { try limit(1).all().first }
+  public func first() throws -> Object? { try atMost(1).all().first }
 
   /// The only object.
   /// - Throws: ``StoreError/objectGone(entity:rowID:)`` when there is none, ``StoreError/predicate(_:)`` when
   ///   there are several.
   public func one() throws -> Object {
-    let found = try limit(2).all()
+    let found = try atMost(2).all()
     guard found.count < 2 else {
       throw StoreError.predicate(
         PredicateError("it holds for several objects and one was asked for", entity: "\(Object.self)"))
@@ -110,17 +120,20 @@ public struct Fetch<Object: ManagedObject> {
 
   /// How many objects there are, at most the limit.
   public func count() throws -> Int {
-    Int(try value(try entity().compiled(.count, parameters))?.int64 ?? 0)
+    let entity = try entity()
+    return Int(try value(try entity.compiled(.count, present(entity)))?.int64 ?? 0)
   }
 
   /// Whether there is any such object.
   public func exists() throws -> Bool {
-    try value(try entity().compiled(.existence, limit(1).parameters)) != nil
+    let entity = try entity()
+    return try value(try entity.compiled(.existence, atMost(1).present(entity))) != nil
   }
 
   /// The ids of the objects, in order; no object is made.
   public func ids() throws -> [ObjectID<Object>] {
-    let compiled = try entity().compiled(.ids, parameters)
+    let entity = try entity()
+    let compiled = try entity.compiled(.ids, present(entity))
     context.statistics.queries += 1
     return try context.withConnection { connection in
       try connection.query(sql: compiled.text, compiled.bindings) { ObjectID(rowID: $0.int64(0)) }
@@ -133,11 +146,26 @@ public struct Fetch<Object: ManagedObject> {
       guard let entity = context.core.runtime.entity(of: Object.self) else {
         throw StoreError.unknownEntity(name: "\(Object.self)")
       }
-      return try entity.compiled(.objects, parameters)
+      return try entity.compiled(.objects, present(entity))
     }
   }
 
   // MARK: Inside
+
+  private func atMost(_ count: Int) -> Fetch { limit(min(count, parameters.limit ?? count)) }
+
+  /// The request without what was deleted in this context and is not saved yet: taken out by the statement, so
+  /// that limits and counts are those of what is left.
+  private func present(_ entity: EntityRuntime) -> FetchParameters {
+    guard !context.deleted.isEmpty else { return parameters }
+    let gone = context.deleted.filter { $0.entity === entity }
+    var copy = parameters
+    for some in gone.chunked(PredicateError.maximumListCount) {
+      let ids = some.map { PredicateOperand.value(.id($0.rowID)) }
+      copy.conditions.append(FetchCondition(node: .not(.isIn(.path(PropertyPath([])), ids, []))))
+    }
+    return copy
+  }
 
   private func entity() throws -> EntityRuntime {
     guard let entity = context.core.runtime.entity(of: Object.self) else {

@@ -92,7 +92,8 @@ extension EntityRuntime {
   /// The SQL of a request on this entity.
   /// - Throws: ``StoreError/predicate(_:)``.
   func compiled(_ selection: Selection, _ request: FetchParameters) throws -> CompiledFetch {
-    try plans.plan(selection, request) { try plan(selection, request) }.filled(request)
+    if let failure = request.failure { throw failure }
+    return try plans.plan(selection, request) { try plan(selection, request) }.filled(request)
   }
 
   private func plan(_ selection: Selection, _ request: FetchParameters) throws -> FetchPlan {

@@ -15,73 +15,28 @@ enum Folding {
       }
       var scalars = String.UnicodeScalarView()
       scalars.append(contentsOf: marks)
-      result = String(scalars)
+      // Composed again: what is left of a Hangul syllable is one code point, and no other begins it.
+      result = String(scalars).precomposedStringWithCanonicalMapping
     }
     if options.contains(.caseInsensitive) { result = foldCase(result) }
     return result
   }
 
-  // Full case folding, by way of the upper case (ß becomes SS, then ss). The dotless i keeps its own: its
-  // upper case is shared with i.
+  // Full case folding, by way of the lower case (ẞ becomes ß), the upper (SS) and the lower again (ss). The
+  // dotless i keeps its own: its upper case is shared with i.
   private static func foldCase(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
-      if scalar == "\u{131}" {
-        result.unicodeScalars.append(scalar)
+      if scalar.value < 0x80 || scalar == "\u{131}" {
+        result.unicodeScalars.append(contentsOf: scalar.properties.lowercaseMapping.unicodeScalars)
         continue
       }
-      for upper in scalar.properties.uppercaseMapping.unicodeScalars {
-        result += upper.properties.lowercaseMapping
-      }
-    }
-    return result
-  }
-
-  /// Whether `text` matches `pattern`: `*` any run, `?` one code point, a backslash takes the next character
-  /// as it is. Linear in text times stars; no recursion.
-  static func matches(_ text: String, like pattern: String) -> Bool {
-    let tokens = tokens(of: pattern)
-    let scalars = Array(text.unicodeScalars)
-    var (position, token) = (0, 0)
-    var (star, mark) = (-1, 0)
-    while position < scalars.count {
-      if token < tokens.count, tokens[token] == .one || tokens[token] == .literal(scalars[position]) {
-        position += 1
-        token += 1
-      } else if token < tokens.count, tokens[token] == .any {
-        (star, mark) = (token, position)
-        token += 1
-      } else if star >= 0 {
-        mark += 1
-        (position, token) = (mark, star + 1)
-      } else {
-        return false
-      }
-    }
-    return tokens[token...].allSatisfy { $0 == .any }
-  }
-
-  private enum Token: Equatable {
-    case any, one
-    case literal(Unicode.Scalar)
-  }
-
-  private static func tokens(of pattern: String) -> [Token] {
-    var tokens: [Token] = []
-    var isEscaped = false
-    for scalar in pattern.unicodeScalars {
-      if isEscaped {
-        tokens.append(.literal(scalar))
-        isEscaped = false
-      } else {
-        switch scalar {
-        case "*": tokens.append(.any)
-        case "?": tokens.append(.one)
-        case "\\": isEscaped = true
-        default: tokens.append(.literal(scalar))
+      for lower in scalar.properties.lowercaseMapping.unicodeScalars {
+        for upper in lower.properties.uppercaseMapping.unicodeScalars {
+          result.unicodeScalars.append(contentsOf: upper.properties.lowercaseMapping.unicodeScalars)
         }
       }
     }
-    return tokens
+    return result
   }
 }

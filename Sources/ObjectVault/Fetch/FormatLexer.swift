@@ -1,30 +1,33 @@
-// The words of the format language, each with its place in the text.
+// The words of the format language, each with its place in the text. By Unicode scalars: in characters, a quote
+// before a combining mark would be no quote.
+
+internal import CipherSQLite
 
 struct FormatToken {
   enum Kind: Equatable {
     case word(String)
+    /// A word behind a `#`, which is a property's name whatever else it may mean.
+    case name(String)
     case string(String)
     case integer(Int64)
     case real(Double)
+    /// The digits of a number that neither an integer nor a double can hold.
+    case decimal(String)
     case symbol(String)
     /// `%@`, `%K` and the typed ones, by their letters.
     case placeholder(String)
     case end
   }
   let kind: Kind
-  /// Counted in characters from 0.
+  /// Counted in Unicode scalars from 0.
   let position: Int
 }
 
 struct FormatLexer {
-  private let text: String
-  private let characters: [Character]
+  private let scalars: [Unicode.Scalar]
   private var index = 0
 
-  init(_ text: String) {
-    self.text = text
-    characters = Array(text)
-  }
+  private init(_ text: String) { scalars = Array(text.unicodeScalars) }
 
   /// All tokens, the last of them ``FormatToken/Kind/end``.
   static func tokens(of text: String) throws -> [FormatToken] {
@@ -39,85 +42,161 @@ struct FormatLexer {
     return tokens
   }
 
-  private func failure(_ reason: String, at position: Int) -> StoreError {
-    .predicate(PredicateError(reason, format: text, position: position))
+  private func failure(_ reason: String, at place: Int) -> StoreError {
+    .predicate(PredicateError(reason, place: place))
   }
 
   private mutating func next() throws -> FormatToken {
-    while index < characters.count, characters[index].isWhitespace { index += 1 }
+    while index < scalars.count, scalars[index].properties.isWhitespace { index += 1 }
     let start = index
-    guard index < characters.count else { return FormatToken(kind: .end, position: start) }
-    let character = characters[index]
-    if character == "\"" || character == "'" { return try quotedString(character, start) }
-    if character.isNumber { return try number(start) }
-    if character == "%" { return try placeholder(start) }
-    if character.isLetter || character == "_" || character == "@" || character == "$" {
+    guard index < scalars.count else { return FormatToken(kind: .end, position: start) }
+    let scalar = scalars[index]
+    if scalar == "\"" || scalar == "'" { return try quotedString(scalar, start) }
+    if isDigit(index) { return try number(start) }
+    if scalar == "%" { return try placeholder(start) }
+    if scalar == "#" {
       index += 1
-      while index < characters.count,
-        characters[index].isLetter || characters[index].isNumber || characters[index] == "_"
-      {
-        index += 1
+      guard index < scalars.count, isWordStart(scalars[index]) else {
+        throw failure("behind # belongs the name of a property", at: start)
       }
-      return FormatToken(kind: .word(String(characters[start..<index])), position: start)
+      return FormatToken(kind: .name(word()), position: start)
     }
-    for symbol in ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||"] where starts(with: symbol) {
+    if isWordStart(scalar) || scalar == "@" || scalar == "$" {
+      return FormatToken(kind: .word(word()), position: start)
+    }
+    for symbol in ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||"] where isNext(symbol) {
       index += 2
       return FormatToken(kind: .symbol(symbol), position: start)
     }
-    guard "=<>!(){}[],.+-*/".contains(character) else {
-      throw failure("the character \(character) has no meaning here", at: start)
+    guard "=<>!(){}[],.+-*/".unicodeScalars.contains(scalar) else {
+      throw failure("the character \(Character(scalar)) has no meaning here", at: start)
     }
     index += 1
-    return FormatToken(kind: .symbol(String(character)), position: start)
+    return FormatToken(kind: .symbol(String(Character(scalar))), position: start)
   }
 
-  private func starts(with symbol: String) -> Bool { characters[index...].starts(with: symbol) }
+  private func isNext(_ text: String) -> Bool { scalars[index...].starts(with: text.unicodeScalars) }
 
-  private mutating func quotedString(_ quote: Character, _ start: Int) throws -> FormatToken {
+  private func isDigit(_ index: Int) -> Bool { index < scalars.count && ("0"..."9").contains(scalars[index]) }
+
+  // What identifiers of a schema are made of, and marks, for names that were typed in a decomposed form.
+  private func isWordStart(_ scalar: Unicode.Scalar) -> Bool {
+    scalar == "_" || scalar.properties.isAlphabetic
+  }
+
+  private func isWordPart(_ scalar: Unicode.Scalar) -> Bool {
+    if isWordStart(scalar) || scalar.properties.numericType == .decimal { return true }
+    return [.nonspacingMark, .spacingMark].contains(scalar.properties.generalCategory)
+  }
+
+  private mutating func word() -> String {
+    let start = index
     index += 1
-    var value = ""
-    while index < characters.count, characters[index] != quote {
-      if characters[index] == "\\", index + 1 < characters.count {
-        let next = characters[index + 1]
-        // A backslash before a quote or a backslash stands for that; before anything else it stays, for LIKE.
-        if next == quote || next == "\\" { index += 1 }
+    while index < scalars.count, isWordPart(scalars[index]) { index += 1 }
+    return text(start..<index)
+  }
+
+  private func text(_ range: Range<Int>) -> String {
+    var view = String.UnicodeScalarView()
+    view.append(contentsOf: scalars[range])
+    return String(view)
+  }
+
+  // MARK: Strings
+
+  private mutating func quotedString(_ quote: Unicode.Scalar, _ start: Int) throws -> FormatToken {
+    index += 1
+    var value = String.UnicodeScalarView()
+    while index < scalars.count, scalars[index] != quote {
+      if scalars[index] == "\\" {
+        value.append(try escaped())
+      } else {
+        value.append(scalars[index])
+        index += 1
       }
-      value.append(characters[index])
-      index += 1
     }
-    guard index < characters.count else { throw failure("this string has no closing \(quote)", at: start) }
+    guard index < scalars.count else {
+      throw failure("this string has no closing \(Character(quote))", at: start)
+    }
     index += 1
-    return FormatToken(kind: .string(value), position: start)
+    return FormatToken(kind: .string(String(value)), position: start)
   }
+
+  /// What a backslash and the next character stand for, as in Swift. Before any other character it stays, so
+  /// that the backslashes of LIKE need no doubling.
+  private mutating func escaped() throws -> Unicode.Scalar {
+    index += 1
+    guard index < scalars.count else { return "\\" }
+    let plain: Unicode.Scalar
+    switch scalars[index] {
+    case "n": plain = "\n"
+    case "r": plain = "\r"
+    case "t": plain = "\t"
+    case "0": plain = "\0"
+    case "\"", "'", "\\": plain = scalars[index]
+    case "u": return try numbered()
+    default: return "\\"
+    }
+    index += 1
+    return plain
+  }
+
+  /// `\uXXXX`, or two of them for what lies above the first 65,536 code points.
+  private mutating func numbered() throws -> Unicode.Scalar {
+    let start = index - 1
+    guard let unit = codeUnit(at: index) else { return "\\" }
+    index += 5
+    if let scalar = Unicode.Scalar(unit) { return scalar }
+    if UTF16.isLeadSurrogate(unit), index < scalars.count, scalars[index] == "\\",
+      let second = codeUnit(at: index + 1), UTF16.isTrailSurrogate(second)
+    {
+      index += 6
+      let bits = (UInt32(unit) & 0x3FF) << 10 | (UInt32(second) & 0x3FF)
+      return Unicode.Scalar(bits + 0x10000) ?? "\u{FFFD}"
+    }
+    throw failure("\\u\(String(unit, radix: 16)) is one half of a character; the other is missing", at: start)
+  }
+
+  private func codeUnit(at place: Int) -> UInt16? {
+    guard place + 4 < scalars.count, scalars[place] == "u" else { return nil }
+    let digits = text(place + 1..<place + 5)
+    return digits.allSatisfy(\.isHexDigit) ? UInt16(digits, radix: 16) : nil
+  }
+
+  // MARK: Numbers and placeholders
 
   private mutating func number(_ start: Int) throws -> FormatToken {
     var isReal = false
-    while index < characters.count {
-      let character = characters[index]
-      if character == ".", index + 1 < characters.count, characters[index + 1].isNumber {
-        isReal = true
-      } else if character == "e" || character == "E" {
-        isReal = true
-        if index + 1 < characters.count, characters[index + 1] == "-" || characters[index + 1] == "+" {
-          index += 1
-        }
-      } else if !character.isNumber {
-        break
-      }
+    while isDigit(index) { index += 1 }
+    if index < scalars.count, scalars[index] == ".", isDigit(index + 1) {
+      isReal = true
       index += 1
+      while isDigit(index) { index += 1 }
     }
-    let digits = String(characters[start..<index])
+    if index < scalars.count, scalars[index] == "e" || scalars[index] == "E" {
+      let isSigned = index + 1 < scalars.count && (scalars[index + 1] == "-" || scalars[index + 1] == "+")
+      if isDigit(index + (isSigned ? 2 : 1)) {
+        isReal = true
+        index += isSigned ? 2 : 1
+        while isDigit(index) { index += 1 }
+      }
+    }
+    let digits = text(start..<index)
     if !isReal, let value = Int64(digits) { return FormatToken(kind: .integer(value), position: start) }
-    guard let value = Double(digits), value.isFinite else {
-      throw failure("\(digits) is no number", at: start)
+    guard let value = Double(digits), let exact = DecimalText(digits.utf8) else {
+      throw failure("\(shortened(digits)) is no number", at: start)
     }
-    return FormatToken(kind: .real(value), position: start)
+    guard value.isFinite, abs(exact.exponent) < 400 else {
+      throw failure("\(shortened(digits)) is beyond the numbers of Double and Decimal", at: start)
+    }
+    return FormatToken(
+      kind: DecimalText(.real(value)) == exact ? .real(value) : .decimal(exact.text), position: start)
   }
 
   private mutating func placeholder(_ start: Int) throws -> FormatToken {
     // The longest first.
     for letters in ["@", "K", "lld", "llu", "ld", "lu", "lf", "d", "i", "u", "f", "g", "e"]
-    where characters[(index + 1)...].starts(with: letters) {
+    where scalars[(index + 1)...].starts(with: letters.unicodeScalars) {
       index += 1 + letters.count
       return FormatToken(kind: .placeholder(letters), position: start)
     }

@@ -1,5 +1,6 @@
-// The format language -> PredicateNode. OR binds loosest, then AND, NOT, comparisons, + and -, * and /.
-// Comparisons are in FormatParser+Comparisons.
+// The format language -> PredicateNode, in one pass: a bracket is read once, and what stands in it says whether
+// it is a condition or an operand. OR binds loosest, then AND, NOT, comparisons, + and -, * and /.
+// Comparisons are in FormatParser+Comparisons, names and values in FormatParser+Operands.
 
 internal import CipherSQLite
 
@@ -13,7 +14,8 @@ extension PredicateNode {
   /// Comparisons `= == != <> < <= > >=`, `BETWEEN {a, b}`, `IN {…}`, `BEGINSWITH ENDSWITH CONTAINS LIKE` with
   /// `[c] [d] [cd]`, `AND OR NOT` and `&& || !`, `ANY ALL NONE SOME`, `@count`, `nil`, `TRUE FALSE`,
   /// `TRUEPREDICATE`, `FALSEPREDICATE`, `SELF`, `+ - * /`, key paths, `%@`, `%K`, `%d %ld %f …`. Words may be
-  /// in either case.
+  /// in either case; `#any` is a property called `any`. In strings `\n \r \t \0 \" \' \\` and `\uXXXX` are
+  /// what they are in Swift; a backslash before anything else stays.
   /// - Throws: ``StoreError/predicate(_:)`` with the position in the text for anything else, and for too
   ///   few or too many arguments.
   public init(format: String, _ arguments: Any?...) throws {
@@ -27,52 +29,83 @@ extension PredicateNode {
         PredicateError(
           "\(arguments.count) arguments are given; \(PredicateError.maximumArguments) are possible"))
     }
-    var parser = FormatParser(
-      format: format, tokens: try FormatLexer.tokens(of: format),
-      arguments: try arguments.enumerated().map { try PredicateArgument($0.element, number: $0.offset + 1) })
-    self = try parser.predicate()
+    do {
+      var parser = FormatParser(
+        tokens: try FormatLexer.tokens(of: format),
+        arguments: try arguments.enumerated().map {
+          try PredicateArgument($0.element, number: $0.offset + 1)
+        })
+      self = try parser.predicate()
+      try check()
+    } catch StoreError.predicate(let error) { throw StoreError.predicate(error.located(in: format)) }
   }
 }
 
 struct FormatParser {
-  let format: String
   let tokens: [FormatToken]
   let arguments: [PredicateArgument]
   var index = 0
   var argumentIndex = 0
   private var depth = 0
 
-  init(format: String, tokens: [FormatToken], arguments: [PredicateArgument]) {
-    self.format = format
+  init(tokens: [FormatToken], arguments: [PredicateArgument]) {
     self.tokens = tokens
     self.arguments = arguments
   }
+
+  /// What has been read so far.
+  enum Parsed {
+    case condition(PredicateNode)
+    /// One operand, with the number of those that it is calculated from.
+    case operand(PredicateOperand, count: Int)
+    case list([PredicateOperand])
+  }
+
+  /// How tightly an operator binds.
+  enum Level: Int { case or, and, comparison, sum, product, factor }
 
   var token: FormatToken { tokens[min(index, tokens.count - 1)] }
 
   mutating func predicate() throws -> PredicateNode {
     if token.kind == .end { throw failure("the format is empty; TRUEPREDICATE finds everything") }
-    let node = try disjunction()
-    guard token.kind == .end else { throw failure("this is left over; AND or OR is missing before it") }
+    let start = token.position
+    let parsed = try expression(.or)
+    if token.kind != .end { throw leftOver(behind: parsed) }
+    let node = try condition(parsed, at: start)
     guard argumentIndex == arguments.count else {
       throw failure("\(arguments.count) arguments are given, and \(argumentIndex) placeholders are here")
     }
     return node
   }
 
-  func failure(_ reason: String, at position: Int? = nil) -> StoreError {
-    .predicate(PredicateError(reason, format: format, position: position ?? token.position))
+  func failure(_ reason: String, at place: Int? = nil) -> StoreError {
+    .predicate(PredicateError(reason, place: place ?? token.position))
+  }
+
+  /// What to say of a token that nothing is waiting for.
+  func leftOver(behind parsed: Parsed) -> StoreError {
+    if case .condition = parsed {
+      return failure("this is left over; AND or OR is missing before it")
+    }
+    guard case .word(let word) = token.kind else { return failure("this is left over") }
+    let near = nearest(
+      word.uppercased(),
+      among: ["AND", "OR", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE"])
+    let hint = near.isEmpty ? "" : "; did you mean \(near.joined(separator: ", "))?"
+    return failure("\(shortened(word)) is no operator\(hint)")
   }
 
   // MARK: Words
 
   func isWord(_ words: String...) -> Bool {
-    guard case .word(let word) = token.kind else { return false }
+    guard case .word(let word) = token.kind, word.utf8.count < 20 else { return false }
     return words.contains(word.uppercased())
   }
 
   mutating func takeWord(_ words: String...) -> String? {
-    guard case .word(let word) = token.kind, words.contains(word.uppercased()) else { return nil }
+    guard case .word(let word) = token.kind, word.utf8.count < 20, words.contains(word.uppercased()) else {
+      return nil
+    }
     index += 1
     return word.uppercased()
   }
@@ -83,67 +116,130 @@ struct FormatParser {
     return symbol
   }
 
-  mutating func expect(_ symbol: String, _ why: String) throws {
-    guard takeSymbol(symbol) != nil else { throw failure("\(symbol) is missing here, \(why)") }
+  mutating func expect(_ symbol: String, _ why: String, behind parsed: Parsed) throws {
+    if takeSymbol(symbol) != nil { return }
+    if case .word = token.kind, case .operand = parsed { throw leftOver(behind: parsed) }
+    throw failure("\(symbol) is missing here, \(why)")
   }
 
-  // MARK: Logic
+  // MARK: Expressions
 
-  private mutating func disjunction() throws -> PredicateNode {
-    depth += 1
-    defer { depth -= 1 }
-    guard depth <= PredicateError.maximumDepth else {
-      throw failure("brackets are nested deeper than \(PredicateError.maximumDepth)")
-    }
-    var parts = [try conjunction()]
-    while takeWord("OR") != nil || takeSymbol("||") != nil { parts.append(try conjunction()) }
-    return parts.count == 1 ? parts[0] : .or(parts)
-  }
-
-  private mutating func conjunction() throws -> PredicateNode {
-    var parts = [try negation()]
-    while takeWord("AND") != nil || takeSymbol("&&") != nil { parts.append(try negation()) }
-    return parts.count == 1 ? parts[0] : .and(parts)
-  }
-
-  private mutating func negation() throws -> PredicateNode {
-    guard takeWord("NOT") != nil || takeSymbol("!") != nil else { return try primary() }
-    depth += 1
-    defer { depth -= 1 }
-    guard depth <= PredicateError.maximumDepth else {
-      throw failure("negations are nested deeper than \(PredicateError.maximumDepth)")
-    }
-    return .not(try negation())
-  }
-
-  private mutating func primary() throws -> PredicateNode {
-    if takeWord("TRUEPREDICATE") != nil { return .constant(true) }
-    if takeWord("FALSEPREDICATE") != nil { return .constant(false) }
-    if case .symbol("(") = token.kind {
-      // A bracket opens a condition or a calculation: what follows its end decides.
-      let (start, used) = (index, argumentIndex)
+  /// Whatever binds at least as tightly as `level`.
+  mutating func expression(_ level: Level) throws -> Parsed {
+    var start = token.position
+    var left = try prefix()
+    while let (next, symbol) = infix(), next.rawValue >= level.rawValue {
+      let place = token.position
       index += 1
-      if let node = try? disjunction(), takeSymbol(")") != nil, !continuesCalculation { return node }
-      let (failed, failedArgument) = (index, argumentIndex)
-      (index, argumentIndex) = (start, used)
-      do { return try comparison() } catch {
-        // The reading that came further has the better message.
-        if failed > index {
-          (index, argumentIndex) = (start + 1, used)
-          _ = try disjunction()
-          try expect(")", "for the bracket opened before")
-        }
-        (index, argumentIndex) = (failed, failedArgument)
-        throw error
+      switch next {
+      case .or, .and:
+        var parts = [try condition(left, at: start)]
+        repeat {
+          start = token.position
+          parts.append(try condition(try expression(next == .or ? .and : .comparison), at: start))
+        } while take(next)
+        left = .condition(next == .or ? .or(parts) : .and(parts))
+      case .comparison: left = .condition(try comparison(try single(left, start), symbol, place))
+      default: left = try calculation(left, symbol, next, start: start)
       }
     }
-    return try comparison()
+    return left
   }
 
-  private var continuesCalculation: Bool {
-    if case .symbol(let symbol) = token.kind {
-      return ["+", "-", "*", "/", "=", "==", "!=", "<>", "<", "<=", ">", ">=", "=<", "=>"].contains(symbol)
+  /// The operator that stands here.
+  private func infix() -> (Level, String)? {
+    switch token.kind {
+    case .symbol(let symbol):
+      switch symbol {
+      case "||": return (.or, symbol)
+      case "&&": return (.and, symbol)
+      case "=", "==", "!=", "<>", "<", "<=", "=<", ">", ">=", "=>": return (.comparison, symbol)
+      case "+", "-": return (.sum, symbol)
+      case "*", "/": return (.product, symbol)
+      default: return nil
+      }
+    case .word(let word) where word.utf8.count < 20:
+      let upper = word.uppercased()
+      switch upper {
+      case "OR": return (.or, upper)
+      case "AND": return (.and, upper)
+      case "BETWEEN", "IN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES":
+        return (.comparison, upper)
+      default: return nil
+      }
+    default: return nil
     }
-    return isWord("BETWEEN", "IN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES")
+  }
+
+  private mutating func take(_ level: Level) -> Bool {
+    guard let (next, _) = infix(), next == level else { return false }
+    index += 1
+    return true
+  }
+
+  /// A value, a path, something in brackets, or what begins with a word or sign of its own.
+  private mutating func prefix() throws -> Parsed {
+    let start = token.position
+    if takeWord("NOT") != nil || takeSymbol("!") != nil {
+      try descend("negations")
+      let inner = try condition(try expression(.comparison), at: token.position)
+      depth -= 1
+      if case .not(let twice) = inner { return .condition(twice) }
+      return .condition(.not(inner))
+    }
+    if takeSymbol("(") != nil {
+      try descend("brackets")
+      let inner = try expression(.or)
+      try expect(")", "for the bracket opened before", behind: inner)
+      depth -= 1
+      return inner
+    }
+    if takeSymbol("-") != nil {
+      try descend("signs")
+      guard case .operand(let inner, let count) = try expression(.factor) else {
+        throw failure("only a number has a sign", at: start)
+      }
+      depth -= 1
+      return .operand(Self.negative(inner), count: count + 1)
+    }
+    if takeSymbol("{") != nil {
+      try descend("braces")
+      let list = try list()
+      depth -= 1
+      return .list(list)
+    }
+    if takeWord("TRUEPREDICATE") != nil { return .condition(.constant(true)) }
+    if takeWord("FALSEPREDICATE") != nil { return .condition(.constant(false)) }
+    if let word = takeWord("ANY", "SOME", "ALL", "NONE") { return .condition(try members(word, start)) }
+    return try operand()
+  }
+
+  private mutating func descend(_ what: String) throws {
+    depth += 1
+    guard depth <= PredicateError.maximumDepth else {
+      throw failure("\(what) are nested deeper than \(PredicateError.maximumDepth)")
+    }
+  }
+
+  // MARK: What was read, as what is wanted
+
+  func condition(_ parsed: Parsed, at place: Int) throws -> PredicateNode {
+    switch parsed {
+    case .condition(let node): return node
+    // A lone path to a Bool, as in `NOT isHidden`; the compiler knows whether it is one.
+    case .operand(.path(let path), _): return .truth(.path(path))
+    case .operand:
+      throw failure(
+        "a comparison is missing here: = != < <= > >= IN BETWEEN CONTAINS BEGINSWITH ENDSWITH LIKE")
+    case .list: throw failure("a list can only stand behind IN and BETWEEN", at: place)
+    }
+  }
+
+  func single(_ parsed: Parsed, _ place: Int) throws -> PredicateOperand {
+    switch parsed {
+    case .operand(let operand, _): return operand
+    case .list: throw failure("a list can only stand behind IN and BETWEEN", at: place)
+    case .condition: throw failure("a condition cannot be compared or calculated with", at: place)
+    }
   }
 }

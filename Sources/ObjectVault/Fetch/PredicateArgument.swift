@@ -36,12 +36,23 @@ public struct PredicateArgument: Sendable {
         throw StoreError.predicate(PredicateError("argument \(number): \(error)"))
       }
     }
-    if let object = value as? ManagedObject { return .id(object.rowID) }
-    if let id = value as? any RowIdentifying { return .id(id.rowID) }
+    if let object = value as? ManagedObject {
+      guard let entity = object.entity else {
+        throw StoreError.predicate(
+          PredicateError("argument \(number) is an object of \(type(of: object)) that belongs to no store"))
+      }
+      var constant = PredicateValue.id(object.rowID, of: entity.name)
+      constant.owner = entity
+      return constant
+    }
+    if let id = value as? any ObjectIdentifying { return id.constant }
     throw StoreError.predicate(
       PredicateError("argument \(number) is a \(type(of: value)), which no attribute can hold"))
   }
 }
 
-private protocol RowIdentifying { var rowID: Int64 { get } }
-extension ObjectID: RowIdentifying {}
+/// An ``ObjectID`` of any entity.
+protocol ObjectIdentifying { var constant: PredicateValue { get } }
+extension ObjectID: ObjectIdentifying {
+  var constant: PredicateValue { .id(rowID, of: String(describing: Object.self)) }
+}

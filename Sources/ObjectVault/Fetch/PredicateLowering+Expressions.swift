@@ -44,8 +44,7 @@ private func scalar<Captured>(_ value: Captured) throws -> PredicateValue? {
   if Captured.self == Int?.self { return try (value as? Int).map { try PredicateValue($0) } ?? .null }
   if Captured.self == String?.self { return try (value as? String).map { try PredicateValue($0) } ?? .null }
   if let value = value as? any AttributeValue { return try PredicateValue(value) }
-  if let id = value as? any AnyObjectID { return .id(id.rowID) }
-  if let object = value as? ManagedObject { return .id(object.rowID) }
+  if let id = value as? any ObjectIdentifying { return id.constant }
   if let optional = value as? any AnyOptional { return try optional.wrappedScalar() }
   return nil
 }
@@ -66,9 +65,6 @@ private func constant(_ value: Any) throws -> PredicateValue {
 private func noAttribute(_ value: Any) -> StoreError {
   Lowering.unsupported("\(type(of: value)) is no attribute type; conform it to AttributeValue")
 }
-
-private protocol AnyObjectID { var rowID: Int64 { get } }
-extension ObjectID: AnyObjectID {}
 
 private protocol AnyOptional { func wrappedScalar() throws -> PredicateValue? }
 extension Optional: AnyOptional {
@@ -106,11 +102,10 @@ extension PredicateExpressions.KeyPath: LowerableExpression where Root: Lowerabl
       guard case .path(var path) = base else {
         throw Lowering.unsupported("a property of something computed")
       }
-      let names = KeyPathResolver.names(keyPath, root: object)
-      guard !names.isEmpty else {
-        throw Lowering.unsupported("\(object) has a property here that is not declared with a wrapper")
+      switch KeyPathResolver.resolve(keyPath, root: object) {
+      case .success(let names): path.names += names
+      case .failure(let error): throw Lowering.unsupported(error.description)
       }
-      path.names += names
       return .path(path)
     }
     if let set = Root.Output.self as? any MemberSet.Type, case .path(let path) = base {
@@ -135,7 +130,10 @@ extension PredicateExpressions.KeyPath: LowerableExpression where Root: Lowerabl
 extension PredicateExpressions.Conjunction: LowerableExpression
 where LHS: LowerableExpression, RHS: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
-    .condition(.and([try lowering.condition(lhs), try lowering.condition(rhs)]), isNil: nil)
+    // `a && b && c` is one list, not a tree as deep as it is long.
+    let (left, right) = (try lowering.condition(lhs), try lowering.condition(rhs))
+    if case .and(let parts) = left { return .condition(.and(parts + [right]), isNil: nil) }
+    return .condition(.and([left, right]), isNil: nil)
   }
   func note(in shape: inout PredicateShape) {
     lhs.note(in: &shape)
@@ -145,7 +143,9 @@ where LHS: LowerableExpression, RHS: LowerableExpression {
 extension PredicateExpressions.Disjunction: LowerableExpression
 where LHS: LowerableExpression, RHS: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
-    .condition(.or([try lowering.condition(lhs), try lowering.condition(rhs)]), isNil: nil)
+    let (left, right) = (try lowering.condition(lhs), try lowering.condition(rhs))
+    if case .or(let parts) = left { return .condition(.or(parts + [right]), isNil: nil) }
+    return .condition(.or([left, right]), isNil: nil)
   }
   func note(in shape: inout PredicateShape) {
     lhs.note(in: &shape)

@@ -58,8 +58,8 @@ struct Lowering {
   mutating func condition(_ expression: some LowerableExpression) throws -> PredicateNode {
     switch try expression.lower(in: &self) {
     case .condition(let node, _): return node
-    case .operand(let operand): return .comparison(operand, .equal, .value(Self.boolean(true)), [])
-    case .path(let path): return .comparison(.path(path), .equal, .value(Self.boolean(true)), [])
+    case .operand(let operand): return .truth(operand)
+    case .path(let path): return .truth(.path(path))
     case .list, .range: throw Self.unsupported("\(Self.name(of: expression)) is no condition")
     }
   }

@@ -17,6 +17,8 @@ public indirect enum PredicateNode: Sendable, Hashable, Codable {
   case or([PredicateNode])
   /// The opposite.
   case not(PredicateNode)
+  /// Whether a Bool is true; an error for operands of other types.
+  case truth(PredicateOperand)
   /// Two operands compared.
   case comparison(PredicateOperand, ComparisonOperator, PredicateOperand, StringOptions)
   /// Whether an operand is from the second to the third, both included.
@@ -81,10 +83,31 @@ public struct PropertyPath: Sendable, Hashable, Codable {
   public var depth: Int
   /// The names; empty for the object itself, which stands for its id.
   public var names: [String]
+  /// Where it stands in the text, counted in Unicode scalars; no part of what it means.
+  var place: Int?
+
   /// A path.
   public init(depth: Int = 0, _ names: [String]) {
     self.depth = depth
     self.names = names
+  }
+
+  init(depth: Int = 0, _ names: [String], place: Int?) {
+    self.init(depth: depth, names)
+    self.place = place
+  }
+
+  private enum CodingKeys: CodingKey { case depth, names }
+
+  /// Whether both lead the same way.
+  public static func == (left: PropertyPath, right: PropertyPath) -> Bool {
+    left.depth == right.depth && left.names == right.names
+  }
+
+  /// By the depth and the names.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(depth)
+    hasher.combine(names)
   }
 }
 
@@ -122,8 +145,14 @@ public struct PredicateValue: Sendable, Hashable, Codable {
   public var type: AttributeType?
   /// The stored form.
   public var stored: SQLValue
+  /// For an object's id: the entity it is of.
+  public var entity: String?
+  /// For an object: the entity of its store. The same entity of another store is another one.
+  var owner: EntityRuntime?
   /// The place among the captured values of the `#Predicate` that it came from; no part of what it means.
   var source: Int?
+  /// Where it stands in the text, counted in Unicode scalars; no part of what it means.
+  var place: Int?
 
   /// A constant in stored form.
   public init(type: AttributeType?, stored: SQLValue) {
@@ -133,23 +162,38 @@ public struct PredicateValue: Sendable, Hashable, Codable {
 
   /// nil.
   public static let null = PredicateValue(type: nil, stored: .null)
+
   /// An object's id.
-  public static func id(_ rowID: Int64) -> PredicateValue {
-    PredicateValue(type: .int, stored: .integer(rowID))
+  /// - Parameters:
+  ///   - rowID: The number.
+  ///   - entity: The object's entity. Compared with objects of another one it is an error; without it, the
+  ///     number is taken for whatever it is compared with.
+  public static func id(_ rowID: Int64, of entity: String? = nil) -> PredicateValue {
+    var value = PredicateValue(type: .int, stored: .integer(rowID))
+    value.entity = entity
+    return value
   }
 
-  /// A Swift value.
+  /// A Swift value. NaN, which no attribute can hold, equals nothing and is neither less nor greater.
   /// - Throws: When it has no stored form.
   public init(_ value: some AttributeValue) throws {
-    let stored = try value.stored()
-    self.init(type: stored.isNull ? nil : Swift.type(of: value).attributeType, stored: stored)
+    do {
+      let stored = try value.stored()
+      self.init(type: stored.isNull ? nil : Swift.type(of: value).attributeType, stored: stored)
+    } catch let error {
+      guard Swift.type(of: value).attributeType.isNumeric, "\(value)".lowercased().contains("nan") else {
+        throw error
+      }
+      self.init(type: Swift.type(of: value).attributeType, stored: .real(.nan))
+    }
   }
 
-  private enum CodingKeys: CodingKey { case type, stored }
+  private enum CodingKeys: CodingKey { case type, stored, entity }
 
   /// Whether both stand for the same.
   public static func == (left: PredicateValue, right: PredicateValue) -> Bool {
-    left.type == right.type && left.stored == right.stored
+    left.type == right.type && left.stored == right.stored && left.entity == right.entity
+      && left.owner === right.owner
   }
 
   /// By the type and the stored form.

@@ -58,11 +58,24 @@ struct PredicateShape {
   mutating func note(_ value: PredicateValue) {
     // Whether a truth value is compared with true or false decides on the condition around it.
     let truth: UInt = value.type == .bool && value.stored == .integer(1) ? 8 : 0
-    key.words.append(value.stored.storageClass + truth)
+    // Infinity and NaN are decided when the SQL is made, and an unsaved object's id is an error.
+    let edge: UInt = value.isEdge ? 16 : 0
+    key.words.append(value.stored.storageClass + truth + edge)
+    if edge != 0 { isReusable = false }
     values.append(value)
   }
 
   mutating func noteUnique() { isReusable = false }
+}
+
+extension PredicateValue {
+  fileprivate var isEdge: Bool {
+    switch stored {
+    case .real(let number): !number.isFinite
+    case .integer(let number): entity != nil && number <= 0
+    default: false
+    }
+  }
 }
 
 extension SQLValue {
@@ -124,6 +137,8 @@ struct FetchCondition: Sendable {
   /// The condition; its constants are those of the first predicate of this shape where `template` is not nil.
   var node: PredicateNode
   var template: PredicateTemplate?
+  /// The text it was written in, for the places in errors.
+  var format: String?
   /// What the constants are this time, by their sources.
   var values: [PredicateValue] = []
 }

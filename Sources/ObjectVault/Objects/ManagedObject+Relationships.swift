@@ -7,10 +7,7 @@ extension ManagedObject {
 
   @usableFromInline
   final func readToOne<Target: ManagedObject>(_ slot: UInt16, _ type: Target.Type) -> Target? {
-    if let recording = overlay?.recording {
-      recording.note(self, slot: Int(slot))
-      return recording.next(Target.self) as? Target
-    }
+    if let recording = overlay?.recording { return recording.target(of: self, Int(slot)) }
     return toOneTarget(Int(slot)) as? Target
   }
 
@@ -58,10 +55,7 @@ extension ManagedObject {
 
   @usableFromInline
   final func readToMany<Target: ManagedObject>(_ slot: UInt16, _ type: Target.Type) -> Set<Target> {
-    if let recording = overlay?.recording {
-      recording.note(self, slot: Int(slot))
-      return []
-    }
+    if let recording = overlay?.recording { return recording.members(of: self, Int(slot)) }
     guard context != nil, entity != nil else { return [] }
     let state = loadedMembers(Int(slot))
     if let typed = state.typed as? Set<Target> { return typed }

@@ -132,6 +132,7 @@ open class ManagedObject: Persistable {
 
   @usableFromInline
   final func readSlowly<Value: AttributeValue>(_ slot: UInt16) -> Value {
+    if let recording = overlay?.recording { return recording.attribute(of: self, Int(slot)) }
     guard let stored = storedValue(Int(slot)) else { return Value.placeholder }
     if stored.isNull, !Value.isOptionalAttribute { return Value.placeholder }
     if let value = Value(stored: stored) { return value }
@@ -145,10 +146,6 @@ open class ManagedObject: Persistable {
   /// The stored form of an attribute or to-one as it is in memory; nil when there is none.
   final func storedValue(_ slot: Int) -> SQLValue? {
     if let overlay {
-      if let recording = overlay.recording {
-        recording.note(self, slot: slot)
-        return nil
-      }
       if overlay.changed.contains(slot) { return overlay.values[slot] }
     }
     if row == nil, state == .fault { context?.fire(self) }
@@ -209,7 +206,7 @@ extension ManagedObject: Hashable {
 extension Persistable where Self: ManagedObject {
   /// The object's id: temporary until the first save, then final.
   public var id: ObjectID<Self> {
-    if let recording = overlay?.recording { recording.note(self, slot: Overlay.idSlot) }
+    if let recording = overlay?.recording { recording.noteID(of: self, ObjectID<Self>.self) }
     return ObjectID(rowID: rowID)
   }
 }

@@ -9,14 +9,15 @@ private import Foundation
 /// `UUID`, `URL` and optionals of all conform already. Your own types conform without code:
 ///
 /// ```swift
-/// enum Mood: String, CaseIterable, AttributeValue { case calm, cheerful }
+/// enum Mood: String, CaseIterable, Codable, AttributeValue { case calm, cheerful }
 /// struct Address: Codable, AttributeValue {
 ///   var street = ""
 ///   static var placeholder: Address { Address() }
 /// }
 /// ```
 ///
-/// An enum is stored as its raw value, any other `Codable` type as JSON.
+/// An enum is stored as its raw value, any other `Codable` type as JSON. `#Predicate` takes values that are
+/// `Codable` and `Sendable`, and knows no cases: `let calm = Mood.calm`, then `#Predicate { $0.mood == calm }`.
 public protocol AttributeValue {
   /// The type in the schema.
   static var attributeType: AttributeType { get }

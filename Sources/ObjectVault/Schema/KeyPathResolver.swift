@@ -1,51 +1,96 @@
-// A key path to property names: the path is applied to a prototype whose getters note their slots.
-// Works for every key path, through relationships too; the printed form of a key path is never looked at.
+// A key path to property names: the path is applied to prototypes whose getters note their slots, and what comes
+// back is compared with what the getters gave. Works for every key path, through to-ones too; the printed form
+// of a key path decides nothing.
 
 internal import CipherSQLite
-private import Foundation
 
 enum KeyPathResolver {
   /// The name under which `\.id` is noted.
   static let idName = "id"
 
   // Safe to share: a key path is immutable; the wrapper only says so to the compiler.
-  private struct Path: Hashable, @unchecked Sendable { let keyPath: AnyKeyPath }
-  private static let known = Locked<[Path: [String]]>([:])
+  private struct Path: Hashable, @unchecked Sendable {
+    let keyPath: AnyKeyPath
+    let root: ObjectIdentifier
+  }
+  private static let known = Locked<[Path: Result<[String], KeyPathError>]>([:])
 
   /// The names of the properties along a key path from a managed object, such as `["user", "name"]`.
-  /// Empty when the key path leads to something that is no declared property, or begins at another class.
-  static func names(_ keyPath: AnyKeyPath, root: ManagedObject.Type) -> [String] {
-    let path = Path(keyPath: keyPath)
+  static func resolve(_ keyPath: AnyKeyPath, root: ManagedObject.Type) -> Result<[String], KeyPathError> {
+    let path = Path(keyPath: keyPath, root: ObjectIdentifier(root))
     if let found = known.withLock({ $0[path] }) { return found }
-    let recording = Recording()
-    let prototype = root.init()
-    prototype.overlay = Overlay(recording: recording)
-    _ = prototype[keyPath: keyPath]
-    let names = recording.names
-    known.withLock { $0[path] = names }
-    return names
+    let result = Result { () throws(KeyPathError) in try names(keyPath, root) }
+    known.withLock { $0[path] = result }
+    return result
   }
 
-  /// The same for a key path whose root the compiler knows.
-  static func names<Root: ManagedObject>(_ keyPath: PartialKeyPath<Root>) -> [String] {
-    names(keyPath, root: Root.self)
+  /// Reads the path on prototypes of different values. A computed property may give back what it read for one
+  /// of them, as `abs(size)` does, and not for all.
+  private static func names(_ keyPath: AnyKeyPath, _ root: ManagedObject.Type) throws(KeyPathError)
+    -> [String]
+  {
+    guard type(of: keyPath).rootType == root else {
+      throw KeyPathError(path: keyPath, root: root, problem: .otherRoot)
+    }
+    var names: [String] = []
+    for variant in 0..<Recording.variantCount {
+      let recording = Recording(variant)
+      let read = recording.prototype(root)[keyPath: keyPath]
+      // Behind a to-one that is nil the path ends early.
+      let isCut = recording.isCut
+      if let problem = recording.problem(with: read, type(of: keyPath).valueType) {
+        throw KeyPathError(path: keyPath, root: root, problem: problem)
+      }
+      if variant == 0 {
+        names = recording.names
+        // A to-one that is nil would trap behind a `!`.
+        if recording.isThroughToOne, !(type(of: keyPath).valueType is any OptionalValue.Type) {
+          throw KeyPathError(path: keyPath, root: root, problem: .unwrapped(recording.names))
+        }
+      } else if isCut ? !names.starts(with: recording.names) : names != recording.names {
+        throw KeyPathError(path: keyPath, root: root, problem: .computed(names))
+      }
+    }
+    return names
   }
 }
 
-/// What the getters of a prototype note.
-final class Recording {
-  var names: [String] = []
+/// A key path that does not end at a property of its root.
+struct KeyPathError: Error, Sendable, CustomStringConvertible {
+  enum Problem: Sendable {
+    /// It begins at another class.
+    case otherRoot
+    /// Nothing was read on the way.
+    case noProperty
+    /// What came back is not what was read.
+    case computed([String])
+    /// It goes through a to-one with `!`, or gives a value where there is none.
+    case unwrapped([String])
+  }
+  let text: String
+  let root: String
+  let problem: Problem
 
-  func note(_ object: ManagedObject, slot: Int) {
-    let properties = ClassDescription.of(type(of: object)).properties
-    names.append(
-      slot == Overlay.idSlot ? KeyPathResolver.idName : properties.first { $0.slot == slot }?.name ?? "?")
+  init(path: AnyKeyPath, root: ManagedObject.Type, problem: Problem) {
+    // For people only; a computed property may be printed as an address, which says nothing.
+    let (text, value) = ("\(path)", type(of: path).valueType)
+    self.text = text.contains("<computed") ? "a key path of \(root) that gives \(value)" : text
+    self.root = "\(root)"
+    self.problem = problem
   }
 
-  /// The object that a to-one of a prototype yields: another prototype, noting in the same place.
-  func next(_ type: ManagedObject.Type) -> ManagedObject {
-    let prototype = type.init()
-    prototype.overlay = Overlay(recording: self)
-    return prototype
+  /// What it is and what to write instead.
+  var description: String {
+    switch problem {
+    case .otherRoot: "\(text) does not begin at \(root)"
+    case .noProperty:
+      "\(text) is not declared with a wrapper and has no column; use a property with @Attribute, @ToOne or @ToMany"
+    case .computed(let names):
+      "\(text) does not end at a property but computes something of \(names.joined(separator: ".")), which has no "
+        + "column; compare the property itself, or store the value in an attribute of its own"
+    case .unwrapped(let names):
+      "\(text) gives a value where \(names.dropLast().joined(separator: ".")) is nil; write ?. instead of !, and no "
+        + "computed property"
+    }
   }
 }

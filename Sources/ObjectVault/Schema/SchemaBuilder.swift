@@ -40,10 +40,15 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
   public var declaration: EntityDeclaration {
     EntityDeclaration(
       type: Object.self,
-      indexes: indexes.map {
-        (properties: $0.paths.map { KeyPathResolver.names($0) }, isUnique: $0.isUnique)
+      indexes: indexes.map { index in
+        (
+          properties: index.paths.map { KeyPathResolver.resolve($0, root: Object.self) },
+          isUnique: index.isUnique
+        )
       },
-      checks: checks.map { (property: KeyPathResolver.names($0.path), rule: $0.rule) })
+      checks: checks.map {
+        (property: KeyPathResolver.resolve($0.path, root: Object.self), rule: $0.rule)
+      })
   }
 }
 
@@ -56,8 +61,8 @@ public protocol EntityDeclaring {
 /// An entity of the DSL with its type erased.
 public struct EntityDeclaration {
   let type: ManagedObject.Type
-  let indexes: [(properties: [[String]], isUnique: Bool)]
-  let checks: [(property: [String], rule: CheckRule)]
+  let indexes: [(properties: [Result<[String], KeyPathError>], isUnique: Bool)]
+  let checks: [(property: Result<[String], KeyPathError>, rule: CheckRule)]
 }
 
 /// Collects the entities of a ``Schema``.
@@ -129,12 +134,16 @@ private struct SchemaCollector {
     }
     for property in description.properties { add(property, to: &entity) }
     for index in declaration.indexes {
-      let names = index.properties.map { $0.count == 1 ? $0[0] : $0.joined(separator: ".") }
-      entity.indexes.append(IndexDescription(properties: names, isUnique: index.isUnique))
+      let names = index.properties.compactMap {
+        name($0, of: entity.name, use: index.isUnique ? "a unique index" : "an index")
+      }
+      if names.count == index.properties.count {
+        entity.indexes.append(IndexDescription(properties: names, isUnique: index.isUnique))
+      }
     }
     var checks: [String: [CheckRule]] = [:]
     for check in declaration.checks {
-      let name = check.property.joined(separator: ".")
+      guard let name = name(check.property, of: entity.name, use: "a check") else { continue }
       if entity.attribute(named: name) == nil {
         faults.append(.unknownProperty(entity: entity.name, property: name, use: "a check"))
       }
@@ -142,6 +151,18 @@ private struct SchemaCollector {
     }
     bindings[entity.name] = ClassBinding(description: description, checks: checks)
     entities.append(entity)
+  }
+
+  /// The names of a key path; one that has none is a fault.
+  private mutating func name(
+    _ path: Result<[String], KeyPathError>, of entity: String, use: String
+  ) -> String? {
+    switch path {
+    case .success(let names): return names.joined(separator: ".")
+    case .failure(let error):
+      faults.append(.badKeyPath(entity: entity, use: use, reason: error.description))
+      return nil
+    }
   }
 
   private func _parent(of type: ManagedObject.Type) -> String? {
@@ -172,8 +193,9 @@ private struct SchemaCollector {
         name: property.name, destination: String(describing: target), isToMany: isToMany,
         isRequired: options.contains(.required), deleteRule: rule)
       if let inverse {
-        let names = KeyPathResolver.names(inverse, root: target)
-        relationship.inverse = names.joined(separator: ".")
+        relationship.inverse = name(
+          KeyPathResolver.resolve(inverse, root: target), of: entity.name,
+          use: "the inverse of \(property.name)")
       }
       entity.relationships.append(relationship)
     }

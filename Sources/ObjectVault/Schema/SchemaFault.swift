@@ -18,6 +18,8 @@ public enum SchemaFault: Error, Sendable, Hashable {
   case contestedInverse(entity: String, relationship: String, inverse: String)
   /// An index or a rule names something that cannot be indexed or checked.
   case unknownProperty(entity: String, property: String, use: String)
+  /// A key path that leads to no property: to something computed, as a rule.
+  case badKeyPath(entity: String, use: String, reason: String)
   /// An option that does not go with its property.
   case badOption(entity: String, property: String, reason: String)
   /// A default that cannot be stored.
@@ -53,6 +55,7 @@ extension SchemaFault: CustomStringConvertible {
         + "Give each its own."
     case .unknownProperty(let entity, let property, let use):
       "\(entity).\(property) cannot be used in \(use). Name an attribute, or a to-one in an index."
+    case .badKeyPath(let entity, let use, let reason): "\(entity), \(use): \(reason)."
     case .badOption(let entity, let property, let reason): "\(entity).\(property): \(reason)."
     case .badDefault(let entity, let property, let reason): "\(entity).\(property): bad default, \(reason)."
     case .tooManyProperties(let entity, let count):

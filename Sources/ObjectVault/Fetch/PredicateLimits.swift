@@ -1,0 +1,133 @@
+// How large a predicate may be: within these limits every predicate runs, on every engine and on a thread with
+// 512 KiB of stack. A tree made by hand, or decoded, is measured before anything descends into it.
+
+internal import CipherSQLite
+
+extension PredicateError {
+  /// The longest format, in UTF-8 bytes.
+  public static let maximumFormatBytes = 65_536
+  /// How deep conditions, brackets, braces and signs may be nested.
+  public static let maximumDepth = 32
+  /// How deep ANY, ALL and NONE, or `contains` and `allSatisfy`, may be nested.
+  public static let maximumMemberDepth = 4
+  /// How many conditions a predicate may have, those that combine others included.
+  public static let maximumConditions = 1_000
+  /// How many placeholders a format may have.
+  public static let maximumArguments = 900
+  /// How many values a statement may have. A `BEGINSWITH` takes two, an `IN` of more than 100 values three.
+  public static let maximumValues = 900
+  /// How many operands a calculation may have.
+  public static let maximumOperands = 100
+  /// How many values an `IN` may have.
+  public static let maximumListCount = 100_000
+  /// How many relationships the paths of a predicate may follow, on one level of ANY, ALL and NONE. A
+  /// many-to-many takes two.
+  public static let maximumSteps = 60
+  /// How many characters of a format a message quotes.
+  static let maximumQuote = 200
+}
+
+extension PredicateNode {
+  /// Checks the size of the tree and the form of its values, without recursion: the tree may be as deep as
+  /// memory allows.
+  /// - Throws: ``StoreError/predicate(_:)``.
+  func check() throws {
+    var nodes: [(node: PredicateNode, depth: Int, members: Int)] = [(self, 1, 0)]
+    var count = 0
+    while let (node, depth, members) = nodes.popLast() {
+      count += 1
+      guard depth <= PredicateError.maximumDepth else {
+        throw Self.tooMuch("conditions are nested deeper than \(PredicateError.maximumDepth)")
+      }
+      guard count <= PredicateError.maximumConditions else {
+        throw Self.tooMuch(
+          "it has more than \(PredicateError.maximumConditions) conditions; for many values use IN")
+      }
+      switch node {
+      case .constant: break
+      case .and(let parts), .or(let parts):
+        guard count + parts.count <= PredicateError.maximumConditions else {
+          throw Self.tooMuch(
+            "it has more than \(PredicateError.maximumConditions) conditions; for many values use IN")
+        }
+        for part in parts { nodes.append((part, depth + 1, members)) }
+      case .not(let inner): nodes.append((inner, depth + 1, members))
+      case .comparison(let left, _, let right, _):
+        try left.check(members)
+        try right.check(members)
+      case .truth(let operand): try operand.check(members)
+      case .between(let operand, let low, let high):
+        for operand in [operand, low, high] { try operand.check(members) }
+      case .isIn(let operand, let list, _):
+        guard list.count <= PredicateError.maximumListCount else {
+          throw Self.tooMuch("IN has \(list.count) values; \(PredicateError.maximumListCount) are possible")
+        }
+        try operand.check(members)
+        for element in list { try element.check(members) }
+      case .quantified(_, let path, let inner):
+        try path.check(members)
+        guard members < PredicateError.maximumMemberDepth else {
+          throw Self.tooMuch(
+            "ANY, ALL and NONE are nested deeper than \(PredicateError.maximumMemberDepth)")
+        }
+        nodes.append((inner, depth + 1, members + 1))
+      }
+    }
+  }
+
+  fileprivate static func tooMuch(_ reason: String) -> StoreError { .predicate(PredicateError(reason)) }
+}
+
+extension PredicateOperand {
+  fileprivate func check(_ members: Int) throws {
+    var operands = [self]
+    var count = 0
+    while let operand = operands.popLast() {
+      switch operand {
+      case .value(let value):
+        guard value.isWellFormed else {
+          throw PredicateNode.tooMuch(
+            "a value is said to be \(value.type.map { "a \($0.rawValue)" } ?? "nil") and is stored otherwise")
+        }
+      case .path(let path), .count(let path): try path.check(members)
+      case .arithmetic(let left, _, let right), .coalesce(let left, let right):
+        operands += [right, left]
+        count += 1
+        guard count < PredicateError.maximumOperands else {
+          throw PredicateNode.tooMuch(
+            "a calculation has more than \(PredicateError.maximumOperands) operands")
+        }
+      }
+    }
+  }
+}
+
+extension PropertyPath {
+  fileprivate func check(_ members: Int) throws {
+    guard depth >= 0, depth <= members else {
+      throw StoreError.predicate(
+        PredicateError(
+          "a path of depth \(depth) stands where depths reach from 0 to \(members)", place: place))
+    }
+    guard names.count <= PredicateError.maximumSteps else {
+      throw StoreError.predicate(
+        PredicateError(
+          "a path has \(names.count) names; \(PredicateError.maximumSteps) are possible", place: place))
+    }
+  }
+}
+
+extension PredicateValue {
+  /// Whether the value is stored as its type says.
+  fileprivate var isWellFormed: Bool {
+    switch (stored, type) {
+    case (.null, _): true
+    case (_, nil): false
+    case (.integer, let type?): type.isInteger
+    case (.real(let number), let type?): type.sqlType == "REAL" || (type == .decimal && !number.isFinite)
+    case (.text(let text), .decimal?): DecimalText(text.utf8) != nil
+    case (.text, let type?): type.sqlType == "TEXT"
+    case (.blob, let type?): type == .data
+    }
+  }
+}

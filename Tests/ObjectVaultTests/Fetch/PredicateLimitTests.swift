@@ -1,0 +1,231 @@
+// What is as large as the limits allow runs, on both engines and on a small stack; what is larger is our error.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct PredicateLimits {
+  let temporary: TemporaryStore
+
+  init() async throws { temporary = try await TemporaryStore(library) }
+
+  /// Parses and runs on a thread with 512 KiB of stack.
+  private func run(_ make: @escaping @Sendable (Fetch<Book>) throws -> Fetch<Book>) async throws {
+    let store = temporary.store
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      let thread = Thread {
+        done.resume(
+          with: Result {
+            _ = try make(store.makeContext().fetch(Book.self)).sorted(by: \.title).limit(3).all()
+          })
+      }
+      thread.stackSize = 512 << 10
+      thread.start()
+    }
+  }
+
+  private func run(_ format: String) async throws { try await run { try $0.where(format) } }
+
+  private func expectPredicateError(
+    _ reason: String, _ location: SourceLocation = #_sourceLocation,
+    _ make: @escaping @Sendable (Fetch<Book>) throws -> Fetch<Book>
+  ) async {
+    do {
+      try await run(make)
+      Issue.record("no error", sourceLocation: location)
+    } catch StoreError.predicate(let error) {
+      #expect(error.reason.contains(reason), sourceLocation: location)
+      #expect(error.description.utf8.count < 1500, sourceLocation: location)
+    } catch { Issue.record(error, sourceLocation: location) }
+  }
+
+  private func repeated(_ text: String, _ count: Int) -> String { String(repeating: text, count: count) }
+
+  @Test func `formats at the limits run`() async throws {
+    let deep = PredicateError.maximumDepth
+    try await run(repeated("(", deep) + "year == 1" + repeated(")", deep))
+    try await run(repeated("NOT ", deep) + "year == 1")
+    try await run(repeated("NOT (", deep / 2) + "year < 1" + repeated(")", deep / 2))
+    try await run("year == " + repeated("-", deep) + "year")
+    // One level for each AND and OR, whichever side is the deep one.
+    for (open, close) in [("(year == 1 AND (year == 2 OR ", "))"), ("(year == 1 OR (year == 2 AND ", "))")] {
+      try await run(
+        repeated(open, deep / 2 - 1) + "author.nick LIKE[cd] 'a*'" + repeated(close, deep / 2 - 1))
+    }
+    try await run(
+      repeated("(", deep - 2) + "year == 1" + repeated(" AND year < 3) OR year == 2", 0)
+        + repeated(")", deep - 2))
+    try await run("year == 1" + repeated(" + 1", PredicateError.maximumOperands - 2))
+    try await run("year > " + repeated("(1 + ", deep - 1) + "year" + repeated(")", deep - 1))
+    let half = PredicateError.maximumConditions - 2
+    try await run("year == nil" + repeated(" AND year != nil", half))
+    try await run("year == nil" + repeated(" OR title == author.name", half))
+    try await run("year == 1" + repeated(" OR year == 2", PredicateError.maximumValues - 1))
+    try await run("title IN {'x'" + repeated(", 'y'", 5000) + "}")
+  }
+
+  @Test func `trees at the limits run`() async throws {
+    let (nick, age) = (PropertyPath(["author", "nick"]), PropertyPath(["author", "age"]))
+    let text = { PredicateOperand.value(PredicateValue(type: .string, stored: .text($0))) }
+    let number = PredicateOperand.value(PredicateValue(type: .int, stored: .integer(7)))
+    var (chain, sum) = (PredicateOperand.path(nick), PredicateOperand.path(age))
+    for _ in 2..<PredicateError.maximumOperands {
+      chain = .coalesce(.path(nick), chain)
+      sum = .coalesce(.arithmetic(sum, .add, number), number)
+    }
+    let leaves: [PredicateNode] = [
+      .comparison(.path(nick), .contains, text("é"), [.caseInsensitive, .diacriticInsensitive]),
+      .isIn(.path(nick), (0...200).map { text("\($0)") } + [.path(nick)], [.caseInsensitive]),
+      .comparison(.path(PropertyPath(["price"])), .equal, .path(PropertyPath(["rating"])), []),
+      .comparison(.count(PropertyPath(["author", "books"])), .less, .count(PropertyPath(["genres"])), []),
+      .comparison(chain, .beginsWith, .path(nick), [.caseInsensitive]),
+      .comparison(.arithmetic(.path(age), .add, number), .less, .coalesce(.path(age), number), []),
+    ]
+    #expect(throws: StoreError.self) {
+      try temporary.store.makeContext().fetch(Book.self).where(.comparison(sum, .less, number, [])).ids()
+    }
+    for leaf in leaves { try await trees(with: leaf) }
+  }
+
+  private func trees(with leaf: PredicateNode) async throws {
+    // The members of members, with conditions on each level, and the depth that is left on top.
+    var members = 0
+    func nested(_ depth: Int, _ quantifiers: Int) -> PredicateNode {
+      var node = leaf
+      for level in (0..<depth).reversed() {
+        let other = PredicateNode.not(
+          .comparison(.path(PropertyPath(["year"])), .less, .path(PropertyPath(["author", "age"])), []))
+        node = level % 2 == 0 ? .and([other, node]) : .or([other, node])
+      }
+      for level in (0..<quantifiers).reversed() {
+        let path = PropertyPath(depth: level, [level % 2 == 0 ? "genres" : "books"])
+        let other = PredicateNode.comparison(
+          .path(PropertyPath(["author", "nick"])), .beginsWith,
+          .value(PredicateValue(type: .string, stored: .text("x"))), [])
+        node = .quantified(level % 2 == 0 ? .any : .all, path, .or([other, node]))
+        members += 1
+      }
+      return node
+    }
+    let most = PredicateError.maximumMemberDepth
+    for node in [
+      nested(PredicateError.maximumDepth - 4 - 2 * most, most), nested(PredicateError.maximumDepth - 4, 0),
+      nested(0, most),
+    ] {
+      try await run { $0.where(node) }
+      try await run { $0.where(.not(node)) }
+    }
+    #expect(members > 0)
+  }
+
+  /// All AND and OR of a balanced tree, for which no order of the parts is flat.
+  @Test func `a full tree of nine levels runs`() async throws {
+    func tree(_ depth: Int) -> PredicateNode {
+      guard depth > 0 else {
+        return .not(
+          .comparison(
+            .path(PropertyPath(["author", "nick"])), .like, .path(PropertyPath(["title"])), [.caseInsensitive]
+          ))
+      }
+      let parts = [tree(depth - 1), tree(depth - 1)]
+      return depth % 2 == 0 ? .and(parts) : .or(parts)
+    }
+    let node = tree(8)
+    try await run { $0.where(node) }
+    try await run { $0.where(.quantified(.none, PropertyPath(["genres"]), node)) }
+  }
+
+  @Test func `what is beyond a limit is our error, and no crash`() async throws {
+    for format in [
+      repeated("(", 30_000), repeated("{", 60_000), repeated("-", 10_000), repeated("NOT ", 15_000),
+      repeated("(", 51) + "year == 1" + repeated(")", 51), "year == " + repeated("-", 60) + "1",
+      "year == 1 AND NOT " + repeated("(NOT ", 60) + "year == 1" + repeated(")", 60),
+    ] {
+      await expectPredicateError("nested deeper") { try $0.where(format) }
+    }
+    await expectPredicateError("operands") {
+      try $0.where("year == 30" + String(repeating: "+0", count: 30_000))
+    }
+    await expectPredicateError("operands") {
+      try $0.where("year == 30" + String(repeating: "+0", count: 900))
+    }
+    await expectPredicateError("1000 conditions") {
+      try $0.where("year == nil" + String(repeating: " AND year != nil", count: 1000))
+    }
+    await expectPredicateError("900 are possible") {
+      try $0.where("title BEGINSWITH 'a'" + String(repeating: " OR title BEGINSWITH 'b'", count: 500))
+    }
+    await expectPredicateError("bytes") { try $0.where(String(repeating: "x", count: 70_000)) }
+    await expectPredicateError("arguments") {
+      $0.where(try PredicateNode(format: "year == %@", arguments: [Any?](repeating: 1, count: 901)))
+    }
+    await expectPredicateError("100000 are possible") {
+      try $0.where("year IN %@", Array(0...100_000))
+    }
+  }
+
+  @Test func `trees made by hand are measured before anything descends into them`() async throws {
+    // On a thread whose stack bears its release.
+    let store = temporary.store
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      let thread = Thread {
+        var node = PredicateNode.constant(true)
+        for _ in 0..<20_000 { node = .not(node) }
+        var operand = PredicateOperand.path(PropertyPath(["year"]))
+        for _ in 0..<20_000 { operand = .arithmetic(operand, .add, operand) }
+        let fetch = store.makeContext().fetch(Book.self)
+        #expect(throws: StoreError.self) { try fetch.where(node).all() }
+        #expect(throws: StoreError.self) { try fetch.where(.truth(operand)).all() }
+        done.resume()
+      }
+      thread.stackSize = 64 << 20
+      thread.start()
+    }
+    let year = PredicateOperand.path(PropertyPath(["year"]))
+    for node in [
+      PredicateNode.truth(.path(PropertyPath(depth: -1, ["year"]))),
+      .truth(.path(PropertyPath(depth: 1, ["year"]))),
+      .quantified(.any, PropertyPath(depth: -3, ["genres"]), .constant(true)),
+      .comparison(year, .equal, .value(PredicateValue(type: .int, stored: .text("1"))), []),
+      .comparison(year, .equal, .value(PredicateValue(type: nil, stored: .integer(1))), []),
+      .comparison(year, .equal, .value(PredicateValue(type: .decimal, stored: .text("12abc"))), []),
+      .comparison(year, .equal, .path(PropertyPath([String](repeating: "author", count: 70))), []),
+    ] {
+      #expect(throws: StoreError.self) { try store.makeContext().fetch(Book.self).where(node).ids() }
+    }
+  }
+
+  @Test func `as many to-ones as allowed are followed, and one more is our error`() async throws {
+    let chain = try await TemporaryStore(Schema { Entity(Link.self) })
+    let context = chain.store.makeContext()
+    func names(_ count: Int) -> String { String(repeating: "next.", count: count) + "number == 1" }
+    #expect(try context.fetch(Link.self).where(names(PredicateError.maximumSteps - 1)).ids().isEmpty)
+    let both = names(30) + " AND " + String(repeating: "other.", count: 30) + "number == 1"
+    #expect(try context.fetch(Link.self).where(both).ids().isEmpty)
+    #expect(throws: StoreError.self) { try context.fetch(Link.self).where(names(70)).ids() }
+    #expect(throws: StoreError.self) {
+      try context.fetch(Link.self).where(both + " AND other.next.number == 1").ids()
+    }
+  }
+
+  @Test func `the time to read or refuse a text grows with its length alone`() throws {
+    let clock = ContinuousClock()
+    let texts = [
+      repeated("(", 40) + "year ==", repeated("(", 40) + "year CONATINS 3" + repeated(")", 40),
+      "year == 1 " + repeated("AND (year == 1) ", 900), "title IN {" + repeated("'x', ", 12_000),
+      "title == " + repeated("ａ", 20_000), repeated("(year + ", 45), repeated("x.", 30_000),
+    ]
+    for text in texts {
+      let time = clock.measure { _ = try? PredicateNode(format: text) }
+      #expect(time < .seconds(5), "\(text.prefix(30))")
+    }
+  }
+}
+
+final class Link: ManagedObject {
+  @Attribute var number = 0
+  @ToOne var next: Link?
+  @ToOne var other: Link?
+}

@@ -1,0 +1,255 @@
+// Numbers, lists, objects and strings where an easy way gives wrong rows.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct PredicateValues {
+  let temporary: TemporaryStore
+  let context: ObjectContext
+
+  init() async throws {
+    temporary = try await TemporaryStore(library)
+    context = temporary.store.makeContext()
+  }
+
+  /// A book for each price.
+  private func fill(_ prices: [String?]) throws {
+    for (index, price) in prices.enumerated() {
+      context.insert(Book.self) {
+        $0.title = price ?? "nil"
+        $0.year = index
+        $0.price = price.flatMap { Decimal(string: $0) }
+      }
+    }
+    try context.save()
+  }
+
+  private func titles(_ format: String, _ arguments: Any?...) throws -> Set<String> {
+    let node = try PredicateNode(format: format, arguments: arguments)
+    return Set(try context.fetch(Book.self).where(node).all().map(\.title))
+  }
+
+  // MARK: Decimal
+
+  @Test func `a Decimal keeps its order and exactness in every operation`() throws {
+    try fill(["100.25", "10", "5", "0.1", "-3", "9007199254740993.5", nil])
+    let five = Decimal(5)
+    let found = try context.fetch(Book.self).where(#Predicate { ($0.price ?? 0) > five }).all().map(\.title)
+    #expect(Set(found) == ["100.25", "10", "9007199254740993.5"])
+    #expect(try titles("price * 3 == 0.3") == ["0.1"])
+    #expect(try titles("price + 0.2 == 0.3") == ["0.1"])
+    #expect(try titles("price / 4 == 2.5") == ["10"])
+    #expect(try titles("price - 100 IN {0.25, 7}") == ["100.25"])
+    #expect(try titles("price * 10 BETWEEN {1, 50}") == ["0.1", "5"])
+    #expect(try titles("price > -1e300").count == 6)
+    #expect(try titles("price < 1e300 AND price > -3.0000000000000000000000000000000000000000001").count == 6)
+    #expect(try titles("price == 100.2500") == ["100.25"])
+    #expect(try titles("year == 5 AND price > 9007199254740993").count == 1)
+    #expect(try titles("price == 9007199254740993.5") == ["9007199254740993.5"])
+  }
+
+  @Test func `numbers of all kinds compare by value, columns too`() throws {
+    try fill(["0", "1.5", "2", "3", "9007199254740993.5"])
+    for book in try context.fetch(Book.self).all() { book.rating = [0.1, 1.5, 3, 3, 1e300][book.year] }
+    try context.save()
+    #expect(try titles("price == year") == ["0", "2", "3"])
+    #expect(try titles("year < price") == ["1.5", "9007199254740993.5"])
+    #expect(try titles("price == rating") == ["1.5", "3"])
+    #expect(try titles("rating > price") == ["0", "2", "9007199254740993.5"])
+    let large = try #require(try context.fetch(Book.self).where("year == 4").first())
+    large.year = 9_007_199_254_740_994
+    try context.save()
+    #expect(try titles("year == %@", Decimal(string: "9007199254740993.5")).isEmpty)
+    #expect(try titles("year > %@", Decimal(string: "9007199254740993.5")).count == 1)
+    large.year = 9_007_199_254_740_993
+    try context.save()
+    #expect(try titles("year > 9007199254740992.0") == ["9007199254740993.5"])
+    #expect(try titles("year == %@", Decimal(string: "9007199254740993.5")).isEmpty)
+  }
+
+  @Test func `a calculation that leaves the numbers gives nil and never traps`() throws {
+    try fill(["99999999999999999999999999999999999999", "0"])
+    let huge = Decimal.greatestFiniteMagnitude
+    #expect(try titles("price * %@ == nil", huge) == ["99999999999999999999999999999999999999"])
+    #expect(try titles("1 / price == nil") == ["0"])
+    #expect(try titles("%@ * %@ == nil", Decimal(string: "1e-100"), Decimal(string: "1e-100")).isEmpty)
+    #expect(try titles("year == -%@", Int.min).isEmpty)
+    #expect(try titles("year * %@ == nil", Int.max).isEmpty)
+    #expect(try titles("(year + 2) * %@ == nil", Int.max).count == 2)
+  }
+
+  @Test func `infinity is beyond every number, and NaN equals nothing`() throws {
+    try fill(["1", nil])
+    for attribute in ["price", "year"] {
+      let known = try titles("\(attribute) != nil")
+      #expect(try titles("\(attribute) < %@", Double.infinity) == known)
+      #expect(try titles("\(attribute) >= %@", -Double.infinity) == known)
+      #expect(try titles("\(attribute) > %@", Double.infinity).isEmpty)
+      #expect(try titles("\(attribute) == %@", Double.infinity).isEmpty)
+      for comparison in ["==", "<", ">=", "<=", ">"] {
+        #expect(try titles("\(attribute) \(comparison) %@", Double.nan).isEmpty)
+      }
+      #expect(try titles("\(attribute) != %@", Double.nan).count == 2)
+    }
+    let (number, none) = (Double.nan, Decimal.nan)
+    #expect(try context.fetch(Book.self).where(#Predicate { $0.rating == number }).ids().isEmpty)
+    #expect(try context.fetch(Book.self).where(#Predicate { $0.rating != number }).count() == 2)
+    #expect(try context.fetch(Book.self).where(#Predicate { $0.price == none }).ids().isEmpty)
+    let far = [1.5, .infinity]
+    for value in far + far {
+      #expect(try context.fetch(Book.self).where(#Predicate { ($0.rating ?? 0) < value }).count() == 2)
+    }
+  }
+
+  // MARK: Lists
+
+  @Test func `IN finds nil wherever it stands`() throws {
+    let author = context.insert(Author.self) { $0.name = "A" }
+    for (title, rating) in [("a", nil), ("b", 30.0)] as [(String, Double?)] {
+      context.insert(Book.self) {
+        $0.title = title
+        $0.rating = rating
+        $0.author = title == "b" ? author : nil
+      }
+    }
+    try context.save()
+    #expect(try titles("rating IN {author.age}") == ["a", "b"])
+    #expect(try titles("author.nick IN {title, nil}") == ["a", "b"])
+    #expect(try titles("nil IN {rating, 30}") == ["a"])
+    #expect(try titles("nil IN {rating, nil}") == ["a", "b"])
+    #expect(try titles("30 IN {rating, author.age}") == ["b"])
+    #expect(try titles("NOT rating IN {author.age, 7}").isEmpty)
+    #expect(try titles("NOT nil IN {rating, 30}") == ["b"])
+    #expect(try titles("nil IN {}").isEmpty)
+  }
+
+  @Test func `a list may have a hundred thousand values of any type`() async throws {
+    let samples = try await TemporaryStore(Schema { Entity(Typed.self) })
+    let context = samples.store.makeContext()
+    let (day, id) = (Date(timeIntervalSinceReferenceDate: 0.1), UUID())
+    context.insert(Typed.self) {
+      $0.string = "x77777é"
+      $0.date = day
+      $0.uuid = id
+      $0.int = .max - 77_777
+      $0.double = 0.1
+      $0.decimal = Decimal(string: "77777.5") ?? 0
+      $0.data = Data([1, 2])
+    }
+    context.insert(Typed.self) { $0.string = "other" }
+    try context.save()
+    let (numbers, fewer) = (0..<99_999, 70_000..<80_000)
+    let lists: [(String, [Any])] = [
+      ("string", numbers.map { "x\($0)é" }),
+      ("date", numbers.map { Date(timeIntervalSinceReferenceDate: 0.1 + Double($0)) }),
+      ("uuid", numbers.map { _ in UUID() } + [id]), ("int", numbers.map { Int.max - $0 }),
+      ("double", fewer.map { -0.5 - Double($0) } + numbers.prefix(5).map { 0.1 + Double($0) }),
+      ("decimal", fewer.map { Decimal($0) + 0.5 }),
+      ("data", fewer.map { Data([1, UInt8(truncatingIfNeeded: $0)]) }),
+    ]
+    for (attribute, list) in lists {
+      let count = try context.fetch(Typed.self).where("%K IN %@", attribute, list).count()
+      #expect(count == 1, "\(attribute)")
+    }
+    #expect(
+      try context.fetch(Typed.self).where("NOT uuid IN %@", [id] + fewer.map { _ in UUID() }).count() == 1)
+  }
+
+  // MARK: Objects
+
+  @Test func `an object or id of another entity or store is an error and finds nothing`() async throws {
+    let author = context.insert(Author.self) { $0.name = "A" }
+    let club = context.insert(Club.self) { $0.name = "C" }
+    context.insert(Book.self) {
+      $0.title = "b"
+      $0.author = author
+      $0.year = 1
+    }
+    author.club = club
+    try context.save()
+    #expect(try titles("author == %@", author) == ["b"])
+    #expect(try titles("author == %@ AND author.id IN %@", author.id, [author.id]) == ["b"])
+    #expect(try titles("author.id >= %@ AND author.id < 99", author.id) == ["b"])
+    let other = try await TemporaryStore(library)
+    let elsewhere = other.store.makeContext()
+    let stranger = elsewhere.insert(Author.self) { $0.name = "A" }
+    try elsewhere.save()
+    let new = context.insert(Author.self) { $0.name = "new" }
+    let wrong: [(String, Any)] = [
+      ("author == %@", club), ("author == %@", club.id), ("author != %@", club.id),
+      ("author IN %@", [club.id]),
+      ("author.id == %@", club.id), ("genres CONTAINS %@", author), ("ANY genres == %@", author.id),
+      ("year == %@", author.id), ("year IN %@", [author]), ("year + %@ > 1", author.id),
+      ("genres.@count == %@", author), ("author == %@", stranger), ("author == %@", new),
+      ("author == %@", new.id), ("SELF == %@", author), ("%@ == author", club.id),
+    ]
+    for (format, argument) in wrong {
+      #expect(throws: StoreError.self, "\(format)") { try titles(format, argument) }
+    }
+    for format in ["author == author.club", "author.club == author", "author == year", "author > author"] {
+      #expect(throws: StoreError.self, "\(format)") { try titles(format) }
+    }
+    let unsaved = new.id
+    #expect(throws: StoreError.self) {
+      try context.fetch(Book.self).where(#Predicate { $0.author?.id == unsaved }).ids()
+    }
+    #expect(throws: StoreError.self) { try PredicateNode(format: "author == %@", Author()) }
+    context.rollback()
+  }
+
+  // MARK: Members
+
+  @Test func `a many-to-many step may stand behind another to-many`() throws {
+    let genres = ["x", "y"].map { name in context.insert(Genre.self) { $0.name = name } }
+    let author = context.insert(Author.self) { $0.name = "A" }
+    for title in ["a", "b", "c"] {
+      context.insert(Book.self) {
+        $0.title = title
+        $0.author = title == "c" ? nil : author
+        $0.genres = title == "a" ? [genres[0]] : title == "b" ? [genres[1]] : []
+      }
+    }
+    try context.save()
+    #expect(try titles("ANY author.books.genres.name == 'x'") == ["a", "b"])
+    #expect(try titles("ANY genres.books.genres.name == 'x'") == ["a"])
+    #expect(try titles("NONE author.books.genres.name == 'x'") == ["c"])
+    #expect(try titles("ALL author.books.genres.books.title IN {'a', 'b'}") == ["a", "b", "c"])
+    #expect(try titles("ANY author.books.genres == %@", genres[1]) == ["a", "b"])
+    #expect(try titles("author.books.genres CONTAINS %@", genres[1].id) == ["a", "b"])
+  }
+
+  // MARK: Pending deletions
+
+  @Test func `what is deleted and not yet saved is gone for every verb`() throws {
+    try fill(["1", "2", "3", "4"])
+    let fetch = context.fetch(Book.self).sorted(by: \.year)
+    let all = try fetch.all()
+    for book in all.prefix(2) { context.delete(book) }
+    #expect(try fetch.first()?.title == "3")
+    #expect(try fetch.limit(2).all().map(\.title) == ["3", "4"])
+    #expect(try fetch.offset(1).all().map(\.title) == ["4"])
+    #expect(try fetch.count() == 2)
+    #expect(try fetch.ids().count == 2)
+    #expect(try fetch.where("year < 2").exists() == false)
+    #expect(try fetch.where("year < 3").one().title == "3")
+    #expect(try context.fetch(Author.self).count() == 0)
+    context.rollback()
+    #expect(try fetch.limit(0).first() == nil)
+    #expect(try fetch.limit(0).exists() == false)
+    #expect(try fetch.count() == 4)
+  }
+}
+
+final class Typed: ManagedObject {
+  @Attribute var flag = false
+  @Attribute var string = ""
+  @Attribute var date = Date(timeIntervalSinceReferenceDate: -1)
+  @Attribute var uuid = UUID()
+  @Attribute var int = -1
+  @Attribute var double = -1.0
+  @Attribute var decimal = Decimal(-1)
+  @Attribute var data = Data()
+}

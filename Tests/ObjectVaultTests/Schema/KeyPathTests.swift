@@ -1,0 +1,156 @@
+// A key path stands for a property only when it ends at the property itself.
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+final class Parcel: ManagedObject {
+  @Attribute var size: Int = 0
+  @Attribute var name: String
+  @Attribute var isSent: Bool
+  @Attribute var price: Decimal
+  @Attribute var sent: Date?
+  @Attribute var address: Address
+  @Attribute var mood: Mood?
+  @ToOne var sender: Sender?
+  @ToMany(inverse: \Sender.parcels) var handlers: Set<Sender>
+
+  var isBig: Bool { size > 1000 }
+  var negated: Int { -size }
+  var absolute: Int { abs(size) }
+  var limited: Int { max(0, min(size, 100)) }
+  var trimmed: String { name.trimmingCharacters(in: .whitespaces) }
+  var composed: String { name.precomposedStringWithCanonicalMapping }
+  var short: String { String(name.prefix(20)) }
+  var isWaiting: Bool { !isSent }
+  var hasSender: Bool { sender != nil }
+  var senderName: String { sender?.name ?? "nobody" }
+  var knownSender: String? { sender?.name ?? "nobody" }
+  var sentSender: Sender? { isSent ? sender : nil }
+  var day: Date? {
+    sent.map { Date(timeIntervalSinceReferenceDate: $0.timeIntervalSinceReferenceDate.rounded()) }
+  }
+  var rounded: Decimal { Decimal(NSDecimalNumber(decimal: price).doubleValue) }
+  var shout: Mood? { mood == .cross ? nil : mood }
+  var home: Address { Address(street: address.street, number: 0) }
+  var trusted: Set<Sender> { handlers.filter { $0.name.isEmpty } }
+  var constant: Int { 7 }
+  var alias: Int { size }
+}
+
+final class Sender: ManagedObject {
+  @Attribute var name: String
+  @ToOne var boss: Sender?
+  @ToMany var parcels: Set<Parcel>
+}
+
+@Suite struct KeyPaths {
+  static var computed: [(String, PartialKeyPath<Parcel>)] {
+    [
+      ("size", \.isBig), ("size", \.negated), ("size", \.absolute), ("size", \.limited), ("name", \.trimmed),
+      ("name", \.composed), ("name", \.short), ("isSent", \.isWaiting), ("sender", \.hasSender),
+      ("sender", \.senderName), ("sender", \.knownSender), ("isSent", \.sentSender), ("sent", \.day),
+      ("price", \.rounded), ("mood", \.shout), ("address", \.home), ("handlers", \.trusted),
+      ("wrapper", \.constant),
+      ("name", \.name.count), ("address", \.address.street), ("handlers", \.handlers.count),
+      ("handlers", \.handlers.isEmpty),
+      ("id", \.id.rowID), ("sender", \.sender!.name), ("wrapper", \.hasChanges), ("wrapper", \.state),
+      ("mood", \.mood?.rawValue),
+      ("sender", \.sender?.name.count), ("size", \.size.description),
+    ]
+  }
+
+  @Test func `what is computed is refused wherever a key path is taken`() async throws {
+    let schema = Schema {
+      Entity(Parcel.self)
+      Entity(Sender.self)
+    }
+    let temporary = try await TemporaryStore(schema)
+    let context = temporary.store.makeContext()
+    func expectFault(_ make: () -> Entity<Parcel>, _ reads: String) {
+      let declared = make()
+      let schema = Schema {
+        declared
+        Entity(Sender.self)
+      }
+      #expect(
+        schema.faults.contains {
+          if case .badKeyPath(entity: "Parcel", _, _) = $0 { "\($0)".contains(reads) } else { false }
+        }, "\(schema.faults)")
+    }
+    for (reads, path) in Self.computed {
+      for fetch in [context.fetch(Parcel.self).sorted(by: path), context.fetch(Parcel.self).prefetch(path)] {
+        #expect {
+          _ = try fetch.all()
+        } throws: { error in
+          guard case StoreError.predicate(let error) = error else { return false }
+          return error.reason.contains(reads) && error.reason.contains("Parcel")
+        }
+        #expect(throws: StoreError.self) { try fetch.count() }
+      }
+      expectFault({ Entity(Parcel.self).index(path) }, reads)
+      expectFault({ Entity(Parcel.self).unique(\.name, path) }, reads)
+      expectFault({ Entity(Parcel.self).check(path, .notBlank) }, reads)
+    }
+  }
+
+  @Test func `what is computed is refused in a #Predicate`() async throws {
+    let temporary = try await TemporaryStore(
+      Schema {
+        Entity(Parcel.self)
+        Entity(Sender.self)
+      })
+    let context = temporary.store.makeContext()
+    let name = "x"
+    for predicate in [
+      #Predicate<Parcel> { $0.isBig }, #Predicate { $0.negated == 1 }, #Predicate { $0.absolute == 1 },
+      #Predicate { $0.hasSender }, #Predicate { $0.senderName == name },
+      #Predicate { $0.knownSender == name },
+      #Predicate { $0.sentSender?.name == name }, #Predicate { $0.name.count == 1 },
+      #Predicate { $0.address.street == name },
+      #Predicate { $0.trusted.isEmpty }, #Predicate { $0.isWaiting },
+    ] {
+      #expect(throws: StoreError.self, "\(predicate)") {
+        try context.fetch(Parcel.self).where(predicate).ids()
+      }
+    }
+    #expect(try context.fetch(Parcel.self).where(#Predicate { $0.isSent && $0.alias == 3 }).ids().isEmpty)
+  }
+
+  @Test func `every property of every type resolves to itself`() async throws {
+    let paths: [PartialKeyPath<Sample>] = [
+      \.flag, \.int, \.int8, \.int16, \.int32, \.int64, \.uint8, \.uint16, \.uint32, \.float, \.double,
+      \.decimal, \.string,
+      \.data, \.date, \.uuid, \.url, \.mood, \.shelf, \.address, \.maybeInt, \.maybeString, \.maybeDate,
+      \.maybeMood,
+      \.maybeDecimal, \.id,
+    ]
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    for path in paths {
+      #expect(throws: Never.self, "\(path)") { try context.fetch(Sample.self).sorted(by: path).all() }
+    }
+    let fetch = context.fetch(Book.self)
+    #expect(
+      try fetch.sorted(by: \.author?.name).sorted(by: \.author?.club?.name).sorted(by: \.author?.nick).ids()
+        .isEmpty)
+    #expect(try fetch.sorted(by: \.author?.id).sorted(by: \.author).ids().isEmpty)
+    #expect(
+      try fetch.prefetch(\.author).prefetch(\.author?.books).prefetch(\.genres).prefetch(\.author?.club).all()
+        .isEmpty)
+  }
+
+  @Test func `a key path of another class is refused`() {
+    let schema = Schema {
+      Entity(WrongInverse.self)
+      Entity(Sender.self)
+      Entity(Parcel.self)
+    }
+    #expect(schema.faults.contains { "\($0)".contains("inverse of senders") })
+  }
+}
+
+final class WrongInverse: ManagedObject {
+  @ToMany(inverse: \Sender.boss?.boss?.name.count) var senders: Set<Sender>
+}
