@@ -24,16 +24,23 @@ public final class ObjectContext {
   let core: StoreCore
   let access: Access
   let maps: [IdentityMap]
-  /// New objects, in the order of their insertion.
+  let canWrite: Bool
+  /// New objects, in the order of their insertion; with them some that were deleted again, which are taken out
+  /// many at a time: taking each out by itself would be quadratic.
   var inserted: [ManagedObject] = []
+  private var forgotten = 0
   /// Saved objects with an overlay.
   var updated: [ManagedObject] = []
   var deleted: [ManagedObject] = []
   /// Owners of to-manys that changed, and ends of changed links: kept alive until the save.
   var touched: Set<ManagedObject> = []
   var links: [LinkKey: PendingLink] = [:]
-  // Unchecked exclusivity: asked for at each write of a property, and never passed inout.
-  @exclusivity(unchecked) var refused: [SlotKey: any Error] = [:]
+  /// Counts deletions after which sets that are in memory may hold an object that is no member any more.
+  // Unchecked exclusivity: asked for at each read of a to-many, and never passed inout.
+  @exclusivity(unchecked) var deletions = 0
+  /// The relationships of objects that were released, and are to be released: see ``ManagedObject``'s deinit.
+  var releasing: [Extras?] = []
+  private var isReleasing = false
   private var nextTemporaryID: Int64 = -1
   private var lastEntity: EntityRuntime?
   /// The temporary id that comes first in `inserted`'s numbering.
@@ -42,6 +49,13 @@ public final class ObjectContext {
   /// Errors that getters could not throw, oldest first. The next ``save()`` throws the first of them and
   /// clears the list.
   public internal(set) var faultErrors: [any Error] = []
+  /// ``StoreError/unreadableValue(entity:property:rowID:expected:)`` for each value that a getter met and could not read, once; at most
+  /// a thousand.
+  ///
+  /// Such a value was put into the file by something else than this library. The getter returns the type's
+  /// placeholder, and neither ``Store/read(_:)`` nor ``save()`` fails for it: one damaged row should not hide
+  /// the others, and a save writes only what was set.
+  public internal(set) var unreadableValues: [StoreError] = []
   /// Called with each error that a getter could not throw, at once.
   public var onFaultError: ((any Error) -> Void)?
   /// What the context asked of the store.
@@ -60,6 +74,7 @@ public final class ObjectContext {
   init(core: StoreCore, access: Access) {
     self.core = core
     self.access = access
+    if case .transaction(_, let canWrite) = access { self.canWrite = canWrite } else { canWrite = true }
     maps = core.runtime.entities.map { IdentityMap($0) }
     for map in maps { map.context = self }
   }
@@ -69,14 +84,14 @@ public final class ObjectContext {
     let alive = maps.flatMap(\.all)
     for object in alive {
       object.map = nil
-      if object.state == .fault || object.state == .inserted { object.state = .invalid }
+      object.state = .invalid
     }
     for object in alive { object.forgetMembers() }
   }
 
   /// Whether there is anything to save.
   public var hasChanges: Bool {
-    !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty || !links.isEmpty
+    inserted.count > forgotten || !updated.isEmpty || !deleted.isEmpty || links.values.contains(where: \.isLive)
   }
 
   // MARK: Making and deleting
@@ -102,10 +117,7 @@ public final class ObjectContext {
       note(StoreError.unknownEntity(name: "\(type)"))
       return object
     }
-    guard canWrite else {
-      note(StoreError.readOnlyContext)
-      return object
-    }
+    guard takesChanges else { return object }
     let map = maps[entity.index]
     object.map = map
     object.state = .inserted
@@ -126,27 +138,60 @@ public final class ObjectContext {
   /// Marks an object for deletion by the next save.
   ///
   /// Delete rules are applied by the save: to objects in memory one by one, to the others by SQL. A new
-  /// object is simply forgotten.
+  /// object is forgotten at once, and its delete rules are applied at once, as it has no row.
   public func delete(_ object: ManagedObject) {
     guard object.context === self else {
       note(StoreError.objectGone(entity: object.entity?.name ?? "\(type(of: object))", rowID: object.rowID))
       return
     }
-    guard canWrite else {
-      note(StoreError.readOnlyContext)
-      return
+    guard takesChanges else { return }
+    var waiting = [object]
+    while let object = waiting.popLast() {
+      switch object.state {
+      case .inserted: waiting += forget(object)
+      case .fault, .loaded:
+        object.leaveRelationships()
+        object.state = .deleted
+        deleted.append(object)
+        if object.entity?.isInJoins == true { deletions += 1 }
+      case .deleted, .invalid, .detached: break
+      }
     }
-    switch object.state {
-    case .inserted:
-      object.leaveRelationships()
-      inserted.removeAll { $0 === object }
-      discard(object)
-    case .fault, .loaded:
-      object.leaveRelationships()
-      object.state = .deleted
-      deleted.append(object)
-    case .deleted, .invalid, .detached: break
+  }
+
+  /// Forgets a new object.
+  /// - Returns: The objects that its delete rules take along.
+  private func forget(_ object: ManagedObject) -> [ManagedObject] {
+    guard let entity = object.entity else { return [] }
+    let relationships = entity.slots.compactMap(\.relationship)
+    for relationship in relationships where relationship.deleteRule == .deny {
+      let count = object.related(by: relationship).count
+      guard count == 0 else {
+        note(StoreError.deleteDenied(entity: entity.name, property: relationship.name, count: count))
+        return []
+      }
     }
+    var taken: [ManagedObject] = []
+    for relationship in relationships {
+      let others = object.related(by: relationship)
+      if relationship.deleteRule == .cascade { taken += others }
+      guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany else { continue }
+      for other in others where other.state == .inserted || other.state == .loaded {
+        other.overwrite(.null, inverse, nil)
+      }
+    }
+    object.leaveRelationships()
+    if entity.isInJoins { deletions += 1 }
+    discard(object)
+    didForget()
+    return taken
+  }
+
+  private func didForget() {
+    forgotten += 1
+    guard forgotten > 16, forgotten * 2 > inserted.count else { return }
+    inserted.removeAll { $0.state != .inserted }
+    forgotten = 0
   }
 
   // MARK: Saving
@@ -158,7 +203,14 @@ public final class ObjectContext {
   /// - Throws: ``StoreError/validation(_:)``, ``StoreError/conflict(_:)``,
   ///   ``StoreError/deleteDenied(entity:property:count:)``, ``StoreError/readOnlyContext``, the first of
   ///   ``faultErrors``; `SQLError.busy` and others of the file.
-  public func save() throws {
+  public func save() throws { try save(isPartial: false) }
+
+  /// Writes what is complete, so that a fetch inside a writing transaction finds it. Objects that break a rule
+  /// as yet stay pending, with those that refer to them: whoever looks for an object while another is half
+  /// filled need not fill it first.
+  func flush() throws { try save(isPartial: true) }
+
+  private func save(isPartial: Bool) throws {
     if let first = faultErrors.first {
       faultErrors = []
       throw first
@@ -167,13 +219,13 @@ public final class ObjectContext {
     guard canWrite else { throw StoreError.readOnlyContext }
     switch access {
     case .transaction(let connection, _):
-      let operation = SaveOperation(self, connection)
-      try connection.savepoint { try operation.run() }
+      let operation = SaveOperation(self, connection, isPartial: isPartial)
+      try operation.undoOnError { try connection.savepoint { try operation.run() } }
       operation.finish()
     case .pooled:
       try core.pool.withWriter { connection in
-        let operation = SaveOperation(self, connection)
-        try connection.transaction(.immediate) { try operation.run() }
+        let operation = SaveOperation(self, connection, isPartial: isPartial)
+        try operation.undoOnError { try connection.transaction(.immediate) { try operation.run() } }
         operation.finish()
       }
     }
@@ -181,6 +233,7 @@ public final class ObjectContext {
 
   /// Forgets all changes: new objects become invalid, the others are as in the store.
   public func rollback() {
+    deletions += 1
     for object in inserted { discard(object) }
     for object in updated { object.overlay = nil }
     for object in updated { object.isRegistered = false }
@@ -211,18 +264,47 @@ public final class ObjectContext {
     return lastEntity
   }
 
-  var canWrite: Bool {
-    if case .transaction(_, let canWrite) = access { canWrite } else { true }
+  /// Whether changes are taken now. The reason why not is told.
+  var takesChanges: Bool {
+    guard canWrite else {
+      note(StoreError.readOnlyContext)
+      return false
+    }
+    guard case .transaction(let connection, _) = access, connection.isRunCancelled else { return true }
+    // Once is enough: the body of a cancelled write may go on for long.
+    if !(faultErrors.last is CancellationError) { note(CancellationError()) }
+    return false
   }
 
-  func clearPending() {
-    inserted = []
-    updated = []
+  func clearPending() { keepPending([], [], []) }
+
+  /// What is pending from now on: all that a save left out.
+  func keepPending(_ inserted: [ManagedObject], _ updated: [ManagedObject], _ kept: Set<ManagedObject>) {
+    self.inserted = inserted
+    forgotten = 0
+    self.updated = updated
     deleted = []
-    touched = []
-    links = [:]
-    refused = [:]
-    firstTemporaryID = nextTemporaryID
+    touched = kept.isEmpty ? [] : touched
+    links = kept.isEmpty ? [:] : links.filter { kept.contains($0.value.source) || kept.contains($0.value.target) }
+    firstTemporaryID = inserted.first?.rowID ?? nextTemporaryID
+  }
+
+  /// Ends the work of a transaction that was rolled back: what its objects say is not in the file.
+  func abandon() {
+    for object in maps.flatMap(\.all) {
+      object.row = nil
+      object.page = nil
+      object.overlay = nil
+      object.state = .invalid
+    }
+  }
+
+  /// Releases the relationships of released objects, which releases more objects, which add to the list.
+  func releaseExtras() {
+    guard !isReleasing else { return }
+    isReleasing = true
+    while !releasing.isEmpty { releasing.removeLast() }
+    isReleasing = false
   }
 
   func note(_ error: any Error) {
@@ -230,15 +312,16 @@ public final class ObjectContext {
     onFaultError?(error)
   }
 
-  func didWrite(_ object: ManagedObject, _ slot: Int) {
-    if !refused.isEmpty { refused[SlotKey(object: ObjectIdentifier(object), slot: slot)] = nil }
+  func noteUnreadable(_ error: StoreError) {
+    guard unreadableValues.count < 1000, !unreadableValues.contains(error) else { return }
+    unreadableValues.append(error)
+    onFaultError?(error)
+  }
+
+  func didWrite(_ object: ManagedObject) {
     guard object.state == .loaded, !object.isRegistered else { return }
     object.isRegistered = true
     updated.append(object)
-  }
-
-  func refuse(_ error: any Error, object: ManagedObject, slot: Int) {
-    refused[SlotKey(object: ObjectIdentifier(object), slot: slot)] = error
   }
 
   func didTouchMembers(_ object: ManagedObject) { touched.insert(object) }
@@ -277,14 +360,15 @@ public final class ObjectContext {
     object.row = nil
     object.page = nil
     object.forgetMembers()
-    links = links.filter { $0.value.source !== object && $0.value.target !== object }
   }
 
   /// Runs `body` with a connection to read from.
   func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     switch access {
-    case .transaction(let connection, _): try body(connection)
-    case .pooled: try core.pool.withReader(body)
+    case .transaction(let connection, _):
+      if connection.isRunCancelled { throw CancellationError() }
+      return try body(connection)
+    case .pooled: return try core.pool.withReader(body)
     }
   }
 }
@@ -300,9 +384,7 @@ struct PendingLink {
   let source: ManagedObject
   let target: ManagedObject
   let isAdded: Bool
-}
 
-struct SlotKey: Hashable {
-  let object: ObjectIdentifier
-  let slot: Int
+  /// Whether neither end is gone meanwhile.
+  var isLive: Bool { source.state != .invalid && target.state != .invalid }
 }

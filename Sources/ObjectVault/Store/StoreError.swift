@@ -13,6 +13,11 @@ public enum StoreError: Error, Sendable, Equatable {
   case unknownEntity(name: String)
   /// The row of an object is gone, or the object belongs to no context.
   case objectGone(entity: String, rowID: Int64)
+  /// A property was used of an object that belongs to no context: it was made by its own initializer, or its
+  /// context was released.
+  case noContext(entity: String, property: String)
+  /// There is no higher id left for new objects of an entity.
+  case idsExhausted(entity: String)
   /// A column holds something that its attribute's type cannot read.
   case unreadableValue(entity: String, property: String, rowID: Int64, expected: String)
   /// A relationship was given an object of another context, or a deleted one.
@@ -69,6 +74,13 @@ public struct ValidationFailure: Sendable, Hashable {
   }
 }
 
+extension ValidationFailure: CustomStringConvertible {
+  /// Such as `User.name of row 7 is required`; a new object has no row to be named by.
+  public var description: String {
+    "\(entity).\(property) \(rowID > 0 ? "of row \(rowID) " : "")\(reason)"
+  }
+}
+
 /// Two versions of one row.
 public struct Conflict: Sendable, Hashable {
   /// The row's entity.
@@ -108,6 +120,12 @@ extension StoreError: CustomStringConvertible {
     case .objectGone(let entity, let rowID):
       "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") is gone: its row was deleted, or its context was "
         + "released. Fetch it again."
+    case .noContext(let entity, let property):
+      "\(entity).\(property) was used, and the object belongs to no context, so it holds nothing. Make objects with "
+        + "context.insert, and keep their context as long as they are in use."
+    case .idsExhausted(let entity):
+      "\(entity) has a row with so high an id that there is none left above it. Close the store, "
+        + "and give that row a lower id with the sqlcipher shell; vault_ids has the highest one."
     case .unreadableValue(let entity, let property, let rowID, let expected):
       "\(entity).\(property) of row \(rowID) holds no \(expected). Correct it with a migration step."
     case .foreignObject(let entity, let property):
@@ -115,7 +133,7 @@ extension StoreError: CustomStringConvertible {
         + "context by its id."
     case .validation(let failures):
       "Nothing was saved: "
-        + failures.prefix(8).map { "\($0.entity).\($0.property) \($0.reason)" }.joined(separator: "; ")
+        + failures.prefix(8).map { "\($0)" }.joined(separator: "; ")
         + (failures.count > 8 ? "; and \(failures.count - 8) more" : "")
         + ". Correct the objects and save again."
     case .conflict(let conflict):
