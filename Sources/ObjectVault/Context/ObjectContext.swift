@@ -1,5 +1,6 @@
 // The scratch pad: identity map, pending changes, and the doors to reading and saving.
-//   ObjectContext+Faults   rows into objects, faults, prefetching     Save*   what a save does
+//   ObjectContext+Faults     rows into objects, faults, prefetching   Save*   what a save does
+//   ObjectContext+Changes    deletions, and what is noted until the save
 
 internal import CipherSQLite
 
@@ -28,7 +29,7 @@ public final class ObjectContext {
   /// New objects, in the order of their insertion; with them some that were deleted again, which are taken out
   /// many at a time: taking each out by itself would be quadratic.
   var inserted: [ManagedObject] = []
-  private var forgotten = 0
+  var forgotten = 0
   /// Saved objects with an overlay.
   var updated: [ManagedObject] = []
   var deleted: [ManagedObject] = []
@@ -40,8 +41,8 @@ public final class ObjectContext {
   @exclusivity(unchecked) var deletions = 0
   /// The relationships of objects that were released, and are to be released: see ``ManagedObject``'s deinit.
   var releasing: [Extras?] = []
-  private var isReleasing = false
-  private var nextTemporaryID: Int64 = -1
+  var isReleasing = false
+  var nextTemporaryID: Int64 = -1
   private var lastEntity: EntityRuntime?
   /// The temporary id that comes first in `inserted`'s numbering.
   var firstTemporaryID: Int64 = -1
@@ -91,7 +92,8 @@ public final class ObjectContext {
 
   /// Whether there is anything to save.
   public var hasChanges: Bool {
-    inserted.count > forgotten || !updated.isEmpty || !deleted.isEmpty || links.values.contains(where: \.isLive)
+    inserted.count > forgotten || !updated.isEmpty || !deleted.isEmpty
+      || links.values.contains(where: \.isLive)
   }
 
   // MARK: Making and deleting
@@ -134,65 +136,6 @@ public final class ObjectContext {
   /// Makes a new object with its defaults.
   @discardableResult
   public func insert<Object: ManagedObject>(_ type: Object.Type) -> Object { insert(type) { _ in } }
-
-  /// Marks an object for deletion by the next save.
-  ///
-  /// Delete rules are applied by the save: to objects in memory one by one, to the others by SQL. A new
-  /// object is forgotten at once, and its delete rules are applied at once, as it has no row.
-  public func delete(_ object: ManagedObject) {
-    guard object.context === self else {
-      note(StoreError.objectGone(entity: object.entity?.name ?? "\(type(of: object))", rowID: object.rowID))
-      return
-    }
-    guard takesChanges else { return }
-    var waiting = [object]
-    while let object = waiting.popLast() {
-      switch object.state {
-      case .inserted: waiting += forget(object)
-      case .fault, .loaded:
-        object.leaveRelationships()
-        object.state = .deleted
-        deleted.append(object)
-        if object.entity?.isInJoins == true { deletions += 1 }
-      case .deleted, .invalid, .detached: break
-      }
-    }
-  }
-
-  /// Forgets a new object.
-  /// - Returns: The objects that its delete rules take along.
-  private func forget(_ object: ManagedObject) -> [ManagedObject] {
-    guard let entity = object.entity else { return [] }
-    let relationships = entity.slots.compactMap(\.relationship)
-    for relationship in relationships where relationship.deleteRule == .deny {
-      let count = object.related(by: relationship).count
-      guard count == 0 else {
-        note(StoreError.deleteDenied(entity: entity.name, property: relationship.name, count: count))
-        return []
-      }
-    }
-    var taken: [ManagedObject] = []
-    for relationship in relationships {
-      let others = object.related(by: relationship)
-      if relationship.deleteRule == .cascade { taken += others }
-      guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany else { continue }
-      for other in others where other.state == .inserted || other.state == .loaded {
-        other.overwrite(.null, inverse, nil)
-      }
-    }
-    object.leaveRelationships()
-    if entity.isInJoins { deletions += 1 }
-    discard(object)
-    didForget()
-    return taken
-  }
-
-  private func didForget() {
-    forgotten += 1
-    guard forgotten > 16, forgotten * 2 > inserted.count else { return }
-    inserted.removeAll { $0.state != .inserted }
-    forgotten = 0
-  }
 
   // MARK: Saving
 
@@ -255,121 +198,11 @@ public final class ObjectContext {
     for state in object.toMany.values where state.added.isEmpty && state.removed.isEmpty { state.forget() }
   }
 
-  // MARK: Bookkeeping
-
   /// The entity of a class; the last one asked for is remembered.
   @inline(__always) func entity(of type: ManagedObject.Type) -> EntityRuntime? {
     if let last = lastEntity, last.type == type { return last }
     lastEntity = core.runtime.entity(of: type)
     return lastEntity
-  }
-
-  /// Whether changes are taken now. The reason why not is told.
-  var takesChanges: Bool {
-    guard canWrite else {
-      note(StoreError.readOnlyContext)
-      return false
-    }
-    guard case .transaction(let connection, _) = access, connection.isRunCancelled else { return true }
-    // Once is enough: the body of a cancelled write may go on for long.
-    if !(faultErrors.last is CancellationError) { note(CancellationError()) }
-    return false
-  }
-
-  func clearPending() { keepPending([], [], []) }
-
-  /// What is pending from now on: all that a save left out.
-  func keepPending(_ inserted: [ManagedObject], _ updated: [ManagedObject], _ kept: Set<ManagedObject>) {
-    self.inserted = inserted
-    forgotten = 0
-    self.updated = updated
-    deleted = []
-    touched = kept.isEmpty ? [] : touched
-    links = kept.isEmpty ? [:] : links.filter { kept.contains($0.value.source) || kept.contains($0.value.target) }
-    firstTemporaryID = inserted.first?.rowID ?? nextTemporaryID
-  }
-
-  /// Ends the work of a transaction that was rolled back: what its objects say is not in the file.
-  func abandon() {
-    for object in maps.flatMap(\.all) {
-      object.row = nil
-      object.page = nil
-      object.overlay = nil
-      object.state = .invalid
-    }
-  }
-
-  /// Releases the relationships of released objects, which releases more objects, which add to the list.
-  func releaseExtras() {
-    guard !isReleasing else { return }
-    isReleasing = true
-    while !releasing.isEmpty { releasing.removeLast() }
-    isReleasing = false
-  }
-
-  func note(_ error: any Error) {
-    faultErrors.append(error)
-    onFaultError?(error)
-  }
-
-  func noteUnreadable(_ error: StoreError) {
-    guard unreadableValues.count < 1000, !unreadableValues.contains(error) else { return }
-    unreadableValues.append(error)
-    onFaultError?(error)
-  }
-
-  func didWrite(_ object: ManagedObject) {
-    guard object.state == .loaded, !object.isRegistered else { return }
-    object.isRegistered = true
-    updated.append(object)
-  }
-
-  func didTouchMembers(_ object: ManagedObject) { touched.insert(object) }
-
-  func accepts(_ target: ManagedObject?, for owner: ManagedObject, _ relationship: RelationshipRuntime)
-    -> Bool
-  {
-    guard let target else { return true }
-    let isUsable = target.state == .inserted || target.state == .loaded || target.state == .fault
-    if target.context === self, isUsable { return true }
-    note(StoreError.foreignObject(entity: relationship.owner.name, property: relationship.name))
-    return false
-  }
-
-  func link(
-    _ owner: ManagedObject, _ member: ManagedObject, _ relationship: RelationshipRuntime, isAdded: Bool
-  ) {
-    guard let join = relationship.join else { return }
-    let (source, target) = join.isSource ? (owner, member) : (member, owner)
-    let key = LinkKey(
-      table: join.table.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
-    touched.insert(source)
-    touched.insert(target)
-    if let pending = links[key], pending.isAdded != isAdded {
-      links[key] = nil
-    } else {
-      links[key] = PendingLink(source: source, target: target, isAdded: isAdded)
-    }
-  }
-
-  func discard(_ object: ManagedObject) {
-    object.leaveMap()
-    object.map = nil
-    object.state = .invalid
-    object.overlay = nil
-    object.row = nil
-    object.page = nil
-    object.forgetMembers()
-  }
-
-  /// Runs `body` with a connection to read from.
-  func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-    switch access {
-    case .transaction(let connection, _):
-      if connection.isRunCancelled { throw CancellationError() }
-      return try body(connection)
-    case .pooled: return try core.pool.withReader(body)
-    }
   }
 }
 

@@ -89,7 +89,8 @@ extension SaveOperation {
         if !found.isEmpty { released.append((entity.index, slot, Set(found))) }
       }
       try connection.execute(
-        sql: "UPDATE \(entity.table) SET \(column) = NULL, \"_version\" = \"_version\" + 1 WHERE \(rows)", values)
+        sql: "UPDATE \(entity.table) SET \(column) = NULL, \"_version\" = \"_version\" + 1 WHERE \(rows)",
+        values)
     }
   }
 
@@ -119,7 +120,8 @@ extension SaveOperation {
       let table = core.runtime.entities[level.entity].table
       for batch in level.ids.chunked(core.batchSize) {
         try connection.execute(
-          sql: "DELETE FROM \(table) WHERE \"id\" IN (\(core.marks(batch.count)))", batch.map { .integer($0) })
+          sql: "DELETE FROM \(table) WHERE \"id\" IN (\(core.marks(batch.count)))", batch.map { .integer($0) }
+        )
       }
     }
   }

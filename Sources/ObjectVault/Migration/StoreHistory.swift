@@ -79,7 +79,7 @@ struct StoreHistory {
     for applied in steps {
       guard applied.number <= set.version else { continue }
       let step = set.steps[applied.number - 1]
-      guard step.checksum != applied.checksum else { continue }
+      guard step.checksum != applied.checksum, step.formerChecksum != applied.checksum else { continue }
       if step.name != applied.name,
         set.steps.contains(where: { $0.checksum == applied.checksum })
           || !set.steps.contains(where: { $0.name == applied.name })

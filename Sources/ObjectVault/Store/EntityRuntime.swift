@@ -132,6 +132,17 @@ final class SchemaRuntime: @unchecked Sendable {
     }
   }
 
+  /// Compares values with what the Swift types can read.
+  var typeCheck: TypeCheck {
+    var check = TypeCheck(model: schema)
+    for entity in entities {
+      for property in schema.bindings[entity.name]?.description.properties ?? [] {
+        check.readers["\(entity.name).\(property.name)"] = property.reader
+      }
+    }
+    return check
+  }
+
   func entity(of type: ManagedObject.Type) -> EntityRuntime? { byType[ObjectIdentifier(type)] }
   func entity(named name: String) -> EntityRuntime? { byName[name] }
 

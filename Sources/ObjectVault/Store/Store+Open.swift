@@ -57,7 +57,8 @@ extension Store {
     let model = try set.model(at: set.version)
     guard schema != model else { return }
     throw StoreError.schemaMismatch(
-      differences: SchemaDifference.lines(model, schema, found: "the steps", expected: "the Swift schema"))
+      differences: SchemaDifference.lines(model, schema, found: "the steps", expected: "the Swift schema"),
+      lines: SchemaDifference.operations(from: model, to: schema).map(\.description))
   }
 
   private static func open(

@@ -157,14 +157,17 @@ public final class Store: Sendable {
     try await detached { try pool.rekey(to: key, profile: profile) { progress?.show($0, of: $1) } }
   }
 
-  /// Checks the file: the authentication code of every page, SQLite's structure, and the references.
+  /// Checks the file: the authentication code of every page, SQLite's structure, the references, and every value
+  /// against its attribute's type, the cases of enums included.
   /// - Returns: What is wrong, a sentence each; empty when all is well.
   public func verify() async throws -> [String] {
-    let pool = core.pool
+    let core = core
     return try await detached {
-      try pool.withWriter { connection in
+      try core.pool.withWriter { connection in
         _ = try connection.checkpoint()
-        return try connection.findings()
+        let findings = try connection.findings()
+        guard findings.isEmpty else { return findings }
+        return try core.runtime.typeCheck.findings(connection).map { "\($0)" }
       }
     }
   }

@@ -36,12 +36,16 @@ public enum StoreError: Error, Sendable, Equatable {
   case migrationSyntax(MigrationSyntaxError)
   /// A migration step that failed; the store is unchanged.
   case migrationFailed(step: Int, name: String, operation: String, reason: String)
+  /// A pending step loses data, and its file does not allow it; nothing was changed.
+  case lossNotAllowed(step: Int, name: String, losses: [String])
+  /// The disk is full; the store is unchanged.
+  case diskFull(file: String)
   /// The steps at hand and the store's history disagree.
   case historyConflict(HistoryConflict)
   /// The store was migrated beyond what these steps know.
   case storeIsNewer(file: String, found: Int, supported: Int, migratedBy: String?)
-  /// The Swift schema is not what the steps make.
-  case schemaMismatch(differences: [String])
+  /// The Swift schema is not what the steps make; `lines` are operations that would make it so.
+  case schemaMismatch(differences: [String], lines: [String])
   /// The file's tables are not those of the model that the file names.
   case schemaDrift(file: String, differences: [String])
   /// An encrypted database, but not a store of this library.
@@ -149,13 +153,19 @@ extension StoreError: CustomStringConvertible {
     case .migrationSyntax(let error): error.description
     case .migrationFailed(let step, let name, let operation, let reason):
       "Step \(numbered(step)) \(name) failed at \"\(operation)\": \(reason). The store is unchanged."
+    case .lossNotAllowed(let step, let name, let losses):
+      "Step \(numbered(step)) \(name) loses \(losses.joined(separator: ", ")) for good, and nobody allowed it. When that "
+        + "is meant, write into the head of its file: allow: "
+        + losses.map { "lossy:\($0)" }.joined(separator: ", ") + ". Nothing was changed."
+    case .diskFull(let file): "\(file): the disk is full. The store is unchanged; make room and try again."
     case .historyConflict(let conflict): conflict.description
     case .storeIsNewer(let file, let found, let supported, let migratedBy):
       "\(file) is at version \(found); these migrations end at \(supported)."
         + (migratedBy.map { " It was last migrated by \($0)." } ?? "") + " Update the program."
-    case .schemaMismatch(let differences):
+    case .schemaMismatch(let differences, let lines):
       "The Swift schema is not what the migration steps make: \(differences.joined(separator: "; ")). "
-        + "Write the missing step (store-migrate new NAME), or correct the classes."
+        + "Correct the classes, or write the missing step (store-migrate new NAME)"
+        + (lines.isEmpty ? "." : "; for what was not renamed it says:\n" + lines.joined(separator: "\n"))
     case .schemaDrift(let file, let differences):
       "\(file): the tables are not those of the store's model: \(differences.joined(separator: "; ")). "
         + "Undo what was changed by hand, or restore the file from a backup."

@@ -64,7 +64,8 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     switch error {
     case .historyConflict: .historyConflict
     case .storeIsNewer: .storeTooNew
-    case .notEnoughSpace, .backupFailed: .noSpace
+    case .notEnoughSpace, .backupFailed, .diskFull: .noSpace
+    case .lossNotAllowed: .refused
     case .notAStore: .cannotDecrypt
     default: .failed
     }
@@ -81,6 +82,8 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
       .cannotDecrypt
     case .lastSlot, .slotsWouldBeLost: .refused
     case .interrupted: .interrupted
+    // SQLITE_FULL.
+    case .engine(13, _, _, _): .noSpace
     default: .failed
     }
   }

@@ -63,7 +63,8 @@ private final class Escape: @unchecked Sendable {
     context.delete(bad)
     try context.save()
     #expect(one.author === bob)
-    #expect(try store.makeContext().fetch(Book.self).one().author?.name == "Bob")
+    let other = store.makeContext()
+    #expect(try other.fetch(Book.self).one().author?.name == "Bob")
   }
 
   @Test func `what a rolled back write had saved is gone from its objects`() async throws {
@@ -121,7 +122,9 @@ private final class Escape: @unchecked Sendable {
     #expect(member.club == nil)
   }
 
-  @Test func `a deleted partner leaves the sets that are in memory at once, and comes back by rollback`() throws {
+  @Test func `a deleted partner leaves the sets that are in memory at once, and comes back by rollback`()
+    throws
+  {
     let (one, genre) = (book("One"), context.insert(Genre.self) { $0.name = "g" })
     one.genres = [genre]
     try context.save()
@@ -164,7 +167,10 @@ private final class Escape: @unchecked Sendable {
     let third = author("Ann")
     try context.save()
     #expect([again.name, bob.name, third.name] == ["Bob", "Cid", "Ann"])
-    #expect(try store.makeContext().fetch(Author.self).sorted(by: \.name).all().map(\.name) == ["Ann", "Bob", "Cid"])
+    #expect(
+      try store.makeContext().fetch(Author.self).sorted(by: \.name).all().map(\.name) == [
+        "Ann", "Bob", "Cid",
+      ])
     #expect(try store.makeContext().fetch(Author.self).where("name == 'Cid'").one().id == bob.id)
   }
 
@@ -191,7 +197,8 @@ private final class Escape: @unchecked Sendable {
       try context.save()
     } throws: { error in
       guard case StoreError.validation(let failures) = error else { return false }
-      return failures.map(\.rowID) == [bob.id.rowID] && "\(error)".contains("Author.name of row 2 must be unique")
+      return failures.map(\.rowID) == [bob.id.rowID]
+        && "\(error)".contains("Author.name of row 2 must be unique")
     }
     #expect(bob.hasChanges && bob.name == "Ann")
   }
@@ -223,7 +230,9 @@ private final class Escape: @unchecked Sendable {
     }
   }
 
-  @Test func `an object that is half filled does not stand in the way of a fetch inside a write`() async throws {
+  @Test func `an object that is half filled does not stand in the way of a fetch inside a write`()
+    async throws
+  {
     try await store.write { context in
       let one = context.insert(Book.self)
       let loan = context.insert(Loan.self) {

@@ -57,7 +57,7 @@ final class Node: ManagedObject {
       node = nil
       // The last one holds the next, and so on: the context lives on.
       last = nil
-      #expect(context.statistics.rows == 25_000)
+      #expect(context.statistics.rows >= 25_000)
     }
     try await onSmallStack {
       let context = store.makeContext()
@@ -124,7 +124,8 @@ final class Node: ManagedObject {
     context.delete(root)
     #expect(child.state == .invalid && friend.previous == nil)
     try context.save()
-    #expect(try store.makeContext().fetch(Node.self).one().previous == nil)
+    let other = store.makeContext()
+    #expect(try other.fetch(Node.self).one().previous == nil)
   }
 
   @Test func `after the highest id an insertion is an error and no trap`() async throws {

@@ -45,7 +45,8 @@ import Testing
     }
   }
 
-  @Test func `NaN over nil is refused, and the refusal belongs to the object and not to its address`() throws {
+  @Test func `NaN over nil is refused, and the refusal belongs to the object and not to its address`() throws
+  {
     let context = store.makeContext()
     let one = context.insert(Book.self) { $0.title = "One" }
     try context.save()
