@@ -168,8 +168,17 @@ extension ObjectContext {
     switch access {
     case .transaction(let connection, _):
       if connection.isRunCancelled { throw CancellationError() }
-      return try body(connection)
-    case .pooled: return try core.pool.withReader(body)
+      return try told(connection, body)
+    case .pooled: return try core.pool.withReader { try told($0, body) }
+    }
+  }
+
+  /// A read that fails because the tables are others by now says so, and not that a table is missing.
+  private func told<Result>(_ connection: Connection, _ body: (Connection) throws -> Result) throws -> Result
+  {
+    do { return try body(connection) } catch let error as SQLError {
+      if case .engine(1, _, _, _) = error { try core.checkGeneration(connection) }
+      throw error
     }
   }
 }

@@ -8,7 +8,11 @@ enum MigrationBackup {
   /// How many copies of a store are kept beside it.
   static let kept = 2
 
-  /// Copies the store to a file beside it, `notes.store.v6-20261120T201502Z.backup`.
+  /// What stands behind the name of a copy until its migration is done. A migration that is killed leaves one
+  /// such file, and the next one removes it: copies would else add up, each as large as the store.
+  private static let unfinished = ".unfinished"
+
+  /// Copies the store to a file beside it, which is to be called `notes.store.v6-20261120T201502Z.backup`.
   ///
   /// - Parameters:
   ///   - connection: Holds the write lock, so that nobody changes the store between the copy and the steps.
@@ -16,6 +20,7 @@ enum MigrationBackup {
   ///   - check: Called every 256 pages; what it throws ends the copying.
   static func make(of connection: Connection, version: Int, check: () throws -> Void) throws -> String {
     let path = try freeName(for: connection.path, version: version)
+    removeUnfinished(of: connection.path)
     do {
       // A second connection: the engine does not copy from one that is inside a writing transaction.
       var settings = Connection.Configuration()
@@ -23,14 +28,33 @@ enum MigrationBackup {
       let source = try Connection.open(
         connection.path, unlocked: connection.unlocked, configuration: settings)
       defer { source.close() }
-      try source.backup(to: path) { _, _ in try check() }
+      try source.backup(to: path + unfinished) { _, _ in try check() }
       return path
     } catch let error as SQLError {
       throw StoreError.backupFailed(file: connection.path, backup: path, reason: "\(error)")
     }
   }
 
-  static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
+  /// Gives a copy its name, right before the commit of what it is the copy before.
+  static func complete(_ path: String, of store: String) throws {
+    // A link and no renaming, which would replace what has the name.
+    guard link(path + unfinished, path) == 0 else {
+      let reason = "it could not be named: \(String(cString: strerror(errno)))"
+      throw StoreError.backupFailed(file: store, backup: path, reason: reason)
+    }
+    unlink(path + unfinished)
+  }
+
+  /// Removes a copy, in whichever state it is. Not by FileManager, which would remove a folder with all in it.
+  static func remove(_ path: String) {
+    unlink(path)
+    unlink(path + unfinished)
+  }
+
+  /// Under the store's write lock, so that nobody is making one.
+  private static func removeUnfinished(of path: String) {
+    for name in existing(of: path, suffix: unfinished) { unlink(name) }
+  }
 
   /// Removes all copies of a store but the newest.
   static func prune(of path: String) {
@@ -38,12 +62,16 @@ enum MigrationBackup {
   }
 
   /// The copies of a store, oldest first.
-  static func existing(of path: String) -> [String] {
+  static func existing(of path: String) -> [String] { existing(of: path, suffix: "") }
+
+  private static func existing(of path: String, suffix: String) -> [String] {
     let folder = (path as NSString).deletingLastPathComponent
     let prefix = (path as NSString).lastPathComponent + ".v"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)) ?? []
-    return names.filter { $0.hasPrefix(prefix) }
-      .compactMap { name in time(of: name.dropFirst(prefix.count)).map { (name, $0) } }
+    return names.filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }
+      .compactMap { name in
+        time(of: name.dropFirst(prefix.count).dropLast(suffix.count)).map { (name, $0) }
+      }
       .sorted { $0.1 < $1.1 }
       .map { (folder as NSString).appendingPathComponent($0.0) }
   }

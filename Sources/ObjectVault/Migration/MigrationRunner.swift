@@ -66,6 +66,8 @@ struct MigrationRunner {
     guard history.version < set.version else { return MigrationOutcome() }
     try checkLosses(from: history)
     try checkSpace(from: history)
+    let mark = MigrationMark(connection.path)
+    defer { withExtendedLifetime(mark) {} }
     var outcome = MigrationOutcome()
     do {
       try withoutForeignKeys {
@@ -76,6 +78,7 @@ struct MigrationRunner {
           guard history.version < set.version else { return }
           outcome.backup = try backup(from: history)
           outcome.steps = try migrate(from: history)
+          if let backup = outcome.backup { try MigrationBackup.complete(backup.path, of: connection.path) }
         }
       }
     } catch {
