@@ -149,7 +149,7 @@ extension ObjectContext {
     if let pending = links[key], pending.isAdded != isAdded {
       links[key] = nil
     } else {
-      links[key] = PendingLink(source: source, target: target, isAdded: isAdded)
+      links[key] = PendingLink(source: source, target: target, join: join.table, isAdded: isAdded)
     }
   }
 

@@ -216,6 +216,7 @@ struct LinkKey: Hashable {
 struct PendingLink {
   let source: ManagedObject
   let target: ManagedObject
+  let join: JoinTable
   let isAdded: Bool
 
   /// Whether neither end is gone meanwhile.

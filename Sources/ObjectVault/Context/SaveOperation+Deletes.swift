@@ -39,7 +39,7 @@ extension SaveOperation {
     let destination = relationship.destination.table
     return try selectIDs(ids) { marks in
       if let join = relationship.join {
-        let (own, other) = join.isSource ? ("source_id", "target_id") : ("target_id", "source_id")
+        let (own, other) = join.table.columns(from: join.isSource)
         return "SELECT \(other) FROM \(quoted(join.table.name)) WHERE \(own) IN (\(marks))"
       }
       if !relationship.isToMany {

@@ -166,17 +166,19 @@ final class SaveOperation {
   }
 
   private func writeLinks() throws {
-    for (key, link) in context.links where link.isLive && !isLeftOut(link) {
+    for link in context.links.values where link.isLive && !isLeftOut(link) {
       let (source, target) = (finalID(link.source.rowID), finalID(link.target.rowID))
       // A new object that goes with a deleted one has no row to be linked.
       guard source > 0, target > 0 else { continue }
-      let table = quoted(key.table)
+      let table = quoted(link.join.name)
+      let columns = link.join.columns(from: true)
       let ids: [SQLValue] = [.integer(source), .integer(target)]
       if link.isAdded {
         try connection.execute(
-          sql: "INSERT OR IGNORE INTO \(table) (source_id, target_id) VALUES (?, ?)", ids)
+          sql: "INSERT OR IGNORE INTO \(table) (\(columns.own), \(columns.other)) VALUES (?, ?)", ids)
       } else {
-        try connection.execute(sql: "DELETE FROM \(table) WHERE source_id = ? AND target_id = ?", ids)
+        try connection.execute(
+          sql: "DELETE FROM \(table) WHERE \(columns.own) = ? AND \(columns.other) = ?", ids)
       }
     }
   }

@@ -189,7 +189,7 @@ extension PredicateCompiler {
     let table = "\(relationship.destination.table) \(next)"
     if let join = relationship.join {
       let linkAlias = newAlias()
-      let (own, other) = join.isSource ? ("source_id", "target_id") : ("target_id", "source_id")
+      let (own, other) = join.table.columns(from: join.isSource)
       return (
         "\(quoted(join.table.name)) \(linkAlias) JOIN \(table) ON \(next).\"id\" = \(linkAlias).\(other)",
         "\(linkAlias).\(own) = \(alias).\"id\""
@@ -209,7 +209,7 @@ extension PredicateCompiler {
     let owner = "\(alias).\"id\""
     let counted: String
     if let join = relationship.join {
-      let own = join.isSource ? "source_id" : "target_id"
+      let own = join.table.columns(from: join.isSource).own
       counted = "(SELECT count(*) FROM \(quoted(join.table.name)) WHERE \(own) = \(owner))"
     } else {
       let next = newAlias()

@@ -104,12 +104,27 @@ struct MigrationCompiler {
         return Origin(
           table: old.name,
           expressions: [
-            JoinTable.sourceColumn: quoted(straight ? JoinTable.sourceColumn : JoinTable.targetColumn),
-            JoinTable.targetColumn: quoted(straight ? JoinTable.targetColumn : JoinTable.sourceColumn),
+            join.sourceColumn: quoted(straight ? old.sourceColumn : old.targetColumn),
+            join.targetColumn: quoted(straight ? old.targetColumn : old.sourceColumn),
           ])
       }
     }
     return nil
+  }
+
+  /// The statements that bring a store of format 1 to format 2: the columns of links get their names.
+  func linkStatements() -> [CompiledStatement] {
+    after.joinTables.flatMap { join -> [CompiledStatement] in
+      let (former, table) = (Schema.table(of: join.former), Schema.table(of: join))
+      let origin = Origin(
+        table: join.name,
+        expressions: [
+          join.sourceColumn: quoted(JoinTable.formerColumns.source),
+          join.targetColumn: quoted(JoinTable.formerColumns.target),
+        ])
+      return rebuild(former, table, origin) + [.sql("DROP TABLE \(quoted(former.name))")]
+        + swapIn(table, former)
+    }
   }
 
   // MARK: Tables

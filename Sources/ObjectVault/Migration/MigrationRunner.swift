@@ -63,7 +63,9 @@ struct MigrationRunner {
   func migrate() throws -> MigrationOutcome {
     let history = try StoreHistory.read(connection)
     try history.check(against: set, file: connection.path)
-    guard history.version < set.version else { return MigrationOutcome() }
+    guard history.version < set.version || history.format < StoreHistory.currentFormat else {
+      return MigrationOutcome()
+    }
     try checkLosses(from: history)
     try checkSpace(from: history)
     let mark = MigrationMark(connection.path)
@@ -73,7 +75,7 @@ struct MigrationRunner {
       try withoutForeignKeys {
         try connection.transaction(.immediate) {
           // Another process may have migrated while this one waited for the lock.
-          let history = try StoreHistory.read(connection)
+          let history = try changeFormat(of: StoreHistory.read(connection))
           try history.check(against: set, file: connection.path)
           guard history.version < set.version else { return }
           outcome.backup = try backup(from: history)
@@ -171,7 +173,7 @@ struct MigrationRunner {
     }
   }
 
-  private func run(_ statement: CompiledStatement, _ touched: inout TouchedColumns) throws {
+  func run(_ statement: CompiledStatement, _ touched: inout TouchedColumns) throws {
     switch statement {
     case .sql(let sql): try connection.execute(sql: sql)
     case .copy(let from, let to, let columns, let expressions, let keyed):
@@ -246,7 +248,7 @@ struct MigrationRunner {
     }
   }
 
-  private func tables(of model: Schema) throws -> [TableInfo] {
+  func tables(of model: Schema) throws -> [TableInfo] {
     try model.tables.map { try connection.tableInfo($0.name) }
   }
 
@@ -262,7 +264,7 @@ struct MigrationRunner {
     }
     let reader = set.steps.map(\.reader).max() ?? set.version
     let meta: [(String, SQLValue)] = [
-      ("format", .integer(1)), ("version", .integer(Int64(set.version))),
+      ("format", .integer(Int64(StoreHistory.currentFormat))), ("version", .integer(Int64(set.version))),
       ("modelHash", .text(model.meaningHash)),
       ("modelJSON", .text(model.json)), ("physicalHash", .text(SchemaDifference.physicalHash(found))),
       ("minReader", .integer(Int64(reader))), ("generation", .integer(generation)),

@@ -78,9 +78,9 @@ extension MigrationStep {
   }
 
   /// `$User` is the table of the entity in the model at this point, `$User.name` its column, `$Status.tags` the
-  /// join table of a many-to-many.
+  /// join table of a many-to-many, `$Status.tags.Tag` the column in it with the ids of tags.
   private func resolved(_ sql: String, _ model: Schema, _ operation: MigrationOperation) throws -> String {
-    try SQLTemplate.resolved(sql) { words in
+    let resolved = try SQLTemplate.resolved(sql) { words in
       let names = words.split(separator: ".").map(String.init)
       guard let first = names.first, let entity = model.entity(named: first) else {
         let near = nearest(names.first ?? "", among: model.entities.map(\.name)).first
@@ -103,8 +103,35 @@ extension MigrationStep {
         throw failed(
           operation, "$\(words) is one to many and has no column here; use the to-one at its other end")
       }
-      return quoted(join.name)
+      guard names.count > 2 else { return quoted(join.name) }
+      let columns = [join.sourceColumn, join.targetColumn]
+      guard names.count == 3, columns.contains("\(names[2])_id") else {
+        let known = columns.map { "$\(first).\(names[1]).\($0.dropLast(3))" }
+        throw failed(
+          operation, "$\(words) names no column of the links; there are \(known.joined(separator: " and "))")
+      }
+      return quoted("\(names[2])_id")
     }
+    return Self.withLinkColumns(resolved, model)
+  }
+
+  /// Steps that were released before links had columns of their own names say `source_id` and `target_id`. They
+  /// mean those of the only join table that the statement names.
+  private static func withLinkColumns(_ sql: String, _ model: Schema) -> String {
+    guard sql.contains(JoinTable.formerColumns.source) || sql.contains(JoinTable.formerColumns.target) else {
+      return sql
+    }
+    return SQLTemplate.statements(sql).map { statement in
+      let words = Set(statement.split { !$0.isLetter && !$0.isNumber && $0 != "_" })
+      let joins = model.joinTables.filter { words.contains($0.name[...]) }
+      guard joins.count == 1 else { return statement }
+      return SQLTemplate.replaced(
+        statement,
+        [
+          JoinTable.formerColumns.source: quoted(joins[0].sourceColumn),
+          JoinTable.formerColumns.target: quoted(joins[0].targetColumn),
+        ])
+    }.joined(separator: ";")
   }
 }
 

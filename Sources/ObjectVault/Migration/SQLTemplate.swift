@@ -29,4 +29,43 @@ enum SQLTemplate {
     }
     return result
   }
+
+  /// The statements between the semicolons that are in no quotes.
+  static func statements(_ sql: String) -> [String] {
+    var statements = [""]
+    var quote: Character?
+    for character in sql {
+      if let end = quote {
+        if character == end { quote = nil }
+      } else if character == "'" || character == "\"" || character == "`" {
+        quote = character
+      } else if character == ";" {
+        statements.append("")
+        continue
+      }
+      statements[statements.count - 1].append(character)
+    }
+    return statements
+  }
+
+  /// The text with words, in no quotes, replaced by others.
+  static func replaced(_ sql: String, _ words: [String: String]) -> String {
+    var (result, word) = ("", "")
+    var quote: Character?
+    for character in sql {
+      if quote == nil, character.isLetter || character.isNumber || character == "_" {
+        word.append(character)
+        continue
+      }
+      result += words[word] ?? word
+      word = ""
+      result.append(character)
+      if let end = quote {
+        if character == end { quote = nil }
+      } else if character == "'" || character == "\"" || character == "`" {
+        quote = character
+      }
+    }
+    return result + (words[word] ?? word)
+  }
 }

@@ -53,6 +53,7 @@ extension Store {
 package struct StoreInfo {
   package let version: Int
   package let model: Schema
+  private let format: Int
 
   /// Registers what the store's tables and predicates rely on.
   package static func prepare(_ connection: Connection) throws { try StoreFunctions.register(on: connection) }
@@ -61,6 +62,7 @@ package struct StoreInfo {
   package init(_ connection: Connection) throws {
     let history = try StoreHistory.read(connection)
     version = history.version
+    format = history.format
     model = try history.model()
   }
 
@@ -71,8 +73,9 @@ package struct StoreInfo {
 
   /// What the tables have that the model has not, or the reverse.
   package func drift(_ connection: Connection) throws -> [String] {
-    SchemaDifference.lines(
-      found: try model.tables.map { try connection.tableInfo($0.name) }, expected: model.tables)
+    let expected = model.tables(format: format)
+    return SchemaDifference.lines(
+      found: try expected.map { try connection.tableInfo($0.name) }, expected: expected)
   }
 }
 

@@ -94,9 +94,12 @@ extension ManagedObject {
     _ new: Set<Target>, _ slot: UInt16
   ) -> (added: [Target], removed: [Target]) {
     let old = readToMany(slot, Target.self)
-    let added = new.filter { !old.contains($0) }
-    let isAllKept = new.count - added.count == old.count
-    return (Array(added), isAllKept ? [] : old.filter { !new.contains($0) })
+    var (added, removed): ([Target], [Target]) = ([], [])
+    for object in new where !old.contains(object) { added.append(object) }
+    if new.count - added.count < old.count {
+      for object in old where !new.contains(object) { removed.append(object) }
+    }
+    return (added, removed)
   }
 
   /// The relationship and the context of a change; nil, with the reason told, when the object takes none.

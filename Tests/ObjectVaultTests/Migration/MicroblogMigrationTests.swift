@@ -39,7 +39,7 @@ import Testing
     )
     if model.entity(named: "Tag") != nil {
       try connection.execute("INSERT INTO Tag(id, name) VALUES (1, 'x')")
-      try connection.execute("INSERT INTO Status_tags(source_id, target_id) VALUES (1, 1), (3, 1)")
+      try connection.execute("INSERT INTO Status_tags(Status_id, Tag_id) VALUES (1, 1), (3, 1)")
     }
     connection.close()
 

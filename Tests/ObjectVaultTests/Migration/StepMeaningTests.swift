@@ -99,7 +99,7 @@ private final class Racer: ManagedObject {
     ("retype User.age to string using ($User.agee)", "did you mean $User.age"),
     ("retype User.age to string using ($Usr.age)", "did you mean $User"),
     ("retype User.age to string using ($User.posts)", "has no column"),
-    ("drop index User(city)\nretype User.age to string using (nothing + 1)", "no such column"),
+    ("drop index User(city)\nretype User.age to string using (nobody + 1)", "no such column"),
   ])
   func `a name that is none is an error, at the operation that has it`(_ step: String, _ word: String)
     async throws
