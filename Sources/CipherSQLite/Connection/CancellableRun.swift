@@ -1,26 +1,28 @@
 // How a cancellation reaches a statement that runs, and never one that somebody else runs afterwards.
 
 package import Dispatch
+private import Synchronization
 
 /// One call on a connection that may be cancelled from another thread.
 package final class CancellableRun: Sendable {
   private struct State {
-    var isCancelled = false
     var interruptor: Interruptor?
   }
   private let state = Locked(State())
+  // Beside the lock, because a context asks at each write of a property.
+  private let wasCancelled = Atomic<Bool>(false)
 
   package init() {}
 
   /// Interrupts the statement that is running, if there is one; what comes later is refused.
   package func cancel() {
     state.withLock { state in
-      state.isCancelled = true
+      wasCancelled.store(true, ordering: .releasing)
       state.interruptor?.interrupt()
     }
   }
 
-  package var isCancelled: Bool { state.withLock { $0.isCancelled } }
+  package var isCancelled: Bool { wasCancelled.load(ordering: .acquiring) }
 
   /// - Throws: `CancellationError` when the call was cancelled.
   package func check() throws {

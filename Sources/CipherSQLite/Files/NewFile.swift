@@ -2,7 +2,6 @@
 // nothing at the path or all of it. What is built here must be sealed before it can get its name (SealedFile), so that
 // no caller can forget the proof.
 
-private import CVaultShims
 private import Foundation
 
 /// A file that is being built. What is left of it goes with this object.
@@ -150,35 +149,7 @@ struct SealedFile {
   /// Gives the file its name, where nothing has it.
   /// - Throws: ``SQLError/alreadyExists(file:)``.
   func publish() throws {
-    try built.named { from, to in
-      guard try !Self.renamed(from, to, built.target) else { return }
-      // A file system that knows no such renaming, nor hard links: the name is taken by an empty file first, which
-      // is ours then.
-      let descriptor = open(to, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
-      guard descriptor >= 0 else { throw Self.error("open", built.target) }
-      close(descriptor)
-      guard rename(from, to) == 0 else {
-        let error = Self.error("rename", built.target)
-        unlink(to)
-        throw error
-      }
-    }
-  }
-
-  /// - Returns: `false` where the file system can do neither.
-  private static func renamed(_ from: String, _ to: String, _ target: DatabasePath) throws -> Bool {
-    if vault_rename_exclusive(from, to) == 0 { return true }
-    guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw error("rename", target) }
-    if link(from, to) == 0 {
-      unlink(from)
-      return true
-    }
-    guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(errno) else { throw error("link", target) }
-    return false
-  }
-
-  private static func error(_ operation: String, _ target: DatabasePath) -> SQLError {
-    errno == EEXIST ? .alreadyExists(file: target.given) : .failed(operation, on: target.given)
+    try built.named { from, to in try NewName.give(to, naming: built.target.given, to: from) }
   }
 
   /// Puts the file in the place of another, in one step that is done or not done. It gets that one's owner, group and

@@ -1,5 +1,6 @@
 // The scratch pad: identity map, pending changes, and the doors to reading and saving.
-//   ObjectContext+Faults   rows into objects, faults, prefetching     Save*   what a save does
+//   ObjectContext+Faults     rows into objects, faults, prefetching   Save*   what a save does
+//   ObjectContext+Changes    deletions, and what is noted until the save
 
 internal import CipherSQLite
 
@@ -24,17 +25,24 @@ public final class ObjectContext {
   let core: StoreCore
   let access: Access
   let maps: [IdentityMap]
-  /// New objects, in the order of their insertion.
+  let canWrite: Bool
+  /// New objects, in the order of their insertion; with them some that were deleted again, which are taken out
+  /// many at a time: taking each out by itself would be quadratic.
   var inserted: [ManagedObject] = []
+  var forgotten = 0
   /// Saved objects with an overlay.
   var updated: [ManagedObject] = []
   var deleted: [ManagedObject] = []
   /// Owners of to-manys that changed, and ends of changed links: kept alive until the save.
   var touched: Set<ManagedObject> = []
   var links: [LinkKey: PendingLink] = [:]
-  // Unchecked exclusivity: asked for at each write of a property, and never passed inout.
-  @exclusivity(unchecked) var refused: [SlotKey: any Error] = [:]
-  private var nextTemporaryID: Int64 = -1
+  /// Counts deletions after which sets that are in memory may hold an object that is no member any more.
+  // Unchecked exclusivity: asked for at each read of a to-many, and never passed inout.
+  @exclusivity(unchecked) var deletions = 0
+  /// The relationships of objects that were released, and are to be released: see ``ManagedObject``'s deinit.
+  var releasing: [Extras?] = []
+  var isReleasing = false
+  var nextTemporaryID: Int64 = -1
   private var lastEntity: EntityRuntime?
   /// The temporary id that comes first in `inserted`'s numbering.
   var firstTemporaryID: Int64 = -1
@@ -42,6 +50,13 @@ public final class ObjectContext {
   /// Errors that getters could not throw, oldest first. The next ``save()`` throws the first of them and
   /// clears the list.
   public internal(set) var faultErrors: [any Error] = []
+  /// ``StoreError/unreadableValue(entity:property:rowID:expected:)`` for each value that a getter met and could not read, once; at most
+  /// a thousand.
+  ///
+  /// Such a value was put into the file by something else than this library. The getter returns the type's
+  /// placeholder, and neither ``Store/read(_:)`` nor ``save()`` fails for it: one damaged row should not hide
+  /// the others, and a save writes only what was set.
+  public internal(set) var unreadableValues: [StoreError] = []
   /// Called with each error that a getter could not throw, at once.
   public var onFaultError: ((any Error) -> Void)?
   /// What the context asked of the store.
@@ -60,6 +75,7 @@ public final class ObjectContext {
   init(core: StoreCore, access: Access) {
     self.core = core
     self.access = access
+    if case .transaction(_, let canWrite) = access { self.canWrite = canWrite } else { canWrite = true }
     maps = core.runtime.entities.map { IdentityMap($0) }
     for map in maps { map.context = self }
   }
@@ -69,14 +85,15 @@ public final class ObjectContext {
     let alive = maps.flatMap(\.all)
     for object in alive {
       object.map = nil
-      if object.state == .fault || object.state == .inserted { object.state = .invalid }
+      object.state = .invalid
     }
     for object in alive { object.forgetMembers() }
   }
 
   /// Whether there is anything to save.
   public var hasChanges: Bool {
-    !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty || !links.isEmpty
+    inserted.count > forgotten || !updated.isEmpty || !deleted.isEmpty
+      || links.values.contains(where: \.isLive)
   }
 
   // MARK: Making and deleting
@@ -102,10 +119,7 @@ public final class ObjectContext {
       note(StoreError.unknownEntity(name: "\(type)"))
       return object
     }
-    guard canWrite else {
-      note(StoreError.readOnlyContext)
-      return object
-    }
+    guard takesChanges else { return object }
     let map = maps[entity.index]
     object.map = map
     object.state = .inserted
@@ -123,32 +137,6 @@ public final class ObjectContext {
   @discardableResult
   public func insert<Object: ManagedObject>(_ type: Object.Type) -> Object { insert(type) { _ in } }
 
-  /// Marks an object for deletion by the next save.
-  ///
-  /// Delete rules are applied by the save: to objects in memory one by one, to the others by SQL. A new
-  /// object is simply forgotten.
-  public func delete(_ object: ManagedObject) {
-    guard object.context === self else {
-      note(StoreError.objectGone(entity: object.entity?.name ?? "\(type(of: object))", rowID: object.rowID))
-      return
-    }
-    guard canWrite else {
-      note(StoreError.readOnlyContext)
-      return
-    }
-    switch object.state {
-    case .inserted:
-      object.leaveRelationships()
-      inserted.removeAll { $0 === object }
-      discard(object)
-    case .fault, .loaded:
-      object.leaveRelationships()
-      object.state = .deleted
-      deleted.append(object)
-    case .deleted, .invalid, .detached: break
-    }
-  }
-
   // MARK: Saving
 
   /// Writes all changes in one transaction: new rows, changed columns, links, deletions.
@@ -158,7 +146,14 @@ public final class ObjectContext {
   /// - Throws: ``StoreError/validation(_:)``, ``StoreError/conflict(_:)``,
   ///   ``StoreError/deleteDenied(entity:property:count:)``, ``StoreError/readOnlyContext``, the first of
   ///   ``faultErrors``; `SQLError.busy` and others of the file.
-  public func save() throws {
+  public func save() throws { try save(isPartial: false) }
+
+  /// Writes what is complete, so that a fetch inside a writing transaction finds it. Objects that break a rule
+  /// as yet stay pending, with those that refer to them: whoever looks for an object while another is half
+  /// filled need not fill it first.
+  func flush() throws { try save(isPartial: true) }
+
+  private func save(isPartial: Bool) throws {
     if let first = faultErrors.first {
       faultErrors = []
       throw first
@@ -167,13 +162,13 @@ public final class ObjectContext {
     guard canWrite else { throw StoreError.readOnlyContext }
     switch access {
     case .transaction(let connection, _):
-      let operation = SaveOperation(self, connection)
-      try connection.savepoint { try operation.run() }
+      let operation = SaveOperation(self, connection, isPartial: isPartial)
+      try operation.undoOnError { try connection.savepoint { try operation.run() } }
       operation.finish()
     case .pooled:
       try core.pool.withWriter { connection in
-        let operation = SaveOperation(self, connection)
-        try connection.transaction(.immediate) { try operation.run() }
+        let operation = SaveOperation(self, connection, isPartial: isPartial)
+        try operation.undoOnError { try connection.transaction(.immediate) { try operation.run() } }
         operation.finish()
       }
     }
@@ -181,6 +176,7 @@ public final class ObjectContext {
 
   /// Forgets all changes: new objects become invalid, the others are as in the store.
   public func rollback() {
+    deletions += 1
     for object in inserted { discard(object) }
     for object in updated { object.overlay = nil }
     for object in updated { object.isRegistered = false }
@@ -202,90 +198,11 @@ public final class ObjectContext {
     for state in object.toMany.values where state.added.isEmpty && state.removed.isEmpty { state.forget() }
   }
 
-  // MARK: Bookkeeping
-
   /// The entity of a class; the last one asked for is remembered.
   @inline(__always) func entity(of type: ManagedObject.Type) -> EntityRuntime? {
     if let last = lastEntity, last.type == type { return last }
     lastEntity = core.runtime.entity(of: type)
     return lastEntity
-  }
-
-  var canWrite: Bool {
-    if case .transaction(_, let canWrite) = access { canWrite } else { true }
-  }
-
-  func clearPending() {
-    inserted = []
-    updated = []
-    deleted = []
-    touched = []
-    links = [:]
-    refused = [:]
-    firstTemporaryID = nextTemporaryID
-  }
-
-  func note(_ error: any Error) {
-    faultErrors.append(error)
-    onFaultError?(error)
-  }
-
-  func didWrite(_ object: ManagedObject, _ slot: Int) {
-    if !refused.isEmpty { refused[SlotKey(object: ObjectIdentifier(object), slot: slot)] = nil }
-    guard object.state == .loaded, !object.isRegistered else { return }
-    object.isRegistered = true
-    updated.append(object)
-  }
-
-  func refuse(_ error: any Error, object: ManagedObject, slot: Int) {
-    refused[SlotKey(object: ObjectIdentifier(object), slot: slot)] = error
-  }
-
-  func didTouchMembers(_ object: ManagedObject) { touched.insert(object) }
-
-  func accepts(_ target: ManagedObject?, for owner: ManagedObject, _ relationship: RelationshipRuntime)
-    -> Bool
-  {
-    guard let target else { return true }
-    let isUsable = target.state == .inserted || target.state == .loaded || target.state == .fault
-    if target.context === self, isUsable { return true }
-    note(StoreError.foreignObject(entity: relationship.owner.name, property: relationship.name))
-    return false
-  }
-
-  func link(
-    _ owner: ManagedObject, _ member: ManagedObject, _ relationship: RelationshipRuntime, isAdded: Bool
-  ) {
-    guard let join = relationship.join else { return }
-    let (source, target) = join.isSource ? (owner, member) : (member, owner)
-    let key = LinkKey(
-      table: join.table.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
-    touched.insert(source)
-    touched.insert(target)
-    if let pending = links[key], pending.isAdded != isAdded {
-      links[key] = nil
-    } else {
-      links[key] = PendingLink(source: source, target: target, isAdded: isAdded)
-    }
-  }
-
-  func discard(_ object: ManagedObject) {
-    object.leaveMap()
-    object.map = nil
-    object.state = .invalid
-    object.overlay = nil
-    object.row = nil
-    object.page = nil
-    object.forgetMembers()
-    links = links.filter { $0.value.source !== object && $0.value.target !== object }
-  }
-
-  /// Runs `body` with a connection to read from.
-  func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-    switch access {
-    case .transaction(let connection, _): try body(connection)
-    case .pooled: try core.pool.withReader(body)
-    }
   }
 }
 
@@ -299,10 +216,9 @@ struct LinkKey: Hashable {
 struct PendingLink {
   let source: ManagedObject
   let target: ManagedObject
+  let join: JoinTable
   let isAdded: Bool
-}
 
-struct SlotKey: Hashable {
-  let object: ObjectIdentifier
-  let slot: Int
+  /// Whether neither end is gone meanwhile.
+  var isLive: Bool { source.state != .invalid && target.state != .invalid }
 }

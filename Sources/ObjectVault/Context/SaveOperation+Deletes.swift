@@ -1,93 +1,15 @@
-// Deletions: what is marked, what goes with it by the delete rules, in memory and in the file.
+// Deletions in the file: what goes with the marked rows by the delete rules, level by level.
 //
-// In memory first, so that objects that are moved or lose a reference are written by the normal updates;
-// then by SQL, level by level, for the rows that no object stands for.
+// What was marked in memory (SaveOperation+Marks) is written by the normal updates before; here are the rows
+// that no object stands for.
 
 internal import CipherSQLite
+private import Foundation
 
 extension SaveOperation {
-  /// Marks every loaded object that goes with a deleted one, and sets references of the others to nil.
-  ///
-  /// Level by level, so that each level looks through the loaded objects once, however many it deletes.
-  func markVictimsInMemory() {
-    var level = context.deleted
-    while !level.isEmpty {
-      var next: [ManagedObject] = []
-      for (entity, objects) in grouped(level) {
-        let ids = Set(objects.map(\.rowID))
-        victims[entity.index].formUnion(ids.filter { $0 > 0 })
-        for relationship in entity.slots.compactMap(\.relationship) where relationship.deleteRule != .deny {
-          for member in membersInMemory(objects, ids, relationship) {
-            if relationship.deleteRule == .nullify {
-              release(member, from: relationship)
-            } else if take(member) {
-              next.append(member)
-            }
-          }
-        }
-        for referrer in entity.danglingReferrers {
-          for member in referring(referrer.owner, referrer.slot, ids) {
-            member.setStored(.null, referrer.slot)
-          }
-        }
-      }
-      level = next
-    }
-  }
-
-  /// Objects in memory at the other end of a relationship of deleted objects.
-  private func membersInMemory(
-    _ objects: [ManagedObject], _ ids: Set<Int64>, _ relationship: RelationshipRuntime
-  ) -> [ManagedObject] {
-    if !relationship.isToMany {
-      return objects.compactMap { object in
-        guard let row = object.row, let id = RowCell(row: row, slot: relationship.slot).int64 else {
-          return nil
-        }
-        return context.maps[relationship.destination.index].find(id)
-      }
-    }
-    if relationship.join != nil { return objects.flatMap { $0.toMany[relationship.slot]?.members ?? [] } }
-    return relationship.inverseSlot.map { referring(relationship.destination, $0, ids) } ?? []
-  }
-
-  /// The loaded objects whose to-one leads to one of `ids`. Fetches nothing.
-  private func referring(_ entity: EntityRuntime, _ slot: Int, _ ids: Set<Int64>) -> [ManagedObject] {
-    context.maps[entity.index].all.filter { object in
-      guard object.state == .loaded || object.state == .inserted,
-        case .integer(let id) = object.storedValue(slot) ?? .null
-      else { return false }
-      return ids.contains(id)
-    }
-  }
-
-  /// Marks an object for deletion; false when it is marked already.
-  private func take(_ object: ManagedObject) -> Bool {
-    switch object.state {
-    case .inserted:
-      context.inserted.removeAll { $0 === object }
-      context.discard(object)
-      return false
-    case .loaded, .fault:
-      object.state = .deleted
-      context.deleted.append(object)
-      return true
-    case .deleted, .invalid, .detached: return false
-    }
-  }
-
-  private func release(_ member: ManagedObject, from relationship: RelationshipRuntime) {
-    guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany, member.state != .deleted
-    else {
-      return
-    }
-    member.setStored(.null, inverse)
-  }
-
   /// Applies the rules to the rows of the file, then deletes.
   func deleteVictims() throws {
     guard victims.contains(where: { !$0.isEmpty }) else { return }
-    try checkVersions()
     var fresh = victims
     while fresh.contains(where: { !$0.isEmpty }) {
       var found = core.runtime.entities.map { _ in Set<Int64>() }
@@ -101,6 +23,7 @@ extension SaveOperation {
       for index in found.indices {
         found[index].subtract(victims[index])
         victims[index].formUnion(found[index])
+        if !found[index].isEmpty { levels.append((index, found[index].sorted())) }
       }
       fresh = found
     }
@@ -111,12 +34,12 @@ extension SaveOperation {
   }
 
   /// The ids at the other end of a relationship of these rows.
-  private func related(_ relationship: RelationshipRuntime, _ ids: [Int64]) throws -> Set<Int64> {
+  func related(_ relationship: RelationshipRuntime, _ ids: [Int64]) throws -> Set<Int64> {
     let owner = relationship.owner.table
     let destination = relationship.destination.table
     return try selectIDs(ids) { marks in
       if let join = relationship.join {
-        let (own, other) = join.isSource ? ("source_id", "target_id") : ("target_id", "source_id")
+        let (own, other) = join.table.columns(from: join.isSource)
         return "SELECT \(other) FROM \(quoted(join.table.name)) WHERE \(own) IN (\(marks))"
       }
       if !relationship.isToMany {
@@ -146,25 +69,33 @@ extension SaveOperation {
         }
       case .nullify:
         if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
-          try nullify(relationship.destination, relationship.destination.slots[inverse].column, ids)
+          try nullify(relationship.destination, inverse, ids)
         }
       case .cascade: break
       }
     }
-    for referrer in entity.danglingReferrers { try nullify(referrer.owner, referrer.column, ids) }
+    for referrer in entity.danglingReferrers { try nullify(referrer.owner, referrer.slot, ids) }
   }
 
-  private func nullify(_ entity: EntityRuntime, _ column: String, _ ids: [Int64]) throws {
+  private func nullify(_ entity: EntityRuntime, _ slot: Int, _ ids: [Int64]) throws {
+    let column = entity.slots[slot].column
+    let isInMemory = !context.maps[entity.index].all.isEmpty
     for batch in ids.chunked(core.batchSize) {
       let rows = "\(column) IN (\(core.marks(batch.count)))"
+      let values = batch.map { SQLValue.integer($0) }
+      if isInMemory {
+        let found = try connection.query(
+          sql: "SELECT \"id\" FROM \(entity.table) WHERE \(rows)", values, { $0.int64(0) })
+        if !found.isEmpty { released.append((entity.index, slot, Set(found))) }
+      }
       try connection.execute(
         sql: "UPDATE \(entity.table) SET \(column) = NULL, \"_version\" = \"_version\" + 1 WHERE \(rows)",
-        batch.map { .integer($0) })
+        values)
     }
   }
 
   /// Rows that were fetched here must not have changed meanwhile.
-  private func checkVersions() throws {
+  func checkVersions() throws {
     for object in context.deleted where object.row != nil && object.rowID > 0 {
       guard let entity = object.entity else { continue }
       let sql = "SELECT \"_version\" FROM \(entity.table) WHERE \"id\" = ?"
@@ -173,17 +104,61 @@ extension SaveOperation {
     }
   }
 
+  /// Deletes who is below before who is above: SQLite would else cascade by itself, from row to row, and gives up
+  /// a thousand levels down.
   private func deleteRows() throws {
-    for entity in core.runtime.entities {
+    do { try connection.savepoint(deleteLevels) } catch let error as SQLError {
+      guard "\(error)".contains("trigger recursion") else { throw error }
+      // The rows of one level hang on each other. Cut them apart first, as far as their columns take NULL.
+      try cutApart()
+      try deleteLevels()
+    }
+  }
+
+  private func deleteLevels() throws {
+    for level in levels.reversed() {
+      let table = core.runtime.entities[level.entity].table
+      for batch in level.ids.chunked(core.batchSize) {
+        try connection.execute(
+          sql: "DELETE FROM \(table) WHERE \"id\" IN (\(core.marks(batch.count)))", batch.map { .integer($0) }
+        )
+      }
+    }
+  }
+
+  private func cutApart() throws {
+    for entity in core.runtime.entities where !victims[entity.index].isEmpty {
+      let slots = entity.storedSlots.filter { entity.isToOne[$0] && !entity.isRequired[$0] }
+      guard !slots.isEmpty else { continue }
+      let columns = slots.map { "\(entity.slots[$0].column) = NULL" }.joined(separator: ", ")
       for batch in victims[entity.index].sorted().chunked(core.batchSize) {
         try connection.execute(
-          sql: "DELETE FROM \(entity.table) WHERE \"id\" IN (\(core.marks(batch.count)))",
+          sql: "UPDATE \(entity.table) SET \(columns) WHERE \"id\" IN (\(core.marks(batch.count)))",
           batch.map { .integer($0) })
       }
     }
   }
 
-  /// After the commit: objects of deleted rows become invalid and leave the sets they are in.
+  // MARK: After the commit
+
+  /// Objects of rows that lost a reference by SQL are fetched again when they are next needed: what they hold,
+  /// and their version, is older than the row.
+  func forgetReleased() {
+    for (entity, slot, ids) in released {
+      for object in context.maps[entity].all where object.state == .loaded && ids.contains(object.rowID) {
+        if let overlay = object.overlay {
+          object.rowVersion += 1
+          guard !overlay.changed.contains(slot) else { continue }
+          overlay.values[slot] = .null
+          overlay.changed.insert(slot)
+        } else {
+          context.refresh(object)
+        }
+      }
+    }
+  }
+
+  /// Objects of deleted rows become invalid and leave the sets they are in.
   func forgetVictims() {
     for entity in core.runtime.entities where !victims[entity.index].isEmpty {
       for object in context.maps[entity.index].all where victims[entity.index].contains(object.rowID) {

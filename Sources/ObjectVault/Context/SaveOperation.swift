@@ -1,40 +1,62 @@
 // One save: validate, write, and only after the commit tell the objects. Deletions are in
-// SaveOperation+Deletes, the rules in SaveOperation+Validation.
+// SaveOperation+Deletes, what they mark in memory in SaveOperation+Marks, the rules in
+// SaveOperation+Validation, values that change hands in SaveOperation+Unique.
 
 internal import CipherSQLite
 
 /// Writes a context's changes on one connection, inside a transaction that the caller opened.
 ///
-/// `run()` changes nothing in memory that a rollback would have to undo, but for overlays that delete rules
-/// set to nil; `finish()` is called after the commit.
+/// `run()` notes what it changes in memory, and a failure undoes it; `finish()` is called after the commit.
 final class SaveOperation {
   let context: ObjectContext
   let connection: Connection
   let core: StoreCore
+  /// Whether objects that break a rule stay pending, instead of failing the save.
+  let isPartial: Bool
+  /// The new and the changed objects that are written.
+  var inserted: [ManagedObject] = []
+  var updated: [ManagedObject] = []
+  var leftOut: Set<ManagedObject> = []
   // The final id of each temporary one: temporary id -n-1-first at index n.
   private var assigned: [Int64] = []
   var victims: [Set<Int64>]
+  /// The victims in the order of their discovery: who is below comes after who is above.
+  var levels: [(entity: Int, ids: [Int64])] = []
+  /// Rows whose to-one a delete rule set to nil by SQL.
+  var released: [(entity: Int, slot: Int, ids: Set<Int64>)] = []
+  /// New objects that go with deleted ones.
+  var doomed: [ManagedObject] = []
+  var marks = SaveMarks()
 
-  init(_ context: ObjectContext, _ connection: Connection) {
+  init(_ context: ObjectContext, _ connection: Connection, isPartial: Bool) {
     self.context = context
     self.connection = connection
+    self.isPartial = isPartial
     core = context.core
     victims = core.runtime.entities.map { _ in [] }
   }
 
   func run() throws {
     try core.checkGeneration(connection)
-    markVictimsInMemory()
+    try markVictimsInMemory()
     try validate()
+    try checkVersions()
+    try assignIDs()
+    try writeRowsInAnyOrder()
     do {
-      try assignIDs()
-      for (_, objects) in grouped(context.inserted) { try insert(objects) }
-      try update()
       try writeLinks()
       try deleteVictims()
     } catch SQLError.constraint(let message, let code, let sql) {
-      throw translated(message, code, sql)
+      throw translated(message, code, sql, nil)
     }
+    try checkReferences()
+  }
+
+  /// Inserts and updates, in the order that costs least.
+  func writeRows() throws {
+    try writeLastReferences()
+    for (_, objects) in grouped(inserted) { try insert(objects) }
+    try update()
   }
 
   // MARK: Ids
@@ -42,13 +64,16 @@ final class SaveOperation {
   /// Reserves an id for each new object from its entity's high-water mark, which only ever rises: the id of
   /// a deleted row is never given out again.
   private func assignIDs() throws {
-    guard !context.inserted.isEmpty else { return }
-    let lowest = context.inserted.map(\.rowID).min() ?? -1
+    guard !inserted.isEmpty else { return }
+    let lowest = inserted.map(\.rowID).min() ?? -1
     assigned = [Int64](repeating: 0, count: Int(context.firstTemporaryID - lowest) + 1)
-    for (entity, objects) in grouped(context.inserted) {
+    for (entity, objects) in grouped(inserted) {
       let last =
         try connection.value(
           "SELECT last FROM vault_ids WHERE entity = ?", [.text(entity.name)])?.int64 ?? 0
+      guard last < Int64.max - Int64(objects.count) else {
+        throw StoreError.idsExhausted(entity: entity.name)
+      }
       for (offset, object) in objects.enumerated() {
         assigned[Int(context.firstTemporaryID - object.rowID)] = last + Int64(offset) + 1
       }
@@ -60,12 +85,12 @@ final class SaveOperation {
 
   func finalID(_ id: Int64) -> Int64 {
     let index = Int(context.firstTemporaryID - id)
-    return id > 0 || index < 0 || index >= assigned.count ? id : assigned[index]
+    return id > 0 || index < 0 || index >= assigned.count || assigned[index] == 0 ? id : assigned[index]
   }
 
   /// A to-one may hold a temporary id until now.
   @inline(__always)
-  private func resolved(_ value: SQLValue) -> SQLValue {
+  func resolved(_ value: SQLValue) -> SQLValue {
     if case .integer(let id) = value, id < 0 { .integer(finalID(id)) } else { value }
   }
 
@@ -84,19 +109,24 @@ final class SaveOperation {
           try statement.bind(isToOne[slot] ? resolved(values[slot]) : values[slot], at: parameter)
           parameter += 1
         }
-        _ = try statement.step()
-        statement.reset()
+        try run(statement, for: object)
       }
     }
+  }
+
+  private func run(_ statement: Statement, for object: ManagedObject) throws {
+    do { _ = try statement.step() } catch SQLError.constraint(let message, let code, let sql) {
+      statement.reset()
+      throw translated(message, code, sql, object)
+    }
+    statement.reset()
   }
 
   /// Groups the changed objects by the columns that changed, so that each shape is prepared once.
   private func update() throws {
     var groups: [UpdateShape: [ManagedObject]] = [:]
-    for object in context.updated {
-      guard let entity = object.entity, let overlay = object.overlay, object.state == .loaded else {
-        continue
-      }
+    for object in updated {
+      guard let entity = object.entity, let overlay = object.overlay else { continue }
       groups[UpdateShape(entity: entity.index, slots: overlay.changed), default: []].append(object)
     }
     for (shape, objects) in groups {
@@ -121,8 +151,7 @@ final class SaveOperation {
     }
     try statement.bind(object.rowID, at: parameter)
     try statement.bind(object.rowVersion, at: parameter + 1)
-    _ = try statement.step()
-    statement.reset()
+    try run(statement, for: object)
     if connection.changes != 1 { throw try conflict(object, slots.map { entity.slots[$0].name }) }
   }
 
@@ -137,16 +166,25 @@ final class SaveOperation {
   }
 
   private func writeLinks() throws {
-    for (key, link) in context.links where link.source.state != .invalid && link.target.state != .invalid {
-      let table = quoted(key.table)
-      let ids: [SQLValue] = [.integer(finalID(link.source.rowID)), .integer(finalID(link.target.rowID))]
+    for link in context.links.values where link.isLive && !isLeftOut(link) {
+      let (source, target) = (finalID(link.source.rowID), finalID(link.target.rowID))
+      // A new object that goes with a deleted one has no row to be linked.
+      guard source > 0, target > 0 else { continue }
+      let table = quoted(link.join.name)
+      let columns = link.join.columns(from: true)
+      let ids: [SQLValue] = [.integer(source), .integer(target)]
       if link.isAdded {
         try connection.execute(
-          sql: "INSERT OR IGNORE INTO \(table) (source_id, target_id) VALUES (?, ?)", ids)
+          sql: "INSERT OR IGNORE INTO \(table) (\(columns.own), \(columns.other)) VALUES (?, ?)", ids)
       } else {
-        try connection.execute(sql: "DELETE FROM \(table) WHERE source_id = ? AND target_id = ?", ids)
+        try connection.execute(
+          sql: "DELETE FROM \(table) WHERE \(columns.own) = ? AND \(columns.other) = ?", ids)
       }
     }
+  }
+
+  private func isLeftOut(_ link: PendingLink) -> Bool {
+    !leftOut.isEmpty && (leftOut.contains(link.source) || leftOut.contains(link.target))
   }
 
   func grouped(_ objects: [ManagedObject]) -> [(EntityRuntime, [ManagedObject])] {
@@ -163,23 +201,35 @@ final class SaveOperation {
 
   /// Makes memory agree with what was written.
   func finish() {
-    var packer = RowPacker(firstPageBytes: context.inserted.count + context.updated.count > 8 ? 65_536 : 512)
+    var packer = RowPacker(firstPageBytes: inserted.count + updated.count > 8 ? 65_536 : 512)
     // To-ones of saved objects may hold temporary ids: they are resolved while all objects still have theirs.
-    for object in context.inserted where object.state == .inserted {
-      adopt(object, version: 1, &packer)
-    }
-    for object in context.updated where object.state == .loaded {
-      adopt(object, version: object.rowVersion + 1, &packer)
-    }
-    for object in context.inserted where object.state == .inserted {
+    for object in inserted { adopt(object, version: 1, &packer) }
+    for object in updated { adopt(object, version: object.rowVersion + 1, &packer) }
+    for object in leftOut { resolveReferences(of: object) }
+    for object in inserted {
       object.leaveMap()
       object.rowID = finalID(object.rowID)
       object.state = .loaded
       object.map?.insert(object, for: object.rowID)
     }
-    for object in context.touched { for state in object.toMany.values { state.didSave() } }
+    for object in context.touched { for state in object.toMany.values { state.didSave(but: leftOut) } }
+    forgetReleased()
+    for object in doomed { context.discard(object) }
     forgetVictims()
-    context.clearPending()
+    if leftOut.isEmpty {
+      context.clearPending()
+    } else {
+      context.keepPending(
+        context.inserted.filter { $0.state == .inserted }, context.updated.filter(leftOut.contains), leftOut)
+    }
+  }
+
+  /// What stays pending refers to what was saved by its final id from now on.
+  private func resolveReferences(of object: ManagedObject) {
+    guard let overlay = object.overlay, let entity = object.entity, entity.hasToOne else { return }
+    for slot in entity.storedSlots where entity.isToOne[slot] && overlay.changed.contains(slot) {
+      overlay.values[slot] = resolved(overlay.values[slot])
+    }
   }
 
   private func adopt(_ object: ManagedObject, version: Int64, _ packer: inout RowPacker) {

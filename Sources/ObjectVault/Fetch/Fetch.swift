@@ -171,7 +171,7 @@ public struct Fetch<Object: ManagedObject> {
     guard let entity = context.core.runtime.entity(of: Object.self) else {
       throw StoreError.unknownEntity(name: "\(Object.self)")
     }
-    if case .transaction(_, canWrite: true) = context.access, context.hasChanges { try context.save() }
+    if case .transaction(_, canWrite: true) = context.access, context.hasChanges { try context.flush() }
     return entity
   }
 

@@ -100,12 +100,10 @@ extension PredicateCompiler {
     let (owner, member) = ("t\(alias).\"id\"", "t\(next).\"id\"")
     if let join = relationship.join {
       let link = newAlias()
-      let (own, other) =
-        join.isSource
-        ? (JoinTable.sourceColumn, JoinTable.targetColumn) : (JoinTable.targetColumn, JoinTable.sourceColumn)
+      let (own, other) = join.table.columns(from: join.isSource)
       return [
-        Step(table: quoted(join.table.name), alias: link, link: "t\(link).\(quoted(own))", owner: owner),
-        Step(table: table, alias: next, link: member, owner: "t\(link).\(quoted(other))"),
+        Step(table: quoted(join.table.name), alias: link, link: "t\(link).\(own)", owner: owner),
+        Step(table: table, alias: next, link: member, owner: "t\(link).\(other)"),
       ]
     }
     if relationship.isToMany {

@@ -8,7 +8,11 @@ enum MigrationBackup {
   /// How many copies of a store are kept beside it.
   static let kept = 2
 
-  /// Copies the store to a file beside it, `notes.store.v6-20261120T201502Z.backup`.
+  /// What stands behind the name of a copy until its migration is done. A migration that is killed leaves one
+  /// such file, and the next one removes it: copies would else add up, each as large as the store.
+  private static let unfinished = ".unfinished"
+
+  /// Copies the store to a file beside it, which is to be called `notes.store.v6-20261120T201502Z.backup`.
   ///
   /// - Parameters:
   ///   - connection: Holds the write lock, so that nobody changes the store between the copy and the steps.
@@ -16,6 +20,7 @@ enum MigrationBackup {
   ///   - check: Called every 256 pages; what it throws ends the copying.
   static func make(of connection: Connection, version: Int, check: () throws -> Void) throws -> String {
     let path = try freeName(for: connection.file.path, version: version)
+    removeUnfinished(of: connection.file)
     do {
       // A second connection: the engine does not copy from one that is inside a writing transaction.
       var settings = Connection.Configuration()
@@ -23,14 +28,30 @@ enum MigrationBackup {
       let source = try Connection.open(
         connection.file, unlocked: connection.unlocked, configuration: settings)
       defer { source.close() }
-      try source.backup(to: path) { _, _ in try check() }
+      try source.backup(to: path + unfinished) { _, _ in try check() }
       return path
     } catch let error as SQLError {
       throw StoreError.backupFailed(file: connection.path, backup: path, reason: "\(error)")
     }
   }
 
-  static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
+  /// Gives a copy its name, right before the commit of what it is the copy before.
+  static func complete(_ path: String, of store: String) throws {
+    do { try NewName.give(path, to: path + unfinished) } catch {
+      throw StoreError.backupFailed(file: store, backup: path, reason: "it could not be named: \(error)")
+    }
+  }
+
+  /// Removes a copy, in whichever state it is. Not by FileManager, which would remove a folder with all in it.
+  static func remove(_ path: String) {
+    unlink(path)
+    unlink(path + unfinished)
+  }
+
+  /// Under the store's write lock, so that nobody is making one.
+  private static func removeUnfinished(of file: DatabasePath) {
+    for name in existing(of: file, suffix: unfinished) { unlink(file.sibling(name)) }
+  }
 
   /// Removes all copies of a store but the newest.
   /// - Parameter latest: The one that was made now, which stays whatever the clock says.
@@ -41,11 +62,15 @@ enum MigrationBackup {
 
   /// The names of a store's copies, oldest first: by the store's version, and only then by the clock, which may have
   /// been set back.
-  static func existing(of file: DatabasePath) -> [String] {
+  static func existing(of file: DatabasePath) -> [String] { existing(of: file, suffix: "") }
+
+  private static func existing(of file: DatabasePath, suffix: String) -> [String] {
     let prefix = file.name + ".v"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: file.folder)) ?? []
-    return names.filter { $0.hasPrefix(prefix) }
-      .compactMap { name in order(of: name.dropFirst(prefix.count)).map { (name, $0) } }
+    return names.filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }
+      .compactMap { name in
+        order(of: name.dropFirst(prefix.count).dropLast(suffix.count)).map { (name, $0) }
+      }
       .sorted { ($0.1.version, $0.1.time, $0.1.number) < ($1.1.version, $1.1.time, $1.1.number) }
       .map(\.0)
   }

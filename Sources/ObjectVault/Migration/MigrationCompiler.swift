@@ -11,8 +11,9 @@ enum CompiledStatement: Hashable {
   case sql(String)
   /// Copies a table's rows, in slices of its ids; afterwards both have equally many.
   case copy(from: String, to: String, columns: [String], expressions: [String], keyed: Bool)
-  /// Must find no row; else the step fails with this message, the count put in for `%d`.
-  case mustBeEmpty(query: String, message: String)
+  /// Must count no row; else the step fails with this message, the count put in for `%d`, and the ids that the
+  /// second query finds.
+  case mustBeEmpty(query: String, rows: String, message: String)
   /// Data statements, run behind the authorizer.
   case data(String)
   /// One value that must be true.
@@ -48,7 +49,7 @@ struct MigrationCompiler {
       } else {
         copies += rebuild(former, table, origin)
         swaps.append(.sql("DROP TABLE \(quoted(former.name))"))
-        changes = swapIn(table) + changes
+        changes = swapIn(table, former) + changes
       }
     }
     let dropped = old.filter { !used.contains($0.name) }.map {
@@ -103,12 +104,27 @@ struct MigrationCompiler {
         return Origin(
           table: old.name,
           expressions: [
-            JoinTable.sourceColumn: quoted(straight ? JoinTable.sourceColumn : JoinTable.targetColumn),
-            JoinTable.targetColumn: quoted(straight ? JoinTable.targetColumn : JoinTable.sourceColumn),
+            join.sourceColumn: quoted(straight ? old.sourceColumn : old.targetColumn),
+            join.targetColumn: quoted(straight ? old.targetColumn : old.sourceColumn),
           ])
       }
     }
     return nil
+  }
+
+  /// The statements that bring a store of format 1 to format 2: the columns of links get their names.
+  func linkStatements() -> [CompiledStatement] {
+    after.joinTables.flatMap { join -> [CompiledStatement] in
+      let (former, table) = (Schema.table(of: join.former), Schema.table(of: join))
+      let origin = Origin(
+        table: join.name,
+        expressions: [
+          join.sourceColumn: quoted(JoinTable.formerColumns.source),
+          join.targetColumn: quoted(JoinTable.formerColumns.target),
+        ])
+      return rebuild(former, table, origin) + [.sql("DROP TABLE \(quoted(former.name))")]
+        + swapIn(table, former)
+    }
   }
 
   // MARK: Tables
@@ -131,14 +147,33 @@ struct MigrationCompiler {
     ]
   }
 
-  private func swapIn(_ table: TableInfo) -> [CompiledStatement] {
+  private func swapIn(_ table: TableInfo, _ former: TableInfo) -> [CompiledStatement] {
     let rename = CompiledStatement.sql(
       "ALTER TABLE \(quoted("_mig_\(table.name)")) RENAME TO \(quoted(table.name))")
     // On newer engines a rename would rewrite what mentions the table; here everything names it already.
     let renames: [CompiledStatement] =
       engine.rewritesReferencesOnRename
       ? [.sql("PRAGMA legacy_alter_table = ON"), rename, .sql("PRAGMA legacy_alter_table = OFF")] : [rename]
-    return renames + table.indexes.map { .sql(table.indexSQL($0)) }
+    return renames
+      + table.indexes.flatMap { uniqueCheck($0, of: table, former) + [.sql(table.indexSQL($0))] }
+  }
+
+  /// A new unique index over values that are there twice: said with their number, before SQLite says it without.
+  private func uniqueCheck(_ index: TableInfo.Index, of table: TableInfo, _ former: TableInfo)
+    -> [CompiledStatement]
+  {
+    guard index.isUnique, !former.indexes.contains(index) else { return [] }
+    let columns = index.columns.map(quoted).joined(separator: ", ")
+    let isThere = index.columns.map { "\(quoted($0)) NOT NULL" }.joined(separator: " AND ")
+    let groups = "FROM \(quoted(table.name)) WHERE \(isThere) GROUP BY \(columns) HAVING count(*) > 1"
+    return [
+      .mustBeEmpty(
+        query: "SELECT count(*) FROM (SELECT 1 \(groups))",
+        rows: "SELECT max(\"id\") \(groups) ORDER BY 1 LIMIT 5",
+        message:
+          "%d values of \(table.name)(\(index.columns.joined(separator: ", "))) are there more than once, and "
+          + "UNIQUE takes each once; make them differ by a transform before")
+    ]
   }
 
   private func fillingCheck(_ entity: String, _ property: String) -> [CompiledStatement] {
@@ -150,6 +185,7 @@ struct MigrationCompiler {
     return [
       .mustBeEmpty(
         query: "SELECT count(*) FROM \(quoted(table)) WHERE \(column) IS NULL",
+        rows: "SELECT \"id\" FROM \(quoted(table)) WHERE \(column) IS NULL ORDER BY \"id\" LIMIT 5",
         message: "%d objects have no \(property); write: make \(entity).\(property) required filling VALUE")
     ]
   }
@@ -216,7 +252,7 @@ struct MigrationCompiler {
       statements.append(.sql("ALTER TABLE \(name) ADD COLUMN \(table.columnSQL(column, collations))"))
     }
     for index in table.indexes where !former.indexes.contains(index) {
-      statements.append(.sql(table.indexSQL(index)))
+      statements += uniqueCheck(index, of: table, former) + [.sql(table.indexSQL(index))]
     }
     return statements
   }

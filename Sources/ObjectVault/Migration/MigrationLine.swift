@@ -167,6 +167,15 @@ struct MigrationLine {
     case "retype": operation = try retype()
     case "make": operation = try make()
     case "set":
+      if take("delete") {
+        try expect("rule")
+        try expect("of")
+        let (entity, name) = try property()
+        try expect("to")
+        let rule = DeleteRule(rawValue: try kind("nullify", "cascade", "deny")) ?? .nullify
+        operation = .setDeleteRule(entity, name, rule)
+        break
+      }
       try expect("default")
       try expect("of")
       let (entity, name) = try property()
@@ -272,7 +281,7 @@ struct MigrationLine {
       case "indexed": attribute.isIndexed = true
       case "default":
         index += 1
-        attribute.defaultValue = Self.fitting(try value(), attribute.type)
+        attribute.defaultValue = try value().fitting(attribute.type)
         continue
       default:
         let near = nearest(word, among: ["optional", "unique", "indexed", "default"]).first
@@ -283,13 +292,6 @@ struct MigrationLine {
       index += 1
     }
     return attribute
-  }
-
-  /// A whole number as default of a double is meant as a double.
-  private static func fitting(_ value: DefaultValue, _ type: AttributeType) -> DefaultValue {
-    if case .integer(let number) = value, type.sqlType == "REAL" { return .real(Double(number)) }
-    if case .integer(let number) = value, type == .decimal { return .text("\(number)") }
-    return value
   }
 
   private mutating func relationship(_ name: String) throws -> RelationshipDescription {

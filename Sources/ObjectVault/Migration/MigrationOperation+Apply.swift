@@ -17,8 +17,12 @@ extension MigrationStep {
   }
 
   func failed(_ operation: MigrationOperation, _ reason: String) -> StoreError {
+    failed(operation.summary, reason)
+  }
+
+  func failed(_ operation: String, _ reason: String) -> StoreError {
     let sentence = reason.hasSuffix(".") ? String(reason.dropLast()) : reason
-    return .migrationFailed(step: number, name: name, operation: operation.summary, reason: sentence)
+    return .migrationFailed(step: number, name: name, operation: operation, reason: sentence)
   }
 }
 
@@ -71,7 +75,10 @@ extension MigrationOperation {
         attribute.type = type
         if let value = attribute.defaultValue, !value.fits(type) { attribute.defaultValue = nil }
       }
-    case .makeRequired(let entity, let name, _):
+    case .makeRequired(let entity, let name, let filling):
+      if let filling, let type = schema.entity(named: entity)?.attribute(named: name)?.type {
+        try filling.requireFit(type)
+      }
       if try schema.changeRelationship(entity, name, { $0.isRequired = true }) { return }
       try schema.changeAttribute(entity, name) { $0.isOptional = false }
     case .makeOptional(let entity, let name):
@@ -85,6 +92,10 @@ extension MigrationOperation {
         entity.relationships.append(relationship)
       }
     case .dropRelationship(let entity, let name): try schema.dropRelationship(entity, name)
+    case .setDeleteRule(let entity, let name, let rule):
+      guard try schema.changeRelationship(entity, name, { $0.deleteRule = rule }) else {
+        throw ModelError(reason: "there is no relationship \(entity).\(name)")
+      }
     case .renameRelationship(let entity, let name, let new): try schema.renameRelationship(entity, name, new)
     case .addIndex(let entity, let index): try schema.addIndex(entity, index)
     case .dropIndex(let entity, let names): try schema.dropIndex(entity, names)
@@ -105,6 +116,35 @@ extension AttributeType {
     if isInteger && (type == .double || type == .decimal) { return self != .int || type == .decimal }
     if self == .float && type == .double { return true }
     return type == .string && self != .data && self != .date
+  }
+}
+
+extension DefaultValue {
+  fileprivate func requireFit(_ type: AttributeType) throws {
+    let value = fitting(type)
+    var isFit = value.fits(type)
+    if case .text(let text) = value { isFit = isFit && TypeCheck.isForm(text, of: type.rawValue) }
+    if case .integer(let number) = value, let range = type.integerRange {
+      isFit = isFit && range.contains(number)
+    }
+    guard isFit else { throw ModelError(reason: "\(self.text) is no \(type.rawValue)") }
+  }
+}
+
+extension AttributeType {
+  /// The whole numbers that the type holds; nil for other types.
+  var integerRange: ClosedRange<Int64>? {
+    switch self {
+    case .bool: 0...1
+    case .int: Int64.min...Int64.max
+    case .int8: Int64(Int8.min)...Int64(Int8.max)
+    case .int16: Int64(Int16.min)...Int64(Int16.max)
+    case .int32: Int64(Int32.min)...Int64(Int32.max)
+    case .uint8: 0...Int64(UInt8.max)
+    case .uint16: 0...Int64(UInt16.max)
+    case .uint32: 0...Int64(UInt32.max)
+    default: nil
+    }
   }
 }
 
@@ -225,23 +265,14 @@ extension Schema {
 
   fileprivate mutating func addIndex(_ entity: String, _ index: IndexDescription) throws {
     let owner = try self.index(of: entity)
-    // An index of one attribute is the attribute's own option.
-    if index.properties.count == 1,
-      let attribute = entities[owner].attributes.firstIndex(where: { $0.name == index.properties[0] })
-    {
-      let found = entities[owner].attributes[attribute]
-      guard !found.isUnique && !found.isIndexed else { throw ModelError(reason: "this index exists already") }
-      if index.isUnique {
-        entities[owner].attributes[attribute].isUnique = true
-      } else {
-        entities[owner].attributes[attribute].isIndexed = true
-      }
-      return
-    }
-    guard !entities[owner].indexes.contains(where: { $0.properties == index.properties }) else {
+    let former = entities[owner]
+    entities[owner].indexes.append(index)
+    entities[owner].normalizeIndexes()
+    // A to-one has an index by itself: asking for it again was no error in stores that migrated.
+    let isOwn = index.properties.count == 1 && former.relationship(named: index.properties[0]) != nil
+    guard entities[owner] != former || (isOwn && !index.isUnique) else {
       throw ModelError(reason: "this index exists already")
     }
-    entities[owner].indexes.append(index)
   }
 
   fileprivate mutating func dropIndex(_ entity: String, _ names: [String]) throws {
@@ -255,6 +286,8 @@ extension Schema {
       return
     }
     guard let index = entities[owner].indexes.firstIndex(where: { $0.properties == names }) else {
+      // That of a to-one stays with it.
+      if names.count == 1, entities[owner].relationship(named: names[0])?.isToMany == false { return }
       throw ModelError(reason: "there is no index \(entity)(\(names.joined(separator: ", ")))")
     }
     entities[owner].indexes.remove(at: index)

@@ -27,6 +27,8 @@ public enum MigrationOperation: Sendable, Hashable {
   case addRelationship(String, RelationshipDescription)
   /// `drop relationship E.r`
   case dropRelationship(String, String)
+  /// `set delete rule of E.r to cascade`
+  case setDeleteRule(String, String, DeleteRule)
   /// `rename relationship E.r -> s`
   case renameRelationship(String, String, to: String)
   /// `add index E(a, b) unique`
@@ -82,6 +84,8 @@ extension MigrationOperation: CustomStringConvertible {
     case .addRelationship(let entity, let relationship):
       "add relationship \(entity).\(Self.text(of: relationship))"
     case .dropRelationship(let entity, let name): "drop relationship \(entity).\(name)"
+    case .setDeleteRule(let entity, let name, let rule):
+      "set delete rule of \(entity).\(name) to \(rule.rawValue)"
     case .renameRelationship(let entity, let name, let new): "rename relationship \(entity).\(name) -> \(new)"
     case .addIndex(let entity, let index):
       "add index \(entity)(\(index.properties.joined(separator: ", ")))\(index.isUnique ? " unique" : "")"

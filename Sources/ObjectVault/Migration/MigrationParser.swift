@@ -153,33 +153,53 @@ struct MigrationParser {
   /// The text between the first brace of the line `start` and its partner, on this line or a later one.
   private mutating func block(after word: String?, _ start: Int) throws -> String {
     var scanner = SQLScanner()
-    var body = ""
+    var body: [String] = []
     var isOpen = false
     while index < lines.count {
       var text = Substring(lines[index])
       if !isOpen {
-        guard let brace = text.lastIndex(of: "{").map({ word == nil ? $0 : text.firstIndex(of: "{") ?? $0 })
-        else {
+        guard let brace = Self.opening(of: text, isQuoted: word == nil) else {
           throw failure(
             "{ is missing behind \(word ?? "require \"…\"")", "write the SQL in braces", line: start)
         }
         text = text[text.index(after: brace)...]
         isOpen = true
       }
+      let begins = scanner.isInString
       let (line, rest) = scanner.scan(text)
-      body += line
+      // Spaces and blank lines are trimmed, but for those inside a text, which belong to it.
+      var piece = line[...]
+      if !begins { piece = piece.drop { $0.isWhitespace } }
+      if !scanner.isInString { while piece.last?.isWhitespace == true { piece.removeLast() } }
+      if begins || scanner.isInString || !piece.isEmpty { body.append(String(piece)) }
       index += 1
       if let rest {
         guard Self.stripped(String(rest)).isEmpty else {
           throw failure(
             "something stands behind }", "write the next operation on a line of its own", line: index - 1)
         }
-        return body.split(separator: "\n", omittingEmptySubsequences: true).map { $0.trimmed }
-          .filter { !$0.isEmpty }.joined(separator: "\n")
+        return body.joined(separator: "\n")
       }
-      body += "\n"
     }
     throw failure("this block has no end", "close it with }", line: start)
+  }
+
+  /// The brace that opens a block; behind the text of a requirement, which may have braces itself.
+  private static func opening(of line: Substring, isQuoted: Bool) -> Substring.Index? {
+    guard isQuoted else { return line.firstIndex(of: "{") }
+    var (quotes, isEscaped) = (0, false)
+    for index in line.indices {
+      if isEscaped {
+        isEscaped = false
+      } else if line[index] == "\\" && quotes == 1 {
+        isEscaped = true
+      } else if line[index] == "\"" && quotes < 2 {
+        quotes += 1
+      } else if line[index] == "{" && quotes == 2 {
+        return index
+      }
+    }
+    return nil
   }
 
   /// The line without its comment and the spaces around.
@@ -209,6 +229,9 @@ private struct SQLScanner {
   private enum State { case code, comment, string(Character) }
   private var state = State.code
   private var depth = 0
+
+  /// Whether the text so far ends inside quotes.
+  var isInString: Bool { if case .string = state { true } else { false } }
 
   /// - Returns: The SQL of this line, and what stands behind the closing brace if it is here.
   mutating func scan(_ text: Substring) -> (line: String, rest: Substring?) {

@@ -43,8 +43,12 @@ public struct MigrationPlan: Sendable {
   /// Whether an encrypted copy would be made before the steps, because one of them asks for it.
   public let makesBackup: Bool
 
+  /// Whether the file is brought to this library's format first: the columns of links are named after what they
+  /// hold, and were called `source_id` and `target_id` before.
+  public let changesFormat: Bool
+
   /// Whether nothing would be done.
-  public var isUpToDate: Bool { steps.isEmpty }
+  public var isUpToDate: Bool { steps.isEmpty && !changesFormat }
   /// What would be lost for good, of all steps.
   public var losses: [String] { steps.flatMap(\.losses) }
   /// What would be lost without the steps' authors having allowed it.
@@ -82,8 +86,10 @@ extension MigrationPlan {
     }
     try history.check(against: set, file: inspection.path)
     var model = try history.model()
-    let tables = try model.tables.map { try connection.tableInfo($0.name) }
-    drift = SchemaDifference.lines(found: tables, expected: model.tables)
+    let expected = model.tables(format: history.format)
+    let tables = try expected.map { try connection.tableInfo($0.name) }
+    drift = SchemaDifference.lines(found: tables, expected: expected)
+    changesFormat = history.format < StoreHistory.currentFormat
     var pending: [Step] = []
     for step in set.steps.dropFirst(history.version) {
       let compiled = try step.compiled(from: model, engine: .current)

@@ -1,4 +1,5 @@
 // How steps run: one algorithm, both engines, the whole chain in one transaction.
+// What is asked before the first of them, and how rows are copied, is in MigrationRunner+Rows.
 
 internal import CipherSQLite
 internal import Foundation
@@ -10,6 +11,8 @@ struct MigrationRunner {
   let progress: Progress?
   /// Whether the copies that steps ask for are made.
   var makesBackups = true
+  /// Losses that are allowed beside those that the steps' authors allowed, such as `User.city`.
+  var allowedLosses: Set<String> = []
 
   /// SQLite's action codes of what a data block may do: DELETE, INSERT, READ, SELECT, UPDATE, FUNCTION,
   /// RECURSIVE (sqlite.org, "Authorizer Action Codes").
@@ -33,7 +36,8 @@ struct MigrationRunner {
           let start = Date()
           if hasSeeds {
             let compiled = try step.compiled(from: replayed, engine: .current)
-            for part in compiled.parts { try run(part, of: step) }
+            // What a step requires of rows, it requires of those that were there before it.
+            try run(compiled.parts.filter { !$0.isRequirement }, of: step)
             replayed = compiled.model
           }
           try record(step, kind: "created", since: start, model: hasSeeds ? replayed : model)
@@ -59,18 +63,24 @@ struct MigrationRunner {
   func migrate() throws -> MigrationOutcome {
     let history = try StoreHistory.read(connection)
     try history.check(against: set, file: connection.path)
-    guard history.version < set.version else { return MigrationOutcome() }
+    guard history.version < set.version || history.format < StoreHistory.currentFormat else {
+      return MigrationOutcome()
+    }
+    try checkLosses(from: history)
     try checkSpace(from: history)
+    let mark = MigrationMark(connection.file.path)
+    defer { withExtendedLifetime(mark) {} }
     var outcome = MigrationOutcome()
     do {
       try withoutForeignKeys {
         try connection.transaction(.immediate) {
           // Another process may have migrated while this one waited for the lock.
-          let history = try StoreHistory.read(connection)
+          let history = try changeFormat(of: StoreHistory.read(connection))
           try history.check(against: set, file: connection.path)
           guard history.version < set.version else { return }
           outcome.backup = try backup(from: history)
           outcome.steps = try migrate(from: history)
+          if let backup = outcome.backup { try MigrationBackup.complete(backup.path, of: connection.path) }
         }
       }
     } catch {
@@ -117,7 +127,7 @@ struct MigrationRunner {
     let start = Date()
     return try connection.savepoint {
       let compiled = try step.compiled(from: model, engine: .current)
-      for part in compiled.parts { try run(part, of: step) }
+      try run(compiled.parts, of: step)
       try raiseHighWaterMarks(compiled.model)
       try record(step, kind: "migration", since: start, model: compiled.model)
       return compiled.model
@@ -126,28 +136,60 @@ struct MigrationRunner {
 
   // MARK: Statements
 
-  private func run(_ part: MigrationStep.Part, of step: MigrationStep) throws {
+  /// Runs the parts of a step, and checks what they put into columns: after a run of data blocks, before the
+  /// tables change again.
+  private func run(_ parts: [MigrationStep.Part], of step: MigrationStep) throws {
+    var touched = TouchedColumns()
+    for (index, part) in parts.enumerated() {
+      try run(part, of: step, &touched)
+      let isLastOfData = index + 1 == parts.count || !parts[index + 1].operations.allSatisfy(\.isData)
+      guard isLastOfData || !part.operations.allSatisfy(\.isData), !touched.isEmpty else { continue }
+      let findings = try TypeCheck(model: part.model).findings(connection, touched: touched)
+      if let first = findings.first {
+        let name = part.blamed(for: "\(first.entity) \(first.property)")
+        throw step.failed(name, findings.prefix(8).map { "\($0)" }.joined(separator: "; "))
+      }
+      touched = TouchedColumns()
+    }
+  }
+
+  private func run(_ part: MigrationStep.Part, of step: MigrationStep, _ touched: inout TouchedColumns) throws
+  {
+    if !part.filled.isEmpty { touched = part.filled }
     for statement in part.statements {
       try checkCancelled()
-      do { try run(statement) } catch let error as SQLError {
-        if case .interrupted = error { throw error }
-        throw step.failed(part.operation, "\(error)")
+      do { try run(statement, &touched) } catch let error as SQLError {
+        switch error {
+        case .interrupted: throw error
+        // The disk, not the step.
+        case .engine(13, _, _, _): throw StoreError.diskFull(file: connection.path)
+        case .engine(_, _, let message, _): throw step.failed(part.blamed(for: message), "\(error)")
+        case .constraint(let message, _, _): throw step.failed(part.blamed(for: message), "\(error)")
+        default: throw step.failed(part.blamed(for: ""), "\(error)")
+        }
       } catch let error as ModelError {
-        throw step.failed(part.operation, error.reason)
+        throw step.failed(part.blamed(for: error.reason), error.reason)
       }
     }
   }
 
-  private func run(_ statement: CompiledStatement) throws {
+  func run(_ statement: CompiledStatement, _ touched: inout TouchedColumns) throws {
     switch statement {
     case .sql(let sql): try connection.execute(sql: sql)
     case .copy(let from, let to, let columns, let expressions, let keyed):
       try copy(from, to, columns, expressions, keyed)
-    case .mustBeEmpty(let query, let message):
+    case .mustBeEmpty(let query, let rows, let message):
       let count = try connection.value(sql: query)?.int64 ?? 0
-      if count > 0 { throw ModelError(reason: message.replacing("%d", with: "\(count)")) }
+      guard count > 0 else { return }
+      let ids = try connection.query(sql: rows) { "\($0.int64(0))" }.joined(separator: ", ")
+      throw ModelError(reason: message.replacing("%d", with: "\(count)") + " (rows \(ids))")
     case .data(let sql):
-      try connection.withAuthorizer({ Self.allows($0, Self.writing) }) { try connection.executeScript(sql) }
+      var written = TouchedColumns()
+      try connection.withAuthorizer({ action in
+        written.note(action)
+        return Self.allows(action, Self.writing)
+      }) { try connection.executeScript(sql) }
+      touched.formUnion(written)
     case .require(let text, let query):
       let value = try connection.withAuthorizer({ Self.allows($0, Self.reading) }) {
         try connection.value(sql: query)
@@ -164,43 +206,6 @@ struct MigrationRunner {
     if action.code == 31 { return action.second?.lowercased() != "load_extension" }
     guard let table = action.first?.lowercased(), action.code != 21, action.code != 33 else { return true }
     return !table.hasPrefix("vault_") && !table.hasPrefix("sqlite_")
-  }
-
-  /// Copies in slices, so that a cancellation is heard and memory stays small.
-  private func copy(
-    _ from: String, _ to: String, _ columns: [String], _ expressions: [String], _ keyed: Bool
-  ) throws {
-    let insert =
-      "INSERT INTO \(quoted(to)) (\(columns.map { quoted($0) }.joined(separator: ", "))) "
-      + "SELECT \(expressions.joined(separator: ", ")) FROM \(quoted(from))"
-    var copied = 0
-    if keyed {
-      let bounds =
-        try connection.rows(sql: "SELECT min(\"id\"), max(\"id\") FROM \(quoted(from))").first ?? []
-      var low = bounds.first?.int64 ?? 1
-      let high = bounds.last?.int64 ?? 0
-      let slice: Int64 = 65_536
-      while low <= high {
-        try checkCancelled()
-        let (next, overflow) = low.addingReportingOverflow(slice)
-        let end = overflow ? Int64.max : next - 1
-        copied += try connection.execute(
-          sql: insert + " WHERE \"id\" BETWEEN ? AND ?", [.integer(low), .integer(min(end, high))])
-        if overflow || end >= high { break }
-        // Ids far apart are not walked through slice by slice.
-        low =
-          try connection.value(
-            sql: "SELECT min(\"id\") FROM \(quoted(from)) WHERE \"id\" > ?", [.integer(end)])?
-          .int64
-          ?? Int64.max
-      }
-    } else {
-      copied = try connection.execute(sql: insert)
-    }
-    let expected = try connection.value(sql: "SELECT count(*) FROM \(quoted(from))")?.int64 ?? 0
-    guard Int64(copied) == expected else {
-      throw ModelError(reason: "\(copied) of \(expected) rows of \(from) were copied")
-    }
   }
 
   /// Rows that a data block inserted take part in the promise that ids are never given out twice.
@@ -243,7 +248,7 @@ struct MigrationRunner {
     }
   }
 
-  private func tables(of model: Schema) throws -> [TableInfo] {
+  func tables(of model: Schema) throws -> [TableInfo] {
     try model.tables.map { try connection.tableInfo($0.name) }
   }
 
@@ -259,7 +264,7 @@ struct MigrationRunner {
     }
     let reader = set.steps.map(\.reader).max() ?? set.version
     let meta: [(String, SQLValue)] = [
-      ("format", .integer(1)), ("version", .integer(Int64(set.version))),
+      ("format", .integer(Int64(StoreHistory.currentFormat))), ("version", .integer(Int64(set.version))),
       ("modelHash", .text(model.meaningHash)),
       ("modelJSON", .text(model.json)), ("physicalHash", .text(SchemaDifference.physicalHash(found))),
       ("minReader", .integer(Int64(reader))), ("generation", .integer(generation)),
@@ -287,30 +292,7 @@ struct MigrationRunner {
       ])
   }
 
-  private func checkCancelled() throws {
+  func checkCancelled() throws {
     if progress?.isCancelled == true { throw CancellationError() }
-  }
-
-  /// A rebuild needs room for the table twice: for its copy, and in the journal. A backup needs it once.
-  private func checkSpace(from history: StoreHistory) throws {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: connection.file.path)
-    let system = try? FileManager.default.attributesOfFileSystem(forPath: connection.file.folder)
-    guard let bytes = attributes?[.size] as? Int, let free = (system?[.systemFreeSize] as? NSNumber)?.intValue
-    else {
-      return
-    }
-    var model = try set.model(at: history.version)
-    var rebuilds = false
-    for step in set.steps[history.version...] {
-      let compiled = try step.compiled(from: model, engine: .current)
-      rebuilds =
-        rebuilds
-        || compiled.parts.contains { $0.statements.contains { if case .copy = $0 { true } else { false } } }
-      model = compiled.model
-    }
-    let copies = makesBackups && set.steps[history.version...].contains(where: \.wantsBackup) ? 1 : 0
-    let needed = bytes * (copies + (rebuilds ? 2 : 0))
-    guard free < needed else { return }
-    throw StoreError.notEnoughSpace(file: connection.path, neededBytes: needed, freeBytes: free)
   }
 }

@@ -69,7 +69,7 @@ public struct MigrationSet: Sendable, Hashable {
     try MigrationSet(
       steps.map { embedded in
         let step = try MigrationStep(number: embedded.number, name: embedded.name, text: embedded.text)
-        guard step.checksum == embedded.checksum else {
+        guard step.checksum == embedded.checksum || step.formerChecksum == embedded.checksum else {
           throw StoreError.historyConflict(
             .edited(
               number: step.number, name: step.name, applied: embedded.checksum, found: step.checksum,

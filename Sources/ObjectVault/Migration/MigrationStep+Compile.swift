@@ -3,10 +3,38 @@
 internal import CipherSQLite
 
 extension MigrationStep {
-  /// One operation's share of a step: what it is called, and what runs for it.
+  /// A run of operations and what runs for it.
   struct Part {
-    let operation: MigrationOperation
+    let operations: [MigrationOperation]
     let statements: [CompiledStatement]
+    /// The model after it.
+    let model: Schema
+    /// The columns that expressions filled, of which nobody knows yet what is in them.
+    var filled = TouchedColumns()
+
+    var isRequirement: Bool { if case .require = operations.first { true } else { false } }
+  }
+
+  /// Schema operations on their way to a part.
+  private struct Run {
+    let before: Schema
+    var after: Schema
+    var mapping: SegmentMapping
+    var operations: [MigrationOperation] = []
+
+    init(_ model: Schema) {
+      (before, after) = (model, model)
+      mapping = SegmentMapping(model)
+    }
+
+    func part(_ engine: Engine) -> Part {
+      let compiler = MigrationCompiler(engine: engine, before: before, after: after, mapping: mapping)
+      var part = Part(operations: operations, statements: compiler.statements(), model: after)
+      for (entity, attributes) in mapping.expressions {
+        for attribute in attributes.keys { part.filled.insert(entity, attribute) }
+      }
+      return part
+    }
   }
 
   /// - Parameters:
@@ -15,92 +43,110 @@ extension MigrationStep {
   /// - Returns: The statements, and the model after the step.
   func compiled(from model: Schema, engine: Engine) throws -> (parts: [Part], model: Schema) {
     var parts: [Part] = []
-    var model = model
-    var segment: [MigrationOperation] = []
+    var run = Run(model)
 
-    func flush() throws {
-      guard let last = segment.last else { return }
-      var mapping = SegmentMapping(model)
-      var after = model
-      for operation in segment {
-        mapping.follow(operation, after)
-        do { try operation.apply(to: &after) } catch let error as ModelError {
-          throw failed(operation, error.reason)
-        }
-      }
-      let compiler = MigrationCompiler(engine: engine, before: model, after: after, mapping: mapping)
-      parts.append(Part(operation: segment.count == 1 ? last : segment[0], statements: compiler.statements()))
-      model = after
-      segment = []
+    func flush() {
+      if !run.operations.isEmpty { parts.append(run.part(engine)) }
+      run = Run(run.after)
     }
 
     for operation in operations {
-      guard operation.isData else {
-        segment.append(operation)
-        continue
-      }
-      try flush()
-      let statement: CompiledStatement
+      if operation.isData || run.mapping.needsOwnRun(operation) { flush() }
+      let model = run.after
       switch operation {
       case .require(let text, let sql):
-        statement = .require(text: text, query: try resolved(sql, model, operation))
-      case .transform(let sql), .seed(let sql): statement = .data(try resolved(sql, model, operation))
-      default: continue
+        let query = try resolved(sql, model, operation)
+        parts.append(
+          Part(operations: [operation], statements: [.require(text: text, query: query)], model: model))
+      case .transform(let sql), .seed(let sql):
+        let statement = CompiledStatement.data(try resolved(sql, model, operation))
+        parts.append(Part(operations: [operation], statements: [statement], model: model))
+      default:
+        do {
+          try run.mapping.follow(operation, model)
+          try operation.apply(to: &run.after)
+        } catch let error as ModelError { throw failed(operation, error.reason) }
+        run.operations.append(operation)
       }
-      parts.append(Part(operation: operation, statements: [statement]))
     }
-    try flush()
-    let faults = model.modelFaults
+    flush()
+    let faults = run.after.modelFaults
     guard faults.isEmpty else {
       throw failed(operations.last ?? .seed(""), faults.map { "\($0)" }.joined(separator: " "))
     }
-    return (parts, model)
+    return (parts, run.after)
   }
 
   /// `$User` is the table of the entity in the model at this point, `$User.name` its column, `$Status.tags` the
-  /// join table of a many-to-many.
+  /// join table of a many-to-many, `$Status.tags.Tag` the column in it with the ids of tags.
   private func resolved(_ sql: String, _ model: Schema, _ operation: MigrationOperation) throws -> String {
-    var result = ""
-    var rest = sql[...]
-    while let dollar = rest.firstIndex(of: "$") {
-      result += rest[..<dollar]
-      let words = rest[rest.index(after: dollar)...].prefix {
-        $0.isLetter || $0.isNumber || $0 == "_" || $0 == "."
-      }
+    let resolved = try SQLTemplate.resolved(sql) { words in
       let names = words.split(separator: ".").map(String.init)
-      rest = rest[words.endIndex...]
       guard let first = names.first, let entity = model.entity(named: first) else {
         let near = nearest(names.first ?? "", among: model.entities.map(\.name)).first
         throw failed(
           operation,
-          "$\(words) names no entity of the model at this point\(near.map { "; did you mean $\($0)?" } ?? "")"
-        )
+          "$\(words) names no entity of the model at this point\(near.map { "; did you mean $\($0)?" } ?? ""). "
+            + "A dollar sign by itself is written $$")
       }
-      guard names.count > 1 else {
-        result += quoted(entity.name)
-        continue
-      }
-      if entity.attribute(named: names[1]) != nil || names[1] == "id" {
-        result += quoted(names[1])
-      } else if let relationship = entity.relationship(named: names[1]) {
-        guard relationship.isToMany else {
-          result += quoted("\(names[1])_id")
-          continue
-        }
-        guard let (join, _) = model.joinTable(of: relationship, in: entity) else {
-          throw failed(
-            operation, "$\(words) is one to many and has no column here; use the to-one at its other end")
-        }
-        result += quoted(join.name)
-      } else {
+      guard names.count > 1 else { return quoted(entity.name) }
+      if entity.attribute(named: names[1]) != nil || names[1] == "id" { return quoted(names[1]) }
+      guard let relationship = entity.relationship(named: names[1]) else {
         let near = nearest(names[1], among: entity.propertyNames).first
         throw failed(
           operation,
           "$\(words) names no property of the model at this point\(near.map { "; did you mean $\(first).\($0)?" } ?? "")"
         )
       }
+      guard relationship.isToMany else { return quoted("\(names[1])_id") }
+      guard let (join, _) = model.joinTable(of: relationship, in: entity) else {
+        throw failed(
+          operation, "$\(words) is one to many and has no column here; use the to-one at its other end")
+      }
+      guard names.count > 2 else { return quoted(join.name) }
+      let columns = [join.sourceColumn, join.targetColumn]
+      guard names.count == 3, columns.contains("\(names[2])_id") else {
+        let known = columns.map { "$\(first).\(names[1]).\($0.dropLast(3))" }
+        throw failed(
+          operation, "$\(words) names no column of the links; there are \(known.joined(separator: " and "))")
+      }
+      return quoted("\(names[2])_id")
     }
-    return result + rest
+    return Self.withLinkColumns(resolved, model)
+  }
+
+  /// Steps that were released before links had columns of their own names say `source_id` and `target_id`. They
+  /// mean those of the only join table that the statement names.
+  private static func withLinkColumns(_ sql: String, _ model: Schema) -> String {
+    guard sql.contains(JoinTable.formerColumns.source) || sql.contains(JoinTable.formerColumns.target) else {
+      return sql
+    }
+    return SQLTemplate.statements(sql).map { statement in
+      let words = Set(statement.split { !$0.isLetter && !$0.isNumber && $0 != "_" })
+      let joins = model.joinTables.filter { words.contains($0.name[...]) }
+      guard joins.count == 1 else { return statement }
+      return SQLTemplate.replaced(
+        statement,
+        [
+          JoinTable.formerColumns.source: quoted(joins[0].sourceColumn),
+          JoinTable.formerColumns.target: quoted(joins[0].targetColumn),
+        ])
+    }.joined(separator: ";")
+  }
+}
+
+extension MigrationStep.Part {
+  /// The operations that a failure is about: those whose words the engine's message has most of. The changes of
+  /// a table run together, so that no statement belongs to one operation alone.
+  func blamed(for message: String) -> String {
+    let words = Self.words(message)
+    let scores = operations.map { Self.words($0.summary).intersection(words).count }
+    let best = scores.max() ?? 0
+    return zip(operations, scores).filter { $0.1 == best }.map(\.0.summary).joined(separator: "; ")
+  }
+
+  private static func words(_ text: String) -> Set<Substring> {
+    Set(text.split { !$0.isLetter && !$0.isNumber && $0 != "_" })
   }
 }
 
@@ -112,7 +158,7 @@ extension CompiledStatement {
     case .copy(let from, let to, let columns, let expressions, _):
       "INSERT INTO \(quoted(to)) (\(columns.map { quoted($0) }.joined(separator: ", "))) SELECT "
         + "\(expressions.joined(separator: ", ")) FROM \(quoted(from));"
-    case .mustBeEmpty(let query, _): "-- must be 0: \(query);"
+    case .mustBeEmpty(let query, _, _): "-- must be 0: \(query);"
     case .data(let sql): sql
     case .require(let text, let query): "-- require \(text): \(query)"
     }

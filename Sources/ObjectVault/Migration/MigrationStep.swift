@@ -76,6 +76,23 @@ public struct MigrationStep: Sendable, Hashable {
   /// `s1:` and the SHA-256 of ``canonicalText``: line ends, comments, spacing, header and path do not count.
   public var checksum: String { "s1:" + sha256(Data(canonicalText.utf8)) }
 
+  /// What the checksum was when blank lines and spaces at the ends of lines were taken out of texts, too; stores
+  /// and lock files of then have it.
+  var formerChecksum: String {
+    func trimmed(_ sql: String) -> String {
+      sql.split(separator: "\n").map { $0.trimmed }.filter { !$0.isEmpty }.joined(separator: "\n")
+    }
+    let lines = operations.map { operation in
+      switch operation {
+      case .transform(let sql): MigrationOperation.transform(trimmed(sql)).description
+      case .seed(let sql): MigrationOperation.seed(trimmed(sql)).description
+      case .require(let text, let sql): MigrationOperation.require(text, trimmed(sql)).description
+      default: operation.description
+      }
+    }
+    return "s1:" + sha256(Data(lines.joined(separator: "\n").utf8))
+  }
+
   /// A file that makes the same step.
   public var text: String {
     "format: 1\nname: \(name)\n" + (note.map { "note: \($0)\n" } ?? "")

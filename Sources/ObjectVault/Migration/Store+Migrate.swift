@@ -21,11 +21,13 @@ extension Store {
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
   ///   - busyTimeout: How long to wait for another process's lock, in seconds.
   ///   - makesBackups: Whether the encrypted copy is made that a pending step asks for.
+  ///   - losses: What pending steps may lose beside what their files allow, such as `User.city`.
   ///   - progress: Counts the steps; cancelling it ends the run.
   /// - Throws: As ``open(at:key:schema:migrations:configuration:progress:)``; the file is then as it was.
   public static func migrate(
     at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil,
-    busyTimeout: Double = 5, makesBackups: Bool = true, progress: Progress? = nil
+    busyTimeout: Double = 5, makesBackups: Bool = true, allowing losses: Set<String> = [],
+    progress: Progress? = nil
   ) async throws -> MigrationOutcome {
     let key = try await key.resolved()
     return try await detached {
@@ -39,7 +41,8 @@ extension Store {
       defer { progress?.cancellationHandler = nil }
       return try run.run(connection) {
         try MigrationRunner(
-          connection: connection, set: migrations, progress: progress, makesBackups: makesBackups
+          connection: connection, set: migrations, progress: progress, makesBackups: makesBackups,
+          allowedLosses: losses
         ).migrate()
       }
     }
@@ -50,6 +53,7 @@ extension Store {
 package struct StoreInfo {
   package let version: Int
   package let model: Schema
+  private let format: Int
 
   /// Registers what the store's tables and predicates rely on.
   package static func prepare(_ connection: Connection) throws { try StoreFunctions.register(on: connection) }
@@ -58,13 +62,20 @@ package struct StoreInfo {
   package init(_ connection: Connection) throws {
     let history = try StoreHistory.read(connection)
     version = history.version
+    format = history.format
     model = try history.model()
+  }
+
+  /// Values that are not of their attributes' types, a sentence each.
+  package func valueFindings(_ connection: Connection) throws -> [String] {
+    try TypeCheck(model: model).findings(connection).map { "\($0)" }
   }
 
   /// What the tables have that the model has not, or the reverse.
   package func drift(_ connection: Connection) throws -> [String] {
-    SchemaDifference.lines(
-      found: try model.tables.map { try connection.tableInfo($0.name) }, expected: model.tables)
+    let expected = model.tables(format: format)
+    return SchemaDifference.lines(
+      found: try expected.map { try connection.tableInfo($0.name) }, expected: expected)
   }
 }
 

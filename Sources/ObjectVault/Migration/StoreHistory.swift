@@ -33,6 +33,11 @@ struct StoreHistory {
   let minimumReader: Int
   let generation: Int64
   let physicalHash: String
+  /// How the file is laid out. 1: the columns of links are called `source_id` and `target_id`.
+  let format: Int
+
+  /// The format that this library writes.
+  static let currentFormat = 2
 
   static let tables = """
     CREATE TABLE vault_meta (key TEXT PRIMARY KEY, value);
@@ -67,7 +72,7 @@ struct StoreHistory {
     return StoreHistory(
       steps: steps, version: Int(version), modelJSON: model,
       minimumReader: Int(meta["minReader"]?.int64 ?? version), generation: meta["generation"]?.int64 ?? 0,
-      physicalHash: meta["physicalHash"]?.string ?? "")
+      physicalHash: meta["physicalHash"]?.string ?? "", format: Int(meta["format"]?.int64 ?? 1))
   }
 
   /// The store's own model.
@@ -79,7 +84,7 @@ struct StoreHistory {
     for applied in steps {
       guard applied.number <= set.version else { continue }
       let step = set.steps[applied.number - 1]
-      guard step.checksum != applied.checksum else { continue }
+      guard step.checksum != applied.checksum, step.formerChecksum != applied.checksum else { continue }
       if step.name != applied.name,
         set.steps.contains(where: { $0.checksum == applied.checksum })
           || !set.steps.contains(where: { $0.name == applied.name })
@@ -97,7 +102,9 @@ struct StoreHistory {
     for number in 0..<version where number >= steps.count || steps[number].number != number + 1 {
       throw StoreError.historyConflict(.gap(number + 1))
     }
-    guard version > set.version, minimumReader > set.version else { return }
+    guard format > Self.currentFormat || (version > set.version && minimumReader > set.version) else {
+      return
+    }
     throw StoreError.storeIsNewer(
       file: file, found: version, supported: set.version,
       migratedBy: steps.last.map { "\($0.app) on \($0.appliedAt.prefix(10)) to \($0.number) \($0.name)" })

@@ -8,17 +8,16 @@ extension ManagedObject {
   @usableFromInline
   final func readToOne<Target: ManagedObject>(_ slot: UInt16, _ type: Target.Type) -> Target? {
     if let recording = overlay?.recording { return recording.target(of: self, Int(slot)) }
-    return toOneTarget(Int(slot)) as? Target
+    if context == nil, overlay == nil { tellStray(Int(slot)) }
+    guard let target = toOneTarget(Int(slot)), target.state != .deleted else { return nil }
+    return target as? Target
   }
 
   @usableFromInline
   final func writeToOne(_ target: ManagedObject?, _ slot: UInt16) {
     let slot = Int(slot)
-    guard let relationship = entity?.slots[slot].relationship, let context else {
-      context?.note(StoreError.objectGone(entity: "\(type(of: self))", rowID: rowID))
-      return
-    }
-    guard context.accepts(target, for: self, relationship) else { return }
+    guard let (relationship, context) = related(slot), context.accepts(target, for: self, relationship)
+    else { return }
     let old = toOneTarget(slot)
     guard old !== target else { return }
     setStored(target.map { .integer($0.rowID) } ?? .null, slot)
@@ -43,6 +42,8 @@ extension ManagedObject {
       case .integer(let id) = storedValue(slot) ?? .null
     else { return nil }
     if let held = toMany[slot]?.members?.first, held.rowID == id, held.context === context { return held }
+    // A new object that was deleted again leaves nothing to fetch.
+    if id < 0, context.maps[relationship.destination.index].find(id) == nil { return nil }
     let target = context.object(relationship.destination, id)
     // Held from now on, as the members of a to-many are: a loop over objects that share a target fetches it once.
     let state = ToManyState()
@@ -56,25 +57,57 @@ extension ManagedObject {
   @usableFromInline
   final func readToMany<Target: ManagedObject>(_ slot: UInt16, _ type: Target.Type) -> Set<Target> {
     if let recording = overlay?.recording { return recording.members(of: self, Int(slot)) }
-    guard context != nil, entity != nil else { return [] }
+    guard let context, entity != nil else {
+      if overlay == nil { tellStray(Int(slot)) }
+      return []
+    }
     let state = loadedMembers(Int(slot))
-    if let typed = state.typed as? Set<Target> { return typed }
-    let typed = Set((state.members ?? []).lazy.compactMap { $0 as? Target })
-    state.typed = typed
-    return typed
+    if state.seenDeletions == context.deletions, let typed = state.typed as? Members<Target> {
+      return typed.set
+    }
+    let members = Set(
+      (state.members ?? []).lazy.compactMap { $0.state == .deleted ? nil : $0 as? Target })
+    state.typed = Members(members)
+    state.seenDeletions = context.deletions
+    return members
   }
 
   @usableFromInline
   final func writeToMany<Target: ManagedObject>(_ new: Set<Target>, _ slot: UInt16) {
-    guard let relationship = entity?.slots[Int(slot)].relationship, let context else {
-      context?.note(StoreError.objectGone(entity: "\(type(of: self))", rowID: rowID))
-      return
-    }
-    let old = readToMany(slot, Target.self)
-    for object in old where !new.contains(object) { disconnect(object, relationship) }
-    for object in new where !old.contains(object) && context.accepts(object, for: self, relationship) {
+    guard let (relationship, context) = related(Int(slot)) else { return }
+    let (added, removed) = difference(new, slot)
+    for object in removed { disconnect(object, relationship) }
+    for object in added where context.accepts(object, for: self, relationship) {
       connect(object, relationship)
     }
+  }
+
+  /// What a set has more and less than the members. The old set is let go on return: held any longer it would
+  /// be copied whole when the members change.
+  private func difference<Target: ManagedObject>(
+    _ new: Set<Target>, _ slot: UInt16
+  ) -> (added: [Target], removed: [Target]) {
+    let old = readToMany(slot, Target.self)
+    var (added, removed): ([Target], [Target]) = ([], [])
+    for object in new where !old.contains(object) { added.append(object) }
+    if new.count - added.count < old.count {
+      for object in old where !new.contains(object) { removed.append(object) }
+    }
+    return (added, removed)
+  }
+
+  /// The relationship and the context of a change; nil, with the reason told, when the object takes none.
+  private func related(_ slot: Int) -> (RelationshipRuntime, ObjectContext)? {
+    guard let context, let relationship = entity?.slots[slot].relationship else {
+      if overlay == nil { tellStray(slot) }
+      return nil
+    }
+    guard context.takesChanges else { return nil }
+    guard state == .inserted || state == .loaded || state == .fault else {
+      context.note(StoreError.objectGone(entity: relationship.owner.name, rowID: rowID))
+      return nil
+    }
+    return (relationship, context)
   }
 
   private func connect(_ object: ManagedObject, _ relationship: RelationshipRuntime) {
@@ -119,6 +152,12 @@ extension ManagedObject {
     let state = toMany[slot] ?? members(slot)
     if state.members == nil { context?.fireMembers(of: self, slot, state) }
     return state
+  }
+
+  /// The objects at the other end, as far as they are in memory: of a new object all.
+  final func related(by relationship: RelationshipRuntime) -> [ManagedObject] {
+    guard relationship.isToMany else { return toOneTarget(relationship.slot).map { [$0] } ?? [] }
+    return Array(members(relationship.slot).members ?? [])
   }
 
   /// Takes the object out of the sets of those it is related to, when it is deleted.

@@ -25,7 +25,7 @@ open class ManagedObject: Persistable {
     case loaded
     /// It will be deleted by the next save.
     case deleted
-    /// Its row, or its context, is gone.
+    /// Its row, or its context, is gone. What was read before can still be read; relationships are empty.
     case invalid
   }
 
@@ -53,7 +53,15 @@ open class ManagedObject: Persistable {
     vault_reset_slots()
   }
 
-  deinit { leaveMap() }
+  deinit {
+    leaveMap()
+    // What is related is released from a list: each object of a chain would else release the next one from
+    // inside its own deinit, and a long chain overflow the stack.
+    guard let context = map?.context, extras?.toMany.isEmpty == false else { return }
+    context.releasing.append(extras)
+    extras = nil
+    context.releaseExtras()
+  }
 
   // Takes the object out of its context's identity map.
   @inline(__always) final func leaveMap() { map?.remove(rowID, object: Unmanaged.passUnretained(self)) }
@@ -133,10 +141,13 @@ open class ManagedObject: Persistable {
   @usableFromInline
   final func readSlowly<Value: AttributeValue>(_ slot: UInt16) -> Value {
     if let recording = overlay?.recording { return recording.attribute(of: self, Int(slot)) }
-    guard let stored = storedValue(Int(slot)) else { return Value.placeholder }
+    guard let stored = storedValue(Int(slot)) else {
+      if context == nil, overlay == nil { tellStray(Int(slot)) }
+      return Value.placeholder
+    }
     if stored.isNull, !Value.isOptionalAttribute { return Value.placeholder }
     if let value = Value(stored: stored) { return value }
-    context?.note(
+    context?.noteUnreadable(
       StoreError.unreadableValue(
         entity: entity?.name ?? "", property: entity?.slots[Int(slot)].name ?? "", rowID: rowID,
         expected: Value.attributeType.rawValue))
@@ -160,39 +171,56 @@ open class ManagedObject: Persistable {
 
   @usableFromInline
   final func setStored(_ value: SQLValue, _ slot: Int) {
-    guard let context, isWritable() else { return }
+    if isWritable(slot) { overwrite(value, slot, nil) }
+  }
+
+  @usableFromInline
+  final func refuse(_ error: any Error, _ slot: Int) {
+    if isWritable(slot) { overwrite(.null, slot, error) }
+  }
+
+  /// Puts a value in without asking. The object has its row, or is new.
+  /// - Parameter error: Why it stands for something that cannot be stored.
+  final func overwrite(_ value: SQLValue, _ slot: Int, _ error: (any Error)?) {
     let overlay: Overlay
     if let present = self.overlay {
       overlay = present
+      if !overlay.refused.isEmpty { overlay.refused[slot] = nil }
     } else {
-      if let row {
-        // Writing what is there already is no change.
-        if RowCell(row: row, slot: slot).value == value { return }
-      }
+      // Writing what is there already is no change.
+      if error == nil, let row, RowCell(row: row, slot: slot).value.isStored(as: value) { return }
       overlay = Overlay(slotCount: entity?.slots.count ?? 0)
       self.overlay = overlay
     }
     overlay.values[slot] = value
     overlay.changed.insert(slot)
-    context.didWrite(self, slot)
+    if let error { overlay.refused[slot] = error }
+    context?.didWrite(self)
   }
 
-  @usableFromInline
-  final func refuse(_ error: any Error, _ slot: Int) {
-    guard let context, isWritable() else { return }
-    setStored(.null, slot)
-    context.refuse(error, object: self, slot: slot)
-  }
-
-  /// Whether the object takes changes; fetches the row of a fault, whose version the save has to know.
-  private func isWritable() -> Bool {
-    if state == .fault { context?.fire(self) }
+  /// Whether the object takes changes; fetches the row of a fault, whose version the save has to know. When it
+  /// takes none, the reason is told.
+  private func isWritable(_ slot: Int) -> Bool {
+    guard let context else {
+      // A prototype, whose getters and setters are only looked at, has no context either.
+      if overlay == nil { tellStray(slot) }
+      return false
+    }
+    guard context.takesChanges else { return false }
+    if state == .fault { context.fire(self) }
     switch state {
     case .inserted, .loaded: return true
     case .detached, .invalid, .deleted, .fault:
-      context?.note(StoreError.objectGone(entity: entity?.name ?? "\(type(of: self))", rowID: rowID))
+      context.note(StoreError.objectGone(entity: entity?.name ?? "\(type(of: self))", rowID: rowID))
       return false
     }
+  }
+
+  /// Says that a property was used of an object that belongs to no context.
+  final func tellStray(_ slot: Int) {
+    let description = ClassDescription.of(type(of: self))
+    let property = description.properties.first { $0.slot == slot }?.name ?? "?"
+    StrayErrors.tell(StoreError.noContext(entity: description.entityName, property: property))
   }
 }
 

@@ -19,6 +19,8 @@ final class Overlay {
   /// One value for each slot; meaningful where `changed` says so.
   @exclusivity(unchecked) var values: [SQLValue]
   @exclusivity(unchecked) var changed = SlotSet()
+  /// Why slots hold nil although something else was written: it has no stored form. The save says so.
+  @exclusivity(unchecked) var refused: [Int: any Error] = [:]
   /// Set on prototypes only: their getters note what they are asked for.
   let recording: Recording?
 
@@ -49,25 +51,27 @@ final class ToManyState {
   var members: Set<ManagedObject>?
   var added: Set<ManagedObject> = []
   var removed: Set<ManagedObject> = []
-  /// `members` as the typed set that the getter returns; dropped when they change.
-  var typed: Any?
+  /// `members` without the deleted ones, as the typed set that the getter returns.
+  var typed: TypedMembers?
+  /// ``ObjectContext/deletions`` when `typed` was made.
+  var seenDeletions = 0
 
   func insert(_ object: ManagedObject) {
-    typed = nil
+    typed?.insert(object)
     members?.insert(object)
     if removed.remove(object) == nil { added.insert(object) }
   }
 
   func remove(_ object: ManagedObject) {
-    typed = nil
+    typed?.remove(object)
     members?.remove(object)
     if added.remove(object) == nil { removed.insert(object) }
   }
 
-  /// The store holds what memory holds.
-  func didSave() {
-    added = []
-    removed = []
+  /// The store holds what memory holds, but for what concerns objects that were left out of the save.
+  func didSave(but leftOut: Set<ManagedObject> = []) {
+    added = leftOut.isEmpty || added.isEmpty ? [] : added.intersection(leftOut)
+    removed = leftOut.isEmpty || removed.isEmpty ? [] : removed.intersection(leftOut)
   }
 
   /// Back to not being fetched.
@@ -75,5 +79,36 @@ final class ToManyState {
     members = nil
     typed = nil
     didSave()
+  }
+}
+
+/// The set that a getter returns, kept up to date member by member: making it anew at each change would make
+/// `parent.children.insert(child)` in a loop quadratic twice over.
+class TypedMembers {
+  func insert(_ object: ManagedObject) {}
+  func remove(_ object: ManagedObject) {}
+}
+
+final class Members<Target: ManagedObject>: TypedMembers {
+  var set: Set<Target>
+  init(_ set: Set<Target>) { self.set = set }
+
+  override func insert(_ object: ManagedObject) {
+    if let object = object as? Target { set.insert(object) }
+  }
+  override func remove(_ object: ManagedObject) {
+    if let object = object as? Target { set.remove(object) }
+  }
+}
+
+extension SQLValue {
+  /// Whether both are the same bytes in the file. `==` is not that: Swift takes strings for equal that are
+  /// composed differently.
+  func isStored(as other: SQLValue) -> Bool {
+    switch (self, other) {
+    case (.text(let a), .text(let b)): a.utf8.elementsEqual(b.utf8)
+    case (.real(let a), .real(let b)): a.bitPattern == b.bitPattern
+    default: self == other
+    }
   }
 }

@@ -85,10 +85,10 @@ extension Double: AttributeValue {
   public static var attributeType: AttributeType { .double }
   /// 0.
   public static var placeholder: Double { 0 }
-  /// A real. NaN has no stored form.
+  /// A real. NaN has no stored form. -0.0 becomes 0.0, which is equal: SQLite keeps no sign of zero.
   public func stored() throws -> SQLValue {
     guard !isNaN else { throw UnstorableValue(description: "NaN cannot be stored; use an optional and nil") }
-    return .real(self)
+    return .real(self == 0 ? 0 : self)
   }
   /// From a number.
   public init?(stored value: SQLValue) {
@@ -182,8 +182,13 @@ extension URL: AttributeValue {
   public static var attributeType: AttributeType { .url }
   /// The root of the file system.
   public static var placeholder: URL { URL(fileURLWithPath: "/") }
-  /// The absolute text.
-  public func stored() throws -> SQLValue { .text(absoluteString) }
+  /// The whole text. A URL that is relative to a base has no stored form: one text cannot hold both.
+  public func stored() throws -> SQLValue {
+    guard baseURL == nil else {
+      throw UnstorableValue(description: "a URL with a base cannot be stored; use its absoluteURL")
+    }
+    return .text(absoluteString)
+  }
   /// From text.
   public init?(stored value: SQLValue) {
     guard case .text(let value) = value else { return nil }

@@ -17,6 +17,13 @@ struct PropertyDeclaration {
   var name: String
   let slot: Int
   let kind: Kind
+  /// Whether the Swift type can read a stored value: an enum has fewer values than the type it is stored as.
+  var reader: ValueReader?
+}
+
+// Safe to share: never changed, and its closure only tries to make a value.
+struct ValueReader: @unchecked Sendable {
+  let reads: (SQLValue) -> Bool
 }
 
 // Safe to share: never changed after it was made.
@@ -73,8 +80,11 @@ enum DeclarationRecorder {
     return found
   }
 
-  static func add(_ slot: Int32, _ kind: PropertyDeclaration.Kind) {
-    collected.append(PropertyDeclaration(name: "", slot: Int(slot - recordingBase), kind: kind))
+  static func add(
+    _ slot: Int32, _ kind: PropertyDeclaration.Kind, _ reader: ValueReader? = nil
+  ) {
+    collected.append(
+      PropertyDeclaration(name: "", slot: Int(slot - recordingBase), kind: kind, reader: reader))
   }
 }
 
@@ -91,7 +101,8 @@ enum DeclarationRecorder {
     .attribute(
       type: Value.attributeType, isOptional: Value.isOptionalAttribute,
       initialValue: initial.map { make in { try make().stored() } },
-      placeholder: (try? Value.placeholder.stored()) ?? .null, options: options.compactMap { $0 }))
+      placeholder: (try? Value.placeholder.stored()) ?? .null, options: options.compactMap { $0 }),
+    ValueReader { Value(stored: $0) != nil })
 }
 
 @usableFromInline func recordRelationship(

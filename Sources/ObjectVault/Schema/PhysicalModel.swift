@@ -7,10 +7,40 @@ struct JoinTable: Hashable {
   let name: String
   let source: String
   let target: String
+  /// The column with the ids of `source`. Both are named after what they hold, so that nobody who writes SQL has
+  /// to know which end keeps the table.
+  let sourceColumn: String
+  let targetColumn: String
 
-  /// Columns of every join table.
-  static let sourceColumn = "source_id"
-  static let targetColumn = "target_id"
+  /// The table of a relationship of `source`.
+  init(_ source: String, _ relationship: String, _ target: String, inverse: String?) {
+    name = "\(source)_\(relationship)"
+    (self.source, self.target) = (source, target)
+    if source != target {
+      (sourceColumn, targetColumn) = ("\(source)_id", "\(target)_id")
+    } else {
+      // Of an entity with itself: a row holds a member of the one relationship, and of the other.
+      targetColumn = "\(relationship)_id"
+      let other = inverse ?? source
+      sourceColumn = other.lowercased() == relationship.lowercased() ? "\(other)_owner_id" : "\(other)_id"
+    }
+  }
+
+  private init(former table: JoinTable) {
+    (name, source, target) = (table.name, table.source, table.target)
+    (sourceColumn, targetColumn) = (Self.formerColumns.source, Self.formerColumns.target)
+  }
+
+  /// The table as stores of format 1 have it.
+  var former: JoinTable { JoinTable(former: self) }
+  /// What every join table's columns were called in stores of format 1.
+  static let formerColumns = (source: "source_id", target: "target_id")
+
+  /// The quoted columns, seen from one end: its own ids, and those of the other end.
+  func columns(from isSource: Bool) -> (own: String, other: String) {
+    let (source, target) = (quoted(sourceColumn), quoted(targetColumn))
+    return isSource ? (source, target) : (target, source)
+  }
 }
 
 extension Schema {
@@ -20,7 +50,7 @@ extension Schema {
     guard relationship.isToMany else { return nil }
     let own = "\(entity.name)_\(relationship.name)"
     guard let inverse = relationship.inverse else {
-      return (JoinTable(name: own, source: entity.name, target: relationship.destination), true)
+      return (JoinTable(entity.name, relationship.name, relationship.destination, inverse: nil), true)
     }
     guard self.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == true else {
       return nil
@@ -28,8 +58,8 @@ extension Schema {
     // Of two sides the one whose name comes first keeps the table: a rule that needs no declaration.
     let other = "\(relationship.destination)_\(inverse)"
     return own < other
-      ? (JoinTable(name: own, source: entity.name, target: relationship.destination), true)
-      : (JoinTable(name: other, source: relationship.destination, target: entity.name), false)
+      ? (JoinTable(entity.name, relationship.name, relationship.destination, inverse: inverse), true)
+      : (JoinTable(relationship.destination, inverse, entity.name, inverse: relationship.name), false)
   }
 
   /// All join tables, each once.
@@ -55,8 +85,12 @@ extension Schema {
   }
 
   /// The tables that the schema has in a file, sorted by name.
-  var tables: [TableInfo] {
-    (entities.map(table) + joinTables.map(Self.table)).sorted { $0.name < $1.name }
+  var tables: [TableInfo] { tables(format: StoreHistory.currentFormat) }
+
+  /// The tables that the schema has in a file of this format.
+  func tables(format: Int) -> [TableInfo] {
+    let joins = joinTables.map { format < 2 ? $0.former : $0 }
+    return (entities.map(table) + joins.map(Self.table)).sorted { $0.name < $1.name }
   }
 
   func table(of entity: EntityDescription) -> TableInfo {
@@ -104,17 +138,17 @@ extension Schema {
       isUnique: isUnique)
   }
 
-  private static func table(of join: JoinTable) -> TableInfo {
+  static func table(of join: JoinTable) -> TableInfo {
     let column = {
       TableInfo.Column(name: $0, type: "INTEGER", isRequired: true, defaultSQL: nil, isPrimaryKey: true)
     }
     return TableInfo(
-      name: join.name, columns: [column(JoinTable.sourceColumn), column(JoinTable.targetColumn)],
+      name: join.name, columns: [column(join.sourceColumn), column(join.targetColumn)],
       foreignKeys: [
-        .init(column: JoinTable.sourceColumn, table: join.source, onDelete: "CASCADE"),
-        .init(column: JoinTable.targetColumn, table: join.target, onDelete: "CASCADE"),
+        .init(column: join.sourceColumn, table: join.source, onDelete: "CASCADE"),
+        .init(column: join.targetColumn, table: join.target, onDelete: "CASCADE"),
       ],
-      indexes: [.init(name: "ix_\(join.name)_target", columns: [JoinTable.targetColumn], isUnique: false)])
+      indexes: [.init(name: "ix_\(join.name)_target", columns: [join.targetColumn], isUnique: false)])
   }
 }
 

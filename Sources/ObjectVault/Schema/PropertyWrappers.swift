@@ -142,7 +142,7 @@ public struct ToOne<Target: ManagedObject> {
 /// @ToMany(inverse: \Tag.statuses) var tags: Set<Tag>                             // many to many
 /// ```
 ///
-/// The inverse is named on one side or on both. A to-many without any inverse is many-to-many. The members
+/// The inverse is named on one side, whichever; on both, Swift reports a circular reference. A to-many without any inverse is many-to-many. The members
 /// are fetched when the set is first read.
 @propertyWrapper
 public struct ToMany<Target: ManagedObject> {

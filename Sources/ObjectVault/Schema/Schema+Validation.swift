@@ -1,10 +1,12 @@
 // The rules that every schema keeps, whichever way it was made.
 
+internal import CipherSQLite
+
 extension Schema {
   /// Checks the schema.
   /// - Throws: ``StoreError/invalidSchema(_:)`` with every fault.
   public func validate() throws {
-    let all = faults + modelFaults
+    let all = faults + modelFaults + ownNameFaults
     guard all.isEmpty else { throw StoreError.invalidSchema(all) }
   }
 
@@ -20,6 +22,42 @@ extension Schema {
         faults.append(.reservedName(entity: entity.name, property: nil))
       }
       faults += propertyFaults(of: entity) + relationshipFaults(of: entity) + indexFaults(of: entity)
+    }
+    if faults.isEmpty { faults += clashFaults }
+    return faults
+  }
+
+  /// Names that each object has for itself: a step can give them to attributes, a Swift class cannot.
+  static let ownNames: Set<String> = [
+    "state", "hasChanges", "isInserted", "isDeleted", "isFault", "changedValues", "hashValue",
+  ]
+
+  private var ownNameFaults: [SchemaFault] {
+    entities.flatMap { entity in
+      entity.propertyNames.filter(Self.ownNames.contains).map {
+        .reservedName(entity: entity.name, property: $0)
+      }
+    }
+  }
+
+  /// Tables and indexes share one space of names in the file, and case does not count.
+  private var clashFaults: [SchemaFault] {
+    var faults: [SchemaFault] = []
+    var owners: [String: String] = [:]
+    let names = tables.flatMap { table in
+      [(table.name, table.name)] + table.indexes.map { ($0.name, "an index of \(table.name)") }
+    }
+    for (name, owner) in names {
+      if let other = owners[name.lowercased()] {
+        // Two entities of one name are told by their name.
+        if other != name || owner != name {
+          faults.append(.clashingName(name: name, owner: owner, other: other))
+        }
+      }
+      owners[name.lowercased()] = owner
+    }
+    for join in joinTables where entity(named: join.name) != nil {
+      faults.append(.clashingName(name: join.name, owner: join.name, other: "the links of \(join.source)"))
     }
     return faults
   }

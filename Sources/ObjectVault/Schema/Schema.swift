@@ -26,7 +26,11 @@ public struct Schema: Sendable {
 
   /// A schema of descriptions, without Swift classes.
   public init(entities: [EntityDescription] = []) {
-    self.entities = entities.sorted { $0.name < $1.name }
+    self.entities = entities.map { entity in
+      var entity = entity
+      entity.normalizeIndexes()
+      return entity
+    }.sorted { $0.name < $1.name }
   }
 
   /// The entity of this name, or nil.
@@ -60,6 +64,27 @@ public struct EntityDescription: Sendable, Hashable, Codable {
   /// The relationship of this name, or nil.
   public func relationship(named name: String) -> RelationshipDescription? {
     relationships.first { $0.name == name }
+  }
+  /// Gives indexes their one form, whichever way they were declared: an index of one attribute is the
+  /// attribute's own option, a to-one has one by itself, and nothing is there twice. Otherwise two models of one
+  /// meaning would differ for ever.
+  mutating func normalizeIndexes() {
+    for index in attributes.indices where attributes[index].isUnique { attributes[index].isIndexed = false }
+    var kept: [IndexDescription] = []
+    for index in indexes where !kept.contains(index) {
+      let only = index.properties.count == 1 ? index.properties[0] : nil
+      if let only, let place = attributes.firstIndex(where: { $0.name == only }) {
+        let (isUnique, isIndexed) = (attributes[place].isUnique, attributes[place].isIndexed)
+        if index.isUnique ? isUnique : isIndexed { continue }
+        if !isUnique && !isIndexed {
+          if index.isUnique { attributes[place].isUnique = true } else { attributes[place].isIndexed = true }
+          continue
+        }
+      }
+      if let only, !index.isUnique, relationship(named: only)?.isToMany == false { continue }
+      kept.append(index)
+    }
+    indexes = kept
   }
   /// The names of all properties.
   var propertyNames: [String] { attributes.map(\.name) + relationships.map(\.name) }

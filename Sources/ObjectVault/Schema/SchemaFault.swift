@@ -6,6 +6,8 @@ public enum SchemaFault: Error, Sendable, Hashable {
   case duplicateName(entity: String, property: String?)
   /// A name that the store needs for itself, or that is no identifier.
   case reservedName(entity: String, property: String?)
+  /// A table or an index would have a name that another one has.
+  case clashingName(name: String, owner: String, other: String)
   /// An entity inherits from another entity.
   case inheritance(entity: String, parent: String)
   /// A relationship leads to an entity that the schema lacks.
@@ -35,6 +37,11 @@ extension SchemaFault: CustomStringConvertible {
     case .duplicateName(let entity, let property?):
       "\(entity).\(property) is declared twice; names are compared without regard to case. Rename one."
     case .duplicateName(let entity, nil): "\(entity) is declared twice. Rename one, or remove it."
+    case .clashingName(let name, let owner, let other):
+      "\(owner) would be called \(name) in the file, which \(other) is already. Rename an entity or a property."
+    case .reservedName(let entity, let property?) where Schema.ownNames.contains(property):
+      "\(entity).\(property): every object has a property of this name for itself (\(Schema.ownNames.sorted().joined(separator: ", "))). "
+        + "Rename the property."
     case .reservedName(let entity, let property?):
       "\(entity).\(property): this name cannot be used (letters, digits and underscores, not first an "
         + "underscore or a digit, and not 'id', nor ending in '_id'). Rename the property."

@@ -23,6 +23,10 @@ final class EntityRuntime: @unchecked Sendable {
   fileprivate(set) var checkedSlots: [Int] = []
   /// To-ones of any entity that lead here and have no inverse: nobody but us sets them to nil on deletion.
   fileprivate(set) var danglingReferrers: [RelationshipRuntime] = []
+  /// Whether objects may be members of a many-to-many, and so stand in sets that they do not know.
+  fileprivate(set) var isInJoins = false
+  /// The slots whose values together are unique, one array for each index.
+  fileprivate(set) var uniqueKeys: [[Int]] = []
   fileprivate(set) var insertSQL = ""
   /// `id`, the version and all stored columns of the table, which is called `t0`.
   fileprivate(set) var objectColumns = ""
@@ -122,7 +126,21 @@ final class SchemaRuntime: @unchecked Sendable {
     for entity in entities {
       let referrers = entity.slots.compactMap(\.relationship).filter { !$0.isToMany && $0.inverseSlot == nil }
       for relationship in referrers { relationship.destination.danglingReferrers.append(relationship) }
+      for relationship in entity.slots.compactMap(\.relationship) where relationship.join != nil {
+        relationship.destination.isInJoins = true
+      }
     }
+  }
+
+  /// Compares values with what the Swift types can read.
+  var typeCheck: TypeCheck {
+    var check = TypeCheck(model: schema)
+    for entity in entities {
+      for property in schema.bindings[entity.name]?.description.properties ?? [] {
+        check.readers["\(entity.name).\(property.name)"] = property.reader
+      }
+    }
+    return check
   }
 
   func entity(of type: ManagedObject.Type) -> EntityRuntime? { byType[ObjectIdentifier(type)] }
@@ -142,6 +160,9 @@ final class SchemaRuntime: @unchecked Sendable {
     entity.slotsWithInitialValue = entity.storedSlots.filter { entity.slots[$0].initialValue != nil }
     for slot in entity.storedSlots { entity.allStored.insert(slot) }
     entity.checkedSlots = entity.slots.indices.filter { !entity.slots[$0].checks.isEmpty }
+    entity.uniqueKeys =
+      entity.description.attributes.filter(\.isUnique).compactMap { entity.slot(named: $0.name).map { [$0] } }
+      + entity.description.indexes.filter(\.isUnique).map { $0.properties.compactMap(entity.slot(named:)) }
     entity.objectColumns = "t0.\"id\", t0.\"_version\""
     for slot in entity.storedSlots { entity.objectColumns += ", t0." + entity.slots[slot].column }
     let columns = entity.storedSlots.map { entity.slots[$0].column }

@@ -29,7 +29,8 @@ extension Store {
   ///   - schema: The Swift classes.
   ///   - migrations: The steps. Their model must be the schema's.
   ///   - configuration: Cache, readers, time-outs.
-  ///   - progress: Counts the steps that run. Cancelling it, or the task, undoes them all.
+  ///   - progress: Counts the steps that run, and has `ProgressUserInfoKey.storeIsWaitingFor` while another
+  ///     process runs them. Cancelling it, or the task, undoes them all.
   /// - Throws: ``StoreError`` for schema, steps and history; ``SQLError`` for file and key;
   ///   `CancellationError`. The file is then as it was.
   public static func open(
@@ -57,7 +58,8 @@ extension Store {
     let model = try set.model(at: set.version)
     guard schema != model else { return }
     throw StoreError.schemaMismatch(
-      differences: SchemaDifference.lines(model, schema, found: "the steps", expected: "the Swift schema"))
+      differences: SchemaDifference.lines(model, schema, found: "the steps", expected: "the Swift schema"),
+      lines: SchemaDifference.operations(from: model, to: schema).map(\.description))
   }
 
   private static func open(
@@ -70,21 +72,12 @@ extension Store {
     settings.profile = configuration.profile
     // Once: the file that is migrated, and whose connections the pool holds, is the same whatever becomes of a link.
     let file = try DatabasePath(url.path)
-    let (unlocked, isNew) = try createIfAbsent(file, key, set, settings)
-    let connection =
-      try unlocked.map { try Connection.open(file, unlocked: $0, configuration: settings) }
-      ?? Connection.open(file, key: key, configuration: settings)
-    try StoreFunctions.register(on: connection)
     progress?.cancellationHandler = { stop.cancel() }
     defer { progress?.cancellationHandler = nil }
-    let migrated = try stop.run(connection) {
-      try MigrationRunner(
-        connection: connection, set: set, progress: progress, makesBackups: configuration.makesBackups
-      ).migrate()
+    let opened = try afterMigrations(file.path, progress, stop) {
+      try openAndMigrate(file, key, set, settings, configuration, progress, stop)
     }
-    let history = try StoreHistory.read(connection)
-    let key = connection.unlocked
-    connection.close()
+    let (key, history) = (opened.key, opened.history)
 
     var pool = ConnectionPool.Configuration()
     pool.connection = settings
@@ -98,8 +91,52 @@ extension Store {
     return Store(
       core: core, url: url, schema: runtime.schema,
       opening: Opening(
-        isNew: isNew, migratedSteps: migrated.steps, backup: migrated.backup, version: history.version,
+        isNew: opened.isNew, migratedSteps: opened.migrated.steps, backup: opened.migrated.backup,
+        version: history.version,
         cipher: key.profile))
+  }
+
+  private struct Opened {
+    let key: UnlockedKey
+    let isNew: Bool
+    let migrated: MigrationOutcome
+    let history: StoreHistory
+  }
+
+  private static func openAndMigrate(
+    _ file: DatabasePath, _ key: Key, _ set: MigrationSet, _ settings: Connection.Configuration,
+    _ configuration: Configuration, _ progress: Progress?, _ stop: CancellableRun
+  ) throws -> Opened {
+    let (unlocked, isNew) = try createIfAbsent(file, key, set, settings)
+    let connection =
+      try unlocked.map { try Connection.open(file, unlocked: $0, configuration: settings) }
+      ?? Connection.open(file, key: key, configuration: settings)
+    defer { connection.close() }
+    try StoreFunctions.register(on: connection)
+    let migrated = try stop.run(connection) {
+      try MigrationRunner(
+        connection: connection, set: set, progress: progress, makesBackups: configuration.makesBackups
+      ).migrate()
+    }
+    return Opened(
+      key: connection.unlocked, isNew: isNew, migrated: migrated, history: try StoreHistory.read(connection))
+  }
+
+  /// Runs `body`, and runs it again for as long as it meets the lock of somebody who migrates the store: however
+  /// long that takes, the store is of use only afterwards.
+  private static func afterMigrations<Result>(
+    _ path: String, _ progress: Progress?, _ stop: CancellableRun, _ body: () throws -> Result
+  ) throws -> Result {
+    defer { progress?.setUserInfoObject(nil, forKey: .storeIsWaitingFor) }
+    while true {
+      let wasHeld = MigrationMark.isHeld(path)
+      do { return try body() } catch let error as SQLError where error.isBusy {
+        try stop.check()
+        guard wasHeld || MigrationMark.isHeld(path) else { throw error }
+        progress?.setUserInfoObject(
+          "Another process is migrating the store; waiting for it.", forKey: .storeIsWaitingFor)
+      }
+    }
   }
 
   private static func createIfAbsent(
@@ -117,4 +154,9 @@ extension Store {
       return (nil, false)
     }
   }
+}
+
+extension ProgressUserInfoKey {
+  /// What an opening store waits for, a sentence; absent while it waits for nobody.
+  public static let storeIsWaitingFor = ProgressUserInfoKey(rawValue: "ObjectVault.storeIsWaitingFor")
 }

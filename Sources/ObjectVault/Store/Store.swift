@@ -8,7 +8,7 @@ public import Foundation
 /// ```swift
 /// let store = try await Store.open(at: url, key: .passphrase("correct horse"), schema: schema,
 ///                                  migrations: .directory(migrationsURL))
-/// try await store.write { context in context.insert(User.self) { $0.name = "Binger" } }
+/// try await store.write { context in _ = context.insert(User.self) { $0.name = "Binger" } }
 /// ```
 ///
 /// A store owns one writing connection and several readers, and may be used from any task. Closing happens
@@ -94,6 +94,8 @@ public final class Store: Sendable {
   ///
   /// Writes run one after another, in the order of their calls. An object cannot be the result: a body that is
   /// one `insert` says `_ = context.insert(…)`.
+  /// After a failure objects that the body let out are ``ManagedObject/State/invalid``. Once the task is cancelled, nothing
+  /// more is inserted, set or fetched, whatever the body does.
   /// - Throws: What `body` or the save throws; `CancellationError`;
   ///   ``StoreError/storeMigratedElsewhere(file:)``; `SQLError.busy` when another
   ///   process keeps the lock longer than the busy timeout.
@@ -102,12 +104,22 @@ public final class Store: Sendable {
     _ body: @escaping @Sendable (ObjectContext) throws -> Result
   ) async throws -> Result {
     let core = core
-    return try await core.pool.write { connection in
-      let context = ObjectContext(core: core, access: .transaction(connection, canWrite: true))
-      let result = try body(context)
-      try context.save()
-      if let error = context.faultErrors.first { throw error }
+    let work = WritingWork()
+    do {
+      let result = try await core.pool.write { connection in
+        let context = ObjectContext(core: core, access: .transaction(connection, canWrite: true))
+        work.context = context
+        let result = try body(context)
+        try context.save()
+        if let error = context.faultErrors.first { throw error }
+        return result
+      }
+      work.context = nil
       return result
+    } catch {
+      // Saves inside the body have told the objects; the transaction is rolled back, so that is not so.
+      work.context?.abandon()
+      throw error
     }
   }
 
@@ -145,14 +157,17 @@ public final class Store: Sendable {
     try await detached { try pool.rekey(to: key, profile: profile) { try progress?.show($0, of: $1) } }
   }
 
-  /// Checks the file: the authentication code of every page, SQLite's structure, and the references.
+  /// Checks the file: the authentication code of every page, SQLite's structure, the references, and every value
+  /// against its attribute's type, the cases of enums included.
   /// - Returns: What is wrong, a sentence each; empty when all is well.
   public func verify() async throws -> [String] {
-    let pool = core.pool
+    let core = core
     return try await detached {
-      try pool.withWriter { connection in
+      try core.pool.withWriter { connection in
         _ = try connection.checkpoint()
-        return try connection.findings()
+        let findings = try connection.findings()
+        guard findings.isEmpty else { return findings }
+        return try core.runtime.typeCheck.findings(connection).map { "\($0)" }
       }
     }
   }
@@ -184,6 +199,9 @@ extension Connection {
     return findings
   }
 }
+
+// Safe to share: set on the writer's queue while the body runs, and read by the task that waited for its end.
+private final class WritingWork: @unchecked Sendable { var context: ObjectContext? }
 
 /// Runs blocking work on a thread of its own, away from the pool that tasks share.
 func detached<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {

@@ -36,11 +36,9 @@ final class StoreCore: Sendable {
     let columns = destination.objectColumns
     let owners = ownerCount == 1 ? "= ?" : "IN (\(marks(ownerCount)))"
     if let join = relationship.join {
-      let (own, other) =
-        join.isSource
-        ? (JoinTable.sourceColumn, JoinTable.targetColumn) : (JoinTable.targetColumn, JoinTable.sourceColumn)
-      return "SELECT \(columns)\(withOwner ? ", j.\(quoted(own))" : "") FROM \(quoted(join.table.name)) j "
-        + "JOIN \(destination.table) t0 ON t0.\"id\" = j.\(quoted(other)) WHERE j.\(quoted(own)) \(owners)"
+      let (own, other) = join.table.columns(from: join.isSource)
+      return "SELECT \(columns)\(withOwner ? ", j.\(own)" : "") FROM \(quoted(join.table.name)) j "
+        + "JOIN \(destination.table) t0 ON t0.\"id\" = j.\(other) WHERE j.\(own) \(owners)"
     }
     let column = relationship.inverseColumn ?? "NULL"
     return "SELECT \(columns)\(withOwner ? ", t0.\(column)" : "") FROM \(destination.table) t0 "

@@ -13,6 +13,11 @@ public enum StoreError: Error, Sendable, Equatable {
   case unknownEntity(name: String)
   /// The row of an object is gone, or the object belongs to no context.
   case objectGone(entity: String, rowID: Int64)
+  /// A property was used of an object that belongs to no context: it was made by its own initializer, or its
+  /// context was released.
+  case noContext(entity: String, property: String)
+  /// There is no higher id left for new objects of an entity.
+  case idsExhausted(entity: String)
   /// A column holds something that its attribute's type cannot read.
   case unreadableValue(entity: String, property: String, rowID: Int64, expected: String)
   /// A relationship was given an object of another context, or a deleted one.
@@ -31,12 +36,16 @@ public enum StoreError: Error, Sendable, Equatable {
   case migrationSyntax(MigrationSyntaxError)
   /// A migration step that failed; the store is unchanged.
   case migrationFailed(step: Int, name: String, operation: String, reason: String)
+  /// A pending step loses data, and its file does not allow it; nothing was changed.
+  case lossNotAllowed(step: Int, name: String, losses: [String])
+  /// The disk is full; the store is unchanged.
+  case diskFull(file: String)
   /// The steps at hand and the store's history disagree.
   case historyConflict(HistoryConflict)
   /// The store was migrated beyond what these steps know.
   case storeIsNewer(file: String, found: Int, supported: Int, migratedBy: String?)
-  /// The Swift schema is not what the steps make.
-  case schemaMismatch(differences: [String])
+  /// The Swift schema is not what the steps make; `lines` are operations that would make it so.
+  case schemaMismatch(differences: [String], lines: [String])
   /// The file's tables are not those of the model that the file names.
   case schemaDrift(file: String, differences: [String])
   /// An encrypted database, but not a store of this library.
@@ -66,6 +75,13 @@ public struct ValidationFailure: Sendable, Hashable {
     self.property = property
     self.rowID = rowID
     self.reason = reason
+  }
+}
+
+extension ValidationFailure: CustomStringConvertible {
+  /// Such as `User.name of row 7 is required`; a new object has no row to be named by.
+  public var description: String {
+    "\(entity).\(property) \(rowID > 0 ? "of row \(rowID) " : "")\(reason)"
   }
 }
 
@@ -108,6 +124,12 @@ extension StoreError: CustomStringConvertible {
     case .objectGone(let entity, let rowID):
       "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") is gone: its row was deleted, or its context was "
         + "released. Fetch it again."
+    case .noContext(let entity, let property):
+      "\(entity).\(property) was used, and the object belongs to no context, so it holds nothing. Make objects with "
+        + "context.insert, and keep their context as long as they are in use."
+    case .idsExhausted(let entity):
+      "\(entity) has a row with so high an id that there is none left above it. Close the store, "
+        + "and give that row a lower id with the sqlcipher shell; vault_ids has the highest one."
     case .unreadableValue(let entity, let property, let rowID, let expected):
       "\(entity).\(property) of row \(rowID) holds no \(expected). Correct it with a migration step."
     case .foreignObject(let entity, let property):
@@ -115,7 +137,7 @@ extension StoreError: CustomStringConvertible {
         + "context by its id."
     case .validation(let failures):
       "Nothing was saved: "
-        + failures.prefix(8).map { "\($0.entity).\($0.property) \($0.reason)" }.joined(separator: "; ")
+        + failures.prefix(8).map { "\($0)" }.joined(separator: "; ")
         + (failures.count > 8 ? "; and \(failures.count - 8) more" : "")
         + ". Correct the objects and save again."
     case .conflict(let conflict):
@@ -131,13 +153,19 @@ extension StoreError: CustomStringConvertible {
     case .migrationSyntax(let error): error.description
     case .migrationFailed(let step, let name, let operation, let reason):
       "Step \(numbered(step)) \(name) failed at \"\(operation)\": \(reason). The store is unchanged."
+    case .lossNotAllowed(let step, let name, let losses):
+      "Step \(numbered(step)) \(name) loses \(losses.joined(separator: ", ")) for good, and nobody allowed it. When that "
+        + "is meant, write into the head of its file: allow: "
+        + losses.map { "lossy:\($0)" }.joined(separator: ", ") + ". Nothing was changed."
+    case .diskFull(let file): "\(file): the disk is full. The store is unchanged; make room and try again."
     case .historyConflict(let conflict): conflict.description
     case .storeIsNewer(let file, let found, let supported, let migratedBy):
       "\(file) is at version \(found); these migrations end at \(supported)."
         + (migratedBy.map { " It was last migrated by \($0)." } ?? "") + " Update the program."
-    case .schemaMismatch(let differences):
+    case .schemaMismatch(let differences, let lines):
       "The Swift schema is not what the migration steps make: \(differences.joined(separator: "; ")). "
-        + "Write the missing step (store-migrate new NAME), or correct the classes."
+        + "Correct the classes, or write the missing step (store-migrate new NAME)"
+        + (lines.isEmpty ? "." : "; for what was not renamed it says:\n" + lines.joined(separator: "\n"))
     case .schemaDrift(let file, let differences):
       "\(file): the tables are not those of the store's model: \(differences.joined(separator: "; ")). "
         + "Undo what was changed by hand, or restore the file from a backup."

@@ -12,18 +12,20 @@ enum CheckCommand: Command {
       store-migrate check
       store-migrate check -m App/Migrations --json
 
-    Parses and replays every step, and compares the generated files with what they should hold. Ends with 2
-    when something is out of step. Needs no store and no key; writes nothing.
+    Parses and replays every step, compares the generated files with what they should hold, and names losses
+    that a step's file does not allow. Ends with 2 when something is out of step. Needs no store and no key; writes nothing.
     """
 
   struct CheckReport: Report {
     let steps: Int
     let findings: [String]
+    let isStale: Bool
     var exitCode: ExitCode { findings.isEmpty ? .ok : .attention }
     var description: String {
       findings.isEmpty
         ? "\(steps) steps; lock, snapshot and embedded code agree with them."
-        : (findings + ["Run store-migrate embed, and commit what it writes."]).joined(separator: "\n")
+        : (findings + (isStale ? ["Run store-migrate embed, and commit what it writes."] : []))
+          .joined(separator: "\n")
     }
   }
 
@@ -42,7 +44,15 @@ enum CheckCommand: Command {
         findings += edited(String(decoding: data, as: UTF8.self), files.set)
       }
     }
-    return CheckReport(steps: files.set.version, findings: findings)
+    let isStale = !findings.isEmpty
+    try files.set.model(at: files.set.version).validate()
+    for step in files.set.steps where !step.unallowedLosses.isEmpty {
+      let list = step.unallowedLosses
+      findings.append(
+        "\(step.fileName) loses \(list.joined(separator: ", ")); opening refuses that. When it is meant, write into "
+          + "its head: allow: \(list.map { "lossy:\($0)" }.joined(separator: ", "))")
+    }
+    return CheckReport(steps: files.set.version, findings: findings, isStale: isStale)
   }
 
   /// Steps whose checksum in the lock is another.

@@ -30,10 +30,16 @@ enum PlanCommand: Command {
     let to: Int
     let steps: [PlannedStep]
     let makesBackup: Bool
+    let changesFormat: Bool
 
     var description: String {
-      guard !steps.isEmpty else { return "\(store.path) is at version \(from). Nothing to do." }
-      var lines = [
+      let format = "The columns of links get names of their own first (format 2 of the file)."
+      guard !steps.isEmpty else {
+        return "\(store.path) is at version \(from). \(changesFormat ? format : "Nothing to do.")"
+      }
+      var lines = [String]()
+      if changesFormat { lines.append(format) }
+      lines += [
         "\(steps.count) \(steps.count == 1 ? "step" : "steps") in one transaction, from version \(from) to \(to), on SQLite \(store.sqlite)."
       ]
       if makesBackup {
@@ -66,6 +72,6 @@ enum PlanCommand: Command {
         PlannedStep(
           number: $0.number, name: $0.name, operations: $0.operations, sql: $0.sql, losses: $0.losses,
           rebuilds: $0.rebuiltTables)
-      }, makesBackup: plan.makesBackup)
+      }, makesBackup: plan.makesBackup, changesFormat: plan.changesFormat)
   }
 }

@@ -58,7 +58,7 @@ enum UpCommand: Command {
     let applied = try await Store.migrate(
       at: URL(fileURLWithPath: session.storePath), key: key, migrations: set,
       profile: try session.profile(), busyTimeout: try session.lockTimeout(),
-      makesBackups: !session.arguments.has("--no-backup"),
+      makesBackups: !session.arguments.has("--no-backup"), allowing: Set(plan.unallowedLosses),
       progress: session.progress)
     return UpReport(
       store: summary, from: plan.storeVersion, to: set.version,

@@ -14,8 +14,8 @@ enum VerifyCommand: Command {
       store-migrate verify notes.store --deep         every index entry against its row too: slower
 
     Checks the authentication code of every page (on every engine), SQLite's structure, the references, the
-    tables against the store's own model and, where there are migrations, the history against them. Ends with
-    2 when something is wrong. Changes no byte and creates no file.
+    tables and every value in them against the store's own model and, where there are migrations, the history
+    against them. Ends with 2 when something is wrong. Changes no byte and creates no file.
     """
 
   struct VerifyReport: Report {
@@ -44,6 +44,7 @@ enum VerifyCommand: Command {
     if findings.isEmpty {
       let info = try StoreInfo(connection)
       findings += try info.drift(connection)
+      if findings.isEmpty { findings += try info.valueFindings(connection) }
       let folder = session.migrationsFolder.path
       if session.bundled != nil || FileManager.default.fileExists(atPath: folder) {
         _ = try MigrationPlan(inspection, session.migrations())

@@ -74,7 +74,8 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     switch error {
     case .historyConflict: .historyConflict
     case .storeIsNewer: .storeTooNew
-    case .notEnoughSpace, .backupFailed: .noSpace
+    case .notEnoughSpace, .backupFailed, .diskFull: .noSpace
+    case .lossNotAllowed: .refused
     case .notAStore: .cannotDecrypt
     default: .failed
     }
@@ -93,6 +94,8 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .diskFull: .noSpace
     case .system(_, _, let code) where SQLError.isNoSpace(code): .noSpace
     case .interrupted: .interrupted
+    // SQLITE_FULL.
+    case .engine(13, _, _, _): .noSpace
     default: .failed
     }
   }

@@ -85,7 +85,7 @@ import Testing
     }
     let copies = try await withThrowingTaskGroup(of: Int.self) { group in
       group.addTask {
-        try await onThread { try runChild("move", path) }
+        _ = try await onThread { try runChild("move", path) }
         return 0
       }
       group.addTask {

@@ -1,0 +1,184 @@
+// Deletions, and what a context notes of changes until they are saved.
+
+internal import CipherSQLite
+
+extension ObjectContext {
+  /// Marks an object for deletion by the next save.
+  ///
+  /// Delete rules are applied by the save: to objects in memory one by one, to the others by SQL. A new
+  /// object is forgotten at once, and its delete rules are applied at once, as it has no row.
+  public func delete(_ object: ManagedObject) {
+    guard object.context === self else {
+      note(StoreError.objectGone(entity: object.entity?.name ?? "\(type(of: object))", rowID: object.rowID))
+      return
+    }
+    guard takesChanges else { return }
+    var waiting = [object]
+    while let object = waiting.popLast() {
+      switch object.state {
+      case .inserted: waiting += forget(object)
+      case .fault, .loaded:
+        object.leaveRelationships()
+        object.state = .deleted
+        deleted.append(object)
+        if object.entity?.isInJoins == true { deletions += 1 }
+      case .deleted, .invalid, .detached: break
+      }
+    }
+  }
+
+  /// Forgets a new object.
+  /// - Returns: The objects that its delete rules take along.
+  private func forget(_ object: ManagedObject) -> [ManagedObject] {
+    guard let entity = object.entity else { return [] }
+    let relationships = entity.slots.compactMap(\.relationship)
+    for relationship in relationships where relationship.deleteRule == .deny {
+      let count = object.related(by: relationship).count
+      guard count == 0 else {
+        note(StoreError.deleteDenied(entity: entity.name, property: relationship.name, count: count))
+        return []
+      }
+    }
+    var taken: [ManagedObject] = []
+    for relationship in relationships {
+      let others = object.related(by: relationship)
+      if relationship.deleteRule == .cascade { taken += others }
+      guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany else { continue }
+      for other in others where other.state == .inserted || other.state == .loaded {
+        other.overwrite(.null, inverse, nil)
+      }
+    }
+    object.leaveRelationships()
+    if entity.isInJoins { deletions += 1 }
+    discard(object)
+    didForget()
+    return taken
+  }
+
+  private func didForget() {
+    forgotten += 1
+    guard forgotten > 16, forgotten * 2 > inserted.count else { return }
+    inserted.removeAll { $0.state != .inserted }
+    forgotten = 0
+  }
+
+  // MARK: Bookkeeping
+
+  /// Whether changes are taken now. The reason why not is told.
+  var takesChanges: Bool {
+    guard canWrite else {
+      note(StoreError.readOnlyContext)
+      return false
+    }
+    guard case .transaction(let connection, _) = access, connection.isRunCancelled else { return true }
+    // Once is enough: the body of a cancelled write may go on for long.
+    if !(faultErrors.last is CancellationError) { note(CancellationError()) }
+    return false
+  }
+
+  func clearPending() { keepPending([], [], []) }
+
+  /// What is pending from now on: all that a save left out.
+  func keepPending(_ inserted: [ManagedObject], _ updated: [ManagedObject], _ kept: Set<ManagedObject>) {
+    self.inserted = inserted
+    forgotten = 0
+    self.updated = updated
+    deleted = []
+    touched = kept.isEmpty ? [] : touched
+    links =
+      kept.isEmpty ? [:] : links.filter { kept.contains($0.value.source) || kept.contains($0.value.target) }
+    firstTemporaryID = inserted.first?.rowID ?? nextTemporaryID
+  }
+
+  /// Ends the work of a transaction that was rolled back: what its objects say is not in the file.
+  func abandon() {
+    for object in maps.flatMap(\.all) {
+      object.row = nil
+      object.page = nil
+      object.overlay = nil
+      object.state = .invalid
+    }
+  }
+
+  /// Releases the relationships of released objects, which releases more objects, which add to the list.
+  func releaseExtras() {
+    guard !isReleasing else { return }
+    isReleasing = true
+    while !releasing.isEmpty { releasing.removeLast() }
+    isReleasing = false
+  }
+
+  func note(_ error: any Error) {
+    faultErrors.append(error)
+    onFaultError?(error)
+  }
+
+  func noteUnreadable(_ error: StoreError) {
+    guard unreadableValues.count < 1000, !unreadableValues.contains(error) else { return }
+    unreadableValues.append(error)
+    onFaultError?(error)
+  }
+
+  func didWrite(_ object: ManagedObject) {
+    guard object.state == .loaded, !object.isRegistered else { return }
+    object.isRegistered = true
+    updated.append(object)
+  }
+
+  func didTouchMembers(_ object: ManagedObject) { touched.insert(object) }
+
+  func accepts(_ target: ManagedObject?, for owner: ManagedObject, _ relationship: RelationshipRuntime)
+    -> Bool
+  {
+    guard let target else { return true }
+    let isUsable = target.state == .inserted || target.state == .loaded || target.state == .fault
+    if target.context === self, isUsable { return true }
+    note(StoreError.foreignObject(entity: relationship.owner.name, property: relationship.name))
+    return false
+  }
+
+  func link(
+    _ owner: ManagedObject, _ member: ManagedObject, _ relationship: RelationshipRuntime, isAdded: Bool
+  ) {
+    guard let join = relationship.join else { return }
+    let (source, target) = join.isSource ? (owner, member) : (member, owner)
+    let key = LinkKey(
+      table: join.table.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
+    touched.insert(source)
+    touched.insert(target)
+    if let pending = links[key], pending.isAdded != isAdded {
+      links[key] = nil
+    } else {
+      links[key] = PendingLink(source: source, target: target, join: join.table, isAdded: isAdded)
+    }
+  }
+
+  func discard(_ object: ManagedObject) {
+    object.leaveMap()
+    object.map = nil
+    object.state = .invalid
+    object.overlay = nil
+    object.row = nil
+    object.page = nil
+    object.forgetMembers()
+  }
+
+  /// Runs `body` with a connection to read from.
+  func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    switch access {
+    case .transaction(let connection, _):
+      if connection.isRunCancelled { throw CancellationError() }
+      return try told(connection, body)
+    case .pooled: return try core.pool.withReader { try told($0, body) }
+    }
+  }
+
+  /// A read that fails because the tables are others by now says so, and not that a table is missing.
+  private func told<Result>(_ connection: Connection, _ body: (Connection) throws -> Result) throws -> Result
+  {
+    do { return try body(connection) } catch let error as SQLError {
+      if case .engine(1, _, _, _) = error { try core.checkGeneration(connection) }
+      throw error
+    }
+  }
+}

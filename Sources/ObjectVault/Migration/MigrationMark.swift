@@ -1,0 +1,48 @@
+// Says to other processes that a store is being migrated: a lock on an empty file beside it. The lock ends with
+// the process, whichever way that ends; a file that nobody locks means nothing, and the next migration takes it.
+
+private import CipherSQLite
+private import Foundation
+
+/// Held while steps run.
+package final class MigrationMark {
+  private let path: String
+  private let descriptor: Int32
+
+  /// The digits follow from the store's name, so that a file of the user that is called alike is never taken for it.
+  static func path(of store: String) -> String {
+    let proof = sha256(Array("ObjectVault migration\0\(DatabasePath.split(store).name)".utf8)).prefix(16)
+    return "\(store).migrating-\(proof)"
+  }
+
+  /// Marks the store; nil when that is not possible, such as in a folder that is not ours. The mark is a courtesy
+  /// to those who wait, and no step depends on it.
+  package init?(_ store: String) {
+    path = Self.path(of: store)
+    // Without following a link, and never somebody else's content: the file is opened, locked, and not written to.
+    let descriptor = Foundation.open(path, O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_RDWR | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { return nil }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size == 0,
+      flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    else {
+      close(descriptor)
+      return nil
+    }
+    self.descriptor = descriptor
+  }
+
+  deinit {
+    // Before the lock goes: afterwards it might be the next one's.
+    unlink(path)
+    close(descriptor)
+  }
+
+  /// Whether somebody migrates the store now.
+  static func isHeld(_ store: String) -> Bool {
+    let descriptor = Foundation.open(path(of: store), O_NOFOLLOW | O_NONBLOCK | O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    return flock(descriptor, LOCK_SH | LOCK_NB) != 0
+  }
+}

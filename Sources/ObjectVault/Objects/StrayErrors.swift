@@ -1,0 +1,33 @@
+// Where errors go that no context can tell, because the object that was used has none.
+
+internal import CipherSQLite
+private import Foundation
+
+extension ObjectContext {
+  /// Called with the errors of objects that belong to no context: made by their own initializer, or left over
+  /// when their context was released.
+  ///
+  /// A getter of such an object cannot throw, and there is no ``faultErrors`` to keep its error. By default each
+  /// different error is written to standard error, once.
+  public static var onStrayError: (@Sendable (any Error) -> Void)? {
+    get { StrayErrors.handler.withLock { $0.custom } }
+    set { StrayErrors.handler.withLock { $0.custom = newValue } }
+  }
+}
+
+enum StrayErrors {
+  struct Handler {
+    var custom: (@Sendable (any Error) -> Void)?
+    /// What was written already; few, so that a loop fills neither memory nor a log.
+    var told: Set<String> = []
+  }
+  static let handler = Locked(Handler())
+
+  static func tell(_ error: StoreError) {
+    let custom = handler.withLock { $0.custom }
+    if let custom { return custom(error) }
+    let text = "\(error)"
+    let isNew = handler.withLock { $0.told.count < 100 && $0.told.insert(text).inserted }
+    if isNew { FileHandle.standardError.write(Data("ObjectVault: \(text)\n".utf8)) }
+  }
+}

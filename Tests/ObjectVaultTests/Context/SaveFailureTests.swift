@@ -1,0 +1,268 @@
+// What a failed save leaves, what a successful one tells, and values that change hands in one save.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+// Safe to share: each test uses one from one task after the other.
+private final class Escape: @unchecked Sendable {
+  var genre: Genre?
+  var author: Author?
+}
+
+@Suite struct SaveFailures {
+  let temporary: TemporaryStore
+  let context: ObjectContext
+  var store: Store { temporary.store }
+
+  init() async throws {
+    temporary = try await TemporaryStore(library)
+    context = temporary.store.makeContext()
+  }
+
+  @discardableResult
+  private func author(_ name: String) -> Author { context.insert(Author.self) { $0.name = name } }
+  private func book(_ title: String) -> Book { context.insert(Book.self) { $0.title = title } }
+
+  @Test func `a new object that a delete rule takes along is pending again when the save fails`() throws {
+    let ann = author("Ann")
+    let club = context.insert(Club.self) { $0.name = "C" }
+    ann.club = club
+    try context.save()
+    let new = book("New")
+    new.author = ann
+    let bob = author("Bob")
+    bob.club = club
+    context.delete(ann)
+    context.delete(club)
+    let bad = context.insert(Genre.self)
+    #expect(throws: StoreError.self) { try context.save() }
+    #expect(new.state == .inserted && new.title == "New" && new.author == nil && ann.isDeleted)
+    #expect(bob.hasChanges && bob.state == .inserted)
+    context.delete(bad)
+    context.delete(new)
+    #expect(new.state == .invalid)
+    try context.save()
+    #expect(bob.club == nil && bob.state == .loaded)
+    #expect(try store.makeContext().fetch(Book.self).count() == 0)
+  }
+
+  @Test func `a saved object that would have gone along can be moved when the save failed`() throws {
+    let ann = author("Ann")
+    let bob = author("Bob")
+    let one = book("One")
+    one.author = ann
+    try context.save()
+    context.delete(ann)
+    let bad = context.insert(Genre.self)
+    #expect(throws: StoreError.self) { try context.save() }
+    #expect(one.state == .loaded && !one.hasChanges)
+    one.author = bob
+    context.delete(bad)
+    try context.save()
+    #expect(one.author === bob)
+    let other = store.makeContext()
+    #expect(try other.fetch(Book.self).one().author?.name == "Bob")
+  }
+
+  @Test func `what a rolled back write had saved is gone from its objects`() async throws {
+    struct Stop: Error {}
+    let escape = Escape()
+    await #expect(throws: Stop.self) {
+      try await store.write { context in
+        escape.genre = context.insert(Genre.self) { $0.name = "x" }
+        try context.save()
+        throw Stop()
+      }
+    }
+    #expect(escape.genre?.state == .invalid && escape.genre?.name == "")
+    try await store.write { context in
+      escape.genre = context.insert(Genre.self) { $0.name = "y" }
+    }
+    #expect(escape.genre?.state == .invalid && escape.genre?.name == "y")
+    #expect(throws: StoreError.self) { try escape.genre?.load() }
+  }
+
+  @Test func `an object whose context is gone says so when its relationships are asked for`() throws {
+    let told = Told()
+    var ann: Author?
+    do {
+      let short = store.makeContext()
+      ann = short.insert(Author.self) { $0.name = "Ann" }
+      ann?.books = [short.insert(Book.self) { $0.title = "One" }]
+      try short.save()
+    }
+    ObjectContext.onStrayError = { told.add("\($0)") }
+    defer { ObjectContext.onStrayError = nil }
+    #expect(ann?.state == .invalid && ann?.name == "Ann" && ann?.books.isEmpty == true)
+    #expect(told.texts.contains { $0.contains("Author.books") && $0.contains("no context") })
+  }
+
+  @Test func `a deleted partner leaves the sets that are in memory at once, and comes back by rollback`()
+    throws
+  {
+    let (one, genre) = (book("One"), context.insert(Genre.self) { $0.name = "g" })
+    one.genres = [genre]
+    try context.save()
+    let other = store.makeContext()
+    let same = try #require(try other.existing(one.id))
+    #expect(same.genres.count == 1)
+    other.delete(try #require(try other.existing(genre.id)))
+    #expect(same.genres.isEmpty)
+    other.rollback()
+    #expect(same.genres.count == 1)
+    other.delete(try #require(try other.existing(genre.id)))
+    try other.save()
+    #expect(same.genres.isEmpty)
+  }
+
+  @Test func `a deletion follows the references as they are, and not as they were`() throws {
+    let ann = author("Ann")
+    let (first, second) = (
+      context.insert(Passport.self) { $0.number = "1" }, context.insert(Passport.self) { $0.number = "2" }
+    )
+    ann.passport = first
+    try context.save()
+    ann.passport = second
+    context.delete(ann)
+    try context.save()
+    #expect(try store.makeContext().fetch(Passport.self).all().map(\.number) == ["1"])
+  }
+
+  // MARK: Unique values
+
+  @Test func `a unique value may be deleted and inserted, swapped, and handed on in one save`() throws {
+    let (ann, bob) = (author("Ann"), author("Bob"))
+    try context.save()
+    context.delete(ann)
+    let again = author("Ann")
+    try context.save()
+    (again.name, bob.name) = ("Bob", "Ann")
+    try context.save()
+    bob.name = "Cid"
+    let third = author("Ann")
+    try context.save()
+    #expect([again.name, bob.name, third.name] == ["Bob", "Cid", "Ann"])
+    #expect(
+      try store.makeContext().fetch(Author.self).sorted(by: \.name).all().map(\.name) == [
+        "Ann", "Bob", "Cid",
+      ])
+    #expect(try store.makeContext().fetch(Author.self).where("name == 'Cid'").one().id == bob.id)
+  }
+
+  @Test func `a unique value of a row that is deleted unseen is free`() async throws {
+    let temporary = try await TemporaryStore(
+      Schema {
+        Entity(Crate.self)
+        Entity(Ware.self)
+      })
+    try await temporary.store.write { context in
+      let crate = context.insert(Crate.self) { $0.label = "a" }
+      for code in 1...3 {
+        context.insert(Ware.self) {
+          $0.code = code
+          $0.crate = crate
+        }
+      }
+    }
+    let context = temporary.store.makeContext()
+    let moved = try context.fetch(Ware.self).where("code == 3").one()
+    context.delete(try context.fetch(Crate.self).one())
+    moved.crate = context.insert(Crate.self) { $0.label = "b" }
+    context.insert(Ware.self) { $0.code = 1 }
+    try context.save()
+    #expect(
+      try temporary.store.makeContext().fetch(Ware.self).sorted(by: \.code).all().map(\.code) == [1, 3])
+  }
+
+  @Test func `a value that is taken names the object that wanted it`() throws {
+    author("Ann")
+    try context.save()
+    let bob = author("Bob")
+    try context.save()
+    bob.name = "Ann"
+    #expect {
+      try context.save()
+    } throws: { error in
+      guard case StoreError.validation(let failures) = error else { return false }
+      return failures.map(\.rowID) == [bob.id.rowID]
+        && "\(error)".contains("Author.name of row 2 must be unique")
+    }
+    #expect(bob.hasChanges && bob.name == "Ann")
+  }
+
+  @Test func `a link to a row that was deleted elsewhere names the object and the property`() async throws {
+    let (ann, one) = (author("Ann"), book("One"))
+    let genre = context.insert(Genre.self) { $0.name = "g" }
+    try context.save()
+    let (annID, genreID) = (ann.id, genre.id)
+    try await store.write { other in
+      if let ann = try other.existing(annID) { other.delete(ann) }
+      if let genre = try other.existing(genreID) { other.delete(genre) }
+    }
+    one.author = ann
+    #expect {
+      try context.save()
+    } throws: { error in
+      guard case StoreError.validation(let failures) = error else { return false }
+      return failures.map(\.property) == ["author"] && failures[0].reason.contains("Author 1")
+        && failures[0].rowID == 1
+    }
+    one.author = nil
+    one.genres = [genre]
+    #expect {
+      try context.save()
+    } throws: { error in
+      guard case StoreError.validation(let failures) = error else { return false }
+      return failures.map(\.property) == ["genres"]
+    }
+  }
+
+  @Test func `an object that is half filled does not stand in the way of a fetch inside a write`()
+    async throws
+  {
+    try await store.write { context in
+      let one = context.insert(Book.self)
+      let loan = context.insert(Loan.self) {
+        $0.reader = "R"
+        $0.book = one
+      }
+      let genre = context.insert(Genre.self) { $0.name = "g" }
+      one.genres = [genre]
+      #expect(try context.fetch(Genre.self).where("name == 'g'").first() === genre)
+      #expect(try context.fetch(Book.self).count() == 0 && one.state == .inserted && loan.state == .inserted)
+      one.author = try context.fetch(Author.self).first() ?? context.insert(Author.self) { $0.name = "Ann" }
+      #expect(try context.fetch(Author.self).count() == 1)
+      one.title = "One"
+      #expect(try context.fetch(Loan.self).where("book.title == 'One'").count() == 1)
+    }
+    let other = store.makeContext()
+    let one = try other.fetch(Book.self).one()
+    #expect(one.author?.name == "Ann" && one.genres.map(\.name) == ["g"] && one.loans.count == 1)
+    await #expect(throws: StoreError.self) {
+      try await store.write { context in
+        context.insert(Book.self)
+        _ = try context.fetch(Book.self).all()
+      }
+    }
+  }
+}
+
+final class Crate: ManagedObject {
+  @Attribute(.unique) var label: String
+  @ToMany(inverse: \Ware.crate, onDelete: .cascade) var wares: Set<Ware>
+}
+final class Ware: ManagedObject {
+  @Attribute(.unique) var code: Int
+  @ToOne var crate: Crate?
+}
+
+// Safe to share: guarded by its lock.
+final class Told: @unchecked Sendable {
+  private let lock = NSLock()
+  private var lines: [String] = []
+  var texts: [String] { lock.withLock { lines } }
+  func add(_ text: String) { lock.withLock { lines.append(text) } }
+}

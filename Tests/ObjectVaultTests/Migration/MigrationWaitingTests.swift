@@ -1,0 +1,85 @@
+// Migrations beside other processes: who waits, what a killed one leaves, what an old program hears.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct MigrationWaiting {
+  static let base = "create entity Lone {\n attribute name string\n attribute old int optional\n}"
+  static let schema = Schema { Entity(Lone.self) }
+
+  private func lab() async throws -> (MigrationLab, MigrationSet) {
+    let lab = try await MigrationLab(Self.base, fill: ["INSERT INTO Lone(id, name) VALUES (1, 'a')"])
+    let step = try MigrationStep(
+      number: 2, name: "step2", text: "format: 1\nallow: lossy:Lone.old\n[up]\ndrop attribute Lone.old")
+    return (lab, try MigrationSet(lab.set([Self.base]).steps + [step]))
+  }
+
+  @Test func `opening waits for another one's migration, however long, and says so`() async throws {
+    let (lab, set) = try await lab()
+    var configuration = Store.Configuration()
+    configuration.busyTimeout = 0.1
+    let (url, settings) = (lab.url, configuration)
+    let connection = try lab.open()
+    try connection.execute("BEGIN EXCLUSIVE")
+    await #expect(throws: SQLError.self) {
+      _ = try await Store.open(
+        at: url, key: testKey, schema: Self.schema, migrations: .set(set), configuration: settings)
+    }
+    let progress = Progress(totalUnitCount: 1)
+    var mark = MigrationMark(url.path)
+    #expect(mark != nil && MigrationMark(url.path) == nil)
+    let opening = Task {
+      try await Store.open(
+        at: url, key: testKey, schema: Self.schema, migrations: .set(set), configuration: settings,
+        progress: progress)
+    }
+    while progress.userInfo[.storeIsWaitingFor] == nil { await Task.yield() }
+    connection.rollback()
+    connection.close()
+    mark = nil
+    let store = try await opening.value
+    #expect(store.opening.version == 2)
+    store.close()
+    #expect(!lab.folder.names.contains { $0.contains(".migrating") })
+  }
+
+  @Test func `what a killed migration left is removed by the next, and nothing else`() async throws {
+    let (lab, set) = try await lab()
+    let left = "lab.store.v1-20200101T000000Z.backup.unfinished"
+    let others = ["lab.store.v1-x.backup.unfinished", "other.store.v1-20200101T000000Z.backup.unfinished"]
+    for name in [left] + others { try lab.folder.write(Data("x".utf8), to: name) }
+    let outcome = try await Store.migrate(at: lab.url, key: testKey, migrations: set)
+    let names = lab.folder.names
+    #expect(!names.contains(left) && Set(names).isSuperset(of: others))
+    let backup = try #require(outcome.backup)
+    #expect(names.count { $0.hasSuffix(".backup") } == 1 && names.contains(backup.lastPathComponent))
+    #expect(!names.contains(backup.lastPathComponent + ".unfinished"))
+  }
+
+  @Test func `an old program's reads after a migration say what happened`() async throws {
+    let (lab, set) = try await lab()
+    let old = Schema { Entity(Former.Lone.self) }
+    let store = try await Store.open(
+      at: lab.url, key: testKey, schema: old, migrations: .set(lab.set([Self.base])))
+    #expect(try await store.read { try $0.fetch(Former.Lone.self).all().map(\.old) } == [nil])
+    _ = try await Store.migrate(at: lab.url, key: testKey, migrations: set)
+    await #expect(throws: StoreError.storeMigratedElsewhere(file: lab.url.path)) {
+      _ = try await store.read { try $0.fetch(Former.Lone.self).all().count }
+    }
+    let context = store.makeContext()
+    #expect(throws: StoreError.storeMigratedElsewhere(file: lab.url.path)) {
+      _ = try context.fetch(Former.Lone.self).where("old == 1").count()
+    }
+  }
+}
+
+/// The classes of an older program.
+enum Former {
+  final class Lone: ManagedObject {
+    @Attribute var name: String
+    @Attribute var old: Int?
+  }
+}

@@ -1,0 +1,144 @@
+// Values that are not of their column's type: found after the step that put them there, by `verify`, and told by
+// the getter that meets one.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct TypeChecks {
+  static let base = """
+    create entity Thing {
+        attribute flag bool
+        attribute small int8
+        attribute count int
+        attribute weight double optional
+        attribute ratio float optional
+        attribute price decimal
+        attribute name string
+        attribute bytes data
+        attribute born date optional
+        attribute key uuid
+        attribute link url
+        attribute extra json
+        relationship next -> Thing
+    }
+    """
+  static let fill = """
+    INSERT INTO Thing(id, flag, small, count, weight, ratio, price, name, bytes, born, key, link, extra)
+    VALUES (1, 1, -128, 5, 1.5, 0.5, '-1.50', 'a', x'00', 12, '0F8FAD5B-D9CB-469F-A165-70867728950E',
+      'https://x.org', '{"a": [1]}'),
+    (2, 0, 127, 6, NULL, 9e999, '7', 'b', x'', NULL, '0F8FAD5B-D9CB-469F-A165-70867728950F', 'a/b', '3')
+    """
+
+  let lab: MigrationLab
+  init() async throws { lab = try await MigrationLab(Self.base, fill: [Self.fill]) }
+
+  @Test(arguments: [
+    ("flag", "2"), ("small", "128"), ("small", "'x'"), ("count", "'text'"), ("count", "1.5"),
+    ("weight", "'heavy'"), ("ratio", "1e300"), ("price", "'12 Euro'"), ("price", "'1,5'"), ("name", "x'41'"),
+    ("bytes", "'text'"), ("born", "'2001-01-01'"), ("key", "'some prose'"),
+    ("key", "'0f8fad5b-d9cb-469f-a165-70867728950e'"), ("link", "''"), ("extra", "'{'"), ("id", "-5"),
+  ])
+  func `a data block that leaves values of another type fails with counts and rows`(
+    _ column: String, _ value: String
+  ) async throws {
+    await #expect {
+      try await lab.migrate("transform sql { UPDATE $Thing SET \(column) = \(value) WHERE $Thing.id = 2 }")
+    } throws: { error in
+      guard case StoreError.migrationFailed(2, _, "transform sql", let reason) = error else { return false }
+      return reason.contains("1 of 2 values of Thing.\(column)")
+        && reason.contains(column == "id" ? "row -5" : "row 2")
+    }
+    #expect(try lab.isSound())
+  }
+
+  @Test(arguments: [
+    "retype Thing.name to int using ($Thing.name)", "retype Thing.name to uuid using ('x' || $Thing.name)",
+    "retype Thing.count to int8 using ($Thing.count * 100)",
+    "seed { INSERT INTO $Thing VALUES (3, 1, 0, 0, 'no', 0, 0, '1', 'c', x'', 0, 'k', 'l', 'e', NULL) }",
+  ])
+  func `expressions and seeds are checked like transforms`(_ step: String) async throws {
+    await #expect {
+      try await lab.migrate(step)
+    } throws: { error in
+      guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
+      return reason.contains(" values of Thing.") && reason.contains(" are no ")
+    }
+  }
+
+  @Test func `values of the right type pass, whichever way they are written`() async throws {
+    try await lab.migrate(
+      """
+      transform sql { UPDATE $Thing SET $Thing.weight = 3, $Thing.born = 5, $Thing.count = '17', $Thing.price = 12 }
+      retype Thing.small to string
+      retype Thing.count to decimal
+      """)
+    #expect(try lab.rows("SELECT small, count FROM Thing ORDER BY id") == [["-128", "17"], ["127", "17"]])
+    #expect(try lab.isSound())
+  }
+
+  @Test func `a filling has to be of the attribute's type`() async throws {
+    try await lab.migrate("make Thing.count optional")
+    for (step, word) in [
+      ("make Thing.weight required filling \"abc\"", "is no double"),
+      ("make Thing.small required filling 300", "is no int8"),
+      ("make Thing.key required filling \"abc\"", "is no uuid"),
+    ] {
+      #expect {
+        _ = try lab.set([Self.base, "make Thing.count optional", step]).model(at: 3)
+      } throws: { "\($0)".contains(word) }
+    }
+    _ = try lab.set([Self.base, "make Thing.weight required filling 3"]).model(at: 2)
+  }
+
+  @Test func `verify finds what was written from outside, cases of enums included`() async throws {
+    let temporary = try await TemporaryStore(library)
+    try await temporary.store.write { context in
+      for _ in 0..<3 {
+        context.insert(Sample.self) {
+          $0.mood = .cross
+          $0.data = Data()
+          (
+            $0.flag, $0.int, $0.int8, $0.int16, $0.int32, $0.int64, $0.uint8, $0.uint16, $0.uint32, $0.float,
+            $0.double, $0.decimal
+          ) = (true, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+          ($0.string, $0.date, $0.uuid) = ("s", .now, UUID())
+          $0.url = URL(fileURLWithPath: "/tmp")
+        }
+      }
+    }
+    #expect(try await temporary.store.verify() == [])
+    let connection = try Connection.open(temporary.store.url.path, key: testKey)
+    try StoreInfo.prepare(connection)
+    try connection.execute("UPDATE Sample SET mood = 'gloomy', int = 'seven' WHERE id = 2")
+    #expect(
+      Set(try await temporary.store.verify()) == [
+        "1 of 3 values of Sample.int are no int: row 2", "1 of 3 values of Sample.mood are no string: row 2",
+      ])
+    // Without classes the cases are not known.
+    #expect(
+      try StoreInfo(connection).valueFindings(connection) == ["1 of 3 values of Sample.int are no int: row 2"]
+    )
+  }
+
+  @Test func `one unreadable value does not fail a whole read, and is told`() async throws {
+    let temporary = try await TemporaryStore(library)
+    try await temporary.store.write { context in
+      for title in ["a", "b", "c"] { context.insert(Book.self) { $0.title = title } }
+    }
+    let connection = try Connection.open(temporary.store.url.path, key: testKey)
+    try StoreInfo.prepare(connection)
+    try connection.execute("UPDATE Book SET year = 'x' WHERE id = 2")
+    let (years, told) = try await temporary.store.read { context in
+      let books = try context.fetch(Book.self).sorted(by: \.title).all()
+      return ((books + books).map(\.year), context.unreadableValues)
+    }
+    #expect(years == [2000, 0, 2000, 2000, 0, 2000])
+    #expect(told == [.unreadableValue(entity: "Book", property: "year", rowID: 2, expected: "int")])
+    try await temporary.store.write { context in
+      for book in try context.fetch(Book.self).all() { book.title += "\(book.year)" }
+    }
+  }
+}
