@@ -80,7 +80,8 @@ final class Mark: ManagedObject {
     let start = ContinuousClock.now
     let found = try fetch.ids().count
     let time = ContinuousClock.now - start
-    #expect(time < .seconds(2), "\(sql)")
+    // What has to ask every object is bounded by the edges, and takes its time beside other tests.
+    #expect(time < .seconds(scans ? 30 : 2), "\(sql)")
     if let count { #expect(found == count, "\(sql)") }
     let plan = try connection.query(sql: "EXPLAIN QUERY PLAN " + sql.text, sql.bindings) {
       $0.text(3) ?? ""
