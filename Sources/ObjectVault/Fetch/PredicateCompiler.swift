@@ -89,17 +89,15 @@ struct PredicateCompiler {
     -> FetchPlan
   {
     var filters: [Condition] = []
+    for condition in request.conditions { try locating(condition) { try $0.check() } }
     let narrowing = request.conditions.map { isNarrow($0.node, depth: 0) }
     for (index, condition) in request.conditions.enumerated() where condition.node != .constant(true) {
       values = condition.values
-      do {
-        try condition.node.check()
-        let isNarrowed = narrowing.indices.contains { $0 != index && narrowing[$0] }
-        filters.append(try self.condition(condition.node, isNegated: false, isNarrowed: isNarrowed))
-      } catch StoreError.predicate(let error) {
-        let named = PredicateError(error.reason, entity: error.entity ?? entityName, place: error.place)
-        throw StoreError.predicate(condition.format.map { named.located(in: $0) } ?? named)
-      }
+      let isNarrowed = narrowing.indices.contains { $0 != index && narrowing[$0] }
+      filters.append(
+        try locating(condition) {
+          try self.condition($0, isNegated: false, isNarrowed: isNarrowed)
+        })
       firstSource += values.count
     }
     let filter = filters.isEmpty ? nil : combined(filters, isAnd: true)
@@ -124,6 +122,16 @@ struct PredicateCompiler {
       )
     }
     return FetchPlan(text: statement.sql, bindings: statement.bindings, isReusable: isReusable)
+  }
+
+  /// Gives errors the entity, and the text of the condition where it has one.
+  private func locating<Result>(
+    _ condition: FetchCondition, _ body: (PredicateNode) throws -> Result
+  ) throws -> Result {
+    do { return try body(condition.node) } catch StoreError.predicate(let error) {
+      let named = PredicateError(error.reason, entity: error.entity ?? entityName, place: error.place)
+      throw StoreError.predicate(condition.format.map { named.located(in: $0) } ?? named)
+    }
   }
 
   /// The to-ones of a scope. Those that the condition needs come first and are joined plainly, so that the

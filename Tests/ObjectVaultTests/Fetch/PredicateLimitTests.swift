@@ -177,6 +177,8 @@ import Testing
         for _ in 0..<20_000 { operand = .arithmetic(operand, .add, operand) }
         let fetch = store.makeContext().fetch(Book.self)
         #expect(throws: StoreError.self) { try fetch.where(node).all() }
+        for _ in 0..<20_000 { node = .and([node, node]) }
+        #expect(throws: StoreError.self) { try fetch.where(node).all() }
         #expect(throws: StoreError.self) { try fetch.where(.truth(operand)).all() }
         done.resume()
       }
