@@ -22,7 +22,8 @@ extension Connection {
     try PathState.existing(file)
     try attach(
       file, as: name,
-      unlocked: UnlockedKey.unlock(path: file, key: key, profile: profile, seconds: configuration.busyTimeout))
+      unlocked: UnlockedKey.unlock(path: file, key: key, profile: profile, seconds: configuration.busyTimeout)
+    )
   }
 
   /// Lets go of a file that was attached.
@@ -32,6 +33,10 @@ extension Connection {
   }
 
   private func attach(_ file: DatabasePath, as name: String, unlocked: UnlockedKey) throws {
+    try retryingWhileBusy { try attachOnce(file, as: name, unlocked: unlocked) }
+  }
+
+  private func attachOnce(_ file: DatabasePath, as name: String, unlocked: UnlockedKey) throws {
     try CipherDefaults.withProfile(unlocked.profile, on: self) {
       let statement = try prepare(sql: "ATTACH DATABASE ? AS \(quoted(name)) KEY ?")
       try statement.bind(file.path, at: 1)
@@ -42,7 +47,13 @@ extension Connection {
         defer { sqlite3_clear_bindings(statement.raw) }
         // Unbound, it would be NULL, and the file in clear.
         guard code == SQLITE_OK else { throw error(code, sql: "attach") }
-        try FileGate.opening { try statement.run() }
+        try FileGate.opening {
+          // The engine reads the file within this statement. Nobody else in this process opens a file meanwhile, so
+          // it does not wait for a lock here.
+          sqlite3_busy_handler(handle, nil, nil)
+          defer { installBusyHandler() }
+          try statement.run()
+        }
       }
     }
   }

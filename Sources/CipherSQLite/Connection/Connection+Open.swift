@@ -25,14 +25,17 @@ extension Connection {
     try ensureCipher()
     if case .invalid(let error) = key.material { throw error }
     try PathState.existing(file)
-    if configuration.access == .readWrite, !PathState.isWritable(file) { throw SQLError.readOnly(file: file.given) }
+    if configuration.access == .readWrite, !PathState.isWritable(file) {
+      throw SQLError.readOnly(file: file.given)
+    }
     if case .keyFile(let keyPath, let secret) = key.material {
       return try open(file, KeyFile.open(at: keyPath, unlock: secret), secret, as: key, configuration)
     }
     let candidates = KeyCandidates(key, known: configuration.profile)
     return try Settling(file, seconds: configuration.busyTimeout).run { attempt in
       // Whoever promised that nobody changes the file wants no lock taken.
-      let look = try FileLook(file, seconds: configuration.access == .immutable ? nil : configuration.busyTimeout)
+      let look = try FileLook(
+        file, seconds: configuration.access == .immutable ? nil : configuration.busyTimeout)
       let unlocked = try look.unlock(
         key, candidates, known: configuration.profile, isThorough: attempt > 0)
       // Before the engine opens it: to put a journal back it needs the file for itself.
@@ -50,7 +53,7 @@ extension Connection {
   ) throws -> Connection {
     do {
       let connection = try open(file, key: keyFile.key.salted(as: key), configuration: configuration)
-      if configuration.access == .readWrite { keyFile.abandonRotation(of: file) }
+      if configuration.access == .readWrite { keyFile.abandonRotation(of: OpenedDatabase(connection)) }
       return connection
     } catch SQLError.wrongKey {
       // A rotation may have been interrupted after the database had got its new key. That it fits is proved by the
@@ -97,6 +100,12 @@ extension Connection {
     return connection
   }
 
+  /// Whether any page but the first is under this connection's key.
+  func verifiesSample() -> Bool {
+    guard let raw = try? RawFile.open(file) else { return false }
+    return unlocked.verifiesSample(of: raw)
+  }
+
   /// What it means that the engine cannot read a file under a key that was thought to fit.
   func meaning() -> SQLError {
     if hasMoved { return .fileReplaced(file: path) }
@@ -105,7 +114,7 @@ extension Connection {
     if let log, !log.fits(unlocked) { return .wrongKey(file: path) }
     let damaged = auditPagesOnce()
     let (pageBytes, byteCount) = (unlocked.profile.pageBytes, FileStatus(file.path)?.byteCount ?? 0)
-    if damaged.first == 1, damaged.count > 1 || byteCount <= pageBytes { return .wrongKey(file: path) }
+    if damaged.first == 1, !verifiesSample() { return .wrongKey(file: path) }
     return .corrupted(file: path, pages: damaged.isEmpty ? [byteCount / pageBytes + 1] : damaged)
   }
 

@@ -119,7 +119,7 @@ public final class Connection {
     let damaged = auditPages()
     if damaged.isEmpty { return code == SQLITE_NOTADB ? .keyChanged(file: path) : nil }
     // Under another key no page authenticates; damage leaves most of them alone.
-    return damaged.starts(with: 1...min(3, damaged.count))
+    return damaged.first == 1 && !verifiesSample()
       ? .keyChanged(file: path) : .corrupted(file: path, pages: damaged)
   }
 
@@ -149,7 +149,8 @@ extension Connection {
   private func cannotOpenError() -> SQLError? {
     switch sqlite3_system_errno(handle) {
     case 0: nil
-    case EACCES, EPERM, EROFS: configuration.access == .readOnly ? .logUnreadable(file: path) : .permissionDenied(file: path)
+    case EACCES, EPERM, EROFS:
+      configuration.access == .readOnly ? .logUnreadable(file: path) : .permissionDenied(file: path)
     case let code: .failed("open", on: path, code: code)
     }
   }

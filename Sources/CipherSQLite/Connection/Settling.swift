@@ -23,18 +23,17 @@ struct Settling {
   /// - Throws: What `body` throws, when it has thrown the same twice on the same state of the file;
   ///   ``SQLError/busy(file:waitedSeconds:holders:)`` for a file that does not come to rest.
   func run<Result>(_ body: (_ attempt: Int) throws -> Result) throws -> Result {
-    let start = DispatchTime.now()
+    let deadline = Deadline(seconds)
     var former: (error: SQLError, mark: FileMark)?
     for attempt in 0... {
       let mark = FileMark(file)
       do { return try body(attempt) } catch let error as SQLError where error.dependsOnState {
         let isSame = error.isAboutKey ? mark.isSameFile(as:) : { mark == $0 && mark == FileMark(file) }
         if let former, former.error == error, isSame(former.mark) { throw error }
-        let waited = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
-        // Two looks at least, however short the wait.
-        guard former == nil || waited < seconds else {
+        // Two looks at least, however short the wait; and a file that stays as it is gets its verdict.
+        guard former == nil || !deadline.isOver || former.map({ $0.mark == mark }) ?? false else {
           throw SQLError.busy(
-            file: file.given, waitedSeconds: waited, holders: LockHolder.blocking(file, isWriting: true))
+            file: file.given, waitedSeconds: deadline.waited, holders: LockHolder.blocking(file, isWriting: true))
         }
         former = (error, mark)
         Thread.sleep(forTimeInterval: Self.pause)
@@ -58,7 +57,8 @@ extension SQLError {
   /// Whether another moment could give another answer: what was read while somebody wrote tells nothing.
   fileprivate var dependsOnState: Bool {
     switch self {
-    case .wrongKey, .keyChanged, .corrupted, .notADatabase, .notEncrypted, .unauthenticated, .saltMissing, .emptyFile,
+    case .wrongKey, .keyChanged, .corrupted, .notADatabase, .notEncrypted, .unauthenticated, .saltMissing,
+      .emptyFile,
       .cipherSettingsMismatch, .notFound, .fileReplaced:
       true
     // Malformed, and not a database.

@@ -24,9 +24,10 @@ extension Connection {
   ) throws {
     guard handle != nil else { throw SQLError.closed(file: self.path) }
     let target = try DatabasePath(path)
-    let unlocked = try key.map {
-      try UnlockedKey(forNewFile: path, key: $0, profile: self.unlocked.profile)
-    } ?? self.unlocked
+    let unlocked =
+      try key.map {
+        try UnlockedKey(forNewFile: path, key: $0, profile: self.unlocked.profile)
+      } ?? self.unlocked
     try PathState.ensureAbsent(target)
     try copyPages(to: NewFile(at: target), under: unlocked, progress).publish()
   }
@@ -58,7 +59,8 @@ extension Connection {
     defer { copy.close() }
     try copy.adoptFunctions(of: self)
     let (pages, copied) = (try value("PRAGMA page_count"), try copy.value("PRAGMA page_count"))
-    let difference = try pages == copied ? ContentComparison.difference(between: self, and: copy) : "its size differs"
+    let difference =
+      try pages == copied ? ContentComparison.difference(between: self, and: copy) : "its size differs"
     if let difference {
       throw SQLError.verificationFailed(file: new.target.given, reason: "in the copy \(difference)")
     }

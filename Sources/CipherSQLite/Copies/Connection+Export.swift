@@ -97,7 +97,8 @@ extension Connection {
     if profile == nil { new.rounds = max(new.rounds, old.rounds) }
     guard old != new || newKey != nil else { return (old, old) }
     _ = try rebuild(
-      file, unlocked, key: newKey ?? key, profile: new, configuration: configuration, prepare: prepare, progress)
+      file, unlocked, key: newKey ?? key, profile: new, configuration: configuration, prepare: prepare,
+      progress)
     return (old, new)
   }
 
@@ -106,7 +107,8 @@ extension Connection {
   /// Writes the content under another key and other settings, and puts the result in the place of the file. No
   /// connection of this process may be open on it.
   static func rebuild(
-    _ file: DatabasePath, _ unlocked: UnlockedKey, key: Key, profile: CipherProfile, configuration: Configuration,
+    _ file: DatabasePath, _ unlocked: UnlockedKey, key: Key, profile: CipherProfile,
+    configuration: Configuration,
     prepare: (Connection) throws -> Void, _ progress: ((Int, Int) throws -> Void)?
   ) throws -> UnlockedKey {
     let target = try UnlockedKey(forNewFile: file.given, key: key, profile: profile)
@@ -141,15 +143,19 @@ extension Connection {
     // Copied and compared in one transaction: what others write meanwhile is in neither.
     try transaction(.deferred) {
       let pages = Int(try value("PRAGMA page_count")?.int64 ?? 0)
-      let target = try Self.newTarget(new.file, unlocked, pageBytes: pragma("page_size", as: Int.self) ?? 4096)
+      let target = try Self.newTarget(
+        new.file, unlocked, pageBytes: pragma("page_size", as: Int.self) ?? 4096)
       defer { target.close() }
       try target.adoptFunctions(of: self)
-      let rows = try ContentCopy(source: self, target: target).run { try progress?(min($0, pages), pages * 2) }
+      let rows = try ContentCopy(source: self, target: target).run {
+        try progress?(min($0, pages), pages * 2)
+      }
       target.close()
 
-      let copy = try unlocked.map {
-        try Connection.keyed(new.file, unlocked: $0, configuration: Configuration())
-      } ?? Connection.plain(new.file, access: .readWrite)
+      let copy =
+        try unlocked.map {
+          try Connection.keyed(new.file, unlocked: $0, configuration: Configuration())
+        } ?? Connection.plain(new.file, access: .readWrite)
       defer { copy.close() }
       try copy.adoptFunctions(of: self)
       if mode == "wal" { _ = try copy.value("PRAGMA journal_mode = wal") }

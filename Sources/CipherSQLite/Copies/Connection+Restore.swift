@@ -37,6 +37,8 @@ extension Connection {
     }
     let unlocked = source.connection.unlocked
     let hold = try held(target, key: key, profile: profile, busyTimeout: busyTimeout)
+    // Somebody may have made one while the backup was checked.
+    guard hold == nil || replacesExisting else { throw SQLError.alreadyExists(file: path) }
     let sealed = try source.connection.copyPages(to: NewFile(at: target), under: unlocked, progress)
     if let hold { try hold.replace(with: sealed) } else { try sealed.publish() }
   }
@@ -47,7 +49,9 @@ extension Connection {
   ) throws -> FileHold? {
     do {
       guard case .file = try PathState.of(target) else {
-        guard !target.isDanglingLink else { throw SQLError.danglingLink(file: target.given, target: target.path) }
+        guard !target.isDanglingLink else {
+          throw SQLError.danglingLink(file: target.given, target: target.path)
+        }
         return nil
       }
     } catch SQLError.emptyFile {}

@@ -17,7 +17,9 @@ enum ContentComparison {
     between original: Connection, and copy: Connection, _ report: (Int) throws -> Void = { _ in }
   ) throws -> String? {
     for pragma in ["user_version", "application_id", "encoding", "auto_vacuum"] {
-      let (left, right) = (try original.value(sql: "PRAGMA \(pragma)"), try copy.value(sql: "PRAGMA \(pragma)"))
+      let (left, right) = (
+        try original.value(sql: "PRAGMA \(pragma)"), try copy.value(sql: "PRAGMA \(pragma)")
+      )
       if left != right { return "\(pragma) differs" }
     }
     let list: SQL = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name, sql"

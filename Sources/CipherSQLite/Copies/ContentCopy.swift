@@ -40,7 +40,8 @@ struct ContentCopy {
       for object in stored where object[0] == "index" { try target.execute(sql: object[4].string ?? "") }
       for object in objects where object[3].int64 ?? 0 == 0 {
         try target.execute(
-          sql: "INSERT INTO sqlite_master (type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, ?, ?)", object)
+          sql: "INSERT INTO sqlite_master (type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, ?, ?)",
+          object)
       }
       for pragma in ["user_version", "application_id"] {
         try target.execute(sql: "PRAGMA \(pragma) = \(try source.value(sql: "PRAGMA \(pragma)")?.int64 ?? 0)")

@@ -14,10 +14,10 @@ package struct DatabasePath: Sendable, Hashable {
 
   /// What SQLite appends to a database's name.
   package static let companionSuffixes = ["-journal", "-wal", "-shm"]
-  /// SQLite's `MAX_PATHNAME` on Unix; the longest companion's name has to fit too.
-  private static let maximumBytes = 512 - 8
-  /// `NAME_MAX` of the usual file systems, without the longest suffix.
-  private static let maximumNameBytes = 255 - 8
+  /// SQLite's `MAX_PATHNAME` on Unix; the longest companion's name has to fit too, also of a file under a temporary name.
+  private static let maximumBytes = 512 - 8 - TemporaryName.addedBytes
+  /// `NAME_MAX` of the usual file systems, without the longest suffix: `.previous` of a key file.
+  private static let maximumNameBytes = 255 - 9
   /// As many links as the kernel follows (`path_resolution(7)`).
   private static let maximumLinks = 40
 
@@ -63,7 +63,8 @@ package struct DatabasePath: Sendable, Hashable {
     guard name.utf8.count <= Self.maximumNameBytes else {
       throw SQLError.pathUnusable(
         file: given,
-        reason: "its name has \(name.utf8.count) bytes; \(Self.maximumNameBytes) leave room for its journal's")
+        reason: "its name has \(name.utf8.count) bytes; \(Self.maximumNameBytes) leave room for its journal's"
+      )
     }
     guard path.utf8.count <= Self.maximumBytes else {
       throw SQLError.pathUnusable(

@@ -36,12 +36,13 @@ final class FileHold {
   static func take(
     _ file: DatabasePath, unlocked: UnlockedKey, configuration: Connection.Configuration
   ) throws -> FileHold {
-    let start = DispatchTime.now()
+    try checkReplaceable(file)
+    let deadline = Deadline(configuration.busyTimeout)
     while true {
-      do { return try takeOnce(file, unlocked, configuration) } catch SQLError.busy(let path, _, let holders) {
-        let waited = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
-        guard waited < configuration.busyTimeout else {
-          throw SQLError.busy(file: path, waitedSeconds: waited, holders: holders)
+      do { return try takeOnce(file, unlocked, configuration) } catch SQLError.busy(let path, _, let holders)
+      {
+        guard !deadline.isOver else {
+          throw SQLError.busy(file: path, waitedSeconds: deadline.waited, holders: holders)
         }
         Thread.sleep(forTimeInterval: .random(in: 0.002...0.02))
       }
@@ -78,7 +79,8 @@ final class FileHold {
   /// Holds a file that is to go, whatever it is. The lock is the file's own, so that it is seen where processes cannot
   /// see each other.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/permissionDenied(file:)``.
-  static func take(_ file: DatabasePath, key: Key, configuration: Connection.Configuration) throws -> FileHold {
+  static func take(_ file: DatabasePath, key: Key, configuration: Connection.Configuration) throws -> FileHold
+  {
     do {
       let opened = try Connection.open(file, key: key, configuration: configuration)
       let unlocked = opened.unlocked
@@ -86,7 +88,8 @@ final class FileHold {
       return try take(file, unlocked: unlocked, configuration: configuration)
     } catch let error as SQLError {
       switch error {
-      case .wrongKey, .corrupted, .notADatabase, .notEncrypted, .cipherSettingsMismatch, .emptyFile, .saltMissing,
+      case .wrongKey, .corrupted, .notADatabase, .notEncrypted, .cipherSettingsMismatch, .emptyFile,
+        .saltMissing,
         .unauthenticated, .keyChanged, .engine, .readOnly:
         return try takeUnread(file, seconds: configuration.busyTimeout)
       default: throw error
@@ -95,71 +98,75 @@ final class FileHold {
   }
 
   private static func takeUnread(_ file: DatabasePath, seconds: Double) throws -> FileHold {
-    while true {
-      let raw = try RawFile.open(file, forWriting: true)
-      try raw.lock(.exclusive, of: file, seconds: seconds)
-      if !raw.hasMoved { return FileHold(file, nil, RawBox(raw)) }
+    // Who may not write cannot lock it either.
+    guard PathState.isWritable(file) else { throw SQLError.readOnly(file: file.given) }
+    return FileHold(file, nil, RawBox(try RawFile.open(file, holding: .exclusive, seconds: seconds)))
+  }
+
+  /// What would keep the file from being replaced, told before anything is built.
+  private static func checkReplaceable(_ file: DatabasePath) throws {
+    guard let status = FileStatus(file.path) else { throw SQLError.notFound(file: file.given) }
+    Leftovers.sweep(file.folder)
+    if let names = FileStatus(file.path)?.names, names > 1 {
+      throw SQLError.severalNames(file: file.given, count: names)
     }
+    guard status.isOwn || geteuid() == 0 else { throw SQLError.ownerWouldChange(file: file.given) }
   }
 
   /// Puts a file in the place of this one, which gets its owner, group and mode.
   ///
-  /// A file that does not open keeps its log, under `NAME.replaced-wal`, until the new one has the name.
   /// - Throws: As ``SealedFile/replace(_:)``. The file is then as it was; where the disk failed after the
   ///   renaming, it is the new one.
   func replace(with sealed: SealedFile) throws {
     guard let old = FileStatus(file.path), !isReplaced else { throw SQLError.notFound(file: file.given) }
-    let mode = try connection?.value("PRAGMA main.journal_mode")?.string
+    let aside = AsideLogs(of: file, old)
+    let wasLogged = try connection?.value("PRAGMA main.journal_mode")?.string == "wal"
     do {
-      // Copies the log, and deletes it. The lock stays.
-      if let connection, mode == "wal" {
-        guard try connection.value("PRAGMA main.journal_mode = delete")?.string == "delete" else {
+      if let connection {
+        // Copies the log, and deletes it. The lock stays.
+        if wasLogged, try connection.value("PRAGMA main.journal_mode = delete")?.string != "delete" {
           throw connection.waitingError()
         }
+        // Nothing is left in it. Later it could be that of who opens the new file.
+        try Self.remove(file.journal, file)
+      } else {
+        try aside.putAside()
       }
-      try setAside()
+      // The index is made anew from the log.
+      try Self.remove(file.sharedMemory, file)
       try sealed.replace(old)
     } catch {
       // The renaming may have been done, and the sync of the folder not.
       isReplaced = FileStatus(file.path)?.isSameFile(as: old) == false
-      if !isReplaced {
-        bringBack()
-        if mode == "wal" { _ = try? connection?.value("PRAGMA main.journal_mode = wal") }
-      }
+      if isReplaced { finish(aside) } else { giveUp(aside, wasLogged: wasLogged) }
       throw error
     }
     isReplaced = true
-    for suffix in Self.logs { unlink(file.path + Self.aside + suffix) }
-    spoil()
+    finish(aside)
   }
 
-  // MARK: What lies beside
+  private static func remove(_ path: String, _ file: DatabasePath) throws {
+    guard unlink(path) == 0 || errno == ENOENT else { throw SQLError.failed("unlink", on: file.given) }
+  }
 
-  private static let aside = ".replaced"
-  private static let logs = ["-wal", "-journal"]
-
-  /// Takes away what would be read as the new file's log.
-  private func setAside() throws {
-    for suffix in Self.logs where FileStatus(file.path + suffix) != nil {
-      // What opens has everything in itself by now.
-      let isDone =
-        connection == nil
-        ? rename(file.path + suffix, file.path + Self.aside + suffix) == 0 : unlink(file.path + suffix) == 0
-      guard isDone || errno == ENOENT else { throw SQLError.failed("rename", on: file.given + suffix) }
+  /// Leaves the file as it was, with its log or its journal mode.
+  private func giveUp(_ aside: AsideLogs, wasLogged: Bool) {
+    aside.bringBack()
+    guard let connection else { return }
+    // Not by this connection: its journal has no name any more, and could not be put back after a crash.
+    let (unlocked, configuration) = (connection.unlocked, connection.configuration)
+    connection.close()
+    guard wasLogged, let next = try? Connection.open(file, unlocked: unlocked, configuration: configuration) else {
+      return
     }
-    // The index is made anew from the log.
-    guard unlink(file.sharedMemory) == 0 || errno == ENOENT else {
-      throw SQLError.failed("unlink", on: file.given + "-shm")
-    }
+    try? next.setJournalMode(.wal)
+    next.close()
   }
 
-  private func bringBack() {
-    guard connection == nil else { return }
-    for suffix in Self.logs { _ = rename(file.path + Self.aside + suffix, file.path + suffix) }
-  }
-
-  /// Makes the former file unreadable for who waited with it open: it has no name any more.
-  private func spoil() {
+  /// Lets go of what belonged to the former file, and makes it unreadable for who waited with it open: it has no name
+  /// any more.
+  private func finish(_ aside: AsideLogs) {
+    aside.remove()
     let open = connection.map { rawFile(of: $0.handle) } ?? raw?.value.file
     guard let open, let write = open.pointee.pMethods?.pointee.xWrite else { return }
     let zeros = [UInt8](repeating: 0, count: 1024)

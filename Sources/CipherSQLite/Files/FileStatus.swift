@@ -77,7 +77,9 @@ struct FileMark: Equatable {
 
   /// Whether it is the same file, whatever was written to it; or at both moments none.
   func isSameFile(as other: FileMark) -> Bool {
-    guard let one = parts[0], let another = other.parts[0] else { return parts[0] == nil && other.parts[0] == nil }
+    guard let one = parts[0], let another = other.parts[0] else {
+      return parts[0] == nil && other.parts[0] == nil
+    }
     return one.isSameFile(as: another)
   }
 }

@@ -23,6 +23,8 @@ enum HotJournal {
       // 2^32 - 1: up to the end of the file. None: what follows was not synced, and will not be put back.
       for _ in 0..<count {
         guard let page = journal.read(4, at: record) else { return nil }
+        // Where the engine stops, too: behind it there is nothing, or a hole of any size.
+        guard SideFile.number(page[...]) != 0 else { return nil }
         if SideFile.number(page[...]) == 1 { return journal.read(pageBytes, at: record + 4) }
         record += recordBytes
       }

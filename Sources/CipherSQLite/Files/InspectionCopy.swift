@@ -14,7 +14,7 @@ final class InspectionCopy {
   /// Says that somebody uses the folder, until this process ends.
   private let guardian: Int32
 
-  /// Whether a file cannot be read as it lies: its journal, or its log, has content.
+  /// Whether a file that nobody can write to cannot be read as it lies: its journal, or its log, has content.
   static func isNeeded(_ file: DatabasePath) -> Bool {
     WriteAheadLog(beside: file) != nil || HotJournal.firstPage(of: file) != nil
   }
@@ -25,8 +25,8 @@ final class InspectionCopy {
   init(of original: DatabasePath, seconds: Double) throws {
     let parent = NSTemporaryDirectory()
     Self.sweep(parent)
-    // Keeps everybody from writing, and from putting the journal back, until all of it is copied.
-    let raw = try RawFile.openShared(original, seconds: seconds)
+    // Keeps everybody from putting the journal back, and from writing without a log, until all of it is copied.
+    let raw = try RawFile.open(original, holding: .shared, seconds: seconds)
     let parts = try Self.parts(of: original, byteCount: raw.byteCount, room: Self.room(in: parent))
     var template = Array((parent + "/" + Self.prefix + "XXXXXX").utf8CString)
     // The system writes plain letters and digits in the place of the X.
@@ -36,9 +36,15 @@ final class InspectionCopy {
     }
     file = DatabasePath(temporary: folder + "/" + Self.fileName, of: original)
     guardian = open(folder + "/" + Self.lockName, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
-    flock(guardian, LOCK_EX | LOCK_NB)
+    guard guardian >= 0, flock(guardian, LOCK_EX | LOCK_NB) == 0 else { throw SQLError.failed("lock", on: folder) }
+    let before = FileMark(original)
     try raw.copy(to: file)
     for part in parts { try part.copy(to: file) }
+    // The lock keeps nobody from copying a log back into the file.
+    guard FileMark(original) == before else {
+      throw SQLError.busy(
+        file: original.given, waitedSeconds: 0, holders: LockHolder.blocking(original, isWriting: true))
+    }
   }
 
   deinit {
@@ -92,7 +98,8 @@ final class InspectionCopy {
 
   /// Removes the copies of processes that were killed: their locks ended with them.
   private static func sweep(_ parent: String) {
-    for name in Leftovers.names(in: parent) where name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 6 {
+    for name in Leftovers.names(in: parent)
+    where name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 6 {
       let folder = parent + "/" + name
       guard let status = FileStatus(folder), status.isDirectory, status.isOwn,
         Set(Leftovers.names(in: folder)).subtracting([".", ".."]).isSubset(of: contents)
@@ -104,7 +111,8 @@ final class InspectionCopy {
     }
   }
 
-  private static let contents = Set([lockName] + ([""] + DatabasePath.companionSuffixes).map { fileName + $0 })
+  private static let contents = Set(
+    [lockName] + ([""] + DatabasePath.companionSuffixes).map { fileName + $0 })
 
   private static func remove(_ folder: String) {
     for name in contents { unlink(folder + "/" + name) }
@@ -132,7 +140,9 @@ private func write(
   defer { close(descriptor) }
   var offset = 0
   while offset < byteCount {
-    guard let bytes = read(min(1 << 20, byteCount - offset), offset) else { throw SQLError.failed("read", on: given) }
+    guard let bytes = read(min(1 << 20, byteCount - offset), offset) else {
+      throw SQLError.failed("read", on: given)
+    }
     var written = 0
     while written < bytes.count {
       let count = bytes.withUnsafeBytes {

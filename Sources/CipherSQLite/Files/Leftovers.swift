@@ -7,13 +7,17 @@ private import Foundation
 package enum TemporaryName {
   private static let mark = ".new-"
   private static let digits = (random: 12, proof: 4)
+  /// How much longer than the name that it stands for.
+  static var addedBytes: Int { mark.utf8.count + digits.random + digits.proof }
   /// `NAME_MAX` of the usual file systems.
   private static let maximumBytes = 255
 
   /// A new name for a file that is to be called `name`.
   package static func random(for name: String) throws -> String {
-    let chance = try randomSalt().prefix(digits.random / 2).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-      .joined()
+    let chance = try randomSalt().prefix(digits.random / 2).map {
+      ($0 < 16 ? "0" : "") + String($0, radix: 16)
+    }
+    .joined()
     let room = maximumBytes - mark.utf8.count - digits.random - digits.proof - 8
     var base = name
     // A character at a time: a name that is cut within one would be no UTF-8.
@@ -68,15 +72,19 @@ enum Leftovers {
     // The builder's lock is on the file: its journal goes with it, or when there is no file any more.
     let owner =
       isCompanion
-      ? DatabasePath.companionSuffixes.first(where: path.hasSuffix).map { String(path.dropLast($0.count)) } ?? path
+      ? DatabasePath.companionSuffixes.first(where: path.hasSuffix).map { String(path.dropLast($0.count)) }
+        ?? path
       : path
-    let descriptor = open(owner, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      if errno == ENOENT, isCompanion { unlink(path) }
-      return
+    // Another process may give it its own name at this moment: then nobody here opens it before it is closed again.
+    FileGate.withoutOpenings {
+      let descriptor = open(owner, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+      guard descriptor >= 0 else {
+        if errno == ENOENT, isCompanion { unlink(path) }
+        return
+      }
+      defer { close(descriptor) }
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(path) }
     }
-    defer { close(descriptor) }
-    if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(path) }
   }
 
   /// The names in a folder that are UTF-8: ours are.

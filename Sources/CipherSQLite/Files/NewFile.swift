@@ -37,7 +37,8 @@ final class NewFile {
     guard descriptor >= 0 else {
       if errno == EEXIST { return nil }
       if errno == ENOENT { throw SQLError.folderMissing(folder: file.folder) }
-      throw SQLError.failed("open", on: file.given)
+      // The folder says no, and not a file that does not exist yet.
+      throw SQLError.failed("open", on: errno == EACCES || errno == EROFS ? file.folder : file.given)
     }
     // 0600 whatever the umask says.
     fchmod(descriptor, 0o600)
@@ -69,7 +70,9 @@ final class NewFile {
         pwrite(guardian, $0.baseAddress.map { $0 + written }, bytes.count - written, off_t(written))
       }
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw SQLError.failed("write", on: target.given, code: count == 0 ? ENOSPC : errno) }
+      guard count > 0 else {
+        throw SQLError.failed("write", on: target.given, code: count == 0 ? ENOSPC : errno)
+      }
       written += count
     }
     var found = [UInt8](repeating: 0, count: bytes.count + 1)
@@ -94,9 +97,10 @@ final class NewFile {
     let byteCount = FileStatus(file.path)?.byteCount ?? 0
     var configuration = Connection.Configuration()
     configuration.access = .immutable
-    let fresh = try unlocked.map {
-      try Connection.keyed(file, unlocked: $0, configuration: configuration)
-    } ?? Connection.plain(file, access: .immutable)
+    let fresh =
+      try unlocked.map {
+        try Connection.keyed(file, unlocked: $0, configuration: configuration)
+      } ?? Connection.plain(file, access: .immutable)
     defer { fresh.close() }
     do {
       try fresh.adoptFunctions(of: source)
@@ -120,6 +124,10 @@ final class NewFile {
   }
 
   private func synced() throws -> SealedFile {
+    #if canImport(Darwin)
+      // There fsync hands the bytes to the disk, which may keep them to itself.
+      if fcntl(guardian, F_FULLFSYNC) == 0 { return SealedFile(self) }
+    #endif
     guard fsync(guardian) == 0 else { throw SQLError.failed("fsync", on: target.given) }
     return SealedFile(self)
   }
@@ -128,15 +136,25 @@ final class NewFile {
 
   /// Gives the file its name by `rename`, in a moment in which nobody in this process opens a file: from then on the
   /// descriptor that guards it must not be closed any more, because that would drop the locks of who opened it.
-  fileprivate func named(_ rename: (_ from: String, _ to: String) throws -> Void) throws {
+  /// - Returns: The descriptor with the lock, for who asks to keep it; else it is closed.
+  @discardableResult
+  fileprivate func named(
+    keepsLock: Bool = false, _ rename: (_ from: String, _ to: String) throws -> Void
+  ) throws -> Int32? {
     // SQLite's leavings of a log that was emptied; under the new name nobody would look for them.
     for suffix in DatabasePath.companionSuffixes { unlink(file.path + suffix) }
-    try FileGate.withoutOpenings {
+    let kept: Int32? = try FileGate.withoutOpenings {
       try rename(file.path, target.path)
+      defer { guardian = -1 }
+      if keepsLock { return guardian }
       Foundation.close(guardian)
-      guardian = -1
+      return nil
     }
-    guard syncFolder(target.folder) else { throw SQLError.failed("fsync", on: target.given) }
+    guard syncFolder(target.folder) else {
+      if let kept { Foundation.close(kept) }
+      throw SQLError.failed("fsync", on: target.given)
+    }
+    return kept
   }
 }
 
@@ -149,16 +167,32 @@ struct SealedFile {
   /// Gives the file its name, where nothing has it.
   /// - Throws: ``SQLError/alreadyExists(file:)``.
   func publish() throws {
-    try built.named { from, to in try NewName.give(to, naming: built.target.given, to: from) }
+    var isNamed = false
+    do {
+      try built.named { from, to in
+        try NewName.give(to, naming: built.target.given, to: from)
+        isNamed = true
+      }
+    } catch {
+      // The folder could not be synced: a name that may be gone tomorrow is none.
+      if isNamed { unlink(built.target.path) }
+      throw error
+    }
   }
 
   /// Puts the file in the place of another, in one step that is done or not done. It gets that one's owner, group and
   /// mode. For databases this is ``FileHold``'s to call, which keeps everybody else away meanwhile.
   /// - Parameter old: What is there now; nil when nothing is, or a link, which is replaced and not followed.
   /// - Throws: ``SQLError/ownerWouldChange(file:)``, ``SQLError/severalNames(file:count:)``.
-  func replace(_ old: FileStatus?) throws {
+  func replace(_ old: FileStatus?) throws { _ = try replace(old, keepsLock: false) }
+
+  /// The same of a file that is no database, whose lock goes on.
+  /// - Returns: A descriptor of the new file with an exclusive `flock` on it, which the caller closes.
+  func replaceKeepingLock(_ old: FileStatus?) throws -> Int32? { try replace(old, keepsLock: true) }
+
+  private func replace(_ old: FileStatus?, keepsLock: Bool) throws -> Int32? {
     if let old, old.isRegular { try takeOver(old) }
-    try built.named { from, to in
+    return try built.named(keepsLock: keepsLock) { from, to in
       guard rename(from, to) == 0 else { throw SQLError.failed("rename", on: built.target.given) }
     }
   }

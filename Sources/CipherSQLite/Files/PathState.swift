@@ -51,9 +51,26 @@ enum PathState {
     return status.mode & 0o222 != 0 && access(file.path, W_OK) == 0
   }
 
-  /// Whether nobody at all can write there: not this user's rights, but the medium's.
+  /// Whether nobody on this machine can write there: the file system itself is read-only, such as that of an image or of a
+  /// disc, and not only the place where this process sees it.
   static func isOnReadOnlyMedium(_ file: DatabasePath) -> Bool {
     var information = statvfs()
-    return statvfs(file.path, &information) == 0 && information.f_flag & UInt(ST_RDONLY) != 0
+    guard statvfs(file.path, &information) == 0, information.f_flag & UInt(ST_RDONLY) != 0,
+      let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
+    else { return false }
+    // proc(5): 36 35 98:0 / /mnt rw,noatime master:1 - ext3 /dev/root rw,errors=continue
+    var (longest, isReadOnly) = (-1, false)
+    for line in mounts.split(separator: "\n") {
+      let fields = line.split(separator: " ")
+      guard fields.count > 6, let dash = fields.firstIndex(of: "-"), fields.count > dash + 3 else { continue }
+      let point = fields[4].replacing("\\040", with: " ")
+      let isAbove = point == "/" || file.path == point || file.path.hasPrefix(point + "/")
+      guard isAbove, point.utf8.count >= longest else { continue }
+      longest = point.utf8.count
+      // What others serve is written to where this machine does not see it.
+      let isLocal = !["nfs", "cifs", "smb", "9p", "fuse", "virtiofs", "ceph"].contains { fields[dash + 1].hasPrefix($0) }
+      isReadOnly = isLocal && fields[dash + 3].split(separator: ",").contains("ro")
+    }
+    return isReadOnly
   }
 }

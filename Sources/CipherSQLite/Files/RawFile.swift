@@ -52,8 +52,10 @@ struct RawFile: ~Copyable {
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``; ``SQLError/engine(code:extendedCode:message:sql:)`` when the
   ///   system cannot lock the file.
   borrowing func lock(_ lock: Lock, of path: DatabasePath, seconds: Double) throws {
-    guard let file, let take = file.pointee.pMethods?.pointee.xLock else { throw SQLError.notFound(file: path.given) }
-    let start = DispatchTime.now()
+    guard let file, let take = file.pointee.pMethods?.pointee.xLock else {
+      throw SQLError.notFound(file: path.given)
+    }
+    let deadline = Deadline(seconds)
     while true {
       var code = take(file, Lock.shared.rawValue)
       if code == SQLITE_OK, lock == .exclusive {
@@ -64,12 +66,13 @@ struct RawFile: ~Copyable {
       if code == SQLITE_OK { return }
       guard code & 0xff == SQLITE_BUSY else {
         throw SQLError.engine(
-          code: Int(code & 0xff), extendedCode: Int(code), message: String(cString: sqlite3_errstr(code)), sql: "lock")
+          code: Int(code & 0xff), extendedCode: Int(code), message: String(cString: sqlite3_errstr(code)),
+          sql: "lock")
       }
-      let waited = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
-      guard waited < seconds else {
+      guard !deadline.isOver else {
         throw SQLError.busy(
-          file: path.given, waitedSeconds: waited, holders: LockHolder.blocking(path, isWriting: lock == .exclusive))
+          file: path.given, waitedSeconds: deadline.waited,
+          holders: LockHolder.blocking(path, isWriting: lock == .exclusive))
       }
       usleep(2000)
     }
@@ -80,12 +83,16 @@ struct RawFile: ~Copyable {
     _ = file.pointee.pMethods?.pointee.xUnlock?(file, Lock.none.rawValue)
   }
 
-  /// Opens the file that is at the path while nobody replaces it: others that put a new file there are waited for.
-  static func openShared(_ path: DatabasePath, seconds: Double) throws -> RawFile {
+  /// Opens the file that is at the path, with a lock on it: others that put a new file there are waited for.
+  /// - Throws: As ``open(_:forWriting:)`` and ``lock(_:of:seconds:)``; ``SQLError/fileReplaced(file:)`` where that does not
+  ///   end, as on a file system whose files change their numbers.
+  static func open(_ path: DatabasePath, holding lock: Lock, seconds: Double) throws -> RawFile {
+    let deadline = Deadline(seconds)
     while true {
-      let file = try RawFile.open(path)
-      try file.lock(.shared, of: path, seconds: seconds)
+      let file = try RawFile.open(path, forWriting: lock == .exclusive)
+      try file.lock(lock, of: path, seconds: seconds)
       if !file.hasMoved { return file }
+      guard !deadline.isOver else { throw SQLError.fileReplaced(file: path.given) }
     }
   }
 }

@@ -29,7 +29,8 @@ final class SideFile {
   func readUp(to count: Int, at offset: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { room, filled in
       while filled < count {
-        let got = pread(descriptor, room.baseAddress.map { $0 + filled }, count - filled, off_t(offset + filled))
+        let got = pread(
+          descriptor, room.baseAddress.map { $0 + filled }, count - filled, off_t(offset + filled))
         if got < 0, errno == EINTR { continue }
         guard got > 0 else { break }
         filled += got

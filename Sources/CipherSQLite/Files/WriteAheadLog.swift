@@ -16,8 +16,8 @@ struct WriteAheadLog {
   let validBytes: Int
   /// The page that the last commit wrote last, encrypted, and its number.
   let lastPage: (number: Int, bytes: [UInt8])
-  /// The newest first page of the database; nil where the log has none.
-  let firstPage: [UInt8]?
+  /// The pages that were committed to the log: what the file itself holds of them does not count.
+  let pages: Set<Int>
 
   /// nil when there is no log, or no commit in it that its checksums prove.
   init?(beside file: DatabasePath) {
@@ -34,8 +34,8 @@ struct WriteAheadLog {
     let frameBytes = Self.frameHeaderBytes + pageBytes
     let framesAtOnce = max(1, (1 << 20) / frameBytes)
     var (offset, commitEnd) = (Self.headerBytes, 0)
-    var (last, first): (Int?, Int?) = (nil, nil)
-    var firstInTransaction: Int?
+    var last: Int?
+    var (committed, written): (Set<Int>, Set<Int>) = ([], [])
     reading: while true {
       let chunk = log.readUp(to: framesAtOnce * frameBytes, at: offset)
       for start in stride(from: 0, to: chunk.count - frameBytes + 1, by: frameBytes) {
@@ -45,12 +45,12 @@ struct WriteAheadLog {
         sum.add(frame[start..<(start + 8)])
         sum.add(frame[(start + Self.frameHeaderBytes)...])
         guard sum.equals(frame[(start + 16)..<(start + 24)]) else { break reading }
-        if SideFile.number(frame[start..<(start + 4)]) == 1 { firstInTransaction = offset + start }
+        written.insert(SideFile.number(frame[start..<(start + 4)]))
         // The last frame of a commit says how large the database is then; in the others it is 0.
         if SideFile.number(frame[(start + 4)..<(start + 8)]) != 0 {
           (last, commitEnd) = (offset + start, offset + start + frameBytes)
-          first = firstInTransaction ?? first
-          firstInTransaction = nil
+          committed.formUnion(written)
+          written.removeAll()
         }
       }
       guard chunk.count == framesAtOnce * frameBytes else { break }
@@ -60,7 +60,7 @@ struct WriteAheadLog {
     self.pageBytes = pageBytes
     validBytes = commitEnd
     lastPage = (SideFile.number(frame[0..<4]), Array(frame.dropFirst(Self.frameHeaderBytes)))
-    firstPage = first.flatMap { log.read(pageBytes, at: $0 + Self.frameHeaderBytes) }
+    pages = committed
   }
 
   /// Whether the last commit was encrypted under `key`, whatever page size that was made for.

@@ -79,7 +79,7 @@ extension KeyFile {
   /// Reads the file, lets `body` change it, and writes it, while nobody else does.
   /// - Parameter isRevoking: Whether a secret loses its right: then no previous copy is left for it.
   func change(isRevoking: Bool = false, _ body: (inout KeyFileFormat) throws -> Void) throws {
-    try locked {
+    try locked { lock in
       var format = try authentic()
       guard format.pending.isEmpty else {
         throw SQLError.keyFileDamaged(
@@ -87,7 +87,7 @@ extension KeyFile {
           reason: "a rotation was interrupted; open the database with the file once, which finishes it")
       }
       try body(&format)
-      try write(format, dataKey: dataKey, isRevoking: isRevoking)
+      try write(format, dataKey: dataKey, isRevoking: isRevoking, under: lock)
     }
   }
 
@@ -101,7 +101,9 @@ extension KeyFile {
     return format
   }
 
-  func write(_ format: KeyFileFormat, dataKey: SecureBytes, isRevoking: Bool) throws {
+  func write(
+    _ format: KeyFileFormat, dataKey: SecureBytes, isRevoking: Bool, under lock: KeyFileLock
+  ) throws {
     var format = format
     format.generation += 1
     let bytes = try format.file(dataKey: dataKey)
@@ -111,13 +113,13 @@ extension KeyFile {
     // The copy first, always. When a right is taken away it is the new state already: between the two names the
     // change has not happened, and once it has, no copy of ours opens with the removed secret.
     try previous.replace(FileStatus(copy.path))
-    try new.replace(FileStatus(file.path))
+    try lock.replace(file, with: new)
   }
 
   /// Runs `body` while no other call, here or in another process, changes the file.
   /// - Parameter seconds: How long to wait for another; nil for ``lockTimeout``.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``.
-  func locked<Result>(waiting seconds: Double? = nil, _ body: () throws -> Result) throws -> Result {
+  func locked<Result>(waiting seconds: Double? = nil, _ body: (KeyFileLock) throws -> Result) throws -> Result {
     try KeyFileLock.hold(file, waiting: seconds ?? lockTimeout, body)
   }
 }

@@ -166,7 +166,9 @@ public struct KeyFile: Sendable {
 
   /// The slots of a key file, in their order; needs no secret, and proves nothing about the file but its checksum.
   public static func slots(at path: String) throws -> [Slot] {
-    try KeyFileFormat(read(DatabasePath(path)), path: path).slots.map { Slot(name: $0.name, kind: $0.kind, work: $0.work) }
+    try KeyFileFormat(read(DatabasePath(path)), path: path).slots.map {
+      Slot(name: $0.name, kind: $0.kind, work: $0.work)
+    }
   }
 
   /// The key that a rotation was changing to when it was interrupted; nil when there is none for this secret.

@@ -5,25 +5,39 @@ private import Foundation
 /// The lock on a key file.
 ///
 /// It is on the file itself, which nobody but its owner may open, and not on its folder, which any user who may read
-/// it could lock for ever. A change puts another file in its place: whoever waited has to look again.
-enum KeyFileLock {
+/// it could lock for ever. A change puts another file in its place, which is locked before it has the name: so the lock
+/// goes on from file to file until ``hold(_:waiting:_:)`` ends, and whoever waited has to look again.
+final class KeyFileLock {
+  // Open as long as the object lives; of the file that was there last.
+  private var descriptor: Int32
+
+  private init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { Foundation.close(descriptor) }
+
+  /// Puts another file in the place of the locked one. It is locked then.
+  func replace(_ file: DatabasePath, with sealed: SealedFile) throws {
+    guard let next = try sealed.replaceKeepingLock(FileStatus(file.path)) else { return }
+    Foundation.close(descriptor)
+    descriptor = next
+  }
+
   /// Runs `body` under the lock.
   /// - Parameters:
   ///   - file: The key file.
   ///   - seconds: How long to wait for somebody else.
   ///   - body: What nobody else shall do meanwhile.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/notFound(file:)``; what `body` throws.
-  static func hold<Result>(_ file: DatabasePath, waiting seconds: Double, _ body: () throws -> Result) throws
+  static func hold<Result>(_ file: DatabasePath, waiting seconds: Double, _ body: (KeyFileLock) throws -> Result) throws
     -> Result
   {
-    let descriptor = try locked(file, seconds)
-    defer { Foundation.close(descriptor) }
-    return try body()
+    let lock = KeyFileLock(try locked(file, seconds))
+    return try withExtendedLifetime(lock) { try body(lock) }
   }
 
   private static func locked(_ file: DatabasePath, _ seconds: Double) throws -> Int32 {
     let (path, given) = (file.path, file.given)
-    let start = DispatchTime.now()
+    let deadline = Deadline(seconds)
     while true {
       let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
       guard descriptor >= 0 else {
@@ -40,18 +54,16 @@ enum KeyFileLock {
       guard code == EWOULDBLOCK || code == EINTR else {
         throw SQLError.system(file: given, operation: "flock", code: Int(code))
       }
-      let waited = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
-      guard waited < seconds else {
-        throw SQLError.busy(file: given, waitedSeconds: waited, holders: LockHolder.holding(path))
+      guard !deadline.isOver else {
+        throw SQLError.busy(file: given, waitedSeconds: deadline.waited, holders: LockHolder.holding(path))
       }
       usleep(10_000)
     }
   }
 
   private static func isStill(_ descriptor: Int32, at path: String) -> Bool {
-    var (locked, present) = (stat(), stat())
-    return fstat(descriptor, &locked) == 0 && stat(path, &present) == 0
-      && locked.st_ino == present.st_ino && locked.st_dev == present.st_dev
+    guard let locked = FileStatus(descriptor: descriptor), let present = FileStatus(path) else { return false }
+    return locked.isSameFile(as: present)
   }
 }
 

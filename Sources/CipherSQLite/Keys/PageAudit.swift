@@ -8,18 +8,21 @@ extension Connection {
   /// Checks the HMAC of every page in the database file (not the WAL) without the engine.
   ///
   /// Reads through SQLite's own handle, 256 pages at a time, and hashes them on up to four cores. What lies behind the
-  /// last page is not looked at. A page that does not verify is read again for some tenths of a second: another process
+  /// last page does not count, nor does a page whose newer version was committed to the log. A page that does not verify is read again for some tenths of a second: another process
   /// may be copying its log.
   /// - Parameter progress: Called every 256 pages with the pages done and in all.
   /// - Returns: The numbers of the damaged or missing pages, counted from 1, at most 100.
   public func auditPages(progress: ((Int, Int) -> Void)? = nil) -> [Int] {
-    var damaged = auditPagesOnce(progress: progress)
-    guard !damaged.isEmpty else { return [] }
+    // What was committed to the log and not copied yet is read from there, whatever the file itself has.
+    let log = configuration.access == .immutable ? nil : WriteAheadLog(beside: file)
+    let logged = log.map { $0.pageBytes == unlocked.profile.pageBytes && $0.fits(unlocked) ? $0.pages : [] } ?? []
+    let audit = PageAudit(unlocked)
+    let found = audit.damagedPages(of: rawFile(of: handle), except: { logged.contains($0) }, progress)
+    guard var damaged = found, !damaged.isEmpty else { return [] }
     if let last = pageCount { damaged.removeAll { $0 > last } }
     for pause in [0.02, 0.1, 0.3] where configuration.access != .immutable && !damaged.isEmpty {
       Thread.sleep(forTimeInterval: pause)
-      let found = PageAudit(unlocked).damaged(among: damaged, of: rawFile(of: handle))
-      damaged = found
+      damaged = audit.damaged(among: damaged, of: rawFile(of: handle))
     }
     return damaged
   }
@@ -78,7 +81,7 @@ private struct PageAudit {
 
   func damagedPages(
     of file: UnsafeMutablePointer<sqlite3_file>?, during writing: () -> PageWriting = { .done },
-    _ progress: ((Int, Int) -> Void)?
+    except isElsewhere: (Int) -> Bool = { _ in false }, _ progress: ((Int, Int) -> Void)?
   ) -> [Int]? {
     var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     defer { room.deallocate() }
@@ -107,7 +110,7 @@ private struct PageAudit {
         first = page
         Thread.sleep(forTimeInterval: pause)
       } else {
-        damaged += found
+        damaged += found.filter { !isElsewhere($0) }
         first += count
       }
       progress?(min(first - 1, total), total)

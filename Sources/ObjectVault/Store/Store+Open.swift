@@ -86,7 +86,8 @@ extension Store {
     pool.isFullSync = configuration.isFullSync
     pool.prepare = { try StoreFunctions.register(on: $0) }
     let core = StoreCore(
-      pool: try ConnectionPool(file: file, unlocked: key, configuration: pool), runtime: runtime, path: file.path,
+      pool: try ConnectionPool(file: file, unlocked: key, configuration: pool), runtime: runtime,
+      path: file.path,
       generation: history.generation)
     return Store(
       core: core, url: url, schema: runtime.schema,
@@ -142,7 +143,9 @@ extension Store {
   private static func createIfAbsent(
     _ file: DatabasePath, _ key: Key, _ set: MigrationSet, _ settings: Connection.Configuration
   ) throws -> (UnlockedKey?, Bool) {
-    guard !file.isDanglingLink, !FileManager.default.fileExists(atPath: file.path) else { return (nil, false) }
+    guard !file.isDanglingLink, !FileManager.default.fileExists(atPath: file.path) else {
+      return (nil, false)
+    }
     do {
       let unlocked = try Connection.create(file, key: key, configuration: settings) { connection in
         try StoreFunctions.register(on: connection)

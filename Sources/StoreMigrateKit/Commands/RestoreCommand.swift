@@ -32,7 +32,8 @@ enum RestoreCommand: Command {
     let bar = ProgressBar("restore", session)
     try await Connection.restore(
       backup, to: target, key: key.resolved(), profile: session.profile(), replacesExisting: isThere,
-      busyTimeout: session.lockTimeout(), prepare: { try StoreInfo.prepare($0) }, progress: session.steps(bar))
+      busyTimeout: session.lockTimeout(), prepare: { try StoreInfo.prepare($0) }, progress: session.steps(bar)
+    )
     bar.finish()
     return CopyReport(target, since: start, note: "It has the content and the key of \(backup).")
   }

@@ -67,7 +67,7 @@ struct Replacement: Aftermath {
     init?(_ path: String) {
       var status = stat()
       guard stat(path, &status) == 0 else { return nil }
-      (device, node) = (UInt64(status.st_dev), UInt64(status.st_ino))
+      (device, node) = (UInt64(truncatingIfNeeded: status.st_dev), UInt64(truncatingIfNeeded: status.st_ino))
     }
   }
 

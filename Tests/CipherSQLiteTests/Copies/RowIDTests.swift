@@ -74,7 +74,10 @@ import Testing
     #expect(before.contains("9000000000|far"))
   }
 
-  @Test func `a file in UTF-16, with a generated column and what no check allows any more, is copied as it is`() throws {
+  @Test
+  func `a file in UTF-16, with a generated column and what no check allows any more, is copied as it is`()
+    throws
+  {
     let hasGenerated = Engine.current.sqliteNumber >= 3_031_000
     _ = try Connection.create(path, key: testKey) { connection in
       try connection.executeScript(

@@ -60,7 +60,9 @@ import Testing
     #expect(try folder.bytes("victim") == Data("mine".utf8))
   }
 
-  @Test func `what a killed builder left goes with the next file of the folder, log and journal included`() throws {
+  @Test func `what a killed builder left goes with the next file of the folder, log and journal included`()
+    throws
+  {
     let name = try TemporaryName.random(for: "other.store.v6-20261120T201502Z.backup")
     for suffix in ["", "-wal", "-journal", "-shm"] { try folder.write(Data([1]), to: name + suffix) }
     let lone = try TemporaryName.random(for: "third") + "-journal"
@@ -100,7 +102,8 @@ import Testing
         // Somebody who reads the state before keeps the log from being emptied.
         var settings = Connection.Configuration()
         settings.busyTimeout = 0
-        reader = try Connection.open(connection.file.path, unlocked: connection.unlocked, configuration: settings)
+        reader = try Connection.open(
+          connection.file.path, unlocked: connection.unlocked, configuration: settings)
         try reader?.begin(.deferred)
         _ = try reader?.value("SELECT count(*) FROM sqlite_master")
         try connection.execute("INSERT INTO t VALUES (1)")
@@ -175,21 +178,26 @@ import Testing
     let (path, isDone) = (path, DispatchSemaphore(value: 0))
     nonisolated(unsafe) var found: SQLValue?
     var isStarted = false
-    _ = try Connection.upgradeCipher(path, key: testKey, newKey: .passphrase("pony"), progress: { _, _ in
-      guard !isStarted else { return }
-      isStarted = true
-      var settings = Connection.Configuration()
-      settings.busyTimeout = 0
-      #expect(isBusy(path, after: 0...1) { _ = try Connection.open(path, key: testKey, configuration: settings) })
-      Thread.detachNewThread {
-        found = try? Connection.open(path, key: .passphrase("pony")).value("SELECT x FROM t")
-        isDone.signal()
-      }
-      Thread.sleep(forTimeInterval: 0.3)
-    })
+    _ = try Connection.upgradeCipher(
+      path, key: testKey, newKey: .passphrase("pony"),
+      progress: { _, _ in
+        guard !isStarted else { return }
+        isStarted = true
+        var settings = Connection.Configuration()
+        settings.busyTimeout = 0
+        #expect(
+          isBusy(path, after: 0...1) { _ = try Connection.open(path, key: testKey, configuration: settings) })
+        Thread.detachNewThread {
+          found = try? Connection.open(path, key: .passphrase("pony")).value("SELECT x FROM t")
+          isDone.signal()
+        }
+        Thread.sleep(forTimeInterval: 0.3)
+      })
     isDone.wait()
     #expect(isStarted && found == 1)
-    #expect(try Connection.open(path, key: .passphrase("pony")).value("PRAGMA journal_mode")?.string == mode.rawValue)
+    #expect(
+      try Connection.open(path, key: .passphrase("pony")).value("PRAGMA journal_mode")?.string
+        == mode.rawValue)
   }
 
   @Test func `who has a replaced file still open is told, and neither reads nor writes the old one`() throws {
@@ -208,22 +216,27 @@ import Testing
     try pool.withReader { try $0.backup(to: backup) }
     var settings = Connection.Configuration()
     settings.busyTimeout = 0.1
-    #expect(isBusy(path, after: 0...2) {
-      _ = try Connection.upgradeCipher(
-        path, key: testKey, newKey: .passphrase("pony"), configuration: settings)
-    })
-    #expect(isBusy(path, after: 0...2) {
-      try Connection.restore(backup, to: path, key: testKey, replacesExisting: true, busyTimeout: 0.1)
-    })
+    #expect(
+      isBusy(path, after: 0...2) {
+        _ = try Connection.upgradeCipher(
+          path, key: testKey, newKey: .passphrase("pony"), configuration: settings)
+      })
+    #expect(
+      isBusy(path, after: 0...2) {
+        try Connection.restore(backup, to: path, key: testKey, replacesExisting: true, busyTimeout: 0.1)
+      })
     // Also when the key of the file is another, so that only its locks tell.
     try pool.rekey(to: .passphrase("other"))
-    #expect(isBusy(path, after: 0...2) {
-      try Connection.restore(backup, to: path, key: testKey, replacesExisting: true, busyTimeout: 0.1)
-    })
+    #expect(
+      isBusy(path, after: 0...2) {
+        try Connection.restore(backup, to: path, key: testKey, replacesExisting: true, busyTimeout: 0.1)
+      })
     try pool.withWriter { _ = try $0.execute("INSERT INTO t VALUES (2)") }
   }
 
-  @Test func `what does not open with the backup's key is replaced with its log, and a failure leaves both`() throws {
+  @Test func `what does not open with the backup's key is replaced with its log, and a failure leaves both`()
+    throws
+  {
     try create()
     let backup = folder.path("b")
     try Connection.open(path, key: testKey).backup(to: backup)
@@ -247,6 +260,22 @@ import Testing
     #expect(folder.names.filter { $0.hasPrefix("a.store") } == ["a.store"])
   }
 
+  @Test func `a log that was put aside by a process that died comes back when its file is opened`() throws {
+    try create()
+    let writer = try Connection.open(path, key: testKey)
+    try writer.setJournalMode(.wal)
+    try writer.execute("INSERT INTO t VALUES (2)")
+    let died = folder.path("died")
+    for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: died + suffix) }
+    // As a process leaves it that was killed just before the renaming.
+    let aside = try #require(try DatabasePath(died).asideLog)
+    #expect(rename(died + "-wal", aside) == 0)
+    try folder.write(Data("mine".utf8), to: "died-wal.replaced")
+    #expect(try Connection.open(died, key: testKey).value("SELECT count(*) FROM t") == 2)
+    #expect(!FileManager.default.fileExists(atPath: aside))
+    #expect(try folder.bytes("died-wal.replaced") == Data("mine".utf8))
+  }
+
   @Test(arguments: ["wal", "delete"])
   func `applications that come and go while a file is replaced again and again lose nothing`(
     _ mode: String
@@ -266,7 +295,8 @@ import Testing
           repeat {
             var profile = CipherProfile.engineDefault
             profile.pageBytes = count.isMultiple(of: 2) ? 8192 : 4096
-            _ = try Connection.upgradeCipher(path, key: childKeys.first, to: profile, configuration: configuration)
+            _ = try Connection.upgradeCipher(
+              path, key: childKeys.first, to: profile, configuration: configuration)
             count += 1
           } while Date() < end || count < 3
           return []
@@ -275,13 +305,16 @@ import Testing
       return try await group.reduce(into: []) { $0 += $1 }
     }
     // Another file than was opened: in a mode without a lasting lock that is said, and nothing is lost.
-    let errors = Set(lines.filter { $0.hasPrefix("error") && !$0.contains("another file was put in its place") })
+    let errors = Set(
+      lines.filter { $0.hasPrefix("error") && !$0.contains("another file was put in its place") })
     #expect(errors.isEmpty)
     let acknowledged = lines.compactMap { Int64($0) }
     #expect(acknowledged.count > 10)
     let connection = try Connection.open(path, key: childKeys.first)
     let found = Set(try connection.rows("SELECT id FROM visit").compactMap { $0[0].int64 })
-    #expect(acknowledged.allSatisfy(found.contains), "\(acknowledged.filter { !found.contains($0) }.count) are gone")
+    #expect(
+      acknowledged.allSatisfy(found.contains), "\(acknowledged.filter { !found.contains($0) }.count) are gone"
+    )
     #expect(try connection.integrityErrors().isEmpty)
   }
 }

@@ -42,7 +42,7 @@ import Testing
     let expected = SQLError.keyFileTooCostly(file: path, seconds: 32 * 32, memoryBytes: 1 << 30)
     #expect(throws: expected) { try KeyFile.open(at: path, unlock: Self.horse) }
     #expect(throws: expected) { try Connection.open(path, key: .keyFile(path, unlock: Self.horse)) }
-    #expect(Date().timeIntervalSince(start) < 1)
+    #expect(Date().timeIntervalSince(start) < 20)
     #expect(expected.description.contains("1024 s and 1074 MB") && expected.description.contains("allowing"))
   }
 

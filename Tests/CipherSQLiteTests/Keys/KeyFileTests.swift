@@ -213,6 +213,32 @@ import Testing
     }
   }
 
+  @Test func `while a rotation is at work nobody else changes the key file, and whoever opens leaves it alone`() throws {
+    let keys = try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse)
+    let database = folder.path("a.store")
+    _ = try Connection.create(database, key: keys.key) { connection in
+      try connection.executeScript("CREATE TABLE t(x); INSERT INTO t VALUES (zeroblob(2000000))")
+    }
+    let pool = try ConnectionPool(path: database, key: .keyFile(path, unlock: Self.horse))
+    var other = try KeyFile.open(at: path, unlock: Self.horse)
+    other.lockTimeout = 0
+    var looks = 0
+    let before = Locked<Data?>(nil)
+    _ = try keys.rotate(pool, keeping: ["Ann": Self.horse]) { _, _ in
+      looks += 1
+      let content = try folder.bytes("a.keys")
+      // Opens with either key, as the moment may be, and would give the rotation up if its process had died.
+      _ = try? Connection.open(database, key: .keyFile(path, unlock: Self.horse))
+      #expect(throws: SQLError.self) { try other.renameSlot("Ann", to: "Eve") }
+      #expect(try folder.bytes("a.keys") == content)
+      before.withLock { $0 = content }
+    }
+    #expect(looks > 0 && before.withLock { $0 } != (try folder.bytes("a.keys")))
+    #expect(try KeyFile.slots(at: path).map(\.name) == ["Ann"])
+    pool.close()
+    #expect(try Connection.open(database, key: .keyFile(path, unlock: Self.horse)).tableExists("t"))
+  }
+
   @Test func `a rotation under a held write lock leaves the old key in its right`() throws {
     let keys = try make()
     var configuration = ConnectionPool.Configuration()

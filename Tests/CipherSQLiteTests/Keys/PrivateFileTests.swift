@@ -120,7 +120,8 @@ import Testing
     let backup = folder.path("backup")
     try store.backup(to: backup)
     try store.begin()
-    try FileManager.default.linkItem(atPath: store.path, toPath: folder.path(TemporaryName.random(for: "a.store")))
+    try FileManager.default.linkItem(
+      atPath: store.path, toPath: folder.path(TemporaryName.random(for: "a.store")))
     try Connection.restore(backup, to: folder.path("elsewhere"), key: childKeys.first)
     #expect(!folder.names.contains { $0.contains(".new-") }, "\(folder.names)")
     // Another process asks: within this one SQLite keeps its own account of locks.

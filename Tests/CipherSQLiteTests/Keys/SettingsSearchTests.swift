@@ -17,7 +17,8 @@ import Testing
   static let sizes = [1024, 2048, 4096, 8192, 16384, 32768, 65536]
   static let formats: [CipherProfile] =
     Engine.current.cipherMajor >= 4
-    ? [.sqlcipher3, .sqlcipher4, CipherProfile(pageBytes: 4096, hash: .sha256, rounds: 256_000)] : [.sqlcipher3]
+    ? [.sqlcipher3, .sqlcipher4, CipherProfile(pageBytes: 4096, hash: .sha256, rounds: 256_000)]
+    : [.sqlcipher3]
   static let all = formats.flatMap { format in
     sizes.map { size -> CipherProfile in
       var profile = format
@@ -49,7 +50,9 @@ import Testing
     #expect(try reader.value("SELECT count(*) FROM t") == 40)
     try writer.rekey(to: .passphrase("new"))
     let died = folder.path("died.store")
-    for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: died + suffix) }
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: path + suffix, toPath: died + suffix)
+    }
     #expect(throws: SQLError.wrongKey(file: died)) { try Connection.open(died, key: .passphrase("right")) }
     let inspected = try Inspection(path: died, key: .passphrase("new"))
     #expect(try inspected.connection.value("SELECT count(*) FROM t") == 40)
@@ -83,7 +86,9 @@ import Testing
       let made = try runTool(shell, [path], input: input)
       #expect(made.status == 0 && made.errors.isEmpty, "\(made.errors)")
       if format == 1 {
-        #expect(throws: SQLError.unauthenticated(file: path)) { try Connection.open(path, key: .passphrase("right")) }
+        #expect(throws: SQLError.unauthenticated(file: path)) {
+          try Connection.open(path, key: .passphrase("right"))
+        }
       } else {
         let opened = try Connection.open(path, key: .passphrase("right"))
         #expect(try opened.value("SELECT x FROM t") == 7)
@@ -132,7 +137,9 @@ import Testing
     try writer.rekey(to: new)
     let log = try folder.bytes("a.store-wal")
     let died = folder.path("died.store")
-    for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: died + suffix) }
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: path + suffix, toPath: died + suffix)
+    }
     // As the copying does it, page by page in no order, with the log there until the end.
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: died))
     let isDone = Locked(false)

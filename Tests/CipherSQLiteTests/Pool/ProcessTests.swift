@@ -72,13 +72,16 @@ import Testing
     #expect(try connection.integrityErrors().isEmpty && connection.auditPages().isEmpty)
   }
 
-  @Test func `what is copied while another process writes is of one moment, whichever way it is copied`() async throws {
+  @Test func `what is copied while another process writes is of one moment, whichever way it is copied`()
+    async throws
+  {
     let folder = try TemporaryFolder()
     let path = folder.path("a.store")
     // The two rows that belong together lie at both ends of the file.
     _ = try Connection.create(path, key: childKeys.first) { connection in
       try connection.executeScript(
-        "CREATE TABLE account(id INTEGER PRIMARY KEY, amount, moves); INSERT INTO account VALUES (1, 1000, 0)")
+        "CREATE TABLE account(id INTEGER PRIMARY KEY, amount, moves); INSERT INTO account VALUES (1, 1000, 0)"
+      )
       try connection.executeScript("CREATE TABLE filler(x)")
       for _ in 0..<200 { try connection.execute("INSERT INTO filler VALUES (zeroblob(4000))") }
       try connection.executeScript("INSERT INTO account VALUES (2, 1000, 0)")
@@ -107,7 +110,9 @@ import Testing
               let moves = try #require(found.first?.last?.int64)
               #expect(found == [[.integer(1000 - moves), .integer(moves)], [.integer(1000 + moves), 0]])
             }
-            for made in [backup, copy, plain, folder.path("e")] { try FileManager.default.removeItem(atPath: made) }
+            for made in [backup, copy, plain, folder.path("e")] {
+              try FileManager.default.removeItem(atPath: made)
+            }
             count += 1
           } while Date() < end
           return count

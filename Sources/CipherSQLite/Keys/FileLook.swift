@@ -19,7 +19,8 @@ final class FileLook {
   ///   ``SQLError/busy(file:waitedSeconds:holders:)``; as ``RawFile/open(_:forWriting:)``.
   init(_ path: DatabasePath, seconds: Double?) throws {
     self.path = path
-    file = try seconds.map { try RawFile.openShared(path, seconds: $0) } ?? RawFile.open(path)
+    if let seconds { try AsideLogs.recover(path, seconds: seconds) }
+    file = try seconds.map { try RawFile.open(path, holding: .shared, seconds: $0) } ?? RawFile.open(path)
     guard file.byteCount >= 512, let header = file.read(512, at: 0) else {
       throw SQLError.notADatabase(file: path.given, reason: "it has only \(file.byteCount) bytes")
     }
@@ -66,22 +67,24 @@ final class FileLook {
     }
     // The journal says under which key the file will be; what its pages are under now does not count.
     if former != nil { throw SQLError.wrongKey(file: path.given) }
+    guard isThorough else { throw SQLError.wrongKey(file: path.given) }
+    let isUnauthenticated = try candidates.first(salt: salt) { derived in
+      CipherProfile.pageSizes.contains {
+        PageHeader(of: file, derived.with(pageBytes: $0), reserved: 16) != nil
+      }
+        ? true : nil
+    }
+    if isUnauthenticated ?? false { throw SQLError.unauthenticated(file: path.given) }
     // A log that is whole and fits no key: whatever the file's own pages are under.
     if log != nil { throw SQLError.wrongKey(file: path.given) }
-    guard isThorough else { throw SQLError.wrongKey(file: path.given) }
     // Page 1 verifies under nothing. If another page does, the key is right and page 1 is damaged.
     let damaged = try candidates.first(salt: salt) { derived in
       // A whole number of pages, as every database has that was not cut.
       let variants = derived.variants(largest: largest)
       let fitting = variants.filter { largest % $0.profile.pageBytes == 0 }
-      return (fitting.isEmpty ? variants : fitting).first { verifiesSample($0) }
+      return (fitting.isEmpty ? variants : fitting).first { $0.verifiesSample(of: file) }
     }
     if let damaged { throw SQLError.corrupted(file: path.given, pages: file.damagedPages(key: damaged)) }
-    let isUnauthenticated = try candidates.first(salt: salt) { derived in
-      CipherProfile.pageSizes.contains { PageHeader(of: file, derived.with(pageBytes: $0), reserved: 16) != nil }
-        ? true : nil
-    }
-    if isUnauthenticated ?? false { throw SQLError.unauthenticated(file: path.given) }
     guard largest % 512 == 0 else {
       throw SQLError.notADatabase(file: path.given, reason: "its \(largest) bytes are not whole pages")
     }
@@ -106,7 +109,7 @@ final class FileLook {
       guard log.fits(derived) else { throw SQLError.wrongKey(file: path.given) }
       return derived
     }
-    guard !verifiesSample(derived) else {
+    guard !derived.verifiesSample(of: file) else {
       throw SQLError.corrupted(file: path.given, pages: file.damagedPages(key: derived))
     }
     throw SQLError.wrongKey(file: path.given)
@@ -117,23 +120,26 @@ final class FileLook {
     return former.count == key.profile.pageBytes && key.verifies(page: former, number: 1)
   }
 
-  /// Whether one of up to 64 pages from all over the file carries the key's HMAC.
-  private func verifiesSample(_ key: UnlockedKey) -> Bool {
-    let last = file.byteCount / key.profile.pageBytes
-    guard last >= 2 else { return false }
-    let spread = (0..<58).map { 2 + (last - 2) * $0 / 57 }
-    let size = key.profile.pageBytes
-    let verifier = PageVerifier(key)
-    return Set(Array(2...min(last, 7)) + spread).contains { number in
-      guard var page = file.read(size, at: (number - 1) * size) else { return false }
-      return page.withUnsafeMutableBytes { verifier.verifies($0, number: number) }
-    }
-  }
-
   private func verifies(_ number: Int, _ key: UnlockedKey) -> Bool {
     let size = key.profile.pageBytes
     guard let page = file.read(size, at: (number - 1) * size) else { return false }
     return key.verifies(page: page, number: number)
+  }
+}
+
+extension UnlockedKey {
+  /// Whether one of up to 64 pages from all over a file, but the first, carries the HMAC that this key gives it.
+  func verifiesSample(of file: borrowing RawFile) -> Bool {
+    let size = profile.pageBytes
+    let last = file.byteCount / size
+    guard last >= 2 else { return false }
+    let spread = (0..<58).map { 2 + (last - 2) * $0 / 57 }
+    let verifier = PageVerifier(self)
+    for number in Set(Array(2...min(last, 7)) + spread) {
+      guard var page = file.read(size, at: (number - 1) * size) else { continue }
+      if page.withUnsafeMutableBytes({ verifier.verifies($0, number: number) }) { return true }
+    }
+    return false
   }
 }
 
@@ -149,7 +155,7 @@ extension UnlockedKey {
   ///
   /// Costs one key derivation when the file has the engine's own settings, two when it has the other
   /// version's, and up to five when the key is wrong.
-  /// - Throws: As ``FileLook/unlock(_:_:known:)``.
+  /// - Throws: As ``FileLook/unlock(_:_:known:isThorough:)``.
   static func unlock(path: DatabasePath, key: Key, profile: CipherProfile? = nil, seconds: Double?) throws
     -> UnlockedKey
   {
@@ -158,7 +164,8 @@ extension UnlockedKey {
         key, KeyCandidates(key, known: profile), known: profile, isThorough: true)
     }
     let own = try KeyFile.open(at: keyPath, unlock: secret).key.salted(as: key)
-    do { return try unlock(path: path, key: own, profile: profile, seconds: seconds) } catch SQLError.wrongKey {
+    do { return try unlock(path: path, key: own, profile: profile, seconds: seconds) } catch SQLError.wrongKey
+    {
       guard let pending = try KeyFile.pendingKey(at: keyPath, unlock: secret) else {
         throw SQLError.wrongKey(file: path.given)
       }

@@ -1,0 +1,69 @@
+// The log and the journal of a file that is being replaced and does not open: nobody can copy them into it. They must not
+// lie beside the new file, which would be read with them, and must not go before it has the name.
+//
+// So they get another name, which follows from the file that they belong to. When the process dies before the new file
+// has its name, the next one that opens the old file finds them there and puts them back.
+
+private import Foundation
+
+struct AsideLogs {
+  private static let suffixes = ["-wal", "-journal"]
+
+  private let file: DatabasePath
+  private let proof: Substring
+
+  /// - Parameters:
+  ///   - file: The path.
+  ///   - status: The file that is at it.
+  init(of file: DatabasePath, _ status: FileStatus) {
+    self.file = file
+    // Written to since, or another file with the same number, it is not the one that they belong to.
+    let identity =
+      "ObjectVault log\0\(file.name)\0\(status.device) \(status.inode) \(status.byteCount) \(status.modified)"
+    proof = sha256(Array(identity.utf8)).prefix(16)
+  }
+
+  private func name(_ suffix: String) -> String { "\(file.path)\(suffix).\(proof)" }
+
+  /// Takes them away, under an exclusive lock on the file.
+  func putAside() throws {
+    for suffix in Self.suffixes where FileStatus(file.path + suffix) != nil {
+      guard rename(file.path + suffix, name(suffix)) == 0 || errno == ENOENT else {
+        bringBack()
+        throw SQLError.failed("rename", on: file.given + suffix)
+      }
+    }
+  }
+
+  /// Puts them back, under the same lock.
+  func bringBack() {
+    for suffix in Self.suffixes where FileStatus(name(suffix)) != nil && FileStatus(file.path + suffix) == nil {
+      _ = rename(name(suffix), file.path + suffix)
+    }
+  }
+
+  /// Removes them: their file has no name any more.
+  func remove() { for suffix in Self.suffixes { unlink(name(suffix)) } }
+
+  /// Where the log of a file would be put aside.
+  fileprivate var log: String { name("-wal") }
+
+  /// Puts back what a process left that was killed while it replaced the file. Costs a look at two names where there is
+  /// nothing to do.
+  /// - Throws: As ``RawFile/open(_:holding:seconds:)``.
+  static func recover(_ file: DatabasePath, seconds: Double) throws {
+    guard let status = FileStatus(file.path) else { return }
+    let logs = AsideLogs(of: file, status)
+    guard suffixes.contains(where: { FileStatus(logs.name($0)) != nil }) else { return }
+    let raw = try RawFile.open(file, holding: .exclusive, seconds: seconds)
+    // It may have been replaced meanwhile, and they are another's then.
+    guard FileStatus(file.path)?.isSameFile(as: status) ?? false else { return }
+    logs.bringBack()
+    raw.unlock()
+  }
+}
+
+extension DatabasePath {
+  /// Where the file's log lies while the file is replaced that does not open; nil when there is no file.
+  package var asideLog: String? { FileStatus(path).map { AsideLogs(of: self, $0).log } }
+}
