@@ -29,10 +29,12 @@ enum UpCommand: Command {
     let applied: [String]
     let backup: String?
     let seconds: Double
+    let changedFormat: Bool
 
     var description: String {
       applied.isEmpty
-        ? "\(store.path) is at version \(to). Nothing to do."
+        ? "\(store.path) is at version \(to). "
+          + (changedFormat ? "The columns of its links have names of their own now." : "Nothing to do.")
         : ((backup.map { ["backup   \($0)"] } ?? []) + applied.map { "applied  \($0)" } + [
           "\(store.path) is at version \(to) (\((seconds * 100).rounded() / 100) s)."
         ])
@@ -47,7 +49,8 @@ enum UpCommand: Command {
     let summary = StoreSummary(path: session.storePath, bytes: plan.bytes)
     guard !plan.isUpToDate else {
       return UpReport(
-        store: summary, from: plan.storeVersion, to: plan.storeVersion, applied: [], backup: nil, seconds: 0)
+        store: summary, from: plan.storeVersion, to: plan.storeVersion, applied: [], backup: nil, seconds: 0,
+        changedFormat: false)
     }
     try allow(plan.unallowedLosses, session)
     session.interruption.begin(
@@ -64,7 +67,7 @@ enum UpCommand: Command {
       store: summary, from: plan.storeVersion, to: set.version,
       applied: applied.steps.map { "\(numbered($0)) \(set.steps[$0 - 1].name)" },
       backup: applied.backup?.path,
-      seconds: Date().timeIntervalSince(start))
+      seconds: Date().timeIntervalSince(start), changedFormat: plan.changesFormat)
   }
 
   private static func allow(_ losses: [String], _ session: Session) throws {

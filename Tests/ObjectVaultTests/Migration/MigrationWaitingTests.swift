@@ -36,7 +36,9 @@ import Testing
         at: url, key: testKey, schema: Self.schema, migrations: .set(set), configuration: settings,
         progress: progress)
     }
-    while progress.userInfo[.storeIsWaitingFor] == nil { await Task.yield() }
+    let end = Date(timeIntervalSinceNow: 60)
+    while progress.userInfo[.storeIsWaitingFor] == nil, Date() < end { await Task.yield() }
+    #expect(progress.userInfo[.storeIsWaitingFor] != nil)
     connection.rollback()
     connection.close()
     mark = nil
