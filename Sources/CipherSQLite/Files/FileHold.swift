@@ -38,7 +38,8 @@ final class FileHold {
   ) throws -> FileHold {
     let start = DispatchTime.now()
     while true {
-      do { return try takeOnce(file, unlocked, configuration) } catch SQLError.busy(let path, _, let holders) {
+      do { return try takeOnce(file, unlocked, configuration) } catch SQLError.busy(let path, _, let holders)
+      {
         let waited = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
         guard waited < configuration.busyTimeout else {
           throw SQLError.busy(file: path, waitedSeconds: waited, holders: holders)
@@ -78,7 +79,8 @@ final class FileHold {
   /// Holds a file that is to go, whatever it is. The lock is the file's own, so that it is seen where processes cannot
   /// see each other.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/permissionDenied(file:)``.
-  static func take(_ file: DatabasePath, key: Key, configuration: Connection.Configuration) throws -> FileHold {
+  static func take(_ file: DatabasePath, key: Key, configuration: Connection.Configuration) throws -> FileHold
+  {
     do {
       let opened = try Connection.open(file, key: key, configuration: configuration)
       let unlocked = opened.unlocked
@@ -86,7 +88,8 @@ final class FileHold {
       return try take(file, unlocked: unlocked, configuration: configuration)
     } catch let error as SQLError {
       switch error {
-      case .wrongKey, .corrupted, .notADatabase, .notEncrypted, .cipherSettingsMismatch, .emptyFile, .saltMissing,
+      case .wrongKey, .corrupted, .notADatabase, .notEncrypted, .cipherSettingsMismatch, .emptyFile,
+        .saltMissing,
         .unauthenticated, .keyChanged, .engine, .readOnly:
         return try takeUnread(file, seconds: configuration.busyTimeout)
       default: throw error
@@ -117,7 +120,7 @@ final class FileHold {
           throw connection.waitingError()
         }
       }
-      try setAside()
+      try setAside(old)
       try sealed.replace(old)
     } catch {
       // The renaming may have been done, and the sync of the folder not.
@@ -129,6 +132,7 @@ final class FileHold {
       throw error
     }
     isReplaced = true
+    defer { Temporaries.forgetWhatIsAside(of: file) }
     for suffix in Self.logs { unlink(file.path + Self.aside + suffix) }
     spoil()
   }
@@ -139,12 +143,13 @@ final class FileHold {
   private static let logs = ["-wal", "-journal"]
 
   /// Takes away what would be read as the new file's log.
-  private func setAside() throws {
+  private func setAside(_ old: FileStatus) throws {
     for suffix in Self.logs where FileStatus(file.path + suffix) != nil {
       // What opens has everything in itself by now.
       let isDone =
-        connection == nil
-        ? rename(file.path + suffix, file.path + Self.aside + suffix) == 0 : unlink(file.path + suffix) == 0
+        try connection == nil
+        ? Temporaries.setAside(file, old, suffix, file.path + Self.aside + suffix)
+        : unlink(file.path + suffix) == 0
       guard isDone || errno == ENOENT else { throw SQLError.failed("rename", on: file.given + suffix) }
     }
     // The index is made anew from the log.
@@ -156,6 +161,7 @@ final class FileHold {
   private func bringBack() {
     guard connection == nil else { return }
     for suffix in Self.logs { _ = rename(file.path + Self.aside + suffix, file.path + suffix) }
+    Temporaries.forgetWhatIsAside(of: file)
   }
 
   /// Makes the former file unreadable for who waited with it open: it has no name any more.
