@@ -51,6 +51,20 @@ enum PathState {
     return status.mode & 0o222 != 0 && access(file.path, W_OK) == 0
   }
 
+  /// Bytes that this process may still write to one file of a folder.
+  static func room(in folder: String) -> Int {
+    var (information, limit) = (statvfs(), rlimit())
+    guard statvfs(folder, &information) == 0 else { return 0 }
+    #if canImport(Darwin)
+      let hasLimit = getrlimit(RLIMIT_FSIZE, &limit) == 0
+    #else
+      let hasLimit = getrlimit(__rlimit_resource_t(UInt32(RLIMIT_FSIZE.rawValue)), &limit) == 0
+    #endif
+    let free = UInt64(information.f_bavail).multipliedReportingOverflow(by: UInt64(information.f_frsize))
+    let room = free.overflow ? Int.max : Int(clamping: free.partialValue)
+    return hasLimit ? min(room, Int(clamping: UInt64(limit.rlim_cur))) : room
+  }
+
   /// Whether nobody at all can write there: not this user's rights, but the medium's.
   static func isOnReadOnlyMedium(_ file: DatabasePath) -> Bool {
     var information = statvfs()
