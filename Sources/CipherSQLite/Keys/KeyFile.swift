@@ -166,7 +166,9 @@ public struct KeyFile: Sendable {
 
   /// The slots of a key file, in their order; needs no secret, and proves nothing about the file but its checksum.
   public static func slots(at path: String) throws -> [Slot] {
-    try KeyFileFormat(read(DatabasePath(path)), path: path).slots.map { Slot(name: $0.name, kind: $0.kind, work: $0.work) }
+    try KeyFileFormat(read(DatabasePath(path)), path: path).slots.map {
+      Slot(name: $0.name, kind: $0.kind, work: $0.work)
+    }
   }
 
   /// The key that a rotation was changing to when it was interrupted; nil when there is none for this secret.
@@ -253,10 +255,8 @@ public struct KeyFile: Sendable {
       throw SQLError.keyFileDamaged(
         file: file.given, reason: "it has \(count) bytes, and a key file has \(limit) at most")
     }
-    guard let data = FileManager.default.contents(atPath: file.path) else {
-      throw SQLError.permissionDenied(file: file.given)
-    }
-    return Array(data)
+    guard let content = SideFile(file.path) else { throw SQLError.failed("open", on: file.given) }
+    return content.readUp(to: limit + 1, at: 0)
   }
 }
 
