@@ -36,7 +36,7 @@ extension KeyFile {
 
   /// Gives a slot another secret, in a time that does not depend on the database. The old secret then opens
   /// neither the file nor its previous copy; a copy of the file that somebody made before, it still opens. Against
-  /// that helps ``rotate(_:keeping:dropsOthers:progress:)``.
+  /// that helps ``rotate(_:keeping:dropsOthers:progress:)-(ConnectionPool,_,_,_)``.
   public func changeSlot(_ name: String, unlock: Unlock, work: ScryptWork? = nil) throws {
     try change(isRevoking: true) { format in
       let index = try index(of: name, in: format)
