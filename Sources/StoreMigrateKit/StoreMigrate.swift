@@ -101,6 +101,9 @@ public enum StoreMigrate {
         // Another error than the one that the signal made is told besides.
         let isOther = ![.interrupted, .failed].contains(ExitCode(error))
         message = "\(Interruption.said(signal)) \(aftermath.found())" + (isOther ? " (\(error))" : "")
+      } else if let aftermath = interruption.aftermath, [.failed, .noSpace].contains(code) {
+        // The disk may have failed before the last step or after it.
+        message += " \(aftermath.found())"
       }
       return isJSON
         ? Output(code: code, text: jsonError(name, code, message))
@@ -143,7 +146,7 @@ public enum StoreMigrate {
         store-migrate new    "split user name"      write Migrations/0007_split_user_name.migration
         store-migrate check                         CI: steps, lock, snapshot and embedded code agree
 
-      LOOK (these change no byte and create no file)
+      LOOK (these change no byte of a store, and leave no file behind)
       \(list(["status", "plan", "info", "verify"]))
 
       CHANGE A STORE

@@ -7,6 +7,10 @@
 //   kill    the process dies before it
 //   torn    half of a write is done, then the process dies
 //   delay   it is done VAULT_FAULT_MILLISECONDS later
+//   signal  the process gets the signal VAULT_FAULT_SIGNAL, and the call is done VAULT_FAULT_MILLISECONDS later
+//   signals the same, twice
+//
+// VAULT_FAULT_LACKS names calls that the file system does not know, of renameat2 and link: they always fail.
 //
 // VAULT_FAULT_CALLS bounds what is counted: names with commas between, such as rename,unlink; all if it is not set.
 // The calls are made by number and not through the C library: nothing here comes back to itself.
@@ -58,6 +62,19 @@ static void die(void) {
   for (;;) syscall(SYS_pause);
 }
 
+static void wait_shortly(void) {
+  int milliseconds = number("VAULT_FAULT_MILLISECONDS", 100);
+  struct timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+  // A signal ends the sleep, and the rest of it is slept then.
+  while (nanosleep(&pause, &pause) != 0 && errno == EINTR) continue;
+}
+
+/// Whether the file system is to be one without a call.
+static int lacks(const char *call) {
+  const char *names = getenv("VAULT_FAULT_LACKS");
+  return names && strstr(names, call) != NULL;
+}
+
 enum { GOES_ON, FAILS, IS_TORN };
 
 /// What becomes of a call.
@@ -76,11 +93,12 @@ static int fate(const char *call, const char *path) {
   if (index > at) return GOES_ON;
   if (strcmp(kind, "kill") == 0) die();
   if (strcmp(kind, "torn") == 0) return IS_TORN;
-  if (strcmp(kind, "delay") == 0) {
-    int milliseconds = number("VAULT_FAULT_MILLISECONDS", 100);
-    struct timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
-    nanosleep(&pause, NULL);
+  int times = strcmp(kind, "signals") == 0 ? 2 : strcmp(kind, "signal") == 0;
+  for (int time = 0; time < times; time++) {
+    syscall(SYS_kill, getpid(), number("VAULT_FAULT_SIGNAL", SIGINT));
+    wait_shortly();
   }
+  if (strcmp(kind, "delay") == 0) wait_shortly();
   errno = saved;
   return GOES_ON;
 }
@@ -120,9 +138,17 @@ int renameat(int a, const char *from, int b, const char *to) {
   return name_fails("rename", to) ? -1 : (int)syscall(SYS_renameat2, a, from, b, to, 0);
 }
 int renameat2(int a, const char *from, int b, const char *to, unsigned flags) {
+  if (flags && lacks("renameat2")) {
+    errno = EINVAL;
+    return -1;
+  }
   return name_fails("rename", to) ? -1 : (int)syscall(SYS_renameat2, a, from, b, to, flags);
 }
 int link(const char *from, const char *to) {
+  if (lacks("link")) {
+    errno = EPERM;
+    return -1;
+  }
   return name_fails("link", to) ? -1 : (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 int linkat(int a, const char *from, int b, const char *to, int flags) {

@@ -17,6 +17,8 @@ public struct Fault: Sendable, CustomStringConvertible {
     case torn
     /// It is done later.
     case delay(milliseconds: Int)
+    /// The process gets a signal before it, so many times.
+    case signal(Int32, times: Int)
   }
   /// What becomes of the call.
   public let kind: Kind
@@ -40,6 +42,12 @@ public struct Fault: Sendable, CustomStringConvertible {
       case .kill: ["VAULT_FAULT_KIND": "kill"]
       case .torn: ["VAULT_FAULT_KIND": "torn"]
       case .delay(let time): ["VAULT_FAULT_KIND": "delay", "VAULT_FAULT_MILLISECONDS": "\(time)"]
+      case .signal(let number, let times):
+        // Time for the signal to be handled, which is done by another thread.
+        [
+          "VAULT_FAULT_KIND": times > 1 ? "signals" : "signal", "VAULT_FAULT_SIGNAL": "\(number)",
+          "VAULT_FAULT_MILLISECONDS": "40",
+        ]
       }
     return words.merging(["VAULT_FAULT_AT": "\(index)"]) { $1 }
   }

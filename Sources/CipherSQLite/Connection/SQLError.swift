@@ -225,8 +225,7 @@ extension SQLError: CustomStringConvertible {
     case .fileReplaced(let file):
       "\(file): another file was put in its place since it was opened here. Open it again."
     case .diskFull(let file):
-      "\(file): the disk is full, or a quota or size limit is reached. Make room and try again; what was there is "
-        + "as it was."
+      "\(file): the disk is full, or a quota or size limit is reached. Make room and try again."
     case .interruptedWrite(let file):
       "\(file): a process died while it wrote here, and what it had begun must be undone first. "
         + "Open the file once for writing, beside its -journal."

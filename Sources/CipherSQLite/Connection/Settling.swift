@@ -33,7 +33,8 @@ struct Settling {
         // Two looks at least, however short the wait; and a file that stays as it is gets its verdict.
         guard former == nil || !deadline.isOver || former.map({ $0.mark == mark }) ?? false else {
           throw SQLError.busy(
-            file: file.given, waitedSeconds: deadline.waited, holders: LockHolder.blocking(file, isWriting: true))
+            file: file.given, waitedSeconds: deadline.waited,
+            holders: LockHolder.blocking(file, isWriting: true))
         }
         former = (error, mark)
         Thread.sleep(forTimeInterval: Self.pause)

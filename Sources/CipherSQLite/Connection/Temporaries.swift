@@ -10,6 +10,15 @@ package enum Temporaries {
   private struct State {
     var paths: Set<String> = []
     var isEnding = false
+    var aside: [Aside] = []
+  }
+
+  /// A log under another name, until another file has taken the place of its own.
+  private struct Aside {
+    let file: DatabasePath
+    let status: FileStatus
+    let suffix: String
+    let path: String
   }
   private static let state = Locked(State())
 
@@ -38,6 +47,26 @@ package enum Temporaries {
   /// Notes a name that somebody else will make. Prefer ``register(_:making:)``.
   static func register(_ path: String) throws { try register(path) {} }
 
+  /// Gives a log or a journal another name for as long as its file is being replaced: a process that ends then gives
+  /// it its own again.
+  /// - Returns: `false`, with `errno`, when that fails.
+  /// - Throws: `CancellationError` when the process is ending.
+  static func setAside(_ file: DatabasePath, _ status: FileStatus, _ suffix: String, _ path: String) throws
+    -> Bool
+  {
+    try state.withLock { state in
+      guard !state.isEnding else { throw CancellationError() }
+      guard rename(file.path + suffix, path) == 0 else { return false }
+      state.aside.append(Aside(file: file, status: status, suffix: suffix, path: path))
+      return true
+    }
+  }
+
+  /// The file was replaced, or its log has its own name again.
+  static func forgetWhatIsAside(of file: DatabasePath) {
+    state.withLock { $0.aside.removeAll { $0.file == file } }
+  }
+
   /// Whether this process is building the file, or the one that it lies beside.
   static func isBuilding(_ path: String) -> Bool {
     state.withLock { state in
@@ -64,6 +93,15 @@ package enum Temporaries {
         for suffix in [""] + DatabasePath.companionSuffixes { unlink(path + suffix) }
       }
       state.paths = []
+      // Nothing can take the place of a file any more.
+      for log in state.aside {
+        if FileStatus(log.file.path)?.isSameFile(as: log.status) ?? false {
+          _ = rename(log.path, log.file.path + log.suffix)
+        } else {
+          unlink(log.path)
+        }
+      }
+      state.aside = []
     }
   }
 }

@@ -10,6 +10,7 @@ struct AsideLogs {
   private static let suffixes = ["-wal", "-journal"]
 
   private let file: DatabasePath
+  private let status: FileStatus
   private let proof: Substring
 
   /// - Parameters:
@@ -17,6 +18,7 @@ struct AsideLogs {
   ///   - status: The file that is at it.
   init(of file: DatabasePath, _ status: FileStatus) {
     self.file = file
+    self.status = status
     // Written to since, or another file with the same number, it is not the one that they belong to.
     let identity =
       "ObjectVault log\0\(file.name)\0\(status.device) \(status.inode) \(status.byteCount) \(status.modified)"
@@ -28,22 +30,29 @@ struct AsideLogs {
   /// Takes them away, under an exclusive lock on the file.
   func putAside() throws {
     for suffix in Self.suffixes where FileStatus(file.path + suffix) != nil {
-      guard rename(file.path + suffix, name(suffix)) == 0 || errno == ENOENT else {
+      // Noted too: a process that is told to end gives them their names itself.
+      guard try Temporaries.setAside(file, status, suffix, name(suffix)) || errno == ENOENT else {
+        let error = SQLError.failed("rename", on: file.given + suffix)
         bringBack()
-        throw SQLError.failed("rename", on: file.given + suffix)
+        throw error
       }
     }
   }
 
   /// Puts them back, under the same lock.
   func bringBack() {
-    for suffix in Self.suffixes where FileStatus(name(suffix)) != nil && FileStatus(file.path + suffix) == nil {
+    for suffix in Self.suffixes where FileStatus(name(suffix)) != nil && FileStatus(file.path + suffix) == nil
+    {
       _ = rename(name(suffix), file.path + suffix)
     }
+    Temporaries.forgetWhatIsAside(of: file)
   }
 
   /// Removes them: their file has no name any more.
-  func remove() { for suffix in Self.suffixes { unlink(name(suffix)) } }
+  func remove() {
+    for suffix in Self.suffixes { unlink(name(suffix)) }
+    Temporaries.forgetWhatIsAside(of: file)
+  }
 
   /// Where the log of a file would be put aside.
   fileprivate var log: String { name("-wal") }

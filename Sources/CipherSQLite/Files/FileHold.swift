@@ -156,7 +156,8 @@ final class FileHold {
     // Not by this connection: its journal has no name any more, and could not be put back after a crash.
     let (unlocked, configuration) = (connection.unlocked, connection.configuration)
     connection.close()
-    guard wasLogged, let next = try? Connection.open(file, unlocked: unlocked, configuration: configuration) else {
+    guard wasLogged, let next = try? Connection.open(file, unlocked: unlocked, configuration: configuration)
+    else {
       return
     }
     try? next.setJournalMode(.wal)

@@ -49,7 +49,8 @@ public final class Inspection {
       connection = try Connection.open(file, key: key, configuration: configuration)
       return
     }
-    let isIndexOurs = FileStatus(file.sharedMemory) == nil
+    // One that a killed process left, with nothing in the log, nobody needs either.
+    let isIndexOurs = FileStatus(file.sharedMemory) == nil || FileStatus(file.log)?.byteCount ?? 0 == 0
     do {
       guard !isUnchangeable else { throw SQLError.interruptedWrite(file: file.given) }
       connection = try Connection.open(file, key: key, configuration: configuration)

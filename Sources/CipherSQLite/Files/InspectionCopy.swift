@@ -36,7 +36,9 @@ final class InspectionCopy {
     }
     file = DatabasePath(temporary: folder + "/" + Self.fileName, of: original)
     guardian = open(folder + "/" + Self.lockName, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
-    guard guardian >= 0, flock(guardian, LOCK_EX | LOCK_NB) == 0 else { throw SQLError.failed("lock", on: folder) }
+    guard guardian >= 0, flock(guardian, LOCK_EX | LOCK_NB) == 0 else {
+      throw SQLError.failed("lock", on: folder)
+    }
     let before = FileMark(original)
     try raw.copy(to: file)
     for part in parts { try part.copy(to: file) }

@@ -16,6 +16,7 @@ package final class CommitGate: Sendable {
   }
 
   private let phase = Locked(Phase.working)
+  private let fullness = Locked(false)
 
   package init() {}
 
@@ -42,6 +43,11 @@ package final class CommitGate: Sendable {
   }
 
   func didCommit() { phase.withLock { $0 = .committed } }
+
+  /// Whether a write of the engine has failed for want of room: it may report success all the same.
+  var isDiskFull: Bool { fullness.withLock { $0 } }
+
+  func didFindDiskFull() { fullness.withLock { $0 = true } }
 
   /// The engine reported a failure: it has given the change up.
   func didFail() { phase.withLock { $0 = .stopped } }

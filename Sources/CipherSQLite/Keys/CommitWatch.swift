@@ -93,7 +93,9 @@ private func write(
       return SQLITE_IOERR
     }
   }
-  return write(file, bytes, count, offset)
+  let code = write(file, bytes, count, offset)
+  if code & 0xff == SQLITE_FULL { gate.didFindDiskFull() }
+  return code
 }
 
 private func control(

@@ -23,7 +23,8 @@ extension Connection {
   ///   a transaction; what `progress` throws. The old key is then still the one that opens the file. When the engine
   ///   itself failed or was stopped, this connection is closed, because one more write of it could leave a file that no
   ///   key opens.
-  ///   ``SQLError/verificationFailed(file:reason:)`` when the engine reported success and changed nothing.
+  ///   ``SQLError/diskFull(file:)``, or ``SQLError/verificationFailed(file:reason:)`` for another reason, when the engine
+  ///   reported success and changed nothing.
   ///   ``SQLError/corrupted(file:pages:)`` when what was written could not be read back, and
   ///   ``SQLError/notVerified(file:)`` when `progress` ended the verification: then the new key is the one.
   public func rekey(to newKey: Key, progress: ((Int, Int) throws -> Void)? = nil) throws {
@@ -40,7 +41,7 @@ extension Connection {
     let fresh: Connection
     do {
       try rekeyInTransaction(new, gate, progress: progress)
-      fresh = try Connection.openingAfterRekey(path, gate) {
+      fresh = try Connection.openingAfterRekey(file, gate) {
         try Connection.open(file, unlocked: new, configuration: configuration)
       }
     } catch {
@@ -55,7 +56,7 @@ extension Connection {
   /// Opens the file after a change of its key. Where the new key does not open it, the engine reported success and did
   /// nothing, as it does when there is no room.
   static func openingAfterRekey(
-    _ path: String, _ gate: CommitGate, open: () throws -> Connection
+    _ file: DatabasePath, _ gate: CommitGate, open: () throws -> Connection
   ) throws -> Connection {
     do {
       let connection = try open()
@@ -63,8 +64,11 @@ extension Connection {
       return connection
     } catch SQLError.wrongKey {
       gate.didFail()
-      throw SQLError.verificationFailed(
-        file: path, reason: "the engine reported success and changed nothing, as it does on a full disk")
+      // A journal's writes go past the gate; it takes as much room as the file.
+      let isFull = gate.isDiskFull || PathState.room(in: file.folder) < FileStatus(file.path)?.byteCount ?? 0
+      throw isFull
+        ? SQLError.diskFull(file: file.given)
+        : .verificationFailed(file: file.given, reason: "the engine reported success and changed nothing")
     }
   }
 

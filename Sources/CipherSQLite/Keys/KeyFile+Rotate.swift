@@ -112,7 +112,8 @@ extension KeyFile {
   private func dropPending(of database: OpenedDatabase, _ lock: KeyFileLock) {
     guard var format = try? authentic(), !format.pending.isEmpty,
       (try? Connection.open(
-        database.file, key: database.salt.map { key.withSalt($0) } ?? key, configuration: database.configuration))
+        database.file, key: database.salt.map { key.withSalt($0) } ?? key,
+        configuration: database.configuration))
         != nil
     else { return }
     format.pending = []

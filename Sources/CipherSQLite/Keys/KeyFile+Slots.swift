@@ -36,7 +36,7 @@ extension KeyFile {
 
   /// Gives a slot another secret, in a time that does not depend on the database. The old secret then opens
   /// neither the file nor its previous copy; a copy of the file that somebody made before, it still opens. Against
-  /// that helps ``rotate(_:keeping:dropsOthers:progress:)``.
+  /// that helps ``rotate(_:keeping:dropsOthers:progress:)-(ConnectionPool,_,_,_)``.
   public func changeSlot(_ name: String, unlock: Unlock, work: ScryptWork? = nil) throws {
     try change(isRevoking: true) { format in
       let index = try index(of: name, in: format)
@@ -119,7 +119,8 @@ extension KeyFile {
   /// Runs `body` while no other call, here or in another process, changes the file.
   /// - Parameter seconds: How long to wait for another; nil for ``lockTimeout``.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``.
-  func locked<Result>(waiting seconds: Double? = nil, _ body: (KeyFileLock) throws -> Result) throws -> Result {
+  func locked<Result>(waiting seconds: Double? = nil, _ body: (KeyFileLock) throws -> Result) throws -> Result
+  {
     try KeyFileLock.hold(file, waiting: seconds ?? lockTimeout, body)
   }
 }

@@ -255,10 +255,8 @@ public struct KeyFile: Sendable {
       throw SQLError.keyFileDamaged(
         file: file.given, reason: "it has \(count) bytes, and a key file has \(limit) at most")
     }
-    guard let data = FileManager.default.contents(atPath: file.path) else {
-      throw SQLError.permissionDenied(file: file.given)
-    }
-    return Array(data)
+    guard let content = SideFile(file.path) else { throw SQLError.failed("open", on: file.given) }
+    return content.readUp(to: limit + 1, at: 0)
   }
 }
 

@@ -28,7 +28,9 @@ final class KeyFileLock {
   ///   - seconds: How long to wait for somebody else.
   ///   - body: What nobody else shall do meanwhile.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/notFound(file:)``; what `body` throws.
-  static func hold<Result>(_ file: DatabasePath, waiting seconds: Double, _ body: (KeyFileLock) throws -> Result) throws
+  static func hold<Result>(
+    _ file: DatabasePath, waiting seconds: Double, _ body: (KeyFileLock) throws -> Result
+  ) throws
     -> Result
   {
     let lock = KeyFileLock(try locked(file, seconds))
@@ -62,7 +64,9 @@ final class KeyFileLock {
   }
 
   private static func isStill(_ descriptor: Int32, at path: String) -> Bool {
-    guard let locked = FileStatus(descriptor: descriptor), let present = FileStatus(path) else { return false }
+    guard let locked = FileStatus(descriptor: descriptor), let present = FileStatus(path) else {
+      return false
+    }
     return locked.isSameFile(as: present)
   }
 }

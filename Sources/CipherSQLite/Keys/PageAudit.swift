@@ -15,7 +15,8 @@ extension Connection {
   public func auditPages(progress: ((Int, Int) -> Void)? = nil) -> [Int] {
     // What was committed to the log and not copied yet is read from there, whatever the file itself has.
     let log = configuration.access == .immutable ? nil : WriteAheadLog(beside: file)
-    let logged = log.map { $0.pageBytes == unlocked.profile.pageBytes && $0.fits(unlocked) ? $0.pages : [] } ?? []
+    let logged =
+      log.map { $0.pageBytes == unlocked.profile.pageBytes && $0.fits(unlocked) ? $0.pages : [] } ?? []
     let audit = PageAudit(unlocked)
     let found = audit.damagedPages(of: rawFile(of: handle), except: { logged.contains($0) }, progress)
     guard var damaged = found, !damaged.isEmpty else { return [] }

@@ -43,7 +43,7 @@ extension ConnectionPool {
       }
       // Opened before the writer is closed, which as the last one would copy the log itself, with nobody checking
       // pages beside it.
-      let opening = Result { try Connection.openingAfterRekey(path, gate) { try reopened(new) } }
+      let opening = Result { try Connection.openingAfterRekey(file, gate) { try reopened(new) } }
       self.writer.connection?.close()
       self.writer.connection = nil
       switch opening {

@@ -69,7 +69,7 @@ enum ExportCommand: Command {
       store-migrate export notes.store notes.db --yes
 
     Everybody who gets hold of the new file can read it; so it needs --yes, or a yes at the question. Mode 0600.
-    Writers of the store wait meanwhile.
+    It holds the store as it was at one moment. Programs go on writing where the store keeps a log; else they wait.
     """
 
   static func run(_ session: Session) async throws -> any Report {
@@ -101,7 +101,8 @@ enum BackupCommand: Command {
       store-migrate backup notes.store /mnt/backups/notes-2026-11-20.store
       store-migrate backup notes.store copy.store --new-key-file other.txt     under a key of its own
 
-    The programs that use the store go on writing. The copy opens with the store's key, or with the new one.
+    The programs that use the store go on writing where it keeps a log; else they wait. The copy opens with the
+    store's key, or with the new one. With --immutable no lock is taken: for a store on a disk that nobody writes to.
     """
 
   static func run(_ session: Session) async throws -> any Report {

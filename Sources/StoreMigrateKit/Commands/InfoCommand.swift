@@ -12,7 +12,7 @@ enum InfoCommand: Command {
     EXAMPLES
       store-migrate info notes.store --key-env NOTES_KEY
 
-    Needs no migrations. Changes no byte and creates no file.
+    Needs no migrations. Changes no byte of it, and leaves no file behind.
     """
 
   struct InfoReport: Report {

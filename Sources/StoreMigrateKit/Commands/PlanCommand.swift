@@ -12,7 +12,7 @@ enum PlanCommand: Command {
       store-migrate plan notes.store --key-command 'pass show notes'
       store-migrate plan notes.store --json
 
-    Shows what `up` would do. Changes no byte and creates no file.
+    Shows what `up` would do. Changes no byte of it, and leaves no file behind.
     """
 
   struct PlannedStep: Encodable {

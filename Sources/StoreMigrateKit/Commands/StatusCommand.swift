@@ -14,7 +14,7 @@ enum StatusCommand: Command {
       store-migrate status notes.store --exit-code        ends with 2 when steps are pending
 
     Shows the store's version, every step with its state, and whether history and tables are as they should
-    be. Changes no byte and creates no file.
+    be. Changes no byte of it, and leaves no file behind.
     """
 
   struct StepState: Encodable {

@@ -15,7 +15,8 @@ enum VerifyCommand: Command {
 
     Checks the authentication code of every page (on every engine), SQLite's structure, the references, the
     tables and every value in them against the store's own model and, where there are migrations, the history
-    against them. Ends with 2 when something is wrong. Changes no byte and creates no file.
+    against them. Ends with 2 when something is wrong. Changes no byte of it, and leaves no file
+    behind.
     """
 
   struct VerifyReport: Report {

@@ -102,8 +102,12 @@ struct SlotChange: Aftermath {
   let file: String
 
   func found() -> String {
-    guard let slots = try? KeyFile.slots(at: file) else { return "There is no key file \(file)." }
-    return "\(file) is whole; its slots are \(slots.map(\.name).joined(separator: ", "))."
+    do {
+      return
+        "\(file) is whole; its slots are \(try KeyFile.slots(at: file).map(\.name).joined(separator: ", "))."
+    } catch SQLError.notFound { return "There is no key file \(file)." } catch {
+      return "Look at it: store-migrate slots list \(file)"
+    }
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 }

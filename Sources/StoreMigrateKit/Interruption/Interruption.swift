@@ -36,6 +36,8 @@ final class Interruption: Sendable {
 
   /// Listens to the signals from now on, but to those that the process was told to ignore (`nohup`).
   func listen() {
+    // Registered by another thread, and until then a signal would be nobody's: it is waited for.
+    let registration = DispatchGroup()
     for number in Self.signals {
       var former = sigaction()
       guard sigaction(number, nil, &former) == 0, !isIgnored(former) else { continue }
@@ -43,9 +45,12 @@ final class Interruption: Sendable {
       Foundation.signal(number) { _ in }
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler { [self] in received(number) }
+      registration.enter()
+      source.setRegistrationHandler { registration.leave() }
       source.resume()
       state.withLock { $0.sources.append(source) }
     }
+    registration.wait()
   }
 
   private func isIgnored(_ action: sigaction) -> Bool {
@@ -72,12 +77,11 @@ final class Interruption: Sendable {
     if progress.isCancelled { throw CancellationError() }
   }
 
-  /// Who knows what became of the files, once a signal has stopped their change. A second signal may still end the
-  /// process while that is looked at.
+  /// Who knows what became of the files, once their change has begun. A signal may still end the process while that is
+  /// looked at.
   var aftermath: (any Aftermath)? {
     state.withLock { state in
-      guard state.signal != nil, case .changing(let aftermath) = state.stage else { return nil }
-      return aftermath
+      if case .changing(let aftermath) = state.stage { aftermath } else { nil }
     }
   }
 

@@ -266,7 +266,9 @@ import Testing
     try writer.setJournalMode(.wal)
     try writer.execute("INSERT INTO t VALUES (2)")
     let died = folder.path("died")
-    for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: died + suffix) }
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: path + suffix, toPath: died + suffix)
+    }
     // As a process leaves it that was killed just before the renaming.
     let aside = try #require(try DatabasePath(died).asideLog)
     #expect(rename(died + "-wal", aside) == 0)

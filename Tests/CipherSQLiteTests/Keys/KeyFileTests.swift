@@ -213,7 +213,10 @@ import Testing
     }
   }
 
-  @Test func `while a rotation is at work nobody else changes the key file, and whoever opens leaves it alone`() throws {
+  @Test
+  func `while a rotation is at work nobody else changes the key file, and whoever opens leaves it alone`()
+    throws
+  {
     let keys = try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse)
     let database = folder.path("a.store")
     _ = try Connection.create(database, key: keys.key) { connection in

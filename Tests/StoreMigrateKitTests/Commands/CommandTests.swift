@@ -88,14 +88,16 @@ import Testing
     process.waitUntilExit()
     let names = folder.names
     #expect(names.contains("notes.store-wal"))
-    let before = try names.map { try folder.bytes($0) }
+    // The index of the log is made anew from it by who reads; nothing of the store is in it.
+    let kept = names.filter { !$0.hasSuffix("-shm") }
+    let before = try kept.map { try folder.bytes($0) }
     let hex = String(repeating: "5a", count: 32)
     let result = try run("verify", url.path, "-m", migrations, "--key-format", "hex", key: hex)
     #expect(result.status == 0, "\(result.output)\(result.errors)")
     let info = try run("info", url.path, "--key-format", "hex", key: hex)
     #expect(info.status == 0 && info.output.contains("User"))
     #expect(folder.names == names)
-    #expect(try names.map { try folder.bytes($0) } == before)
+    #expect(try kept.map { try folder.bytes($0) } == before)
   }
 
   @Test func `up migrates once, and says when there is nothing to do`() async throws {

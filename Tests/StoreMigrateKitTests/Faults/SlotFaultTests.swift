@@ -28,7 +28,7 @@ struct SlotFaults {
     try file.addSlot("Bo", unlock: .rawKey(Self.bo))
     try file.renameSlot("Ann", to: "Anna")
     try file.renameSlot("Anna", to: "Ann")
-    try folder.write(Data("mine".utf8), to: "n.keys.mine")
+    try folder.write(Data("mine".utf8), to: "n.keys.new-ideas")
   }
 
   func opens(_ file: String, _ secret: [UInt8]) -> Bool {
@@ -73,10 +73,10 @@ struct SlotFaults {
         // A sync of the folder that fails is no reason to say that nothing was done.
         default: #expect(isMade || run.result.status != 0, place)
         }
-        #expect(try folder.bytes("n.keys.mine") == Data("mine".utf8), place)
+        #expect(try folder.bytes("n.keys.new-ideas") == Data("mine".utf8), place)
         // Once more, and nothing of ours is left over.
         try KeyFile.open(at: keys, unlock: .rawKey(Self.ann)).renameSlot("Ann", to: "Anne")
-        #expect(folder.names == ["n.keys", "n.keys.mine", "n.keys.previous"], place)
+        #expect(folder.names == ["n.keys", "n.keys.new-ideas", "n.keys.previous"], place)
       }
     }
   }

@@ -1,0 +1,155 @@
+// Stores at unusual places, and files that are not quite stores, on the real binary.
+
+import CipherSQLite
+import Foundation
+import Migrations
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct PathCommands {
+  let folder: TemporaryFolder
+  let real: URL
+  let store: String
+  let migrations = packageRoot.appendingPathComponent("Migrations").path
+
+  init() async throws {
+    folder = try TemporaryFolder()
+    real = folder.url.appendingPathComponent("real")
+    try FileManager.default.createDirectory(at: real, withIntermediateDirectories: false)
+    store = real.appendingPathComponent("s.store").path
+    try await Store.create(
+      at: URL(fileURLWithPath: store), key: .raw(Template.key),
+      migrations: MigrationSet.embedded(Array(MicroblogMigrations.steps.prefix(1))))
+    try Connection.open(store, key: .raw(Template.key)).setJournalMode(.wal)
+  }
+
+  func run(_ words: [String], in directory: URL? = nil, newKey: Bool = false) throws -> ToolResult {
+    try runTool(
+      builtExecutable("store-migrate"),
+      words + ["--no-input", "--key-env", newKey ? "NEW" : "OLD", "--key-format", "hex"]
+        + (words[0] == "rekey" && !words.contains("--new-cipher") || words[0] == "encrypt"
+          ? ["--new-key-env", newKey ? "OLD" : "NEW", "--new-key-format", "hex"] : []),
+      environment: ["OLD": Template.hex(Template.key), "NEW": Template.hex(Template.newKey)],
+      directory: (directory ?? real).path)
+  }
+
+  var names: [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: real.path)) ?? []).sorted()
+  }
+
+  @Test func `files of one letter in the working directory are files like others`() throws {
+    try FileManager.default.moveItem(atPath: store, toPath: real.appendingPathComponent("s").path)
+    #expect(try run(["backup", "s", "b"]).status == 0)
+    #expect(try run(["restore", "b", "r"]).status == 0)
+    #expect(try run(["export", "s", "e", "--yes"]).status == 0)
+    #expect(try run(["encrypt", "e", "n"]).status == 0)
+    #expect(try run(["rekey", "s", "--new-cipher", "page=8192"]).status == 0)
+    #expect(try run(["up", "s", "-m", migrations, "--no-backup"]).status == 0)
+    #expect(try run(["verify", "s", "-m", migrations]).status == 0)
+    #expect(names == ["b", "e", "n", "r", "s"])
+  }
+
+  @Test func `a link leads every command to the store, with its log, and stays a link`() throws {
+    let link = folder.path("link.store")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "real/s.store")
+    // What is in the log alone, and stays there while somebody has the store open.
+    let writer = try Connection.open(store, key: .raw(Template.key))
+    try writer.executeScript("PRAGMA wal_autocheckpoint = 0; INSERT INTO User(id, name) VALUES (7, 'Ann')")
+    let copy = folder.path("copy.store")
+    for words in [["status", link, "-m", migrations], ["plan", link, "-m", migrations], ["info", link]] {
+      let result = try run(words)
+      #expect(result.status == 0, "\(words) \(result)")
+    }
+    #expect(try run(["backup", link, copy]).status == 0)
+    #expect(try count(copy) == 1)
+    #expect(try run(["export", link, folder.path("plain.db"), "--yes"]).status == 0)
+    try FileManager.default.createSymbolicLink(atPath: folder.path("plain"), withDestinationPath: "plain.db")
+    #expect(try run(["encrypt", folder.path("plain"), folder.path("back.store")]).status == 0)
+    writer.close()
+    let changes: [([String], Bool)] = [
+      (["up", link, "-m", migrations], false), (["verify", link, "-m", migrations], false),
+      (["rekey", link], false),
+      (["rekey", link, "--new-cipher", "page=8192"], true), (["upgrade-cipher", link], true),
+      (["rekey", link], true), (["restore", copy, link, "--yes"], false),
+    ]
+    for (words, newKey) in changes {
+      let result = try run(words, newKey: newKey)
+      #expect(result.status == 0, "\(words) \(result)")
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "real/s.store")
+    }
+    #expect(try count(store) == 1)
+    #expect(names.filter { !$0.hasSuffix(".backup") } == ["s.store"], "\(names)")
+  }
+
+  func count(_ path: String) throws -> Int64? {
+    try Connection.open(path, key: .raw(Template.key)).value("SELECT count(*) FROM User WHERE id = 7")?.int64
+  }
+
+  @Test func `an idle store says that it keeps a log, and immutable makes no file even for a moment`() throws
+  {
+    #expect(try run(["info", store]).output.contains("wal"))
+    let (bytes, folderBefore) = (try Data(contentsOf: URL(fileURLWithPath: store)), try changed(real))
+    for words in [
+      ["status", store, "-m", migrations], ["plan", store, "-m", migrations], ["info", store],
+      ["verify", store, "-m", migrations], ["backup", store, folder.path("copy.store")],
+    ] {
+      let result = try run(words + ["--immutable"])
+      #expect(result.status == 0, "\(words) \(result)")
+      if words[0] == "info" { #expect(result.output.contains("wal"), "\(result)") }
+    }
+    #expect(try changed(real) == folderBefore)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == bytes && names == ["s.store"])
+    #expect(try Connection.open(folder.path("copy.store"), key: .raw(Template.key)).auditPages().isEmpty)
+  }
+
+  func changed(_ url: URL) throws -> Date? {
+    try FileManager.default.attributesOfItem(atPath: url.path)[.modificationDate] as? Date
+  }
+
+  @Test func `bytes behind the last page are no full disk`() throws {
+    let rest = try FileHandle(forWritingTo: URL(fileURLWithPath: store))
+    try rest.seekToEnd()
+    try rest.write(contentsOf: Data((0..<4096).map { _ in UInt8.random(in: 0...255) }))
+    try rest.close()
+    for words in [
+      ["status", store, "-m", migrations], ["verify", store, "-m", migrations],
+      ["backup", store, folder.path("copy.store")], ["rekey", store, "--new-cipher", "page=8192"],
+    ] {
+      let result = try run(words)
+      #expect(
+        !result.errors.contains("full disk") && !(result.output + result.errors).contains("trap"), "\(result)"
+      )
+      if words[0] == "verify" {
+        #expect([0, 2].contains(result.status), "\(words) \(result)")
+      } else {
+        #expect(result.status == 0, "\(words) \(result)")
+      }
+    }
+    #expect(try run(["rekey", store]).status == 0)
+    #expect(try Connection.open(store, key: .raw(Template.newKey)).auditPages().isEmpty)
+  }
+
+  @Test(arguments: ["backup $store b", "export $store e --yes", "encrypt $plain n", "up $store -m $steps"])
+  func `a limit of the file size ends with 6`(_ line: String) throws {
+    let plain = folder.path("plain.db")
+    let connection = try Connection.open(store, key: .raw(Template.key))
+    try connection.executeScript(
+      "PRAGMA journal_mode = delete; INSERT INTO User(id, name) VALUES (7, hex(zeroblob(90000)))")
+    connection.close()
+    #expect(try run(["export", store, plain, "--yes"]).status == 0)
+    let result = try runTool(
+      "/bin/bash",
+      [
+        "-c",
+        "trap '' XFSZ; ulimit -f 64; \"$tool\" \(line) --no-input --key-env OLD --new-key-env OLD --key-format hex",
+      ],
+      environment: [
+        "OLD": Template.hex(Template.key), "tool": builtExecutable("store-migrate"), "store": store,
+        "plain": plain,
+        "steps": migrations,
+      ], directory: folder.url.path)
+    #expect(result.status == 6 && !result.errors.contains("not an error"), "\(result)")
+    #expect(names == ["s.store"] && folder.names == ["plain.db", "real"], "\(names) \(folder.names)")
+  }
+}

@@ -1,0 +1,110 @@
+// The commands that change something, each with the files that it works on, and how to see whether it was done.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+/// A command that changes something.
+struct ChangingCommand: Sendable, CustomTestStringConvertible {
+  /// What there is when it was done.
+  enum Effect: Sendable {
+    /// The store is under the new key.
+    case newKey
+    /// The store has pages of another size.
+    case newPages
+    /// There is a file of this name, which holds what the first file holds.
+    case copy(String)
+    /// The first file holds what the second one holds.
+    case content
+    /// The store is under another data key.
+    case newDataKey
+    /// There is a key file of this name.
+    case keyFile(String)
+    /// The store has another version.
+    case newVersion
+  }
+
+  /// The files that it needs; the first of them is the store.
+  let files: [String]
+  /// What is behind the tool's name. A word with `@` means the folder, one with `%` the template's.
+  let words: [String]
+  /// The same in a further run, where the first one has had its effect.
+  let wordsAgain: [String]
+  let effect: Effect
+
+  init(_ words: String, again: String? = nil, on files: String..., effect: Effect) {
+    self.files = files
+    self.words = words.split(separator: " ").map(String.init)
+    wordsAgain = (again ?? words).split(separator: " ").map(String.init)
+    self.effect = effect
+  }
+
+  var testDescription: String { words.joined(separator: " ") }
+  var store: String { files[0] }
+
+  private static let newKey = " --new-key-env NEW_KEY --new-key-format hex"
+
+  static let all: [ChangingCommand] = [
+    .init("rekey @log.store" + newKey, on: "log.store", effect: .newKey),
+    .init("rekey @notes.store" + newKey, on: "notes.store", effect: .newKey),
+    .init(
+      "rekey @log.store --new-cipher page=8192", again: "rekey @log.store --new-cipher page=2048",
+      on: "log.store", effect: .newPages),
+    .init("upgrade-cipher @old.store", on: "old.store", effect: .newPages),
+    .init(
+      "encrypt @plain.db @new.store" + newKey, again: "encrypt @plain.db @again.store" + newKey,
+      on: "plain.db",
+      effect: .copy("new.store")),
+    .init(
+      "export @log.store @new.db --yes", again: "export @log.store @again.db --yes", on: "log.store",
+      effect: .copy("new.db")),
+    .init(
+      "backup @log.store @new.store", again: "backup @log.store @again.store", on: "log.store",
+      effect: .copy("new.store")),
+    .init("restore @other.store @log.store --yes", on: "log.store", "other.store", effect: .content),
+    .init(
+      "restore @other.store @broken.store --yes", on: "broken.store", "other.store", "broken.store-wal",
+      effect: .content),
+    .init(
+      "slots rotate @n.keys @slots.store --keep Ann=%ann.txt", on: "slots.store", "n.keys",
+      effect: .newDataKey),
+    .init(
+      "slots create @new.keys Ann" + newKey, again: "slots create @again.keys Ann" + newKey,
+      on: "notes.store",
+      effect: .keyFile("new.keys")),
+    .init("up @steps.store -m %Steps", on: "steps.store", effect: .newVersion),
+  ]
+
+  // MARK: What it may say
+
+  /// Words that say that it was not done, and that it was.
+  private var claims: (isNot: [String], isDone: [String]) {
+    let common = ["the former state was kept", "Nothing was changed"]
+    let own: ([String], [String]) =
+      switch effect {
+      case .newKey: (["with the OLD key"], ["with the NEW key", "the NEW key is in force"])
+      case .newPages: (["opens with its key, as before"], ["has the new settings"])
+      case .copy: (["was not made"], ["was finished"])
+      case .content: (["is as it was."], ["has the content of"])
+      case .newDataKey: (["as before"], ["NEW data key"])
+      case .keyFile: (["There is no key file"], ["is whole"])
+      case .newVersion: (["version 1, as before"], ["is at version 2"])
+      }
+    return (own.0 + common, own.1)
+  }
+
+  /// Whether a text says that it was done, or that it was not; nil when it says neither, or both.
+  func claim(in text: String) -> Bool? {
+    let isDone = claims.isDone.contains(where: text.contains)
+    return isDone == claims.isNot.contains(where: text.contains) ? nil : isDone
+  }
+
+  /// Whether the message of a failure is so. It may say that it does not know; one that says nothing means that nothing
+  /// was done.
+  func isTrue(_ text: String, isDone: Bool) -> Bool {
+    if let claim = claim(in: text) { return claim == isDone }
+    return !isDone || text.contains("Look at it: ") || text.contains("Keep both keys")
+  }
+}

@@ -1,0 +1,108 @@
+// Each command that changes something, with one of its system calls failed, delayed, or the last thing it did.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.serialized, .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
+struct CommandFaults {
+  /// What goes wrong, at calls spread over all of them.
+  static func faults(of count: Int) -> [Fault] {
+    let indices = FaultInjector.indices(of: count, most: 8)
+    guard indices.count == 8, count > 8 else {
+      return [Fault.Kind.kill, .torn, .error(EIO), .error(ENOSPC), .errors(ENOSPC), .delay(milliseconds: 20)]
+        .flatMap { kind in indices.map { Fault(kind, at: $0) } }
+    }
+    // In the short form each error at every other one.
+    return indices.enumerated().flatMap { place, index in
+      [Fault(.kill, at: index), Fault(.error(place % 2 == 0 ? EIO : ENOSPC), at: index)]
+        + (place % 4 == 1 ? [Fault(.delay(milliseconds: 20), at: index)] : [])
+        + (place % 4 == 2 ? [Fault(.errors(ENOSPC), at: index)] : [])
+    }
+  }
+
+  @Test(arguments: ChangingCommand.all)
+  func `whatever call goes wrong, the command was done or not, as it says, and once more it leaves nothing`(
+    _ command: ChangingCommand
+  ) async throws {
+    let bench = try await Bench(command)
+    try bench.reset()
+    let clean = try await bench.run()
+    try #require(clean.result.status == 0, "\(clean.result)")
+    #expect(try bench.isDone() && bench.leftovers.isEmpty, "\(bench.folder.names)")
+    for fault in Self.faults(of: clean.calls.count) {
+      try bench.reset()
+      let run = try await bench.run(fault)
+      let call = run.calls.count >= fault.index ? run.calls[fault.index - 1].description : "no such call"
+      let place: Comment = "\(fault), \(call): \(run.result)"
+      do {
+        let isDone = try bench.isDone()
+        check(fault, run, isDone, command, place)
+        let again = try await bench.run(isAgain: isDone)
+        #expect(again.result.status == 0, "once more: \(again.result), after \(place)")
+        // A second change of the key leads back to the first key.
+        let isBack = if case .newKey = command.effect { isDone } else { false }
+        #expect(try bench.isDone() != isBack, place)
+      } catch { Issue.record("\(error) after \(place) \(bench.folder.names)") }
+      #expect(bench.leftovers.isEmpty, place)
+      #expect(bench.isOthersUntouched, place)
+    }
+  }
+
+  private func check(
+    _ fault: Fault, _ run: FaultInjector.Run, _ isDone: Bool, _ command: ChangingCommand, _ place: Comment
+  ) {
+    switch fault.kind {
+    case .kill, .torn: return
+    case .delay: #expect(run.result.status == 0, place)
+    default: break
+    }
+    if run.result.status == 0 {
+      #expect(isDone, place)
+    } else {
+      #expect(command.isTrue(run.result.errors, isDone: isDone), place)
+      #expect(!run.result.errors.contains("not an error"), place)
+    }
+  }
+
+  @Test func `where no file can be renamed without replacing, nor linked, copies can be made`() async throws {
+    for command in ChangingCommand.all {
+      guard case .copy(let name) = command.effect else { continue }
+      let bench = try await Bench(command)
+      try bench.reset()
+      let run = try await bench.run(lacks: "renameat2,link")
+      #expect(run.result.status == 0 && bench.leftovers.isEmpty, "\(run.result)")
+      #expect(try bench.isDone())
+      // What is there is not replaced.
+      let before = try bench.folder.bytes(name)
+      let second = try await bench.run(lacks: "renameat2,link")
+      #expect(second.result.status != 0, "\(second.result)")
+      #expect(try bench.folder.bytes(name) == before)
+    }
+  }
+
+  static let filling = ChangingCommand.all.filter { !$0.words.contains("create") }
+
+  @Test(arguments: filling)
+  func `a full disk ends with 6, and what is said of the files is so`(_ command: ChangingCommand) async throws
+  {
+    let bench = try await Bench(command)
+    try bench.reset()
+    let writes = try await bench.run(calls: ["write"]).calls.count
+    for index in FaultInjector.indices(of: writes, most: 3) {
+      try bench.reset()
+      let run = try await bench.run(Fault(.errors(ENOSPC), at: index), calls: ["write"])
+      let place: Comment = "\(index) of \(writes): \(run.result)"
+      #expect(!run.result.errors.contains("not an error"), place)
+      do {
+        let isDone = try bench.isDone()
+        // The writes of a journal are the engine's own, and it does not tell of them.
+        let isUntold = run.result.errors.contains("reported success and changed nothing")
+        #expect(run.result.status == 6 || isDone && run.result.status == 0 || isUntold, place)
+        if run.result.status != 0 { #expect(command.isTrue(run.result.errors, isDone: isDone), place) }
+      } catch { Issue.record("\(error): \(place)") }
+      #expect(bench.isOthersUntouched && bench.inClear.isEmpty, place)
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// Ctrl-C, SIGTERM and SIGHUP within the system calls of each command that changes something.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.serialized, .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
+struct CommandSignals {
+  static let signals = [SIGINT, SIGTERM, SIGHUP]
+
+  @Test(arguments: ChangingCommand.all)
+  func `after a signal, and after a second one, what is said is so, and nothing of ours is left`(
+    _ command: ChangingCommand
+  ) async throws {
+    let bench = try await Bench(command)
+    try bench.reset()
+    let clean = try await bench.run()
+    try #require(clean.result.status == 0, "\(clean.result)")
+    for (place, index) in FaultInjector.indices(of: clean.calls.count, most: 6).enumerated() {
+      let (signal, times) = (Self.signals[place % 3], 1 + place % 2)
+      try bench.reset()
+      let run = try await bench.run(Fault(.signal(signal, times: times), at: index))
+      try check(
+        run, signal, times, bench, "\(times) × \(signal) at \(index) of \(clean.calls): \(run.result)")
+    }
+  }
+
+  private func check(
+    _ run: FaultInjector.Run, _ signal: Int32, _ times: Int, _ bench: Bench, _ place: Comment
+  ) throws {
+    let (status, errors) = (run.result.status, run.result.errors)
+    do {
+      let isDone = try bench.isDone()
+      switch status {
+      case 0: #expect(isDone, place)
+      case 128 + signal:
+        // The last line is the one that counts.
+        let last = errors.split(separator: "\n").last.map(String.init) ?? ""
+        // Only at the very moment of the commit, and only of a process that was told twice.
+        if times == 2, last.contains("being committed") || last.contains("was just being") { break }
+        #expect(bench.command.claim(in: last) == isDone, place)
+        if !last.contains("Nothing was changed") { #expect(names(bench.command, last), place) }
+      default: Issue.record(place)
+      }
+    } catch { Issue.record("\(error): \(place) \(bench.folder.names)") }
+    #expect(bench.isOthersUntouched && bench.inClear.isEmpty, place)
+    // The engine's own files may lie there after the end of a process in the midst of its work, which is how one ends
+    // that has changed nothing yet. They are as encrypted as the store.
+    let isEnded = times == 2 || errors.contains("Nothing was changed")
+    let left = bench.leftovers.filter { name in
+      !isEnded || !DatabasePath.companionSuffixes.contains { bench.command.store + $0 == name }
+    }
+    #expect(left.isEmpty, "\(left): \(place)")
+  }
+
+  /// Whether a message says what opens the file.
+  private func names(_ command: ChangingCommand, _ text: String) -> Bool {
+    switch command.effect {
+    case .newKey: text.contains("OLD key") || text.contains("NEW key")
+    case .newDataKey: text.contains("the slot")
+    case .keyFile: text.contains("key file") || text.contains("slots are")
+    case .content: text.contains("as it was") || text.contains("opens with its key")
+    default: text.contains("its key") || text.contains("in clear")
+    }
+  }
+}
