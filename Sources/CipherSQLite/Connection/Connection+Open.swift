@@ -142,6 +142,7 @@ extension Connection {
     let unlocked = try UnlockedKey(
       forNewFile: target.given, key: key, profile: configuration.profile ?? .engineDefault)
     try PathState.ensureAbsent(target)
+    try PathState.ensureNothingBeside(target)
     let new = try NewFile(at: target)
     let connection = try keyed(new.file, unlocked: unlocked, configuration: configuration)
     defer { connection.close() }
@@ -163,6 +164,7 @@ extension Connection {
   static func keyed(
     _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration
   ) throws -> Connection {
+    try PathState.checkCompanions(file)
     var handle: OpaquePointer?
     var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
     flags |= configuration.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY

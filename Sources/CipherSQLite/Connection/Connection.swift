@@ -149,6 +149,8 @@ extension Connection {
   private func cannotOpenError() -> SQLError? {
     switch sqlite3_system_errno(handle) {
     case 0: nil
+    // Its index, in a folder where this user makes no files.
+    case ENOENT where configuration.access == .readOnly: .logUnreadable(file: path)
     case EACCES, EPERM, EROFS:
       configuration.access == .readOnly ? .logUnreadable(file: path) : .permissionDenied(file: path)
     case let code: .failed("open", on: path, code: code)

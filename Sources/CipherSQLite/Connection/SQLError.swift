@@ -77,6 +77,15 @@ public enum SQLError: Error, Equatable, Sendable {
   case fileReplaced(file: String)
   /// The disk is full, or a quota or size limit is reached.
   case diskFull(file: String)
+  /// There is no database at the path, but a log, an index or a journal beside it, which would be taken for the new one's.
+  case leftBeside(file: String, name: String)
+  /// What lies where the engine keeps its log, its index or its journal is no file of its own: a link, a pipe, a file with
+  /// another name. The engine would write through it.
+  case companionUnusable(file: String, kind: String)
+  /// The journal names another file, which the engine would delete, and which does not belong to it.
+  case journalNamesAnother(file: String)
+  /// What was to be replaced is no store.
+  case notReplaceable(file: String, kind: String)
   /// Opened for reading alone while a process that died within a transaction has left its journal, which has to be put
   /// back first.
   case interruptedWrite(file: String)
@@ -226,6 +235,16 @@ extension SQLError: CustomStringConvertible {
       "\(file): another file was put in its place since it was opened here. Open it again."
     case .diskFull(let file):
       "\(file): the disk is full, or a quota or size limit is reached. Make room and try again."
+    case .leftBeside(let file, let name):
+      "\(file): there is no database, but \(name) beside it, which would be read as its log. Put the database back that it "
+        + "belongs to, or move it away."
+    case .companionUnusable(let file, let kind):
+      "\(file): this is \(kind), where the engine would write. Look where it comes from, and remove it."
+    case .journalNamesAnother(let file):
+      "\(file): this journal names a file that does not belong to it, and that would be deleted. Look where it comes from, "
+        + "and move it away."
+    case .notReplaceable(let file, let kind):
+      "\(file): this is \(kind) and no store, so it is not replaced. Give the store's path, or move the file away."
     case .interruptedWrite(let file):
       "\(file): a process died while it wrote here, and what it had begun must be undone first. "
         + "Open the file once for writing, beside its -journal."

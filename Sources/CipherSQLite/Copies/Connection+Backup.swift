@@ -29,6 +29,7 @@ extension Connection {
         try UnlockedKey(forNewFile: path, key: $0, profile: self.unlocked.profile)
       } ?? self.unlocked
     try PathState.ensureAbsent(target)
+    try PathState.ensureNothingBeside(target)
     try copyPages(to: NewFile(at: target), under: unlocked, progress).publish()
   }
 
@@ -38,9 +39,16 @@ extension Connection {
   ) throws -> SealedFile {
     // A transaction of our own pins the snapshot: without it a commit of somebody else starts the copy anew, and the
     // copy would be compared with what came after it.
-    try isInTransaction
-      ? copySnapshot(to: new, unlocked, progress)
-      : transaction(.deferred) { try copySnapshot(to: new, unlocked, progress) }
+    do {
+      try isInTransaction
+        ? copySnapshot(to: new, unlocked, progress)
+        : transaction(.deferred) { try copySnapshot(to: new, unlocked, progress) }
+    } catch let error as SQLError {
+      // The engine has many names for a page that does not authenticate.
+      guard case .engine = error else { throw error }
+      let damaged = auditPages()
+      throw damaged.isEmpty ? error : .corrupted(file: path, pages: damaged)
+    }
     return try new.sealed(under: unlocked, like: self)
   }
 

@@ -128,6 +128,7 @@ extension Connection {
     guard !isInTransaction else { throw SQLError.uncommittedChanges(file: self.path) }
     let target = try DatabasePath(path)
     try PathState.ensureAbsent(target)
+    try PathState.ensureNothingBeside(target)
     try copyContent(to: NewFile(at: target), unlocked, progress).publish()
   }
 
@@ -182,6 +183,7 @@ extension Connection {
 
   /// A connection to a file in clear, for exports alone: no public call opens one.
   static func plain(_ file: DatabasePath, access: Access) throws -> Connection {
+    try PathState.checkCompanions(file)
     var handle: OpaquePointer?
     let flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
     let name = fileURI(file.path) + (access == .immutable ? "?immutable=1" : "")

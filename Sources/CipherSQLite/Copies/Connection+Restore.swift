@@ -28,6 +28,15 @@ extension Connection {
   ) throws {
     let target = try DatabasePath(path)
     if !replacesExisting { try PathState.ensureAbsent(target) }
+    if FileStatus(target.path) == nil {
+      try PathState.ensureNothingBeside(target)
+    } else if let original = FileStatus(try DatabasePath(backup).path),
+      FileStatus(target.path)?.isSameFile(as: original) ?? false
+    {
+      throw SQLError.pathUnusable(file: path, reason: "it is the backup itself")
+    } else {
+      try Replaceable.check(target)
+    }
     let source = try Inspection(path: backup, key: key, busyTimeout: busyTimeout, profile: profile)
     try prepare(source.connection)
     let damaged = source.connection.auditPages()

@@ -34,4 +34,30 @@ enum HotJournal {
     }
     return nil
   }
+
+  /// Goes on when the engine, which puts a journal back, would delete nothing that does not belong to it.
+  ///
+  /// The journal of a transaction over several attached files ends with the name of a file that lists them all, which
+  /// the engine deletes when none of them needs it any more ("Database File Format", 3: the super-journal).
+  /// - Throws: ``SQLError/journalNamesAnother(file:)``.
+  static func checkSuperJournal(of file: DatabasePath) throws {
+    guard let journal = SideFile(file.journal), journal.byteCount >= 16,
+      let end = journal.read(16, at: journal.byteCount - 16), end[8...].elementsEqual(magic)
+    else { return }
+    let count = SideFile.number(end[0..<4])
+    guard count > 0 else { return }
+    // As the engine names them: `NAME-mj`, and nine hexadecimal digits.
+    guard count < 4096, let bytes = journal.read(count, at: journal.byteCount - 16 - count),
+      let name = String(validating: bytes, as: UTF8.self), name.wholeMatch(of: #/.+-mj[0-9A-F]{9}/#) != nil
+    else { throw SQLError.journalNamesAnother(file: file.given + "-journal") }
+    // Gone, it has no part in it any more.
+    guard let list = SideFile(name) else {
+      guard FileStatus(name) == nil else { throw SQLError.journalNamesAnother(file: file.given + "-journal") }
+      return
+    }
+    let children = list.readUp(to: 1 << 16, at: 0).split(separator: 0)
+    guard children.contains(where: { $0.elementsEqual(file.journal.utf8) }) else {
+      throw SQLError.journalNamesAnother(file: file.given + "-journal")
+    }
+  }
 }

@@ -28,8 +28,8 @@ public final class Inspection {
   ///   - key: Its key.
   ///   - busyTimeout: How long to wait for somebody else's lock, in seconds.
   ///   - profile: Its settings, as in ``Connection/Configuration/profile``.
-  ///   - immutable: Promises that nobody writes meanwhile: takes no lock and creates no file, and does not see what
-  ///     lies in a log.
+  ///   - immutable: Promises that nobody writes meanwhile: takes no lock and creates no file beside it. Where a log or a
+  ///     journal has content, it is read with the file from a copy, as above.
   /// - Throws: ``SQLError``, as ``Connection/open(_:key:configuration:)``; ``SQLError/logUnreadable(file:)`` where this
   ///   user may read the file, but not make its `-shm`; ``SQLError/journalTooLarge(file:byteCount:)``.
   public init(
@@ -43,11 +43,17 @@ public final class Inspection {
     configuration.profile = profile
     configuration.access = .readOnly
     let isUnchangeable = immutable || PathState.isOnReadOnlyMedium(file)
-    if isUnchangeable, immutable || !InspectionCopy.isNeeded(file) {
+    if isUnchangeable, !InspectionCopy.isNeeded(file) {
       configuration.access = .immutable
       (copy, isIndexOurs) = (nil, false)
       connection = try Connection.open(file, key: key, configuration: configuration)
       return
+    }
+    // Whoever may only read must not leave files beside it that keep its owner out.
+    if !isUnchangeable, !PathState.isWritable(file), FileStatus(file.sharedMemory) == nil {
+      let unlocked = try UnlockedKey.unlock(path: file, key: key, profile: profile, seconds: busyTimeout)
+      let header = PageHeader(of: try RawFile.open(file), unlocked, reserved: unlocked.profile.reservedBytes)
+      if header?.isWriteAheadLogged ?? false { throw SQLError.logUnreadable(file: file.given) }
     }
     // One that a killed process left, with nothing in the log, nobody needs either.
     let isIndexOurs = FileStatus(file.sharedMemory) == nil || FileStatus(file.log)?.byteCount ?? 0 == 0

@@ -13,6 +13,9 @@ final class NewFile {
   /// Holds a lock that says that somebody builds this file; -1 once the file has its name. Not SQLite's kind of lock.
   private var guardian: Int32 = -1
 
+  /// Whether it is a database, whose log would be looked for beside it.
+  fileprivate private(set) var isDatabase = false
+
   /// Makes the file, and removes what builders that were killed left in the folder.
   /// - Throws: ``SQLError/permissionDenied(file:)``, ``SQLError/folderMissing(folder:)``, ``SQLError/diskFull(file:)``,
   ///   ``SQLError/system(file:operation:code:)``.
@@ -90,6 +93,7 @@ final class NewFile {
   ///   - source: A connection that has the functions and collations of its schema.
   /// - Throws: ``SQLError/verificationFailed(file:reason:)``.
   func sealed(under unlocked: UnlockedKey?, like source: Connection) throws -> SealedFile {
+    isDatabase = true
     let fail = { (reason: String) in SQLError.verificationFailed(file: self.target.given, reason: reason) }
     for rest in [file.log, file.journal] where FileStatus(rest)?.byteCount ?? 0 > 0 {
       throw fail("not all that was written is in the file itself, as on a full disk")
@@ -165,8 +169,9 @@ struct SealedFile {
   fileprivate init(_ built: NewFile) { self.built = built }
 
   /// Gives the file its name, where nothing has it.
-  /// - Throws: ``SQLError/alreadyExists(file:)``.
+  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/leftBeside(file:name:)``.
   func publish() throws {
+    if built.isDatabase { try PathState.ensureNothingBeside(built.target) }
     var isNamed = false
     do {
       try built.named { from, to in

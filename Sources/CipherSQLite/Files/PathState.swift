@@ -45,6 +45,27 @@ enum PathState {
     guard !file.isDanglingLink, found == nil else { throw SQLError.alreadyExists(file: file.given) }
   }
 
+  /// Goes on when nothing lies beside the path that would be taken for the log or the journal of a new database there.
+  /// - Throws: ``SQLError/leftBeside(file:name:)``.
+  static func ensureNothingBeside(_ file: DatabasePath) throws {
+    for suffix in DatabasePath.companionSuffixes where FileStatus(file.path + suffix) != nil {
+      throw SQLError.leftBeside(file: file.given, name: file.name + suffix)
+    }
+  }
+
+  /// Goes on when the engine can keep its log, its index and its journal beside a file: it follows links, and writes.
+  /// - Throws: ``SQLError/companionUnusable(file:kind:)``.
+  static func checkCompanions(_ file: DatabasePath) throws {
+    for suffix in DatabasePath.companionSuffixes {
+      guard let status = FileStatus(file.path + suffix) else { continue }
+      guard status.isRegular, status.names == 1 else {
+        let kind =
+          status.isDirectory ? "a folder" : status.isRegular ? "a file with another name" : status.kind
+        throw SQLError.companionUnusable(file: file.given + suffix, kind: kind)
+      }
+    }
+  }
+
   /// Whether the file may be written. Its mode bits count for the superuser too: who marked it read-only meant it.
   static func isWritable(_ file: DatabasePath) -> Bool {
     guard let status = FileStatus(file.path) else { return false }

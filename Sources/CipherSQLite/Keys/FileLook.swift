@@ -19,6 +19,7 @@ final class FileLook {
   ///   ``SQLError/busy(file:waitedSeconds:holders:)``; as ``RawFile/open(_:forWriting:)``.
   init(_ path: DatabasePath, seconds: Double?) throws {
     self.path = path
+    try HotJournal.checkSuperJournal(of: path)
     if let seconds { try AsideLogs.recover(path, seconds: seconds) }
     file = try seconds.map { try RawFile.open(path, holding: .shared, seconds: $0) } ?? RawFile.open(path)
     guard file.byteCount >= 512, let header = file.read(512, at: 0) else {

@@ -108,6 +108,10 @@ extension KeyFile {
     format.generation += 1
     let bytes = try format.file(dataKey: dataKey)
     let copy = file.appending(".previous")
+    // A file of the user that is called alike.
+    if let there = SideFile(copy.path), there.byteCount > 0, there.read(8, at: 0) != KeyFileFormat.magic {
+      throw SQLError.alreadyExists(file: copy.given)
+    }
     let previous = try NewFile(at: copy).sealed(holding: isRevoking ? bytes : Self.read(file))
     let new = try NewFile(at: file).sealed(holding: bytes)
     // The copy first, always. When a right is taken away it is the new state already: between the two names the

@@ -56,7 +56,8 @@ enum MigrationBackup {
   /// Removes all copies of a store but the newest.
   /// - Parameter latest: The one that was made now, which stays whatever the clock says.
   static func prune(of file: DatabasePath, keeping latest: String) {
-    let others = existing(of: file).filter { $0 != DatabasePath.split(latest).name }
+    // What is no copy of ours is not counted either.
+    let others = existing(of: file).filter { $0 != DatabasePath.split(latest).name && file.mayBeCopy($0) }
     for name in others.dropLast(kept - 1) { remove(file.sibling(name)) }
   }
 

@@ -19,14 +19,20 @@ package final class MigrationMark {
   /// to those who wait, and no step depends on it.
   package init?(_ store: String) {
     path = Self.path(of: store)
+    // A process that is told to end removes it.
+    guard (try? Temporaries.register(path)) != nil else { return nil }
     // Without following a link, and never somebody else's content: the file is opened, locked, and not written to.
     let descriptor = Foundation.open(path, O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_RDWR | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { return nil }
+    guard descriptor >= 0 else {
+      Temporaries.unregister(path)
+      return nil
+    }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size == 0,
       flock(descriptor, LOCK_EX | LOCK_NB) == 0
     else {
       close(descriptor)
+      Temporaries.unregister(path)
       return nil
     }
     self.descriptor = descriptor
@@ -36,6 +42,20 @@ package final class MigrationMark {
     // Before the lock goes: afterwards it might be the next one's.
     unlink(path)
     close(descriptor)
+    Temporaries.unregister(path)
+  }
+
+  /// Removes the mark of a process that was killed, where nothing is to be migrated any more.
+  static func removeStale(_ store: String) {
+    let path = path(of: store)
+    let descriptor = Foundation.open(path, O_NOFOLLOW | O_NONBLOCK | O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size == 0,
+      flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    else { return }
+    unlink(path)
   }
 
   /// Whether somebody migrates the store now.

@@ -64,6 +64,7 @@ struct MigrationRunner {
     let history = try StoreHistory.read(connection)
     try history.check(against: set, file: connection.path)
     guard history.version < set.version || history.format < StoreHistory.currentFormat else {
+      MigrationMark.removeStale(connection.file.path)
       return MigrationOutcome()
     }
     try checkLosses(from: history)

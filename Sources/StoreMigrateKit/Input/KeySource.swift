@@ -147,7 +147,16 @@ struct KeySource {
     let pipe = Pipe()
     process.standardOutput = pipe
     try process.run()
-    let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    var data = Data()
+    // No key is as long as that, and memory has an end.
+    let most = 65_536
+    while data.count <= most, let part = try pipe.fileHandleForReading.read(upToCount: 4096), !part.isEmpty {
+      data += part
+    }
+    guard data.count <= most else {
+      process.terminate()
+      throw UsageError("The command of --\(prefix)-command writes more than \(most) bytes, which is no key.")
+    }
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
       throw UsageError("The command of --\(prefix)-command ended with code \(process.terminationStatus).")

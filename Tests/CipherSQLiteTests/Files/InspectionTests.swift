@@ -252,6 +252,36 @@ import Testing
     }
   }
 
+  @Test func `a journal that names a file of somebody else's is refused, and the file stays`() throws {
+    try interrupt()
+    let (died, victim) = (folder.path("died.store"), folder.path("victim"))
+    try folder.write(Data("secret".utf8), to: "victim")
+    var journal = try folder.bytes("died.store-journal")
+    func number(_ value: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) } }
+    let name = Array(victim.utf8)
+    journal += number(0x4000_0000 / 4096 + 1) + name + number(name.count)
+    journal += number(name.reduce(0) { $0 + Int($1) }) + [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+    try folder.write(journal, to: "died.store-journal")
+    let error = SQLError.journalNamesAnother(file: died + "-journal")
+    #expect(throws: error) { try Inspection(path: died, key: testKey) }
+    #expect(throws: error) { try Connection.open(died, key: testKey) }
+    #expect(try folder.bytes("victim") == Data("secret".utf8))
+  }
+
+  @Test func `who vouches that nobody writes sees what a killed process left in log or journal, too`() throws
+  {
+    try interrupt()
+    let inspection = try Inspection(path: folder.path("died.store"), key: testKey, immutable: true)
+    #expect(try inspection.connection.rows("SELECT DISTINCT x FROM t") == [[0]])
+    let application = try application()
+    try application.execute("INSERT INTO t VALUES (1000, 7, NULL)")
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: path + suffix, toPath: folder.path("logged" + suffix))
+    }
+    let logged = try Inspection(path: folder.path("logged"), key: testKey, immutable: true)
+    #expect(try logged.connection.value("SELECT x FROM t WHERE id = 1000") == 7)
+  }
+
   @Test func `a planted journal that promises billions of pages costs no time`() throws {
     try interrupt()
     let journal = folder.path("died.store-journal")

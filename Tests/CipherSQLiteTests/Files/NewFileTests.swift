@@ -260,6 +260,81 @@ import Testing
     #expect(folder.names.filter { $0.hasPrefix("a.store") } == ["a.store"])
   }
 
+  @Test(arguments: ["-wal", "-journal", "-shm"])
+  func `what lies beside a free name is not taken for the log of what is made there`(_ suffix: String) throws
+  {
+    try create()
+    let source = try Connection.open(path, key: testKey)
+    let plain = folder.path("plain")
+    try source.exportPlaintext(to: plain)
+    try source.backup(to: folder.path("b"))
+    let out = folder.path("out")
+    try folder.write(Data("a log of long ago".utf8), to: "out" + suffix)
+    let error = SQLError.leftBeside(file: out, name: "out" + suffix)
+    let makers: [() throws -> Void] = [
+      { _ = try Connection.create(out, key: testKey) { try $0.execute("CREATE TABLE t(x)") } },
+      { try source.backup(to: out) }, { try source.copy(to: out, key: testKey) },
+      { try source.exportPlaintext(to: out) },
+      { try Connection.encrypt(plaintext: plain, to: out, key: testKey) },
+      { try Connection.restore(folder.path("b"), to: out, key: testKey) },
+    ]
+    for (index, make) in makers.enumerated() { #expect(throws: error, "\(index)") { try make() } }
+    #expect(try folder.bytes("out" + suffix) == Data("a log of long ago".utf8))
+    // Also when it appears while the file is built.
+    unlink(out + suffix)
+    #expect(throws: error) {
+      try source.backup(to: out) { _, _ in try Data([1]).write(to: URL(fileURLWithPath: out + suffix)) }
+    }
+    #expect(!folder.names.contains("out"))
+  }
+
+  @Test(arguments: ["-wal", "-journal", "-shm"])
+  func `a link where the engine keeps its log is not followed`(_ suffix: String) throws {
+    try create()
+    for mode in [Connection.JournalMode.wal, .delete] {
+      let connection = try Connection.open(path, key: testKey)
+      try connection.setJournalMode(mode)
+      connection.close()
+      try folder.write(Data("precious".utf8), to: "victim")
+      try FileManager.default.createSymbolicLink(atPath: path + suffix, withDestinationPath: "victim")
+      let error = SQLError.companionUnusable(file: path + suffix, kind: "a link")
+      #expect(throws: error) { try Connection.open(path, key: testKey) }
+      #expect(throws: error) { try Inspection(path: path, key: testKey) }
+      #expect(throws: error) { try ConnectionPool(path: path, key: testKey) }
+      #expect(try folder.bytes("victim") == Data("precious".utf8))
+      unlink(path + suffix)
+    }
+  }
+
+  @Test func `what is certainly no store is not replaced by a restore`() throws {
+    try create()
+    let backup = folder.path("b")
+    let source = try Connection.open(path, key: testKey)
+    try source.backup(to: backup)
+    try source.exportPlaintext(to: folder.path("plain"))
+    source.close()
+    _ = try KeyFile.create(at: folder.path("keys"), slot: "Ann", unlock: childKeys.token)
+    try folder.write(Data("correct horse\n".utf8), to: "short")
+    try folder.write(Data(String(repeating: "Liebe Oma, schöne Grüße! ", count: 80).utf8), to: "letter")
+    for (name, kind) in [
+      ("plain", "a plain database"), ("keys", "a key file"), ("short", "a text"), ("letter", "a text"),
+    ] {
+      let before = try folder.bytes(name)
+      #expect(throws: SQLError.notReplaceable(file: folder.path(name), kind: kind)) {
+        try Connection.restore(backup, to: folder.path(name), key: testKey, replacesExisting: true)
+      }
+      #expect(try folder.bytes(name) == before)
+    }
+    for damaged in [Data(), Data((0..<5000).map { _ in UInt8.random(in: 0...255) })] {
+      try folder.write(damaged, to: "a.store")
+      try Connection.restore(backup, to: path, key: testKey, replacesExisting: true)
+      #expect(try Connection.open(path, key: testKey).value("SELECT x FROM t") == 1)
+    }
+    #expect(throws: SQLError.pathUnusable(file: backup, reason: "it is the backup itself")) {
+      try Connection.restore(backup, to: backup, key: testKey, replacesExisting: true)
+    }
+  }
+
   @Test func `a log that was put aside by a process that died comes back when its file is opened`() throws {
     try create()
     let writer = try Connection.open(path, key: testKey)

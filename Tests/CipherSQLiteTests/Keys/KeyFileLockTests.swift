@@ -25,7 +25,7 @@ import Testing
     return descriptor
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(30)))
   func `a lock on the folder, which any user may take, keeps nobody from changing slots`() throws {
     let descriptor = try lock(folder.path(""))
     defer { close(descriptor) }
@@ -33,7 +33,7 @@ import Testing
     #expect(try KeyFile.slots(at: path).map(\.name) == ["token", "other"])
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(30)))
   func `who keeps the file's own lock is waited for, then named`() throws {
     let descriptor = try lock(path)
     var keys = keys
@@ -43,7 +43,7 @@ import Testing
     try keys.addSlot("other", unlock: Self.token)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(30)))
   func `changes at the same time come one after the other, and none is lost`() async throws {
     // Each change puts another file in the place of the one that the others wait for.
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -61,6 +61,16 @@ import Testing
     }
     #expect(try KeyFile.slots(at: path).count == 31)
     _ = try KeyFile.open(at: path, unlock: Self.token)
+  }
+
+  @Test func `a file of the user that is called like the former key file is not overwritten`() throws {
+    try folder.write(Data("my own notes".utf8), to: "a.keys.previous")
+    let keys = try KeyFile.open(at: path, unlock: Self.token)
+    #expect(throws: SQLError.alreadyExists(file: path + ".previous")) {
+      try keys.addSlot("spare", unlock: .rawKey([UInt8](repeating: 8, count: 32)))
+    }
+    #expect(try folder.bytes("a.keys.previous") == Data("my own notes".utf8))
+    #expect(try KeyFile.slots(at: path).count == 1)
   }
 
   @Test func `a key file behind a link is changed where it lies, and the link stays`() throws {

@@ -84,7 +84,7 @@ import Testing
       "notes.store.v9-20220101T000000Z.backup", "notes.store.vacation.backup",
       "other.v1-20200101T000000Z.backup",
     ] {
-      try folder.write(Data("x".utf8), to: name)
+      try folder.write(Data(count: 4096), to: name)
     }
     let backup = try #require(try await migrate("format: 1\n[up]\ndrop attribute Note.old").backup)
     #expect(
@@ -94,8 +94,21 @@ import Testing
       ])
   }
 
+  @Test func `what is called like a copy and is none stays`() async throws {
+    let names = (1...3).map { "notes.store.v1-200\($0)0101T000000Z.backup" }
+    try folder.write(Data("my notes".utf8), to: names[0])
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.path(names[1]), withDestinationPath: folder.path(names[0]))
+    try FileManager.default.createDirectory(atPath: folder.path(names[2]), withIntermediateDirectories: true)
+    _ = try await migrate("format: 1\n[up]\ndrop attribute Note.old")
+    for name in names { #expect(folder.names.contains(name)) }
+    #expect(try folder.bytes(names[0]) == Data("my notes".utf8))
+  }
+
   @Test func `the copy that was made now stays when the clock was set back`() async throws {
-    for year in [2090, 2091] { try folder.write(Data(), to: "notes.store.v1-\(year)0101T000000Z.backup") }
+    for year in [2090, 2091] {
+      try folder.write(Data(count: 4096), to: "notes.store.v1-\(year)0101T000000Z.backup")
+    }
     let backup = try #require(try await migrate("format: 1\n[up]\ndrop attribute Note.old").backup)
     #expect(copies == [backup.lastPathComponent, "notes.store.v1-20910101T000000Z.backup"].sorted())
   }

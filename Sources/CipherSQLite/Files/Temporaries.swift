@@ -45,7 +45,7 @@ package enum Temporaries {
   }
 
   /// Notes a name that somebody else will make. Prefer ``register(_:making:)``.
-  static func register(_ path: String) throws { try register(path) {} }
+  package static func register(_ path: String) throws { try register(path) {} }
 
   /// Gives a log or a journal another name for as long as its file is being replaced: a process that ends then gives
   /// it its own again.
@@ -77,7 +77,7 @@ package enum Temporaries {
   }
 
   /// Forgets a name: the file is removed, or has its own name now.
-  static func unregister(_ path: String) { state.withLock { _ = $0.paths.remove(path) } }
+  package static func unregister(_ path: String) { state.withLock { _ = $0.paths.remove(path) } }
 
   /// Removes every file and folder that is noted, and what the engine keeps beside it. Afterwards none can be made
   /// any more: for a process that ends. What was renamed before has got its own name and stays.
