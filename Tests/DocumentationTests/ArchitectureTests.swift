@@ -66,9 +66,9 @@ import Testing
       // Its path calls end the process for a path of one letter.
       #expect(!file.text.contains("NSString"), "\(file.path) uses NSString; see DatabasePath")
       guard !file.path.hasPrefix("CipherSQLite/Files/") else { continue }
-      // An operation of a migration is called rename, too.
-      let own = target == "CipherSQLite" ? [" rename("] : []
-      for call in own + [" link(", " realpath(", "replaceItem"] {
+      // Operations of the model are called rename and link, too.
+      let own = target == "ObjectVault" ? [] : [" rename(", " link("]
+      for call in own + [" realpath(", "replaceItem"] {
         #expect(!file.text.contains(call), "\(file.path) calls\(call); see SealedFile and FileHold")
       }
     }

@@ -38,8 +38,10 @@ extension Connection {
         file, seconds: configuration.access == .immutable ? nil : configuration.busyTimeout)
       let unlocked = try look.unlock(
         key, candidates, known: configuration.profile, isThorough: attempt > 0)
-      // Before the engine opens it: to put a journal back it needs the file for itself.
-      look.release()
+      // The look's lock is kept until the engine has its own, so that the file is not replaced between the two: the engine
+      // would take the new file's journal for one of the old file, and put it back. But where there is a journal, the
+      // engine may need the file for itself.
+      if FileStatus(file.journal) != nil { look.release() }
       let connection = try openOnce(file, unlocked: unlocked, configuration: configuration)
       // The two may have met different files.
       guard !look.isOutdated else { throw SQLError.fileReplaced(file: file.given) }

@@ -6,6 +6,11 @@
 enum HotJournal {
   private static let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
 
+  /// Whether there is a journal that the engine may put back.
+  static func isThere(_ file: DatabasePath) -> Bool {
+    SideFile(file.journal)?.read(8, at: 0).map { $0 == magic } ?? false
+  }
+
   /// The first page as the journal beside a file will put it back; nil where it holds none.
   static func firstPage(of file: DatabasePath) -> [UInt8]? {
     guard let journal = SideFile(file.journal) else { return nil }

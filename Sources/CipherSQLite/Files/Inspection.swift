@@ -94,7 +94,8 @@ public final class Inspection {
     guard let raw = try? RawFile.open(file, forWriting: true),
       (try? raw.lock(.exclusive, of: file, seconds: 0)) != nil, !raw.hasMoved
     else { return }
-    unlink(file.sharedMemory)
-    if FileStatus(file.log)?.byteCount == 0 { unlink(file.log) }
+    // Not what somebody planted there.
+    if FileStatus(file.sharedMemory)?.isRegular ?? false { unlink(file.sharedMemory) }
+    if let log = FileStatus(file.log), log.isRegular, log.byteCount == 0 { unlink(file.log) }
   }
 }

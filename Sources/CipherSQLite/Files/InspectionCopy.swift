@@ -16,7 +16,7 @@ final class InspectionCopy {
 
   /// Whether a file that nobody can write to cannot be read as it lies: its journal, or its log, has content.
   static func isNeeded(_ file: DatabasePath) -> Bool {
-    WriteAheadLog(beside: file) != nil || HotJournal.firstPage(of: file) != nil
+    WriteAheadLog(beside: file) != nil || HotJournal.isThere(file)
   }
 
   /// Copies a file while nobody writes to it.

@@ -29,6 +29,8 @@ enum MigrationBackup {
         connection.file, unlocked: connection.unlocked, configuration: settings)
       defer { source.close() }
       try source.backup(to: path + unfinished) { _, _ in try check() }
+      // A process that is told to end removes it.
+      try Temporaries.register(path + unfinished)
       return path
     } catch let error as SQLError {
       throw StoreError.backupFailed(file: connection.path, backup: path, reason: "\(error)")
@@ -40,16 +42,18 @@ enum MigrationBackup {
     do { try NewName.give(path, to: path + unfinished) } catch {
       throw StoreError.backupFailed(file: store, backup: path, reason: "it could not be named: \(error)")
     }
+    Temporaries.unregister(path + unfinished)
   }
 
   /// Removes a copy, in whichever state it is. Not by FileManager, which would remove a folder with all in it.
   static func remove(_ path: String) {
     unlink(path)
     unlink(path + unfinished)
+    Temporaries.unregister(path + unfinished)
   }
 
-  /// Under the store's write lock, so that nobody is making one.
-  private static func removeUnfinished(of file: DatabasePath) {
+  /// While nobody is making one: under the store's write lock, or when nobody migrates it.
+  static func removeUnfinished(of file: DatabasePath) {
     for name in existing(of: file, suffix: unfinished) { unlink(file.sibling(name)) }
   }
 

@@ -64,7 +64,7 @@ struct MigrationRunner {
     let history = try StoreHistory.read(connection)
     try history.check(against: set, file: connection.path)
     guard history.version < set.version || history.format < StoreHistory.currentFormat else {
-      MigrationMark.removeStale(connection.file.path)
+      Store.removeLeavings(of: connection.file)
       return MigrationOutcome()
     }
     try checkLosses(from: history)

@@ -49,6 +49,15 @@ extension Store {
   }
 }
 
+extension Store {
+  /// Removes what a migration left that was killed, where nothing is to be migrated any more.
+  package static func removeLeavings(of file: DatabasePath) {
+    guard !MigrationMark.isHeld(file.path) else { return }
+    MigrationMark.removeStale(file.path)
+    MigrationBackup.removeUnfinished(of: file)
+  }
+}
+
 /// What a store says about itself.
 package struct StoreInfo {
   package let version: Int

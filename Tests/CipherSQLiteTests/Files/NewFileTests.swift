@@ -382,8 +382,13 @@ import Testing
       return try await group.reduce(into: []) { $0 += $1 }
     }
     // Another file than was opened: in a mode without a lasting lock that is said, and nothing is lost.
+    // Without a log SQLite knows a journal by its name alone: who still has the former file open may put back, and delete,
+    // that of the new one (IOERR_DELETE_NOENT for who writes there). README says so.
     let errors = Set(
-      lines.filter { $0.hasPrefix("error") && !$0.contains("another file was put in its place") })
+      lines.filter {
+        $0.hasPrefix("error") && !$0.contains("another file was put in its place")
+          && !(mode == "delete" && $0.contains("(5898)"))
+      })
     #expect(errors.isEmpty)
     let acknowledged = lines.compactMap { Int64($0) }
     #expect(acknowledged.count > 10)
