@@ -186,7 +186,7 @@ import Testing
         var settings = Connection.Configuration()
         settings.busyTimeout = 0
         #expect(
-          isBusy(path, after: 0...1) { _ = try Connection.open(path, key: testKey, configuration: settings) })
+          isBusy(path, after: 0...60) { _ = try Connection.open(path, key: testKey, configuration: settings) })
         Thread.detachNewThread {
           found = try? Connection.open(path, key: .passphrase("pony")).value("SELECT x FROM t")
           isDone.signal()
@@ -217,18 +217,18 @@ import Testing
     var settings = Connection.Configuration()
     settings.busyTimeout = 0.1
     #expect(
-      isBusy(path, after: 0...2) {
+      isBusy(path, after: 0...60) {
         _ = try Connection.upgradeCipher(
           path, key: testKey, newKey: .passphrase("pony"), configuration: settings)
       })
     #expect(
-      isBusy(path, after: 0...2) {
+      isBusy(path, after: 0...60) {
         try Connection.restore(backup, to: path, key: testKey, replacesExisting: true, busyTimeout: 0.1)
       })
     // Also when the key of the file is another, so that only its locks tell.
     try pool.rekey(to: .passphrase("other"))
     #expect(
-      isBusy(path, after: 0...2) {
+      isBusy(path, after: 0...60) {
         try Connection.restore(backup, to: path, key: testKey, replacesExisting: true, busyTimeout: 0.1)
       })
     try pool.withWriter { _ = try $0.execute("INSERT INTO t VALUES (2)") }

@@ -154,7 +154,7 @@ import Testing
   @Test func `a held lock keeps the old key, and closes the queue rather than risk the file`() throws {
     let other = try Connection.open(path, key: .passphrase("k"))
     try other.begin()
-    #expect(isBusy(path, after: 0.2...2) { try queue.rekey(to: .passphrase("new")) })
+    #expect(isBusy(path, after: 0.2...60) { try queue.rekey(to: .passphrase("new")) })
     try other.commit()
     #expect(throws: SQLError.closed(file: path)) { try queue.withConnection { (_: Connection) -> Void in } }
     #expect(try Connection.open(path, key: .passphrase("k")).integrityErrors().isEmpty)
@@ -219,7 +219,7 @@ import Testing
   @Test func `a snapshot that is let go makes room for a rekey`() throws {
     var snapshot: Snapshot? = try pool.snapshot()
     #expect(
-      isBusy(pool.path, after: 0.2...2) {
+      isBusy(pool.path, after: 0.2...60) {
         try pool.rekey(to: .passphrase("n"))
       })
     #expect(try snapshot?.withConnection(count) == 0)
