@@ -186,7 +186,8 @@ import Testing
         var settings = Connection.Configuration()
         settings.busyTimeout = 0
         #expect(
-          isBusy(path, after: 0...60) { _ = try Connection.open(path, key: testKey, configuration: settings) })
+          isBusy(path, after: 0...60) { _ = try Connection.open(path, key: testKey, configuration: settings) }
+        )
         Thread.detachNewThread {
           found = try? Connection.open(path, key: .passphrase("pony")).value("SELECT x FROM t")
           isDone.signal()
