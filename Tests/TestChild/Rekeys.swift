@@ -61,7 +61,7 @@ func rekeyOnFullDisk(_ path: String) throws {
   }
 }
 
-private func limitFiles(to bytes: Int?) {
+func limitFiles(to bytes: Int?) {
   var limit = rlimit()
   getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
   limit.rlim_cur = bytes.map { rlim_t($0) } ?? limit.rlim_max

@@ -105,6 +105,7 @@ do {
     acknowledge("searched")
   case "create-relative": try createRelative(arguments[2])
   case "no-descriptors": openWithoutDescriptors(url.path)
+  case "full-disk": try workOnFullDisk(url.path)
   case "create-once": acknowledge(try createOnce(url.path))
   case "visit": visit(url.path, seconds: childSeconds * 2)
   default: exit(64)

@@ -127,6 +127,23 @@ import Testing
     }
   }
 
+  @Test
+  func `on a full disk creating, saving, restoring and changing slots are done or not done, and said to be`()
+    throws
+  {
+    _ = try Connection.create(path, key: childKeys.first) { connection in
+      try connection.executeScript("CREATE TABLE t(x)")
+      for _ in 0..<30 { try connection.execute("INSERT INTO t VALUES (zeroblob(4000))") }
+    }
+    try Connection.open(path, key: childKeys.first).backup(to: path + ".backup")
+    _ = try KeyFile.create(at: path + ".keys", slot: "token", unlock: childKeys.token)
+    let lines = try runChild("full-disk", path)
+    let expected = Set(["create", "save", "restore", "slots"].flatMap { ["\($0) done", "\($0) full"] })
+    #expect(Set(lines) == expected)
+    #expect(lines.count == 160)
+    #expect(folder.names == ["a.store", "a.store.backup", "a.store.keys", "a.store.keys.previous"])
+  }
+
   // MARK: Replaced
 
   @Test(arguments: [0o600, 0o640, 0o604])
