@@ -45,7 +45,8 @@ import Testing
   @Test func `a backup is of one moment, although an idle application wakes up while it is made`() throws {
     try create()
     let application = try application()
-    #expect(try folder.bytes("a.store-wal").isEmpty)
+    // Missing, or empty: the engines differ.
+    #expect((try? folder.bytes("a.store-wal"))?.isEmpty ?? true)
     let inspection = try Inspection(path: path, key: testKey)
     var steps = 0
     try inspection.connection.backup(to: folder.path("b")) { _, _ in
