@@ -29,11 +29,6 @@ final class KeyCandidates {
     return own + [(.sha1, 4_000), (.sha256, 256_000), (.sha1, 256_000)]
   }
 
-  /// What was tried, for an error that says so.
-  static var description: String {
-    derivations.map { "PBKDF2-\($0.hash.rawValue) with \($0.rounds) rounds" }.joined(separator: ", ")
-  }
-
   /// The key for a file with this salt, under each way to derive it. Each costs its PBKDF2, when it is asked for.
   /// - Parameter body: Gets the key, to be tried with every page size and HMAC; nil goes on to the next.
   func first<Result>(salt: [UInt8], _ body: (UnlockedKey) throws -> Result?) throws -> Result? {

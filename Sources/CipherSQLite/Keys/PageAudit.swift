@@ -8,8 +8,8 @@ extension Connection {
   /// Checks the HMAC of every page in the database file (not the WAL) without the engine.
   ///
   /// Reads through SQLite's own handle, 256 pages at a time, and hashes them on up to four cores. What lies behind the
-  /// last page does not count, nor does a page whose newer version was committed to the log. A page that does not verify is read again for some tenths of a second: another process
-  /// may be copying its log.
+  /// last page does not count, nor does a page whose newer version was committed to the log. A page that does not verify
+  /// is read again for some tenths of a second: another process may be copying its log.
   /// - Parameter progress: Called every 256 pages with the pages done and in all.
   /// - Returns: The numbers of the damaged or missing pages, counted from 1, at most 100.
   public func auditPages(progress: ((Int, Int) -> Void)? = nil) -> [Int] {
