@@ -3,8 +3,8 @@
 private import CSQLCipher
 
 extension Connection {
-  /// Whether the call that runs on this connection was cancelled; its statements fail from then on.
-  package var isRunCancelled: Bool { waiting.run?.isCancelled ?? false }
+  /// The call that runs on this connection; once it is cancelled, its statements fail.
+  package var run: CancellableRun? { waiting.run }
 
   /// Whether the open transaction holds references to rows that are not there, for which a commit would fail.
   /// SQLite counts them as it goes, so asking costs nothing.

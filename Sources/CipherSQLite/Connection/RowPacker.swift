@@ -70,7 +70,7 @@ public struct RowPacker {
   }
 
   /// Packs values, one for each cell.
-  public mutating func pack(_ values: [SQLValue]) -> UnsafeRawPointer {
+  package mutating func pack(_ values: UnsafeMutableBufferPointer<SQLValue>) -> UnsafeRawPointer {
     var writer = begin(values.count)
     for slot in values.indices {
       switch values[slot] {

@@ -70,7 +70,7 @@ extension ObjectContext {
       note(StoreError.readOnlyContext)
       return false
     }
-    guard case .transaction(let connection, _) = access, connection.isRunCancelled else { return true }
+    guard run?.isCancelled == true else { return true }
     // Once is enough: the body of a cancelled write may go on for long.
     if !(faultErrors.last is CancellationError) { note(CancellationError()) }
     return false
@@ -167,7 +167,7 @@ extension ObjectContext {
   func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     switch access {
     case .transaction(let connection, _):
-      if connection.isRunCancelled { throw CancellationError() }
+      try run?.check()
       return try told(connection, body)
     case .pooled: return try core.pool.withReader { try told($0, body) }
     }

@@ -26,6 +26,8 @@ public final class ObjectContext {
   let access: Access
   let maps: [IdentityMap]
   let canWrite: Bool
+  /// The call that all work of this context is part of; nil for one that works between calls.
+  let run: CancellableRun?
   /// New objects, in the order of their insertion; with them some that were deleted again, which are taken out
   /// many at a time: taking each out by itself would be quadratic.
   var inserted: [ManagedObject] = []
@@ -75,7 +77,11 @@ public final class ObjectContext {
   init(core: StoreCore, access: Access) {
     self.core = core
     self.access = access
-    if case .transaction(_, let canWrite) = access { self.canWrite = canWrite } else { canWrite = true }
+    if case .transaction(let connection, let canWrite) = access {
+      (self.canWrite, run) = (canWrite, connection.run)
+    } else {
+      (canWrite, run) = (true, nil)
+    }
     maps = core.runtime.entities.map { IdentityMap($0) }
     for map in maps { map.context = self }
   }
@@ -125,8 +131,7 @@ public final class ObjectContext {
     object.state = .inserted
     object.rowID = nextTemporaryID
     nextTemporaryID -= 1
-    let initial = entity.initialValues()
-    object.overlay = Overlay(values: initial.values, changed: initial.changed)
+    object.extras = Extras(overlay: entity.initialOverlay(run))
     map.insert(object, for: object.rowID)
     inserted.append(object)
     try configure(object)

@@ -24,7 +24,9 @@ extension SaveOperation {
 
   private var mayCollide: Bool {
     if victims.contains(where: { !$0.isEmpty }), !(inserted.isEmpty && updated.isEmpty) { return true }
-    return updated.contains { object in object.entity.map { !givenUp($0, object).isEmpty } ?? false }
+    return updated.contains { entity, objects in
+      !entity.uniqueKeys.isEmpty && objects.contains { !givenUp(entity, $0).isEmpty }
+    }
   }
 
   /// The slots of unique values that an object is about to change, one for each index.
@@ -35,9 +37,10 @@ extension SaveOperation {
 
   /// Puts a value that nobody else has in the place of each that is given up: bytes, which every column takes.
   private func setAside() throws {
-    for object in updated {
-      guard let entity = object.entity else { continue }
-      for slot in givenUp(entity, object) { try setAside(entity, [slot], [object.rowID]) }
+    for (entity, objects) in updated {
+      for object in objects {
+        for slot in givenUp(entity, object) { try setAside(entity, [slot], [object.rowID]) }
+      }
     }
     let going = try rowsThatGo()
     for entity in core.runtime.entities where !going[entity.index].isEmpty {
@@ -103,14 +106,16 @@ extension SaveOperation {
   func checkReferences() throws {
     guard connection.hasUnresolvedReferences else { return }
     var failures: [ValidationFailure] = []
-    for object in inserted + updated {
-      guard let entity = object.entity, entity.hasToOne, let overlay = object.overlay else { continue }
-      for slot in entity.storedSlots where entity.isToOne[slot] && overlay.changed.contains(slot) {
-        guard let relationship = entity.slots[slot].relationship,
-          case .integer(let id) = resolved(overlay.values[slot]),
-          try isGone(relationship.destination, id)
-        else { continue }
-        failures.append(missing(relationship, object, id))
+    for (entity, objects) in inserted + updated where entity.hasToOne {
+      for object in objects {
+        guard let overlay = object.overlay else { continue }
+        for slot in entity.storedSlots where entity.isToOne[slot] && overlay.changed.contains(slot) {
+          guard let relationship = entity.slots[slot].relationship,
+            case .integer(let id) = resolved(overlay.values[slot]),
+            try isGone(relationship.destination, id)
+          else { continue }
+          failures.append(missing(relationship, object, id))
+        }
       }
     }
     for (key, link) in context.links where link.isAdded && link.isLive {

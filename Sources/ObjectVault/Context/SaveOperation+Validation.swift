@@ -5,26 +5,31 @@ internal import CipherSQLite
 extension SaveOperation {
   /// Decides what is written.
   func validate() throws {
-    let new = context.inserted.filter { $0.state == .inserted }
-    let changed = context.updated.filter { $0.state == .loaded }
-    for object in new { releaseForgotten(object) }
-    for object in changed { releaseForgotten(object) }
+    inserted = grouped(those(of: context.inserted) { $0.state == .inserted })
+    updated = grouped(those(of: context.updated) { $0.state == .loaded })
+    let all = inserted + updated
+    for (entity, objects) in all where entity.hasToOne {
+      for object in objects { releaseForgotten(object, entity) }
+    }
     var failures: [ValidationFailure] = []
-    for object in new { check(object, &failures) }
-    for object in changed { check(object, &failures) }
+    for (entity, objects) in all { check(objects, entity, &failures) }
     guard isPartial, !leftOut.isEmpty else {
       guard failures.isEmpty else { throw StoreError.validation(failures) }
-      (inserted, updated) = (new, changed)
       return
     }
-    leaveOutReferrers(new + changed)
-    inserted = new.filter { !leftOut.contains($0) }
-    updated = changed.filter { !leftOut.contains($0) }
+    leaveOutReferrers(all.flatMap(\.objects))
+    inserted = grouped(inserted.flatMap(\.objects).filter { !leftOut.contains($0) })
+    updated = grouped(updated.flatMap(\.objects).filter { !leftOut.contains($0) })
+  }
+
+  /// The objects that `belongs` holds for: mostly all of them, which then need no array of their own.
+  private func those(of objects: [ManagedObject], _ belongs: (ManagedObject) -> Bool) -> [ManagedObject] {
+    objects.allSatisfy(belongs) ? objects : objects.filter(belongs)
   }
 
   /// A to-one whose new target was deleted before it was saved is nil.
-  private func releaseForgotten(_ object: ManagedObject) {
-    guard let entity = object.entity, entity.hasToOne, let overlay = object.overlay else { return }
+  private func releaseForgotten(_ object: ManagedObject, _ entity: EntityRuntime) {
+    guard let overlay = object.overlay else { return }
     for slot in entity.storedSlots where entity.isToOne[slot] {
       guard case .integer(let id) = overlay.values[slot], id < 0, overlay.changed.contains(slot),
         let destination = entity.slots[slot].relationship?.destination
@@ -54,25 +59,29 @@ extension SaveOperation {
     }
   }
 
-  private func check(_ object: ManagedObject, _ failures: inout [ValidationFailure]) {
-    guard let entity = object.entity, let overlay = object.overlay else { return }
-    let before = failures.count
-    let (values, changed, isRequired) = (overlay.values, overlay.changed, entity.isRequired)
-    for slot in entity.storedSlots where changed.contains(slot) {
-      guard case .null = values[slot] else { continue }
-      if let error = overlay.refused.isEmpty ? nil : overlay.refused[slot] {
-        failures.append(failure(object, entity.slots[slot], "cannot be stored: \(error)"))
-      } else if isRequired[slot] {
-        failures.append(failure(object, entity.slots[slot], "is required"))
+  private func check(
+    _ objects: [ManagedObject], _ entity: EntityRuntime, _ failures: inout [ValidationFailure]
+  ) {
+    let (stored, isRequired) = (entity.storedSlots, entity.isRequired)
+    for object in objects {
+      guard let overlay = object.overlay else { continue }
+      let before = failures.count
+      for slot in stored {
+        guard case .null = overlay.values[slot], overlay.changed.contains(slot) else { continue }
+        if let error = overlay.refused?[slot] {
+          failures.append(failure(object, entity.slots[slot], "cannot be stored: \(error)"))
+        } else if isRequired[slot] {
+          failures.append(failure(object, entity.slots[slot], "is required"))
+        }
       }
-    }
-    for slot in entity.checkedSlots where changed.contains(slot) && !values[slot].isNull {
-      let info = entity.slots[slot]
-      for rule in info.checks where !rule.holds(values[slot]) {
-        failures.append(failure(object, info, rule.text))
+      for slot in entity.checkedSlots where overlay.changed.contains(slot) && !overlay.values[slot].isNull {
+        let info = entity.slots[slot]
+        for rule in info.checks where !rule.holds(overlay.values[slot]) {
+          failures.append(failure(object, info, rule.text))
+        }
       }
+      if isPartial, failures.count > before { leftOut.insert(object) }
     }
-    if isPartial, failures.count > before { leftOut.insert(object) }
   }
 
   private func failure(_ object: ManagedObject, _ info: SlotRuntime, _ reason: String) -> ValidationFailure {

@@ -4,6 +4,9 @@
 
 internal import CipherSQLite
 
+/// Objects of one entity.
+typealias EntityObjects = (entity: EntityRuntime, objects: [ManagedObject])
+
 /// Writes a context's changes on one connection, inside a transaction that the caller opened.
 ///
 /// `run()` notes what it changes in memory, and a failure undoes it; `finish()` is called after the commit.
@@ -14,8 +17,8 @@ final class SaveOperation {
   /// Whether objects that break a rule stay pending, instead of failing the save.
   let isPartial: Bool
   /// The new and the changed objects that are written.
-  var inserted: [ManagedObject] = []
-  var updated: [ManagedObject] = []
+  var inserted: [EntityObjects] = []
+  var updated: [EntityObjects] = []
   var leftOut: Set<ManagedObject> = []
   // The final id of each temporary one: temporary id -n-1-first at index n.
   private var assigned: [Int64] = []
@@ -55,7 +58,7 @@ final class SaveOperation {
   /// Inserts and updates, in the order that costs least.
   func writeRows() throws {
     try writeLastReferences()
-    for (_, objects) in grouped(inserted) { try insert(objects) }
+    for (entity, objects) in inserted { try insert(objects, entity) }
     try update()
   }
 
@@ -65,9 +68,10 @@ final class SaveOperation {
   /// a deleted row is never given out again.
   private func assignIDs() throws {
     guard !inserted.isEmpty else { return }
-    let lowest = inserted.map(\.rowID).min() ?? -1
+    var lowest: Int64 = -1
+    for (_, objects) in inserted { for object in objects { lowest = min(lowest, object.rowID) } }
     assigned = [Int64](repeating: 0, count: Int(context.firstTemporaryID - lowest) + 1)
-    for (entity, objects) in grouped(inserted) {
+    for (entity, objects) in inserted {
       let last =
         try connection.value(
           "SELECT last FROM vault_ids WHERE entity = ?", [.text(entity.name)])?.int64 ?? 0
@@ -96,17 +100,19 @@ final class SaveOperation {
 
   // MARK: Rows
 
-  private func insert(_ objects: [ManagedObject]) throws {
-    guard let entity = objects.first?.entity else { return }
+  private func insert(_ objects: [ManagedObject], _ entity: EntityRuntime) throws {
     let (slots, isToOne) = (entity.storedSlots, entity.isToOne)
     try connection.withStatement(sql: entity.insertSQL) { statement in
       for object in objects {
         guard let overlay = object.overlay else { continue }
-        let values = overlay.values
         try statement.bind(finalID(object.rowID), at: 1)
         var parameter = 2
         for slot in slots {
-          try statement.bind(isToOne[slot] ? resolved(values[slot]) : values[slot], at: parameter)
+          if isToOne[slot] {
+            try statement.bind(resolved(overlay.values[slot]), at: parameter)
+          } else {
+            try statement.bind(overlay.values[slot], at: parameter)
+          }
           parameter += 1
         }
         try run(statement, for: object)
@@ -124,25 +130,27 @@ final class SaveOperation {
 
   /// Groups the changed objects by the columns that changed, so that each shape is prepared once.
   private func update() throws {
-    var groups: [UpdateShape: [ManagedObject]] = [:]
-    for object in updated {
-      guard let entity = object.entity, let overlay = object.overlay else { continue }
-      groups[UpdateShape(entity: entity.index, slots: overlay.changed), default: []].append(object)
-    }
-    for (shape, objects) in groups {
-      let entity = core.runtime.entities[shape.entity]
-      let slots = entity.storedSlots.filter { shape.slots.contains($0) }
-      let columns = slots.map { "\(entity.slots[$0].column) = ?, " }.joined()
-      let sql =
-        "UPDATE \(entity.table) SET \(columns)\"_version\" = \"_version\" + 1 WHERE \"id\" = ? AND \"_version\" = ?"
-      try connection.withStatement(sql: sql) { statement in
-        for object in objects { try update(object, slots, statement) }
+    for (entity, objects) in updated {
+      var shapes: [SlotSet: [ManagedObject]] = [:]
+      for object in objects {
+        if let overlay = object.overlay { shapes[overlay.changed, default: []].append(object) }
+      }
+      for (changed, objects) in shapes {
+        let slots = entity.storedSlots.filter(changed.contains)
+        let columns = slots.map { "\(entity.slots[$0].column) = ?, " }.joined()
+        let sql =
+          "UPDATE \(entity.table) SET \(columns)\"_version\" = \"_version\" + 1 WHERE \"id\" = ? AND \"_version\" = ?"
+        try connection.withStatement(sql: sql) { statement in
+          for object in objects { try update(object, entity, slots, statement) }
+        }
       }
     }
   }
 
-  private func update(_ object: ManagedObject, _ slots: [Int], _ statement: Statement) throws {
-    guard let overlay = object.overlay, let entity = object.entity else { return }
+  private func update(
+    _ object: ManagedObject, _ entity: EntityRuntime, _ slots: [Int], _ statement: Statement
+  ) throws {
+    guard let overlay = object.overlay else { return }
     var parameter = 1
     for slot in slots {
       try statement.bind(
@@ -187,9 +195,10 @@ final class SaveOperation {
     !leftOut.isEmpty && (leftOut.contains(link.source) || leftOut.contains(link.target))
   }
 
-  func grouped(_ objects: [ManagedObject]) -> [(EntityRuntime, [ManagedObject])] {
+  func grouped(_ objects: [ManagedObject]) -> [EntityObjects] {
+    guard !objects.isEmpty else { return [] }
     // Most saves are of one entity.
-    if let map = objects.first?.map, objects.allSatisfy({ $0.map === map }) { return [(map.entity, objects)] }
+    if let map = objects[0].map, objects.allSatisfy({ $0.map === map }) { return [(map.entity, objects)] }
     var groups = [[ManagedObject]](repeating: [], count: core.runtime.entities.count)
     for object in objects { if let entity = object.entity { groups[entity.index].append(object) } }
     return groups.enumerated().filter { !$0.element.isEmpty }.map {
@@ -201,16 +210,24 @@ final class SaveOperation {
 
   /// Makes memory agree with what was written.
   func finish() {
-    var packer = RowPacker(firstPageBytes: inserted.count + updated.count > 8 ? 65_536 : 512)
+    let count = (inserted + updated).reduce(0) { $0 + $1.objects.count }
+    var packer = RowPacker(firstPageBytes: count > 8 ? 65_536 : 512)
     // To-ones of saved objects may hold temporary ids: they are resolved while all objects still have theirs.
-    for object in inserted { adopt(object, version: 1, &packer) }
-    for object in updated { adopt(object, version: object.rowVersion + 1, &packer) }
+    for (entity, objects) in inserted {
+      for object in objects { adopt(object, entity, version: 1, &packer) }
+    }
+    for (entity, objects) in updated {
+      for object in objects { adopt(object, entity, version: object.rowVersion + 1, &packer) }
+    }
     for object in leftOut { resolveReferences(of: object) }
-    for object in inserted {
-      object.leaveMap()
-      object.rowID = finalID(object.rowID)
-      object.state = .loaded
-      object.map?.insert(object, for: object.rowID)
+    for (entity, objects) in inserted {
+      let map = context.maps[entity.index]
+      for object in objects {
+        map.remove(object.rowID, object: Unmanaged.passUnretained(object))
+        object.rowID = finalID(object.rowID)
+        object.state = .loaded
+        map.insert(object, for: object.rowID)
+      }
     }
     for object in context.touched { for state in object.toMany.values { state.didSave(but: leftOut) } }
     forgetReleased()
@@ -232,31 +249,26 @@ final class SaveOperation {
     }
   }
 
-  private func adopt(_ object: ManagedObject, version: Int64, _ packer: inout RowPacker) {
-    guard let overlay = object.overlay, let entity = object.entity else { return }
-    if object.row == nil && !entity.hasToOne {
-      object.row = packer.pack(overlay.values)
-    } else {
-      var values = overlay.values
+  private func adopt(
+    _ object: ManagedObject, _ entity: EntityRuntime, version: Int64, _ packer: inout RowPacker
+  ) {
+    guard let overlay = object.overlay else { return }
+    // The overlay is given up with this: it becomes the whole row.
+    if object.row != nil || entity.hasToOne {
       for slot in entity.storedSlots {
         if !overlay.changed.contains(slot), let row = object.row {
-          values[slot] = RowCell(row: row, slot: slot).value
+          overlay.values[slot] = RowCell(row: row, slot: slot).value
         } else if entity.isToOne[slot] {
-          values[slot] = resolved(values[slot])
+          overlay.values[slot] = resolved(overlay.values[slot])
         }
       }
-      object.row = packer.pack(values)
     }
+    object.row = packer.pack(overlay.values)
     object.page = packer.page
     object.overlay = nil
     object.rowVersion = version
     object.isRegistered = false
   }
-}
-
-private struct UpdateShape: Hashable {
-  let entity: Int
-  let slots: SlotSet
 }
 
 extension StoreCore {

@@ -126,10 +126,10 @@ extension PredicateCompiler {
     else { return nil }
     let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
     guard let scalar = Unicode.Scalar(next) else { return nil }
-    var upper = String.UnicodeScalarView()
-    upper.append(contentsOf: prefix.unicodeScalars.dropLast())
-    upper.append(scalar)
-    return (.text(prefix), .text(String(upper)))
+    var upper = prefix
+    upper.unicodeScalars.removeLast()
+    upper.unicodeScalars.append(scalar)
+    return (.text(prefix), .text(upper))
   }
 
   /// The operand with case or marks taken out; constants are folded here, columns by the store's function.

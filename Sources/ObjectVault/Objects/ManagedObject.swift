@@ -171,7 +171,18 @@ open class ManagedObject: Persistable {
 
   @usableFromInline
   final func setStored(_ value: SQLValue, _ slot: Int) {
-    if isWritable(slot) { overwrite(value, slot, nil) }
+    // Most writes are to objects that have been written to, and have been asked then whether they take any.
+    if isOpen, let overlay = extras?.overlay, overlay.refused == nil, overlay.run?.isCancelled != true {
+      overlay.values[slot] = value
+      overlay.changed.insert(slot)
+    } else if isWritable(slot) {
+      overwrite(value, slot, nil)
+    }
+  }
+
+  /// Whether the object is pending already, so that one more value changes nothing else.
+  @inline(__always) private final var isOpen: Bool {
+    state == .inserted || (state == .loaded && isRegistered)
   }
 
   @usableFromInline
@@ -185,16 +196,16 @@ open class ManagedObject: Persistable {
     let overlay: Overlay
     if let present = self.overlay {
       overlay = present
-      if !overlay.refused.isEmpty { overlay.refused[slot] = nil }
+      overlay.refused?[slot] = nil
     } else {
       // Writing what is there already is no change.
       if error == nil, let row, RowCell(row: row, slot: slot).value.isStored(as: value) { return }
-      overlay = Overlay(slotCount: entity?.slots.count ?? 0)
+      overlay = Overlay(slotCount: entity?.slots.count ?? 0, run: context?.run)
       self.overlay = overlay
     }
     overlay.values[slot] = value
     overlay.changed.insert(slot)
-    if let error { overlay.refused[slot] = error }
+    if let error { overlay.refused = (overlay.refused ?? [:]).merging([slot: error]) { $1 } }
     context?.didWrite(self)
   }
 

@@ -1,6 +1,7 @@
 // What was written to an object since it was fetched or saved. The committed row stays beside it.
 
 internal import CipherSQLite
+private import Foundation
 
 /// What only objects in use have; one of these is made when the first of it is needed.
 @usableFromInline
@@ -15,32 +16,32 @@ final class Extras {
 /// The values that were written.
 @usableFromInline
 final class Overlay {
-  // Unchecked exclusivity: written one element at a time, by one function.
+  // Memory of our own and no array: a setter writes one element, and an array would ask each time whether
+  // somebody shares it. Allocated and filled in init, freed in deinit; who has a slot has it from the entity that
+  // the count is of. Like its object, the overlay is used by one task at a time.
   /// One value for each slot; meaningful where `changed` says so.
-  @exclusivity(unchecked) var values: [SQLValue]
-  @exclusivity(unchecked) var changed = SlotSet()
+  let values: UnsafeMutableBufferPointer<SQLValue>
+  @exclusivity(unchecked) var changed: SlotSet
   /// Why slots hold nil although something else was written: it has no stored form. The save says so.
-  @exclusivity(unchecked) var refused: [Int: any Error] = [:]
+  @exclusivity(unchecked) var refused: [Int: any Error]?
+  /// The call that the object is used in, which may be cancelled. Here, and not reached through the context,
+  /// because each setter asks.
+  let run: CancellableRun?
   /// Set on prototypes only: their getters note what they are asked for.
   let recording: Recording?
 
-  /// Stands for the object's id where slots are noted.
-  static let idSlot = -1
-
-  init(slotCount: Int) {
-    values = [SQLValue](repeating: .null, count: slotCount)
-    recording = nil
-  }
-
-  init(values: [SQLValue], changed: SlotSet) {
-    self.values = values
+  init(slotCount: Int, changed: SlotSet = SlotSet(), run: CancellableRun? = nil, recording: Recording? = nil)
+  {
+    values = .allocate(capacity: slotCount)
+    values.initialize(repeating: .null)
     self.changed = changed
-    recording = nil
+    self.run = run
+    self.recording = recording
   }
 
-  init(recording: Recording) {
-    values = []
-    self.recording = recording
+  deinit {
+    values.deinitialize()
+    values.deallocate()
   }
 }
 
@@ -106,7 +107,15 @@ extension SQLValue {
   /// composed differently.
   func isStored(as other: SQLValue) -> Bool {
     switch (self, other) {
-    case (.text(let a), .text(let b)): a.utf8.elementsEqual(b.utf8)
+    case (.text(var a), .text(var b)):
+      a.withUTF8 { a in
+        b.withUTF8 { b in
+          guard a.count == b.count, let first = a.baseAddress, let second = b.baseAddress else {
+            return a.isEmpty && b.isEmpty
+          }
+          return memcmp(first, second, a.count) == 0
+        }
+      }
     case (.real(let a), .real(let b)): a.bitPattern == b.bitPattern
     default: self == other
     }

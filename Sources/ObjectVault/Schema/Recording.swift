@@ -25,7 +25,7 @@ final class Recording {
   /// An object whose getters note what they are asked for.
   func prototype<Object: ManagedObject>(_ type: Object.Type) -> Object {
     let prototype = type.init()
-    prototype.overlay = Overlay(recording: self)
+    prototype.overlay = Overlay(slotCount: 0, recording: self)
     prototype.rowID = Int64(1000 + names.count * 10 + variant)
     expected = prototype
     return prototype
@@ -57,10 +57,8 @@ final class Recording {
     let given = samples.isEmpty ? Value.placeholder : samples[min(variant, 3) % samples.count]
     isLast = { value, type in
       guard type == Value.self || type == Value?.self else { return false }
-      guard let stored = try? given.stored(), let value = Self.unwrapped(value) as? Value else {
-        return false
-      }
-      return (try? value.stored()).map { $0.isSame(as: stored) } == true
+      guard let stored = try? given.stored(), let value = value as? Value else { return false }
+      return (try? value.stored()).map { $0.isStored(as: stored) } == true
     }
     return given
   }
@@ -74,7 +72,7 @@ final class Recording {
     }
     let target = prototype(Target.self)
     isLast = { value, type in
-      (type == Target?.self || type == Target.self) && Self.unwrapped(value) as? Target === target
+      (type == Target?.self || type == Target.self) && value as? Target === target
     }
     return target
   }
@@ -86,7 +84,7 @@ final class Recording {
     expected = nil
     isLast = { value, type in
       guard type == Set<Target>.self || type == Set<Target>?.self else { return false }
-      return Self.unwrapped(value) as? Set<Target> == Set(given)
+      return value as? Set<Target> == Set(given)
     }
     return Set(given)
   }
@@ -114,30 +112,19 @@ extension Optional: OptionalValue {
   var content: Any? { map { $0 as Any } }
 }
 
-extension SQLValue {
-  /// Whether both are the same to the byte: Swift's strings are equal when they look the same.
-  fileprivate func isSame(as other: SQLValue) -> Bool {
-    if case .text(let left) = self, case .text(let right) = other {
-      return left.utf8.elementsEqual(right.utf8)
-    }
-    return self == other
-  }
-}
-
 extension AttributeValue {
   /// Values far from each other, such that little that is computed from them gives all of them back.
   fileprivate static var samples: [Self] {
-    if let wrapped = (Self.self as? any OptionalAttribute.Type)?.wrappedSamples as? [Self] {
+    let samples = attributeType.samples.compactMap { Self(stored: $0) }
+    // The types that are their own samples' first: each cast below has the runtime scan all libraries.
+    if samples.count >= 2 { return isOptionalAttribute ? samples + [placeholder] : samples }
+    if isOptionalAttribute,
+      let wrapped = (Self.self as? any OptionalAttribute.Type)?.wrappedSamples as? [Self]
+    {
       return wrapped + [placeholder]
     }
-    var samples = attributeType.samples.compactMap { Self(stored: $0) }
-    if samples.count < 2, let cases = (Self.self as? any CaseIterable.Type)?.values as? [Self] {
-      samples = cases
-    }
-    if samples.count < 2 {
-      samples = (try? placeholder.stored())?.variations.compactMap { Self(stored: $0) } ?? []
-    }
-    return samples
+    if let cases = (Self.self as? any CaseIterable.Type)?.values as? [Self], cases.count >= 2 { return cases }
+    return (try? placeholder.stored())?.variations.compactMap { Self(stored: $0) } ?? []
   }
 }
 
@@ -149,6 +136,9 @@ extension Optional: OptionalAttribute where Wrapped: AttributeValue {
 extension CaseIterable {
   fileprivate static var values: [Any] { Array(allCases) }
 }
+
+private let longText = SQLValue.text(
+  "  Zwei\n\u{65}\u{301}\u{e9} " + String(repeating: "Längeres ", count: 100))
 
 extension AttributeType {
   fileprivate var samples: [SQLValue] {
@@ -165,9 +155,7 @@ extension AttributeType {
     case .double, .date: [.real(1e12 + 0.125), .real(-2e12 - 0.375), 0.0625]
     case .decimal: ["123456789012345678901.25", "-987654321098765432109.75", "0.5"]
     case .string:
-      [
-        .text("  Zwei\n\u{65}\u{301}\u{e9} " + String(repeating: "Längeres ", count: 100)), "a", "B",
-      ]
+      [longText, "a", "B"]
     case .data: [.blob(Data([0, 255, 7])), .blob(Data())]
     case .uuid: ["5A3C8E0E-0000-4000-8000-1234567890AB", "FFFFFFFF-FFFF-4FFF-8FFF-FFFFFFFFFFFF"]
     case .url: ["https://User@Example.com:8080/A/b?c=d#E", "file:///x/y"]

@@ -44,14 +44,13 @@ final class EntityRuntime: @unchecked Sendable {
   func slot(named name: String) -> Int? { slots.firstIndex { $0.name == name } }
 
   /// What a new object holds: the defaults, computed now.
-  func initialValues() -> (values: [SQLValue], changed: SlotSet) {
-    var values = [SQLValue](repeating: .null, count: slots.count)
+  func initialOverlay(_ run: CancellableRun?) -> Overlay {
+    let overlay = Overlay(slotCount: slots.count, changed: allStored, run: run)
     for slot in slotsWithInitialValue {
-      if let make = slots[slot].initialValue, let value = try? make() { values[slot] = value }
+      if let make = slots[slot].initialValue, let value = try? make() { overlay.values[slot] = value }
     }
-    return (values, allStored)
+    return overlay
   }
-
 }
 
 /// A property with what the store needs of it.
