@@ -16,10 +16,12 @@ extension ObjectContext {
     var waiting = [object]
     while let object = waiting.popLast() {
       switch object.state {
-      case .inserted: waiting += forget(object)
-      case .fault, .loaded:
+      case .inserted where object.rowID < 0: waiting += forget(object)
+      case .inserted, .fault, .loaded:
+        let wasNew = object.state == .inserted
         object.leaveRelationships()
         object.state = .deleted
+        if wasNew { didForget() }
         deleted.append(object)
         if object.entity?.isInJoins == true { deletions += 1 }
       case .deleted, .invalid, .detached: break
@@ -28,11 +30,13 @@ extension ObjectContext {
   }
 
   /// Forgets a new object.
+  /// - Parameter byRules: Whether its delete rules hold; without them who is related to it is so no more.
   /// - Returns: The objects that its delete rules take along.
-  private func forget(_ object: ManagedObject) -> [ManagedObject] {
+  @discardableResult
+  func forget(_ object: ManagedObject, byRules: Bool = true) -> [ManagedObject] {
     guard let entity = object.entity else { return [] }
     let relationships = entity.slots.compactMap(\.relationship)
-    for relationship in relationships where relationship.deleteRule == .deny {
+    for relationship in relationships where byRules && relationship.deleteRule == .deny {
       let count = object.related(by: relationship).count
       guard count == 0 else {
         note(StoreError.deleteDenied(entity: entity.name, property: relationship.name, count: count))
@@ -42,7 +46,7 @@ extension ObjectContext {
     var taken: [ManagedObject] = []
     for relationship in relationships {
       let others = object.related(by: relationship)
-      if relationship.deleteRule == .cascade { taken += others }
+      if byRules && relationship.deleteRule == .cascade { taken += others }
       guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany else { continue }
       for other in others where other.state == .inserted || other.state == .loaded {
         other.overwrite(.null, inverse, nil)
@@ -76,18 +80,17 @@ extension ObjectContext {
     return false
   }
 
-  func clearPending() { keepPending([], [], []) }
+  func clearPending() { keepPending(inserted: [], updated: [], deleted: []) }
 
   /// What is pending from now on: all that a save left out.
-  func keepPending(_ inserted: [ManagedObject], _ updated: [ManagedObject], _ kept: Set<ManagedObject>) {
+  func keepPending(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]) {
     self.inserted = inserted
     forgotten = 0
     self.updated = updated
-    deleted = []
-    touched = kept.isEmpty ? [] : touched
-    links =
-      kept.isEmpty ? [:] : links.filter { kept.contains($0.value.source) || kept.contains($0.value.target) }
-    firstTemporaryID = inserted.first?.rowID ?? nextTemporaryID
+    self.deleted = deleted
+    touched = touched.filter { $0.toMany.values.contains { !$0.added.isEmpty || !$0.removed.isEmpty } }
+    links = [:]
+    firstTemporaryID = nextTemporaryID
   }
 
   /// Ends the work of a transaction that was rolled back: what its objects say is not in the file.
@@ -161,6 +164,8 @@ extension ObjectContext {
     object.row = nil
     object.page = nil
     object.forgetMembers()
+    if object.extras == nil { object.extras = Extras(overlay: nil) }
+    object.extras?.former = former
   }
 
   /// Runs `body` with a connection to read from.

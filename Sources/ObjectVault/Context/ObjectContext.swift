@@ -32,7 +32,7 @@ public final class ObjectContext {
   /// many at a time: taking each out by itself would be quadratic.
   var inserted: [ManagedObject] = []
   var forgotten = 0
-  /// Saved objects with an overlay.
+  /// Saved objects with an overlay, and some that were refreshed since.
   var updated: [ManagedObject] = []
   var deleted: [ManagedObject] = []
   /// Owners of to-manys that changed, and ends of changed links: kept alive until the save.
@@ -43,11 +43,14 @@ public final class ObjectContext {
   @exclusivity(unchecked) var deletions = 0
   /// The relationships of objects that were released, and are to be released: see ``ManagedObject``'s deinit.
   var releasing: [Extras?] = []
+  let former = FormerContext()
   var isReleasing = false
   var nextTemporaryID: Int64 = -1
   private var lastEntity: EntityRuntime?
-  /// The temporary id that comes first in `inserted`'s numbering.
+  /// The temporary id that comes first in the numbering of those that have no final one.
   var firstTemporaryID: Int64 = -1
+  /// New objects that fetches wrote since the last save, with a savepoint beneath; nil when no fetch did.
+  var flushed: [ManagedObject]?
 
   /// Errors that getters could not throw, oldest first. The next ``save()`` throws the first of them and
   /// clears the list.
@@ -84,6 +87,7 @@ public final class ObjectContext {
     }
     maps = core.runtime.entities.map { IdentityMap($0) }
     for map in maps { map.context = self }
+    former.context = self
   }
 
   deinit {
@@ -98,7 +102,7 @@ public final class ObjectContext {
 
   /// Whether there is anything to save.
   public var hasChanges: Bool {
-    inserted.count > forgotten || !updated.isEmpty || !deleted.isEmpty
+    inserted.count > forgotten || updated.contains { $0.overlay != nil } || !deleted.isEmpty
       || links.values.contains(where: \.isLive)
   }
 
@@ -115,7 +119,8 @@ public final class ObjectContext {
   /// ``faultErrors``.
   /// - Parameters:
   ///   - type: The entity's class.
-  ///   - configure: Sets the object's properties.
+  ///   - configure: Sets the object's properties. When it throws, the object is forgotten, and who was related to it is so
+  ///     no more.
   @discardableResult
   public func insert<Object: ManagedObject>(
     _ type: Object.Type, _ configure: (Object) throws -> Void
@@ -134,7 +139,10 @@ public final class ObjectContext {
     object.extras = Extras(overlay: entity.initialOverlay(run))
     map.insert(object, for: object.rowID)
     inserted.append(object)
-    try configure(object)
+    do { try configure(object) } catch {
+      forget(object, byRules: false)
+      throw error
+    }
     return object
   }
 
@@ -151,14 +159,39 @@ public final class ObjectContext {
   /// - Throws: ``StoreError/validation(_:)``, ``StoreError/conflict(_:)``,
   ///   ``StoreError/deleteDenied(entity:property:count:)``, ``StoreError/readOnlyContext``, the first of
   ///   ``faultErrors``; `SQLError.busy` and others of the file.
-  public func save() throws { try save(isPartial: false) }
+  public func save() throws {
+    try save(.whole)
+    if case .transaction(let connection, _) = access, flushed != nil {
+      flushed = nil
+      try connection.releaseSavepoint(Self.flushName)
+    }
+  }
 
-  /// Writes what is complete, so that a fetch inside a writing transaction finds it. Objects that break a rule
-  /// as yet stay pending, with those that refer to them: whoever looks for an object while another is half
-  /// filled need not fill it first.
-  func flush() throws { try save(isPartial: true) }
+  /// Writes what is complete, so that a fetch inside a writing transaction finds it.
+  ///
+  /// What breaks a rule as yet stays pending: a new object that is half filled, whose id is given out all the same
+  /// so that those who refer to it can be written; of a changed object the properties that may not be so; all
+  /// deletions, when one of them is denied. Whoever looks for an object need not finish another one first.
+  func flush() throws {
+    if case .transaction(let connection, _) = access, flushed == nil {
+      try connection.beginSavepoint(Self.flushName)
+      flushed = []
+    }
+    do { try save(.partial) } catch  where Self.isRule(error) && !deleted.isEmpty {
+      try save(.partialWithoutDeletions)
+    }
+  }
 
-  private func save(isPartial: Bool) throws {
+  private static let flushName = "vault_flush"
+
+  private static func isRule(_ error: any Error) -> Bool {
+    switch error {
+    case StoreError.validation, StoreError.deleteDenied, SQLError.constraint: true
+    default: false
+    }
+  }
+
+  private func save(_ extent: SaveOperation.Extent) throws {
     if let first = faultErrors.first {
       faultErrors = []
       throw first
@@ -167,36 +200,60 @@ public final class ObjectContext {
     guard canWrite else { throw StoreError.readOnlyContext }
     switch access {
     case .transaction(let connection, _):
-      let operation = SaveOperation(self, connection, isPartial: isPartial)
+      let operation = SaveOperation(self, connection, extent)
       try operation.undoOnError { try connection.savepoint { try operation.run() } }
       operation.finish()
     case .pooled:
       try core.pool.withWriter { connection in
-        let operation = SaveOperation(self, connection, isPartial: isPartial)
+        let operation = SaveOperation(self, connection, extent)
         try operation.undoOnError { try connection.transaction(.immediate) { try operation.run() } }
         operation.finish()
       }
     }
   }
 
-  /// Forgets all changes: new objects become invalid, the others are as in the store.
+  /// Forgets all changes since the last save: new objects become invalid, the others are as in the store. Errors of
+  /// those changes in ``faultErrors`` are forgotten too.
+  ///
+  /// Objects whose deletion a fetch has carried out meanwhile, inside ``Store/write(_:)``, stay invalid; their rows
+  /// are there again.
   public func rollback() {
     deletions += 1
+    faultErrors = []
     for object in inserted { discard(object) }
-    for object in updated { object.overlay = nil }
-    for object in updated { object.isRegistered = false }
-    for object in deleted { object.state = object.row == nil ? .fault : .loaded }
+    for object in updated {
+      object.overlay = nil
+      object.isRegistered = false
+    }
+    for object in deleted where object.state == .deleted {
+      if object.isUnwritten { discard(object) } else { object.state = object.row == nil ? .fault : .loaded }
+    }
     for object in touched { for state in object.toMany.values { state.forget() } }
     clearPending()
+    undoFlush()
+  }
+
+  /// Takes back what fetches have written.
+  private func undoFlush() {
+    guard case .transaction(let connection, _) = access, let flushed else { return }
+    self.flushed = nil
+    do {
+      try connection.rollBack(toSavepoint: Self.flushName)
+      try connection.releaseSavepoint(Self.flushName)
+    } catch { note(error) }
+    for object in flushed { discard(object) }
+    for object in maps.flatMap(\.all) {
+      for state in object.toMany.values { state.forget() }
+      refresh(object)
+    }
   }
 
   /// Forgets an object's changes and its row; the row is fetched again when it is next needed. Changes of
   /// relationships to other objects are not undone; use ``rollback()`` for those.
   public func refresh(_ object: ManagedObject) {
     guard object.context === self, object.state == .loaded || object.state == .fault else { return }
-    if object.overlay != nil { updated.removeAll { $0 === object } }
+    // It stays among the updated ones, which a save looks through: taking each out by itself would be quadratic.
     object.overlay = nil
-    object.isRegistered = false
     object.row = nil
     object.page = nil
     object.state = .fault

@@ -10,6 +10,17 @@ extension SaveOperation {
   /// Applies the rules to the rows of the file, then deletes.
   func deleteVictims() throws {
     guard victims.contains(where: { !$0.isEmpty }) else { return }
+    try addVictims(related)
+    try unlinkUnwritten()
+    for entity in core.runtime.entities where !victims[entity.index].isEmpty {
+      try applyRules(entity, victims[entity.index].sorted())
+    }
+    try deleteRows()
+  }
+
+  /// Adds what cascades reach, level by level.
+  /// - Parameter reached: The rows that a relationship of these rows takes along.
+  func addVictims(_ reached: (RelationshipRuntime, _ ids: [Int64]) throws -> Set<Int64>) throws {
     var fresh = victims
     while fresh.contains(where: { !$0.isEmpty }) {
       var found = core.runtime.entities.map { _ in Set<Int64>() }
@@ -17,7 +28,7 @@ extension SaveOperation {
         let ids = fresh[entity.index].sorted()
         for relationship in entity.slots.compactMap(\.relationship) where relationship.deleteRule == .cascade
         {
-          found[relationship.destination.index].formUnion(try related(relationship, ids))
+          found[relationship.destination.index].formUnion(try reached(relationship, ids))
         }
       }
       for index in found.indices {
@@ -27,10 +38,26 @@ extension SaveOperation {
       }
       fresh = found
     }
-    for entity in core.runtime.entities where !victims[entity.index].isEmpty {
-      try applyRules(entity, victims[entity.index].sorted())
+  }
+
+  /// Deletes the links of objects whose row was never written: no deletion of a row takes them along.
+  private func unlinkUnwritten() throws {
+    let ends = core.runtime.entities.flatMap { $0.slots.compactMap(\.relationship) }
+    for (entity, objects) in grouped(context.deleted.filter { $0.isUnwritten }) {
+      for relationship in ends {
+        guard let join = relationship.join else { continue }
+        let (own, other) = join.table.columns(from: join.isSource)
+        for column in [
+          relationship.owner === entity ? own : nil, relationship.destination === entity ? other : nil,
+        ] {
+          guard let column else { continue }
+          for object in objects {
+            try connection.execute(
+              sql: "DELETE FROM \(quoted(join.table.name)) WHERE \(column) = ?", [.integer(object.rowID)])
+          }
+        }
+      }
     }
-    try deleteRows()
   }
 
   /// The ids at the other end of a relationship of these rows.
@@ -79,18 +106,18 @@ extension SaveOperation {
 
   private func nullify(_ entity: EntityRuntime, _ slot: Int, _ ids: [Int64]) throws {
     let column = entity.slots[slot].column
-    let isInMemory = !context.maps[entity.index].all.isEmpty
-    for batch in ids.chunked(core.batchSize) {
-      let rows = "\(column) IN (\(core.marks(batch.count)))"
-      let values = batch.map { SQLValue.integer($0) }
-      if isInMemory {
-        let found = try connection.query(
-          sql: "SELECT \"id\" FROM \(entity.table) WHERE \(rows)", values, { $0.int64(0) })
-        if !found.isEmpty { released.append((entity.index, slot, Set(found))) }
-      }
+    let found = try selectIDs(ids) { marks in
+      "SELECT \"id\" FROM \(entity.table) WHERE \(column) IN (\(marks))"
+    }
+    // Who goes too need not be cut off first, and may have to have a reference.
+    let left = found.subtracting(victims[entity.index])
+    guard !left.isEmpty else { return }
+    released.append((entity.index, slot, left))
+    for batch in left.sorted().chunked(core.batchSize) {
       try connection.execute(
-        sql: "UPDATE \(entity.table) SET \(column) = NULL, \"_version\" = \"_version\" + 1 WHERE \(rows)",
-        values)
+        sql:
+          "UPDATE \(entity.table) SET \(column) = NULL, \"_version\" = \"_version\" + 1 WHERE \"id\" IN (\(core.marks(batch.count)))",
+        batch.map { .integer($0) })
     }
   }
 
@@ -145,7 +172,7 @@ extension SaveOperation {
   /// and their version, is older than the row.
   func forgetReleased() {
     for (entity, slot, ids) in released {
-      for object in context.maps[entity].all where object.state == .loaded && ids.contains(object.rowID) {
+      for object in inMemory(entity, ids) where object.state == .loaded {
         if let overlay = object.overlay {
           object.rowVersion += 1
           guard !overlay.changed.contains(slot) else { continue }
@@ -161,22 +188,30 @@ extension SaveOperation {
   /// Objects of deleted rows become invalid and leave the sets they are in.
   func forgetVictims() {
     for entity in core.runtime.entities where !victims[entity.index].isEmpty {
-      for object in context.maps[entity.index].all where victims[entity.index].contains(object.rowID) {
-        object.state = .invalid
+      for object in inMemory(entity.index, victims[entity.index]) {
+        leaveSets(object, entity)
+        context.discard(object)
       }
     }
-    guard victims.contains(where: { !$0.isEmpty }) else { return }
-    for entity in core.runtime.entities {
-      for owner in context.maps[entity.index].all {
-        for state in owner.toMany.values
-        where state.members?.contains(where: { $0.state == .invalid }) == true {
-          state.members = state.members?.filter { $0.state != .invalid }
-          state.typed = nil
-        }
-      }
+  }
+
+  /// Takes an object that is going out of the sets of those it refers to. Who has it by a link looks for itself,
+  /// when its set is read after a deletion.
+  private func leaveSets(_ object: ManagedObject, _ entity: EntityRuntime) {
+    if entity.isInJoins { context.deletions += 1 }
+    for relationship in entity.slots.compactMap(\.relationship) where !relationship.isToMany {
+      guard let inverse = relationship.inverseSlot, relationship.inverseIsToMany,
+        object.row != nil || object.overlay != nil,
+        case .integer(let id) = object.storedValue(relationship.slot) ?? .null,
+        let state = context.maps[relationship.destination.index].find(id)?.toMany[inverse]
+      else { continue }
+      state.members?.remove(object)
+      state.typed?.remove(object)
     }
-    for entity in core.runtime.entities where !victims[entity.index].isEmpty {
-      for object in context.maps[entity.index].all where object.state == .invalid { context.discard(object) }
-    }
+  }
+
+  /// The objects of these rows that there are.
+  private func inMemory(_ entity: Int, _ ids: Set<Int64>) -> [ManagedObject] {
+    ids.compactMap(context.maps[entity].find)
   }
 }

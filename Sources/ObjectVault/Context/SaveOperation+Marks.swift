@@ -14,6 +14,7 @@ struct SaveMarks {
     let former: SQLValue
     let wasChanged: Bool
     let hadOverlay: Bool
+    let wasRegistered: Bool
   }
   var states: [(object: ManagedObject, former: ManagedObject.State)] = []
   var releases: [Release] = []
@@ -43,7 +44,7 @@ extension SaveOperation {
   private func undo(_ release: SaveMarks.Release) {
     guard release.hadOverlay, let overlay = release.object.overlay else {
       release.object.overlay = nil
-      release.object.isRegistered = false
+      release.object.isRegistered = release.wasRegistered
       return
     }
     overlay.values[release.slot] = release.former
@@ -143,8 +144,8 @@ extension SaveOperation {
   /// Marks an object for deletion; false when it is marked already.
   private func take(_ object: ManagedObject) -> Bool {
     switch object.state {
-    case .inserted: doomed.append(object)
-    case .loaded, .fault: context.deleted.append(object)
+    case .inserted where object.rowID < 0: doomed.append(object)
+    case .inserted, .loaded, .fault: context.deleted.append(object)
     case .deleted, .invalid, .detached: return false
     }
     marks.states.append((object, object.state))
@@ -165,7 +166,8 @@ extension SaveOperation {
     marks.releases.append(
       SaveMarks.Release(
         object: object, slot: slot, former: overlay?.values[slot] ?? .null,
-        wasChanged: overlay?.changed.contains(slot) ?? false, hadOverlay: overlay != nil))
+        wasChanged: overlay?.changed.contains(slot) ?? false, hadOverlay: overlay != nil,
+        wasRegistered: object.isRegistered))
     object.overwrite(.null, slot, nil)
   }
 }

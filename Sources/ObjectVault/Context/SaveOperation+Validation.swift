@@ -6,24 +6,20 @@ extension SaveOperation {
   /// Decides what is written.
   func validate() throws {
     inserted = grouped(those(of: context.inserted) { $0.state == .inserted })
-    updated = grouped(those(of: context.updated) { $0.state == .loaded })
+    updated = grouped(those(of: context.updated) { $0.state == .loaded && $0.overlay != nil })
     let all = inserted + updated
     for (entity, objects) in all where entity.hasToOne {
       for object in objects { releaseForgotten(object, entity) }
     }
     var failures: [ValidationFailure] = []
     for (entity, objects) in all { check(objects, entity, &failures) }
-    guard isPartial, !leftOut.isEmpty else {
-      guard failures.isEmpty else { throw StoreError.validation(failures) }
-      return
-    }
-    leaveOutReferrers(all.flatMap(\.objects))
+    guard isPartial || failures.isEmpty else { throw StoreError.validation(failures) }
+    guard !leftOut.isEmpty else { return }
     inserted = grouped(inserted.flatMap(\.objects).filter { !leftOut.contains($0) })
-    updated = grouped(updated.flatMap(\.objects).filter { !leftOut.contains($0) })
   }
 
   /// The objects that `belongs` holds for: mostly all of them, which then need no array of their own.
-  private func those(of objects: [ManagedObject], _ belongs: (ManagedObject) -> Bool) -> [ManagedObject] {
+  func those(of objects: [ManagedObject], _ belongs: (ManagedObject) -> Bool) -> [ManagedObject] {
     objects.allSatisfy(belongs) ? objects : objects.filter(belongs)
   }
 
@@ -38,55 +34,41 @@ extension SaveOperation {
     }
   }
 
-  /// Who refers to a new object that stays pending stays pending too.
-  private func leaveOutReferrers(_ objects: [ManagedObject]) {
-    var referrers: [ObjectIdentifier: [ManagedObject]] = [:]
-    for object in objects {
-      guard let entity = object.entity, entity.hasToOne, let overlay = object.overlay else { continue }
-      for slot in entity.storedSlots where entity.isToOne[slot] && overlay.changed.contains(slot) {
-        guard case .integer(let id) = overlay.values[slot], id < 0,
-          let index = entity.slots[slot].relationship?.destination.index,
-          let target = context.maps[index].find(id)
-        else { continue }
-        referrers[ObjectIdentifier(target), default: []].append(object)
-      }
-    }
-    var waiting = Array(leftOut)
-    while let object = waiting.popLast() {
-      for referrer in referrers[ObjectIdentifier(object)] ?? [] where leftOut.insert(referrer).inserted {
-        waiting.append(referrer)
-      }
-    }
-  }
-
   private func check(
     _ objects: [ManagedObject], _ entity: EntityRuntime, _ failures: inout [ValidationFailure]
   ) {
     let (stored, isRequired) = (entity.storedSlots, entity.isRequired)
     for object in objects {
       guard let overlay = object.overlay else { continue }
-      let before = failures.count
       for slot in stored {
         guard case .null = overlay.values[slot], overlay.changed.contains(slot) else { continue }
         if let error = overlay.refused?[slot] {
-          failures.append(failure(object, entity.slots[slot], "cannot be stored: \(error)"))
+          fail(object, entity, slot, "cannot be stored: \(error)", &failures)
         } else if isRequired[slot] {
-          failures.append(failure(object, entity.slots[slot], "is required"))
+          fail(object, entity, slot, "is required", &failures)
         }
       }
       for slot in entity.checkedSlots where overlay.changed.contains(slot) && !overlay.values[slot].isNull {
-        let info = entity.slots[slot]
-        for rule in info.checks where !rule.holds(overlay.values[slot]) {
-          failures.append(failure(object, info, rule.text))
+        for rule in entity.slots[slot].checks where !rule.holds(overlay.values[slot]) {
+          fail(object, entity, slot, rule.text, &failures)
         }
       }
-      if isPartial, failures.count > before { leftOut.insert(object) }
     }
   }
 
-  private func failure(_ object: ManagedObject, _ info: SlotRuntime, _ reason: String) -> ValidationFailure {
-    ValidationFailure(
-      entity: object.entity?.name ?? "", property: info.name, rowID: object.rowID, reason: reason)
+  private func fail(
+    _ object: ManagedObject, _ entity: EntityRuntime, _ slot: Int, _ reason: String,
+    _ failures: inout [ValidationFailure]
+  ) {
+    failures.append(
+      ValidationFailure(
+        entity: entity.name, property: entity.slots[slot].name, rowID: object.rowID, reason: reason))
+    guard isPartial else { return }
+    if object.state == .inserted {
+      leftOut.insert(object)
+    } else {
+      heldBack[object, default: SlotSet()].insert(slot)
+    }
   }
 
   /// SQLite's constraint messages name table and columns: `UNIQUE constraint failed: User.name, User.city`.
@@ -108,6 +90,7 @@ extension SaveOperation {
       ValidationFailure(
         entity: entity, property: names.joined(separator: ", "), rowID: object?.rowID ?? 0, reason: reason)
     ])
-    return isUnique && object != nil ? UniqueCollision(error: error) : error
+    guard isUnique, object != nil else { return error }
+    return UniqueCollision(error: error, columns: columns.compactMap { $0.last.map { quoted(String($0)) } })
   }
 }

@@ -14,12 +14,14 @@ final class SaveOperation {
   let context: ObjectContext
   let connection: Connection
   let core: StoreCore
-  /// Whether objects that break a rule stay pending, instead of failing the save.
-  let isPartial: Bool
+  let extent: Extent
   /// The new and the changed objects that are written.
   var inserted: [EntityObjects] = []
   var updated: [EntityObjects] = []
+  /// New objects that stay pending.
   var leftOut: Set<ManagedObject> = []
+  /// Of changed objects, the properties that stay pending.
+  var heldBack: [ManagedObject: SlotSet] = [:]
   // The final id of each temporary one: temporary id -n-1-first at index n.
   private var assigned: [Int64] = []
   var victims: [Set<Int64>]
@@ -31,35 +33,58 @@ final class SaveOperation {
   var doomed: [ManagedObject] = []
   var marks = SaveMarks()
 
-  init(_ context: ObjectContext, _ connection: Connection, isPartial: Bool) {
+  /// How much of what is pending is written.
+  enum Extent {
+    /// All, or nothing.
+    case whole
+    /// What breaks no rule.
+    case partial
+    /// The same, and the deletions wait.
+    case partialWithoutDeletions
+  }
+  var isPartial: Bool { extent != .whole }
+  var deletes: Bool { extent != .partialWithoutDeletions }
+
+  init(_ context: ObjectContext, _ connection: Connection, _ extent: Extent) {
     self.context = context
     self.connection = connection
-    self.isPartial = isPartial
+    self.extent = extent
     core = context.core
     victims = core.runtime.entities.map { _ in [] }
   }
 
   func run() throws {
     try core.checkGeneration(connection)
-    try markVictimsInMemory()
+    if deletes { try markVictimsInMemory() }
     try validate()
-    try checkVersions()
+    if deletes { try checkVersions() }
     try assignIDs()
-    try writeRowsInAnyOrder()
+    if isPartial { try writeRows() } else { try writeRowsInAnyOrder() }
     do {
       try writeLinks()
-      try deleteVictims()
+      if deletes { try deleteVictims() }
     } catch SQLError.constraint(let message, let code, let sql) {
       throw translated(message, code, sql, nil)
     }
+    if isPartial { try writeCollided() }
     try checkReferences()
   }
 
   /// Inserts and updates, in the order that costs least.
   func writeRows() throws {
-    try writeLastReferences()
+    if deletes { try writeLastReferences() }
     for (entity, objects) in inserted { try insert(objects, entity) }
     try update()
+  }
+
+  /// What a deleted row stood in the way of.
+  private func writeCollided() throws {
+    guard !leftOut.isEmpty, victims.contains(where: { !$0.isEmpty }) else { return }
+    for (entity, objects) in inserted {
+      let collided = objects.filter(leftOut.contains)
+      leftOut.subtract(collided)
+      try insert(collided, entity)
+    }
   }
 
   // MARK: Ids
@@ -67,11 +92,14 @@ final class SaveOperation {
   /// Reserves an id for each new object from its entity's high-water mark, which only ever rises: the id of
   /// a deleted row is never given out again.
   private func assignIDs() throws {
-    guard !inserted.isEmpty else { return }
-    var lowest: Int64 = -1
-    for (_, objects) in inserted { for object in objects { lowest = min(lowest, object.rowID) } }
+    // Those that an earlier flush left out have theirs.
+    let new =
+      context.flushed == nil
+      ? inserted : grouped((inserted.flatMap(\.objects) + leftOut).filter { $0.rowID < 0 })
+    var lowest = context.firstTemporaryID
+    for (_, objects) in new { for object in objects { lowest = min(lowest, object.rowID) } }
     assigned = [Int64](repeating: 0, count: Int(context.firstTemporaryID - lowest) + 1)
-    for (entity, objects) in inserted {
+    for (entity, objects) in new {
       let last =
         try connection.value(
           "SELECT last FROM vault_ids WHERE entity = ?", [.text(entity.name)])?.int64 ?? 0
@@ -98,83 +126,10 @@ final class SaveOperation {
     if case .integer(let id) = value, id < 0 { .integer(finalID(id)) } else { value }
   }
 
-  // MARK: Rows
-
-  private func insert(_ objects: [ManagedObject], _ entity: EntityRuntime) throws {
-    let (slots, isToOne) = (entity.storedSlots, entity.isToOne)
-    try connection.withStatement(sql: entity.insertSQL) { statement in
-      for object in objects {
-        guard let overlay = object.overlay else { continue }
-        try statement.bind(finalID(object.rowID), at: 1)
-        var parameter = 2
-        for slot in slots {
-          if isToOne[slot] {
-            try statement.bind(resolved(overlay.values[slot]), at: parameter)
-          } else {
-            try statement.bind(overlay.values[slot], at: parameter)
-          }
-          parameter += 1
-        }
-        try run(statement, for: object)
-      }
-    }
-  }
-
-  private func run(_ statement: Statement, for object: ManagedObject) throws {
-    do { _ = try statement.step() } catch SQLError.constraint(let message, let code, let sql) {
-      statement.reset()
-      throw translated(message, code, sql, object)
-    }
-    statement.reset()
-  }
-
-  /// Groups the changed objects by the columns that changed, so that each shape is prepared once.
-  private func update() throws {
-    for (entity, objects) in updated {
-      var shapes: [SlotSet: [ManagedObject]] = [:]
-      for object in objects {
-        if let overlay = object.overlay { shapes[overlay.changed, default: []].append(object) }
-      }
-      for (changed, objects) in shapes {
-        let slots = entity.storedSlots.filter(changed.contains)
-        let columns = slots.map { "\(entity.slots[$0].column) = ?, " }.joined()
-        let sql =
-          "UPDATE \(entity.table) SET \(columns)\"_version\" = \"_version\" + 1 WHERE \"id\" = ? AND \"_version\" = ?"
-        try connection.withStatement(sql: sql) { statement in
-          for object in objects { try update(object, entity, slots, statement) }
-        }
-      }
-    }
-  }
-
-  private func update(
-    _ object: ManagedObject, _ entity: EntityRuntime, _ slots: [Int], _ statement: Statement
-  ) throws {
-    guard let overlay = object.overlay else { return }
-    var parameter = 1
-    for slot in slots {
-      try statement.bind(
-        entity.isToOne[slot] ? resolved(overlay.values[slot]) : overlay.values[slot], at: parameter)
-      parameter += 1
-    }
-    try statement.bind(object.rowID, at: parameter)
-    try statement.bind(object.rowVersion, at: parameter + 1)
-    try run(statement, for: object)
-    if connection.changes != 1 { throw try conflict(object, slots.map { entity.slots[$0].name }) }
-  }
-
-  func conflict(_ object: ManagedObject, _ properties: [String]) throws -> StoreError {
-    guard let entity = object.entity else { return .unknownEntity(name: "\(type(of: object))") }
-    let found = try connection.value(
-      sql: "SELECT \"_version\" FROM \(entity.table) WHERE \"id\" = ?", [.integer(object.rowID)])
-    return .conflict(
-      Conflict(
-        entity: entity.name, rowID: object.rowID, fetchedVersion: object.rowVersion,
-        storedVersion: found?.int64, properties: properties))
-  }
+  // MARK: Links and groups
 
   private func writeLinks() throws {
-    for link in context.links.values where link.isLive && !isLeftOut(link) {
+    for link in context.links.values where link.isLive {
       let (source, target) = (finalID(link.source.rowID), finalID(link.target.rowID))
       // A new object that goes with a deleted one has no row to be linked.
       guard source > 0, target > 0 else { continue }
@@ -191,10 +146,6 @@ final class SaveOperation {
     }
   }
 
-  private func isLeftOut(_ link: PendingLink) -> Bool {
-    !leftOut.isEmpty && (leftOut.contains(link.source) || leftOut.contains(link.target))
-  }
-
   func grouped(_ objects: [ManagedObject]) -> [EntityObjects] {
     guard !objects.isEmpty else { return [] }
     // Most saves are of one entity.
@@ -204,70 +155,6 @@ final class SaveOperation {
     return groups.enumerated().filter { !$0.element.isEmpty }.map {
       (core.runtime.entities[$0.offset], $0.element)
     }
-  }
-
-  // MARK: After the commit
-
-  /// Makes memory agree with what was written.
-  func finish() {
-    let count = (inserted + updated).reduce(0) { $0 + $1.objects.count }
-    var packer = RowPacker(firstPageBytes: count > 8 ? 65_536 : 512)
-    // To-ones of saved objects may hold temporary ids: they are resolved while all objects still have theirs.
-    for (entity, objects) in inserted {
-      for object in objects { adopt(object, entity, version: 1, &packer) }
-    }
-    for (entity, objects) in updated {
-      for object in objects { adopt(object, entity, version: object.rowVersion + 1, &packer) }
-    }
-    for object in leftOut { resolveReferences(of: object) }
-    for (entity, objects) in inserted {
-      let map = context.maps[entity.index]
-      for object in objects {
-        map.remove(object.rowID, object: Unmanaged.passUnretained(object))
-        object.rowID = finalID(object.rowID)
-        object.state = .loaded
-        map.insert(object, for: object.rowID)
-      }
-    }
-    for object in context.touched { for state in object.toMany.values { state.didSave(but: leftOut) } }
-    forgetReleased()
-    for object in doomed { context.discard(object) }
-    forgetVictims()
-    if leftOut.isEmpty {
-      context.clearPending()
-    } else {
-      context.keepPending(
-        context.inserted.filter { $0.state == .inserted }, context.updated.filter(leftOut.contains), leftOut)
-    }
-  }
-
-  /// What stays pending refers to what was saved by its final id from now on.
-  private func resolveReferences(of object: ManagedObject) {
-    guard let overlay = object.overlay, let entity = object.entity, entity.hasToOne else { return }
-    for slot in entity.storedSlots where entity.isToOne[slot] && overlay.changed.contains(slot) {
-      overlay.values[slot] = resolved(overlay.values[slot])
-    }
-  }
-
-  private func adopt(
-    _ object: ManagedObject, _ entity: EntityRuntime, version: Int64, _ packer: inout RowPacker
-  ) {
-    guard let overlay = object.overlay else { return }
-    // The overlay is given up with this: it becomes the whole row.
-    if object.row != nil || entity.hasToOne {
-      for slot in entity.storedSlots {
-        if !overlay.changed.contains(slot), let row = object.row {
-          overlay.values[slot] = RowCell(row: row, slot: slot).value
-        } else if entity.isToOne[slot] {
-          overlay.values[slot] = resolved(overlay.values[slot])
-        }
-      }
-    }
-    object.row = packer.pack(overlay.values)
-    object.page = packer.page
-    object.overlay = nil
-    object.rowVersion = version
-    object.isRegistered = false
   }
 }
 

@@ -180,6 +180,9 @@ open class ManagedObject: Persistable {
     }
   }
 
+  /// Whether it is new, or was until it was deleted.
+  final var isUnwritten: Bool { state == .inserted || (state == .deleted && row == nil && overlay != nil) }
+
   /// Whether the object is pending already, so that one more value changes nothing else.
   @inline(__always) private final var isOpen: Bool {
     state == .inserted || (state == .loaded && isRegistered)
@@ -214,7 +217,7 @@ open class ManagedObject: Persistable {
   private func isWritable(_ slot: Int) -> Bool {
     guard let context else {
       // A prototype, whose getters and setters are only looked at, has no context either.
-      if overlay == nil { tellStray(slot) }
+      if overlay == nil { tellStrayWrite(slot) }
       return false
     }
     guard context.takesChanges else { return false }
@@ -225,6 +228,12 @@ open class ManagedObject: Persistable {
       context.note(StoreError.objectGone(entity: entity?.name ?? "\(type(of: self))", rowID: rowID))
       return false
     }
+  }
+
+  /// Says that something was written to an object that belongs to no context: to the one that it belonged to.
+  final func tellStrayWrite(_ slot: Int) {
+    guard let former = extras?.former?.context else { return tellStray(slot) }
+    former.note(StoreError.objectGone(entity: ClassDescription.of(type(of: self)).entityName, rowID: rowID))
   }
 
   /// Says that a property was used of an object that belongs to no context.

@@ -9,8 +9,15 @@ final class Extras {
   @usableFromInline @exclusivity(unchecked) var overlay: Overlay?
   /// The members of relationships that have been read or changed, by slot.
   @exclusivity(unchecked) var toMany: [Int: ToManyState] = [:]
+  /// The way to the context that an object has left, which is told what is written to it.
+  var former: FormerContext?
 
   init(overlay: Overlay?) { self.overlay = overlay }
+}
+
+/// Where an object was. The context lets go of it in its deinit, as nothing leads from it to such objects.
+final class FormerContext {
+  weak var context: ObjectContext?
 }
 
 /// The values that were written.

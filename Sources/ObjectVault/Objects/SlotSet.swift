@@ -6,6 +6,15 @@ struct SlotSet: Hashable {
 
   var isEmpty: Bool { low == 0 && high.allSatisfy { $0 == 0 } }
 
+  /// The set without another; nil is the empty one.
+  func subtracting(_ other: SlotSet?) -> SlotSet {
+    guard let other else { return self }
+    var rest = self
+    rest.low &= ~other.low
+    for word in rest.high.indices where word < other.high.count { rest.high[word] &= ~other.high[word] }
+    return rest
+  }
+
   func contains(_ slot: Int) -> Bool {
     if slot < 64 { return low & (1 << UInt64(slot)) != 0 }
     let word = slot / 64 - 1

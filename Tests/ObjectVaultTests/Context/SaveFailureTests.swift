@@ -177,6 +177,80 @@ private final class Escape: @unchecked Sendable {
       try temporary.store.makeContext().fetch(Ware.self).sorted(by: \.code).all().map(\.code) == [1, 3])
   }
 
+  @Test func `unique values of rows that go unseen by a to-one, a link or a key of references are free`()
+    async throws
+  {
+    let temporary = try await TemporaryStore(
+      Schema {
+        Entity(Holder.self)
+        Entity(Pass.self)
+        Entity(Stamp.self).unique(\.pass)
+      })
+    try await temporary.store.write { context in
+      for number in 1...2 {
+        let pass = context.insert(Pass.self) { $0.number = number }
+        context.insert(Holder.self) {
+          $0.name = "holder \(number)"
+          $0.pass = pass
+          $0.marks = [context.insert(Stamp.self) { $0.code = number * 10 }]
+        }
+        context.insert(Stamp.self) {
+          $0.code = number
+          $0.pass = pass
+        }
+      }
+    }
+    let context = temporary.store.makeContext()
+    context.delete(try context.fetch(Holder.self).where("name == 'holder 1'").one())
+    let second = try context.fetch(Pass.self).where("number == 2").one()
+    let pass = context.insert(Pass.self) { $0.number = 1 }
+    context.insert(Stamp.self) {
+      $0.code = 1
+      $0.pass = pass
+    }
+    context.insert(Stamp.self) { $0.code = 10 }
+    try context.save()
+    let other = temporary.store.makeContext()
+    #expect(try other.fetch(Stamp.self).all().map(\.code).sorted() == [1, 2, 10, 20])
+    #expect(try other.fetch(Pass.self).all().map(\.number).sorted() == [1, 2] && second.stamps.count == 1)
+    #expect(try await temporary.store.verify().isEmpty)
+  }
+
+  @Test func `both ends of a required reference without an inverse can be deleted together`() async throws {
+    let temporary = try await TemporaryStore(
+      Schema {
+        Entity(Genre.self)
+        Entity(Book.self)
+        Entity(Author.self)
+        Entity(Passport.self)
+        Entity(Club.self)
+        Entity(Loan.self)
+        Entity(Review.self)
+      })
+    let context = temporary.store.makeContext()
+    let one = context.insert(Book.self) { $0.title = "One" }
+    let reviews = (1...3).map { _ in context.insert(Review.self) { $0.book = one } }
+    try context.save()
+    for review in reviews { context.delete(review) }
+    context.delete(one)
+    try context.save()
+    #expect(try context.fetch(Book.self).count() == 0)
+    #expect(try context.fetch(Review.self).count() == 0)
+  }
+
+  @Test func `an object that was refreshed and changed again is written once`() throws {
+    let ann = author("Ann")
+    try context.save()
+    ann.age = 40
+    context.refresh(ann)
+    #expect(!context.hasChanges && ann.age == 30)
+    ann.age = 50
+    try context.save()
+    ann.age = 60
+    try context.save()
+    #expect(try store.makeContext().fetch(Author.self).one().age == 60)
+  }
+
   @Test func `a value that is taken names the object that wanted it`() throws {
     author("Ann")
     try context.save()
@@ -232,7 +306,7 @@ private final class Escape: @unchecked Sendable {
       let genre = context.insert(Genre.self) { $0.name = "g" }
       one.genres = [genre]
       #expect(try context.fetch(Genre.self).where("name == 'g'").first() === genre)
-      #expect(try context.fetch(Book.self).count() == 0 && one.state == .inserted && loan.state == .inserted)
+      #expect(try context.fetch(Book.self).count() == 0 && one.state == .inserted && loan.state == .loaded)
       one.author = try context.fetch(Author.self).first() ?? context.insert(Author.self) { $0.name = "Ann" }
       #expect(try context.fetch(Author.self).count() == 1)
       one.title = "One"
@@ -250,6 +324,24 @@ private final class Escape: @unchecked Sendable {
   }
 }
 
+final class Holder: ManagedObject {
+  @Attribute var name: String
+  @ToOne(inverse: \Pass.holder, onDelete: .cascade) var pass: Pass?
+  @ToMany(inverse: \Stamp.marked, onDelete: .cascade) var marks: Set<Stamp>
+}
+final class Pass: ManagedObject {
+  @Attribute(.unique) var number: Int
+  @ToOne var holder: Holder?
+  @ToMany(inverse: \Stamp.pass, onDelete: .cascade) var stamps: Set<Stamp>
+}
+final class Stamp: ManagedObject {
+  @Attribute(.unique) var code: Int
+  @ToOne var pass: Pass?
+  @ToMany var marked: Set<Holder>
+}
+final class Review: ManagedObject {
+  @ToOne(.required) var book: Book?
+}
 final class Crate: ManagedObject {
   @Attribute(.unique) var label: String
   @ToMany(inverse: \Ware.crate, onDelete: .cascade) var wares: Set<Ware>
