@@ -70,8 +70,11 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "ObjectVaultTests",
-      dependencies: ["ObjectVault", "CipherSQLite", "Microblog", "Migrations", "TestSupport", "test-child"],
-      exclude: ["Golden"], swiftSettings: settings),
+      dependencies: [
+        "ObjectVault", "CipherSQLite", "Microblog", "Migrations", "TestSupport", "test-child",
+        "store-migrate",
+      ],
+      exclude: ["Golden", "PackageIndex/package_counts.py"], swiftSettings: settings),
     .testTarget(
       name: "StoreMigrateKitTests",
       dependencies: [

@@ -22,7 +22,10 @@ enum SQLTemplate {
         result.append("$")
         rest.removeFirst()
       } else {
-        let words = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "." }
+        var words = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "." }
+        // A dot behind a name is SQL's own, as in `$User.$User.city`. Without it two quoted names would run
+        // together, and SQLite takes what is no column for a text.
+        while words.last == "." { words.removeLast() }
         rest = rest[words.endIndex...]
         result += try name(String(words))
       }

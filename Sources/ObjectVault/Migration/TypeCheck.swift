@@ -165,13 +165,23 @@ struct TypeCheck {
   static func isForm(_ text: String, of type: String) -> Bool {
     switch type {
     case "decimal":
-      text.wholeMatch(of: #/-?[0-9]+(\.[0-9]+)?/#) != nil
-        && Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) != nil
+      isPlainDecimal(text) && Decimal(string: text, locale: posix) != nil
     case "uuid": UUID(uuidString: text)?.uuidString == text
     case "url": !text.isEmpty && URL(string: text) != nil
     case "json":
       (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil
     default: true
+    }
+  }
+
+  private static let posix = Locale(identifier: "en_US_POSIX")
+
+  /// Whether a text is `-?[0-9]+(\.[0-9]+)?`. A regular expression would be parsed anew for each value of a store.
+  private static func isPlainDecimal(_ text: String) -> Bool {
+    let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
+    let parts = digits.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+    return parts.allSatisfy { part in
+      !part.isEmpty && part.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
   }
 }

@@ -123,6 +123,14 @@ struct MigrationLab {
       "transform sql { UPDATE $User SET $User.city = $User.name WHERE $User.city IS NULL }",
       "SELECT city FROM User ORDER BY id", [["Bonn"], ["Bob"]]
     ),
+    (
+      "transform sql { UPDATE $User SET $User.city = (SELECT max(p.$Post.text) FROM $Post p WHERE p.$Post.user = $User.$User.id) }",
+      "SELECT city FROM User ORDER BY id", [["b"], ["c"]]
+    ),
+    (
+      "retype User.age to string using ($User.$User.name || $User.$User.age)",
+      "SELECT age FROM User ORDER BY id", [["Ann30"], ["Bob40"]]
+    ),
     ("seed { INSERT INTO $Tag($Tag.name) VALUES ('new') }", "SELECT name FROM Tag WHERE id = 3", [["new"]]),
     ("require \"there are users\" { SELECT count(*) > 0 FROM $User }", "SELECT count(*) FROM User", [[2]]),
     (

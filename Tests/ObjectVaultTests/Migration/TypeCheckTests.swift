@@ -79,6 +79,18 @@ import Testing
     #expect(try lab.isSound())
   }
 
+  @Test(arguments: ["", "-", ".5", "1.", "1.2.3", "+1", "1e3", " 1", "--1", "٣", "0x1", "nan"])
+  func `a decimal is digits, with a point between and a minus before`(_ text: String) async throws {
+    try await lab.migrate("transform sql { UPDATE $Thing SET $Thing.price = '-007.50' }")
+    #expect(try lab.rows("SELECT DISTINCT price FROM Thing") == [["-007.50"]])
+    try lab.open().execute("UPDATE Thing SET price = ? WHERE id = 1", [.text(text)])
+    let connection = try lab.open()
+    #expect(
+      try StoreInfo(connection).valueFindings(connection) == [
+        "1 of 2 values of Thing.price are no decimal: row 1"
+      ])
+  }
+
   @Test func `a filling has to be of the attribute's type`() async throws {
     try await lab.migrate("make Thing.count optional")
     for (step, word) in [
