@@ -179,8 +179,7 @@ extension CipherProfile.Hash {
 
 /// 16 random bytes for a new file. A salt is not secret.
 func randomSalt() throws -> [UInt8] {
-  var salt = [UInt8](repeating: 0, count: 16)
-  guard RAND_bytes(&salt, 16) == 1 else {
+  guard let salt = randomBytes(16) else {
     throw SQLError.system(file: "salt", operation: "RAND_bytes", code: 0)
   }
   return salt
