@@ -160,17 +160,12 @@ extension UnlockedKey {
   static func unlock(path: DatabasePath, key: Key, profile: CipherProfile? = nil, seconds: Double?) throws
     -> UnlockedKey
   {
-    guard case .keyFile(let keyPath, let secret) = key.material else {
+    guard case .kept(let keeper) = key.material else {
       return try FileLook(path, seconds: seconds).unlock(
         key, KeyCandidates(key, known: profile), known: profile, isThorough: true)
     }
-    let own = try KeyFile.open(at: keyPath, unlock: secret).key.salted(as: key)
-    do { return try unlock(path: path, key: own, profile: profile, seconds: seconds) } catch SQLError.wrongKey
-    {
-      guard let pending = try KeyFile.pendingKey(at: keyPath, unlock: secret) else {
-        throw SQLError.wrongKey(file: path.given)
-      }
-      return try unlock(path: path, key: Key.raw(pending).salted(as: key), profile: profile, seconds: seconds)
+    return try keeper.unlock(settling: nil) {
+      try unlock(path: path, key: $0.salted(as: key), profile: profile, seconds: seconds)
     }
   }
 }
