@@ -1,7 +1,6 @@
 // What a caller unlocks a file with. Bytes live in SecureBytes from the first moment we hold them.
 
 public import Foundation
-private import CVaultShims
 
 /// The key of an encrypted file.
 ///

@@ -1,7 +1,6 @@
 // A derived key with the file's salt and settings: what every further connection opens with.
 
 private import CLibCrypto
-private import CVaultShims
 private import Foundation
 
 /// The result of deriving a key once: 32 key bytes, the file's salt, and the profile that fits.

@@ -144,13 +144,6 @@ extension UnlockedKey {
   }
 }
 
-extension WriteAheadLog {
-  /// The first of the keys that the last commit is under.
-  fileprivate func fits(among keys: [UnlockedKey]) -> UnlockedKey? {
-    keys.first { $0.profile.pageBytes == pageBytes && fits($0) }
-  }
-}
-
 extension UnlockedKey {
   /// Derives the key for the file at `path` and finds the settings under which its pages verify.
   ///

@@ -5,4 +5,9 @@ extension WriteAheadLog {
   func fits(_ key: UnlockedKey) -> Bool {
     key.with(pageBytes: pageBytes).verifies(page: lastPage.bytes, number: lastPage.number)
   }
+
+  /// The first of the keys that the last commit is under.
+  func fits(among keys: [UnlockedKey]) -> UnlockedKey? {
+    keys.first { $0.profile.pageBytes == pageBytes && fits($0) }
+  }
 }
