@@ -8,7 +8,7 @@ import Testing
   @Test func `every error of the connection layer has its cause and cure on the page`() throws {
     let sources = packageRoot.appendingPathComponent("Sources/CipherSQLite")
     let code = try String(
-      contentsOf: sources.appendingPathComponent("Connection/SQLError.swift"), encoding: .utf8)
+      contentsOf: sources.appendingPathComponent("Errors/SQLError.swift"), encoding: .utf8)
     let page = try String(
       contentsOf: sources.appendingPathComponent("Documentation.docc/errors.md"), encoding: .utf8)
     let declared = Set(code.matches(of: #/(?m)^  case (\w+)/#).map { String($0.1) })

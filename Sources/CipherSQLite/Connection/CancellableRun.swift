@@ -29,18 +29,11 @@ package final class CancellableRun: Sendable {
     if isCancelled { throw CancellationError() }
   }
 
-  /// Runs `body`, which works on `connection` alone.
+  /// Runs `body`, in which a cancellation interrupts what `interruptor` stops.
   /// - Throws: `CancellationError` when cancelled before or meanwhile; else what `body` throws.
-  package func run<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
-    let interruptor = connection.interruptor
-    // A run may lie in another one, which goes on afterwards.
-    let outer = connection.waiting.run
-    connection.waiting.run = self
+  func interrupting<Result>(_ interruptor: Interruptor, _ body: () throws -> Result) throws -> Result {
     state.withLock { $0.interruptor = interruptor }
-    defer {
-      state.withLock { $0.interruptor = nil }
-      connection.waiting.run = outer
-    }
+    defer { state.withLock { $0.interruptor = nil } }
     try check()
     do { return try body() } catch {
       // Whatever the interrupted statement made of it, the cause is the cancellation.

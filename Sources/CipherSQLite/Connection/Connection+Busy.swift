@@ -3,20 +3,6 @@
 private import CSQLCipher
 private import Foundation
 
-/// What a connection knows of its waiting.
-struct Waiting {
-  /// When the lock was first met that is being waited for.
-  fileprivate var since = DispatchTime.now()
-  /// How long was waited in vain, until the error that says so is made.
-  fileprivate var seconds = 0.0
-  /// How often somebody asked the statement to stop: counted, because the engine forgets when nothing runs.
-  let interrupts = Locked(0)
-  fileprivate var interruptsBefore = 0
-  fileprivate var wasInterrupted = false
-  /// The call that is running, which may be cancelled.
-  var run: CancellableRun?
-}
-
 private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {
   // SQLite calls back on the thread that uses the connection, and never after it is closed.
   context.map { Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue() }

@@ -3,16 +3,6 @@
 private import CSQLCipher
 private import Foundation
 
-/// One action that SQLite asks leave for while it prepares a statement.
-public struct AuthorizerAction: Sendable, Hashable {
-  /// SQLite's action code, such as 9 (DELETE) or 18 (INSERT).
-  public let code: Int
-  /// The table, index or pragma, as SQLite's table of action codes says.
-  public let first: String?
-  /// The column, or a second name.
-  public let second: String?
-}
-
 // What SQLite's destructor releases: one closure, kept for as long as the function is registered.
 private final class Box<Value> {
   let value: Value

@@ -109,7 +109,7 @@ extension Connection {
   /// All rows of a query as values with names.
   public func allRows(_ sql: SQL, _ arguments: SQLArguments = []) throws -> [Row] {
     try withBound(sql, arguments) { statement in
-      let header = Row.Header(statement, dates: configuration.dates)
+      let header = statement.header(dates: configuration.dates)
       return try collect(statement) { Row(header: header, values: $0.row()) }
     }
   }
@@ -118,7 +118,7 @@ extension Connection {
   public func firstRow(_ sql: SQL, _ arguments: SQLArguments = []) throws -> Row? {
     try withBound(sql, arguments) { statement in
       guard try statement.step() else { return nil }
-      return Row(header: Row.Header(statement, dates: configuration.dates), values: statement.row())
+      return Row(header: statement.header(dates: configuration.dates), values: statement.row())
     }
   }
 
@@ -137,7 +137,7 @@ extension Connection {
   public func cursor(_ sql: SQL, _ arguments: SQLArguments = []) throws -> Cursor<Row> {
     let statement = try prepare(sql: sql.text)
     try bind(statement, sql.values, arguments)
-    let header = Row.Header(statement, dates: configuration.dates)
+    let header = statement.header(dates: configuration.dates)
     return Cursor(statement) { Row(header: header, values: $0.row()) }
   }
 

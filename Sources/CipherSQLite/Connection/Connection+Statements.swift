@@ -101,7 +101,7 @@ extension Connection {
         let statement = Statement(raw: raw, sql: sql, connection: self)
         var header: Row.Header?
         while try statement.step() {
-          let known = header ?? Row.Header(statement, dates: configuration.dates)
+          let known = header ?? statement.header(dates: configuration.dates)
           header = known
           try onRow(Row(header: known, values: statement.row()))
         }

@@ -1,9 +1,9 @@
 // One open, keyed database handle. What it owns; the verbs are in the extensions:
-//   Connection+Open          opening and keying          Connection+Statements     prepare, execute, query
-//   Connection+Transactions  transactions, savepoints    Connection+Functions      SQL functions, collations
-//   Connection+Rows          SQL literals, rows, cursors Connection+Hooks         commits, changes, traces
-//   Connection+Upkeep        pragmas, checkpoint, audit  Connection+Backup        encrypted copies
-//   Connection+Busy          waiting for others' locks
+//   Connection+Statements  prepare, execute, query        Connection+Transactions  transactions, savepoints
+//   Connection+Rows        SQL literals, rows, cursors    Connection+Codable       rows as the caller's own types
+//   Connection+Functions   SQL functions, collations      Connection+Hooks         commits, changes, traces
+//   Connection+Busy        waiting for others' locks      Connection+Upkeep        pragmas, checkpoints, checks
+// How one comes to be is Opening/; a new key is Rekey/; other files are Copies/.
 
 private import CSQLCipher
 private import Foundation
@@ -154,45 +154,6 @@ extension Connection {
     case EACCES, EPERM, EROFS:
       configuration.access == .readOnly ? .logUnreadable(file: path) : .permissionDenied(file: path)
     case let code: .failed("open", on: path, code: code)
-    }
-  }
-}
-
-/// Stops a running statement from another thread.
-///
-/// Valid while the connection is open; whoever keeps it makes sure of that (the pool does, by its lease).
-public struct Interruptor: @unchecked Sendable {
-  // Safe to share: sqlite3_interrupt is the one call that SQLite allows from another thread.
-  let handle: OpaquePointer?
-  // The engine does not look at its own mark while it waits for a lock; our waiting looks at this.
-  let count: Locked<Int>
-
-  /// Makes the running statement end with ``SQLError/interrupted``, at once or, while it waits for another's lock,
-  /// within 20 ms.
-  public func interrupt() {
-    count.withLock { $0 += 1 }
-    if let handle { sqlite3_interrupt(handle) }
-  }
-}
-
-extension SQLError {
-  static func from(
-    code: Int32, handle: OpaquePointer?, sql: String, file: String
-  ) -> SQLError {
-    let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
-    let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
-    // A quota, or a limit of the file's size: the system says so, the engine only that it could not write.
-    let system = code & 0xff == SQLITE_IOERR && handle != nil ? sqlite3_system_errno(handle) : 0
-    switch code & 0xff {
-    case SQLITE_FULL: return .diskFull(file: file)
-    case SQLITE_IOERR where [ENOSPC, EDQUOT, EFBIG].contains(system): return .diskFull(file: file)
-    case SQLITE_INTERRUPT: return .interrupted
-    // The number of SQLITE_READONLY_ROLLBACK, a macro that Swift does not see.
-    case SQLITE_READONLY where extended == 776: return .interruptedWrite(file: file)
-    case SQLITE_READONLY: return .readOnly(file: file)
-    case SQLITE_CONSTRAINT: return .constraint(message: message, extendedCode: Int(extended), sql: sql)
-    default:
-      return .engine(code: Int(code & 0xff), extendedCode: Int(extended), message: message, sql: sql)
     }
   }
 }

@@ -46,6 +46,11 @@ extension Statement {
     }
   }
 
+  /// What the rows of the result share.
+  func header(dates: DateStrategy) -> Row.Header {
+    Row.Header(names: (0..<columnCount).map(columnName), dates: dates)
+  }
+
   /// Whether running it leaves the database as it is (`sqlite3_stmt_readonly`).
   public var isReadOnly: Bool { sqlite3_stmt_readonly(raw) != 0 }
 

@@ -180,29 +180,4 @@ extension Connection {
     try target.execute(sql: "PRAGMA page_size = \(pageBytes)")
     return target
   }
-
-  /// A connection to a file in clear, for exports alone: no public call opens one.
-  static func plain(_ file: DatabasePath, access: Access) throws -> Connection {
-    try PathState.checkCompanions(file)
-    var handle: OpaquePointer?
-    let flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
-    let name = fileURI(file.path) + (access == .immutable ? "?immutable=1" : "")
-    let code = FileGate.opening {
-      sqlite3_open_v2(
-        name, &handle, flags | (access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY), nil)
-    }
-    // Keys of zeros, which nothing asks for: a plain file has none.
-    let none = try UnlockedKey(
-      deriving: .raw([UInt8](repeating: 0, count: 32)), salt: [UInt8](repeating: 0, count: 16),
-      profile: Engine.current.newFileProfile)
-    let connection = Connection(handle: handle, file: file, unlocked: none, configuration: Configuration())
-    guard code == SQLITE_OK else {
-      throw code == SQLITE_CANTOPEN
-        ? SQLError.cannotOpen(file, system: sqlite3_system_errno(handle)) : connection.error(code, sql: "")
-    }
-    connection.isPlain = true
-    connection.installBusyHandler()
-    try connection.executeScript("PRAGMA temp_store = MEMORY")
-    return connection
-  }
 }

@@ -86,44 +86,16 @@ final class NewFile {
     return try synced()
   }
 
-  /// Proves that the file is a whole database: nothing is left in a log, it has as many pages as it says, and every one
-  /// of them authenticates under the key. No connection may be open on it any more.
-  /// - Parameters:
-  ///   - unlocked: Its key; nil for a file in clear, whose structure is checked instead.
-  ///   - source: A connection that has the functions and collations of its schema.
-  /// - Throws: ``SQLError/verificationFailed(file:reason:)``.
-  func sealed(under unlocked: UnlockedKey?, like source: Connection) throws -> SealedFile {
+  /// Seals a database, which no connection has open any more.
+  /// - Parameter proof: Reads it, and throws when it is not whole. Called when nothing of it is left in a log.
+  /// - Throws: ``SQLError/verificationFailed(file:reason:)``; what `proof` throws.
+  func sealed(asDatabase proof: () throws -> Void) throws -> SealedFile {
     isDatabase = true
-    let fail = { (reason: String) in SQLError.verificationFailed(file: self.target.given, reason: reason) }
     for rest in [file.log, file.journal] where FileStatus(rest)?.byteCount ?? 0 > 0 {
-      throw fail("not all that was written is in the file itself, as on a full disk")
+      throw SQLError.verificationFailed(
+        file: target.given, reason: "not all that was written is in the file itself, as on a full disk")
     }
-    let byteCount = FileStatus(file.path)?.byteCount ?? 0
-    var configuration = Connection.Configuration()
-    configuration.access = .immutable
-    let fresh =
-      try unlocked.map {
-        try Connection.keyed(file, unlocked: $0, configuration: configuration)
-      } ?? Connection.plain(file, access: .immutable)
-    defer { fresh.close() }
-    do {
-      try fresh.adoptFunctions(of: source)
-      let pageBytes = try unlocked?.profile.pageBytes ?? Int(fresh.value("PRAGMA page_size")?.int64 ?? 0)
-      let pages = Int(try fresh.value("PRAGMA page_count")?.int64 ?? 0)
-      guard pages > 0, byteCount == pages * pageBytes else {
-        throw fail("it has \(byteCount) bytes, and \(pages) pages of \(pageBytes)")
-      }
-      if let unlocked {
-        let raw = try RawFile.open(file)
-        guard unlocked.profile.clearHeaderBytes > 0 || raw.read(16, at: 0) == unlocked.salt else {
-          throw fail("it does not begin with its salt")
-        }
-        let damaged = raw.damagedPages(key: unlocked)
-        guard damaged.isEmpty else { throw fail("\(damaged.count) of its pages are damaged") }
-      } else if let problem = try fresh.integrityErrors(isQuick: true).first {
-        throw fail(problem)
-      }
-    } catch SQLError.engine(_, _, let message, _) { throw fail(message) }
+    try proof()
     return try synced()
   }
 

@@ -62,11 +62,6 @@ struct WriteAheadLog {
     lastPage = (SideFile.number(frame[0..<4]), Array(frame.dropFirst(Self.frameHeaderBytes)))
     pages = committed
   }
-
-  /// Whether the last commit was encrypted under `key`, whatever page size that was made for.
-  func fits(_ key: UnlockedKey) -> Bool {
-    key.with(pageBytes: pageBytes).verifies(page: lastPage.bytes, number: lastPage.number)
-  }
 }
 
 /// The log's running checksum.

@@ -117,8 +117,3 @@ extension Connection {
     return TableInfo(name: name, columns: columns, foreignKeys: keys, indexes: indexes)
   }
 }
-
-/// An SQL identifier in double quotes, with every quote in it doubled.
-public func quoted(_ identifier: String) -> String {
-  "\"" + identifier.replacing("\"", with: "\"\"") + "\""
-}

@@ -1,7 +1,6 @@
 // What a caller unlocks a file with. Bytes live in SecureBytes from the first moment we hold them.
 
 public import Foundation
-private import CVaultShims
 
 /// The key of an encrypted file.
 ///
@@ -12,7 +11,7 @@ public struct Key: Sendable {
     case passphrase(SecureBytes)
     case raw(SecureBytes)
     case provider(@Sendable () async throws -> Key)
-    case keyFile(path: String, unlock: KeyFile.Unlock)
+    case kept(any KeyKeeper)
     // A mistake found while the key was made; thrown when the key is used.
     case invalid(SQLError)
   }
@@ -21,7 +20,7 @@ public struct Key: Sendable {
   /// The salt that goes with it, where it is not read from the file.
   private(set) var salt: [UInt8]?
 
-  private init(material: Material, salt: [UInt8]? = nil) {
+  init(material: Material, salt: [UInt8]? = nil) {
     self.material = material
     self.salt = salt
   }
@@ -83,12 +82,6 @@ public struct Key: Sendable {
     Key(material: .provider(body))
   }
 
-  /// The data key of a ``KeyFile``, opened with one of its secrets when a database is opened. A rotation of the
-  /// data key that was interrupted is finished then.
-  public static func keyFile(_ path: String, unlock: KeyFile.Unlock) -> Key {
-    Key(material: .keyFile(path: path, unlock: unlock))
-  }
-
   /// Asks the provider, if this key has one.
   public func resolved() async throws -> Key {
     guard case .provider(let body) = material else { return self }
@@ -110,7 +103,7 @@ extension Key: CustomStringConvertible, CustomDebugStringConvertible, CustomRefl
     case .passphrase: "passphrase"
     case .raw: "raw key"
     case .provider: "key provider"
-    case .keyFile(let path, _): "key file \(path)"
+    case .kept(let keeper): keeper.description
     case .invalid: "invalid key"
     }
   }

@@ -122,8 +122,7 @@ package enum Primitives {
 
   /// Random bytes that are no secret: salts, nonces, names.
   package static func random(_ count: Int) throws -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    guard RAND_bytes(&bytes, Int32(count)) == 1 else {
+    guard let bytes = randomBytes(count) else {
       throw SQLError.system(file: "random bytes", operation: "RAND_bytes", code: 0)
     }
     return bytes

@@ -1,7 +1,6 @@
 // A derived key with the file's salt and settings: what every further connection opens with.
 
 private import CLibCrypto
-private import CVaultShims
 private import Foundation
 
 /// The result of deriving a key once: 32 key bytes, the file's salt, and the profile that fits.
@@ -32,8 +31,8 @@ public struct UnlockedKey: Sendable {
       case .invalid(let error): throw error
       case .provider:
         throw SQLError.verificationFailed(file: "key", reason: "a provider's key must be resolved first")
-      case .keyFile(let path, let unlock):
-        try KeyFile.open(at: path, unlock: unlock).dataKey.withBytes { output.copyMemory(from: $0) }
+      case .kept(let keeper):
+        try keeper.dataKey().withBytes { output.copyMemory(from: $0) }
       case .raw(let raw):
         raw.withBytes { output.copyMemory(from: $0) }
       case .passphrase(let passphrase):
@@ -111,62 +110,6 @@ public struct UnlockedKey: Sendable {
   }
 }
 
-/// Checks pages one after another: what depends on the key alone is computed once.
-final class PageVerifier {
-  private let profile: CipherProfile
-  // Used by this object alone; libcrypto wipes it when it is freed.
-  private let context: OpaquePointer?
-
-  init(_ key: UnlockedKey) {
-    profile = key.profile
-    let mac = EVP_MAC_fetch(nil, "HMAC", nil)
-    let context = EVP_MAC_CTX_new(mac)
-    EVP_MAC_free(mac)
-    // Both texts are kept by their addresses until the parameters were read.
-    let kind = Array("digest".utf8CString)
-    var name = Array(profile.hash.rawValue.utf8CString)
-    kind.withUnsafeBufferPointer { kind in
-      name.withUnsafeMutableBufferPointer { name in
-        var parameters = [
-          OSSL_PARAM_construct_utf8_string(kind.baseAddress, name.baseAddress, 0), OSSL_PARAM_construct_end(),
-        ]
-        key.bytes.withBytes { bytes in
-          let macKey = bytes.baseAddress.map { ($0 + 32).assumingMemoryBound(to: UInt8.self) }
-          _ = EVP_MAC_init(context, macKey, 32, &parameters)
-        }
-      }
-    }
-    self.context = context
-  }
-
-  deinit { EVP_MAC_CTX_free(context) }
-
-  /// Whether a page carries the HMAC that the key gives it. The page is used as room meanwhile, and put right again.
-  func verifies(_ page: UnsafeMutableRawBufferPointer, number: Int) -> Bool {
-    // The HMAC covers the encrypted bytes and the IV (page 1 without the salt, or without a header in clear), then
-    // the number, 4 bytes, little-endian: it is written over the stored HMAC, behind what is covered.
-    let start = number == 1 ? max(16, profile.clearHeaderBytes) : 0
-    let covered = profile.pageBytes - profile.reservedBytes + 16
-    let digestBytes = profile.digestBytes
-    guard page.count == profile.pageBytes else { return false }
-    guard let base = page.baseAddress else { return false }
-    return withUnsafeTemporaryAllocation(byteCount: 128, alignment: 8) { room in
-      guard let stored = room.baseAddress else { return false }
-      let computed = stored + 64
-      stored.copyMemory(from: base + covered, byteCount: digestBytes)
-      (base + covered).storeBytes(of: UInt32(truncatingIfNeeded: number).littleEndian, as: UInt32.self)
-      // Without a key it begins anew with the one it has.
-      let isDone =
-        EVP_MAC_init(context, nil, 0, nil) == 1
-        && EVP_MAC_update(context, (base + start).assumingMemoryBound(to: UInt8.self), covered + 4 - start)
-          == 1
-        && EVP_MAC_final(context, computed.assumingMemoryBound(to: UInt8.self), nil, 64) == 1
-      (base + covered).copyMemory(from: stored, byteCount: digestBytes)
-      return isDone && memcmp(stored, computed, digestBytes) == 0
-    }
-  }
-}
-
 extension CipherProfile.Hash {
   fileprivate var digest: OpaquePointer? {
     switch self {
@@ -179,8 +122,7 @@ extension CipherProfile.Hash {
 
 /// 16 random bytes for a new file. A salt is not secret.
 func randomSalt() throws -> [UInt8] {
-  var salt = [UInt8](repeating: 0, count: 16)
-  guard RAND_bytes(&salt, 16) == 1 else {
+  guard let salt = randomBytes(16) else {
     throw SQLError.system(file: "salt", operation: "RAND_bytes", code: 0)
   }
   return salt

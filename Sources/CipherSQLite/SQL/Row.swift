@@ -17,8 +17,8 @@ public struct Row: Sendable {
     let dates: DateStrategy
     private let indexes: [String: Int]
 
-    init(_ statement: Statement, dates: DateStrategy) {
-      names = (0..<statement.columnCount).map(statement.columnName)
+    init(names: [String], dates: DateStrategy) {
+      self.names = names
       self.dates = dates
       indexes = Dictionary(names.enumerated().map { ($1.asciiLowercased, $0) }) { first, _ in first }
     }
@@ -84,13 +84,5 @@ extension SQLValue {
     case .text: "text"
     case .blob: "blob"
     }
-  }
-}
-
-extension String {
-  /// As SQLite compares names: only the 26 letters of ASCII have a case.
-  var asciiLowercased: String {
-    guard utf8.contains(where: { (0x41...0x5A).contains($0) }) else { return self }
-    return String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
   }
 }

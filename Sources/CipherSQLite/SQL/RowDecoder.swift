@@ -17,28 +17,6 @@ extension Row {
   private func convert<Value: SQLConvertible>(_ type: Value.Type) throws -> Value { try self[0] }
 }
 
-extension Connection {
-  /// All rows of a query as values: see ``Row/decode(_:)``.
-  ///
-  /// ```swift
-  /// struct Person: Codable { var name: String; var age: Int? }
-  /// let adults = try connection.rows(sql: "SELECT * FROM person WHERE age >= \(18)", as: Person.self)
-  /// ```
-  /// - Throws: ``SQLError``; `DecodingError`, with the column in its path.
-  public func rows<Value: Decodable>(
-    _ sql: SQL, _ arguments: SQLArguments = [], as type: Value.Type
-  ) throws -> [Value] {
-    try allRows(sql, arguments).map { try $0.decode(type) }
-  }
-
-  /// The first row of a query as a value, or nil when there is none.
-  public func firstRow<Value: Decodable>(
-    _ sql: SQL, _ arguments: SQLArguments = [], as type: Value.Type
-  ) throws -> Value? {
-    try firstRow(sql, arguments)?.decode(type)
-  }
-}
-
 /// Says that a type asks for more than one value, so that its column has to be JSON.
 private struct NeedsStructure: Error {}
 
@@ -47,7 +25,7 @@ private struct RowDecoder: Decoder {
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+  func container<Column: CodingKey>(keyedBy type: Column.Type) throws -> KeyedDecodingContainer<Column> {
     KeyedDecodingContainer(RowContainer(row: row))
   }
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -59,27 +37,27 @@ private struct RowDecoder: Decoder {
   }
 }
 
-private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+private struct RowContainer<Column: CodingKey>: KeyedDecodingContainerProtocol {
   let row: Row
   var codingPath: [any CodingKey] { [] }
-  var allKeys: [Key] { row.columnNames.compactMap { Key(stringValue: $0) } }
+  var allKeys: [Column] { row.columnNames.compactMap { Column(stringValue: $0) } }
 
-  func contains(_ key: Key) -> Bool { row.hasColumn(key.stringValue) }
-  func decodeNil(forKey key: Key) throws -> Bool { try value(key).isNull }
-  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+  func contains(_ key: Column) -> Bool { row.hasColumn(key.stringValue) }
+  func decodeNil(forKey key: Column) throws -> Bool { try value(key).isNull }
+  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Column) throws -> Value {
     try ColumnDecoder(value: value(key), header: row.header, codingPath: [key]).decode(type)
   }
 
   func nestedContainer<Nested: CodingKey>(
-    keyedBy type: Nested.Type, forKey key: Key
+    keyedBy type: Nested.Type, forKey key: Column
   ) throws -> KeyedDecodingContainer<Nested> { throw unsupported(key) }
-  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+  func nestedUnkeyedContainer(forKey key: Column) throws -> any UnkeyedDecodingContainer {
     throw unsupported(key)
   }
   func superDecoder() throws -> any Decoder { RowDecoder(row: row) }
-  func superDecoder(forKey key: Key) throws -> any Decoder { throw unsupported(key) }
+  func superDecoder(forKey key: Column) throws -> any Decoder { throw unsupported(key) }
 
-  private func value(_ key: Key) throws -> SQLValue {
+  private func value(_ key: Column) throws -> SQLValue {
     guard let index = try? row.header.index(of: key.stringValue) else {
       throw DecodingError.keyNotFound(
         key,
@@ -91,7 +69,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return row.values[index]
   }
 
-  private func unsupported(_ key: Key) -> DecodingError {
+  private func unsupported(_ key: Column) -> DecodingError {
     .dataCorruptedError(
       forKey: key, in: self,
       debugDescription: "Nested containers are read from JSON: decode a type of their own.")
@@ -105,7 +83,7 @@ private struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
   let codingPath: [any CodingKey]
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+  func container<Column: CodingKey>(keyedBy type: Column.Type) throws -> KeyedDecodingContainer<Column> {
     throw NeedsStructure()
   }
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw NeedsStructure() }

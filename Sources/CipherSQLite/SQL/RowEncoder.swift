@@ -21,20 +21,6 @@ public struct RowEncoder: Sendable {
   }
 }
 
-extension Connection {
-  /// Inserts a value as a row, a column for each of its keys: see ``RowEncoder``.
-  /// - Returns: The new row's id.
-  /// - Throws: ``SQLError``; `EncodingError`.
-  @discardableResult
-  public func insert(_ value: some Encodable, into table: String) throws -> Int64 {
-    let columns = try RowEncoder(dates: configuration.dates).encode(value)
-    let names = columns.map { quoted($0.name) }.joined(separator: ", ")
-    let marks = columns.map { _ in "?" }.joined(separator: ", ")
-    try execute(sql: "INSERT INTO \(quoted(table)) (\(names)) VALUES (\(marks))", columns.map(\.value))
-    return lastInsertedID
-  }
-}
-
 extension SQLArguments {
   /// The properties of a value as named parameters: `:name` takes what its key `name` encodes.
   /// - Throws: `EncodingError`.
@@ -64,56 +50,56 @@ private struct KeyedRow: Encoder {
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+  func container<Column: CodingKey>(keyedBy type: Column.Type) -> KeyedEncodingContainer<Column> {
     KeyedEncodingContainer(RowContainer(columns: columns, dates: dates))
   }
   func unkeyedContainer() -> any UnkeyedEncodingContainer { FailingContainer(path: []) }
   func singleValueContainer() -> any SingleValueEncodingContainer { FailingContainer(path: []) }
 }
 
-private struct RowContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+private struct RowContainer<Column: CodingKey>: KeyedEncodingContainerProtocol {
   let columns: Columns
   let dates: DateStrategy
   var codingPath: [any CodingKey] { [] }
 
-  mutating func encodeNil(forKey key: Key) throws { columns.set(key.stringValue, .null) }
+  mutating func encodeNil(forKey key: Column) throws { columns.set(key.stringValue, .null) }
 
-  mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+  mutating func encode<Value: Encodable>(_ value: Value, forKey key: Column) throws {
     columns.set(key.stringValue, try ColumnEncoder.column(value, dates, path: [key]))
   }
 
-  mutating func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
+  mutating func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Column) throws {
     // A nil is a column too: else the row's columns would depend on its values.
     if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
   }
   // Each has a default of its own, which leaves nil out.
-  mutating func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try optional(value, key) }
-  mutating func encodeIfPresent(_ value: String?, forKey key: Key) throws { try optional(value, key) }
-  mutating func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try optional(value, key) }
-  mutating func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try optional(value, key) }
-  mutating func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try optional(value, key) }
-  mutating func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try optional(value, key) }
-  mutating func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try optional(value, key) }
-  mutating func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try optional(value, key) }
-  mutating func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try optional(value, key) }
-  mutating func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try optional(value, key) }
-  mutating func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try optional(value, key) }
-  mutating func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try optional(value, key) }
-  mutating func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try optional(value, key) }
-  mutating func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Bool?, forKey key: Column) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: String?, forKey key: Column) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Double?, forKey key: Column) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Float?, forKey key: Column) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Int?, forKey key: Column) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Int8?, forKey key: Column) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Int16?, forKey key: Column) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Int32?, forKey key: Column) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: Int64?, forKey key: Column) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: UInt?, forKey key: Column) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: UInt8?, forKey key: Column) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: UInt16?, forKey key: Column) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: UInt32?, forKey key: Column) throws { try optional(value, key) }
+  mutating func encodeIfPresent(_ value: UInt64?, forKey key: Column) throws { try optional(value, key) }
 
-  private func optional(_ value: (some SQLConvertible)?, _ key: Key) throws {
+  private func optional(_ value: (some SQLConvertible)?, _ key: Column) throws {
     columns.set(key.stringValue, value.sqlValue(dates: dates))
   }
 
   mutating func nestedContainer<Nested: CodingKey>(
-    keyedBy keyType: Nested.Type, forKey key: Key
+    keyedBy keyType: Nested.Type, forKey key: Column
   ) -> KeyedEncodingContainer<Nested> { FailingContainer(path: [key]).keyed() }
-  mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+  mutating func nestedUnkeyedContainer(forKey key: Column) -> any UnkeyedEncodingContainer {
     FailingContainer(path: [key])
   }
   mutating func superEncoder() -> any Encoder { KeyedRow(columns: columns, dates: dates) }
-  mutating func superEncoder(forKey key: Key) -> any Encoder { KeyedRow(columns: columns, dates: dates) }
+  mutating func superEncoder(forKey key: Column) -> any Encoder { KeyedRow(columns: columns, dates: dates) }
 }
 
 /// One column: remembers the single value that is encoded into it.
@@ -141,7 +127,7 @@ private final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
     return .text(String(decoding: try json.encode(value), as: UTF8.self))
   }
 
-  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+  func container<Column: CodingKey>(keyedBy type: Column.Type) -> KeyedEncodingContainer<Column> {
     FailingContainer(path: codingPath, error: NeedsStructure()).keyed()
   }
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
@@ -171,11 +157,13 @@ private struct FailingContainer: UnkeyedEncodingContainer, SingleValueEncodingCo
 
   func encodeNil() throws { throw failure(nil) }
   func encode<Value: Encodable>(_ value: Value) throws { throw failure(value) }
-  func nestedContainer<Key: CodingKey>(keyedBy keyType: Key.Type) -> KeyedEncodingContainer<Key> { keyed() }
+  func nestedContainer<Column: CodingKey>(keyedBy keyType: Column.Type) -> KeyedEncodingContainer<Column> {
+    keyed()
+  }
   func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { self }
   func superEncoder() -> any Encoder { FailingEncoder(container: self) }
-  func keyed<Key: CodingKey>() -> KeyedEncodingContainer<Key> {
-    KeyedEncodingContainer(FailingKeyed<Key>(container: self))
+  func keyed<Column: CodingKey>() -> KeyedEncodingContainer<Column> {
+    KeyedEncodingContainer(FailingKeyed<Column>(container: self))
   }
   fileprivate func fail(_ value: Any?) throws -> Never { throw failure(value) }
 }
@@ -184,20 +172,22 @@ private struct FailingEncoder: Encoder {
   let container: FailingContainer
   var codingPath: [any CodingKey] { container.path }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
-  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> { container.keyed() }
+  func container<Column: CodingKey>(keyedBy type: Column.Type) -> KeyedEncodingContainer<Column> {
+    container.keyed()
+  }
   func unkeyedContainer() -> any UnkeyedEncodingContainer { container }
   func singleValueContainer() -> any SingleValueEncodingContainer { container }
 }
 
-private struct FailingKeyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
+private struct FailingKeyed<Column: CodingKey>: KeyedEncodingContainerProtocol {
   let container: FailingContainer
   var codingPath: [any CodingKey] { container.path }
-  func encodeNil(forKey key: Key) throws { try container.fail(nil) }
-  func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { try container.fail(value) }
+  func encodeNil(forKey key: Column) throws { try container.fail(nil) }
+  func encode<Value: Encodable>(_ value: Value, forKey key: Column) throws { try container.fail(value) }
   func nestedContainer<Nested: CodingKey>(
-    keyedBy keyType: Nested.Type, forKey key: Key
+    keyedBy keyType: Nested.Type, forKey key: Column
   ) -> KeyedEncodingContainer<Nested> { container.keyed() }
-  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { container }
+  func nestedUnkeyedContainer(forKey key: Column) -> any UnkeyedEncodingContainer { container }
   func superEncoder() -> any Encoder { FailingEncoder(container: container) }
-  func superEncoder(forKey key: Key) -> any Encoder { FailingEncoder(container: container) }
+  func superEncoder(forKey key: Column) -> any Encoder { FailingEncoder(container: container) }
 }

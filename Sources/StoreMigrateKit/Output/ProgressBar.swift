@@ -10,11 +10,14 @@ final class ProgressBar {
   private let write: (String) -> Void
   private var shown = -1
 
-  init(_ label: String, _ session: Session) {
+  /// - Parameters:
+  ///   - label: What stands before the bar.
+  ///   - isSilent: Whether nothing is shown at all.
+  ///   - line: Writes a line where there is no terminal.
+  init(_ label: String, isSilent: Bool, line: @escaping (String) -> Void) {
     self.label = label
-    isSilent = session.arguments.has("--json") || session.arguments.has("--quiet")
+    self.isSilent = isSilent
     isTerminal = isatty(2) == 1
-    let line = session.standardError
     let isTerminal = isTerminal
     write = { text in
       if isTerminal { StandardStream.error.write(text) } else { line(text) }

@@ -51,13 +51,6 @@ public struct Engine: Sendable, Hashable {
   public var maximumParameters: Int { sqliteNumber >= 3_032_000 ? 32_766 : 999 }
   /// Whether an integer and a real compare exactly, beyond 2^53.
   public var comparesMixedNumbersExactly: Bool { sqliteNumber >= 3_020_000 }
-
-  /// The settings of a new file: the engine's own, with pages of 4096 bytes.
-  public var newFileProfile: CipherProfile {
-    var profile = cipherMajor >= 4 ? CipherProfile.sqlcipher4 : CipherProfile.sqlcipher3
-    profile.pageBytes = 4096
-    return profile
-  }
 }
 
 extension Engine: CustomStringConvertible {

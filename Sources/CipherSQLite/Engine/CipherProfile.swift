@@ -51,8 +51,6 @@ public struct CipherProfile: Sendable, Hashable {
   public static let sqlcipher3 = CipherProfile(pageBytes: 1024, hash: .sha1, rounds: 64_000)
   /// SQLCipher 4: 4096-byte pages, SHA-512, 256,000 rounds.
   public static let sqlcipher4 = CipherProfile(pageBytes: 4096, hash: .sha512, rounds: 256_000)
-  /// What the engine of this process gives to new files, with pages of 4096 bytes.
-  public static var engineDefault: CipherProfile { Engine.current.newFileProfile }
 
   /// Bytes at the end of each page that hold the IV and the HMAC, padded to the cipher's blocks of 16.
   var reservedBytes: Int { (16 + digestBytes + 15) / 16 * 16 }
@@ -67,15 +65,6 @@ public struct CipherProfile: Sendable, Hashable {
 
   /// The page sizes that a file may have, the likeliest first.
   static let pageSizes = [4096, 1024, 8192, 2048, 16384, 32768, 65536]
-
-  /// Whether the engine of this process can open files with these settings.
-  public var isUsable: Bool {
-    let isSound =
-      Self.pageSizes.contains(pageBytes) && (1...Int(Int32.max)).contains(rounds)
-      && (clearHeaderBytes == 0 || clearHeaderBytes % 16 == 0 && (32...96).contains(clearHeaderBytes))
-    let isOld = hash == .sha1 && derivationHash == .sha1 && clearHeaderBytes == 0
-    return isSound && (isOld || Engine.current.cipherMajor >= 4)
-  }
 
   /// The statements that a shell needs after the key, for a file that has not the engine's own defaults. A salt that
   /// is kept outside of the file has to be given besides (`PRAGMA cipher_salt`).
@@ -95,22 +84,6 @@ public struct CipherProfile: Sendable, Hashable {
     if pageBytes != usual.pageBytes { lines.append("PRAGMA cipher_page_size = \(pageBytes);") }
     if clearHeaderBytes > 0 { lines.append("PRAGMA cipher_plaintext_header_size = \(clearHeaderBytes);") }
     return lines
-  }
-
-  /// The pragmas that give these settings to a keyed connection, or to what is attached next.
-  /// - Parameter prefix: `cipher_`, or `cipher_default_`.
-  func pragmas(_ prefix: String) -> String {
-    var text = ""
-    if Engine.current.cipherMajor >= 4 {
-      let isOld = hash == .sha1 && derivationHash == .sha1
-      text += "PRAGMA \(prefix)compatibility = \(isOld ? 3 : 4);"
-      if !isOld, hash != .sha512 || derivationHash != .sha512 {
-        text += "PRAGMA \(prefix)hmac_algorithm = HMAC_\(hash.rawValue);"
-        text += "PRAGMA \(prefix)kdf_algorithm = PBKDF2_HMAC_\(derivationHash.rawValue);"
-      }
-      text += "PRAGMA \(prefix)plaintext_header_size = \(clearHeaderBytes);"
-    }
-    return text + "PRAGMA \(prefix)page_size = \(pageBytes);"
   }
 }
 

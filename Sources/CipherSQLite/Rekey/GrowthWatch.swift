@@ -58,17 +58,3 @@ final class GrowthWatch {
     return stat(path, &status) == 0 ? Int(status.st_size) : 0
   }
 }
-
-/// Runs `body` while the growth of a file is reported, if anybody wants to know.
-/// - Parameter onError: Makes the engine stop when the report has thrown.
-/// - Throws: What the report throws, whatever became of the body; else what that throws.
-func watchingGrowth<Result>(
-  of path: String, pageBytes: Int, pages: Int, _ report: ((Int, Int) throws -> Void)?,
-  onError: @escaping () -> Void = {}, _ body: () throws -> Result
-) throws -> Result {
-  guard let report else { return try body() }
-  let watch = GrowthWatch(path, pageBytes: pageBytes, pages: pages, report: report, onError: onError)
-  let outcome = Swift.Result { try body() }
-  if let error = watch.stop() { throw error }
-  return try outcome.get()
-}

@@ -70,10 +70,3 @@ final class KeyFileLock {
     return locked.isSameFile(as: present)
   }
 }
-
-extension LockHolder {
-  /// Who holds a lock on a whole file, as far as the system tells.
-  fileprivate static func holding(_ path: String) -> [LockHolder] {
-    Set(FileLock.all(of: path).map(\.processID)).filter { $0 > 0 }.sorted().map { LockHolder(process: $0) }
-  }
-}

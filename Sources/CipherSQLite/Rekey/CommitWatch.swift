@@ -52,8 +52,10 @@ final class CommitWatch {
     let room = UnsafeMutableRawPointer.allocate(
       byteCount: contextOffset + MemoryLayout<Context>.size, alignment: 16)
     var methods = original.pointee
-    methods.xWrite = { file, bytes, count, offset in write(file, bytes, count, offset) }
-    if !isLog { methods.xFileControl = { file, operation, argument in control(file, operation, argument) } }
+    methods.xWrite = { file, bytes, count, offset in guardedWrite(file, bytes, count, offset) }
+    if !isLog {
+      methods.xFileControl = { file, operation, argument in guardedControl(file, operation, argument) }
+    }
     room.initializeMemory(as: sqlite3_io_methods.self, to: methods)
     (room + contextOffset).initializeMemory(
       as: Context.self,
@@ -74,7 +76,7 @@ private func context(_ file: UnsafeMutablePointer<sqlite3_file>?) -> UnsafeMutab
     .assumingMemoryBound(to: CommitWatch.Context.self)
 }
 
-private func write(
+private func guardedWrite(
   _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeRawPointer?, _ count: Int32,
   _ offset: sqlite3_int64
 ) -> Int32 {
@@ -98,7 +100,7 @@ private func write(
   return code
 }
 
-private func control(
+private func guardedControl(
   _ file: UnsafeMutablePointer<sqlite3_file>?, _ operation: Int32, _ argument: UnsafeMutableRawPointer?
 ) -> Int32 {
   guard let context = context(file), let control = context.pointee.original.pointee.xFileControl else {

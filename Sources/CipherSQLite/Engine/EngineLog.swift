@@ -44,7 +44,8 @@ public enum EngineLog {
   ///     what the file keeps encrypted. Bound values are never in it.
   ///   - body: Must not use any connection; nil ends the calls.
   public static func onMessage(showsValues: Bool = false, _ body: (@Sendable (EngineMessage) -> Void)?) {
-    _ = Engine.current
+    // Before the library's first use, which may be the caller's next call.
+    _ = isInstalled
     listener.withLock { $0 = Listener(showsValues: showsValues, body: body) }
   }
 

@@ -144,13 +144,6 @@ extension UnlockedKey {
   }
 }
 
-extension WriteAheadLog {
-  /// The first of the keys that the last commit is under.
-  fileprivate func fits(among keys: [UnlockedKey]) -> UnlockedKey? {
-    keys.first { $0.profile.pageBytes == pageBytes && fits($0) }
-  }
-}
-
 extension UnlockedKey {
   /// Derives the key for the file at `path` and finds the settings under which its pages verify.
   ///
@@ -160,17 +153,12 @@ extension UnlockedKey {
   static func unlock(path: DatabasePath, key: Key, profile: CipherProfile? = nil, seconds: Double?) throws
     -> UnlockedKey
   {
-    guard case .keyFile(let keyPath, let secret) = key.material else {
+    guard case .kept(let keeper) = key.material else {
       return try FileLook(path, seconds: seconds).unlock(
         key, KeyCandidates(key, known: profile), known: profile, isThorough: true)
     }
-    let own = try KeyFile.open(at: keyPath, unlock: secret).key.salted(as: key)
-    do { return try unlock(path: path, key: own, profile: profile, seconds: seconds) } catch SQLError.wrongKey
-    {
-      guard let pending = try KeyFile.pendingKey(at: keyPath, unlock: secret) else {
-        throw SQLError.wrongKey(file: path.given)
-      }
-      return try unlock(path: path, key: Key.raw(pending).salted(as: key), profile: profile, seconds: seconds)
+    return try keeper.unlock(settling: nil) {
+      try unlock(path: path, key: $0.salted(as: key), profile: profile, seconds: seconds)
     }
   }
 }

@@ -1,0 +1,51 @@
+// What the engine tells of its work, and what it asks, as values; and the closures that want to hear of it.
+
+/// A row that a statement of this connection inserted, updated or deleted.
+public struct RowChange: Sendable, Hashable {
+  /// What happened to it.
+  public enum Kind: Sendable, Hashable {
+    /// It is new.
+    case insert
+    /// It was changed.
+    case update
+    /// It is gone.
+    case delete
+  }
+  /// What happened to it.
+  public let kind: Kind
+  /// `main`, or the name of an attached file.
+  public let database: String
+  /// Its table.
+  public let table: String
+  /// Its id; after an update the new one.
+  public let rowID: Int64
+}
+
+/// A statement that ran to its end.
+public struct TraceEvent: Sendable, Hashable {
+  /// Its text: `?` for each value, or the values themselves when they were asked for.
+  public let sql: String
+  /// How long it took, in seconds, from its first step to its reset.
+  public let seconds: Double
+}
+
+/// The closures that the engine's hooks call.
+struct Hooks {
+  var commit: (() -> Bool)?
+  var rollback: (() -> Void)?
+  var update: ((RowChange) -> Void)?
+  var trace: ((TraceEvent) -> Void)?
+  var showsValues = false
+  var busy: ((Int) -> Bool)?
+  var progress: (() -> Bool)?
+}
+
+/// One action that SQLite asks leave for while it prepares a statement.
+public struct AuthorizerAction: Sendable, Hashable {
+  /// SQLite's action code, such as 9 (DELETE) or 18 (INSERT).
+  public let code: Int
+  /// The table, index or pragma, as SQLite's table of action codes says.
+  public let first: String?
+  /// The column, or a second name.
+  public let second: String?
+}

@@ -1,0 +1,26 @@
+// What a code of the engine means, as an error.
+
+private import CSQLCipher
+private import Foundation
+
+extension SQLError {
+  static func from(
+    code: Int32, handle: OpaquePointer?, sql: String, file: String
+  ) -> SQLError {
+    let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
+    let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
+    // A quota, or a limit of the file's size: the system says so, the engine only that it could not write.
+    let system = code & 0xff == SQLITE_IOERR && handle != nil ? sqlite3_system_errno(handle) : 0
+    switch code & 0xff {
+    case SQLITE_FULL: return .diskFull(file: file)
+    case SQLITE_IOERR where [ENOSPC, EDQUOT, EFBIG].contains(system): return .diskFull(file: file)
+    case SQLITE_INTERRUPT: return .interrupted
+    // The number of SQLITE_READONLY_ROLLBACK, a macro that Swift does not see.
+    case SQLITE_READONLY where extended == 776: return .interruptedWrite(file: file)
+    case SQLITE_READONLY: return .readOnly(file: file)
+    case SQLITE_CONSTRAINT: return .constraint(message: message, extendedCode: Int(extended), sql: sql)
+    default:
+      return .engine(code: Int(code & 0xff), extendedCode: Int(extended), message: message, sql: sql)
+    }
+  }
+}

@@ -1,0 +1,17 @@
+// The state of a connection that waits for a lock, or is asked to stop.
+
+internal import Dispatch
+
+/// What a connection knows of its waiting.
+struct Waiting {
+  /// When the lock was first met that is being waited for.
+  var since = DispatchTime.now()
+  /// How long was waited in vain, until the error that says so is made.
+  var seconds = 0.0
+  /// How often somebody asked the statement to stop: counted, because the engine forgets when nothing runs.
+  let interrupts = Locked(0)
+  var interruptsBefore = 0
+  var wasInterrupted = false
+  /// The call that is running, which may be cancelled.
+  var run: CancellableRun?
+}

@@ -1,0 +1,61 @@
+// Who holds the locks of a file. The kernel's own list is read: asking through a descriptor would, by closing it,
+// drop the locks that this process holds on the file.
+
+private import Foundation
+
+/// A line of the kernel's list of locks.
+struct FileLock {
+  let processID: Int32
+  let isExclusive: Bool
+  private let range: ClosedRange<Int>
+
+  func covers(_ other: ClosedRange<Int>) -> Bool { range.overlaps(other) }
+
+  /// The locks on a file that are held, not those that are waited for.
+  static func all(of path: String) -> [FileLock] {
+    var status = stat()
+    // Read to its end: the kernel makes the list as it is read, and tells no size beforehand.
+    guard stat(path, &status) == 0,
+      let data = try? FileHandle(forReadingAtPath: "/proc/locks")?.readToEnd()
+    else { return [] }
+    return String(decoding: data, as: UTF8.self).split(separator: "\n").compactMap { line in
+      // 1: POSIX ADVISORY WRITE 4711 fe:00:16351763 120 120
+      let fields = line.split(separator: " ")
+      guard fields.count >= 8, fields[1] != "->", fields[5].hasSuffix(":\(status.st_ino)"),
+        let process = Int32(fields[4]), let first = Int(fields[6])
+      else { return nil }
+      // EOF is the end of a lock that reaches as far as the file may ever grow.
+      let last = Int(fields[7]) ?? Int.max
+      guard first <= last else { return nil }
+      return FileLock(processID: process, isExclusive: fields[3] == "WRITE", range: first...last)
+    }
+  }
+}
+
+extension LockHolder {
+  /// Who keeps others from writing to a database, as far as the system tells: nobody where it has no list of locks.
+  ///
+  /// - Parameters:
+  ///   - path: The database.
+  ///   - isWriting: Whether the one who waits has a transaction open: this process' writer may then be itself.
+  static func blocking(_ path: DatabasePath, isWriting: Bool) -> [LockHolder] {
+    // SQLite's file format, "File Locking": PENDING, RESERVED, then 510 SHARED bytes. WAL-index format, "Locks": the
+    // writer, the checkpointer, recovery, then the readers.
+    let (file, log) = (FileLock.all(of: path.path), FileLock.all(of: path.sharedMemory))
+    let writers = log.filter { $0.isExclusive && $0.covers(120...122) } + file.filter(\.isExclusive)
+    let readers = (log + file).filter { !$0.isExclusive && ($0.covers(123...127) || $0.covers(sharedBytes)) }
+    let own = getpid()
+    let others = writers.filter { $0.processID != own }
+    let otherReaders = readers.filter { $0.processID != own }
+    let found = !others.isEmpty ? others : isWriting || writers.isEmpty ? otherReaders : writers
+    let processes = Set((found.isEmpty ? readers : found).map(\.processID)).filter { $0 > 0 }
+    return processes.sorted().map { LockHolder(process: $0) }
+  }
+
+  private static let sharedBytes = 0x4000_0002...0x4000_01ff
+
+  /// Who holds a lock on a whole file, as far as the system tells.
+  static func holding(_ path: String) -> [LockHolder] {
+    Set(FileLock.all(of: path).map(\.processID)).filter { $0 > 0 }.sorted().map { LockHolder(process: $0) }
+  }
+}

@@ -1,0 +1,50 @@
+// The names of files that are being built. A name proves by itself that it is one of ours, so that a file of the user that
+// is called alike is never touched.
+
+private import Foundation
+
+/// `NAME.new-` and 16 hexadecimal digits: 12 of chance, and 4 that follow from these and NAME.
+package enum TemporaryName {
+  private static let mark = ".new-"
+  private static let digits = (random: 12, proof: 4)
+  /// How much longer than the name that it stands for.
+  static var addedBytes: Int { mark.utf8.count + digits.random + digits.proof }
+  /// `NAME_MAX` of the usual file systems.
+  private static let maximumBytes = 255
+
+  /// A new name for a file that is to be called `name`.
+  package static func random(for name: String) throws -> String {
+    guard let bytes = randomBytes(digits.random / 2) else {
+      throw SQLError.system(file: name, operation: "RAND_bytes", code: 0)
+    }
+    let chance = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    let room = maximumBytes - mark.utf8.count - digits.random - digits.proof - 8
+    var base = name
+    // A character at a time: a name that is cut within one would be no UTF-8.
+    while base.utf8.count > room { base.removeLast() }
+    return base + mark + chance + proof(base, chance)
+  }
+
+  /// Whether a name was made by ``random(for:)``, or is that of a journal, log or index beside such a file.
+  package static func isOurs(_ name: String) -> Bool {
+    var name = Substring(name)
+    if let suffix = DatabasePath.companionSuffixes.first(where: name.hasSuffix) {
+      name = name.dropLast(suffix.count)
+    }
+    guard let range = name.range(of: mark, options: .backwards) else { return false }
+    let (base, digits) = (name[..<range.lowerBound], name[range.upperBound...])
+    guard digits.utf8.count == Self.digits.random + Self.digits.proof,
+      digits.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+    else { return false }
+    return digits.suffix(Self.digits.proof) == proof(base, digits.prefix(Self.digits.random))
+  }
+
+  private static func proof(_ base: some StringProtocol, _ chance: some StringProtocol) -> String {
+    String(sha256(Array("ObjectVault temporary\0\(base)\0\(chance)".utf8)).prefix(digits.proof))
+  }
+}
+
+extension DatabasePath {
+  /// A file of the same folder under a temporary name; errors go on naming this one.
+  func temporary(_ name: String) -> DatabasePath { DatabasePath(temporary: sibling(name), of: self) }
+}

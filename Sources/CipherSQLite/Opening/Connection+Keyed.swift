@@ -1,0 +1,92 @@
+// A handle of the engine for a file: opened, given its key, and set up as every connection is.
+
+private import CSQLCipher
+
+extension Connection {
+  static func ensureCipher() throws {
+    guard Engine.current.hasCipher else {
+      throw SQLError.engineHasNoCipher(library: "SQLite \(Engine.current.sqliteVersion)")
+    }
+  }
+
+  static func keyed(
+    _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration
+  ) throws -> Connection {
+    try PathState.checkCompanions(file)
+    var handle: OpaquePointer?
+    var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
+    flags |= configuration.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+    let name = fileURI(file.path) + (configuration.access == .immutable ? "?immutable=1" : "")
+    let code = FileGate.opening { sqlite3_open_v2(name, &handle, flags, nil) }
+    let connection = Connection(handle: handle, file: file, unlocked: unlocked, configuration: configuration)
+    guard code == SQLITE_OK else {
+      throw code == SQLITE_CANTOPEN
+        ? SQLError.cannotOpen(file, system: sqlite3_system_errno(handle)) : connection.error(code, sql: "")
+    }
+    try CipherDefaults.whileUnchanged {
+      let keyed = try unlocked.withKeySpecification {
+        sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count))
+      }
+      guard keyed == SQLITE_OK else { throw connection.error(keyed, sql: "") }
+      if Engine.current.cipherMajor >= 4 {
+        // 4.x writes its own lines to standard error; errors are reported by throwing.
+        try connection.executeScript("PRAGMA cipher_log_level = NONE")
+      }
+      try connection.executeScript(unlocked.profile.pragmas("cipher_"))
+    }
+    connection.installBusyHandler()
+    sqlite3_extended_result_codes(handle, 1)
+    return connection
+  }
+
+  func applySettings() throws {
+    // temp_store: some builds would spill sorts and temporary tables to disk in clear.
+    try executeScript(
+      """
+      PRAGMA temp_store = MEMORY;
+      PRAGMA cache_size = \(-max(64, configuration.cacheBytes / 1024));
+      PRAGMA foreign_keys = \(configuration.enforcesForeignKeys ? "ON" : "OFF");
+      PRAGMA recursive_triggers = ON;
+      """)
+    if configuration.access != .readWrite { try executeScript("PRAGMA query_only = ON") }
+  }
+
+  /// A connection to a file in clear, for exports alone: no public call opens one.
+  static func plain(_ file: DatabasePath, access: Access) throws -> Connection {
+    try PathState.checkCompanions(file)
+    var handle: OpaquePointer?
+    let flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
+    let name = fileURI(file.path) + (access == .immutable ? "?immutable=1" : "")
+    let code = FileGate.opening {
+      sqlite3_open_v2(
+        name, &handle, flags | (access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY), nil)
+    }
+    // Keys of zeros, which nothing asks for: a plain file has none.
+    let none = try UnlockedKey(
+      deriving: .raw([UInt8](repeating: 0, count: 32)), salt: [UInt8](repeating: 0, count: 16),
+      profile: Engine.current.newFileProfile)
+    let connection = Connection(handle: handle, file: file, unlocked: none, configuration: Configuration())
+    guard code == SQLITE_OK else {
+      throw code == SQLITE_CANTOPEN
+        ? SQLError.cannotOpen(file, system: sqlite3_system_errno(handle)) : connection.error(code, sql: "")
+    }
+    connection.isPlain = true
+    connection.installBusyHandler()
+    try connection.executeScript("PRAGMA temp_store = MEMORY")
+    return connection
+  }
+}
+
+/// `path` as a `file:` URI: every byte that could mean something else is escaped.
+private func fileURI(_ path: String) -> String {
+  let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-_.~".utf8)
+  var text = "file:"
+  for byte in path.utf8 {
+    if plain.contains(byte) {
+      text.unicodeScalars.append(Unicode.Scalar(byte))
+    } else {
+      text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+  }
+  return text
+}

@@ -1,0 +1,97 @@
+// Opening: what the path is, does the key fit, then a keyed handle with our settings (Connection+Keyed).
+
+extension Connection {
+  /// Opens an existing encrypted file.
+  ///
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - key: A passphrase (derived here once: some 20 to 100 ms) or a raw key. A ``Key/provider(_:)`` must
+  ///     be resolved before.
+  ///   - configuration: Access, time-outs, cache.
+  /// - Throws: ``SQLError``: see its cases for each thing that the file or the key can be.
+  public static func open(
+    _ path: String, key: Key, configuration: Configuration = Configuration()
+  ) throws -> Connection {
+    try open(DatabasePath(path), key: key, configuration: configuration)
+  }
+
+  /// The same for a file whose links were followed before.
+  package static func open(
+    _ file: DatabasePath, key: Key, configuration: Configuration = Configuration()
+  ) throws -> Connection {
+    try ensureCipher()
+    if case .invalid(let error) = key.material { throw error }
+    try PathState.existing(file)
+    if configuration.access == .readWrite, !PathState.isWritable(file) {
+      throw SQLError.readOnly(file: file.given)
+    }
+    if case .kept(let keeper) = key.material {
+      let fits: ((Key, Connection) -> Bool)? =
+        configuration.access == .readWrite ? { OpenedDatabase($1).opens(with: $0) } : nil
+      return try keeper.unlock(settling: fits) {
+        try open(file, key: $0.salted(as: key), configuration: configuration)
+      }
+    }
+    let candidates = KeyCandidates(key, known: configuration.profile)
+    return try Settling(file, seconds: configuration.busyTimeout).run { attempt in
+      // Whoever promised that nobody changes the file wants no lock taken.
+      let look = try FileLook(
+        file, seconds: configuration.access == .immutable ? nil : configuration.busyTimeout)
+      let unlocked = try look.unlock(
+        key, candidates, known: configuration.profile, isThorough: attempt > 0)
+      // The look's lock is kept until the engine has its own, so that the file is not replaced between the two: the engine
+      // would take the new file's journal for one of the old file, and put it back. But where there is a journal, the
+      // engine may need the file for itself.
+      if FileStatus(file.journal) != nil { look.release() }
+      let connection = try openOnce(file, unlocked: unlocked, configuration: configuration)
+      // The two may have met different files.
+      guard !look.isOutdated else { throw SQLError.fileReplaced(file: file.given) }
+      return connection
+    }
+  }
+
+  /// Opens a file with a key that was derived before. Takes well under a millisecond.
+  public static func open(
+    _ path: String, unlocked: UnlockedKey, configuration: Configuration = Configuration()
+  ) throws -> Connection {
+    try open(DatabasePath(path), unlocked: unlocked, configuration: configuration)
+  }
+
+  /// The same for a file whose links were followed before.
+  package static func open(
+    _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration = Configuration()
+  ) throws -> Connection {
+    try Settling(file, seconds: configuration.busyTimeout).run { _ in
+      try openOnce(file, unlocked: unlocked, configuration: configuration)
+    }
+  }
+
+  private static func openOnce(
+    _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration
+  ) throws -> Connection {
+    let connection = try keyed(file, unlocked: unlocked, configuration: configuration)
+    do {
+      // The first read: authenticates page 1, and reads the schema. In WAL mode it takes a lock that stays, so that the
+      // file is not replaced any more.
+      _ = try connection.value("SELECT count(*) FROM sqlite_master")
+      guard !connection.hasMoved else { throw SQLError.fileReplaced(file: file.given) }
+      try connection.applySettings()
+      connection.isVerified = true
+    } catch SQLError.engine(let code, _, _, _) where code == 26 || code == 11 {
+      throw connection.meaning()
+    }
+    return connection
+  }
+
+  /// What it means that the engine cannot read a file under a key that was thought to fit.
+  func meaning() -> SQLError {
+    if hasMoved { return .fileReplaced(file: path) }
+    // A rekey was committed to the log, and its process died before the log was copied back.
+    let log = configuration.access == .immutable ? nil : WriteAheadLog(beside: file)
+    if let log, !log.fits(unlocked) { return .wrongKey(file: path) }
+    let damaged = auditPagesOnce()
+    let (pageBytes, byteCount) = (unlocked.profile.pageBytes, FileStatus(file.path)?.byteCount ?? 0)
+    if damaged.first == 1, !verifiesSample() { return .wrongKey(file: path) }
+    return .corrupted(file: path, pages: damaged.isEmpty ? [byteCount / pageBytes + 1] : damaged)
+  }
+}

@@ -1,0 +1,26 @@
+// A database that was open, to be tried with another key.
+
+/// What it takes to open a database once more: its own settings, and a salt that is not in the file.
+struct OpenedDatabase {
+  let file: DatabasePath
+  let configuration: Connection.Configuration
+  let salt: [UInt8]?
+
+  init(_ file: DatabasePath, _ configuration: Connection.Configuration, salt: [UInt8]?) {
+    self.file = file
+    self.configuration = configuration
+    self.salt = salt
+  }
+
+  init(_ connection: Connection) {
+    var configuration = connection.configuration
+    configuration.profile = connection.unlocked.profile
+    self.init(connection.file, configuration, salt: connection.unlocked.salt)
+  }
+
+  /// Whether it opens with a key.
+  func opens(with key: Key) -> Bool {
+    let salted = salt.map { key.withSalt($0) } ?? key
+    return (try? Connection.open(file, key: salted, configuration: configuration)) != nil
+  }
+}

@@ -1,0 +1,118 @@
+// What a command has to work with: its arguments, and what they lead to, asked for when it is needed.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+/// One run: its arguments, and the things that are read from outside.
+struct Session: Sendable {
+  let arguments: Arguments
+  let bundled: MigrationSet?
+  let standardError: @Sendable (String) -> Void
+  /// What a signal does.
+  let interruption: Interruption
+
+  /// Cancelled by a signal.
+  var progress: Progress { interruption.progress }
+
+  /// What the library's calls report to: a bar, and the end of the call after a signal.
+  func steps(_ bar: ProgressBar) -> (Int, Int) throws -> Void {
+    { done, total in
+      bar.show(done, of: total)
+      try interruption.check()
+    }
+  }
+
+  /// The argument behind the command, such as the store's path.
+  func positional(_ index: Int) -> String { arguments.positional[index + 1] }
+
+  var storePath: String { positional(0) }
+
+  /// The folder of `--migrations`.
+  var migrationsFolder: URL { URL(fileURLWithPath: arguments.value("--migrations") ?? "Migrations") }
+
+  /// The steps: of the folder, or those that the tool was built with.
+  func migrations() throws -> MigrationSet {
+    if let bundled, arguments.value("--migrations") == nil { return bundled }
+    return try .directory(migrationsFolder)
+  }
+
+  func key() throws -> Key {
+    // Asked for only when there is something to open.
+    guard FileManager.default.fileExists(atPath: storePath) else { throw SQLError.notFound(file: storePath) }
+    return try KeySource(arguments: arguments, prefix: "key", standardError: standardError).read(
+      for: storePath)
+  }
+
+  func newKey() throws -> Key {
+    try KeySource(arguments: arguments, prefix: "new-key", standardError: standardError).read(for: storePath)
+  }
+
+  func inspection() throws -> Inspection {
+    try inspection(key: try key())
+  }
+
+  func inspection(key: Key) throws -> Inspection {
+    let inspection = try Inspection(
+      path: storePath, key: key, busyTimeout: try lockTimeout(), profile: try profile(),
+      immutable: arguments.has("--immutable"))
+    try StoreInfo.prepare(inspection.connection)
+    return inspection
+  }
+
+  /// The settings that `--cipher` says the file has; nil where they are found by themselves.
+  func profile() throws -> CipherProfile? { try settings("--cipher") }
+
+  /// The settings that `--new-cipher` asks for.
+  func newProfile() throws -> CipherProfile? { try settings("--new-cipher") }
+
+  private func settings(_ option: String) throws -> CipherProfile? {
+    guard let profile = try CipherSettings.given(option, in: arguments)?.profile else { return nil }
+    guard profile.isUsable else {
+      throw UsageError("\(option): \(Engine.current) has no such settings: \(profile).")
+    }
+    return profile
+  }
+
+  /// Whether one of the options says where a new key comes from.
+  var hasNewKey: Bool {
+    ["new-key-file", "new-key-fd", "new-key-env", "new-key-command", "new-slots"].contains {
+      arguments.value("--\($0)") != nil
+    }
+  }
+
+  /// The present key, with the salt that `--new-cipher` may ask for.
+  func kept(_ key: Key) throws -> Key {
+    try CipherSettings.given("--new-cipher", in: arguments)?.salt.map { key.withSalt($0) } ?? key
+  }
+
+  /// What every connection of a command has.
+  func configuration() throws -> Connection.Configuration {
+    var configuration = Connection.Configuration()
+    configuration.busyTimeout = try lockTimeout()
+    configuration.profile = try profile()
+    return configuration
+  }
+
+  /// Goes on with the flag, or with a yes at the question.
+  /// - Throws: ``RefusedError``, which names the flag.
+  func confirm(_ what: String, allow flag: String) throws {
+    if arguments.has(flag) { return }
+    if !arguments.has("--no-input"), isatty(0) == 1 {
+      standardError("\(what) Type yes to go on:")
+      if readLine() == "yes" { return }
+    }
+    throw RefusedError(code: .refused, description: "\(what) Allow it with \(flag). Nothing was changed.")
+  }
+
+  func lockTimeout() throws -> Double { try arguments.seconds("--lock-timeout", default: 15) }
+}
+
+extension ProgressBar {
+  /// A bar that is silent where the arguments of the run ask for it.
+  convenience init(_ label: String, _ session: Session) {
+    self.init(
+      label, isSilent: session.arguments.has("--json") || session.arguments.has("--quiet"),
+      line: session.standardError)
+  }
+}

@@ -1,0 +1,14 @@
+// What a command hands back: the runner prints it as text or as JSON.
+
+/// What a command found or did; its text is `description`, its JSON its properties.
+protocol Report: Encodable, CustomStringConvertible {
+  /// How the run ends when nothing was thrown.
+  var exitCode: ExitCode { get }
+  /// What has to be said when the report could not be written; nil when nothing is lost with it.
+  var loss: String? { get }
+}
+
+extension Report {
+  var exitCode: ExitCode { .ok }
+  var loss: String? { nil }
+}

@@ -1,0 +1,17 @@
+// Numbers and columns, as every report writes them.
+
+/// Such as `1.5 MB`.
+func megabytes(_ bytes: Int) -> String {
+  bytes < 1_000_000
+    ? "\((bytes + 999) / 1000) kB"
+    : "\((bytes + 50_000) / 100_000 * 100 / 1000).\((bytes + 50_000) / 100_000 % 10) MB"
+}
+
+func numbered(_ step: Int) -> String {
+  let digits = String(step)
+  return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+}
+
+func padded(_ text: String, _ width: Int) -> String {
+  text + String(repeating: " ", count: max(0, width - text.count))
+}
