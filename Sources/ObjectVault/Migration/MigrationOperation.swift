@@ -127,8 +127,17 @@ extension MigrationOperation: CustomStringConvertible {
   }
 
   static func quoted(_ text: String) -> String {
-    "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
-      + "\""
+    // By scalars: a line end of two is one Character, and a file is split at each of them.
+    "\""
+      + text.unicodeScalars.map { scalar in
+        switch scalar {
+        case "\\": "\\\\"
+        case "\"": "\\\""
+        case "\n": "\\n"
+        case "\r": "\\r"
+        default: String(scalar)
+        }
+      }.joined() + "\""
   }
 }
 

@@ -115,12 +115,3 @@ struct SegmentMapping {
     "CAST(\(column) AS \(type.sqlType))"
   }
 }
-
-extension DefaultValue {
-  /// A whole number given for a double or a decimal is meant as one.
-  func fitting(_ type: AttributeType) -> DefaultValue {
-    if case .integer(let number) = self, type.sqlType == "REAL" { return .real(Double(number)) }
-    if case .integer(let number) = self, type == .decimal { return .text("\(number)") }
-    return self
-  }
-}
