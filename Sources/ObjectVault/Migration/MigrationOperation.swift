@@ -49,6 +49,14 @@ public enum MigrationOperation: Sendable, Hashable {
     default: false
     }
   }
+
+  /// Whether it puts values that its author's SQL computes in the place of others.
+  var rewritesValues: Bool {
+    switch self {
+    case .transform, .retype(_, _, _, using: _?): true
+    default: false
+    }
+  }
 }
 
 extension MigrationOperation: CustomStringConvertible {
@@ -93,15 +101,6 @@ extension MigrationOperation: CustomStringConvertible {
     case .transform: "transform sql"
     case .seed: "seed"
     case .require(let text, _): "require \(Self.quoted(text))"
-    }
-  }
-
-  /// What it loses for good, such as `User.city`; nil when nothing.
-  public var loss: String? {
-    switch self {
-    case .dropEntity(let name): name
-    case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name): "\(entity).\(name)"
-    default: nil
     }
   }
 
