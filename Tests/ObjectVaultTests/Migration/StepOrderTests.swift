@@ -62,6 +62,45 @@ import Testing
     #expect(compared > 0 || (try? lab.set([Self.base, first]).model(at: 2)) == nil)
   }
 
+  static let more =
+    operations + [
+      "rename attribute U.s -> x", "rename attribute U.z -> x", "rename attribute U.y -> s",
+      "rename relationship U.tags -> labels", "rename relationship V.tagged -> a",
+      "add relationship U.r2 -> V",
+      "rename relationship U.r2 -> r", "drop relationship U.r", "drop relationship V.us",
+      "rename entity V -> X",
+      "rename entity W -> V", "rename entity X -> U", "add attribute U.x string default \"7\"",
+      "retype U.s to int using (length(s) + ifnull($U.y, 0))", "make U.s required filling \"q\"",
+      "make U.s optional",
+      "set delete rule of V.us to deny", "add index U(s, y) unique", "add attribute W.x int default 2",
+      "retype W.s to string using ($W.s || (SELECT count(*) FROM $W WHERE $W.x = 2))",
+    ]
+
+  @Test(arguments: 1...(isTorture ? 64 : 4))
+  func `operations in any order do the same in one step and in steps of their own`(_ seed: UInt64)
+    async throws
+  {
+    // Always the same sequences: multiplied and added as Knuth has it, read from the upper bits.
+    var state = seed
+    func next(_ count: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % count
+    }
+    var compared = 0
+    while compared < 12 {
+      var steps = [Self.base]
+      for _ in 0..<60 where steps.count < 6 {
+        let longer = steps + [Self.more[next(Self.more.count)]]
+        if (try? lab.set(longer).model(at: longer.count)) != nil { steps = longer }
+      }
+      let apart = try await rows(after: lab.set(steps))
+      let together = try await rows(after: lab.set([Self.base, steps.dropFirst().joined(separator: "\n")]))
+      // What fails on the way may be well at the end: an index that is dropped again.
+      #expect(apart == nil || apart == together, "\(steps.dropFirst().joined(separator: "; "))")
+      compared += apart == nil ? 0 : 1
+    }
+  }
+
   /// The rows of all tables, each as a line; nil when a step failed.
   private func rows(after set: MigrationSet) async throws -> [String]? {
     let url = lab.folder.url.appendingPathComponent(UUID().uuidString)
