@@ -2,23 +2,9 @@
 //
 // All changes of a table in one run of operations are folded: ALTER where this engine can, else one rebuild.
 // A rebuild never renames the old table away, and its foreign keys name final tables: both orders that look
-// simpler break references on one engine or the other.
+// simpler break references on one engine or the other. What is asked of rows before is in MigrationCompiler+Checks.
 
 internal import CipherSQLite
-
-/// A statement of a compiled step.
-enum CompiledStatement: Hashable {
-  case sql(String)
-  /// Copies a table's rows, in slices of its ids; afterwards both have equally many.
-  case copy(from: String, to: String, columns: [String], expressions: [String], keyed: Bool)
-  /// Must count no row; else the step fails with this message, the count put in for `%d`, and the ids that the
-  /// second query finds.
-  case mustBeEmpty(query: String, rows: String, message: String)
-  /// Data statements, run behind the authorizer.
-  case data(String)
-  /// One value that must be true.
-  case require(text: String, query: String)
-}
 
 struct MigrationCompiler {
   let engine: Engine
@@ -27,40 +13,36 @@ struct MigrationCompiler {
   let mapping: SegmentMapping
 
   /// All statements, in order.
-  func statements() -> [CompiledStatement] {
+  func statements() -> [PlannedStatement] {
     let old = before.tables
-    let new = after.tables
-    var checks: [CompiledStatement] = []
-    var copies: [CompiledStatement] = []
-    var swaps: [CompiledStatement] = []
-    var changes: [CompiledStatement] = []
-    for property in mapping.mustBeFilled { checks += fillingCheck(property.entity, property.property) }
-
+    let checks = mapping.mustBeFilled.map(fillingCheck)
+    var copies: [PlannedStatement] = []
+    var swaps: [PlannedStatement] = []
+    var changes: [PlannedStatement] = []
     var used: Set<String> = []
-    for table in new {
-      guard let origin = origin(of: table) else {
+    for table in after.tables {
+      guard let origin = origin(of: table), let former = old.first(where: { $0.name == origin.table }) else {
         changes += create(table)
         continue
       }
-      used.insert(origin.table)
-      guard let former = old.first(where: { $0.name == origin.table }) else { continue }
+      used.insert(former.name)
       if let alterations = alterations(from: former, to: table, origin) {
         changes += alterations
       } else {
         copies += rebuild(former, table, origin)
-        swaps.append(.sql("DROP TABLE \(quoted(former.name))"))
-        changes = swapIn(table, former) + changes
+        swaps.append(planned("DROP TABLE \(quoted(former.name))", table))
+        changes = swapIn(table, former, origin) + changes
       }
     }
     let dropped = old.filter { !used.contains($0.name) }.map {
-      CompiledStatement.sql("DROP TABLE \(quoted($0.name))")
+      PlannedStatement(statement: .sql("DROP TABLE \(quoted($0.name))"), operations: [])
     }
-    return checks + copies + swaps + dropped + changes + renamedIDs()
+    return checks + copies + swaps + dropped + changes + highWaterMarks()
   }
 
   // MARK: Origins
 
-  private struct Origin {
+  struct Origin {
     let table: String
     /// Final column -> expression over the columns before; absent columns get their default.
     var expressions: [String: String]
@@ -82,18 +64,19 @@ struct MigrationCompiler {
         guard let name = mapping.properties[entity.name]?[relationship.name],
           before.entity(named: former)?.relationship(named: name)?.isToMany == false
         else { continue }
-        expressions["\(relationship.name)_id"] = quoted("\(name)_id")
+        expressions["\(relationship.name)_id"] =
+          mapping.expressions[entity.name]?[relationship.name] ?? quoted("\(name)_id")
       }
       return Origin(table: former, expressions: expressions)
     }
-    return joinOrigin(of: table)
+    return joinOrigin(of: table.name)
   }
 
   /// The join table that a final one was before: found by following one of its two ends.
-  private func joinOrigin(of table: TableInfo) -> Origin? {
+  func joinOrigin(of table: String) -> Origin? {
     for entity in after.entities {
       for relationship in entity.relationships {
-        guard let (join, isSource) = after.joinTable(of: relationship, in: entity), join.name == table.name,
+        guard let (join, isSource) = after.joinTable(of: relationship, in: entity), join.name == table,
           let former = mapping.entities[entity.name].flatMap({ before.entity(named: $0) }),
           let name = mapping.properties[entity.name]?[relationship.name],
           let (old, wasSource) = former.relationship(named: name).flatMap({
@@ -122,85 +105,79 @@ struct MigrationCompiler {
           join.sourceColumn: quoted(JoinTable.formerColumns.source),
           join.targetColumn: quoted(JoinTable.formerColumns.target),
         ])
-      return rebuild(former, table, origin) + [.sql("DROP TABLE \(quoted(former.name))")]
-        + swapIn(table, former)
+      let statements =
+        rebuild(former, table, origin) + [planned("DROP TABLE \(quoted(former.name))", table)]
+        + swapIn(table, former, origin)
+      return statements.map(\.statement)
     }
   }
 
   // MARK: Tables
 
-  private func create(_ table: TableInfo) -> [CompiledStatement] {
-    [.sql(table.createSQL(collations: after.collations(ofTable: table.name)))]
-      + table.indexes.map { .sql(table.indexSQL($0)) }
+  private func planned(_ sql: String, _ table: TableInfo) -> PlannedStatement {
+    PlannedStatement(statement: .sql(sql), operations: mapping.trail.operations(of: table.name))
   }
 
-  private func rebuild(_ former: TableInfo, _ table: TableInfo, _ origin: Origin) -> [CompiledStatement] {
+  private func makeIndex(_ index: TableInfo.Index, _ table: TableInfo) -> PlannedStatement {
+    PlannedStatement(
+      statement: .sql(table.indexSQL(index)),
+      operations: mapping.trail.operations(of: table.name, index: index.columns))
+  }
+
+  private func create(_ table: TableInfo) -> [PlannedStatement] {
+    [planned(table.createSQL(collations: after.collations(ofTable: table.name)), table)]
+      + table.indexes.map { makeIndex($0, table) }
+  }
+
+  private func rebuild(_ former: TableInfo, _ table: TableInfo, _ origin: Origin) -> [PlannedStatement] {
     let temporary = "_mig_\(table.name)"
     let columns = table.columns.map(\.name).filter { origin.expressions[$0] != nil }
-    return [
-      .sql("DROP TABLE IF EXISTS \(quoted(temporary))"),
-      .sql(table.createSQL(as: temporary, collations: after.collations(ofTable: table.name))),
-      .copy(
+    var copy = PlannedStatement(
+      statement: .copy(
         from: former.name, to: temporary, columns: columns,
         expressions: columns.compactMap { origin.expressions[$0] },
         keyed: table.columns.contains { $0.name == "id" }),
-    ]
+      operations: columns.filter { isComputed($0, of: former, origin) }.flatMap {
+        mapping.trail.operations(of: table.name, column: $0)
+      })
+    for column in table.columns {
+      let operations = mapping.trail.operations(of: table.name, column: column.name)
+      if !operations.isEmpty { copy.columns[column.name] = operations }
+    }
+    return table.columns.filter { origin.expressions[$0.name] == nil }
+      .compactMap { emptinessCheck($0, of: table, former) } + [
+        planned("DROP TABLE IF EXISTS \(quoted(temporary))", table),
+        planned(table.createSQL(as: temporary, collations: after.collations(ofTable: table.name)), table),
+        copy,
+      ]
   }
 
-  private func swapIn(_ table: TableInfo, _ former: TableInfo) -> [CompiledStatement] {
-    let rename = CompiledStatement.sql(
-      "ALTER TABLE \(quoted("_mig_\(table.name)")) RENAME TO \(quoted(table.name))")
+  /// Whether a column of the new table is more than a copy of one of the old table.
+  private func isComputed(_ column: String, of former: TableInfo, _ origin: Origin) -> Bool {
+    guard let expression = origin.expressions[column] else { return true }
+    return !former.columns.contains { quoted($0.name) == expression }
+  }
+
+  private func swapIn(_ table: TableInfo, _ former: TableInfo, _ origin: Origin) -> [PlannedStatement] {
+    let rename = planned(
+      "ALTER TABLE \(quoted("_mig_\(table.name)")) RENAME TO \(quoted(table.name))", table)
     // On newer engines a rename would rewrite what mentions the table; here everything names it already.
-    let renames: [CompiledStatement] =
+    let renames =
       engine.rewritesReferencesOnRename
-      ? [.sql("PRAGMA legacy_alter_table = ON"), rename, .sql("PRAGMA legacy_alter_table = OFF")] : [rename]
+      ? [
+        planned("PRAGMA legacy_alter_table = ON", table), rename,
+        planned("PRAGMA legacy_alter_table = OFF", table),
+      ]
+      : [rename]
     return renames
-      + table.indexes.flatMap { uniqueCheck($0, of: table, former) + [.sql(table.indexSQL($0))] }
-  }
-
-  /// A new unique index over values that are there twice: said with their number, before SQLite says it without.
-  private func uniqueCheck(_ index: TableInfo.Index, of table: TableInfo, _ former: TableInfo)
-    -> [CompiledStatement]
-  {
-    guard index.isUnique, !former.indexes.contains(index) else { return [] }
-    let columns = index.columns.map(quoted).joined(separator: ", ")
-    let isThere = index.columns.map { "\(quoted($0)) NOT NULL" }.joined(separator: " AND ")
-    let groups = "FROM \(quoted(table.name)) WHERE \(isThere) GROUP BY \(columns) HAVING count(*) > 1"
-    return [
-      .mustBeEmpty(
-        query: "SELECT count(*) FROM (SELECT 1 \(groups))",
-        rows: "SELECT max(\"id\") \(groups) ORDER BY 1 LIMIT 5",
-        message:
-          "%d values of \(table.name)(\(index.columns.joined(separator: ", "))) are there more than once, and "
-          + "UNIQUE takes each once; make them differ by a transform before")
-    ]
-  }
-
-  private func fillingCheck(_ entity: String, _ property: String) -> [CompiledStatement] {
-    guard let table = mapping.entities[entity], let name = mapping.properties[entity]?[property] else {
-      return []
-    }
-    let isToOne = before.entity(named: table)?.relationship(named: name) != nil
-    let column = quoted(isToOne ? "\(name)_id" : name)
-    return [
-      .mustBeEmpty(
-        query: "SELECT count(*) FROM \(quoted(table)) WHERE \(column) IS NULL",
-        rows: "SELECT \"id\" FROM \(quoted(table)) WHERE \(column) IS NULL ORDER BY \"id\" LIMIT 5",
-        message: "%d objects have no \(property); write: make \(entity).\(property) required filling VALUE")
-    ]
-  }
-
-  private func renamedIDs() -> [CompiledStatement] {
-    mapping.entities.filter { $0.key != $0.value }.sorted { $0.key < $1.key }.map { final, former in
-      .sql("UPDATE vault_ids SET entity = '\(final)' WHERE entity = '\(former)'")
-    }
+      + table.indexes.flatMap { uniqueCheck($0, of: table, former, origin) + [makeIndex($0, table)] }
   }
 
   // MARK: ALTER where it will do
 
   /// The statements that change a table in place; nil when it has to be rebuilt.
   private func alterations(from former: TableInfo, to table: TableInfo, _ origin: Origin)
-    -> [CompiledStatement]?
+    -> [PlannedStatement]?
   {
     guard former.name == table.name else { return nil }
     let oldCollations = before.collations(ofTable: former.name)
@@ -229,30 +206,31 @@ struct MigrationCompiler {
       dropped.isEmpty || engine.canDropColumn, dropped.allSatisfy({ former.key(of: $0.name) == nil }),
       added.allSatisfy({ canAdd($0, to: table, taken) })
     else { return nil }
-    return inPlace(former, table, renames, dropped, added, newCollations)
+    return inPlace(former, table, origin, renames, dropped, added, newCollations)
   }
 
   private func inPlace(
-    _ former: TableInfo, _ table: TableInfo, _ renames: [(old: String, new: String)],
+    _ former: TableInfo, _ table: TableInfo, _ origin: Origin, _ renames: [(old: String, new: String)],
     _ dropped: [TableInfo.Column], _ added: [TableInfo.Column], _ collations: [String: String]
-  ) -> [CompiledStatement] {
+  ) -> [PlannedStatement] {
     let name = quoted(table.name)
-    var statements: [CompiledStatement] = []
+    var statements: [PlannedStatement] = []
     for index in former.indexes where !table.indexes.contains(index) {
-      statements.append(.sql("DROP INDEX \(quoted(index.name))"))
+      statements.append(planned("DROP INDEX \(quoted(index.name))", table))
     }
     for rename in renames {
       statements.append(
-        .sql("ALTER TABLE \(name) RENAME COLUMN \(quoted(rename.old)) TO \(quoted(rename.new))"))
+        planned("ALTER TABLE \(name) RENAME COLUMN \(quoted(rename.old)) TO \(quoted(rename.new))", table))
     }
     for column in dropped {
-      statements.append(.sql("ALTER TABLE \(name) DROP COLUMN \(quoted(column.name))"))
+      statements.append(planned("ALTER TABLE \(name) DROP COLUMN \(quoted(column.name))", table))
     }
     for column in added {
-      statements.append(.sql("ALTER TABLE \(name) ADD COLUMN \(table.columnSQL(column, collations))"))
+      statements.append(
+        planned("ALTER TABLE \(name) ADD COLUMN \(table.columnSQL(column, collations))", table))
     }
     for index in table.indexes where !former.indexes.contains(index) {
-      statements += uniqueCheck(index, of: table, former) + [.sql(table.indexSQL(index))]
+      statements += uniqueCheck(index, of: table, former, origin) + [makeIndex(index, table)]
     }
     return statements
   }

@@ -1,7 +1,7 @@
-// One line of a migration file, word by word.
+// One line of a migration file, word by word. Where words begin and end is in MigrationLine+Words.
 
 struct MigrationLine {
-  private struct Word {
+  struct Word {
     let text: String
     let column: Int
     let isString: Bool
@@ -16,45 +16,6 @@ struct MigrationLine {
   init(_ line: String, file: String, number: Int, offset: Int) {
     (self.file, self.number, self.line, self.offset) = (file, number, line, offset)
     words = Self.words(of: line)
-  }
-
-  private static func words(of line: String) -> [Word] {
-    var words: [Word] = []
-    let characters = Array(line)
-    var index = 0
-    while index < characters.count {
-      let start = index
-      let character = characters[index]
-      if character.isWhitespace {
-        index += 1
-      } else if character == "\"" {
-        var text = ""
-        index += 1
-        while index < characters.count, characters[index] != "\"" {
-          if characters[index] == "\\", index + 1 < characters.count {
-            index += 1
-            text.append(characters[index] == "n" ? "\n" : characters[index])
-          } else {
-            text.append(characters[index])
-          }
-          index += 1
-        }
-        index += 1
-        words.append(Word(text: text, column: start, isString: true))
-      } else if character == "-", index + 1 < characters.count, characters[index + 1] == ">" {
-        index += 2
-        words.append(Word(text: "->", column: start, isString: false))
-      } else if "{}(),".contains(character) {
-        index += 1
-        words.append(Word(text: String(character), column: start, isString: false))
-      } else {
-        while index < characters.count, !characters[index].isWhitespace,
-          !"{}(),\"".contains(characters[index])
-        { index += 1 }
-        words.append(Word(text: String(characters[start..<index]), column: start, isString: false))
-      }
-    }
-    return words
   }
 
   private func failure(_ reason: String, _ hint: String) -> StoreError {
@@ -247,15 +208,20 @@ struct MigrationLine {
     try expect("to")
     let type = try type()
     guard take("using") else { return .retype(entity, name, to: type, using: nil) }
-    // The rest of the line in brackets is SQL and is kept as it stands.
-    guard
-      let open = line.range(of: "using", from: index, words.map(\.column)).flatMap({
-        line[$0...].firstIndex(of: "(")
-      }),
-      let close = line.lastIndex(of: ")"), open < close
+    let start = line.index(line.startIndex, offsetBy: words[index - 1].column + "using".count)
+    guard let open = line[start...].firstIndex(where: { !$0.isWhitespace }), line[open] == "(",
+      let close = Self.closing(in: line, from: open)
     else { throw failure("( … ) is missing behind using", "write an SQL expression in brackets") }
-    index = words.count
-    return .retype(entity, name, to: type, using: line[line.index(after: open)..<close].trimmed)
+    let using = line[line.index(after: open)..<close].trimmed
+    guard !using.isEmpty else { throw failure("nothing stands in the brackets", "write an SQL expression") }
+    // What is in the brackets are no words of ours; the line goes on behind them.
+    let end = line.index(after: close)
+    let columns = line.distance(from: line.startIndex, to: end)
+    words = Self.words(of: String(line[end...])).map {
+      Word(text: $0.text, column: $0.column + columns, isString: $0.isString)
+    }
+    index = 0
+    return .retype(entity, name, to: type, using: using)
   }
 
   private mutating func make() throws -> MigrationOperation {
@@ -281,7 +247,12 @@ struct MigrationLine {
       case "indexed": attribute.isIndexed = true
       case "default":
         index += 1
-        attribute.defaultValue = try value().fitting(attribute.type)
+        let value = try value()
+        if let problem = value.problem(for: attribute.type) {
+          index -= 1
+          throw failure(problem, "write a value of the type, or no default")
+        }
+        attribute.defaultValue = value.fitting(attribute.type)
         continue
       default:
         let near = nearest(word, among: ["optional", "unique", "indexed", "default"]).first
@@ -334,13 +305,5 @@ struct MigrationLine {
     default: entity.indexes.append(IndexDescription(properties: try names(), isUnique: take("unique")))
     }
     try end()
-  }
-}
-
-extension String {
-  /// Where the word before `index` ends, by the columns of all words.
-  fileprivate func range(of word: String, from index: Int, _ columns: [Int]) -> String.Index? {
-    guard index > 0, index - 1 < columns.count else { return nil }
-    return self.index(startIndex, offsetBy: columns[index - 1] + word.count, limitedBy: endIndex)
   }
 }

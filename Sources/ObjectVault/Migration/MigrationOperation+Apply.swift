@@ -36,6 +36,7 @@ extension MigrationOperation {
       guard schema.entity(named: entity.name) == nil else {
         throw ModelError(reason: "\(entity.name) exists already")
       }
+      for attribute in entity.attributes { try attribute.requireDefault() }
       schema = Schema(entities: schema.entities + [entity])
     case .dropEntity(let name):
       _ = try schema.index(of: name)
@@ -50,7 +51,9 @@ extension MigrationOperation {
     case .addAttribute(let entity, let attribute):
       try schema.change(entity) { entity in
         try entity.requireFree(attribute.name)
+        try attribute.requireDefault()
         entity.attributes.append(attribute)
+        entity.attributes[entity.attributes.count - 1].normalizeDefault()
       }
     case .dropAttribute(let entity, let name):
       try schema.change(entity) { entity in
@@ -73,19 +76,23 @@ extension MigrationOperation {
               "\(attribute.type.rawValue) does not become \(type.rawValue) by itself; say how: using (SQL)")
         }
         attribute.type = type
-        if let value = attribute.defaultValue, !value.fits(type) { attribute.defaultValue = nil }
+        // A default goes along where it is a value of the new type, too.
+        if attribute.defaultValue?.problem(for: type) != nil { attribute.defaultValue = nil }
+        attribute.normalizeDefault()
       }
     case .makeRequired(let entity, let name, let filling):
-      if let filling, let type = schema.entity(named: entity)?.attribute(named: name)?.type {
-        try filling.requireFit(type)
-      }
+      try schema.requireFilling(filling, entity, name)
       if try schema.changeRelationship(entity, name, { $0.isRequired = true }) { return }
       try schema.changeAttribute(entity, name) { $0.isOptional = false }
     case .makeOptional(let entity, let name):
       if try schema.changeRelationship(entity, name, { $0.isRequired = false }) { return }
       try schema.changeAttribute(entity, name) { $0.isOptional = true }
     case .setDefault(let entity, let name, let value):
-      try schema.changeAttribute(entity, name) { $0.defaultValue = value }
+      try schema.changeAttribute(entity, name) { attribute in
+        attribute.defaultValue = value
+        try attribute.requireDefault()
+        attribute.normalizeDefault()
+      }
     case .addRelationship(let entity, let relationship):
       try schema.change(entity) { entity in
         try entity.requireFree(relationship.name)
@@ -102,49 +109,6 @@ extension MigrationOperation {
     case .transform, .seed, .require: break
     }
     schema.completeInverses()
-  }
-}
-
-extension AttributeType {
-  /// Whether every value of this type has a value of the other.
-  func converts(to type: AttributeType) -> Bool {
-    if self == type { return true }
-    let widths: [AttributeType: Int] = [
-      .bool: 0, .uint8: 1, .int8: 1, .int16: 2, .uint16: 2, .int32: 3, .uint32: 3, .int: 4,
-    ]
-    if let from = widths[self], let to = widths[type] { return from < to && (to > 1 || type != .int8) }
-    if isInteger && (type == .double || type == .decimal) { return self != .int || type == .decimal }
-    if self == .float && type == .double { return true }
-    return type == .string && self != .data && self != .date
-  }
-}
-
-extension DefaultValue {
-  fileprivate func requireFit(_ type: AttributeType) throws {
-    let value = fitting(type)
-    var isFit = value.fits(type)
-    if case .text(let text) = value { isFit = isFit && TypeCheck.isForm(text, of: type.rawValue) }
-    if case .integer(let number) = value, let range = type.integerRange {
-      isFit = isFit && range.contains(number)
-    }
-    guard isFit else { throw ModelError(reason: "\(self.text) is no \(type.rawValue)") }
-  }
-}
-
-extension AttributeType {
-  /// The whole numbers that the type holds; nil for other types.
-  var integerRange: ClosedRange<Int64>? {
-    switch self {
-    case .bool: 0...1
-    case .int: Int64.min...Int64.max
-    case .int8: Int64(Int8.min)...Int64(Int8.max)
-    case .int16: Int64(Int16.min)...Int64(Int16.max)
-    case .int32: Int64(Int32.min)...Int64(Int32.max)
-    case .uint8: 0...Int64(UInt8.max)
-    case .uint16: 0...Int64(UInt16.max)
-    case .uint32: 0...Int64(UInt32.max)
-    default: nil
-    }
   }
 }
 
@@ -200,6 +164,16 @@ extension Schema {
     _ entity: String, _ name: String, _ body: (inout AttributeDescription) throws -> Void
   ) throws {
     try change(entity) { entity in try body(&entity.attributes[entity.attributeIndex(name)]) }
+  }
+
+  fileprivate func requireFilling(_ filling: DefaultValue?, _ entity: String, _ name: String) throws {
+    guard let filling, let owner = self.entity(named: entity) else { return }
+    if let type = owner.attribute(named: name)?.type, let problem = filling.problem(for: type) {
+      throw ModelError(reason: problem)
+    }
+    guard owner.relationship(named: name) != nil else { return }
+    if case .integer(let id) = filling, id > 0 { return }
+    throw ModelError(reason: "\(filling.text) is no id of an object, and a to-one is filled with one")
   }
 
   /// Changes a to-one of this name; false when there is none.

@@ -49,6 +49,14 @@ public enum MigrationOperation: Sendable, Hashable {
     default: false
     }
   }
+
+  /// Whether it puts values that its author's SQL computes in the place of others.
+  var rewritesValues: Bool {
+    switch self {
+    case .transform, .retype(_, _, _, using: _?): true
+    default: false
+    }
+  }
 }
 
 extension MigrationOperation: CustomStringConvertible {
@@ -96,15 +104,6 @@ extension MigrationOperation: CustomStringConvertible {
     }
   }
 
-  /// What it loses for good, such as `User.city`; nil when nothing.
-  public var loss: String? {
-    switch self {
-    case .dropEntity(let name): name
-    case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name): "\(entity).\(name)"
-    default: nil
-    }
-  }
-
   static func members(of entity: EntityDescription) -> [String] {
     entity.attributes.sorted { $0.name < $1.name }.map { "attribute \(text(of: $0))" }
       + entity.relationships.sorted { $0.name < $1.name }.map { "relationship \(text(of: $0))" }
@@ -127,8 +126,17 @@ extension MigrationOperation: CustomStringConvertible {
   }
 
   static func quoted(_ text: String) -> String {
-    "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
-      + "\""
+    // By scalars: a line end of two is one Character, and a file is split at each of them.
+    "\""
+      + text.unicodeScalars.map { scalar in
+        switch scalar {
+        case "\\": "\\\\"
+        case "\"": "\\\""
+        case "\n": "\\n"
+        case "\r": "\\r"
+        default: String(scalar)
+        }
+      }.joined() + "\""
   }
 }
 

@@ -141,13 +141,27 @@ struct MigrationParser {
         "transform swift needs a program of its own and cannot be run from a file",
         "write transform sql { … }")
     }
-    if line.hasPrefix("transform sql") { return .transform(try block(after: "transform sql", start)) }
-    if line.hasPrefix("seed") { return .seed(try block(after: "seed", start)) }
+    for words in ["transform sql", "seed"] where line.hasPrefix(words) {
+      var head = head(of: start, isQuoted: false)
+      for word in words.split(separator: " ") { try head.expect(String(word)) }
+      try head.end()
+      let sql = try block(after: words, start)
+      return words == "seed" ? .seed(sql) : .transform(sql)
+    }
     guard line.hasPrefix("require") else { return nil }
-    var head = MigrationLine(line, file: file, number: start + 1, offset: Self.indent(of: lines[start]))
+    var head = head(of: start, isQuoted: true)
     try head.expect("require")
     let text = try head.string("what is required, in quotes")
+    try head.end()
     return .require(text, try block(after: nil, start))
+  }
+
+  /// What stands before the brace of a block.
+  private func head(of start: Int, isQuoted: Bool) -> MigrationLine {
+    let line = lines[start]
+    let brace = Self.opening(of: line[...], isQuoted: isQuoted) ?? line.endIndex
+    return MigrationLine(
+      line[..<brace].trimmed, file: file, number: start + 1, offset: Self.indent(of: line))
   }
 
   /// The text between the first brace of the line `start` and its partner, on this line or a later one.

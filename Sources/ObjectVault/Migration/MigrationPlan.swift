@@ -91,20 +91,22 @@ extension MigrationPlan {
     drift = SchemaDifference.lines(found: tables, expected: expected)
     changesFormat = history.format < StoreHistory.currentFormat
     var pending: [Step] = []
+    var wantsBackup = false
     for step in set.steps.dropFirst(history.version) {
       let compiled = try step.compiled(from: model, engine: .current)
       let statements = compiled.parts.flatMap(\.statements)
       pending.append(
         Step(
           number: step.number, name: step.name, operations: step.operations.map(\.summary),
-          sql: statements.map(\.text), losses: step.losses, unallowedLosses: step.unallowedLosses,
+          sql: statements.map(\.text), losses: compiled.losses, unallowedLosses: compiled.unallowedLosses,
           rebuiltTables: statements.compactMap {
             if case .copy(let from, _, _, _, _) = $0 { from } else { nil }
           }))
+      wantsBackup = wantsBackup || compiled.wantsBackup
       model = compiled.model
     }
     steps = pending
-    makesBackup = set.steps.dropFirst(history.version).contains(where: \.wantsBackup)
+    makesBackup = wantsBackup
     storeVersion = history.version
     availableVersion = set.version
     self.history = history.steps

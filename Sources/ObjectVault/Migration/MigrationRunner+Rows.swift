@@ -6,10 +6,10 @@ private import Foundation
 extension MigrationRunner {
   /// What a step loses is decided by its author, in its file, and not by whoever opens the store.
   func checkLosses(from history: StoreHistory) throws {
-    for step in set.steps.dropFirst(history.version) {
-      let losses = step.unallowedLosses.filter { !allowedLosses.contains($0) }
+    for compiled in try set.compiled(after: history.version) {
+      let losses = compiled.unallowedLosses.filter { !allowedLosses.contains($0) }
       guard losses.isEmpty else {
-        throw StoreError.lossNotAllowed(step: step.number, name: step.name, losses: losses)
+        throw StoreError.lossNotAllowed(step: compiled.step.number, name: compiled.step.name, losses: losses)
       }
     }
   }
@@ -58,16 +58,11 @@ extension MigrationRunner {
     else {
       return
     }
-    var model = try set.model(at: history.version)
-    var rebuilds = false
-    for step in set.steps.dropFirst(history.version) {
-      let compiled = try step.compiled(from: model, engine: .current)
-      rebuilds =
-        rebuilds
-        || compiled.parts.contains { $0.statements.contains { if case .copy = $0 { true } else { false } } }
-      model = compiled.model
+    let pending = try set.compiled(after: history.version)
+    let rebuilds = pending.contains { step in
+      step.parts.contains { $0.statements.contains { if case .copy = $0 { true } else { false } } }
     }
-    let copies = makesBackups && set.steps.dropFirst(history.version).contains(where: \.wantsBackup) ? 1 : 0
+    let copies = makesBackups && pending.contains(where: \.wantsBackup) ? 1 : 0
     let needed = bytes * (copies + (rebuilds ? 2 : 0))
     guard free < needed else { return }
     throw StoreError.notEnoughSpace(file: connection.path, neededBytes: needed, freeBytes: free)

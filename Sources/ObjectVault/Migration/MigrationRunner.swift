@@ -94,7 +94,9 @@ struct MigrationRunner {
   }
 
   private func backup(from history: StoreHistory) throws -> URL? {
-    guard makesBackups, set.steps[history.version...].contains(where: \.wantsBackup) else { return nil }
+    guard makesBackups, try set.compiled(after: history.version).contains(where: \.wantsBackup) else {
+      return nil
+    }
     let path = try MigrationBackup.make(of: connection, version: history.version) { try checkCancelled() }
     return URL(fileURLWithPath: path)
   }
@@ -139,7 +141,7 @@ struct MigrationRunner {
 
   /// Runs the parts of a step, and checks what they put into columns: after a run of data blocks, before the
   /// tables change again.
-  private func run(_ parts: [MigrationStep.Part], of step: MigrationStep) throws {
+  private func run(_ parts: [CompiledStep.Part], of step: MigrationStep) throws {
     var touched = TouchedColumns()
     for (index, part) in parts.enumerated() {
       try run(part, of: step, &touched)
@@ -147,29 +149,29 @@ struct MigrationRunner {
       guard isLastOfData || !part.operations.allSatisfy(\.isData), !touched.isEmpty else { continue }
       let findings = try TypeCheck(model: part.model).findings(connection, touched: touched)
       if let first = findings.first {
-        let name = part.blamed(for: "\(first.entity) \(first.property)")
+        let name = part.blamed(entity: first.entity, property: first.property)
         throw step.failed(name, findings.prefix(8).map { "\($0)" }.joined(separator: "; "))
       }
       touched = TouchedColumns()
     }
   }
 
-  private func run(_ part: MigrationStep.Part, of step: MigrationStep, _ touched: inout TouchedColumns) throws
+  private func run(_ part: CompiledStep.Part, of step: MigrationStep, _ touched: inout TouchedColumns) throws
   {
     if !part.filled.isEmpty { touched = part.filled }
-    for statement in part.statements {
+    for planned in part.planned {
       try checkCancelled()
-      do { try run(statement, &touched) } catch let error as SQLError {
+      do { try run(planned.statement, &touched) } catch let error as SQLError {
         switch error {
         case .interrupted: throw error
         // The disk, not the step.
         case .engine(13, _, _, _): throw StoreError.diskFull(file: connection.path)
-        case .engine(_, _, let message, _): throw step.failed(part.blamed(for: message), "\(error)")
-        case .constraint(let message, _, _): throw step.failed(part.blamed(for: message), "\(error)")
-        default: throw step.failed(part.blamed(for: ""), "\(error)")
+        case .engine(_, _, let message, _): throw step.failed(planned.blamed(for: message), "\(error)")
+        case .constraint(let message, _, _): throw step.failed(planned.blamed(for: message), "\(error)")
+        default: throw step.failed(planned.blamed(for: ""), "\(error)")
         }
       } catch let error as ModelError {
-        throw step.failed(part.blamed(for: error.reason), error.reason)
+        throw step.failed(planned.blamed(for: ""), error.reason)
       }
     }
   }

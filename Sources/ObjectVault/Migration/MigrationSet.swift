@@ -1,5 +1,6 @@
 // The chain of steps: from a folder, from the app's own code, or made of a schema.
 
+internal import CipherSQLite
 public import Foundation
 
 /// All migration steps of a program, in order.
@@ -97,6 +98,28 @@ public struct MigrationSet: Sendable, Hashable {
     var schema = Schema()
     for step in steps.prefix(version) { schema = try step.applied(to: schema) }
     return schema
+  }
+
+  /// What a step loses for good, such as `User.city`: tables, columns and links that no later one holds.
+  /// - Throws: As ``model(at:)``.
+  public func losses(ofStep number: Int) throws -> [String] {
+    number > 0 ? try compiled(after: number - 1).first?.losses ?? [] : []
+  }
+
+  /// What a step loses without its author's `allow`.
+  /// - Throws: As ``model(at:)``.
+  public func unallowedLosses(ofStep number: Int) throws -> [String] {
+    number > 0 ? try compiled(after: number - 1).first?.unallowedLosses ?? [] : []
+  }
+
+  /// The steps above a version, each compiled for the model that it meets and for the engine of this process.
+  func compiled(after version: Int) throws -> [CompiledStep] {
+    var model = try model(at: version)
+    return try steps.dropFirst(version).map { step in
+      let compiled = try step.compiled(from: model, engine: .current)
+      model = compiled.model
+      return compiled
+    }
   }
 
   static func numberAndName(of file: String) throws -> (Int, String) {

@@ -7,7 +7,7 @@ private import Foundation
 public enum BackupRule: String, Sendable, Hashable, CaseIterable {
   /// Before every run of the step.
   case always
-  /// Before a step that loses values or rewrites them by SQL. The default.
+  /// Before a step that loses values or rewrites them by SQL: by `transform` or by `retype … using`. The default.
   case auto
   /// Not for the sake of this step.
   case never
@@ -101,20 +101,4 @@ public struct MigrationStep: Sendable, Hashable {
       + (allowed.isEmpty ? "" : "allow: \(allowed.joined(separator: ", "))\n") + "\n[up]\n\(canonicalText)\n"
       + (down.map { "\n[down]\n" + $0.map(\.description).joined(separator: "\n") + "\n" } ?? "")
   }
-
-  /// What the step loses for good, such as `User.city`.
-  public var losses: [String] { operations.compactMap(\.loss) }
-
-  /// Whether a copy of an existing store is made before the step runs.
-  public var wantsBackup: Bool {
-    switch backup {
-    case .always: true
-    case .never: false
-    case .auto:
-      !losses.isEmpty || operations.contains { if case .transform = $0 { true } else { false } }
-    }
-  }
-
-  /// What it loses without its author's `allow`.
-  public var unallowedLosses: [String] { losses.filter { !allowed.contains("lossy:\($0)") } }
 }

@@ -3,16 +3,42 @@
 internal import CipherSQLite
 
 /// Follows entities, attributes and relationships through the operations between two data blocks.
+///
+/// What a run does in one go must be what its operations do one after another. So an operation that reads or changes
+/// a value which the run has yet to make waits for a run of its own: ``needsOwnRun(_:)``.
 struct SegmentMapping {
+  /// A column that must hold no NULL before the run.
+  struct RequiredColumn {
+    let operation: MigrationOperation
+    let table: String
+    let column: String
+  }
+
   private let before: Schema
   /// Final entity -> entity before; absent for a new one.
   private(set) var entities: [String: String]
   /// Final entity -> final property -> property before; absent for a new one.
   private(set) var properties: [String: [String: String]]
-  /// Final entity -> final attribute -> SQL over the columns before, where a plain copy will not do.
+  /// Final entity -> final property -> SQL over the columns before, where a plain copy will not do.
   private(set) var expressions: [String: [String: String]] = [:]
-  /// Attributes that must hold no NULL before, as final entity and attribute.
-  private(set) var mustBeFilled: [(entity: String, property: String)] = []
+  /// By the names of before: a later renaming does not take a check away.
+  private(set) var mustBeFilled: [RequiredColumn] = []
+  /// What a dropping called the things that it dropped, by entity and property before.
+  private(set) var dropped = DroppedNames()
+  private(set) var trail = OperationTrail()
+
+  /// Final entity -> properties that the run added.
+  private var added: [String: Set<String>] = [:]
+  /// Words that mean something else after the run than before it, in lower case as SQL compares them.
+  private var changedWords: Set<String> = []
+  /// Whether tables have other names, or links are kept elsewhere.
+  private var changesTables = false
+
+  /// The names that things had when they were dropped.
+  struct DroppedNames {
+    var entities: [String: String] = [:]
+    var properties: [String: [String: String]] = [:]
+  }
 
   init(_ before: Schema) {
     self.before = before
@@ -24,103 +50,124 @@ struct SegmentMapping {
     ) { first, _ in first }
   }
 
-  /// Whether an operation's expression speaks of a value that this run has yet to make. It needs a run of its
-  /// own then: only a column converts what is put into it to its type.
+  /// Whether an operation reads or changes a property that this run added or gave an expression, or has an expression
+  /// that speaks of anything which this run changes. It needs a run of its own then: only a column converts what is
+  /// put into it to its type, and only a table that is there can be read.
   func needsOwnRun(_ operation: MigrationOperation) -> Bool {
-    guard case .retype(let entity, let name, _, _?) = operation else { return false }
-    return expressions[entity]?[name] != nil
+    switch operation {
+    case .retype(let entity, let name, _, let using):
+      guard !isNew(entity, name) else { return true }
+      return using.map { changesTables || !changedWords.isDisjoint(with: Self.words($0)) } ?? false
+    case .makeRequired(let entity, let name, _), .makeOptional(let entity, let name):
+      return isNew(entity, name)
+    // An expression gives every row its value, whatever the default is.
+    case .setDefault(let entity, let name, _), .dropRelationship(let entity, let name):
+      return added[entity]?.contains(name) == true
+    default: return false
+    }
+  }
+
+  private func isNew(_ entity: String, _ name: String) -> Bool {
+    added[entity]?.contains(name) == true || expressions[entity]?[name] != nil
   }
 
   /// - Parameter model: The model before the operation.
   mutating func follow(_ operation: MigrationOperation, _ model: Schema) throws {
+    trail.follow(operation)
     switch operation {
     case .createEntity(let entity):
-      entities[entity.name] = nil
+      forget(entity.name)
       properties[entity.name] = [:]
     case .dropEntity(let name):
-      entities[name] = nil
-      properties[name] = nil
-      expressions[name] = nil
+      if let former = entities[name] { dropped.entities[former] = name }
+      forget(name)
     case .renameEntity(let name, let new):
       entities[new] = entities.removeValue(forKey: name)
       properties[new] = properties.removeValue(forKey: name)
       expressions[new] = expressions.removeValue(forKey: name)
-    case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name):
-      properties[entity]?[name] = nil
-      expressions[entity]?[name] = nil
-    case .renameAttribute(let entity, let name, let new), .renameRelationship(let entity, let name, let new):
-      let property = properties[entity]?.removeValue(forKey: name)
-      let expression = expressions[entity]?.removeValue(forKey: name)
-      properties[entity]?[new] = property
-      expressions[entity]?[new] = expression
+      added[new] = added.removeValue(forKey: name)
+      changesTables = true
+    case .addAttribute(let entity, let attribute): add(entity, attribute.name)
+    case .addRelationship(let entity, let relationship):
+      add(entity, relationship.name)
+      changesTables = true
+    case .dropAttribute(let entity, let name): drop(entity, name)
+    case .dropRelationship(let entity, let name):
+      drop(entity, name)
+      changesTables = true
+    case .renameAttribute(let entity, let name, let new): rename(entity, name, new)
+    case .renameRelationship(let entity, let name, let new):
+      rename(entity, name, new)
+      changesTables = true
     case .retype(let entity, let name, let type, let using):
-      guard let column = current(entity, name) else { return }
-      expressions[entity, default: [:]][name] =
-        try using.map { try translated($0, model) } ?? Self.cast(column, to: type)
+      let expression = try using.map { try SQLNames(model: model).resolved($0) }
+      guard let column = column(entity, name) else { return }
+      express(entity, name, expression ?? Self.cast(column, to: type))
     case .makeRequired(let entity, let name, let filling):
-      guard let column = current(entity, name) else { return }
+      guard let column = column(entity, name), let table = entities[entity] else { return }
       if let filling {
         let type = model.entity(named: entity)?.attribute(named: name)?.type
-        expressions[entity, default: [:]][name] =
-          "ifnull(\(column), \((type.map(filling.fitting) ?? filling).sql))"
-      } else if expressions[entity]?[name] == nil {
-        mustBeFilled.append((entity, name))
+        express(entity, name, "ifnull(\(column), \((type.map(filling.fitting) ?? filling).sql))")
+      } else {
+        mustBeFilled.append(RequiredColumn(operation: operation, table: table, column: column))
       }
     default: break
     }
   }
 
-  /// The expression of a property so far; nil when it was added in this run, or has no column.
-  private func current(_ entity: String, _ name: String) -> String? {
-    if let expression = expressions[entity]?[name] { return expression }
-    guard let former = properties[entity]?[name] else { return nil }
-    let owner = entities[entity].flatMap { before.entity(named: $0) }
-    guard let relationship = owner?.relationship(named: former) else { return quoted(former) }
-    return relationship.isToMany ? nil : quoted("\(former)_id")
+  private mutating func forget(_ entity: String) {
+    entities[entity] = nil
+    properties[entity] = nil
+    expressions[entity] = nil
+    added[entity] = nil
+    changesTables = true
   }
 
-  /// `$User.age` means what the column holds at this point, `$User` the table, both as they are before the run.
-  private func translated(_ sql: String, _ model: Schema) throws -> String {
-    try SQLTemplate.resolved(sql) { words in
-      let names = words.split(separator: ".").map(String.init)
-      guard let entity = model.entity(named: names.first ?? "") else {
-        let near = nearest(names.first ?? "", among: model.entities.map(\.name)).first
-        throw ModelError(
-          reason:
-            "$\(words) names no entity of the model at this point\(near.map { "; did you mean $\($0)?" } ?? "")"
-        )
-      }
-      guard let table = entities[entity.name] else {
-        throw ModelError(
-          reason: "$\(words) is new in this step; write a data block between, and it can be used")
-      }
-      guard names.count > 1 else { return quoted(table) }
-      if names[1] == "id" { return quoted("id") }
-      guard entity.propertyNames.contains(names[1]) else {
-        let near = nearest(names[1], among: entity.propertyNames).first
-        throw ModelError(
-          reason:
-            "$\(words) names no property of the model at this point\(near.map { "; did you mean $\(entity.name).\($0)?" } ?? "")"
-        )
-      }
-      guard let column = current(entity.name, names[1]) else {
-        throw ModelError(
-          reason: "$\(words) has no column before this operation: it is a to-many, or new in this step")
-      }
-      return column == expressions[entity.name]?[names[1]] ? "(\(column))" : column
+  private mutating func add(_ entity: String, _ name: String) {
+    added[entity, default: []].insert(name)
+    changedWords.insert(name.lowercased())
+  }
+
+  private mutating func drop(_ entity: String, _ name: String) {
+    if let table = entities[entity], let former = properties[entity]?[name] {
+      dropped.properties[table, default: [:]][former] = "\(entity).\(name)"
     }
+    properties[entity]?[name] = nil
+    expressions[entity]?[name] = nil
+    added[entity]?.remove(name)
+    changedWords.insert(name.lowercased())
+  }
+
+  private mutating func rename(_ entity: String, _ name: String, _ new: String) {
+    let property = properties[entity]?.removeValue(forKey: name)
+    let expression = expressions[entity]?.removeValue(forKey: name)
+    properties[entity]?[new] = property
+    expressions[entity]?[new] = expression
+    if added[entity]?.remove(name) != nil { added[entity]?.insert(new) }
+    changedWords.formUnion([name.lowercased(), new.lowercased()])
+  }
+
+  private mutating func express(_ entity: String, _ name: String, _ sql: String) {
+    expressions[entity, default: [:]][name] = sql
+    changedWords.formUnion([name.lowercased(), "\(name)_id".lowercased()])
+  }
+
+  /// The column that a property had before the run; nil when it was added in it, or has no column.
+  private func column(_ entity: String, _ name: String) -> String? {
+    guard let former = properties[entity]?[name],
+      let owner = entities[entity].flatMap({ before.entity(named: $0) })
+    else { return nil }
+    guard let relationship = owner.relationship(named: former) else { return quoted(former) }
+    return relationship.isToMany ? nil : quoted("\(former)_id")
   }
 
   private static func cast(_ column: String, to type: AttributeType) -> String {
     "CAST(\(column) AS \(type.sqlType))"
   }
-}
 
-extension DefaultValue {
-  /// A whole number given for a double or a decimal is meant as one.
-  func fitting(_ type: AttributeType) -> DefaultValue {
-    if case .integer(let number) = self, type.sqlType == "REAL" { return .real(Double(number)) }
-    if case .integer(let number) = self, type == .decimal { return .text("\(number)") }
-    return self
+  /// Everything in a text that may be a name, whatever quotes it stands in.
+  private static func words(_ sql: String) -> Set<String> {
+    Set(
+      sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() })
   }
 }

@@ -95,11 +95,8 @@ extension Schema {
       faults.append(.tooManyProperties(entity: entity.name, count: entity.propertyNames.count))
     }
     for attribute in entity.attributes {
-      guard let value = attribute.defaultValue else { continue }
-      if !value.fits(attribute.type) {
-        faults.append(
-          .badDefault(
-            entity: entity.name, property: attribute.name, reason: "it is no \(attribute.type.rawValue)"))
+      if let problem = attribute.defaultValue?.problem(for: attribute.type) {
+        faults.append(.badDefault(entity: entity.name, property: attribute.name, reason: problem))
       }
     }
     return faults
@@ -145,16 +142,6 @@ extension Schema {
       index.properties.filter { name in
         entity.attribute(named: name) == nil && entity.relationship(named: name)?.isToMany != false
       }.map { .unknownProperty(entity: entity.name, property: $0, use: "an index") }
-    }
-  }
-}
-
-extension DefaultValue {
-  func fits(_ type: AttributeType) -> Bool {
-    switch self {
-    case .integer: type.isInteger || type.sqlType == "REAL"
-    case .real: type.sqlType == "REAL"
-    case .text: type.sqlType == "TEXT"
     }
   }
 }

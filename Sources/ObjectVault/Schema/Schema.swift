@@ -29,6 +29,7 @@ public struct Schema: Sendable {
     self.entities = entities.map { entity in
       var entity = entity
       entity.normalizeIndexes()
+      for index in entity.attributes.indices { entity.attributes[index].normalizeDefault() }
       return entity
     }.sorted { $0.name < $1.name }
   }
@@ -102,8 +103,8 @@ public struct AttributeDescription: Sendable, Hashable, Codable {
   public var isUnique: Bool
   /// Whether it is kept in an index.
   public var isIndexed: Bool
-  /// The constant that new objects, and the rows of older versions, get. Dates and UUIDs have none here:
-  /// their Swift defaults are computed for each object.
+  /// The constant that new objects, and the rows of older versions, get. Dates and UUIDs of Swift classes have none
+  /// here: their defaults are computed for each object.
   public var defaultValue: DefaultValue?
 
   /// An attribute.
@@ -126,7 +127,7 @@ public enum DefaultValue: Sendable, Hashable, Codable {
   case integer(Int64)
   /// A floating-point number.
   case real(Double)
-  /// Text; also decimals, URLs, UUIDs and JSON.
+  /// Text; also decimals, URLs, UUIDs and JSON, in the form in which they are stored.
   case text(String)
 
   init?(_ value: SQLValue) {
@@ -233,15 +234,23 @@ extension Schema: Hashable, Codable {
   public var json: String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-    // Encoding strings, numbers and arrays of them cannot fail.
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: Self.infinity, negativeInfinity: "-" + Self.infinity, nan: Self.notANumber)
+    // Encoding strings, numbers and arrays of them cannot fail: JSON lacks some numbers, which have words here. Only
+    // a schema that ``validate()`` refuses has them.
     return (try? encoder.encode(canonical)).map { String(decoding: $0, as: UTF8.self) } ?? ""
   }
 
   /// A schema of the JSON that ``json`` gives.
   /// - Throws: `DecodingError` when it is something else.
   public init(json: String) throws {
-    self = try JSONDecoder().decode(Schema.self, from: Data(json.utf8))
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: Self.infinity, negativeInfinity: "-" + Self.infinity, nan: Self.notANumber)
+    self = try decoder.decode(Schema.self, from: Data(json.utf8))
   }
+
+  private static let (infinity, notANumber) = ("infinity", "nan")
 
   /// SHA-256 of ``json``, 64 hexadecimal digits: equal for schemas of the same meaning.
   public var meaningHash: String { sha256(Data(json.utf8)) }

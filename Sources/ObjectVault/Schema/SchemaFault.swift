@@ -24,7 +24,7 @@ public enum SchemaFault: Error, Sendable, Hashable {
   case badKeyPath(entity: String, use: String, reason: String)
   /// An option that does not go with its property.
   case badOption(entity: String, property: String, reason: String)
-  /// A default that cannot be stored.
+  /// A default that is no value of its property's type, or that SQL has no constant for, such as infinity.
   case badDefault(entity: String, property: String, reason: String)
   /// More than 512 properties.
   case tooManyProperties(entity: String, count: Int)

@@ -46,8 +46,9 @@ enum CheckCommand: Command {
     }
     let isStale = !findings.isEmpty
     try files.set.model(at: files.set.version).validate()
-    for step in files.set.steps where !step.unallowedLosses.isEmpty {
-      let list = step.unallowedLosses
+    for step in files.set.steps {
+      let list = try files.set.unallowedLosses(ofStep: step.number)
+      guard !list.isEmpty else { continue }
       findings.append(
         "\(step.fileName) loses \(list.joined(separator: ", ")); opening refuses that. When it is meant, write into "
           + "its head: allow: \(list.map { "lossy:\($0)" }.joined(separator: ", "))")

@@ -27,6 +27,16 @@ import Testing
     ("format: 1\n[up]\nadd relationship U.r -> D inverse E.x", 3, 35, "property of D"),
     ("format: 1\nbackup: sometimes\n[up]", 2, 1, "backup: always"),
     ("format: 1\n[up]\nretype U.a to int using CAST(x", 3, 25, "( … )"),
+    ("format: 1\n[up]\nretype U.n to string using ($U.n) unique nonsense", 3, 35, "no meaning"),
+    ("format: 1\n[up]\nretype U.n to string using nonsense ($U.n)", 3, 28, "( … )"),
+    ("format: 1\n[up]\nretype U.n to string using (')'", 3, 28, "( … )"),
+    ("format: 1\n[up]\nretype U.n to string using ()", 3, 28, "nothing stands"),
+    ("format: 1\n[up]\ntransform sql twice { SELECT 1 }", 3, 15, "no meaning"),
+    ("format: 1\n[up]\nseeding { SELECT 1 }", 3, 1, "seed is missing"),
+    ("format: 1\n[up]\nrequire \"x {\" maybe { SELECT 1 }", 3, 15, "no meaning"),
+    ("format: 1\n[up]\nadd attribute U.a string default \"abc", 3, 34, "no value"),
+    ("format: 1\n[up]\nadd attribute U.a int8 default 1000", 3, 32, "is no int8"),
+    ("format: 1\n[up]\ncreate entity U {\n attribute a uuid default \"x\"\n}", 4, 27, "is no uuid"),
   ])
   func `what is no migration is an error with line and column`(
     _ text: String, _ line: Int, _ column: Int, _ word: String
@@ -68,6 +78,7 @@ import Testing
           index (a, s) unique
       }
       retype E.a to int using (length($E.a))
+      retype E.a to string using (replace($E.a, ')', '(') || '"' || [a ( b])
       make E.a required filling -3
       set default of E.a to none
       drop index E(a, s)

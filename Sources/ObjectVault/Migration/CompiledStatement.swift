@@ -1,0 +1,48 @@
+// What a compiled step consists of: statements, each with the operations that it stands for.
+
+internal import CipherSQLite
+
+/// A statement of a compiled step.
+enum CompiledStatement: Hashable {
+  case sql(String)
+  /// Copies a table's rows, in slices of its ids; afterwards both have equally many.
+  case copy(from: String, to: String, columns: [String], expressions: [String], keyed: Bool)
+  /// Must count no row; else the step fails with this message, the count put in for `%d`, and the ids that the
+  /// second query finds.
+  case mustBeEmpty(query: String, rows: String, message: String)
+  /// Data statements, run behind the authorizer.
+  case data(String)
+  /// One value that must be true.
+  case require(text: String, query: String)
+}
+
+extension CompiledStatement {
+  /// The statement as `plan` shows it.
+  var text: String {
+    switch self {
+    case .sql(let sql): sql + ";"
+    case .copy(let from, let to, let columns, let expressions, _):
+      "INSERT INTO \(quoted(to)) (\(columns.map { quoted($0) }.joined(separator: ", "))) SELECT "
+        + "\(expressions.joined(separator: ", ")) FROM \(quoted(from));"
+    case .mustBeEmpty(let query, _, _): "-- must be 0: \(query);"
+    case .data(let sql): sql
+    case .require(let text, let query): "-- require \(text): \(query)"
+    }
+  }
+}
+
+/// A statement and who is to blame when it fails.
+struct PlannedStatement {
+  let statement: CompiledStatement
+  /// The operations that it stands for; the changes of a table run together, so these can be several.
+  var operations: [MigrationOperation]
+  /// Those that a single column of it stands for, where rows are copied.
+  var columns: [String: [MigrationOperation]] = [:]
+
+  /// The operations that a failure is about, as text.
+  /// - Parameter message: The engine's. Of a constraint it ends with table and column, as in `_mig_User.mail`.
+  func blamed(for message: String) -> String {
+    let column = message.split(separator: ".").last.map(String.init) ?? ""
+    return (columns[column] ?? operations).map(\.summary).joined(separator: "; ")
+  }
+}

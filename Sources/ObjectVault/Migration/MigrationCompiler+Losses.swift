@@ -1,0 +1,43 @@
+// What a run of operations loses for good: found by comparing tables, whatever its operations are called.
+
+internal import CipherSQLite
+
+extension MigrationCompiler {
+  /// What of the tables and columns before the run is in none of the tables after it, such as `User.city`, by the
+  /// names that they had when they were dropped.
+  func losses() -> [String] {
+    let finals = Dictionary(mapping.entities.map { ($0.value, $0.key) }) { first, _ in first }
+    var losses: [String] = []
+    for entity in before.entities {
+      guard let final = finals[entity.name] else {
+        losses.append(mapping.dropped.entities[entity.name] ?? entity.name)
+        continue
+      }
+      let kept = Set((mapping.properties[final] ?? [:]).values)
+      let columns = entity.attributes.map(\.name) + entity.relationships.filter { !$0.isToMany }.map(\.name)
+      losses += columns.filter { !kept.contains($0) }.map {
+        droppedName(entity.name, $0) ?? "\(entity.name).\($0)"
+      }
+    }
+    let links = Set(after.joinTables.compactMap { joinOrigin(of: $0.name)?.table })
+    for entity in before.entities {
+      for relationship in entity.relationships {
+        guard case let (join, true)? = before.joinTable(of: relationship, in: entity),
+          !links.contains(join.name)
+        else { continue }
+        let other = relationship.inverse.flatMap { droppedName(relationship.destination, $0) }
+        if let name = droppedName(entity.name, relationship.name) ?? other {
+          losses.append(name)
+        } else if finals[entity.name] != nil {
+          // Nobody dropped it: a new inverse keeps the links elsewhere.
+          losses.append("\(entity.name).\(relationship.name)")
+        }
+      }
+    }
+    return losses
+  }
+
+  private func droppedName(_ entity: String, _ property: String) -> String? {
+    mapping.dropped.properties[entity]?[property]
+  }
+}

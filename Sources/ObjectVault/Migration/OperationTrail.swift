@@ -1,0 +1,68 @@
+// Which operations of a run had a hand in what: so that a failure names those that it is about.
+
+/// The operations of a run by the things that they are about, under the names that these have at its end.
+struct OperationTrail {
+  private struct Entry {
+    let operation: MigrationOperation
+    var entity: String
+    var property: String?
+    var index: [String]?
+  }
+  private var entries: [Entry] = []
+
+  mutating func follow(_ operation: MigrationOperation) {
+    switch operation {
+    case .createEntity(let entity): add(operation, entity.name)
+    case .dropEntity(let name): add(operation, name)
+    case .renameEntity(let name, let new):
+      for index in entries.indices where entries[index].entity == name { entries[index].entity = new }
+      add(operation, new)
+    case .addAttribute(let entity, let attribute): add(operation, entity, attribute.name)
+    case .addRelationship(let entity, let relationship): add(operation, entity, relationship.name)
+    case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name),
+      .makeOptional(let entity, let name), .makeRequired(let entity, let name, _),
+      .retype(let entity, let name, _, _), .setDefault(let entity, let name, _),
+      .setDeleteRule(let entity, let name, _):
+      add(operation, entity, name)
+    case .renameAttribute(let entity, let name, let new), .renameRelationship(let entity, let name, let new):
+      for index in entries.indices where entries[index].entity == entity {
+        if entries[index].property == name { entries[index].property = new }
+        entries[index].index = entries[index].index?.map { $0 == name ? new : $0 }
+      }
+      add(operation, entity, new)
+    case .addIndex(let entity, let index): add(operation, entity, index: index.properties)
+    case .dropIndex(let entity, let names): add(operation, entity, index: names)
+    case .transform, .seed, .require: break
+    }
+  }
+
+  private mutating func add(
+    _ operation: MigrationOperation, _ entity: String, _ property: String? = nil, index: [String]? = nil
+  ) {
+    entries.append(Entry(operation: operation, entity: entity, property: property, index: index))
+  }
+
+  /// Those that change an entity or its properties; its indexes left out.
+  func operations(of entity: String) -> [MigrationOperation] {
+    entries.filter { $0.entity == entity && $0.index == nil }.map(\.operation)
+  }
+
+  /// Those that change what is in a column, which is called like the property or, for a to-one, `name_id`.
+  func operations(of entity: String, column: String) -> [MigrationOperation] {
+    let property = Self.property(of: column)
+    return entries.filter { $0.entity == entity && $0.property == property }.map(\.operation)
+  }
+
+  /// Those that an index over some columns stands for: who asked for it, else who changed its values.
+  func operations(of entity: String, index columns: [String]) -> [MigrationOperation] {
+    let properties = columns.map(Self.property)
+    let asking = entries.filter { $0.entity == entity && $0.index == properties }.map(\.operation)
+      .filter { if case .addIndex = $0 { true } else { false } }
+    return asking.isEmpty ? columns.flatMap { operations(of: entity, column: $0) } : asking
+  }
+
+  // No property ends like this itself.
+  private static func property(of column: String) -> String {
+    column.hasSuffix("_id") ? String(column.dropLast(3)) : column
+  }
+}

@@ -1,0 +1,60 @@
+// What the names behind a dollar sign stand for, in data blocks and in expressions: one answer for both.
+
+internal import CipherSQLite
+
+/// The SQL for `$User`, `$User.name` and the like in one model.
+///
+/// `$User` is the table, `$User.name` a column of it, `$Status.user` the column of a to-one, `$Status.tags` the table
+/// of links of a many-to-many and `$Status.tags.Tag` the column in it with the ids of tags.
+struct SQLNames {
+  let model: Schema
+
+  /// - Throws: ``ModelError`` that says which name there is instead.
+  func resolved(_ sql: String) throws -> String { try SQLTemplate.resolved(sql, name) }
+
+  private func name(_ words: String) throws -> String {
+    let names = words.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard let entity = model.entity(named: names[0]) else {
+      throw unknown(words, "entity", names[0], among: model.entities.map(\.name)) { $0 }
+    }
+    guard names.count > 1 else { return quoted(entity.name) }
+    // `$User.*`: the dot is SQL's own.
+    if names.count == 2 && names[1].isEmpty { return quoted(entity.name) + "." }
+    let relationship = entity.relationship(named: names[1])
+    guard relationship != nil || entity.attribute(named: names[1]) != nil || names[1] == "id" else {
+      throw unknown(words, "property", names[1], among: entity.propertyNames) { "\(entity.name).\($0)" }
+    }
+    if let relationship, relationship.isToMany { return try linkName(words, names, entity, relationship) }
+    guard names.count == 2 else {
+      let isToOne = relationship.map { "; write a subquery on $\($0.destination)" } ?? ""
+      throw ModelError(
+        reason: "$\(words) goes on behind $\(names[0]).\(names[1]), which is a column\(isToOne)")
+    }
+    return quoted(relationship == nil ? names[1] : "\(names[1])_id")
+  }
+
+  private func linkName(
+    _ words: String, _ names: [String], _ entity: EntityDescription, _ relationship: RelationshipDescription
+  ) throws -> String {
+    guard let (join, _) = model.joinTable(of: relationship, in: entity) else {
+      throw ModelError(
+        reason: "$\(words) is one to many and has no column here; use the to-one at its other end")
+    }
+    guard names.count > 2 else { return quoted(join.name) }
+    let columns = [join.sourceColumn, join.targetColumn]
+    guard names.count == 3, columns.contains("\(names[2])_id") else {
+      let known = columns.map { "$\(names[0]).\(names[1]).\($0.dropLast(3))" }
+      throw ModelError(
+        reason: "$\(words) names no column of the links; there are \(known.joined(separator: " and "))")
+    }
+    return quoted("\(names[2])_id")
+  }
+
+  private func unknown(
+    _ words: String, _ kind: String, _ name: String, among names: [String], _ text: (String) -> String
+  ) -> ModelError {
+    let near = nearest(name, among: names).first.map { "; did you mean $\(text($0))?" } ?? ""
+    let hint = kind == "entity" ? ". A dollar sign by itself is written $$" : ""
+    return ModelError(reason: "$\(words) names no \(kind) of the model at this point\(near)\(hint)")
+  }
+}

@@ -1,0 +1,134 @@
+// Names that mean nothing, types that do not convert, constraints that fail: each is told at its operation.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct StepFailures {
+  let lab: MigrationLab
+  init() async throws {
+    lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
+  }
+
+  private func failure(_ step: String) async -> (operation: String, reason: String)? {
+    do { try await lab.migrate(step) } catch StoreError.migrationFailed(2, _, let operation, let reason) {
+      return (operation, reason)
+    } catch { Issue.record(error) }
+    return nil
+  }
+
+  // MARK: Names
+
+  @Test(arguments: [
+    ("$Post.user.city", "goes on behind $Post.user"), ("$Post.user.city.x", "goes on behind $Post.user"),
+    ("$User.name.nonsense", "goes on behind $User.name"), ("$User.id.x", "goes on behind $User.id"),
+    ("$Post.tags.nonsense", "names no column of the links"),
+    ("$Post.tags.Tag.name", "names no column of the links"),
+    ("$User.posts", "has no column here"), ("$User..name", "names no property"),
+    ("$User.nam", "did you mean $User.name"),
+    ("$Usr.name", "did you mean $User"), ("$.name", "names no entity"),
+  ])
+  func `a name of too many words is an error in data blocks and in expressions alike`(
+    _ name: String, _ word: String
+  ) async throws {
+    for step in [
+      "transform sql { UPDATE Post SET text = (SELECT \(name)) }",
+      "retype Post.text to string using (SELECT \(name))",
+      "require \"x\" { SELECT \(name) }",
+    ] {
+      let found = try #require(await failure(step))
+      #expect(found.reason.contains(word) && step.hasPrefix(found.operation.prefix(9)), "\(found)")
+    }
+  }
+
+  @Test func `names of links and of all columns are resolved in expressions, too`() async throws {
+    try await lab.migrate(
+      """
+      retype Post.text to int using ((SELECT count(*) FROM $Post.tags WHERE $Post.tags.Post = $Post.id))
+      require "all columns" { SELECT count(*) = 4 FROM (SELECT $Post.* FROM $Post) }
+      """)
+    #expect(try lab.rows("SELECT text FROM Post ORDER BY id") == [[2], [0], [1], [0]])
+  }
+
+  // MARK: Types
+
+  static let refused: [(String, String)] = [
+    ("int8", "uint16"), ("int8", "uint32"), ("int16", "uint32"), ("int", "int32"), ("uint32", "int32"),
+    ("int", "double"), ("double", "string"), ("float", "string"), ("double", "float"), ("date", "string"),
+    ("data", "string"), ("string", "json"), ("decimal", "double"),
+  ]
+
+  @Test func `a type converts by itself where every value has one of the other type`() async throws {
+    let edges: [(String, [String])] = [
+      ("bool", ["0", "1"]), ("int", ["\(Int64.min)", "\(Int64.max)"]), ("int8", ["-128", "127"]),
+      ("int16", ["-32768", "32767"]), ("int32", ["\(Int32.min)", "\(Int32.max)"]), ("uint8", ["0", "255"]),
+      ("uint16", ["0", "65535"]), ("uint32", ["0", "\(UInt32.max)"]), ("float", ["0.1", "9e999"]),
+      ("double", ["0.30000000000000004", "-9e999"]), ("decimal", ["'0.30000000000000004'", "'-5'"]),
+      ("string", ["''", "'a'"]), ("data", ["x''", "x'00'"]), ("date", ["0.5", "-3"]),
+      ("uuid", ["'0F8FAD5B-D9CB-469F-A165-70867728950E'", "'0F8FAD5B-D9CB-469F-A165-70867728950F'"]),
+      ("url", ["'a/b'", "'https://x.org'"]), ("json", ["'3'", "'[]'"]),
+    ]
+    for to in AttributeType.allCases {
+      var (attributes, values, steps): ([String], [[String]], [String]) = ([], [[], []], [])
+      for (from, edge) in edges where from != to.rawValue {
+        let pair = ["create entity E {\n attribute a \(from)\n}", "retype E.a to \(to.rawValue)"]
+        let converts = (try? lab.set(pair).model(at: 2)) != nil
+        #expect(
+          !converts || !Self.refused.contains { $0 == (from, to.rawValue) }, "\(from) to \(to.rawValue)")
+        guard converts else { continue }
+        attributes.append("a_\(from)")
+        for row in 0...1 { values[row].append(edge[row]) }
+        steps.append("retype E.a_\(from) to \(to.rawValue)")
+      }
+      guard !steps.isEmpty else { continue }
+      let members = attributes.map { "attribute \($0) \($0.dropFirst(2))" }.joined(separator: "\n")
+      let insert = values.map { "(\($0.joined(separator: ", ")))" }.joined(separator: ", ")
+      let other = try await MigrationLab(
+        "create entity E {\n\(members)\n}",
+        fill: ["INSERT INTO E(\(attributes.joined(separator: ", "))) VALUES \(insert)"])
+      let texts =
+        "SELECT \(attributes.map { "CAST(\($0) AS TEXT)" }.joined(separator: ", ")) FROM E ORDER BY id"
+      let before = try other.rows(texts)
+      try await other.migrate(steps.joined(separator: "\n"))
+      #expect(try StoreInfo(other.open()).valueFindings(other.open()) == [], "\(to.rawValue)")
+      if to != .double { #expect(try other.rows(texts) == before, "\(to.rawValue)") }
+    }
+  }
+
+  // MARK: Blame
+
+  @Test(arguments: [
+    (
+      "make User.city optional\nset default of User.city to \"x\"\nmake User.age required filling 1\nadd index Post(user) unique",
+      "add index Post(user) unique", "are there more than once"
+    ),
+    (
+      "add index User(age)\nretype User.name to string using ('same')\nmake User.city required filling \"x\"",
+      "retype User.name to string using ('same')", "1 values of User(name) are there more than once"
+    ),
+    (
+      "make User.city required filling \"x\"\nadd attribute User.code string default \"c\" unique\nadd index User(age)",
+      "add attribute User.code string unique default \"c\"", "more than once"
+    ),
+    (
+      "make User.city required filling \"x\"\nadd attribute User.mail string\nrename attribute User.age -> years",
+      "add attribute User.mail string", "2 objects would have NULL in User.mail"
+    ),
+    (
+      "make User.city required filling \"x\"\nretype User.age to int using (nullif($User.age, 30))\ndrop index User(name, age)",
+      "retype User.age to int using (nullif($User.age, 30))", "NOT NULL"
+    ),
+    (
+      "make User.city required filling \"x\"\nretype User.age to int8 using ($User.age * 100)\nadd index Post(text)",
+      "retype User.age to int8 using ($User.age * 100)", "are no int8"
+    ),
+  ])
+  func `a failure names the operation that it is about, however many run together`(
+    _ step: String, _ operation: String, _ word: String
+  ) async throws {
+    let found = try #require(await failure(step))
+    #expect(found.operation == operation && found.reason.contains(word), "\(found)")
+  }
+}
