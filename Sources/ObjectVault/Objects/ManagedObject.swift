@@ -229,6 +229,8 @@ open class ManagedObject: Persistable {
 
   /// Says that a property was used of an object that belongs to no context.
   final func tellStray(_ slot: Int) {
+    // A class whose declarations are being recorded cannot be looked up; its schema tells.
+    if DeclarationRecorder.noteUse(of: self, slot) { return }
     let description = ClassDescription.of(type(of: self))
     let property = description.properties.first { $0.slot == slot }?.name ?? "?"
     StrayErrors.tell(StoreError.noContext(entity: description.entityName, property: property))
