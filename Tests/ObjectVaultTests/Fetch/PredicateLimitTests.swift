@@ -142,6 +142,9 @@ import Testing
       repeated("(", 30_000), repeated("{", 60_000), repeated("-", 10_000), repeated("NOT ", 15_000),
       repeated("(", 51) + "year == 1" + repeated(")", 51), "year == " + repeated("-", 60) + "1",
       "year == 1 AND NOT " + repeated("(NOT ", 60) + "year == 1" + repeated(")", 60),
+      repeated("ANY ", 16_000) + "x", repeated("SOME ", 13_000) + "x", repeated("ALL ", 16_000) + "x",
+      repeated("NONE ", 13_000) + "x", repeated("ANY NOT -", 7_000), repeated("! ", 30_000) + "x",
+      repeated("ANY x IN {", 6_000), repeated("x == (", 10_000), repeated("x + (y * ", 7_000),
     ] {
       await expectPredicateError("nested deeper") { try $0.where(format) }
     }
