@@ -96,6 +96,8 @@ import Testing
     ("abab", "ab", false), ("mississippi", "*iss*ip*", true), ("mississippi", "*is?*i?p*", true),
     ("xaay", "*a?a*", false),
     ("ab", "ab*ab", false), ("abab", "*aba*b", true), ("aaa", "?*?*?*?", false),
+    // Behind the last backslash is nothing to make literal.
+    (#"a\"#, #"a\"#, true), ("a", #"a\"#, false), (#"a\"#, #"a\\"#, true), (#"b\\"#, #"*\\\"#, true),
   ])
   func `LIKE matches the whole text`(_ text: String, _ pattern: String, _ isFound: Bool) throws {
     context.insert(Author.self) {
