@@ -11,7 +11,8 @@ final class Recording {
     case plain
     /// The sample of this number, and objects behind to-ones.
     case sample(Int)
-    /// Nothing behind to-ones. What traps on nil is not read with it: the others have shown what it is.
+    /// Nothing behind to-ones. What traps on nil is not read with it, as the others have shown what it is; but for a
+    /// path with ? and !, or a computed property with !, which gives an optional.
     case nothing
   }
 

@@ -159,7 +159,7 @@ import Testing
     }
     #expect(throws: StoreError.self) { try PredicateValue(never) }
     // A name that looks like it is none.
-    #expect(throws: StoreError.self) { try PredicateValue(Banana.ripe) }
+    #expect(throws: StoreError.self) { try PredicateValue(Fruit.banana) }
   }
 
   // MARK: Lists
@@ -316,10 +316,10 @@ struct Failing: Codable, Equatable, AttributeValue {
 }
 
 /// Stored as a number, which this one has not.
-enum Banana: AttributeValue {
-  case ripe
+enum Fruit: AttributeValue {
+  case banana
   static var attributeType: AttributeType { .double }
-  static var placeholder: Banana { .ripe }
+  static var placeholder: Fruit { .banana }
   func stored() throws -> SQLValue { throw CancellationError() }
   init?(stored value: SQLValue) { nil }
 }
