@@ -20,6 +20,9 @@ public import Foundation
 public struct Fetch<Object: ManagedObject> {
   let context: ObjectContext
   var parameters = FetchParameters()
+  /// The arguments of conditions, by index, that name objects which were new when they were given: their ids are
+  /// known once the fetch has written them.
+  private var newObjects: [Int: [Any?]] = [:]
 
   init(_ context: ObjectContext) { self.context = context }
 
@@ -34,8 +37,11 @@ public struct Fetch<Object: ManagedObject> {
   /// Only objects for which the predicate in the format language holds.
   /// - Throws: ``StoreError/predicate(_:)`` with the position in the text.
   public func `where`(_ format: String, _ arguments: Any?...) throws -> Fetch {
-    let node = try PredicateNode(format: format, arguments: arguments)
-    return adding(FetchCondition(node: node, format: format))
+    var copy = adding(try FetchCondition(format: format, arguments))
+    if arguments.contains(where: PredicateArgument.isNew) {
+      copy.newObjects[copy.parameters.conditions.count - 1] = arguments
+    }
+    return copy
   }
 
   /// Only objects for which the condition holds.
@@ -94,7 +100,7 @@ public struct Fetch<Object: ManagedObject> {
   /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func all() throws -> [Object] {
     let entity = try entity()
-    let compiled = try entity.compiled(.objects, present(entity))
+    let compiled = try entity.compiled(.objects, try present(entity))
     let found = try context.objects(entity, compiled.text, compiled.bindings)
     for path in parameters.prefetch { try prefetch(path, of: found) }
     // Every object of the entity was made as its class, and arrays of class references have one layout: no
@@ -106,34 +112,30 @@ public struct Fetch<Object: ManagedObject> {
   public func first() throws -> Object? { try atMost(1).all().first }
 
   /// The only object.
-  /// - Throws: ``StoreError/objectGone(entity:rowID:)`` when there is none, ``StoreError/predicate(_:)`` when
-  ///   there are several.
+  /// - Throws: ``StoreError/noResult(entity:)``, ``StoreError/severalResults(entity:)``; what ``all()`` throws.
   public func one() throws -> Object {
     let found = try atMost(2).all()
-    guard found.count < 2 else {
-      throw StoreError.predicate(
-        PredicateError("it holds for several objects and one was asked for", entity: "\(Object.self)"))
-    }
-    guard let object = found.first else { throw StoreError.objectGone(entity: "\(Object.self)", rowID: 0) }
+    guard found.count < 2 else { throw StoreError.severalResults(entity: "\(Object.self)") }
+    guard let object = found.first else { throw StoreError.noResult(entity: "\(Object.self)") }
     return object
   }
 
   /// How many objects there are, at most the limit.
   public func count() throws -> Int {
     let entity = try entity()
-    return Int(try value(try entity.compiled(.count, present(entity)))?.int64 ?? 0)
+    return Int(try value(try entity.compiled(.count, try present(entity)))?.int64 ?? 0)
   }
 
   /// Whether there is any such object.
   public func exists() throws -> Bool {
     let entity = try entity()
-    return try value(try entity.compiled(.existence, atMost(1).present(entity))) != nil
+    return try value(try entity.compiled(.existence, try atMost(1).present(entity))) != nil
   }
 
   /// The ids of the objects, in order; no object is made.
   public func ids() throws -> [ObjectID<Object>] {
     let entity = try entity()
-    let compiled = try entity.compiled(.ids, present(entity))
+    let compiled = try entity.compiled(.ids, try present(entity))
     context.statistics.queries += 1
     return try context.withConnection { connection in
       try connection.query(sql: compiled.text, compiled.bindings) { ObjectID(rowID: $0.int64(0)) }
@@ -146,7 +148,7 @@ public struct Fetch<Object: ManagedObject> {
       guard let entity = context.core.runtime.entity(of: Object.self) else {
         throw StoreError.unknownEntity(name: "\(Object.self)")
       }
-      return try entity.compiled(.objects, present(entity))
+      return try entity.compiled(.objects, try present(entity))
     }
   }
 
@@ -154,12 +156,17 @@ public struct Fetch<Object: ManagedObject> {
 
   private func atMost(_ count: Int) -> Fetch { limit(min(count, parameters.limit ?? count)) }
 
-  /// The request without what was deleted in this context and is not saved yet: taken out by the statement, so
-  /// that limits and counts are those of what is left.
-  private func present(_ entity: EntityRuntime) -> FetchParameters {
-    guard !context.deleted.isEmpty else { return parameters }
+  /// The request as it is now: with the ids that new objects have got meanwhile, and without what was deleted in
+  /// this context and is not saved yet. That is taken out by the statement, so that limits and counts are those of
+  /// what is left.
+  private func present(_ entity: EntityRuntime) throws -> FetchParameters {
+    guard !context.deleted.isEmpty || !newObjects.isEmpty else { return parameters }
     let gone = context.deleted.filter { $0.entity === entity }
     var copy = parameters
+    for (index, arguments) in newObjects {
+      guard let format = copy.conditions[index].format else { continue }
+      copy.conditions[index] = try FetchCondition(format: format, arguments)
+    }
     for some in gone.chunked(PredicateError.maximumListCount) {
       let ids = some.map { PredicateOperand.value(.id($0.rowID)) }
       copy.conditions.append(FetchCondition(node: .not(.isIn(.path(PropertyPath([])), ids, []))))

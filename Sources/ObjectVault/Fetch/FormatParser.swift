@@ -177,48 +177,39 @@ struct FormatParser {
     return true
   }
 
-  /// A value, a path, something in brackets, or what begins with a word or sign of its own.
+  /// A value, a path, something in brackets, or what begins with a word or sign of its own. The one door to what
+  /// is nested, so the depth is counted here, for whatever it is.
   private mutating func prefix() throws -> Parsed {
+    guard depth <= PredicateError.maximumDepth else {
+      throw failure(
+        "conditions, brackets, braces and signs are nested deeper than \(PredicateError.maximumDepth)")
+    }
+    depth += 1
+    defer { depth -= 1 }
     let start = token.position
     if takeWord("NOT") != nil || takeSymbol("!") != nil {
-      try descend("negations")
       let inner = try condition(try expression(.comparison), at: token.position)
-      depth -= 1
       if case .not(let twice) = inner { return .condition(twice) }
       return .condition(.not(inner))
     }
     if takeSymbol("(") != nil {
-      try descend("brackets")
       let inner = try expression(.or)
       try expect(")", "for the bracket opened before", behind: inner)
-      depth -= 1
       return inner
     }
     if takeSymbol("-") != nil {
-      try descend("signs")
       guard case .operand(let inner, let count) = try expression(.factor) else {
         throw failure("only a number has a sign", at: start)
       }
-      depth -= 1
       return .operand(Self.negative(inner), count: count + 1)
     }
     if takeSymbol("{") != nil {
-      try descend("braces")
-      let list = try list()
-      depth -= 1
-      return .list(list)
+      return .list(try list())
     }
     if takeWord("TRUEPREDICATE") != nil { return .condition(.constant(true)) }
     if takeWord("FALSEPREDICATE") != nil { return .condition(.constant(false)) }
     if let word = takeWord("ANY", "SOME", "ALL", "NONE") { return .condition(try members(word, start)) }
     return try operand()
-  }
-
-  private mutating func descend(_ what: String) throws {
-    depth += 1
-    guard depth <= PredicateError.maximumDepth else {
-      throw failure("\(what) are nested deeper than \(PredicateError.maximumDepth)")
-    }
   }
 
   // MARK: What was read, as what is wanted

@@ -1,6 +1,7 @@
 // LIKE: in time linear in the text, but for runs with question marks, which take a 64th of text times run.
 
-/// A pattern taken apart: `*` any run, `?` one code point, a backslash takes the next character as it is.
+/// A pattern taken apart: `*` any run, `?` one code point, a backslash takes the next character as it is,
+/// and stands for itself where there is none.
 struct LikePattern {
   let source: String
   /// What stands between the stars, in order; nil is any one code point.
@@ -23,6 +24,8 @@ struct LikePattern {
       default: runs[runs.count - 1].append(scalar.value)
       }
     }
+    // Behind the last backslash is nothing that it could make literal: it is one itself.
+    if isEscaped { runs[runs.count - 1].append(UInt32(UInt8(ascii: "\\"))) }
     self.runs = runs.map { Run($0) }
   }
 

@@ -30,10 +30,20 @@ public struct PredicateArgument: Sendable {
     }
   }
 
+  /// Whether it is an object that has no row yet, or a list with such a one.
+  static func isNew(_ argument: Any?) -> Bool {
+    switch argument {
+    case let object as ManagedObject: object.rowID < 0
+    case let list as [Any]: list.contains(where: isNew)
+    case let set as Set<AnyHashable>: set.contains { isNew($0.base) }
+    default: false
+    }
+  }
+
   private static func constant(_ value: Any, _ number: Int) throws -> PredicateValue {
     if let value = value as? any AttributeValue {
-      do { return try PredicateValue(value) } catch {
-        throw StoreError.predicate(PredicateError("argument \(number): \(error)"))
+      do { return try PredicateValue(value) } catch StoreError.predicate(let error) {
+        throw StoreError.predicate(PredicateError("argument \(number): \(error.reason)"))
       }
     }
     if let object = value as? ManagedObject {

@@ -6,7 +6,7 @@ internal import CipherSQLite
 extension PredicateError {
   /// The longest format, in UTF-8 bytes.
   public static let maximumFormatBytes = 65_536
-  /// How deep conditions, brackets, braces and signs may be nested.
+  /// How deep conditions, brackets, braces, signs, ANY, ALL and NONE may be nested, together.
   public static let maximumDepth = 32
   /// How deep ANY, ALL and NONE, or `contains` and `allSatisfy`, may be nested.
   public static let maximumMemberDepth = 4

@@ -110,7 +110,8 @@ where LHS: LowerableExpression, RHS: LowerableExpression {
       let member = PropertyPath(depth: lowering.depth + 1, [])
       let element = try lowering.operand(element)
       return .condition(.quantified(.any, path, .comparison(.path(member), .equal, element, [])), isNil: nil)
-    case .operand, .condition: throw Lowering.unsupported("contains on something that is no list")
+    case .operand, .guarded, .condition:
+      throw Lowering.unsupported("contains on something that is no list")
     }
   }
   func note(in shape: inout PredicateShape) {

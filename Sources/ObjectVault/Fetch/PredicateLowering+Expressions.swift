@@ -198,6 +198,10 @@ private func equality(
     return equality(node, isNil, value)
   case (.condition(let a, nil), .condition(let b, nil)):
     return .or([.and([a, b]), .and([.not(a), .not(b)])])
+  case (.guarded(let a, let isNil), let other), (let other, .guarded(let a, let isNil)):
+    let b = try operand(other)
+    let isOtherNil = PredicateNode.comparison(b, .equal, .value(.null), [])
+    return .or([.and([.not(isNil), .comparison(a, .equal, b, [])]), .and([isNil, isOtherNil])])
   case (let a, let b):
     return .comparison(try operand(a), .equal, try operand(b), [])
   }
@@ -217,7 +221,8 @@ private func operand(_ lowered: Lowered) throws -> PredicateOperand {
   switch lowered {
   case .operand(let operand): return operand
   case .path(let path): return .path(path)
-  default: throw Lowering.unsupported("a list, a range or a condition cannot be compared with ==")
+  case .guarded: throw Lowering.unsupported(Lowering.guardedReason)
+  default: throw Lowering.unsupported("a list, a range or a condition cannot be compared")
   }
 }
 
@@ -243,8 +248,16 @@ where LHS: LowerableExpression, RHS: LowerableExpression {
       case .greaterThanOrEqual: .greaterOrEqual
       @unknown default: .less
       }
-    return .condition(
-      .comparison(try lowering.operand(lhs), comparison, try lowering.operand(rhs), []), isNil: nil)
+    let (left, right) = (try lhs.lower(in: &lowering), try rhs.lower(in: &lowering))
+    // What should be nil is never less nor greater.
+    switch (left, right) {
+    case (.guarded(let a, let isNil), let b):
+      return .condition(.and([.not(isNil), .comparison(a, comparison, try operand(b), [])]), isNil: nil)
+    case (let a, .guarded(let b, let isNil)):
+      return .condition(.and([.not(isNil), .comparison(try operand(a), comparison, b, [])]), isNil: nil)
+    case (let a, let b):
+      return .condition(.comparison(try operand(a), comparison, try operand(b), []), isNil: nil)
+    }
   }
   func note(in shape: inout PredicateShape) {
     shape.note(op.word)
@@ -255,15 +268,40 @@ where LHS: LowerableExpression, RHS: LowerableExpression {
 
 // MARK: Optionals
 
+extension PredicateOperand {
+  /// Whether it has no value where `base` has none.
+  fileprivate func isNil(with base: PredicateOperand) -> Bool {
+    if self == base { return true }
+    switch self {
+    case .path(let path), .count(let path):
+      guard case .path(let start) = base, path.depth == start.depth else { return false }
+      return path.names.starts(with: start.names)
+    case .arithmetic(let left, _, let right): return left.isNil(with: base) || right.isNil(with: base)
+    case .coalesce(let left, let right): return left.isNil(with: base) && right.isNil(with: base)
+    case .value(let value): return value.stored.isNull
+    }
+  }
+}
+
 extension PredicateExpressions.OptionalFlatMap: LowerableExpression
 where LHS: LowerableExpression, RHS: LowerableExpression {
   func lower(in lowering: inout Lowering) throws -> Lowered {
-    let base = try wrapped.lower(in: &lowering)
+    var base = try wrapped.lower(in: &lowering)
+    var outer: PredicateNode?
+    if case .guarded(let operand, let isNil) = base { (base, outer) = (.operand(operand), isNil) }
     lowering.variables[variable.key] = base
     let result = try transform.lower(in: &lowering)
-    guard case .condition(let node, let inner) = result else { return result }
-    let isNil = PredicateNode.comparison(try operand(base), .equal, .value(.null), [])
-    return .condition(node, isNil: inner.map { .or([isNil, $0]) } ?? isNil)
+    let wrapped = try operand(base)
+    var isNil = PredicateNode.comparison(wrapped, .equal, .value(.null), [])
+    if let outer { isNil = .or([outer, isNil]) }
+    switch result {
+    case .condition(let node, let inner):
+      return .condition(node, isNil: inner.map { .or([isNil, $0]) } ?? isNil)
+    case .guarded(let operand, let inner): return .guarded(operand, isNil: .or([isNil, inner]))
+    case .operand(let operand) where outer != nil || !operand.isNil(with: wrapped):
+      return .guarded(operand, isNil: isNil)
+    default: return result
+    }
   }
   func note(in shape: inout PredicateShape) {
     wrapped.note(in: &shape)

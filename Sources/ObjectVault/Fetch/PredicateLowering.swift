@@ -26,6 +26,8 @@ enum Lowered {
   case path(PropertyPath)
   /// A truth value, and the condition under which it is nil (inside optional chaining).
   case condition(PredicateNode, isNil: PredicateNode?)
+  /// An operand that has a value also where it should be nil, and when that is (inside `flatMap`).
+  case guarded(PredicateOperand, isNil: PredicateNode)
   /// Several constants.
   case list([PredicateValue])
   /// From one operand to another; the flag says whether the upper one is included.
@@ -50,6 +52,7 @@ struct Lowering {
     switch try expression.lower(in: &self) {
     case .operand(let operand): return operand
     case .path(let path): return .path(path)
+    case .guarded: throw Self.unsupported(Self.guardedReason)
     case .condition, .list, .range:
       throw Self.unsupported("\(Self.name(of: expression)) cannot stand in a comparison here")
     }
@@ -60,13 +63,17 @@ struct Lowering {
     case .condition(let node, _): return node
     case .operand(let operand): return .truth(operand)
     case .path(let path): return .truth(.path(path))
-    case .list, .range: throw Self.unsupported("\(Self.name(of: expression)) is no condition")
+    case .list, .range, .guarded:
+      throw Self.unsupported("\(Self.name(of: expression)) is no condition")
     }
   }
 
   static func boolean(_ value: Bool) -> PredicateValue {
     PredicateValue(type: .bool, stored: .integer(value ? 1 : 0))
   }
+
+  static let guardedReason =
+    "what flatMap gives without its value, as by ?? inside, can only be compared; write the ?? behind the flatMap"
 
   static func unsupported(_ what: String) -> StoreError { .predicate(PredicateError(what)) }
 

@@ -8,6 +8,10 @@ private import Foundation
 ///
 /// Logic is two-valued, as Foundation's: every condition is true or false, and `not` turns one into the
 /// other. `==` finds nil equal to nil only; every ordering or string comparison with nil is false.
+///
+/// A tree that is deeper than ``PredicateError/maximumDepth``, 32, is refused when it is used. Swift itself lets go
+/// of a tree by recursion, and an enum has no say in that: a stack of 512 KiB bears two thousand levels. Whoever
+/// builds trees of what others send counts the levels while building; a format and a `#Predicate` are bounded.
 public indirect enum PredicateNode: Sendable, Hashable, Codable {
   /// Always true, or always false.
   case constant(Bool)
@@ -174,17 +178,18 @@ public struct PredicateValue: Sendable, Hashable, Codable {
     return value
   }
 
-  /// A Swift value. NaN, which no attribute can hold, equals nothing and is neither less nor greater.
-  /// - Throws: When it has no stored form.
-  public init(_ value: some AttributeValue) throws {
+  /// A Swift value. A number that is NaN, which no attribute can hold, equals nothing and is neither less nor
+  /// greater.
+  /// - Throws: ``StoreError/predicate(_:)`` when it has no stored form.
+  public init<Value: AttributeValue>(_ value: Value) throws {
     do {
       let stored = try value.stored()
-      self.init(type: stored.isNull ? nil : Swift.type(of: value).attributeType, stored: stored)
-    } catch let error {
-      guard Swift.type(of: value).attributeType.isNumeric, "\(value)".lowercased().contains("nan") else {
-        throw error
-      }
-      self.init(type: Swift.type(of: value).attributeType, stored: .real(.nan))
+      self.init(type: stored.isNull ? nil : Value.attributeType, stored: stored)
+    } catch UnstorableValue.notANumber where Value.attributeType.isNumeric {
+      self.init(type: Value.attributeType, stored: .real(.nan))
+    } catch {
+      throw StoreError.predicate(
+        PredicateError("a value of \(Value.self) cannot be compared with anything: \(error)"))
     }
   }
 

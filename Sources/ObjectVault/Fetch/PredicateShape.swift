@@ -142,3 +142,10 @@ struct FetchCondition: Sendable {
   /// What the constants are this time, by their sources.
   var values: [PredicateValue] = []
 }
+
+extension FetchCondition {
+  /// - Throws: ``StoreError/predicate(_:)``.
+  init(format: String, _ arguments: [Any?]) throws {
+    self.init(node: try PredicateNode(format: format, arguments: arguments), format: format)
+  }
+}

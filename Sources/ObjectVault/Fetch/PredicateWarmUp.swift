@@ -4,6 +4,10 @@
 
 internal import Foundation
 
+// The task has no owner, and needs none: it runs once in a process, for some milliseconds, fills what the runtime
+// and PredicateTemplate keep for the whole process, and has no store, file or result that anybody could wait for.
+// Cancelled with the store that started it, it would leave the next store without what it is for.
+
 enum PredicateWarmUp {
   /// Starts the look-ups, once in a process, and returns at once.
   static func start() { _ = once }

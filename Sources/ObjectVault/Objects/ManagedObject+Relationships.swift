@@ -6,8 +6,12 @@ extension ManagedObject {
   // MARK: To-one
 
   @usableFromInline
-  final func readToOne<Target: ManagedObject>(_ slot: UInt16, _ type: Target.Type) -> Target? {
-    if let recording = overlay?.recording { return recording.target(of: self, Int(slot)) }
+  final func readToOne<Target: ManagedObject>(
+    _ slot: UInt16, _ type: Target.Type, _ property: () -> AnyKeyPath
+  )
+    -> Target?
+  {
+    if let recording = overlay?.recording { return recording.target(of: self, Int(slot), property) }
     if context == nil, overlay == nil { tellStray(Int(slot)) }
     guard let target = toOneTarget(Int(slot)), target.state != .deleted else { return nil }
     return target as? Target
@@ -55,8 +59,16 @@ extension ManagedObject {
   // MARK: To-many
 
   @usableFromInline
-  final func readToMany<Target: ManagedObject>(_ slot: UInt16, _ type: Target.Type) -> Set<Target> {
-    if let recording = overlay?.recording { return recording.members(of: self, Int(slot)) }
+  final func readToMany<Target: ManagedObject>(
+    _ slot: UInt16, _ type: Target.Type, _ property: () -> AnyKeyPath
+  )
+    -> Set<Target>
+  {
+    if let recording = overlay?.recording { return recording.members(of: self, Int(slot), property) }
+    return typedMembers(slot, type)
+  }
+
+  private func typedMembers<Target: ManagedObject>(_ slot: UInt16, _ type: Target.Type) -> Set<Target> {
     guard let context, entity != nil else {
       if overlay == nil { tellStray(Int(slot)) }
       return []
@@ -88,7 +100,7 @@ extension ManagedObject {
   private func difference<Target: ManagedObject>(
     _ new: Set<Target>, _ slot: UInt16
   ) -> (added: [Target], removed: [Target]) {
-    let old = readToMany(slot, Target.self)
+    let old = typedMembers(slot, Target.self)
     var (added, removed): ([Target], [Target]) = ([], [])
     for object in new where !old.contains(object) { added.append(object) }
     if new.count - added.count < old.count {

@@ -129,18 +129,18 @@ open class ManagedObject: Persistable {
   // MARK: Attributes
 
   // @inlinable, so that a read of an Int is a test, a load and a return.
-  /// The value of an attribute.
+  /// The value of an attribute; `property` is its key path, which only prototypes ask for.
   @inlinable
-  final func readAttribute<Value: AttributeValue>(_ slot: UInt16) -> Value {
+  final func readAttribute<Value: AttributeValue>(_ slot: UInt16, _ property: () -> AnyKeyPath) -> Value {
     if let row, extras?.overlay == nil, let value = Value.read(RowCell(row: row, slot: Int(slot))) {
       return value
     }
-    return readSlowly(slot)
+    return readSlowly(slot, property)
   }
 
   @usableFromInline
-  final func readSlowly<Value: AttributeValue>(_ slot: UInt16) -> Value {
-    if let recording = overlay?.recording { return recording.attribute(of: self, Int(slot)) }
+  final func readSlowly<Value: AttributeValue>(_ slot: UInt16, _ property: () -> AnyKeyPath) -> Value {
+    if let recording = overlay?.recording { return recording.attribute(of: self, Int(slot), property) }
     guard let stored = storedValue(Int(slot)) else {
       if context == nil, overlay == nil { tellStray(Int(slot)) }
       return Value.placeholder
@@ -238,6 +238,8 @@ open class ManagedObject: Persistable {
 
   /// Says that a property was used of an object that belongs to no context.
   final func tellStray(_ slot: Int) {
+    // A class whose declarations are being recorded cannot be looked up; its schema tells.
+    if DeclarationRecorder.noteUse(of: self, slot) { return }
     let description = ClassDescription.of(type(of: self))
     let property = description.properties.first { $0.slot == slot }?.name ?? "?"
     StrayErrors.tell(StoreError.noContext(entity: description.entityName, property: property))
@@ -254,7 +256,7 @@ extension ManagedObject: Hashable {
 extension Persistable where Self: ManagedObject {
   /// The object's id: temporary until the first save, then final.
   public var id: ObjectID<Self> {
-    if let recording = overlay?.recording { recording.noteID(of: self, ObjectID<Self>.self) }
+    if let recording = overlay?.recording { recording.noteID(of: self, ObjectID<Self>.self) { \Self.id } }
     return ObjectID(rowID: rowID)
   }
 }

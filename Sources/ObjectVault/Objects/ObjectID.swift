@@ -4,6 +4,11 @@
 ///
 /// A new object has a temporary id until it is saved; then its id is final and never given out again, not
 /// even after the object was deleted.
+///
+/// An id is a plain value, the row's number with the entity as its type, so that it can be kept, sent and coded as
+/// that number; a copy of a store has the same ids. It does not say which store it is of: ids of different stores
+/// are kept apart by whoever keeps them. Where a mistake must not find an object with the same number, compare
+/// with the object, which does know its store.
 public struct ObjectID<Object: ManagedObject>: Hashable, Sendable, Codable {
   /// The row's id; negative while the object is new.
   public let rowID: Int64

@@ -6,6 +6,11 @@ public import Foundation
 /// A value that no attribute can store.
 struct UnstorableValue: Error, Equatable, CustomStringConvertible {
   let description: String
+
+  static let notANumber = UnstorableValue(description: "NaN cannot be stored; use an optional and nil")
+
+  /// For patterns, in `catch`.
+  static func ~= (pattern: UnstorableValue, error: any Error) -> Bool { error as? UnstorableValue == pattern }
 }
 
 // Integers are Codable too; this says that they are stored as integers and not as JSON.
@@ -87,7 +92,7 @@ extension Double: AttributeValue {
   public static var placeholder: Double { 0 }
   /// A real. NaN has no stored form. -0.0 becomes 0.0, which is equal: SQLite keeps no sign of zero.
   public func stored() throws -> SQLValue {
-    guard !isNaN else { throw UnstorableValue(description: "NaN cannot be stored; use an optional and nil") }
+    guard !isNaN else { throw UnstorableValue.notANumber }
     return .real(self == 0 ? 0 : self)
   }
   /// From a number.
@@ -203,7 +208,7 @@ extension Decimal: AttributeValue {
   public static var placeholder: Decimal { 0 }
   /// Its digits as text, never in powers of ten. NaN has no stored form.
   public func stored() throws -> SQLValue {
-    guard !isNaN else { throw UnstorableValue(description: "NaN cannot be stored; use an optional and nil") }
+    guard !isNaN else { throw UnstorableValue.notANumber }
     return .text(description)
   }
   /// From text.

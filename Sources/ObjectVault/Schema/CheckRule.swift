@@ -22,8 +22,11 @@ public struct CheckRule: Sendable {
   /// A number from `range.lowerBound` to `range.upperBound`, both included.
   public static func range(_ range: ClosedRange<Double>) -> CheckRule {
     CheckRule(text: "must be from \(range.lowerBound) to \(range.upperBound)") { value in
-      value.double.map { range.contains($0) }
-        ?? value.string.flatMap { Double($0) }.map { range.contains($0) } ?? true
+      // By value, as predicates compare: a Double would take 2^53 + 1 for 2^53.
+      guard let lower = StoreFunctions.compareNumbers(value, .real(range.lowerBound)),
+        let upper = StoreFunctions.compareNumbers(value, .real(range.upperBound))
+      else { return true }
+      return lower >= 0 && upper <= 0
     }
   }
 

@@ -32,11 +32,16 @@ final class ClassDescription: @unchecked Sendable {
   let type: ManagedObject.Type
   let entityName: String
   let properties: [PropertyDeclaration]
+  /// A property that the class's initializer uses; nil when it uses none, as it should.
+  let usedProperty: String?
 
-  private init(type: ManagedObject.Type, properties: [PropertyDeclaration]) {
+  private init(type: ManagedObject.Type, _ recorded: DeclarationRecorder.Recorded) {
     self.type = type
     entityName = String(describing: type)
-    self.properties = properties
+    properties = recorded.properties
+    usedProperty = recorded.usedSlot.map { slot in
+      recorded.properties.first { $0.slot == slot }?.name ?? "?"
+    }
   }
 
   private static let known = Locked<[ObjectIdentifier: ClassDescription]>([:])
@@ -44,7 +49,7 @@ final class ClassDescription: @unchecked Sendable {
   /// The description of a class; made on first use.
   static func of(_ type: ManagedObject.Type) -> ClassDescription {
     if let found = known.withLock({ $0[ObjectIdentifier(type)] }) { return found }
-    let made = ClassDescription(type: type, properties: DeclarationRecorder.record(type))
+    let made = ClassDescription(type: type, DeclarationRecorder.record(type))
     return known.withLock { known in
       if let found = known[ObjectIdentifier(type)] { return found }
       known[ObjectIdentifier(type)] = made
@@ -55,35 +60,51 @@ final class ClassDescription: @unchecked Sendable {
 
 /// Collects what the wrappers of one object say while it is made.
 enum DeclarationRecorder {
-  private static let lock = NSLock()
-  // Guarded by `lock`: written only by the thread that holds it, between begin and end of record().
-  private nonisolated(unsafe) static var collected: [PropertyDeclaration] = []
+  struct Recorded {
+    var properties: [PropertyDeclaration] = []
+    /// The slot of a property that the initializer read or wrote.
+    var usedSlot: Int?
+  }
 
-  static func record(_ type: ManagedObject.Type) -> [PropertyDeclaration] {
+  // Recursive, because an initializer is the program's own code, and may use what leads back here.
+  private static let lock = NSRecursiveLock()
+  // Guarded by `lock`: nil but between begin and end of record(), on the thread that runs it.
+  private nonisolated(unsafe) static var current: Recorded?
+
+  /// Notes that a property was used, if that happens while this thread records: by the initializer of the class.
+  static func noteUse(of object: ManagedObject, _ slot: Int) -> Bool {
     lock.lock()
     defer { lock.unlock() }
-    collected = []
+    guard current != nil else { return false }
+    current?.usedSlot = slot
+    return true
+  }
+
+  static func record(_ type: ManagedObject.Type) -> Recorded {
+    lock.lock()
+    defer { lock.unlock() }
+    let outer = current
+    defer { current = outer }
+    current = Recorded()
     vault_start_recording()
     let prototype = type.init()
+    var found = current ?? Recorded()
     // The names of the slots: a wrapped property `name` is stored as `_name`.
     var names: [Int: String] = [:]
     for (label, value) in Mirror(reflecting: prototype).children {
       guard let label, label.hasPrefix("_"), let wrapper = value as? any SlotOwner else { continue }
       names[Int(wrapper.slotNumber)] = String(label.dropFirst())
     }
-    let found = collected.map { declaration in
-      var declaration = declaration
-      declaration.name = names[declaration.slot] ?? ""
-      return declaration
+    for index in found.properties.indices {
+      found.properties[index].name = names[found.properties[index].slot] ?? ""
     }
-    collected = []
     return found
   }
 
   static func add(
     _ slot: Int32, _ kind: PropertyDeclaration.Kind, _ reader: ValueReader? = nil
   ) {
-    collected.append(
+    current?.properties.append(
       PropertyDeclaration(name: "", slot: Int(slot - recordingBase), kind: kind, reader: reader))
   }
 }

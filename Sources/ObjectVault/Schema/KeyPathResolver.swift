@@ -1,6 +1,8 @@
-// A key path to property names: the path is applied to prototypes whose getters note their slots, and what comes
-// back is compared with what the getters gave. Works for every key path, through to-ones too; the printed form
-// of a key path decides nothing.
+// A key path to property names: the path is applied to prototypes, whose getters note what was read. The getter
+// of a property gets its own key path from the compiler, and where that equals the path, the path is the
+// property. Paths through to-ones cannot be put together of such pieces, as Swift appends nothing behind a `?`:
+// what comes back from several prototypes is compared with what their getters gave. The printed form of a key
+// path decides nothing.
 
 internal import CipherSQLite
 
@@ -24,34 +26,43 @@ enum KeyPathResolver {
     return result
   }
 
-  /// Reads the path on prototypes of different values. A computed property may give back what it read for one
-  /// of them, as `abs(size)` does, and not for all.
   private static func names(_ keyPath: AnyKeyPath, _ root: ManagedObject.Type) throws(KeyPathError)
     -> [String]
   {
     guard type(of: keyPath).rootType == root else {
       throw KeyPathError(path: keyPath, root: root, problem: .otherRoot)
     }
-    var names: [String] = []
-    for variant in 0..<Recording.variantCount {
-      let recording = Recording(variant)
-      let read = recording.prototype(root)[keyPath: keyPath]
-      // Behind a to-one that is nil the path ends early.
-      let isCut = recording.isCut
-      if let problem = recording.problem(with: read, type(of: keyPath).valueType) {
-        throw KeyPathError(path: keyPath, root: root, problem: problem)
-      }
-      if variant == 0 {
-        names = recording.names
-        // A to-one that is nil would trap behind a `!`.
-        if recording.isThroughToOne, !(type(of: keyPath).valueType is any OptionalValue.Type) {
-          throw KeyPathError(path: keyPath, root: root, problem: .unwrapped(recording.names))
-        }
-      } else if isCut ? !names.starts(with: recording.names) : names != recording.names {
-        throw KeyPathError(path: keyPath, root: root, problem: .computed(names))
-      }
+    let first = Recording(.plain)
+    let read = first.prototype(root)[keyPath: keyPath]
+    let problem = first.problem(with: read, type(of: keyPath).valueType)
+    if first.names.count == 1, first.property == keyPath { return first.names }
+    if let problem { throw KeyPathError(path: keyPath, root: root, problem: problem) }
+    guard first.names.count > 1 else {
+      throw KeyPathError(path: keyPath, root: root, problem: .computed(first.names))
     }
-    return names
+    // A to-one that is nil would trap behind a `!`.
+    guard type(of: keyPath).valueType is any OptionalValue.Type, first.path != keyPath else {
+      throw KeyPathError(path: keyPath, root: root, problem: .unwrapped(first.names))
+    }
+    for number in 0..<first.sampleCount { try check(keyPath, root, .sample(number), first.names) }
+    try check(keyPath, root, .nothing, first.names)
+    return first.names
+  }
+
+  /// A computed property at the end of a path may give back what it read for some values, as `abs(size)` does,
+  /// and not for all.
+  private static func check(
+    _ keyPath: AnyKeyPath, _ root: ManagedObject.Type, _ values: Recording.Values, _ names: [String]
+  ) throws(KeyPathError) {
+    let recording = Recording(values)
+    let read = recording.prototype(root)[keyPath: keyPath]
+    if let problem = recording.problem(with: read, type(of: keyPath).valueType) {
+      throw KeyPathError(path: keyPath, root: root, problem: problem)
+    }
+    // Behind a to-one that is nil the path ends early.
+    guard recording.isCut ? names.starts(with: recording.names) : names == recording.names else {
+      throw KeyPathError(path: keyPath, root: root, problem: .computed(names))
+    }
   }
 }
 
@@ -86,11 +97,15 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
     case .noProperty:
       "\(text) is not declared with a wrapper and has no column; use a property with @Attribute, @ToOne or @ToMany"
     case .computed(let names):
-      "\(text) does not end at a property but computes something of \(names.joined(separator: ".")), which has no "
+      "\(text) does not end at a property but computes something of \(Self.shown(names)), which has no "
         + "column; compare the property itself, or store the value in an attribute of its own"
     case .unwrapped(let names):
-      "\(text) gives a value where \(names.dropLast().joined(separator: ".")) is nil; write ?. instead of !, and no "
+      "\(text) gives a value where \(Self.shown(names.dropLast())) is nil; write ?. instead of !, and no "
         + "computed property"
     }
+  }
+
+  private static func shown(_ names: some Collection<String>) -> String {
+    names.prefix(5).joined(separator: ".") + (names.count > 5 ? "…" : "")
   }
 }

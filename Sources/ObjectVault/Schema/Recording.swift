@@ -1,15 +1,31 @@
-// What the getters of a prototype do: they note what was read, and give sample values.
+// What the getters of a prototype do: they note what was read, and by which property, and give values.
 
 internal import CipherSQLite
 private import Foundation
 
 /// What was read along a key path, and what it was given.
 final class Recording {
-  /// The last of them has no objects behind its to-ones: nothing that traps on nil may be read before the others
-  /// have shown what it is.
-  static let variantCount = 5
-  private let variant: Int
+  /// What getters give.
+  enum Values {
+    /// A plain value for each attribute, and objects behind to-ones.
+    case plain
+    /// The sample of this number, and objects behind to-ones.
+    case sample(Int)
+    /// Nothing behind to-ones. What traps on nil is not read with it, as the others have shown what it is; but for a
+    /// path with ? and !, or a computed property with !, which gives an optional.
+    case nothing
+  }
+
+  /// More than a path has. What reads on and on, as a computed property that calls itself, is given no more
+  /// objects to read.
+  private static let maximumReads = 64
+
+  private let values: Values
   private(set) var names: [String] = []
+  /// The properties that were read one behind the other, with a `!` behind each to-one.
+  private var links: [AnyKeyPath] = []
+  /// How many samples there are for what was read last.
+  private(set) var sampleCount = 0
   /// Whether a to-one was nil.
   private(set) var isCut = false
   /// Whether each read was on the object that the one before gave.
@@ -18,15 +34,24 @@ final class Recording {
   /// Whether what came back is what the last read gave.
   private var isLast: (_ value: Any?, _ type: Any.Type) -> Bool = { _, _ in false }
 
-  init(_ variant: Int) { self.variant = variant }
+  init(_ values: Values) { self.values = values }
 
-  var isThroughToOne: Bool { names.count > 1 }
+  /// The key path of the property that was read first.
+  var property: AnyKeyPath? { links.first }
+
+  /// The key path of what was read, written with `!` behind each to-one but the last. Put
+  /// together from its end: otherwise Swift keeps marks in it that a written path has not, and finds them unequal.
+  var path: AnyKeyPath? {
+    var path: AnyKeyPath?
+    for link in links.reversed() { path = path.map { link.appending(path: $0) } ?? link }
+    return path
+  }
 
   /// An object whose getters note what they are asked for.
   func prototype<Object: ManagedObject>(_ type: Object.Type) -> Object {
     let prototype = type.init()
     prototype.overlay = Overlay(slotCount: 0, recording: self)
-    prototype.rowID = Int64(1000 + names.count * 10 + variant)
+    prototype.rowID = Int64(1000 + names.count)
     expected = prototype
     return prototype
   }
@@ -38,23 +63,35 @@ final class Recording {
     return isChain && isLast(value, type) ? nil : .computed(names)
   }
 
-  private func note(_ object: ManagedObject, _ name: String) {
+  private func note(_ object: ManagedObject, _ name: String, _ property: () -> AnyKeyPath) {
     if object !== expected { isChain = false }
     expected = nil
+    guard names.count < Self.maximumReads else {
+      isChain = false
+      return
+    }
+    if isChain { links.append(property()) }
     names.append(name)
   }
 
-  private func note(_ object: ManagedObject, slot: Int) {
+  private func note(_ object: ManagedObject, slot: Int, _ property: () -> AnyKeyPath) {
     let properties = ClassDescription.of(type(of: object)).properties
-    note(object, properties.first { $0.slot == slot }?.name ?? "?")
+    note(object, properties.first { $0.slot == slot }?.name ?? "?", property)
   }
 
   // MARK: What getters give
 
-  func attribute<Value: AttributeValue>(of object: ManagedObject, _ slot: Int) -> Value {
-    note(object, slot: slot)
-    let samples = Value.samples
-    let given = samples.isEmpty ? Value.placeholder : samples[min(variant, 3) % samples.count]
+  func attribute<Value: AttributeValue>(
+    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
+  ) -> Value {
+    note(object, slot: slot, property)
+    var given = Value.plain
+    // The property of the root itself needs no samples: its key path says what it is.
+    if names.count > 1 {
+      let samples = Value.samples
+      sampleCount = samples.count
+      if case .sample(let number) = values, !samples.isEmpty { given = samples[number % samples.count] }
+    }
     isLast = { value, type in
       guard type == Value.self || type == Value?.self else { return false }
       guard let stored = try? given.stored(), let value = value as? Value else { return false }
@@ -63,34 +100,41 @@ final class Recording {
     return given
   }
 
-  func target<Target: ManagedObject>(of object: ManagedObject, _ slot: Int) -> Target? {
-    note(object, slot: slot)
-    if variant == Self.variantCount - 1 {
-      isCut = true
+  func target<Target: ManagedObject>(
+    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
+  ) -> Target? {
+    note(object, slot: slot, property)
+    if case .nothing = values { isCut = true }
+    guard isChain, !isCut, names.count < Self.maximumReads else {
       isLast = { value, _ in Self.unwrapped(value) == nil }
       return nil
     }
     let target = prototype(Target.self)
+    links.append(\Target?.!)
     isLast = { value, type in
       (type == Target?.self || type == Target.self) && value as? Target === target
     }
     return target
   }
 
-  func members<Target: ManagedObject>(of object: ManagedObject, _ slot: Int) -> Set<Target> {
-    note(object, slot: slot)
-    let given = variant % 2 == 0 ? [prototype(Target.self), prototype(Target.self)] : []
+  func members<Target: ManagedObject>(
+    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
+  ) -> Set<Target> {
+    note(object, slot: slot, property)
+    sampleCount = 1
+    var given: Set<Target> = []
+    if isChain, case .sample = values { given = [prototype(Target.self), prototype(Target.self)] }
     // Nothing leads on from a member.
     expected = nil
     isLast = { value, type in
       guard type == Set<Target>.self || type == Set<Target>?.self else { return false }
-      return value as? Set<Target> == Set(given)
+      return value as? Set<Target> == given
     }
-    return Set(given)
+    return given
   }
 
-  func noteID<ID>(of object: ManagedObject, _ id: ID.Type) {
-    note(object, KeyPathResolver.idName)
+  func noteID<ID>(of object: ManagedObject, _ id: ID.Type, _ property: () -> AnyKeyPath) {
+    note(object, KeyPathResolver.idName, property)
     let rowID = object.rowID
     isLast = { value, type in
       guard type == ID.self || type == ID?.self else { return false }
@@ -113,17 +157,24 @@ extension Optional: OptionalValue {
 }
 
 extension AttributeValue {
-  /// Values far from each other, such that little that is computed from them gives all of them back.
+  /// What computed properties seldom trap on, as they may on 0 and nil.
+  fileprivate static var plain: Self {
+    let samples = attributeType.samples
+    return samples.count > 1 ? Self(stored: samples[1]) ?? placeholder : placeholder
+  }
+
+  /// Values that computed properties ask about, and some far from each other: little that is computed from them
+  /// gives all of them back. The small ones come first, as a calculation may trap on the large.
   fileprivate static var samples: [Self] {
-    let samples = attributeType.samples.compactMap { Self(stored: $0) }
-    // The types that are their own samples' first: each cast below has the runtime scan all libraries.
-    if samples.count >= 2 { return isOptionalAttribute ? samples + [placeholder] : samples }
+    // All cases, before the numbers or strings that stand for some of them.
+    if let cases = (Self.self as? any CaseIterable.Type)?.values as? [Self] { return cases }
     if isOptionalAttribute,
       let wrapped = (Self.self as? any OptionalAttribute.Type)?.wrappedSamples as? [Self]
     {
       return wrapped + [placeholder]
     }
-    if let cases = (Self.self as? any CaseIterable.Type)?.values as? [Self], cases.count >= 2 { return cases }
+    let samples = attributeType.samples.compactMap { Self(stored: $0) }
+    if !samples.isEmpty { return samples }
     return (try? placeholder.stored())?.variations.compactMap { Self(stored: $0) } ?? []
   }
 }
@@ -144,21 +195,24 @@ extension AttributeType {
   fileprivate var samples: [SQLValue] {
     switch self {
     case .bool: [1, 0]
-    case .int: [7_000_000_000_000_001, -9_000_000_000_000_003, 3]
-    case .int8: [101, -103, 3]
-    case .int16: [31_001, -31_003, 3]
-    case .int32: [2_000_000_011, -2_000_000_033, 3]
-    case .uint8: [201, 3]
-    case .uint16: [61_001, 3]
-    case .uint32: [4_000_000_007, 3]
-    case .float: [1_000_001.5, -2_000_003.25, 0.125]
-    case .double, .date: [.real(1e12 + 0.125), .real(-2e12 - 0.375), 0.0625]
-    case .decimal: ["123456789012345678901.25", "-987654321098765432109.75", "0.5"]
-    case .string:
-      [longText, "a", "B"]
-    case .data: [.blob(Data([0, 255, 7])), .blob(Data())]
-    case .uuid: ["5A3C8E0E-0000-4000-8000-1234567890AB", "FFFFFFFF-FFFF-4FFF-8FFF-FFFFFFFFFFFF"]
-    case .url: ["https://User@Example.com:8080/A/b?c=d#E", "file:///x/y"]
+    case .int: [0, 1, 3, -1, 7_000_000_000_000_001, -9_000_000_000_000_003]
+    case .int8: [0, 1, 3, -1, 101, -103]
+    case .int16: [0, 1, 3, -1, 31_001, -31_003]
+    case .int32: [0, 1, 3, -1, 2_000_000_011, -2_000_000_033]
+    case .uint8: [0, 1, 3, 201]
+    case .uint16: [0, 1, 3, 61_001]
+    case .uint32: [0, 1, 3, 4_000_000_007]
+    case .float: [0, 1, 0.125, -1, 1_000_001.5, -2_000_003.25]
+    case .double, .date: [0, 1, 0.0625, -1, .real(1e12 + 0.125), .real(-2e12 - 0.375)]
+    case .decimal: ["0", "1", "0.5", "-1", "123456789012345678901.25", "-987654321098765432109.75"]
+    case .string: ["", "a", "B", longText]
+    case .data: [.blob(Data()), .blob(Data([0, 255, 7]))]
+    case .uuid:
+      [
+        "00000000-0000-0000-0000-000000000000", "5A3C8E0E-0000-4000-8000-1234567890AB",
+        "FFFFFFFF-FFFF-4FFF-8FFF-FFFFFFFFFFFF",
+      ]
+    case .url: ["file:///", "https://User@Example.com:8080/A/b?c=d#E", "file:///x/y"]
     case .json: []
     }
   }

@@ -138,8 +138,9 @@ extension Schema {
   }
 
   private func indexFaults(of entity: EntityDescription) -> [SchemaFault] {
-    entity.indexes.flatMap { index in
-      index.properties.filter { name in
+    entity.indexes.flatMap { index -> [SchemaFault] in
+      if index.properties.isEmpty { return [.emptyIndex(entity: entity.name)] }
+      return index.properties.filter { name in
         entity.attribute(named: name) == nil && entity.relationship(named: name)?.isToMany != false
       }.map { .unknownProperty(entity: entity.name, property: $0, use: "an index") }
     }

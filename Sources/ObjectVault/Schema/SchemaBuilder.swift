@@ -132,6 +132,9 @@ private struct SchemaCollector {
     if let parent = _parent(of: declaration.type) {
       faults.append(.inheritance(entity: entity.name, parent: parent))
     }
+    if let property = description.usedProperty {
+      faults.append(.busyInitializer(entity: entity.name, property: property))
+    }
     for property in description.properties { add(property, to: &entity) }
     for index in declaration.indexes {
       let names = index.properties.compactMap {

@@ -26,6 +26,11 @@ public enum SchemaFault: Error, Sendable, Hashable {
   case badOption(entity: String, property: String, reason: String)
   /// A default that is no value of its property's type, or that SQL has no constant for, such as infinity.
   case badDefault(entity: String, property: String, reason: String)
+  /// The class's initializer reads or writes a property, and an object has none before the store gives it its
+  /// place. A default does what was meant.
+  case busyInitializer(entity: String, property: String)
+  /// An index without properties.
+  case emptyIndex(entity: String)
   /// More than 512 properties.
   case tooManyProperties(entity: String, count: Int)
 }
@@ -65,6 +70,10 @@ extension SchemaFault: CustomStringConvertible {
     case .badKeyPath(let entity, let use, let reason): "\(entity), \(use): \(reason)."
     case .badOption(let entity, let property, let reason): "\(entity).\(property): \(reason)."
     case .badDefault(let entity, let property, let reason): "\(entity).\(property): bad default, \(reason)."
+    case .busyInitializer(let entity, let property):
+      "\(entity).\(property) is used in the initializer of \(entity), where an object holds nothing yet. Give the "
+        + "property a default instead, as in @Attribute var \(property) = …, which is computed for each new object."
+    case .emptyIndex(let entity): "\(entity) has an index without properties. Name some, or remove it."
     case .tooManyProperties(let entity, let count):
       "\(entity) has \(count) properties; 512 are possible. Split the entity."
     }

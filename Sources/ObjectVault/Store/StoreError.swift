@@ -32,6 +32,10 @@ public enum StoreError: Error, Sendable, Equatable {
   case readOnlyContext
   /// A predicate that cannot be understood or run.
   case predicate(PredicateError)
+  /// One object was asked for, and the fetch finds none.
+  case noResult(entity: String)
+  /// One object was asked for, and the fetch finds more.
+  case severalResults(entity: String)
   /// A migration file that cannot be read.
   case migrationSyntax(MigrationSyntaxError)
   /// A migration step that failed; the store is unchanged.
@@ -150,6 +154,10 @@ extension StoreError: CustomStringConvertible {
         + "its delete rule is deny. Delete or move them first."
     case .readOnlyContext: "This context may only read. Use store.write, or store.makeContext()."
     case .predicate(let error): error.description
+    case .noResult(let entity):
+      "No \(entity) is what was asked for. Correct the predicate, or ask with first(), which gives nil."
+    case .severalResults(let entity):
+      "More than one \(entity) is what was asked for. Make the predicate narrower, or ask with first() or all()."
     case .migrationSyntax(let error): error.description
     case .migrationFailed(let step, let name, let operation, let reason):
       "Step \(numbered(step)) \(name) failed at \"\(operation)\": \(reason). The store is unchanged."

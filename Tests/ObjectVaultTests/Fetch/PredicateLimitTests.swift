@@ -142,6 +142,9 @@ import Testing
       repeated("(", 30_000), repeated("{", 60_000), repeated("-", 10_000), repeated("NOT ", 15_000),
       repeated("(", 51) + "year == 1" + repeated(")", 51), "year == " + repeated("-", 60) + "1",
       "year == 1 AND NOT " + repeated("(NOT ", 60) + "year == 1" + repeated(")", 60),
+      repeated("ANY ", 16_000) + "x", repeated("SOME ", 13_000) + "x", repeated("ALL ", 16_000) + "x",
+      repeated("NONE ", 13_000) + "x", repeated("ANY NOT -", 7_000), repeated("! ", 30_000) + "x",
+      repeated("ANY x IN {", 6_000), repeated("x == (", 10_000), repeated("x + (y * ", 7_000),
     ] {
       await expectPredicateError("nested deeper") { try $0.where(format) }
     }
@@ -163,6 +166,52 @@ import Testing
     }
     await expectPredicateError("100000 are possible") {
       try $0.where("year IN %@", Array(0...100_000))
+    }
+  }
+
+  @Test func `a tree that is decoded is measured, however deep, on a small stack`() async throws {
+    let path = #"{"path":{"_0":{"depth":0,"names":["year"]}}}"#
+    let sum = #"{"arithmetic":{"_0":\#(path),"_1":"+","_2":"#
+    for (start, open, leaf, close, end) in [
+      ("", #"{"not":{"_0":"#, #"{"constant":{"_0":true}}"#, "}}", ""),
+      ("", #"{"and":{"_0":["#, #"{"constant":{"_0":true}}"#, "]}}", ""),
+      (#"{"truth":{"_0":"#, sum, path, "}}", "}}"),
+      (#"{"truth":{"_0":"#, #"{"coalesce":{"_0":\#(path),"_1":"#, path, "}}", "}}"),
+    ] {
+      for depth in [101, 150, 200, 245, 2_000] {
+        let text = start + repeated(open, depth) + leaf + repeated(close, depth) + end
+        await #expect(throws: (any Error).self) {
+          try await run { fetch in
+            fetch.where(try JSONDecoder().decode(PredicateNode.self, from: Data(text.utf8)))
+          }
+        }
+      }
+    }
+    // As deep as the limits allow.
+    let leaf = #"{"comparison":{"_0":\#(repeated(sum, 99))\#(path)\#(repeated("}}", 99)),"_1":"less","_2":"#
+    let text = repeated(#"{"not":{"_0":"#, 31) + leaf + path + #","_3":0}}"# + repeated("}}", 31)
+    try await run { fetch in
+      fetch.where(try JSONDecoder().decode(PredicateNode.self, from: Data(text.utf8)))
+    }
+  }
+
+  @Test func `a decoded tree is the one that was encoded`() throws {
+    let (year, one) = (PredicateOperand.path(PropertyPath(["year"])), try PredicateValue(1))
+    let node = PredicateNode.and([
+      .or([.constant(true), .not(.truth(year))]),
+      .comparison(
+        .coalesce(year, .value(one)), .like, .count(PropertyPath(depth: 1, ["genres"])), [.caseInsensitive]),
+      .between(.arithmetic(year, .remainder, .value(.id(3, of: "Author"))), year, year),
+      .isIn(year, [.value(one), .value(.null)], []),
+      .quantified(.none, PropertyPath(["genres"]), .constant(false)),
+    ])
+    #expect(try JSONDecoder().decode(PredicateNode.self, from: JSONEncoder().encode(node)) == node)
+    for text in [
+      "{}", "[]", "3", #"{"not":{}}"#, #"{"nought":{"_0":1}}"#, #"{"and":{"_0":[]},"or":{"_0":[]}}"#,
+    ] {
+      #expect(throws: DecodingError.self) {
+        try JSONDecoder().decode(PredicateNode.self, from: Data(text.utf8))
+      }
     }
   }
 

@@ -71,6 +71,20 @@ import Testing
     try check(#Predicate { $0.author?.nick?.contains("1") ?? true })
   }
 
+  @Test func `flatMap gives nil for nil, whatever it makes of a value`() throws {
+    try check(#Predicate { $0.author.flatMap { $0.nick ?? "none" } == "none" })
+    try check(#Predicate { $0.author.flatMap { $0.nick ?? "none" } != "none" })
+    try check(#Predicate { $0.author.flatMap { $0.nick ?? "none" } == nil })
+    try check(#Predicate { "none" == $0.author.flatMap { $0.nick ?? "none" } })
+    try check(#Predicate { $0.author.flatMap { $0.nick ?? $0.name } == $0.author?.name })
+    try check(#Predicate { $0.rating.flatMap { _ in 5 } == 5 })
+    try check(#Predicate { $0.rating.flatMap { $0 * 2 } == nil })
+    try check(#Predicate { $0.author.flatMap { $0.age } == 5 || $0.author.flatMap { $0.books.count } == nil })
+    #expect(throws: StoreError.self) {
+      try context.fetch(Book.self).where(#Predicate { ($0.author.flatMap { $0.nick ?? "a" } ?? "b") == "b" })
+    }
+  }
+
   @Test func `strings`() throws {
     try check(#Predicate { $0.title.contains("Watch") })
     try check(#Predicate { $0.title.starts(with: "The") })

@@ -53,6 +53,7 @@ import Testing
       ("ﬁn", "==[c]", "FIN"), ("K", "==[c]", "k"), ("Ångström", "==[cd]", "angstrom"),
       ("ÅNGSTRÖM", "CONTAINS[cd]", "strom"), ("İ", "==[cd]", "i"), ("한국", "BEGINSWITH[d]", "한"),
       ("é", "==[d]", "e\u{301}"), ("ậ", "==[d]", "a"), ("한글", "LIKE[d]", "?글"), ("ᾳ", "==[d]", "α"),
+      ("straße", "LIKE[c]", "stra??e"), ("straße", "LIKE", "stra?e"),
     ]
     for (title, comparison, other) in pairs {
       #expect(try finds(title, "title \(comparison) %@", other), "\(title) \(comparison) \(other)")
@@ -61,7 +62,7 @@ import Testing
       ("ı", "==[c]", "i"), ("한국", "CONTAINS[d]", "하"), ("é", "==[c]", "e"), ("कि", "==[d]", "क"),
       ("abc", "CONTAINS[d]", "\u{301}"), ("abc", "BEGINSWITH[cd]", "\u{308}"),
       ("abc", "ENDSWITH[d]", "\u{301}"),
-      ("abc", "CONTAINS", ""),
+      ("abc", "CONTAINS", ""), ("straße", "LIKE[c]", "stra?e"),
     ]
     for (title, comparison, other) in unequal {
       #expect(try !finds(title, "title \(comparison) %@", other), "\(title) \(comparison) \(other)")
@@ -96,6 +97,8 @@ import Testing
     ("abab", "ab", false), ("mississippi", "*iss*ip*", true), ("mississippi", "*is?*i?p*", true),
     ("xaay", "*a?a*", false),
     ("ab", "ab*ab", false), ("abab", "*aba*b", true), ("aaa", "?*?*?*?", false),
+    // Behind the last backslash is nothing to make literal.
+    (#"a\"#, #"a\"#, true), ("a", #"a\"#, false), (#"a\"#, #"a\\"#, true), (#"b\\"#, #"*\\\"#, true),
   ])
   func `LIKE matches the whole text`(_ text: String, _ pattern: String, _ isFound: Bool) throws {
     context.insert(Author.self) {

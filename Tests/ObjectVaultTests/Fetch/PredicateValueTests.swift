@@ -104,6 +104,64 @@ import Testing
     }
   }
 
+  @Test func `nil is nil, whatever type a tree gives it`() throws {
+    try fill(["1", nil])
+    let price = PredicateOperand.path(PropertyPath(["price"]))
+    for type in AttributeType.allCases {
+      var null = PredicateValue(type: type, stored: .null)
+      for entity in [nil, "Author"] {
+        null.entity = entity
+        let nodes: [(PredicateNode, Int)] = [
+          (.comparison(price, .equal, .value(null), []), 1),
+          (.comparison(.value(null), .equal, price, []), 1),
+          (.comparison(price, .notEqual, .value(null), []), 1),
+          (.comparison(price, .less, .value(null), []), 0),
+          (.isIn(price, [.value(null)], []), 1), (.isIn(.value(null), [.value(null)], []), 2),
+          (.comparison(.value(null), .equal, .value(.null), []), 2),
+          (.between(price, .value(null), .value(null)), 0),
+          (.comparison(.path(PropertyPath(["title"])), .contains, .value(null), []), 0),
+          (.comparison(.path(PropertyPath(["author"])), .equal, .value(null), []), 2),
+          (.comparison(.coalesce(.value(null), price), .equal, .value(null), []), 1),
+        ]
+        for (node, count) in nodes {
+          #expect(try context.fetch(Book.self).where(node).count() == count, "\(type) \(node)")
+        }
+      }
+    }
+  }
+
+  @Test func `a captured value that has no stored form is a predicate's error`() async throws {
+    let samples = try await TemporaryStore(Schema { Entity(Odd.self) })
+    let context = samples.store.makeContext()
+    let (never, relative) = (
+      Date(timeIntervalSinceReferenceDate: .nan), URL(string: "x", relativeTo: URL(string: "https://a.b/"))!
+    )
+    let (failing, maybe) = (Failing(), Optional(Failing()))
+    for predicate in [
+      #Predicate<Odd> { $0.date == never }, #Predicate { $0.url == relative },
+      #Predicate { $0.failing == failing },
+      #Predicate { $0.maybe == maybe },
+    ] {
+      #expect {
+        try context.fetch(Odd.self).where(predicate).all()
+      } throws: { error in
+        guard case StoreError.predicate(let error) = error else { return false }
+        return error.reason.contains("cannot be compared")
+      }
+    }
+    for argument in [never, relative, failing, [never]] as [Any] {
+      #expect {
+        try context.fetch(Odd.self).where("date == %@", argument)
+      } throws: { error in
+        guard case StoreError.predicate(let error) = error else { return false }
+        return error.reason.contains("argument 1")
+      }
+    }
+    #expect(throws: StoreError.self) { try PredicateValue(never) }
+    // A name that looks like it is none.
+    #expect(throws: StoreError.self) { try PredicateValue(Fruit.banana) }
+  }
+
   // MARK: Lists
 
   @Test func `IN finds nil wherever it stands`() throws {
@@ -241,6 +299,29 @@ import Testing
     #expect(try fetch.limit(0).exists() == false)
     #expect(try fetch.count() == 4)
   }
+}
+
+final class Odd: ManagedObject {
+  @Attribute var date: Date
+  @Attribute var url: URL
+  @Attribute var failing: Failing
+  @Attribute var maybe: Failing?
+}
+
+struct Failing: Codable, Equatable, AttributeValue {
+  var number = 0
+  init() {}
+  static var placeholder: Failing { Failing() }
+  func encode(to encoder: any Encoder) throws { throw CancellationError() }
+}
+
+/// Stored as a number, which this one has not.
+enum Fruit: AttributeValue {
+  case banana
+  static var attributeType: AttributeType { .double }
+  static var placeholder: Fruit { .banana }
+  func stored() throws -> SQLValue { throw CancellationError() }
+  init?(stored value: SQLValue) { nil }
 }
 
 final class Typed: ManagedObject {

@@ -1,6 +1,7 @@
 // A key path stands for a property only when it ends at the property itself.
 
 import Foundation
+import Microblog
 import ObjectVault
 import TestSupport
 import Testing
@@ -13,6 +14,8 @@ final class Parcel: ManagedObject {
   @Attribute var sent: Date?
   @Attribute var address: Address
   @Attribute var mood: Mood?
+  @Attribute var level: UInt8
+  @Attribute var shade: Shade
   @ToOne var sender: Sender?
   @ToMany(inverse: \Sender.parcels) var handlers: Set<Sender>
 
@@ -37,21 +40,95 @@ final class Parcel: ManagedObject {
   var trusted: Set<Sender> { handlers.filter { $0.name.isEmpty } }
   var constant: Int { 7 }
   var alias: Int { size }
+  var shown: String { name.isEmpty ? "–" : name }
+  var counted: Int { size == 0 ? 1 : size }
+  var atLeastOne: UInt8 { max(level, 1) }
+  var tinted: Shade { shade == .fifth ? .first : shade }
+  var perPiece: Int { 1000 / size }
+  var senderNick: String? { sender?.nick ?? "none" }
 }
+
+enum Shade: String, CaseIterable, AttributeValue { case first, second, third, fourth, fifth, sixth }
 
 final class Sender: ManagedObject {
   @Attribute var name: String
+  @Attribute var nick: String?
+  @Attribute var size: Int
+  @Attribute var level: UInt8
+  @Attribute var shade: Shade
+  var shown: String { name.isEmpty ? "–" : name }
+  var counted: Int { size == 0 ? 1 : size }
+  var thousands: Int { size * 1000 }
+  var atLeastOne: UInt8 { max(level, 1) }
+  var tinted: Shade { shade == .fifth ? .first : shade }
+  var known: String? { nick == nil ? "–" : nick }
   @ToOne var boss: Sender?
   @ToMany var parcels: Set<Parcel>
 }
 
+/// Computed properties that read on and on.
+final class Knot: ManagedObject {
+  @Attribute var number: Int
+  @ToOne var parent: Knot?
+  @ToMany(inverse: \Knot.parent) var children: Set<Knot>
+
+  var depth: Int { (parent?.depth ?? -1) + 1 }
+  var ways: Int { (parent?.ways ?? 0) + (parent?.ways ?? 0) + 1 }
+  var root: Knot { parent?.root ?? self }
+  var weight: Int { children.reduce(number) { $0 + $1.weight } }
+  var top: Knot? {
+    var top = self
+    while let parent = top.parent { top = parent }
+    return top
+  }
+}
+
 @Suite struct KeyPaths {
+  @Test func `a computed property that calls itself is refused like any other`() async throws {
+    let temporary = try await TemporaryStore(Schema { Entity(Knot.self) })
+    let context = temporary.store.makeContext()
+    let paths: [PartialKeyPath<Knot>] = [
+      \.depth, \.ways, \.root, \.weight, \.top, \.parent?.depth, \.parent?.root, \.parent?.top,
+      \.parent?.weight,
+    ]
+    for path in paths {
+      #expect {
+        try context.fetch(Knot.self).sorted(by: path).all()
+      } throws: { error in
+        guard case StoreError.predicate(let error) = error else { return false }
+        return error.reason.contains("computes something of") && error.reason.count < 300
+      }
+    }
+    #expect(throws: StoreError.self) { try context.fetch(Knot.self).where(#Predicate { $0.depth == 3 }) }
+  }
+
+  @Test func `a property of another module, of any kind, resolves to itself`() async throws {
+    let folder = try TemporaryFolder()
+    let store = try await openMicroblog(folder.url.appendingPathComponent("blog.store"))
+    defer { store.close() }
+    let context = store.makeContext()
+    let name = "x"
+    #expect(
+      try context.fetch(Microblog.User.self).sorted(by: \.name).sorted(by: \.id).prefetch(\.statuses).all()
+        .isEmpty)
+    #expect(
+      try context.fetch(Status.self).sorted(by: \.user).sorted(by: \.user?.name).prefetch(\.user).where(
+        #Predicate { $0.user?.name == name && $0.text != name && $0.user!.name == name }
+      ).all().isEmpty)
+  }
+
   static var computed: [(String, PartialKeyPath<Parcel>)] {
     [
       ("size", \.isBig), ("size", \.negated), ("size", \.absolute), ("size", \.limited), ("name", \.trimmed),
       ("name", \.composed), ("name", \.short), ("isSent", \.isWaiting), ("sender", \.hasSender),
       ("sender", \.senderName), ("sender", \.knownSender), ("isSent", \.sentSender), ("sent", \.day),
       ("price", \.rounded), ("mood", \.shout), ("address", \.home), ("handlers", \.trusted),
+      ("name", \.shown), ("size", \.counted), ("level", \.atLeastOne), ("shade", \.tinted), ("size", \.alias),
+      ("size", \.perPiece), ("sender.nick", \.senderNick),
+      ("sender.name", \.sender?.shown), ("sender.size", \.sender?.counted),
+      ("sender.size", \.sender?.thousands), ("sender.level", \.sender?.atLeastOne),
+      ("sender.shade", \.sender?.tinted), ("sender.nick", \.sender?.known), ("sender", \.sender!.nick),
+      ("sender", \.sender!.boss!.nick),
       ("wrapper", \.constant),
       ("name", \.name.count), ("address", \.address.street), ("handlers", \.handlers.count),
       ("handlers", \.handlers.isEmpty),
@@ -115,7 +192,8 @@ final class Sender: ManagedObject {
         try context.fetch(Parcel.self).where(predicate).ids()
       }
     }
-    #expect(try context.fetch(Parcel.self).where(#Predicate { $0.isSent && $0.alias == 3 }).ids().isEmpty)
+    #expect(throws: StoreError.self) { try context.fetch(Parcel.self).where(#Predicate { $0.alias == 3 }) }
+    #expect(try context.fetch(Parcel.self).where(#Predicate { $0.isSent && $0.size == 3 }).ids().isEmpty)
   }
 
   @Test func `every property of every type resolves to itself`() async throws {

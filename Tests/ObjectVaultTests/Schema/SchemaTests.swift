@@ -13,6 +13,22 @@ private final class Right: ManagedObject {
   @ToOne var left: Left?
   @ToOne var other: Right?
 }
+private final class Eager: ManagedObject {
+  @Attribute var code: UUID
+  @Attribute var name = ""
+  required init() {
+    super.init()
+    code = UUID()
+  }
+}
+private final class Curious: ManagedObject {
+  @ToOne var other: Eager?
+  @ToMany var others: Set<Eager>
+  required init() {
+    super.init()
+    if other == nil, others.isEmpty, Eager().name.isEmpty { return }
+  }
+}
 private final class Lost: ManagedObject { @Attribute var x: Int }
 private class Parent: ManagedObject { @Attribute var x: Int }
 private final class Child: Parent { @Attribute var y: Int }
@@ -55,6 +71,34 @@ private final class Child: Parent { @Attribute var y: Int }
         .unknownProperty(entity: "Left", property: "rights", use: "a check"),
         .duplicateName(entity: "Right", property: nil), .inheritance(entity: "Child", parent: "Parent"),
       ])
+    }
+  }
+
+  @Test func `an initializer that uses a property is a fault that names the class`() {
+    let schema = Schema {
+      Entity(Eager.self).index(\.name)
+      Entity(Curious.self)
+    }
+    #expect {
+      try schema.validate()
+    } throws: { error in
+      guard case StoreError.invalidSchema(let faults) = error else { return false }
+      return Set(faults).isSuperset(of: [.busyInitializer(entity: "Eager", property: "code")])
+        && faults.contains {
+          if case .busyInitializer(entity: "Curious", _) = $0 { true } else { false }
+        } && "\(error)".contains("Eager.code") && "\(error)".contains("default")
+    }
+  }
+
+  @Test func `an index without properties is a fault`() {
+    let schema = Schema { Entity(Lost.self).index() }
+    #expect(throws: StoreError.invalidSchema([.emptyIndex(entity: "Lost")])) { try schema.validate() }
+    #expect(throws: StoreError.invalidSchema([.emptyIndex(entity: "Lost")])) {
+      try Schema { Entity(Lost.self).unique() }.validate()
+    }
+    let entity = EntityDescription(name: "E", indexes: [IndexDescription(properties: [])])
+    #expect(throws: StoreError.invalidSchema([.emptyIndex(entity: "E")])) {
+      try Schema(entities: [entity]).validate()
     }
   }
 

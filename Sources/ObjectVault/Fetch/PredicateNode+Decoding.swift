@@ -1,0 +1,84 @@
+// Decoding of trees. By hand, because what the compiler makes of Codable descends as deep as the data says, and
+// overflows a stack of 512 KiB at a depth that a decoder lets through. The form is that of the compiler's
+// encoding: {"not": {"_0": …}}.
+
+extension PredicateNode {
+  private enum Case: String, CodingKey {
+    case constant, and, or, not, truth, comparison, between, isIn, quantified
+  }
+
+  /// From what encoding gives.
+  /// - Throws: `DecodingError` for another form; ``StoreError/predicate(_:)`` for a tree that is deeper than
+  ///   ``PredicateError/maximumDepth``.
+  public init(from decoder: any Decoder) throws {
+    try Parts<Case>.check(decoder, PredicateError.maximumDepth, "conditions")
+    let parts = try Parts<Case>(decoder)
+    switch parts.name {
+    case .constant: self = .constant(try parts[.first])
+    case .and: self = .and(try parts[.first])
+    case .or: self = .or(try parts[.first])
+    case .not: self = .not(try parts[.first])
+    case .truth: self = .truth(try parts[.first])
+    case .comparison:
+      self = .comparison(try parts[.first], try parts[.second], try parts[.third], try parts[.fourth])
+    case .between: self = .between(try parts[.first], try parts[.second], try parts[.third])
+    case .isIn: self = .isIn(try parts[.first], try parts[.second], try parts[.third])
+    case .quantified: self = .quantified(try parts[.first], try parts[.second], try parts[.third])
+    }
+  }
+}
+
+extension PredicateOperand {
+  private enum Case: String, CodingKey { case value, path, count, arithmetic, coalesce }
+
+  /// From what encoding gives.
+  /// - Throws: `DecodingError` for another form; ``StoreError/predicate(_:)`` for a calculation that is deeper
+  ///   than ``PredicateError/maximumOperands``.
+  public init(from decoder: any Decoder) throws {
+    try Parts<Case>.check(
+      decoder, PredicateError.maximumDepth + PredicateError.maximumOperands, "conditions and calculations")
+    let parts = try Parts<Case>(decoder)
+    switch parts.name {
+    case .value: self = .value(try parts[.first])
+    case .path: self = .path(try parts[.first])
+    case .count: self = .count(try parts[.first])
+    case .arithmetic: self = .arithmetic(try parts[.first], try parts[.second], try parts[.third])
+    case .coalesce: self = .coalesce(try parts[.first], try parts[.second])
+    }
+  }
+}
+
+/// Where a part stands in a case of a tree; on the way to each part there is one for each level above.
+private enum Position: String, CodingKey {
+  case first = "_0"
+  case second = "_1"
+  case third = "_2"
+  case fourth = "_3"
+}
+
+/// The name of a case, and its parts.
+private struct Parts<Case: CodingKey> {
+  let name: Case
+  private let container: KeyedDecodingContainer<Position>
+
+  init(_ decoder: any Decoder) throws {
+    let cases = try decoder.container(keyedBy: Case.self)
+    guard let name = cases.allKeys.first, cases.allKeys.count == 1 else {
+      throw DecodingError.dataCorrupted(
+        DecodingError.Context(
+          codingPath: decoder.codingPath, debugDescription: "a part of a predicate has one known name"))
+    }
+    self.name = name
+    container = try cases.nestedContainer(keyedBy: Position.self, forKey: name)
+  }
+
+  static func check(_ decoder: any Decoder, _ limit: Int, _ what: String) throws {
+    guard decoder.codingPath.count(where: { $0 is Position }) <= limit else {
+      throw StoreError.predicate(PredicateError("\(what) are nested deeper than \(limit)"))
+    }
+  }
+
+  subscript<Part: Decodable>(position: Position) -> Part {
+    get throws { try container.decode(Part.self, forKey: position) }
+  }
+}

@@ -1,0 +1,58 @@
+// What the verbs of a fetch give, and what they say when there is nothing to give.
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct Fetches {
+  let temporary: TemporaryStore
+
+  init() async throws { temporary = try await TemporaryStore(library) }
+
+  @Test func `one has errors of its own for nothing and for several`() throws {
+    let context = temporary.store.makeContext()
+    #expect(throws: StoreError.noResult(entity: "Author")) { try context.fetch(Author.self).one() }
+    for name in ["A", "B"] { context.insert(Author.self) { $0.name = name } }
+    try context.save()
+    #expect(throws: StoreError.severalResults(entity: "Author")) { try context.fetch(Author.self).one() }
+    #expect(throws: StoreError.noResult(entity: "Author")) {
+      try context.fetch(Author.self).where("name == 'C'").one()
+    }
+    #expect(try context.fetch(Author.self).where("name == 'B'").one().name == "B")
+    #expect("\(StoreError.noResult(entity: "Author"))".contains("No Author"))
+  }
+
+  @Test func `a new object in a predicate is found once the fetch has written it`() async throws {
+    try await temporary.store.write { context in
+      let author = context.insert(Author.self) { $0.name = "A" }
+      let genre = context.insert(Genre.self) { $0.name = "G" }
+      context.insert(Book.self) {
+        $0.title = "b"
+        $0.author = author
+        $0.genres = [genre]
+      }
+      context.insert(Book.self) { $0.title = "c" }
+      let books = context.fetch(Book.self)
+      let fetches = [
+        try books.where("author == %@", author), try books.where("author IN %@", [author]),
+        try books.where("genres CONTAINS %@ AND title == %@", genre, "b"),
+        try books.where("title == 'b'").where("author == %@ OR author == nil", author),
+        try books.where("author IN %@", Set([author])),
+      ]
+      for fetch in fetches {
+        #expect(try fetch.count() == 1)
+        #expect(try fetch.ids().count == 1)
+        #expect(try fetch.exists())
+        #expect(try fetch.one().title == "b")
+      }
+    }
+    // What is not written by a fetch has no row to be found.
+    let context = temporary.store.makeContext()
+    let author = context.insert(Author.self) { $0.name = "B" }
+    let fetch = try context.fetch(Book.self).where("author == %@", author)
+    #expect(throws: StoreError.self) { try fetch.all() }
+    try context.save()
+    #expect(try fetch.all().isEmpty)
+  }
+}
