@@ -1,66 +1,23 @@
 // One line of a migration file, word by word.
 
 struct MigrationLine {
-  private struct Word {
-    let text: String
-    let column: Int
-    let isString: Bool
-  }
   private let file: String
   private let number: Int
-  private let line: String
-  private let offset: Int
-  private var words: [Word] = []
+  private let line: MigrationWords
   private var index = 0
+  private var words: [MigrationWords.Word] { line.words }
 
-  init(_ line: String, file: String, number: Int, offset: Int) {
-    (self.file, self.number, self.line, self.offset) = (file, number, line, offset)
-    words = Self.words(of: line)
+  /// - Throws: ``StoreError/migrationSyntax(_:)`` for a text without an end.
+  init(_ text: String, file: String, number: Int) throws {
+    (self.file, self.number, line) = (file, number, MigrationWords(text))
+    guard let column = line.openText else { return }
+    throw failure("a text has no end", "close it with \" on the same line; \\n in it is a new line", column)
   }
 
-  private static func words(of line: String) -> [Word] {
-    var words: [Word] = []
-    let characters = Array(line)
-    var index = 0
-    while index < characters.count {
-      let start = index
-      let character = characters[index]
-      if character.isWhitespace {
-        index += 1
-      } else if character == "\"" {
-        var text = ""
-        index += 1
-        while index < characters.count, characters[index] != "\"" {
-          if characters[index] == "\\", index + 1 < characters.count {
-            index += 1
-            text.append(characters[index] == "n" ? "\n" : characters[index])
-          } else {
-            text.append(characters[index])
-          }
-          index += 1
-        }
-        index += 1
-        words.append(Word(text: text, column: start, isString: true))
-      } else if character == "-", index + 1 < characters.count, characters[index + 1] == ">" {
-        index += 2
-        words.append(Word(text: "->", column: start, isString: false))
-      } else if "{}(),".contains(character) {
-        index += 1
-        words.append(Word(text: String(character), column: start, isString: false))
-      } else {
-        while index < characters.count, !characters[index].isWhitespace,
-          !"{}(),\"".contains(characters[index])
-        { index += 1 }
-        words.append(Word(text: String(characters[start..<index]), column: start, isString: false))
-      }
-    }
-    return words
-  }
-
-  private func failure(_ reason: String, _ hint: String) -> StoreError {
-    let column = index < words.count ? words[index].column : line.count
+  private func failure(_ reason: String, _ hint: String, _ column: Int? = nil) -> StoreError {
+    let column = column ?? (index < words.count ? words[index].column : line.end)
     return .migrationSyntax(
-      MigrationSyntaxError(file: file, line: number, column: offset + column + 1, reason: reason, hint: hint))
+      MigrationSyntaxError(file: file, line: number, column: column + 1, reason: reason, hint: hint))
   }
 
   // MARK: Words
@@ -78,6 +35,15 @@ struct MigrationLine {
       throw failure(
         "\(word) is missing\(next.map { " before \($0)" } ?? "")", "the line should go on with \(word)")
     }
+  }
+
+  /// The brace that opens a block, which ends the line's words.
+  /// - Returns: How many scalars stand before the block's SQL.
+  mutating func brace(behind word: String) throws -> Int {
+    guard take("{") else {
+      throw failure("{ is missing behind \(word)", "write the SQL in braces")
+    }
+    return line.sqlColumn ?? line.end
   }
 
   mutating func end() throws {
@@ -247,15 +213,34 @@ struct MigrationLine {
     try expect("to")
     let type = try type()
     guard take("using") else { return .retype(entity, name, to: type, using: nil) }
-    // The rest of the line in brackets is SQL and is kept as it stands.
-    guard
-      let open = line.range(of: "using", from: index, words.map(\.column)).flatMap({
-        line[$0...].firstIndex(of: "(")
-      }),
-      let close = line.lastIndex(of: ")"), open < close
-    else { throw failure("( … ) is missing behind using", "write an SQL expression in brackets") }
-    index = words.count
-    return .retype(entity, name, to: type, using: line[line.index(after: open)..<close].trimmed)
+    return .retype(entity, name, to: type, using: try expression())
+  }
+
+  /// The SQL in the brackets behind `using`, kept as it stands.
+  private mutating func expression() throws -> String {
+    var scanner = SQLScanner(line.scalars, from: line.sqlColumn ?? line.end)
+    while scanner.scalar(at: scanner.position)?.properties.isWhitespace == true { scanner.position += 1 }
+    let start = scanner.position
+    let missing = failure("( … ) is missing behind using", "write an SQL expression in brackets", start)
+    guard scanner.scalar(at: start) == "(" else { throw missing }
+    var depth = 0
+    while let piece = scanner.next() {
+      // Such a comment would go over all that is written behind the expression.
+      guard piece.isClosed, piece.kind != .comment || scanner.scalars[piece.range.lowerBound] == "/" else {
+        throw missing
+      }
+      guard piece.kind == .other else { continue }
+      let scalar = scanner.scalars[piece.range.lowerBound]
+      if scalar == "(" { depth += 1 }
+      if scalar == ")" { depth -= 1 }
+      guard depth == 0 else { continue }
+      let rest = scanner.scalars[scanner.position...].drop { $0.properties.isWhitespace }
+      guard rest.isEmpty || rest.first == "#" else {
+        throw failure("something stands behind )", "end the line there", rest.startIndex)
+      }
+      return scanner.text(start + 1..<piece.range.lowerBound)[...].trimmed
+    }
+    throw missing
   }
 
   private mutating func make() throws -> MigrationOperation {
@@ -334,13 +319,5 @@ struct MigrationLine {
     default: entity.indexes.append(IndexDescription(properties: try names(), isUnique: take("unique")))
     }
     try end()
-  }
-}
-
-extension String {
-  /// Where the word before `index` ends, by the columns of all words.
-  fileprivate func range(of word: String, from index: Int, _ columns: [Int]) -> String.Index? {
-    guard index > 0, index - 1 < columns.count else { return nil }
-    return self.index(startIndex, offsetBy: columns[index - 1] + word.count, limitedBy: endIndex)
   }
 }
