@@ -1,5 +1,6 @@
 // The chain of steps: from a folder, from the app's own code, or made of a schema.
 
+internal import CipherSQLite
 public import Foundation
 
 /// All migration steps of a program, in order.
@@ -97,6 +98,21 @@ public struct MigrationSet: Sendable, Hashable {
     var schema = Schema()
     for step in steps.prefix(version) { schema = try step.applied(to: schema) }
     return schema
+  }
+
+  /// Compiles every step, as a store that lacks them all would.
+  /// - Returns: What does not fit the model that it meets, a sentence for each step.
+  package func compileFaults() throws -> [String] {
+    var (schema, faults): (Schema, [String]) = (Schema(), [])
+    for step in steps {
+      do { _ = try step.compiled(from: schema, engine: .current) } catch StoreError.migrationFailed(
+        _, _, let operation, let reason)
+      {
+        faults.append("\(step.fileName), \"\(operation)\": \(reason).")
+      }
+      schema = try step.applied(to: schema)
+    }
+    return faults
   }
 
   static func numberAndName(of file: String) throws -> (Int, String) {

@@ -12,6 +12,8 @@ extension MigrationStep {
     /// The columns that expressions filled, of which nobody knows yet what is in them.
     var filled = TouchedColumns()
 
+    /// Whether it works on rows and not on tables.
+    var isData: Bool { operations.allSatisfy(\.isData) }
     var isRequirement: Bool { if case .require = operations.first { true } else { false } }
   }
 
@@ -40,8 +42,11 @@ extension MigrationStep {
   /// - Parameters:
   ///   - model: The model before the step.
   ///   - engine: The engine that will run the statements.
+  ///   - format: The format of the file when the run began.
   /// - Returns: The statements, and the model after the step.
-  func compiled(from model: Schema, engine: Engine) throws -> (parts: [Part], model: Schema) {
+  func compiled(
+    from model: Schema, engine: Engine, format: Int = StoreHistory.currentFormat
+  ) throws -> (parts: [Part], model: Schema) {
     var parts: [Part] = []
     var run = Run(model)
 
@@ -55,11 +60,11 @@ extension MigrationStep {
       let model = run.after
       switch operation {
       case .require(let text, let sql):
-        let query = try resolved(sql, model, operation)
+        let query = try resolved(sql, model, operation, format)
         parts.append(
           Part(operations: [operation], statements: [.require(text: text, query: query)], model: model))
       case .transform(let sql), .seed(let sql):
-        let statement = CompiledStatement.data(try resolved(sql, model, operation))
+        let statement = CompiledStatement.data(try resolved(sql, model, operation, format))
         parts.append(Part(operations: [operation], statements: [statement], model: model))
       default:
         do {
@@ -79,7 +84,9 @@ extension MigrationStep {
 
   /// `$User` is the table of the entity in the model at this point, `$User.name` its column, `$Status.tags` the
   /// join table of a many-to-many, `$Status.tags.Tag` the column in it with the ids of tags.
-  private func resolved(_ sql: String, _ model: Schema, _ operation: MigrationOperation) throws -> String {
+  private func resolved(_ sql: String, _ model: Schema, _ operation: MigrationOperation, _ format: Int) throws
+    -> String
+  {
     let resolved = try SQLTemplate.resolved(sql) { words in
       let names = words.split(separator: ".").map(String.init)
       guard let first = names.first, let entity = model.entity(named: first) else {
@@ -112,26 +119,7 @@ extension MigrationStep {
       }
       return quoted("\(names[2])_id")
     }
-    return Self.withLinkColumns(resolved, model)
-  }
-
-  /// Steps that were released before links had columns of their own names say `source_id` and `target_id`. They
-  /// mean those of the only join table that the statement names.
-  private static func withLinkColumns(_ sql: String, _ model: Schema) -> String {
-    guard sql.contains(JoinTable.formerColumns.source) || sql.contains(JoinTable.formerColumns.target) else {
-      return sql
-    }
-    return SQLTemplate.statements(sql).map { statement in
-      let words = Set(statement.split { !$0.isLetter && !$0.isNumber && $0 != "_" })
-      let joins = model.joinTables.filter { words.contains($0.name[...]) }
-      guard joins.count == 1 else { return statement }
-      return SQLTemplate.replaced(
-        statement,
-        [
-          JoinTable.formerColumns.source: quoted(joins[0].sourceColumn),
-          JoinTable.formerColumns.target: quoted(joins[0].targetColumn),
-        ])
-    }.joined(separator: ";")
+    return try withLinkColumns(resolved, model, operation, format: format)
   }
 }
 

@@ -12,7 +12,7 @@ enum CheckCommand: Command {
       store-migrate check
       store-migrate check -m App/Migrations --json
 
-    Parses and replays every step, compares the generated files with what they should hold, and names losses
+    Parses, replays and compiles every step, compares the generated files with what they should hold, and names losses
     that a step's file does not allow. Ends with 2 when something is out of step. Needs no store and no key; writes nothing.
     """
 
@@ -46,6 +46,7 @@ enum CheckCommand: Command {
     }
     let isStale = !findings.isEmpty
     try files.set.model(at: files.set.version).validate()
+    findings += try files.set.compileFaults()
     for step in files.set.steps where !step.unallowedLosses.isEmpty {
       let list = step.unallowedLosses
       findings.append(
