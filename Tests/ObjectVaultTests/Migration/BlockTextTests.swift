@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func `names in comments of expressions are no names, and two line ends are two`() throws {
+  @Test func `line ends of every kind are line ends, and two of them two`() throws {
     let text = "format: 1\r\n[up]\r\ntransform sql {\rSELECT 'a\r\n\r\nb'\r}\r\ndrop entity A\r"
     let step = try MigrationStep(number: 1, name: "a", text: text)
     #expect(step.operations == [.transform("SELECT 'a\n\nb'"), .dropEntity("A")])
