@@ -57,6 +57,13 @@ struct DecimalText: Equatable {
     self.init(isNegative, digits, lowest: powerSign * power - max(fraction, 0))
   }
 
+  /// Whether a text is written as decimals are stored: digits and a point between digits, never powers of ten.
+  static func isStored(_ text: String) -> Bool {
+    let parts = (text.hasPrefix("-") ? text.dropFirst() : text[...]).utf8.split(
+      separator: 0x2E, maxSplits: 1, omittingEmptySubsequences: false)
+    return parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { (0x30...0x39).contains($0) } }
+  }
+
   /// The number that a stored value stands for. A double with a fraction stands for its shortest decimal, so
   /// that 0.1 is 0.1; a whole one for itself. nil for what is no finite number.
   init?(_ value: SQLValue) {

@@ -1,27 +1,23 @@
 // One line of a migration file, word by word. Where words begin and end is in MigrationLine+Words.
 
 struct MigrationLine {
-  struct Word {
-    let text: String
-    let column: Int
-    let isString: Bool
-  }
   private let file: String
   private let number: Int
-  private let line: String
-  private let offset: Int
-  private var words: [Word] = []
+  private let line: MigrationWords
   private var index = 0
+  private var words: [MigrationWords.Word] { line.words }
 
-  init(_ line: String, file: String, number: Int, offset: Int) {
-    (self.file, self.number, self.line, self.offset) = (file, number, line, offset)
-    words = Self.words(of: line)
+  /// - Throws: ``StoreError/migrationSyntax(_:)`` for a text without an end.
+  init(_ text: String, file: String, number: Int) throws {
+    (self.file, self.number, line) = (file, number, MigrationWords(text))
+    guard let column = line.openText else { return }
+    throw failure("a text has no end", "close it with \" on the same line; \\n in it is a new line", column)
   }
 
-  private func failure(_ reason: String, _ hint: String) -> StoreError {
-    let column = index < words.count ? words[index].column : line.count
+  private func failure(_ reason: String, _ hint: String, _ column: Int? = nil) -> StoreError {
+    let column = column ?? (index < words.count ? words[index].column : line.end)
     return .migrationSyntax(
-      MigrationSyntaxError(file: file, line: number, column: offset + column + 1, reason: reason, hint: hint))
+      MigrationSyntaxError(file: file, line: number, column: column + 1, reason: reason, hint: hint))
   }
 
   // MARK: Words
@@ -39,6 +35,15 @@ struct MigrationLine {
       throw failure(
         "\(word) is missing\(next.map { " before \($0)" } ?? "")", "the line should go on with \(word)")
     }
+  }
+
+  /// The brace that opens a block, which ends the line's words.
+  /// - Returns: How many scalars stand before the block's SQL.
+  mutating func brace(behind word: String) throws -> Int {
+    guard take("{") else {
+      throw failure("{ is missing behind \(word)", "write the SQL in braces")
+    }
+    return line.sqlColumn ?? line.end
   }
 
   mutating func end() throws {
@@ -208,20 +213,34 @@ struct MigrationLine {
     try expect("to")
     let type = try type()
     guard take("using") else { return .retype(entity, name, to: type, using: nil) }
-    let start = line.index(line.startIndex, offsetBy: words[index - 1].column + "using".count)
-    guard let open = line[start...].firstIndex(where: { !$0.isWhitespace }), line[open] == "(",
-      let close = Self.closing(in: line, from: open)
-    else { throw failure("( … ) is missing behind using", "write an SQL expression in brackets") }
-    let using = line[line.index(after: open)..<close].trimmed
-    guard !using.isEmpty else { throw failure("nothing stands in the brackets", "write an SQL expression") }
-    // What is in the brackets are no words of ours; the line goes on behind them.
-    let end = line.index(after: close)
-    let columns = line.distance(from: line.startIndex, to: end)
-    words = Self.words(of: String(line[end...])).map {
-      Word(text: $0.text, column: $0.column + columns, isString: $0.isString)
+    return .retype(entity, name, to: type, using: try expression())
+  }
+
+  /// The SQL in the brackets behind `using`, kept as it stands.
+  private mutating func expression() throws -> String {
+    var scanner = SQLScanner(line.scalars, from: line.sqlColumn ?? line.end)
+    while scanner.scalar(at: scanner.position)?.properties.isWhitespace == true { scanner.position += 1 }
+    let start = scanner.position
+    let missing = failure("( … ) is missing behind using", "write an SQL expression in brackets", start)
+    guard scanner.scalar(at: start) == "(" else { throw missing }
+    var depth = 0
+    while let piece = scanner.next() {
+      // Such a comment would go over all that is written behind the expression.
+      guard piece.isClosed, piece.kind != .comment || scanner.scalars[piece.range.lowerBound] == "/" else {
+        throw missing
+      }
+      guard piece.kind == .other else { continue }
+      let scalar = scanner.scalars[piece.range.lowerBound]
+      if scalar == "(" { depth += 1 }
+      if scalar == ")" { depth -= 1 }
+      guard depth == 0 else { continue }
+      let rest = scanner.scalars[scanner.position...].drop { $0.properties.isWhitespace }
+      guard rest.isEmpty || rest.first == "#" else {
+        throw failure("something stands behind )", "end the line there", rest.startIndex)
+      }
+      return scanner.text(start + 1..<piece.range.lowerBound)[...].trimmed
     }
-    index = 0
-    return .retype(entity, name, to: type, using: using)
+    throw missing
   }
 
   private mutating func make() throws -> MigrationOperation {

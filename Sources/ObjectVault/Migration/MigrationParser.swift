@@ -8,15 +8,29 @@ struct MigrationParser {
   }
 
   private let file: String
+  /// The text, every line end as "\n".
+  private let scalars: [Unicode.Scalar]
+  /// Where each line begins.
+  private let starts: [Int]
   private let lines: [String]
   private var index = 0
 
   init(_ text: String, file: String) {
     self.file = file
-    let clean = text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text
-    // "\r\n" is one Character in Swift.
-    lines = clean.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }.map(
-      String.init)
+    var scalars: [Unicode.Scalar] = []
+    scalars.reserveCapacity(text.utf8.count)
+    var previous: Unicode.Scalar = " "
+    for scalar in text.unicodeScalars {
+      if scalar == "\n", previous == "\r" {
+        // The line has ended already.
+      } else if scalar != "\u{FEFF}" || !scalars.isEmpty {
+        scalars.append(scalar == "\r" ? "\n" : scalar)
+      }
+      previous = scalar
+    }
+    self.scalars = scalars
+    starts = [0] + scalars.indices.filter { scalars[$0] == "\n" }.map { $0 + 1 }
+    lines = scalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
   }
 
   private func failure(_ reason: String, _ hint: String, line: Int? = nil, column: Int = 1) -> StoreError {
@@ -98,19 +112,21 @@ struct MigrationParser {
 
   // MARK: Operations
 
+  private func words(at index: Int) throws -> MigrationLine {
+    try MigrationLine(lines[index], file: file, number: index + 1)
+  }
+
   private mutating func operation(_ line: String) throws -> MigrationOperation {
-    let start = index
     if line.hasPrefix("create entity") { return try createEntity() }
     if let body = try dataBlock(line) { return body }
+    var words = try words(at: index)
     index += 1
-    var words = MigrationLine(line, file: file, number: start + 1, offset: Self.indent(of: lines[start]))
     return try words.operation()
   }
 
   private mutating func createEntity() throws -> MigrationOperation {
     let start = index
-    var head = MigrationLine(
-      Self.stripped(lines[index]), file: file, number: index + 1, offset: Self.indent(of: lines[index]))
+    var head = try words(at: index)
     try head.expect("create")
     try head.expect("entity")
     var entity = EntityDescription(name: try head.name("the entity's name"))
@@ -124,7 +140,7 @@ struct MigrationParser {
         return .createEntity(entity)
       }
       if !line.isEmpty {
-        var member = MigrationLine(line, file: file, number: index + 1, offset: Self.indent(of: lines[index]))
+        var member = try words(at: index)
         try member.member(of: &entity)
       }
       index += 1
@@ -135,161 +151,84 @@ struct MigrationParser {
 
   /// `transform sql { … }`, `seed { … }`, `require "text" { … }`; nil when the line is none of them.
   private mutating func dataBlock(_ line: String) throws -> MigrationOperation? {
-    let start = index
+    guard let word = ["transform", "seed", "require"].first(where: { line.hasPrefix($0) }) else { return nil }
     if line.hasPrefix("transform swift") {
       throw failure(
         "transform swift needs a program of its own and cannot be run from a file",
         "write transform sql { … }")
     }
-    for words in ["transform sql", "seed"] where line.hasPrefix(words) {
-      var head = head(of: start, isQuoted: false)
-      for word in words.split(separator: " ") { try head.expect(String(word)) }
-      try head.end()
-      let sql = try block(after: words, start)
-      return words == "seed" ? .seed(sql) : .transform(sql)
+    var head = try words(at: index)
+    try head.expect(word)
+    switch word {
+    case "require":
+      let text = try head.string("what is required, in quotes")
+      return .require(text, try block(from: head.brace(behind: "require \"…\"")))
+    case "seed": return .seed(try block(from: head.brace(behind: "seed")))
+    default:
+      try head.expect("sql")
+      return .transform(try block(from: head.brace(behind: "transform sql")))
     }
-    guard line.hasPrefix("require") else { return nil }
-    var head = head(of: start, isQuoted: true)
-    try head.expect("require")
-    let text = try head.string("what is required, in quotes")
-    try head.end()
-    return .require(text, try block(after: nil, start))
   }
 
-  /// What stands before the brace of a block.
-  private func head(of start: Int, isQuoted: Bool) -> MigrationLine {
-    let line = lines[start]
-    let brace = Self.opening(of: line[...], isQuoted: isQuoted) ?? line.endIndex
-    return MigrationLine(
-      line[..<brace].trimmed, file: file, number: start + 1, offset: Self.indent(of: line))
-  }
-
-  /// The text between the first brace of the line `start` and its partner, on this line or a later one.
-  private mutating func block(after word: String?, _ start: Int) throws -> String {
-    var scanner = SQLScanner()
-    var body: [String] = []
-    var isOpen = false
-    while index < lines.count {
-      var text = Substring(lines[index])
-      if !isOpen {
-        guard let brace = Self.opening(of: text, isQuoted: word == nil) else {
-          throw failure(
-            "{ is missing behind \(word ?? "require \"…\"")", "write the SQL in braces", line: start)
-        }
-        text = text[text.index(after: brace)...]
-        isOpen = true
+  /// The text from a column of this line to the brace that closes the block, on this line or a later one.
+  private mutating func block(from column: Int) throws -> String {
+    let start = index
+    var scanner = SQLScanner(scalars, from: starts[index] + column)
+    var body = SQLBody()
+    var depth = 0
+    while let piece = scanner.next(), piece.isClosed {
+      let content = scalars[piece.range]
+      index += content.count { $0 == "\n" }
+      guard piece.kind != .comment else {
+        body.leaveOut(content)
+        continue
       }
-      let begins = scanner.isInString
-      let (line, rest) = scanner.scan(text)
-      // Spaces and blank lines are trimmed, but for those inside a text, which belong to it.
-      var piece = line[...]
-      if !begins { piece = piece.drop { $0.isWhitespace } }
-      if !scanner.isInString { while piece.last?.isWhitespace == true { piece.removeLast() } }
-      if begins || scanner.isInString || !piece.isEmpty { body.append(String(piece)) }
-      index += 1
-      if let rest {
-        guard Self.stripped(String(rest)).isEmpty else {
-          throw failure(
-            "something stands behind }", "write the next operation on a line of its own", line: index - 1)
-        }
-        return body.joined(separator: "\n")
+      if piece.kind == .other {
+        if content.first == "{" { depth += 1 }
+        if content.first == "}" { depth -= 1 }
+        if depth < 0 { return try ended(body, scanner.position) }
       }
+      body.append(content, isText: piece.kind == .text)
     }
     throw failure("this block has no end", "close it with }", line: start)
   }
 
-  /// The brace that opens a block; behind the text of a requirement, which may have braces itself.
-  private static func opening(of line: Substring, isQuoted: Bool) -> Substring.Index? {
-    guard isQuoted else { return line.firstIndex(of: "{") }
-    var (quotes, isEscaped) = (0, false)
-    for index in line.indices {
-      if isEscaped {
-        isEscaped = false
-      } else if line[index] == "\\" && quotes == 1 {
-        isEscaped = true
-      } else if line[index] == "\"" && quotes < 2 {
-        quotes += 1
-      } else if line[index] == "{" && quotes == 2 {
-        return index
-      }
+  private mutating func ended(_ body: SQLBody, _ position: Int) throws -> String {
+    let end = index + 1 < starts.count ? starts[index + 1] : scalars.count
+    guard Self.stripped(String(scalars[position..<end])).isEmpty else {
+      throw failure(
+        "something stands behind }", "write the next operation on a line of its own", line: index)
     }
-    return nil
+    index += 1
+    var body = body
+    return body.finished()
   }
 
   /// The line without its comment and the spaces around.
   static func stripped(_ line: String) -> String {
-    var isQuoted = false
-    var isEscaped = false
-    for index in line.indices {
-      let character = line[index]
+    let scalars = Array(line.unicodeScalars)
+    var (isQuoted, isEscaped) = (false, false)
+    var end = scalars.count
+    for (index, scalar) in scalars.enumerated() {
       if isEscaped {
         isEscaped = false
-      } else if character == "\\" && isQuoted {
+      } else if scalar == "\\" && isQuoted {
         isEscaped = true
-      } else if character == "\"" {
+      } else if scalar == "\"" {
         isQuoted.toggle()
-      } else if character == "#" && !isQuoted {
-        return line[..<index].trimmed
+      } else if scalar == "#" && !isQuoted {
+        end = index
+        break
       }
     }
-    return line[...].trimmed
-  }
-
-  private static func indent(of line: String) -> Int { line.prefix { $0 == " " || $0 == "\t" }.count }
-}
-
-/// Walks through SQL, over strings and comments, to the brace that ends a block. Comments are left out.
-private struct SQLScanner {
-  private enum State { case code, comment, string(Character) }
-  private var state = State.code
-  private var depth = 0
-
-  /// Whether the text so far ends inside quotes.
-  var isInString: Bool { if case .string = state { true } else { false } }
-
-  /// - Returns: The SQL of this line, and what stands behind the closing brace if it is here.
-  mutating func scan(_ text: Substring) -> (line: String, rest: Substring?) {
-    var line = ""
-    var index = text.startIndex
-    while index < text.endIndex {
-      let character = text[index]
-      let next = text.index(after: index)
-      let pair = next < text.endIndex ? String([character, text[next]]) : ""
-      switch state {
-      case .comment:
-        if pair == "*/" {
-          state = .code
-          index = next
-        }
-      case .string(let quote):
-        line.append(character)
-        if character == quote { state = .code }
-      case .code:
-        if pair == "--" { return (line, nil) }
-        if pair == "/*" {
-          state = .comment
-          index = next
-        } else if character == "'" || character == "\"" || character == "`" {
-          state = .string(character)
-          line.append(character)
-        } else if character == "}" && depth == 0 {
-          return (line, text[next...])
-        } else {
-          if character == "{" { depth += 1 }
-          if character == "}" { depth -= 1 }
-          line.append(character)
-        }
-      }
-      index = text.index(after: index)
-    }
-    return (line, nil)
+    return String(scalars[..<end])[...].trimmed
   }
 }
 
 extension Substring {
   var trimmed: String {
-    let start = firstIndex { !$0.isWhitespace } ?? endIndex
-    guard let last = lastIndex(where: { !$0.isWhitespace }) else { return "" }
-    return String(self[start...last])
+    var rest = unicodeScalars[...].drop { $0.properties.isWhitespace }
+    while rest.last?.properties.isWhitespace == true { rest.removeLast() }
+    return String(rest)
   }
 }

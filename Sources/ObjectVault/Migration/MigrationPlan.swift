@@ -21,6 +21,33 @@ public struct MigrationPlan: Sendable {
     public let unallowedLosses: [String]
     /// The tables that are written again whole.
     public let rebuiltTables: [String]
+    /// Rows that it would refuse, so that it would fail; as far as that can be told before it runs.
+    public let refusals: [Refusal]
+    /// What it will ask of rows and could not be asked now, with the reason, a sentence each.
+    public let unasked: [String]
+  }
+
+  /// Rows that an operation would refuse.
+  public struct Refusal: Sendable, Hashable {
+    /// What the operation asks of them.
+    public enum Rule: String, Sendable, Hashable {
+      /// Each value once.
+      case unique
+      /// A value in each row.
+      case required
+    }
+    /// The operation, in one line.
+    public let operation: String
+    /// The entity, as the step calls it.
+    public let entity: String
+    /// Its properties.
+    public let properties: [String]
+    /// What is asked of them.
+    public let rule: Rule
+    /// How many values are there more than once, or how many rows have none.
+    public let count: Int
+    /// The ids of the first such rows, at most five.
+    public let rows: [Int64]
   }
 
   /// The store's version now.
@@ -47,6 +74,11 @@ public struct MigrationPlan: Sendable {
   /// hold, and were called `source_id` and `target_id` before.
   public let changesFormat: Bool
 
+  /// The room on the disk that the steps take beside the file while they run, in bytes.
+  public let neededBytes: Int
+
+  /// Rows that would be refused, of all steps: opening would fail.
+  public var refusals: [Refusal] { steps.flatMap(\.refusals) }
   /// Whether nothing would be done.
   public var isUpToDate: Bool { steps.isEmpty && !changesFormat }
   /// What would be lost for good, of all steps.
@@ -58,6 +90,8 @@ public struct MigrationPlan: Sendable {
 extension Store {
   /// What opening the store would do, without changing a byte and without creating a file.
   ///
+  /// It asks the rows what pending steps will ask of them (``MigrationPlan/refusals``), which reads the tables that a new
+  /// unique index or a property that becomes required is about.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.
@@ -72,17 +106,22 @@ extension Store {
     let key = try await key.resolved()
     return try await detached {
       let inspection = try Inspection(path: url.path, key: key, profile: profile)
-      return try MigrationPlan(inspection, migrations)
+      try StoreFunctions.register(on: inspection.connection)
+      return try MigrationPlan(inspection, migrations, asksRows: true)
     }
   }
 }
 
 extension MigrationPlan {
-  package init(_ inspection: Inspection, _ set: MigrationSet) throws {
+  /// - Parameter asksRows: Whether rows are asked what the steps will ask of them. The connection needs the functions of
+  ///   a store then.
+  package init(_ inspection: Inspection, _ set: MigrationSet, asksRows: Bool = false) throws {
     let connection = inspection.connection
     let history: StoreHistory
     do { history = try StoreHistory.read(connection) } catch StoreError.notAStore {
       throw StoreError.notAStore(file: inspection.path)
+    } catch StoreError.bookkeepingDamaged(_, let place, let reason) {
+      throw StoreError.bookkeepingDamaged(file: inspection.path, place: place, reason: reason)
     }
     try history.check(against: set, file: inspection.path)
     var model = try history.model()
@@ -92,8 +131,12 @@ extension MigrationPlan {
     changesFormat = history.format < StoreHistory.currentFormat
     var pending: [Step] = []
     var wantsBackup = false
+    var standing = StandingColumns(model)
     for step in set.steps.dropFirst(history.version) {
-      let compiled = try step.compiled(from: model, engine: .current)
+      let compiled = try step.compiled(from: model, engine: .current, format: history.format)
+      let asked =
+        asksRows
+        ? try Self.ask(step, &standing, connection, isSound: drift.isEmpty) : (refusals: [], unasked: [])
       let statements = compiled.parts.flatMap(\.statements)
       pending.append(
         Step(
@@ -101,7 +144,7 @@ extension MigrationPlan {
           sql: statements.map(\.text), losses: compiled.losses, unallowedLosses: compiled.unallowedLosses,
           rebuiltTables: statements.compactMap {
             if case .copy(let from, _, _, _, _) = $0 { from } else { nil }
-          }))
+          }, refusals: asked.refusals, unasked: asked.unasked))
       wantsBackup = wantsBackup || compiled.wantsBackup
       model = compiled.model
     }
@@ -112,7 +155,45 @@ extension MigrationPlan {
     self.history = history.steps
     let size = try DatabasePath(inspection.path).byteCount
     bytes = size ?? 0
+    neededBytes = try set.neededBytes(from: history, storeBytes: size ?? 0, makesBackups: true)
     cipher = connection.unlocked.profile
     minimumReader = history.minimumReader
+  }
+  /// - Parameter isSound: Whether the tables are those of the model, so that they can be asked at all.
+  private static func ask(
+    _ step: MigrationStep, _ standing: inout StandingColumns, _ connection: Connection, isSound: Bool
+  ) throws -> (refusals: [Refusal], unasked: [String]) {
+    var (refusals, unasked): ([Refusal], [String]) = ([], [])
+    for operation in step.operations {
+      if let question = RowQuestion(operation) {
+        switch isSound
+          ? try standing.answer(question, operation, connection)
+          : .unasked("the tables are not as the model says")
+        {
+        case .accepted: break
+        case .refused(let refusal): refusals.append(refusal)
+        case .unasked(let reason):
+          unasked.append("\(operation.summary): the rows could not be asked, for \(reason)")
+        }
+      }
+      standing.follow(operation, of: step)
+    }
+    return (refusals, unasked)
+  }
+}
+
+extension MigrationPlan.Refusal: CustomStringConvertible {
+  /// One sentence, with what to do.
+  public var description: String {
+    let names = "\(entity)(\(properties.joined(separator: ", ")))"
+    let first = rows.map(String.init).joined(separator: ", ") + (count > rows.count ? " and more" : "")
+    return switch rule {
+    case .unique:
+      "\(operation): \(count) values of \(names) are there more than once (rows \(first)). Make them differ by a "
+        + "transform before."
+    case .required:
+      "\(operation): \(count) objects have no \(properties.joined(separator: ", ")) (rows \(first)). Give them one by "
+        + "a transform before, by filling, or by a default."
+    }
   }
 }

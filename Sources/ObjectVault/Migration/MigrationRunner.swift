@@ -1,5 +1,6 @@
 // How steps run: one algorithm, both engines, the whole chain in one transaction.
-// What is asked before the first of them, and how rows are copied, is in MigrationRunner+Rows.
+// What is asked before the first of them is in MigrationRunner+Conditions, the change of a file's format in
+// MigrationRunner+Format, the statements of a step in MigrationRunner+Parts; RowAudit checks what they did to rows.
 
 internal import CipherSQLite
 internal import Foundation
@@ -13,11 +14,8 @@ struct MigrationRunner {
   var makesBackups = true
   /// Losses that are allowed beside those that the steps' authors allowed, such as `User.city`.
   var allowedLosses: Set<String> = []
-
-  /// SQLite's action codes of what a data block may do: DELETE, INSERT, READ, SELECT, UPDATE, FUNCTION,
-  /// RECURSIVE (sqlite.org, "Authorizer Action Codes").
-  private static let writing: Set<Int> = [9, 18, 20, 21, 23, 31, 33]
-  private static let reading: Set<Int> = [20, 21, 31, 33]
+  /// What the Swift types of the last model take; empty where a program runs steps without classes.
+  var readers: [String: ValueReader] = [:]
 
   // MARK: A new store
 
@@ -32,17 +30,19 @@ struct MigrationRunner {
       try connection.transaction(.exclusive) {
         try connection.executeScript(StoreHistory.tables)
         var replayed = Schema()
+        var audit = try RowAudit(connection, readers: readers, model: nil)
         for step in set.steps {
           let start = Date()
           if hasSeeds {
             let compiled = try step.compiled(from: replayed, engine: .current)
             // What a step requires of rows, it requires of those that were there before it.
-            try run(compiled.parts.filter { !$0.isRequirement }, of: step)
+            try run(compiled.parts.filter { !$0.isRequirement }, of: step, &audit)
             replayed = compiled.model
           }
           try record(step, kind: "created", since: start, model: hasSeeds ? replayed : model)
         }
         if !hasSeeds { for table in model.tables { try create(table, model) } }
+        try audit.finish(model)
         try finish(model, generation: 1)
       }
     }
@@ -76,11 +76,12 @@ struct MigrationRunner {
       try withoutForeignKeys {
         try connection.transaction(.immediate) {
           // Another process may have migrated while this one waited for the lock.
-          let history = try changeFormat(of: StoreHistory.read(connection))
+          let found = try StoreHistory.read(connection)
+          let history = try changeFormat(of: found)
           try history.check(against: set, file: connection.path)
           guard history.version < set.version else { return }
-          outcome.backup = try backup(from: history)
-          outcome.steps = try migrate(from: history)
+          outcome.backup = try backup(from: history, format: found.format)
+          outcome.steps = try migrate(from: history, format: found.format)
           if let backup = outcome.backup { try MigrationBackup.complete(backup.path, of: connection.path) }
         }
       }
@@ -93,133 +94,46 @@ struct MigrationRunner {
     return outcome
   }
 
-  private func backup(from history: StoreHistory) throws -> URL? {
-    guard makesBackups, try set.compiled(after: history.version).contains(where: \.wantsBackup) else {
-      return nil
-    }
+  private func backup(from history: StoreHistory, format: Int) throws -> URL? {
+    guard makesBackups,
+      try set.compiled(after: history.version, format: format).contains(where: \.wantsBackup)
+    else { return nil }
     let path = try MigrationBackup.make(of: connection, version: history.version) { try checkCancelled() }
     return URL(fileURLWithPath: path)
   }
 
-  private func migrate(from history: StoreHistory) throws -> [Int] {
+  /// - Parameter format: The format of the file when the run began.
+  private func migrate(from history: StoreHistory, format: Int) throws -> [Int] {
     var model = try set.model(at: history.version)
     let drift = SchemaDifference.lines(found: try tables(of: model), expected: model.tables)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
-    // Damage that was there before does not block the upgrade; new damage does.
-    let known = Set(try connection.foreignKeyViolations())
+    var audit = try RowAudit(connection, readers: readers, model: model)
     let pending = set.steps[history.version...]
     progress?.totalUnitCount = Int64(pending.count)
     progress?.completedUnitCount = 0
     for step in pending {
       try checkCancelled()
-      model = try run(step, from: model)
+      model = try run(step, from: model, format: format, &audit)
       progress?.completedUnitCount += 1
     }
-    let fresh = try connection.foreignKeyViolations().filter { !known.contains($0) }
-    if let row = fresh.first, let step = pending.last {
-      let table = row.first?.string ?? ""
-      throw step.failed(
-        step.operations.last ?? .seed(""),
-        "\(fresh.count) references lead to rows that are gone, the first in table \(table)")
+    try audit.finish(model)
+    if let reason = try audit.brokenReferences(model), let step = pending.last {
+      throw step.failed(step.operations.last ?? .seed(""), reason)
     }
     try finish(model, generation: history.generation + 1)
     return pending.map(\.number)
   }
 
-  private func run(_ step: MigrationStep, from model: Schema) throws -> Schema {
+  private func run(
+    _ step: MigrationStep, from model: Schema, format: Int, _ audit: inout RowAudit
+  ) throws -> Schema {
     let start = Date()
     return try connection.savepoint {
-      let compiled = try step.compiled(from: model, engine: .current)
-      try run(compiled.parts, of: step)
+      let compiled = try step.compiled(from: model, engine: .current, format: format)
+      try run(compiled.parts, of: step, &audit)
       try raiseHighWaterMarks(compiled.model)
       try record(step, kind: "migration", since: start, model: compiled.model)
       return compiled.model
-    }
-  }
-
-  // MARK: Statements
-
-  /// Runs the parts of a step, and checks what they put into columns: after a run of data blocks, before the
-  /// tables change again.
-  private func run(_ parts: [CompiledStep.Part], of step: MigrationStep) throws {
-    var touched = TouchedColumns()
-    for (index, part) in parts.enumerated() {
-      try run(part, of: step, &touched)
-      let isLastOfData = index + 1 == parts.count || !parts[index + 1].operations.allSatisfy(\.isData)
-      guard isLastOfData || !part.operations.allSatisfy(\.isData), !touched.isEmpty else { continue }
-      let findings = try TypeCheck(model: part.model).findings(connection, touched: touched)
-      if let first = findings.first {
-        let name = part.blamed(entity: first.entity, property: first.property)
-        throw step.failed(name, findings.prefix(8).map { "\($0)" }.joined(separator: "; "))
-      }
-      touched = TouchedColumns()
-    }
-  }
-
-  private func run(_ part: CompiledStep.Part, of step: MigrationStep, _ touched: inout TouchedColumns) throws
-  {
-    if !part.filled.isEmpty { touched = part.filled }
-    for planned in part.planned {
-      try checkCancelled()
-      do { try run(planned.statement, &touched) } catch let error as SQLError {
-        switch error {
-        case .interrupted: throw error
-        // The disk, not the step.
-        case .engine(13, _, _, _): throw StoreError.diskFull(file: connection.path)
-        case .engine(_, _, let message, _): throw step.failed(planned.blamed(for: message), "\(error)")
-        case .constraint(let message, _, _): throw step.failed(planned.blamed(for: message), "\(error)")
-        default: throw step.failed(planned.blamed(for: ""), "\(error)")
-        }
-      } catch let error as ModelError {
-        throw step.failed(planned.blamed(for: ""), error.reason)
-      }
-    }
-  }
-
-  func run(_ statement: CompiledStatement, _ touched: inout TouchedColumns) throws {
-    switch statement {
-    case .sql(let sql): try connection.execute(sql: sql)
-    case .copy(let from, let to, let columns, let expressions, let keyed):
-      try copy(from, to, columns, expressions, keyed)
-    case .mustBeEmpty(let query, let rows, let message):
-      let count = try connection.value(sql: query)?.int64 ?? 0
-      guard count > 0 else { return }
-      let ids = try connection.query(sql: rows) { "\($0.int64(0))" }.joined(separator: ", ")
-      throw ModelError(reason: message.replacing("%d", with: "\(count)") + " (rows \(ids))")
-    case .data(let sql):
-      var written = TouchedColumns()
-      try connection.withAuthorizer({ action in
-        written.note(action)
-        return Self.allows(action, Self.writing)
-      }) { try connection.executeScript(sql) }
-      touched.formUnion(written)
-    case .require(let text, let query):
-      let value = try connection.withAuthorizer({ Self.allows($0, Self.reading) }) {
-        try connection.value(sql: query)
-      }
-      guard let value, let number = value.double, number != 0 else {
-        throw ModelError(reason: "it is required that \(text), and it is not so")
-      }
-    }
-  }
-
-  /// Data blocks reach rows of entities only: no schema, no transaction, none of the store's own tables.
-  private static func allows(_ action: AuthorizerAction, _ codes: Set<Int>) -> Bool {
-    guard codes.contains(action.code) else { return false }
-    if action.code == 31 { return action.second?.lowercased() != "load_extension" }
-    guard let table = action.first?.lowercased(), action.code != 21, action.code != 33 else { return true }
-    return !table.hasPrefix("vault_") && !table.hasPrefix("sqlite_")
-  }
-
-  /// Rows that a data block inserted take part in the promise that ids are never given out twice.
-  private func raiseHighWaterMarks(_ model: Schema) throws {
-    for entity in model.entities {
-      try connection.execute(
-        sql: """
-          INSERT OR REPLACE INTO vault_ids (entity, last)
-          SELECT ?, max(ifnull((SELECT last FROM vault_ids WHERE entity = ?), 0),
-                        ifnull((SELECT max("id") FROM \(quoted(entity.name))), 0))
-          """, [.text(entity.name), .text(entity.name)])
     }
   }
 

@@ -103,23 +103,44 @@ public struct MigrationSet: Sendable, Hashable {
   /// What a step loses for good, such as `User.city`: tables, columns and links that no later one holds.
   /// - Throws: As ``model(at:)``.
   public func losses(ofStep number: Int) throws -> [String] {
-    number > 0 ? try compiled(after: number - 1).first?.losses ?? [] : []
+    try compiled(number)?.losses ?? []
   }
 
   /// What a step loses without its author's `allow`.
   /// - Throws: As ``model(at:)``.
   public func unallowedLosses(ofStep number: Int) throws -> [String] {
-    number > 0 ? try compiled(after: number - 1).first?.unallowedLosses ?? [] : []
+    try compiled(number)?.unallowedLosses ?? []
+  }
+
+  private func compiled(_ number: Int) throws -> CompiledStep? {
+    guard steps.indices.contains(number - 1) else { return nil }
+    return try steps[number - 1].compiled(from: try model(at: number - 1), engine: .current)
   }
 
   /// The steps above a version, each compiled for the model that it meets and for the engine of this process.
-  func compiled(after version: Int) throws -> [CompiledStep] {
+  /// - Parameter format: The format of the file that they are for.
+  func compiled(after version: Int, format: Int = StoreHistory.currentFormat) throws -> [CompiledStep] {
     var model = try model(at: version)
     return try steps.dropFirst(version).map { step in
-      let compiled = try step.compiled(from: model, engine: .current)
+      let compiled = try step.compiled(from: model, engine: .current, format: format)
       model = compiled.model
       return compiled
     }
+  }
+
+  /// Compiles every step, as a store that lacks them all would.
+  /// - Returns: What does not fit the model that it meets, a sentence for each step.
+  package func compileFaults() throws -> [String] {
+    var (schema, faults): (Schema, [String]) = (Schema(), [])
+    for step in steps {
+      do { _ = try step.compiled(from: schema, engine: .current) } catch StoreError.migrationFailed(
+        _, _, let operation, let reason)
+      {
+        faults.append("\(step.fileName), \"\(operation)\": \(reason).")
+      }
+      schema = try step.applied(to: schema)
+    }
+    return faults
   }
 
   static func numberAndName(of file: String) throws -> (Int, String) {

@@ -19,6 +19,8 @@ struct CompiledStep {
     /// The statements, in order.
     var statements: [CompiledStatement] { planned.map(\.statement) }
 
+    /// Whether it works on rows and not on tables.
+    var isData: Bool { operations.allSatisfy(\.isData) }
     var isRequirement: Bool { if case .require = operations.first { true } else { false } }
 
     /// The operations that a wrong value in a column is about, as text.
@@ -83,7 +85,10 @@ extension MigrationStep {
   /// - Parameters:
   ///   - model: The model before the step.
   ///   - engine: The engine that will run the statements.
-  func compiled(from model: Schema, engine: Engine) throws -> CompiledStep {
+  ///   - format: The format of the file when the run began.
+  func compiled(
+    from model: Schema, engine: Engine, format: Int = StoreHistory.currentFormat
+  ) throws -> CompiledStep {
     var parts: [CompiledStep.Part] = []
     var run = Run(model)
 
@@ -101,8 +106,9 @@ extension MigrationStep {
       let model = run.after
       switch operation {
       case .require(let text, let sql):
-        append(.require(text: text, query: try resolved(sql, model, operation)), operation)
-      case .transform(let sql), .seed(let sql): append(.data(try resolved(sql, model, operation)), operation)
+        append(.require(text: text, query: try resolved(sql, model, operation, format)), operation)
+      case .transform(let sql), .seed(let sql):
+        append(.data(try resolved(sql, model, operation, format)), operation)
       default:
         do {
           try operation.apply(to: &run.after)
@@ -119,28 +125,13 @@ extension MigrationStep {
     return CompiledStep(step: self, parts: parts, model: run.after)
   }
 
-  private func resolved(_ sql: String, _ model: Schema, _ operation: MigrationOperation) throws -> String {
-    do {
-      return Self.withLinkColumns(try SQLNames(model: model).resolved(sql), model)
-    } catch let error as ModelError { throw failed(operation, error.reason) }
-  }
-
-  /// Steps that were released before links had columns of their own names say `source_id` and `target_id`. They
-  /// mean those of the only join table that the statement names.
-  private static func withLinkColumns(_ sql: String, _ model: Schema) -> String {
-    guard sql.contains(JoinTable.formerColumns.source) || sql.contains(JoinTable.formerColumns.target) else {
-      return sql
+  private func resolved(
+    _ sql: String, _ model: Schema, _ operation: MigrationOperation, _ format: Int
+  ) throws -> String {
+    let resolved: String
+    do { resolved = try SQLNames(model: model).resolved(sql) } catch let error as ModelError {
+      throw failed(operation, error.reason)
     }
-    return SQLTemplate.statements(sql).map { statement in
-      let words = Set(statement.split { !$0.isLetter && !$0.isNumber && $0 != "_" })
-      let joins = model.joinTables.filter { words.contains($0.name[...]) }
-      guard joins.count == 1 else { return statement }
-      return SQLTemplate.replaced(
-        statement,
-        [
-          JoinTable.formerColumns.source: quoted(joins[0].sourceColumn),
-          JoinTable.formerColumns.target: quoted(joins[0].targetColumn),
-        ])
-    }.joined(separator: ";")
+    return try withLinkColumns(resolved, model, operation, format: format)
   }
 }

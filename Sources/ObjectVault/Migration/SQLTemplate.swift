@@ -1,74 +1,65 @@
-// The names behind a dollar sign in the SQL of a step. Text in quotes and in comments is left as it stands.
+// The names behind a dollar sign in the SQL of a step. Texts in quotes and comments are left as they stand.
 
 enum SQLTemplate {
   /// Puts SQL in the place of `$User`, `$User.name` and the like. `$$` is a dollar sign.
   /// - Parameter name: The SQL for a name, given without its dollar sign.
   static func resolved(_ sql: String, _ name: (String) throws -> String) rethrows -> String {
+    var scanner = SQLScanner(sql)
     var result = ""
-    var rest = sql[...]
-    var quote: Character?
-    while let character = rest.first {
-      rest.removeFirst()
-      if let end = quote {
-        result.append(character)
-        // A doubled quote ends the text and begins it again at once, which comes to the same.
-        if character == end { quote = nil }
-      } else if character == "'" || character == "\"" || character == "`" {
-        result.append(character)
-        quote = character
-      } else if character != "$" {
-        result.append(character)
-      } else if rest.first == "$" {
-        result.append("$")
-        rest.removeFirst()
+    while let piece = scanner.next() {
+      guard piece.kind == .other, scanner.scalars[piece.range.lowerBound] == "$" else {
+        result += scanner.text(piece.range)
+        continue
+      }
+      if scanner.scalar(at: scanner.position) == "$" {
+        result += "$"
+        scanner.position += 1
       } else {
-        var words = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "." }
-        // A dot behind a name is SQL's own, as in `$User.$User.city`. Without it two quoted names would run
-        // together, and SQLite takes what is no column for a text.
-        while words.last == "." { words.removeLast() }
-        rest = rest[words.endIndex...]
-        result += try name(String(words))
+        result += try name(scanner.name())
       }
     }
     return result
   }
 
-  /// The statements between the semicolons that are in no quotes.
+  /// The statements between the semicolons that are in no quotes and in no comment.
   static func statements(_ sql: String) -> [String] {
+    var scanner = SQLScanner(sql)
     var statements = [""]
-    var quote: Character?
-    for character in sql {
-      if let end = quote {
-        if character == end { quote = nil }
-      } else if character == "'" || character == "\"" || character == "`" {
-        quote = character
-      } else if character == ";" {
+    while let piece = scanner.next() {
+      if piece.kind == .other, scanner.scalars[piece.range.lowerBound] == ";" {
         statements.append("")
-        continue
+      } else {
+        statements[statements.count - 1] += scanner.text(piece.range)
       }
-      statements[statements.count - 1].append(character)
     }
     return statements
   }
 
-  /// The text with words, in no quotes, replaced by others.
-  static func replaced(_ sql: String, _ words: [String: String]) -> String {
-    var (result, word) = ("", "")
-    var quote: Character?
-    for character in sql {
-      if quote == nil, character.isLetter || character.isNumber || character == "_" {
-        word.append(character)
-        continue
-      }
-      result += words[word] ?? word
-      word = ""
-      result.append(character)
-      if let end = quote {
-        if character == end { quote = nil }
-      } else if character == "'" || character == "\"" || character == "`" {
-        quote = character
+  /// What a statement can speak of, in lower case: its words, the names in quotes, and of `$Status.tags` the entity.
+  static func words(_ sql: String) -> Set<String> {
+    var scanner = SQLScanner(sql)
+    var words: Set<String> = []
+    while let piece = scanner.next() {
+      let text = scanner.text(piece.range)
+      switch piece.kind {
+      case .word: words.insert(text.lowercased())
+      case .text: words.insert(text.dropFirst().dropLast().lowercased())
+      case .other where text == "$":
+        if let name = scanner.name().split(separator: ".").first { words.insert(name.lowercased()) }
+      case .other, .comment: break
       }
     }
-    return result + (words[word] ?? word)
+    return words
+  }
+
+  /// The text with words, in no quotes and in no comment, replaced by others.
+  static func replaced(_ sql: String, _ words: [String: String]) -> String {
+    var scanner = SQLScanner(sql)
+    var result = ""
+    while let piece = scanner.next() {
+      let text = scanner.text(piece.range)
+      result += piece.kind == .word ? words[text] ?? text : text
+    }
+    return result
   }
 }

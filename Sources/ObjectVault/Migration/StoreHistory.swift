@@ -32,7 +32,6 @@ struct StoreHistory {
   let modelJSON: String
   let minimumReader: Int
   let generation: Int64
-  let physicalHash: String
   /// How the file is laid out. 1: the columns of links are called `source_id` and `target_id`.
   let format: Int
 
@@ -46,34 +45,6 @@ struct StoreHistory {
       checksum TEXT NOT NULL, model_hash TEXT NOT NULL, text TEXT NOT NULL, down TEXT,
       applied_at TEXT NOT NULL, ms INTEGER, app TEXT, tool TEXT, engine TEXT);
     """
-
-  /// - Throws: ``StoreError/notAStore(file:)`` when the file has no such tables.
-  static func read(_ connection: Connection) throws -> StoreHistory {
-    guard try connection.tableExists("vault_meta"), try connection.tableExists("vault_migrations") else {
-      throw StoreError.notAStore(file: connection.path)
-    }
-    var meta: [String: SQLValue] = [:]
-    for row in try connection.rows("SELECT key, value FROM vault_meta") { meta[row[0].string ?? ""] = row[1] }
-    let steps = try connection.query(
-      """
-      SELECT version, name, kind, checksum, applied_at, ms, app, engine, text FROM vault_migrations
-      ORDER BY version
-      """
-    ) { row in
-      AppliedStep(
-        number: Int(row.int64(0)), name: row.text(1) ?? "", kind: row.text(2) ?? "",
-        checksum: row.text(3) ?? "",
-        appliedAt: row.text(4) ?? "", milliseconds: Int(row.int64(5)), app: row.text(6) ?? "",
-        engine: row.text(7) ?? "", text: row.text(8) ?? "")
-    }
-    guard let version = meta["version"]?.int64, let model = meta["modelJSON"]?.string else {
-      throw StoreError.notAStore(file: connection.path)
-    }
-    return StoreHistory(
-      steps: steps, version: Int(version), modelJSON: model,
-      minimumReader: Int(meta["minReader"]?.int64 ?? version), generation: meta["generation"]?.int64 ?? 0,
-      physicalHash: meta["physicalHash"]?.string ?? "", format: Int(meta["format"]?.int64 ?? 1))
-  }
 
   /// The store's own model.
   func model() throws -> Schema { try Schema(json: modelJSON) }
@@ -98,9 +69,6 @@ struct StoreHistory {
         .edited(
           number: applied.number, name: applied.name, applied: applied.checksum, found: step.checksum,
           difference: lineDifference(applied.text, step.canonicalText)))
-    }
-    for number in 0..<version where number >= steps.count || steps[number].number != number + 1 {
-      throw StoreError.historyConflict(.gap(number + 1))
     }
     guard format > Self.currentFormat || (version > set.version && minimumReader > set.version) else {
       return

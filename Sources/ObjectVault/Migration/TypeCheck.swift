@@ -1,7 +1,7 @@
 // Whether what stands in a file's columns is what their types can hold. SQLite itself takes anything anywhere.
 //
-// Asked after everything that can put foreign values into columns (data blocks, expressions, fillings) and by
-// `verify`. One pass over a table for all of its columns, and a second one for the ids when there is something.
+// Asked after everything that can put foreign values into columns (data blocks, expressions, fillings; see RowAudit) and
+// by `verify`. One pass over a table for all of its columns, and a second one for the ids when there is something.
 
 internal import CipherSQLite
 private import Foundation
@@ -24,6 +24,20 @@ struct TouchedColumns {
 
   mutating func insert(_ entity: String, _ attribute: String) {
     columns[entity.lowercased(), default: []].insert(attribute.lowercased())
+  }
+
+  mutating func rename(entity: String, to new: String?) {
+    let (name, new) = (entity.lowercased(), new?.lowercased())
+    let wasWhole = tables.remove(name) != nil
+    let former = columns.removeValue(forKey: name)
+    guard let new else { return }
+    if wasWhole { tables.insert(new) }
+    columns[new] = former
+  }
+
+  mutating func rename(_ entity: String, _ column: String, to new: String?) {
+    guard columns[entity.lowercased()]?.remove(column.lowercased()) != nil, let new else { return }
+    insert(entity, new)
   }
 
   mutating func formUnion(_ other: TouchedColumns) {
@@ -62,21 +76,31 @@ struct TypeCheck {
   static let highestID = Int64.max >> 1
 
   /// What is wrong in the columns of the model, or in those of `touched`.
-  func findings(_ connection: Connection, touched: TouchedColumns? = nil) throws -> [TypeFinding] {
+  /// - Parameter onlyReaders: Leaves out what the types of the model say, which was asked before.
+  func findings(
+    _ connection: Connection, touched: TouchedColumns? = nil, onlyReaders: Bool = false
+  ) throws -> [TypeFinding] {
     try register(on: connection)
-    return try model.entities.flatMap { try findings(of: $0, connection, touched) }
+    return try model.entities.flatMap { entity in
+      let checks = checks(of: entity).filter {
+        (touched?.contains(entity.name, $0.column) ?? true) && ($0.isRead || !onlyReaders)
+      }
+      return try findings(of: entity, checks, connection)
+    }
   }
 
   private struct Check {
     let property: String
+    let column: String
     let expected: String
     let condition: String
+    /// Whether a Swift type is asked.
+    var isRead = false
   }
 
   private func findings(
-    of entity: EntityDescription, _ connection: Connection, _ touched: TouchedColumns?
+    of entity: EntityDescription, _ checks: [Check], _ connection: Connection
   ) throws -> [TypeFinding] {
-    let checks = checks(of: entity).filter { touched?.contains(entity.name, $0.property) ?? true }
     guard !checks.isEmpty else { return [] }
     let sums = checks.map { ", total(NOT (\($0.condition)))" }.joined()
     let counts = try connection.rows(sql: "SELECT count(*)\(sums) FROM \(quoted(entity.name))").first ?? []
@@ -98,23 +122,29 @@ struct TypeCheck {
   private func checks(of entity: EntityDescription) -> [Check] {
     var checks = [
       Check(
-        property: "id", expected: "id from 1 to \(Self.highestID)",
+        property: "id", column: "id", expected: "id from 1 to \(Self.highestID)",
         condition: "\"id\" BETWEEN 1 AND \(Self.highestID)"),
       Check(
-        property: "_version", expected: "version",
+        property: "_version", column: "_version", expected: "version",
         condition: "typeof(\"_version\") = 'integer' AND \"_version\" > 0"),
     ]
     for attribute in entity.attributes {
       let column = quoted(attribute.name)
       var condition = Self.condition(column, attribute.type)
       let name = "\(entity.name).\(attribute.name)"
-      if readers[name] != nil {
-        condition = "\(condition) AND vault_reads('\(name)', \(column))"
-      }
+      let isRead = readers[name]?.isNarrow == true
+      if isRead { condition = "\(condition) AND vault_reads('\(name)', \(column))" }
       checks.append(
         Check(
-          property: attribute.name, expected: attribute.type.rawValue,
-          condition: "\(column) IS NULL OR (\(condition))"))
+          property: attribute.name, column: attribute.name, expected: attribute.type.rawValue,
+          condition: "\(column) IS NULL OR (\(condition))", isRead: isRead))
+    }
+    for relationship in entity.relationships where !relationship.isToMany {
+      let column = "\(relationship.name)_id"
+      checks.append(
+        Check(
+          property: relationship.name, column: column, expected: "id of \(relationship.destination)",
+          condition: "\(quoted(column)) IS NULL OR typeof(\(quoted(column))) = 'integer'"))
     }
     return checks
   }
@@ -135,10 +165,10 @@ struct TypeCheck {
     case .uint8: return range(UInt8.self)
     case .uint16: return range(UInt16.self)
     case .uint32: return range(UInt32.self)
-    // Infinity is a float; what is between it and the largest one would become it.
+    // Infinity is a float; what is between it and what rounds to the largest one would become it.
     case .float:
       return
-        "\(isNumber) AND (abs(\(column)) <= 3.4028234663852886e38 OR abs(\(column)) > 1.7976931348623157e308)"
+        "\(isNumber) AND (abs(\(column)) < 3.4028235677973366e38 OR abs(\(column)) > 1.7976931348623157e308)"
     case .double, .date: return isNumber
     case .string: return "typeof(\(column)) = 'text'"
     case .data: return "typeof(\(column)) = 'blob'"
@@ -161,27 +191,15 @@ struct TypeCheck {
   }
 
   /// Whether a text has the form in which values of a type are stored: what has another one is not found by a
-  /// comparison, even where a getter could read it.
+  /// comparison. It has when the getter's own initializer takes it. Only of JSON a getter takes more: a type may have got
+  /// members since, and has to read what it wrote before.
   static func isForm(_ text: String, of type: String) -> Bool {
     switch type {
-    case "decimal":
-      isPlainDecimal(text) && Decimal(string: text, locale: posix) != nil
-    case "uuid": UUID(uuidString: text)?.uuidString == text
-    case "url": !text.isEmpty && URL(string: text) != nil
-    case "json":
-      (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil
+    case "decimal": Decimal(stored: .text(text)) != nil
+    case "uuid": UUID(stored: .text(text)) != nil
+    case "url": URL(stored: .text(text)) != nil
+    case "json": JSONForm.isStored(text)
     default: true
-    }
-  }
-
-  private static let posix = Locale(identifier: "en_US_POSIX")
-
-  /// Whether a text is `-?[0-9]+(\.[0-9]+)?`. A regular expression would be parsed anew for each value of a store.
-  private static func isPlainDecimal(_ text: String) -> Bool {
-    let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
-    let parts = digits.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
-    return parts.allSatisfy { part in
-      !part.isEmpty && part.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
   }
 }

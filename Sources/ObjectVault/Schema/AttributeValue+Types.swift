@@ -76,13 +76,16 @@ extension Bool: AttributeValue {
   public static var placeholder: Bool { false }
   /// 0 or 1.
   public func stored() throws -> SQLValue { .integer(self ? 1 : 0) }
-  /// From an integer; everything but 0 is true.
+  /// From 0 or 1.
   public init?(stored value: SQLValue) {
-    guard case .integer(let value) = value else { return nil }
-    self = value != 0
+    guard case .integer(let value) = value, value == 0 || value == 1 else { return nil }
+    self = value == 1
   }
-  /// From an integer; everything but 0 is true.
-  @inlinable public static func read(_ cell: RowCell) -> Bool? { cell.int64.map { $0 != 0 } }
+  /// From 0 or 1: any other number is found neither as true nor as false.
+  @inlinable public static func read(_ cell: RowCell) -> Bool? {
+    guard let value = cell.int64, value & ~1 == 0 else { return nil }
+    return value == 1
+  }
 }
 
 extension Double: AttributeValue {
@@ -111,13 +114,18 @@ extension Float: AttributeValue {
   public static var placeholder: Float { 0 }
   /// A real. NaN has no stored form.
   public func stored() throws -> SQLValue { try Double(self).stored() }
-  /// From a number.
+  /// From a number that does not become infinity by it.
   public init?(stored value: SQLValue) {
     guard let value = value.double else { return nil }
     self = Float(value)
+    guard isInfinite == value.isInfinite else { return nil }
   }
-  /// From a number.
-  @inlinable public static func read(_ cell: RowCell) -> Float? { cell.double.map { Float($0) } }
+  /// From a number that does not become infinity by it.
+  @inlinable public static func read(_ cell: RowCell) -> Float? {
+    guard let value = cell.double else { return nil }
+    let float = Float(value)
+    return float.isInfinite == value.isInfinite ? float : nil
+  }
 }
 
 extension String: AttributeValue {
@@ -175,9 +183,11 @@ extension UUID: AttributeValue {
   public static var placeholder: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
   /// Upper-case text.
   public func stored() throws -> SQLValue { .text(uuidString) }
-  /// From text.
+  /// From upper-case text.
   public init?(stored value: SQLValue) {
-    guard case .text(let value) = value else { return nil }
+    guard case .text(let value) = value, !value.utf8.contains(where: { (0x61...0x66).contains($0) }) else {
+      return nil
+    }
     self.init(uuidString: value)
   }
 }
@@ -194,12 +204,16 @@ extension URL: AttributeValue {
     }
     return .text(absoluteString)
   }
-  /// From text.
+  /// From text that is a URL as it stands: in other text some signs would be replaced.
   public init?(stored value: SQLValue) {
     guard case .text(let value) = value else { return nil }
     self.init(string: value)
+    guard absoluteString == value else { return nil }
   }
 }
+
+// Made once: a locale is looked up by its name.
+private let posix = Locale(identifier: "en_US_POSIX")
 
 extension Decimal: AttributeValue {
   /// `decimal`.
@@ -211,10 +225,15 @@ extension Decimal: AttributeValue {
     guard !isNaN else { throw UnstorableValue.notANumber }
     return .text(description)
   }
-  /// From text.
+  /// From digits, all of which it can hold.
   public init?(stored value: SQLValue) {
     switch value {
-    case .text(let text): self.init(string: text, locale: Locale(identifier: "en_US_POSIX"))
+    case .text(let text):
+      guard DecimalText.isStored(text) else { return nil }
+      self.init(string: text, locale: posix)
+      // As many digits it holds in any case.
+      if text.utf8.count <= DecimalText.maximumDigits { return }
+      guard DecimalText(text.utf8) == DecimalText(description.utf8) else { return nil }
     case .integer(let value): self.init(value)
     default: return nil
     }

@@ -23,8 +23,23 @@ struct PropertyDeclaration {
 
 // Safe to share: never changed, and its closure only tries to make a value.
 struct ValueReader: @unchecked Sendable {
+  /// Whether the Swift type has fewer values than the attribute's type: an enum, a structure in JSON.
+  let isNarrow: Bool
   let reads: (SQLValue) -> Bool
 }
+
+/// The Swift types that have all values of their attribute type.
+private let wholeTypes: Set<ObjectIdentifier> = {
+  func both<Value>(_ type: Value.Type) -> [ObjectIdentifier] {
+    [ObjectIdentifier(type), ObjectIdentifier(Value?.self)]
+  }
+  return Set(
+    both(Bool.self) + both(Int.self) + both(Int8.self) + both(Int16.self) + both(Int32.self)
+      + both(Int64.self)
+      + both(UInt8.self) + both(UInt16.self) + both(UInt32.self) + both(Float.self) + both(Double.self)
+      + both(Decimal.self) + both(String.self) + both(Data.self) + both(Date.self) + both(UUID.self)
+      + both(URL.self))
+}()
 
 // Safe to share: never changed after it was made.
 /// What a class declares.
@@ -123,7 +138,7 @@ enum DeclarationRecorder {
       type: Value.attributeType, isOptional: Value.isOptionalAttribute,
       initialValue: initial.map { make in { try make().stored() } },
       placeholder: (try? Value.placeholder.stored()) ?? .null, options: options.compactMap { $0 }),
-    ValueReader { Value(stored: $0) != nil })
+    ValueReader(isNarrow: !wholeTypes.contains(ObjectIdentifier(type))) { Value(stored: $0) != nil })
 }
 
 @usableFromInline func recordRelationship(

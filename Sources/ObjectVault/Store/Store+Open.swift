@@ -74,8 +74,9 @@ extension Store {
     let file = try DatabasePath(url.path)
     progress?.cancellationHandler = { stop.cancel() }
     defer { progress?.cancellationHandler = nil }
+    let readers = runtime.typeCheck.readers
     let opened = try afterMigrations(file.path, progress, stop) {
-      try openAndMigrate(file, key, set, settings, configuration, progress, stop)
+      try openAndMigrate(file, key, set, readers, settings, configuration, progress, stop)
     }
     let (key, history) = (opened.key, opened.history)
 
@@ -105,10 +106,11 @@ extension Store {
   }
 
   private static func openAndMigrate(
-    _ file: DatabasePath, _ key: Key, _ set: MigrationSet, _ settings: Connection.Configuration,
-    _ configuration: Configuration, _ progress: Progress?, _ stop: CancellableRun
+    _ file: DatabasePath, _ key: Key, _ set: MigrationSet, _ readers: [String: ValueReader],
+    _ settings: Connection.Configuration, _ configuration: Configuration, _ progress: Progress?,
+    _ stop: CancellableRun
   ) throws -> Opened {
-    let (unlocked, isNew) = try createIfAbsent(file, key, set, settings)
+    let (unlocked, isNew) = try createIfAbsent(file, key, set, readers, settings)
     let connection =
       try unlocked.map { try Connection.open(file, unlocked: $0, configuration: settings) }
       ?? Connection.open(file, key: key, configuration: settings)
@@ -116,7 +118,8 @@ extension Store {
     try StoreFunctions.register(on: connection)
     let migrated = try stop.run(connection) {
       try MigrationRunner(
-        connection: connection, set: set, progress: progress, makesBackups: configuration.makesBackups
+        connection: connection, set: set, progress: progress, makesBackups: configuration.makesBackups,
+        readers: readers
       ).migrate()
     }
     return Opened(
@@ -141,7 +144,8 @@ extension Store {
   }
 
   private static func createIfAbsent(
-    _ file: DatabasePath, _ key: Key, _ set: MigrationSet, _ settings: Connection.Configuration
+    _ file: DatabasePath, _ key: Key, _ set: MigrationSet, _ readers: [String: ValueReader],
+    _ settings: Connection.Configuration
   ) throws -> (UnlockedKey?, Bool) {
     guard !file.isDanglingLink, !FileManager.default.fileExists(atPath: file.path) else {
       return (nil, false)
@@ -149,7 +153,7 @@ extension Store {
     do {
       let unlocked = try Connection.create(file, key: key, configuration: settings) { connection in
         try StoreFunctions.register(on: connection)
-        try MigrationRunner(connection: connection, set: set, progress: nil).createStore()
+        try MigrationRunner(connection: connection, set: set, progress: nil, readers: readers).createStore()
       }
       return (unlocked, true)
     } catch SQLError.alreadyExists {

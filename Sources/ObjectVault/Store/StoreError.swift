@@ -54,6 +54,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case schemaDrift(file: String, differences: [String])
   /// An encrypted database, but not a store of this library.
   case notAStore(file: String)
+  /// Something in the tables that a store keeps for itself (`vault_meta`, `vault_migrations`, `vault_ids`) cannot be.
+  case bookkeepingDamaged(file: String, place: String, reason: String)
   /// Another process migrated the store while it was open here; open it again.
   case storeMigratedElsewhere(file: String)
   /// There is not enough room on the disk for what is to be done.
@@ -179,6 +181,9 @@ extension StoreError: CustomStringConvertible {
         + "Undo what was changed by hand, or restore the file from a backup."
     case .notAStore(let file):
       "\(file): the key fits, but this is no store of ObjectVault (it has no vault_meta table). Check the path."
+    case .bookkeepingDamaged(let file, let place, let reason):
+      "\(file): \(place) \(reason). The store keeps this for itself, and something else has written there: undo that with "
+        + "the sqlcipher shell, or restore the file from a backup (store-migrate restore)."
     case .storeMigratedElsewhere(let file):
       "\(file): another process has migrated the store while it was open here. Open it again."
     case .notEnoughSpace(let file, let needed, let free):

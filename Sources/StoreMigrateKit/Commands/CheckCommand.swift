@@ -12,7 +12,7 @@ enum CheckCommand: Command {
       store-migrate check
       store-migrate check -m App/Migrations --json
 
-    Parses and replays every step, compares the generated files with what they should hold, and names losses
+    Parses, replays and compiles every step, compares the generated files with what they should hold, and names losses
     that a step's file does not allow. Ends with 2 when something is out of step. Needs no store and no key; writes nothing.
     """
 
@@ -46,7 +46,9 @@ enum CheckCommand: Command {
     }
     let isStale = !findings.isEmpty
     try files.set.model(at: files.set.version).validate()
-    for step in files.set.steps {
+    let faults = try files.set.compileFaults()
+    findings += faults
+    for step in faults.isEmpty ? files.set.steps : [] {
       let list = try files.set.unallowedLosses(ofStep: step.number)
       guard !list.isEmpty else { continue }
       findings.append(

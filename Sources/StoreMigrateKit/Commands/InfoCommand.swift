@@ -26,6 +26,8 @@ enum InfoCommand: Command {
     let journal: String
     let slots: [String]?
     let version: Int?
+    /// What of the store's own tables cannot be.
+    let damage: String?
     let entities: [String: Int]
     let shell: [String]
 
@@ -35,7 +37,7 @@ enum InfoCommand: Command {
         "size         \(megabytes(store.bytes)), \(pages) pages of \(pageBytes) bytes, \(freePages) free",
         "cipher       \(profile)", "journal      \(journal)",
         "engine       SQLCipher \(store.cipher) / SQLite \(store.sqlite)",
-        "version      \(version.map(String.init) ?? "none: not a store of ObjectVault")",
+        "version      \(version.map(String.init) ?? damage ?? "none: not a store of ObjectVault")",
       ]
       if let cipherOption { lines.insert("             opens with \(cipherOption)", at: 3) }
       if let slots { lines.append("slots        \(slots.joined(separator: ", "))") }
@@ -49,7 +51,9 @@ enum InfoCommand: Command {
     let inspection = try session.inspection()
     let connection = inspection.connection
     let number = { (pragma: String) in Int(try connection.value(sql: "PRAGMA \(pragma)")?.int64 ?? 0) }
-    let summary = try? StoreInfo(connection)
+    var (summary, damage): (StoreInfo?, String?) = (nil, nil)
+    do { summary = try StoreInfo(connection) } catch StoreError.notAStore {
+    } catch let error as StoreError { damage = "\(error)" }
     var counts: [String: Int] = [:]
     for entity in summary?.model.entities ?? [] {
       counts[entity.name] = Int(
@@ -64,7 +68,7 @@ enum InfoCommand: Command {
       pages: try number("page_count"), freePages: try number("freelist_count"),
       journal: try inspection.journalMode(),
       slots: try session.arguments.value("--slots").map { try KeyFile.slots(at: $0).map(\.name) },
-      version: summary?.version, entities: counts,
+      version: summary?.version, damage: damage, entities: counts,
       shell: session.arguments.value("--slots") == nil
         ? ["sqlcipher \(session.storePath)", "PRAGMA key = 'your passphrase';"]
           + profile.shellPragmas(major: Engine.current.cipherMajor)

@@ -12,7 +12,9 @@ enum PlanCommand: Command {
       store-migrate plan notes.store --key-command 'pass show notes'
       store-migrate plan notes.store --json
 
-    Shows what `up` would do. Changes no byte of it, and leaves no file behind.
+    Shows what `up` would do. Changes no byte of it, and leaves no file behind. Asks the rows what the steps will ask
+    of them, as far as no earlier step writes there: with values that a unique index or a property that becomes
+    required would refuse it ends with 5, as `up` would fail.
     """
 
   struct PlannedStep: Encodable {
@@ -22,6 +24,23 @@ enum PlanCommand: Command {
     let sql: [String]
     let losses: [String]
     let rebuilds: [String]
+    let refusals: [Refusal]
+    let unasked: [String]
+  }
+
+  struct Refusal: Encodable {
+    let operation: String
+    let entity: String
+    let properties: [String]
+    let rule: String
+    let count: Int
+    let rows: [Int64]
+    let text: String
+
+    init(_ refusal: MigrationPlan.Refusal) {
+      (operation, entity, properties) = (refusal.operation, refusal.entity, refusal.properties)
+      (rule, count, rows, text) = (refusal.rule.rawValue, refusal.count, refusal.rows, "\(refusal)")
+    }
   }
 
   struct PlanReport: Report {
@@ -31,6 +50,8 @@ enum PlanCommand: Command {
     let steps: [PlannedStep]
     let makesBackup: Bool
     let changesFormat: Bool
+    let neededBytes: Int
+    var exitCode: ExitCode { steps.contains { !$0.refusals.isEmpty } ? .refused : .ok }
 
     var description: String {
       let format = "The columns of links get names of their own first (format 2 of the file)."
@@ -52,26 +73,32 @@ enum PlanCommand: Command {
             + (step.losses.isEmpty ? "" : "   LOSES \(step.losses.joined(separator: ", "))"),
         ]
         lines += step.operations.map { "  · \($0)" }
+        lines += step.refusals.map { "  ✗ REFUSED \($0.text)" } + step.unasked.map { "  ? \($0)" }
       }
       lines += ["", "SQL for this engine (foreign keys are off for the connection, outside the transaction)"]
       for step in steps {
         lines.append("  -- \(numbered(step.number))")
         lines += step.sql.flatMap { $0.split(separator: "\n").map { "  \($0)" } }
       }
-      lines += ["", "Nothing was written."]
+      if neededBytes > 0 { lines += ["", "Needs about \(megabytes(neededBytes)) free on the disk."] }
+      lines += [
+        "",
+        exitCode == .ok
+          ? "Nothing was written." : "`up` would fail, and leave the store as it is. Nothing was written.",
+      ]
       return lines.joined(separator: "\n")
     }
   }
 
   static func run(_ session: Session) async throws -> any Report {
-    let plan = try MigrationPlan(session.inspection(), session.migrations())
+    let plan = try MigrationPlan(session.inspection(), session.migrations(), asksRows: true)
     return PlanReport(
       store: StoreSummary(path: session.storePath, bytes: plan.bytes), from: plan.storeVersion,
       to: max(plan.availableVersion, plan.storeVersion),
       steps: plan.steps.map {
         PlannedStep(
           number: $0.number, name: $0.name, operations: $0.operations, sql: $0.sql, losses: $0.losses,
-          rebuilds: $0.rebuiltTables)
-      }, makesBackup: plan.makesBackup, changesFormat: plan.changesFormat)
+          rebuilds: $0.rebuiltTables, refusals: $0.refusals.map { Refusal($0) }, unasked: $0.unasked)
+      }, makesBackup: plan.makesBackup, changesFormat: plan.changesFormat, neededBytes: plan.neededBytes)
   }
 }

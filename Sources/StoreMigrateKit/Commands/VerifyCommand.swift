@@ -42,8 +42,7 @@ enum VerifyCommand: Command {
     var findings = try connection.findings(isQuick: !isDeep) { if isDeep { bar.show($0, of: $1) } }
     bar.finish()
     var isCompared = false
-    if findings.isEmpty {
-      let info = try StoreInfo(connection)
+    if findings.isEmpty, let info = try info(connection, &findings) {
       findings += try info.drift(connection)
       if findings.isEmpty { findings += try info.valueFindings(connection) }
       let folder = session.migrationsFolder.path
@@ -57,5 +56,15 @@ enum VerifyCommand: Command {
       store: StoreSummary(path: session.storePath, bytes: size ?? 0),
       pages: (size ?? 0) / connection.unlocked.profile.pageBytes, findings: findings,
       comparedWithMigrations: isCompared)
+  }
+  /// What the store says about itself; nil, and a finding, where that cannot be.
+  private static func info(_ connection: Connection, _ findings: inout [String]) throws -> StoreInfo? {
+    do { return try StoreInfo(connection) } catch let error as StoreError {
+      switch error {
+      case .bookkeepingDamaged, .historyConflict: findings.append("\(error)")
+      default: throw error
+      }
+      return nil
+    }
   }
 }

@@ -16,7 +16,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   case historyConflict = 3
   /// The store is newer than the steps.
   case storeTooNew = 4
-  /// A step that loses data was not allowed.
+  /// A step that loses data was not allowed; or a plan found rows that a step would refuse.
   case refused = 5
   /// The backup could not be made, or there is not enough room on the disk.
   case noSpace = 6
@@ -43,7 +43,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .attention: "attention: pending (status --exit-code), out of step (check), damage (verify)"
     case .historyConflict: "history conflict: a step was edited, lost or moved"
     case .storeTooNew: "the store is newer than the steps"
-    case .refused: "refused: a step loses data; see up --allow"
+    case .refused: "refused: a step loses data, see up --allow; or refuses rows, see plan"
     case .noSpace: "the backup could not be made, or not enough disk"
     case .notFound: "no such store"
     case .locked: "locked by another process"

@@ -77,18 +77,74 @@ import Testing
     } throws: { "\($0)".contains("$Package.maintainers.Package and $Package.maintainers.Person") }
   }
 
-  @Test func `steps that were released with the former names mean the same links`() async throws {
-    try await lab.migrate(
-      """
-      transform sql {
-        INSERT INTO $Package.maintainers (source_id, target_id) VALUES (1, 7);
-        INSERT INTO $Package.conflicts (source_id, target_id) VALUES (1, 3);
-        UPDATE $Person SET $Person.name = 'source_id'
-      }
-      """)
+  private static let formerStep = """
+    transform sql {
+      INSERT INTO $Package.maintainers (source_id, target_id) VALUES (1, 7);
+      INSERT INTO $Package.conflicts (source_id, target_id) VALUES (1, 3);
+      UPDATE $Person SET $Person.name = 'source_id'
+    }
+    """
+
+  private func former(_ head: String) throws -> MigrationSet {
+    let text = "format: 1\n\(head)[up]\n\(Self.formerStep)"
+    return try MigrationSet([
+      MigrationStep(number: 1, name: "step1", text: "format: 1\n[up]\n\(Self.base)"),
+      MigrationStep(number: 2, name: "step2", text: text),
+    ])
+  }
+
+  @Test func `steps that say to be as old as the former names mean the same links`() async throws {
+    let set = try former("allow: former-link-columns\n")
+    #expect(try former("").steps[1].checksum == set.steps[1].checksum)
+    _ = try await Store.migrate(at: lab.url, key: testKey, migrations: set)
     #expect(try lab.rows("SELECT Package_id, Person_id FROM Package_maintainers") == [[1, 7]])
     #expect(try lab.rows("SELECT enemies_id, conflicts_id FROM Package_conflicts") == [[1, 3]])
     #expect(try lab.rows("SELECT DISTINCT name FROM Person") == [["source_id"]])
+  }
+
+  @Test func `other steps are refused with the columns to write, and no link is made`() async throws {
+    let (set, url) = (try former(""), lab.url)
+    let isTold = { (error: any Error) in
+      guard case StoreError.migrationFailed(2, _, "transform sql", let reason) = error else { return false }
+      return reason.contains("(source_id, target_id) VALUES (1, 7)")
+        && reason.contains("$Package.maintainers.Package and $Package.maintainers.Person")
+        && reason.contains("allow: former-link-columns")
+    }
+    await #expect {
+      _ = try await Store.migrate(at: url, key: testKey, migrations: set)
+    } throws: { isTold($0) }
+    await #expect {
+      _ = try await Store.plan(at: url, key: testKey, migrations: set)
+    } throws: { isTold($0) }
+    #expect(try lab.rows("SELECT * FROM Package_maintainers") == [])
+  }
+
+  @Test func `steps that a store of the former format lacks need to say nothing`() async throws {
+    try makeFormer(
+      lab.url,
+      [
+        "Package_maintainers": ("Package_id", "Person_id"),
+        "Package_conflicts": ("enemies_id", "conflicts_id"),
+        "Package_seeAlso": ("Package_id", "seeAlso_id"),
+      ])
+    #expect(try await Store.plan(at: lab.url, key: testKey, migrations: former("")).changesFormat)
+    _ = try await Store.migrate(at: lab.url, key: testKey, migrations: former(""))
+    #expect(try lab.rows("SELECT Package_id, Person_id FROM Package_maintainers") == [[1, 7]])
+  }
+
+  @Test func `columns of to-ones called source and target are their own`() async throws {
+    let base = """
+      create entity Edge {
+          relationship source -> Edge
+          relationship target -> Edge
+          relationship sees -> Edge many
+      }
+      """
+    let lab = try await MigrationLab(base, fill: ["INSERT INTO Edge(id) VALUES (1), (2)"])
+    try await lab.migrate(
+      "transform sql { UPDATE $Edge SET source_id = 2, target_id = 1 WHERE NOT EXISTS (SELECT 1 FROM $Edge.sees) }"
+    )
+    #expect(try lab.rows("SELECT source_id, target_id FROM Edge") == [[2, 1], [2, 1]])
   }
 
   @Test func `renaming an entity or an end renames the columns, and keeps the links`() async throws {

@@ -1,0 +1,35 @@
+// The change of a file's format, before the steps.
+
+internal import CipherSQLite
+
+extension MigrationRunner {
+  /// Brings a store of an older format to the present one, inside the transaction of the steps.
+  func changeFormat(of history: StoreHistory) throws -> StoreHistory {
+    guard history.format < StoreHistory.currentFormat else { return history }
+    let model = try history.model()
+    let former = model.tables(format: history.format)
+    let drift = SchemaDifference.lines(
+      found: try former.map { try connection.tableInfo($0.name) }, expected: former)
+    guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
+    let compiler = MigrationCompiler(
+      engine: .current, before: model, after: model, mapping: SegmentMapping(model))
+    var touched = TouchedColumns()
+    for statement in compiler.linkStatements() { try run(statement, &touched) }
+    let found = try tables(of: model)
+    let differences = SchemaDifference.lines(found: found, expected: model.tables)
+    guard differences.isEmpty else {
+      throw StoreError.schemaDrift(file: connection.path, differences: differences)
+    }
+    // Programs that have the store open look for columns that are gone.
+    let meta: [(String, SQLValue)] = [
+      ("format", .integer(Int64(StoreHistory.currentFormat))),
+      ("physicalHash", .text(SchemaDifference.physicalHash(found))),
+      ("generation", .integer(history.generation + 1)),
+    ]
+    for (key, value) in meta {
+      try connection.execute(
+        "INSERT OR REPLACE INTO vault_meta (key, value) VALUES (?, ?)", [.text(key), value])
+    }
+    return try StoreHistory.read(connection)
+  }
+}

@@ -1,0 +1,97 @@
+// The statements of a step, and what a data block may do.
+
+internal import CipherSQLite
+
+extension MigrationRunner {
+  /// SQLite's action codes of what a data block may do: DELETE, INSERT, READ, SELECT, UPDATE, FUNCTION,
+  /// RECURSIVE (sqlite.org, "Authorizer Action Codes").
+  private static let writing: Set<Int> = [9, 18, 20, 21, 23, 31, 33]
+  private static let reading: Set<Int> = [20, 21, 31, 33]
+
+  /// Runs the parts of a step, and has rows checked after each run of data blocks: for new stores and old ones.
+  func run(_ parts: [CompiledStep.Part], of step: MigrationStep, _ audit: inout RowAudit) throws {
+    var touched = TouchedColumns()
+    var writers: [MigrationOperation] = []
+    for (index, part) in parts.enumerated() {
+      guard part.isData else {
+        try run(part, of: step, &touched)
+        try audit.changedTables(part, of: step)
+        continue
+      }
+      if !part.isRequirement {
+        if writers.isEmpty { try audit.willWrite(part.model) }
+        writers += part.operations
+      }
+      try run(part, of: step, &touched)
+      guard index + 1 == parts.count || !parts[index + 1].isData else { continue }
+      if !writers.isEmpty { try audit.wrote(touched, part.model, of: step, by: writers) }
+      (touched, writers) = (TouchedColumns(), [])
+    }
+  }
+
+  private func run(_ part: CompiledStep.Part, of step: MigrationStep, _ touched: inout TouchedColumns) throws
+  {
+    for planned in part.planned {
+      try checkCancelled()
+      do { try run(planned.statement, &touched) } catch let error as SQLError {
+        switch error {
+        case .interrupted: throw error
+        // The disk, not the step.
+        case .engine(13, _, _, _): throw StoreError.diskFull(file: connection.path)
+        case .engine(_, _, let message, _): throw step.failed(planned.blamed(for: message), "\(error)")
+        case .constraint(let message, _, _): throw step.failed(planned.blamed(for: message), "\(error)")
+        default: throw step.failed(planned.blamed(for: ""), "\(error)")
+        }
+      } catch let error as ModelError {
+        throw step.failed(planned.blamed(for: ""), error.reason)
+      }
+    }
+  }
+
+  func run(_ statement: CompiledStatement, _ touched: inout TouchedColumns) throws {
+    switch statement {
+    case .sql(let sql): try connection.execute(sql: sql)
+    case .copy(let from, let to, let columns, let expressions, let keyed):
+      try copy(from, to, columns, expressions, keyed)
+    case .mustBeEmpty(let query, let rows, let message):
+      let count = try connection.value(sql: query)?.int64 ?? 0
+      guard count > 0 else { return }
+      let ids = try connection.query(sql: rows) { "\($0.int64(0))" }.joined(separator: ", ")
+      throw ModelError(reason: message.replacing("%d", with: "\(count)") + " (rows \(ids))")
+    case .data(let sql):
+      var written = TouchedColumns()
+      try connection.withAuthorizer({ action in
+        written.note(action)
+        return Self.allows(action, Self.writing)
+      }) { try connection.executeScript(sql) }
+      touched.formUnion(written)
+    case .require(let text, let query):
+      let value = try connection.withAuthorizer({ Self.allows($0, Self.reading) }) {
+        try connection.value(sql: query)
+      }
+      guard let value, let number = value.double, number != 0 else {
+        throw ModelError(reason: "it is required that \(text), and it is not so")
+      }
+    }
+  }
+
+  /// Data blocks reach rows of entities only: no schema, no transaction, none of the store's own tables.
+  private static func allows(_ action: AuthorizerAction, _ codes: Set<Int>) -> Bool {
+    guard codes.contains(action.code) else { return false }
+    if action.code == 31 { return action.second?.lowercased() != "load_extension" }
+    guard let table = action.first?.lowercased(), action.code != 21, action.code != 33 else { return true }
+    return !table.hasPrefix("vault_") && !table.hasPrefix("sqlite_")
+  }
+
+  /// Rows that a data block inserted take part in the promise that ids are never given out twice.
+  func raiseHighWaterMarks(_ model: Schema) throws {
+    for entity in model.entities {
+      try connection.execute(
+        sql: """
+          INSERT OR REPLACE INTO vault_ids (entity, last)
+          SELECT ?, max(ifnull((SELECT last FROM vault_ids WHERE entity = ?), 0),
+                        ifnull((SELECT max("id") FROM \(quoted(entity.name))), 0))
+          """, [.text(entity.name), .text(entity.name)])
+    }
+  }
+}

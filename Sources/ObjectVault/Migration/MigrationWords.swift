@@ -1,0 +1,86 @@
+// A line of a migration file -> its words. By Unicode scalars, as SQLScanner.
+
+struct MigrationWords {
+  struct Word {
+    let text: String
+    /// Scalars before it.
+    let column: Int
+    let isString: Bool
+  }
+
+  let scalars: [Unicode.Scalar]
+  private(set) var words: [Word] = []
+  /// Scalars before what stands behind `using`, or behind the brace of a block: SQL, which has other quotes and other
+  /// comments.
+  private(set) var sqlColumn: Int?
+  /// Where a text begins that has no end on this line.
+  private(set) var openText: Int?
+  /// Scalars up to the end of the last word.
+  private(set) var end = 0
+
+  init(_ line: String) {
+    scalars = Array(line.unicodeScalars)
+    var index = 0
+    while index < scalars.count, scalars[index] != "#" {
+      if scalars[index].properties.isWhitespace {
+        index += 1
+        continue
+      }
+      index = scalars[index] == "\"" ? string(from: index) : word(from: index)
+      end = index
+      guard endsBeforeSQL else { continue }
+      sqlColumn = index
+      return
+    }
+  }
+
+  private var endsBeforeSQL: Bool {
+    guard let first = words.first, let last = words.last, !first.isString, !last.isString else {
+      return false
+    }
+    switch first.text {
+    case "retype": return last.text == "using"
+    case "transform", "seed", "require": return last.text == "{"
+    default: return false
+    }
+  }
+
+  private static let escapes: [Unicode.Scalar: Unicode.Scalar] = ["n": "\n", "r": "\r"]
+
+  private mutating func string(from start: Int) -> Int {
+    var text: [Unicode.Scalar] = []
+    var index = start + 1
+    while index < scalars.count, scalars[index] != "\"" {
+      if scalars[index] == "\\", index + 1 < scalars.count {
+        index += 1
+        text.append(Self.escapes[scalars[index]] ?? scalars[index])
+      } else {
+        text.append(scalars[index])
+      }
+      index += 1
+    }
+    if index >= scalars.count { openText = openText ?? start }
+    words.append(Word(text: String(text), column: start, isString: true))
+    return min(index + 1, scalars.count)
+  }
+
+  private mutating func word(from start: Int) -> Int {
+    var index = start + 1
+    if scalars[start] == "-", index < scalars.count, scalars[index] == ">" {
+      index += 1
+    } else if !Self.isMark(scalars[start]) {
+      while index < scalars.count, !scalars[index].properties.isWhitespace, !Self.isMark(scalars[index]),
+        scalars[index] != "\"", scalars[index] != "#"
+      { index += 1 }
+    }
+    words.append(Word(text: String(scalars[start..<index]), column: start, isString: false))
+    return index
+  }
+
+  private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case "{", "}", "(", ")", ",": true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// References that lead to rows that are gone, each by itself: SQLite's own check says no more of a link than its table.
+
+internal import CipherSQLite
+
+/// A reference to a row that is gone.
+struct DanglingReference: Hashable {
+  /// Such as `Post.user`, or `the links Post.tags`.
+  let property: String
+  /// The id of its row and what it leads to; of links the ids of both ends.
+  let key: [SQLValue]
+  let isLink: Bool
+
+  fileprivate var place: String {
+    let texts = key.map { $0.int64.map(String.init) ?? $0.string ?? "?" }
+    return isLink ? "(\(texts.joined(separator: ", ")))" : texts.first ?? ""
+  }
+}
+
+enum ReferenceCheck {
+  /// All references of the model's tables that lead nowhere.
+  static func dangling(_ connection: Connection, _ model: Schema) throws -> Set<DanglingReference> {
+    // One pass of SQLite's own, which mostly is all: it stops at the first.
+    guard try connection.value(sql: "PRAGMA foreign_key_check") != nil else { return [] }
+    var found: Set<DanglingReference> = []
+    for entity in model.entities {
+      for relationship in entity.relationships where !relationship.isToMany {
+        let column = "\(relationship.name)_id"
+        try collect(
+          "\(entity.name).\(relationship.name)", false, ["id", column], entity.name, column,
+          relationship.destination,
+          connection, &found)
+      }
+    }
+    for join in model.joinTables {
+      let columns = [join.sourceColumn, join.targetColumn]
+      let name = "the links \(join.source).\(join.name.dropFirst(join.source.count + 1))"
+      for (column, destination) in zip(columns, [join.source, join.target]) {
+        try collect(name, true, columns, join.name, column, destination, connection, &found)
+      }
+    }
+    return found
+  }
+
+  private static func collect(
+    _ name: String, _ isLink: Bool, _ columns: [String], _ table: String, _ column: String,
+    _ destination: String,
+    _ connection: Connection, _ found: inout Set<DanglingReference>
+  ) throws {
+    let list = columns.map { "o.\(quoted($0))" }.joined(separator: ", ")
+    let rows = try connection.rows(
+      sql: """
+        SELECT \(list) FROM \(quoted(table)) o WHERE o.\(quoted(column)) IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM \(quoted(destination)) d WHERE d."id" = o.\(quoted(column)))
+        """)
+    for row in rows { found.insert(DanglingReference(property: name, key: row, isLink: isLink)) }
+  }
+
+  /// What is wrong, in one sentence, with the first rows.
+  static func sentence(_ references: Set<DanglingReference>) -> String {
+    let groups = Dictionary(grouping: references, by: \.property).sorted { $0.key < $1.key }
+    let parts = groups.prefix(4).map { name, group in
+      let first = group.sorted { ($0.key.first?.int64 ?? 0, $0.place) < ($1.key.first?.int64 ?? 0, $1.place) }
+        .prefix(5).map(\.place)
+      let more = group.count > first.count ? " and more" : ""
+      let rows = group.first?.isLink == true ? "" : first.count == 1 ? "row " : "rows "
+      return "\(name) (\(rows)\(first.joined(separator: ", "))\(more))"
+    }
+    return "\(references.count) references lead to rows that are gone: \(parts.joined(separator: "; "))"
+      + (groups.count > parts.count ? "; and others" : "")
+  }
+}

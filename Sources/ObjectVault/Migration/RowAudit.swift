@@ -1,0 +1,100 @@
+// What data blocks and expressions put into rows, checked after they ran, in new stores and in migrated ones.
+
+internal import CipherSQLite
+
+/// Goes along with the steps of one run.
+struct RowAudit {
+  let connection: Connection
+  /// What Swift's types take, by `Entity.property` of the last model; empty where there are no classes.
+  let readers: [String: ValueReader]
+  /// Old damage, which does not block a step. New damage does.
+  private var known: Set<DanglingReference> = []
+  /// Whether tables have changed since, so that old damage may have other names now.
+  private var isStale = false
+  /// What the steps wrote, by the names of now.
+  private var written: [(step: MigrationStep, blame: (TypeFinding) -> String, columns: TouchedColumns)] = []
+
+  /// - Parameter model: That of the rows which are there already; nil where there are none.
+  init(_ connection: Connection, readers: [String: ValueReader], model: Schema?) throws {
+    (self.connection, self.readers) = (connection, readers)
+    if let model { known = try ReferenceCheck.dangling(connection, model) }
+  }
+
+  /// Called before a run of data blocks.
+  mutating func willWrite(_ model: Schema) throws {
+    // Changes of tables break no reference, so that no damage stays no damage.
+    if isStale, !known.isEmpty { known = try ReferenceCheck.dangling(connection, model) }
+    isStale = false
+  }
+
+  /// Called after operations that changed tables.
+  /// - Parameter filled: The columns that their expressions filled.
+  mutating func changedTables(_ part: CompiledStep.Part, of step: MigrationStep) throws {
+    isStale = true
+    for index in written.indices {
+      for operation in part.operations { written[index].columns.follow(operation) }
+    }
+    try checkTypes(part.filled, part.model, of: step) { part.blamed(entity: $0.entity, property: $0.property) }
+  }
+
+  /// Called after a run of data blocks, before the tables change again.
+  mutating func wrote(
+    _ columns: TouchedColumns, _ model: Schema, of step: MigrationStep, by operations: [MigrationOperation]
+  ) throws {
+    var names: [String] = []
+    for operation in operations where !names.contains(operation.summary) { names.append(operation.summary) }
+    let name = names.joined(separator: "; ")
+    try checkTypes(columns, model, of: step) { _ in name }
+    let found = try ReferenceCheck.dangling(connection, model)
+    let fresh = found.subtracting(known)
+    guard fresh.isEmpty else { throw step.failed(name, ReferenceCheck.sentence(fresh)) }
+    known = found
+  }
+
+  private mutating func checkTypes(
+    _ columns: TouchedColumns, _ model: Schema, of step: MigrationStep, blaming name: @escaping (TypeFinding) -> String
+  ) throws {
+    guard !columns.isEmpty else { return }
+    let findings = try TypeCheck(model: model).findings(connection, touched: columns)
+    if let first = findings.first { throw step.failed(name(first), Self.sentence(findings)) }
+    written.append((step, name, columns))
+  }
+
+  /// Called after the last step.
+  ///
+  /// The model of a step knows no cases of enums, and those of today's classes may not be those that a step was written
+  /// for, as long as other steps follow. So they are asked once, of all columns that the steps wrote.
+  func finish(_ model: Schema) throws {
+    let narrow = readers.filter { $0.value.isNarrow }
+    guard !narrow.isEmpty, !written.isEmpty else { return }
+    let check = TypeCheck(model: model, readers: narrow)
+    for (step, blame, columns) in written.reversed() {
+      let findings = try check.findings(connection, touched: columns, onlyReaders: true)
+      if let first = findings.first { throw step.failed(blame(first), Self.sentence(findings)) }
+    }
+  }
+
+  /// Whether the steps left more references that lead nowhere than there were: a last look at what they cannot do.
+  func brokenReferences(_ model: Schema) throws -> String? {
+    let found = try ReferenceCheck.dangling(connection, model)
+    return found.count > known.count ? ReferenceCheck.sentence(found) : nil
+  }
+
+  private static func sentence(_ findings: [TypeFinding]) -> String {
+    findings.prefix(8).map { "\($0)" }.joined(separator: "; ")
+  }
+}
+
+extension TouchedColumns {
+  /// Calls what was touched by the names that it has after an operation.
+  fileprivate mutating func follow(_ operation: MigrationOperation) {
+    switch operation {
+    case .renameEntity(let name, let new): rename(entity: name, to: new)
+    case .dropEntity(let name): rename(entity: name, to: nil)
+    case .renameAttribute(let entity, let name, let new): rename(entity, name, to: new)
+    case .renameRelationship(let entity, let name, let new): rename(entity, "\(name)_id", to: "\(new)_id")
+    case .dropAttribute(let entity, let name): rename(entity, name, to: nil)
+    default: break
+    }
+  }
+}

@@ -1,0 +1,152 @@
+// SQL of steps, piece by piece: words, texts in quotes, comments. The one scanner of all that reads such SQL.
+//
+// By Unicode scalars, as SQLite reads it, and not by characters: a quote and a combining mark behind it are one
+// character, and no quote would be seen.
+
+struct SQLScanner {
+  enum Kind {
+    /// Letters, digits and underscores.
+    case word
+    /// Whatever stands in quotes, these included. A doubled quote makes two such pieces of a text, which comes to
+    /// the same.
+    case text
+    case comment
+    /// A single scalar.
+    case other
+  }
+
+  struct Piece {
+    let kind: Kind
+    let range: Range<Int>
+    /// Whether the end of a text or a comment is there.
+    var isClosed = true
+  }
+
+  let scalars: [Unicode.Scalar]
+  /// Where the next piece begins.
+  var position: Int
+
+  init(_ scalars: [Unicode.Scalar], from position: Int = 0) {
+    self.scalars = scalars
+    self.position = position
+  }
+
+  init(_ sql: String) { self.init(Array(sql.unicodeScalars)) }
+
+  /// The next piece; nil at the end.
+  mutating func next() -> Piece? {
+    guard let scalar = scalar(at: position) else { return nil }
+    switch (scalar, self.scalar(at: position + 1)) {
+    case ("'", _), ("\"", _), ("`", _):
+      return piece(.text, from: 1) { scalars, end in scalars[end] == scalar }
+    case ("[", _): return piece(.text, from: 1) { scalars, end in scalars[end] == "]" }
+    case ("/", "*"):
+      return piece(.comment, from: 3) { scalars, end in scalars[end] == "/" && scalars[end - 1] == "*" }
+    case ("-", "-"):
+      let start = position
+      while let scalar = self.scalar(at: position), scalar != "\n" { position += 1 }
+      return Piece(kind: .comment, range: start..<position)
+    default: break
+    }
+    let start = position
+    position += 1
+    guard Self.isWord(scalar) else { return Piece(kind: .other, range: start..<position) }
+    while let scalar = self.scalar(at: position), Self.isWord(scalar) { position += 1 }
+    return Piece(kind: .word, range: start..<position)
+  }
+
+  /// The piece that begins here and ends with the first scalar, so many behind its own first, of which `isEnd` is true.
+  private mutating func piece(_ kind: Kind, from offset: Int, _ isEnd: ([Unicode.Scalar], Int) -> Bool)
+    -> Piece
+  {
+    let start = position
+    position = min(start + offset, scalars.count)
+    while position < scalars.count {
+      position += 1
+      if isEnd(scalars, position - 1) { return Piece(kind: kind, range: start..<position) }
+    }
+    return Piece(kind: kind, range: start..<position, isClosed: false)
+  }
+
+  /// The name behind a dollar sign, such as `User.city`.
+  mutating func name() -> String {
+    let start = position
+    while let scalar = scalar(at: position), scalar == "." || Self.isWord(scalar) { position += 1 }
+    return text(start..<position)
+  }
+
+  func scalar(at index: Int) -> Unicode.Scalar? { index < scalars.count ? scalars[index] : nil }
+
+  func text(_ range: Range<Int>) -> String { String(scalars[range]) }
+
+  static func isWord(_ scalar: Unicode.Scalar) -> Bool {
+    if scalar.isASCII {
+      return scalar == "_" || scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+    }
+    let properties = scalar.properties
+    // A mark belongs to the letter before it.
+    return properties.isAlphabetic || properties.numericType != nil || properties.isGraphemeExtend
+  }
+}
+
+/// The SQL of a block as it is kept: without comments, and without spaces at the ends of lines and empty lines, but for
+/// those in texts.
+struct SQLBody {
+  private var lines: [String] = []
+  private var line: [Unicode.Scalar] = []
+  /// Whether the line begins within a text.
+  private var beginsInText = false
+  /// Whether a comment was left out here.
+  private var isGap = false
+
+  mutating func append(_ scalars: ArraySlice<Unicode.Scalar>, isText: Bool) {
+    for scalar in scalars {
+      if scalar == "\n" {
+        endLine(isText: isText)
+        continue
+      }
+      // A comment parts what stands on its two sides, as a space does. Where they are apart anyway nothing is put in
+      // its place: the checksums of steps are over what was kept of them.
+      if isGap, let last = line.last, Self.wouldJoin(last, scalar) { line.append(" ") }
+      isGap = false
+      line.append(scalar)
+    }
+  }
+
+  mutating func leaveOut(_ comment: ArraySlice<Unicode.Scalar>) {
+    for scalar in comment where scalar == "\n" { endLine(isText: false) }
+    isGap = true
+  }
+
+  /// All lines, the last one closed.
+  mutating func finished() -> String {
+    endLine(isText: false)
+    return lines.joined(separator: "\n")
+  }
+
+  private mutating func endLine(isText: Bool) {
+    var piece = line[...]
+    if !beginsInText { piece = piece.drop { $0.properties.isWhitespace } }
+    if !isText { while piece.last?.properties.isWhitespace == true { piece.removeLast() } }
+    if beginsInText || isText || !piece.isEmpty { lines.append(String(piece)) }
+    (line, beginsInText, isGap) = ([], isText, false)
+  }
+
+  /// Whether two scalars side by side would be read as one thing, or the second as part of what the first begins.
+  private static func wouldJoin(_ left: Unicode.Scalar, _ right: Unicode.Scalar) -> Bool {
+    let operators: Set<Unicode.Scalar> = ["-", "/", "*", "<", ">", "=", "|", "!"]
+    let quotes: Set<Unicode.Scalar> = ["'", "\"", "`"]
+    if left == "x" || left == "X", right == "'" { return true }
+    if left == right, quotes.contains(left) { return true }
+    if operators.contains(left) { return operators.contains(right) }
+    return (left == "$" || SQLScanner.isWord(left)) && SQLScanner.isWord(right)
+  }
+}
+
+extension String {
+  init(_ scalars: some Sequence<Unicode.Scalar>) {
+    var view = String.UnicodeScalarView()
+    view.append(contentsOf: scalars)
+    self.init(view)
+  }
+}

@@ -1,0 +1,148 @@
+// The columns of a store followed through pending steps, as far as they will still hold what they hold now: what a step
+// asks of them can then be asked before any step runs.
+
+internal import CipherSQLite
+
+/// What an operation will ask of rows.
+struct RowQuestion {
+  let entity: String
+  let properties: [String]
+  let rule: MigrationPlan.Refusal.Rule
+
+  /// - Returns: The question; nil for operations that ask nothing of rows that are there.
+  init?(_ operation: MigrationOperation) {
+    switch operation {
+    case .addIndex(let entity, let index) where index.isUnique:
+      (self.entity, properties, rule) = (entity, index.properties, .unique)
+    case .makeRequired(let entity, let name, filling: nil):
+      (self.entity, properties, rule) = (entity, [name], .required)
+    case .addAttribute(let entity, let attribute)
+    where !attribute.isOptional && attribute.defaultValue == nil:
+      (self.entity, properties, rule) = (entity, [attribute.name], .required)
+    case .addAttribute(let entity, let attribute) where attribute.isUnique && attribute.defaultValue != nil:
+      (self.entity, properties, rule) = (entity, [attribute.name], .unique)
+    case .addRelationship(let entity, let relationship)
+    where relationship.isRequired && !relationship.isToMany:
+      (self.entity, properties, rule) = (entity, [relationship.name], .required)
+    default: return nil
+    }
+  }
+}
+
+struct StandingColumns {
+  private enum Content {
+    /// What a column of the file holds now.
+    case column(String)
+    /// The same value in each row, or none.
+    case same(isNull: Bool)
+    case changed(by: String)
+  }
+
+  private struct Table {
+    /// nil for an entity that a step makes.
+    let name: String?
+    var columns: [String: Content] = [:]
+    /// The step whose data block speaks of it.
+    var writer: String?
+  }
+
+  private var tables: [String: Table]
+
+  init(_ model: Schema) {
+    tables = [:]
+    for entity in model.entities {
+      var table = Table(name: entity.name)
+      for attribute in entity.attributes { table.columns[attribute.name] = .column(attribute.name) }
+      for relationship in entity.relationships where !relationship.isToMany {
+        table.columns[relationship.name] = .column("\(relationship.name)_id")
+      }
+      tables[entity.name] = table
+    }
+  }
+
+  mutating func follow(_ operation: MigrationOperation, of step: MigrationStep) {
+    switch operation {
+    case .createEntity(let entity): tables[entity.name] = Table(name: nil)
+    case .dropEntity(let name): tables[name] = nil
+    case .renameEntity(let name, let new): tables[new] = tables.removeValue(forKey: name)
+    case .addAttribute(let entity, let attribute):
+      tables[entity]?.columns[attribute.name] = .same(isNull: attribute.defaultValue == nil)
+    case .addRelationship(let entity, let relationship) where !relationship.isToMany:
+      tables[entity]?.columns[relationship.name] = .same(isNull: true)
+    case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name):
+      tables[entity]?.columns[name] = nil
+    case .renameAttribute(let entity, let name, let new), .renameRelationship(let entity, let name, let new):
+      let content = tables[entity]?.columns.removeValue(forKey: name)
+      tables[entity]?.columns[new] = content
+    case .retype(let entity, let name, _, _), .makeRequired(let entity, let name, filling: .some):
+      tables[entity]?.columns[name] = .changed(by: operation.summary)
+    case .transform(let sql), .seed(let sql):
+      let words = SQLTemplate.words(sql)
+      for name in tables.keys where words.contains(name.lowercased()) && tables[name]?.writer == nil {
+        tables[name]?.writer = "\(numbered(step.number)) \(step.name)"
+      }
+    default: break
+    }
+  }
+
+  /// The answer of the rows as they are now.
+  enum Answer {
+    case accepted
+    case refused(MigrationPlan.Refusal)
+    /// Why it cannot be asked before the steps run.
+    case unasked(String)
+  }
+
+  func answer(_ question: RowQuestion, _ operation: MigrationOperation, _ connection: Connection) throws
+    -> Answer
+  {
+    guard let table = tables[question.entity] else { return .accepted }
+    if let writer = table.writer {
+      return .unasked("step \(writer) writes rows of \(question.entity) before")
+    }
+    guard let name = table.name else { return .accepted }
+    var columns: [String] = []
+    var isNull = false
+    for property in question.properties {
+      switch table.columns[property] {
+      case .column(let column): columns.append(quoted(column))
+      case .same(let isNullThere): isNull = isNull || isNullThere
+      case .changed(let operation):
+        return .unasked("\"\(operation)\" changes \(question.entity).\(property) before")
+      // Not in the file yet: what the operation itself adds.
+      case nil: isNull = isNull || question.rule == .required
+      }
+    }
+    let (count, rows) =
+      switch question.rule {
+      case .required: Self.missing(columns, isNull, quoted(name))
+      case .unique: Self.repeated(columns, isNull, quoted(name))
+      }
+    guard let count, let bad = try connection.value(sql: count)?.int64, bad > 0 else { return .accepted }
+    return .refused(
+      MigrationPlan.Refusal(
+        operation: operation.summary, entity: question.entity, properties: question.properties,
+        rule: question.rule,
+        count: Int(bad), rows: try connection.query(sql: rows) { $0.int64(0) }))
+  }
+
+  private static func missing(_ columns: [String], _ isNull: Bool, _ table: String) -> (String?, String) {
+    let condition = isNull ? "1" : columns.map { "\($0) IS NULL" }.joined(separator: " OR ")
+    guard !condition.isEmpty else { return (nil, "") }
+    return (
+      "SELECT count(*) FROM \(table) WHERE \(condition)",
+      "SELECT \"id\" FROM \(table) WHERE \(condition) ORDER BY \"id\" LIMIT 5"
+    )
+  }
+
+  private static func repeated(_ columns: [String], _ isNull: Bool, _ table: String) -> (String?, String) {
+    // NULL is like no other NULL.
+    if isNull { return (nil, "") }
+    let isThere = columns.isEmpty ? "1" : columns.map { "\($0) NOT NULL" }.joined(separator: " AND ")
+    let group = columns.isEmpty ? "typeof(1)" : columns.joined(separator: ", ")
+    let groups = "FROM \(table) WHERE \(isThere) GROUP BY \(group) HAVING count(*) > 1"
+    return (
+      "SELECT count(*) FROM (SELECT 1 \(groups))", "SELECT max(\"id\") \(groups) ORDER BY 1 LIMIT 5"
+    )
+  }
+}

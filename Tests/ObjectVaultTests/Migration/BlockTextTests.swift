@@ -1,0 +1,88 @@
+// SQL in steps: read as SQLite reads it, by scalars, with its own quotes and comments.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct BlockTexts {
+  func step(_ body: String, head: String = "") throws -> MigrationStep {
+    try MigrationStep(number: 2, name: "s", text: "format: 1\n\(head)[up]\n\(body)")
+  }
+
+  @Test(arguments: ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}x", "e\u{301}"])
+  func `texts may begin and end with marks that join the sign before them`(_ mark: String) async throws {
+    let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
+    try await lab.migrate(
+      """
+      transform sql { UPDATE $User SET $User.city = '\(mark)} ; $x \(mark)' WHERE $User.id = 1; -- \(mark)'
+        UPDATE $User SET $User.city = '\(mark)' || $User.city WHERE $User.id = 1 }
+      add attribute User.mail string default "\(mark)a\(mark)"
+      """)
+    #expect(
+      try lab.rows("SELECT city, mail FROM User WHERE id = 1") == [
+        [.text("\(mark)\(mark)} ; $x \(mark)"), .text("\(mark)a\(mark)")]
+      ])
+  }
+
+  @Test(arguments: [
+    ("DELETE/**/FROM x", "DELETE FROM x"), ("DELETE/*\n*/FROM x", "DELETE\nFROM x"),
+    ("SELECT 1 -/* a */- 1", "SELECT 1 - - 1"),
+    ("SELECT 'a'/* b */'c'", "SELECT 'a' 'c'"), ("SELECT $/**/$", "SELECT $$"),
+    ("SELECT x/* a */'00'", "SELECT x '00'"),
+    // What was apart before stays as it was: checksums are over it.
+    ("SELECT a /* b */ , c", "SELECT a  , c"), ("SELECT(/* a */1/* b */)", "SELECT(1)"),
+    ("SELECT 1 -- }\n, 2", "SELECT 1\n, 2"),
+    ("SELECT \"a -- b\", [it's }], `/*`", "SELECT \"a -- b\", [it's }], `/*`"),
+  ])
+  func `a comment parts what stands on its sides`(_ sql: String, _ kept: String) throws {
+    let step = try step("transform sql { \(sql) }")
+    #expect(step.operations == [.transform(kept)])
+    #expect(try MigrationStep(number: 2, name: "s", text: step.text).operations == step.operations)
+  }
+
+  @Test(arguments: [
+    ("'#'", "'#'"), ("'\"' || $User.name || ')'", "'\"' || $User.name || ')'"),
+    ("length(/* ) $Nobody # */ $User.name)", "length(/* ) $Nobody # */ $User.name)"),
+    ("'it''s ($)'", "'it''s ($)'"),
+  ])
+  func `an expression keeps its number signs, quotes and comments`(_ sql: String, _ kept: String) async throws
+  {
+    let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
+    let line = "retype User.name to string using ( \(sql) )  # why \" not )"
+    #expect(try step(line).canonicalText == "retype User.name to string using (\(kept))")
+    let type = sql.contains("length") ? "int" : "string"
+    try await lab.migrate(
+      "drop index User(name)\ndrop index User(name, age)\nretype User.name to \(type) using (\(sql)) # \"")
+    #expect(try lab.isSound())
+  }
+
+  @Test(arguments: [
+    ("add attribute U.a string default \"abc", 33, "no end"),
+    ("add attribute U.a string default \"abc\\\"", 33, "no end"),
+    ("require \"it is so { SELECT 1 }", 8, "no end"),
+    ("retype U.a to int using (1) optional", 28, "behind )"),
+    ("retype U.a to int using (1 -- x)", 24, "( … )"), ("retype U.a to int using ('a)", 24, "( … )"),
+    ("retype U.a to int using 1 + (2)", 24, "( … )"),
+    ("transform sql SELECT 1 }", 14, "{ is missing"), ("seed SELECT", 5, "{ is missing"),
+    ("transform sql { SELECT 1 /* }", 0, "no end"),
+    ("transform sql { SELECT [a }", 0, "no end"), ("transform sql { SELECT '\u{301} }", 0, "no end"),
+    ("transform sql { SELECT 1\n} drop entity A", 0, "behind }"),
+  ])
+  func `what has no end is told, with its place`(_ line: String, _ column: Int, _ words: String) {
+    #expect {
+      _ = try step(line)
+    } throws: { error in
+      guard case StoreError.migrationSyntax(let error) = error else { return false }
+      return error.line == (line.contains("\n") ? 4 : 3) && error.column == column + 1
+        && "\(error)".contains(words)
+    }
+  }
+
+  @Test func `line ends of every kind are line ends, and two of them two`() throws {
+    let text = "format: 1\r\n[up]\r\ntransform sql {\rSELECT 'a\r\n\r\nb'\r}\r\ndrop entity A\r"
+    let step = try MigrationStep(number: 1, name: "a", text: text)
+    #expect(step.operations == [.transform("SELECT 'a\n\nb'"), .dropEntity("A")])
+  }
+}
