@@ -238,7 +238,11 @@ struct MigrationLine {
       guard rest.isEmpty || rest.first == "#" else {
         throw failure("something stands behind )", "end the line there", rest.startIndex)
       }
-      return scanner.text(start + 1..<piece.range.lowerBound)[...].trimmed
+      let expression = scanner.text(start + 1..<piece.range.lowerBound)[...].trimmed
+      guard !expression.isEmpty else {
+        throw failure("nothing stands in the brackets", "write an SQL expression", start)
+      }
+      return expression
     }
     throw missing
   }

@@ -34,7 +34,9 @@ struct RowAudit {
     for index in written.indices {
       for operation in part.operations { written[index].columns.follow(operation) }
     }
-    try checkTypes(part.filled, part.model, of: step) { part.blamed(entity: $0.entity, property: $0.property) }
+    try checkTypes(part.filled, part.model, of: step) {
+      part.blamed(entity: $0.entity, property: $0.property)
+    }
   }
 
   /// Called after a run of data blocks, before the tables change again.
@@ -52,7 +54,8 @@ struct RowAudit {
   }
 
   private mutating func checkTypes(
-    _ columns: TouchedColumns, _ model: Schema, of step: MigrationStep, blaming name: @escaping (TypeFinding) -> String
+    _ columns: TouchedColumns, _ model: Schema, of step: MigrationStep,
+    blaming name: @escaping (TypeFinding) -> String
   ) throws {
     guard !columns.isEmpty else { return }
     let findings = try TypeCheck(model: model).findings(connection, touched: columns)

@@ -74,7 +74,7 @@ private final class Unlimited: ManagedObject {
       add attribute User.level int8 default -128
       add attribute User.flag bool default true
       add attribute User.key uuid default "0F8FAD5B-D9CB-469F-A165-70867728950E"
-      add attribute User.extra json default "{\\"a\\": [1]}"
+      add attribute User.extra json default "{\\"a\\":[1]}"
       add attribute User.ratio float default 1
       add attribute User.born date default 0
       set default of User.price to 7
