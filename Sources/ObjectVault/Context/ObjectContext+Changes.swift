@@ -29,14 +29,18 @@ extension ObjectContext {
     }
   }
 
+  /// Forgets a new object whose making failed: who is related to it is so no more.
+  func dismiss(_ object: ManagedObject) {
+    object.leaveEverybody()
+    delete(object)
+  }
+
   /// Forgets a new object.
-  /// - Parameter byRules: Whether its delete rules hold; without them who is related to it is so no more.
   /// - Returns: The objects that its delete rules take along.
-  @discardableResult
-  func forget(_ object: ManagedObject, byRules: Bool = true) -> [ManagedObject] {
+  private func forget(_ object: ManagedObject) -> [ManagedObject] {
     guard let entity = object.entity else { return [] }
     let relationships = entity.slots.compactMap(\.relationship)
-    for relationship in relationships where byRules && relationship.deleteRule == .deny {
+    for relationship in relationships where relationship.deleteRule == .deny {
       let count = object.related(by: relationship).count
       guard count == 0 else {
         note(StoreError.deleteDenied(entity: entity.name, property: relationship.name, count: count))
@@ -46,7 +50,7 @@ extension ObjectContext {
     var taken: [ManagedObject] = []
     for relationship in relationships {
       let others = object.related(by: relationship)
-      if byRules && relationship.deleteRule == .cascade { taken += others }
+      if relationship.deleteRule == .cascade { taken += others }
       guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany else { continue }
       for other in others where other.state == .inserted || other.state == .loaded {
         other.overwrite(.null, inverse, nil)
@@ -141,7 +145,8 @@ extension ObjectContext {
   }
 
   func link(
-    _ owner: ManagedObject, _ member: ManagedObject, _ relationship: RelationshipRuntime, isAdded: Bool
+    _ owner: ManagedObject, _ member: ManagedObject, _ relationship: RelationshipRuntime, isAdded: Bool,
+    isKnown: Bool
   ) {
     guard let join = relationship.join else { return }
     let (source, target) = join.isSource ? (owner, member) : (member, owner)
@@ -149,10 +154,13 @@ extension ObjectContext {
       table: join.table.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
     touched.insert(source)
     touched.insert(target)
-    if let pending = links[key], pending.isAdded != isAdded {
+    // Two changes come to none only where the first is known to have been one. Else the last word is written, which
+    // does nothing to a link that is as it should be.
+    if let pending = links[key], pending.isAdded != isAdded, pending.isKnown {
       links[key] = nil
     } else {
-      links[key] = PendingLink(source: source, target: target, join: join.table, isAdded: isAdded)
+      links[key] = PendingLink(
+        source: source, target: target, join: join.table, isAdded: isAdded, isKnown: isKnown)
     }
   }
 

@@ -51,6 +51,10 @@ public final class ObjectContext {
   var firstTemporaryID: Int64 = -1
   /// New objects that fetches wrote since the last save, with a savepoint beneath; nil when no fetch did.
   var flushed: [ManagedObject]?
+  /// How many deletions were pending when one of them was denied to a flush: until there are others, none is tried.
+  private var deniedDeletions = 0
+  /// Why the transaction cannot be committed: a flush failed half-way.
+  private var failure: (any Error)?
 
   /// Errors that getters could not throw, oldest first. The next ``save()`` throws the first of them and
   /// clears the list.
@@ -140,7 +144,7 @@ public final class ObjectContext {
     map.insert(object, for: object.rowID)
     inserted.append(object)
     do { try configure(object) } catch {
-      forget(object, byRules: false)
+      dismiss(object)
       throw error
     }
     return object
@@ -177,7 +181,11 @@ public final class ObjectContext {
       try connection.beginSavepoint(Self.flushName)
       flushed = []
     }
+    guard deleted.isEmpty || deleted.count != deniedDeletions else {
+      return try save(.partialWithoutDeletions)
+    }
     do { try save(.partial) } catch  where Self.isRule(error) && !deleted.isEmpty {
+      deniedDeletions = deleted.count
       try save(.partialWithoutDeletions)
     }
   }
@@ -196,12 +204,22 @@ public final class ObjectContext {
       faultErrors = []
       throw first
     }
+    if let failure { throw failure }
     guard hasChanges else { return }
     guard canWrite else { throw StoreError.readOnlyContext }
     switch access {
     case .transaction(let connection, _):
       let operation = SaveOperation(self, connection, extent)
-      try operation.undoOnError { try connection.savepoint { try operation.run() } }
+      // A savepoint inside of the one beneath all flushes costs memory on SQLCipher 3 until that one ends. It is there
+      // for errors that one can put right; a flush that deletes nothing has none.
+      if extent == .whole || (operation.deletes && !deleted.isEmpty) {
+        try operation.undoOnError { try connection.savepoint { try operation.run() } }
+      } else {
+        do { try operation.undoOnError { try operation.run() } } catch {
+          failure = error
+          throw error
+        }
+      }
       operation.finish()
     case .pooled:
       try core.pool.withWriter { connection in
@@ -221,12 +239,19 @@ public final class ObjectContext {
     deletions += 1
     faultErrors = []
     for object in inserted { discard(object) }
+    // Their rows may be others by now, which is why one rolls back after a conflict.
     for object in updated {
-      object.overlay = nil
+      refresh(object)
       object.isRegistered = false
     }
     for object in deleted where object.state == .deleted {
-      if object.isUnwritten { discard(object) } else { object.state = object.row == nil ? .fault : .loaded }
+      if object.isUnwritten {
+        discard(object)
+      } else {
+        object.state = .fault
+        refresh(object)
+        object.isRegistered = false
+      }
     }
     for object in touched { for state in object.toMany.values { state.forget() } }
     clearPending()
@@ -237,9 +262,11 @@ public final class ObjectContext {
   private func undoFlush() {
     guard case .transaction(let connection, _) = access, let flushed else { return }
     self.flushed = nil
+    failure = nil
     do {
       try connection.rollBack(toSavepoint: Self.flushName)
       try connection.releaseSavepoint(Self.flushName)
+      try keepMarks(connection)
     } catch { note(error) }
     for object in flushed { discard(object) }
     for object in maps.flatMap(\.all) {
@@ -258,6 +285,15 @@ public final class ObjectContext {
     object.page = nil
     object.state = .fault
     for state in object.toMany.values where state.added.isEmpty && state.removed.isEmpty { state.forget() }
+  }
+
+  /// Ids that were given out and taken back are not given out again.
+  private func keepMarks(_ connection: Connection) throws {
+    for map in maps where map.highest > 0 {
+      try connection.execute(
+        "UPDATE vault_ids SET last = ? WHERE entity = ? AND last < ?",
+        [.integer(map.highest), .text(map.entity.name), .integer(map.highest)])
+    }
   }
 
   /// The entity of a class; the last one asked for is remembered.
@@ -280,6 +316,8 @@ struct PendingLink {
   let target: ManagedObject
   let join: JoinTable
   let isAdded: Bool
+  /// Whether it is known to differ from the file, because the members were in memory.
+  let isKnown: Bool
 
   /// Whether neither end is gone meanwhile.
   var isLive: Bool { source.state != .invalid && target.state != .invalid }

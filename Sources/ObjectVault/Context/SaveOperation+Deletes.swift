@@ -43,7 +43,10 @@ extension SaveOperation {
   /// Deletes the links of objects whose row was never written: no deletion of a row takes them along.
   private func unlinkUnwritten() throws {
     let ends = core.runtime.entities.flatMap { $0.slots.compactMap(\.relationship) }
-    for (entity, objects) in grouped(context.deleted.filter { $0.isUnwritten }) {
+    let going = core.runtime.entities.flatMap { entity in
+      victims[entity.index].compactMap(context.maps[entity.index].find).filter(\.isUnwritten)
+    }
+    for (entity, objects) in grouped(going) {
       for relationship in ends {
         guard let join = relationship.join else { continue }
         let (own, other) = join.table.columns(from: join.isSource)
@@ -127,7 +130,8 @@ extension SaveOperation {
       guard let entity = object.entity else { continue }
       let sql = "SELECT \"_version\" FROM \(entity.table) WHERE \"id\" = ?"
       let version = try connection.value(sql: sql, [.integer(object.rowID)])?.int64
-      if version != object.rowVersion { throw try conflict(object, []) }
+      // Who deletes what is gone already has no conflict.
+      if let version, version != object.rowVersion { throw try conflict(object, []) }
     }
   }
 

@@ -73,7 +73,7 @@ extension SaveOperation {
           }
           for member in membersInMemory(objects, ids, relationship) {
             if relationship.deleteRule == .nullify {
-              release(member, from: relationship)
+              release(member, from: relationship, ids)
             } else if take(member) {
               next.append(member)
             }
@@ -106,7 +106,11 @@ extension SaveOperation {
         return context.maps[relationship.destination.index].find(id)
       }
     }
-    if relationship.join != nil { return objects.flatMap { $0.toMany[relationship.slot]?.members ?? [] } }
+    if relationship.join != nil {
+      return objects.flatMap { object in
+        object.toMany[relationship.slot].map { $0.members ?? $0.added } ?? []
+      }
+    }
     return relationship.inverseSlot.map { referring(relationship.destination, $0, ids) } ?? []
   }
 
@@ -154,8 +158,11 @@ extension SaveOperation {
     return true
   }
 
-  private func release(_ member: ManagedObject, from relationship: RelationshipRuntime) {
-    guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany else { return }
+  /// - Parameter ids: Who goes; a member that has somebody else by now keeps them.
+  private func release(_ member: ManagedObject, from relationship: RelationshipRuntime, _ ids: Set<Int64>) {
+    guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany,
+      target(of: member, inverse).map(ids.contains) == true
+    else { return }
     release(member, inverse)
   }
 

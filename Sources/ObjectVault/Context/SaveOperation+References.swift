@@ -9,11 +9,12 @@ extension SaveOperation {
       guard let entity = object.entity, entity.hasToOne, let overlay = object.overlay else { continue }
       for slot in entity.storedSlots where entity.isToOne[slot] && overlay.changed.contains(slot) {
         let value = resolved(overlay.values[slot])
-        if case .integer(let id) = value, id < 0 { continue }
-        if value.isNull && entity.isRequired[slot] { continue }
+        // A new target that goes too gets no row; who was referred to before it is not reached all the same.
+        let isRow = if case .integer(let id) = value { id > 0 } else { false }
+        guard isRow || !entity.isRequired[slot] else { continue }
         try connection.execute(
           sql: "UPDATE \(entity.table) SET \(entity.slots[slot].column) = ? WHERE \"id\" = ?",
-          [value, .integer(object.rowID)])
+          [isRow ? value : .null, .integer(object.rowID)])
       }
     }
   }
@@ -37,7 +38,8 @@ extension SaveOperation {
         }
       }
     }
-    for (key, link) in context.links where link.isAdded && link.isLive {
+    for (key, link) in context.links
+    where link.isAdded && link.isLive && link.source.state != .deleted && link.target.state != .deleted {
       guard let source = link.source.entity, let target = link.target.entity else { continue }
       let end = source.slots.compactMap(\.relationship).first { $0.join?.table.name == key.table }
       let other = target.slots.compactMap(\.relationship).first { $0.join?.table.name == key.table }

@@ -38,7 +38,7 @@ extension SaveOperation {
   /// Runs `body`; what collides with a unique value then waits, if some may wait.
   private func unlessColliding(_ body: () throws -> Void, wait: (_ columns: [String]) -> Void) throws {
     do { try body() } catch let collision as UniqueCollision {
-      guard isPartial else { throw collision }
+      guard waits else { throw collision }
       wait(collision.columns)
     }
   }

@@ -16,14 +16,19 @@ struct UniqueCollision: Error {
 
 extension SaveOperation {
   func writeRowsInAnyOrder() throws {
-    guard mayCollide else {
-      do { try writeRows() } catch let collision as UniqueCollision { throw collision.error }
-      return
+    if mayCollide {
+      do { return try connection.savepoint(writeRows) } catch is UniqueCollision {}
+      do {
+        return try connection.savepoint {
+          try setAside()
+          try writeRows()
+        }
+      } catch let collision as UniqueCollision {
+        guard isPartial else { throw collision.error }
+      }
     }
-    do { try connection.savepoint(writeRows) } catch is UniqueCollision {
-      try setAside()
-      do { try writeRows() } catch let collision as UniqueCollision { throw collision.error }
-    }
+    waits = isPartial
+    do { try writeRows() } catch let collision as UniqueCollision { throw collision.error }
   }
 
   private var mayCollide: Bool {
@@ -35,7 +40,7 @@ extension SaveOperation {
 
   /// The slots of unique values that an object is about to change, one for each index.
   func givenUp(_ entity: EntityRuntime, _ object: ManagedObject) -> [Int] {
-    guard let changed = object.overlay?.changed else { return [] }
+    guard let changed = object.overlay?.changed.subtracting(held(object)) else { return [] }
     return entity.uniqueKeys.compactMap { key in key.first(where: changed.contains) }
   }
 
@@ -71,9 +76,10 @@ extension SaveOperation {
       if relationship.join != nil {
         // Links that are pending are not in the file, or still are.
         let unlinked = Set(
-          self.context.links.values.lazy.filter { !$0.isAdded }.flatMap {
-            [$0.source.rowID, $0.target.rowID]
-          })
+          self.context.links.values.lazy.filter { !$0.isAdded && $0.join == relationship.join?.table }
+            .flatMap {
+              [$0.source.rowID, $0.target.rowID]
+            })
         return try self.related(relationship, owners).subtracting(unlinked)
       }
       if relationship.isToMany {

@@ -43,6 +43,8 @@ final class SaveOperation {
     case partialWithoutDeletions
   }
   var isPartial: Bool { extent != .whole }
+  /// Whether objects whose unique values collide are left out from now on.
+  var waits = false
   var deletes: Bool { extent != .partialWithoutDeletions }
 
   init(_ context: ObjectContext, _ connection: Connection, _ extent: Extent) {
@@ -59,7 +61,7 @@ final class SaveOperation {
     try validate()
     if deletes { try checkVersions() }
     try assignIDs()
-    if isPartial { try writeRows() } else { try writeRowsInAnyOrder() }
+    try writeRowsInAnyOrder()
     do {
       try writeLinks()
       if deletes { try deleteVictims() }
@@ -112,6 +114,7 @@ final class SaveOperation {
       try connection.execute(
         "INSERT OR REPLACE INTO vault_ids (entity, last) VALUES (?, ?)",
         [.text(entity.name), .integer(last + Int64(objects.count))])
+      context.maps[entity.index].highest = last + Int64(objects.count)
     }
   }
 

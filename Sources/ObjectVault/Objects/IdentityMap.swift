@@ -46,6 +46,8 @@ final class IdentityMap {
 
   /// What its objects are of.
   let entity: EntityRuntime
+  /// The highest id that a save of this context gave to one of them.
+  var highest: Int64 = 0
   /// The context that owns the map: set once, by it, and not retained.
   @exclusivity(unchecked) unowned(unsafe) var context: ObjectContext?
 

@@ -30,13 +30,23 @@ extension ManagedObject {
       old?.touchedMembers(inverse).remove(self)
       target?.touchedMembers(inverse).insert(self)
     } else {
-      old?.setStored(.null, inverse)
+      old?.lose(inverse)
       if let target {
         // The target's former partner loses it.
         let former = target.toOneTarget(inverse)
-        if former !== self { former?.setStored(.null, slot) }
+        if former !== self { former?.lose(slot) }
         target.setStored(.integer(rowID), inverse)
       }
+    }
+  }
+
+  /// Sets a to-one to nil because the partner has another one now; also of an object that is about to be deleted,
+  /// whose delete rules follow its references.
+  private func lose(_ slot: Int) {
+    if state != .deleted {
+      setStored(.null, slot)
+    } else if row != nil || overlay != nil {
+      overwrite(.null, slot, nil)
     }
   }
 
@@ -129,9 +139,11 @@ extension ManagedObject {
       object.writeToOne(self, UInt16(inverse))
       return
     }
-    touchedMembers(relationship.slot).insert(object)
+    let state = touchedMembers(relationship.slot)
+    let isKnown = state.members != nil
+    state.insert(object)
     if let inverse = relationship.inverseSlot { object.touchedMembers(inverse).insert(self) }
-    context?.link(self, object, relationship, isAdded: true)
+    context?.link(self, object, relationship, isAdded: true, isKnown: isKnown)
   }
 
   fileprivate func disconnect(_ object: ManagedObject, _ relationship: RelationshipRuntime) {
@@ -139,9 +151,22 @@ extension ManagedObject {
       object.writeToOne(nil, UInt16(inverse))
       return
     }
-    touchedMembers(relationship.slot).remove(object)
+    let state = touchedMembers(relationship.slot)
+    let isKnown = state.members != nil
+    state.remove(object)
     if let inverse = relationship.inverseSlot { object.touchedMembers(inverse).remove(self) }
-    context?.link(self, object, relationship, isAdded: false)
+    context?.link(self, object, relationship, isAdded: false, isKnown: isKnown)
+  }
+
+  /// Takes the object out of all its relationships, so that no delete rule reaches anybody.
+  final func leaveEverybody() {
+    for relationship in entity?.slots.compactMap(\.relationship) ?? [] {
+      if relationship.isToMany {
+        for member in loadedMembers(relationship.slot).members ?? [] { disconnect(member, relationship) }
+      } else {
+        writeToOne(nil, UInt16(relationship.slot))
+      }
+    }
   }
 
   /// The state of a to-many, made when it is first touched.
@@ -202,7 +227,11 @@ extension Persistable where Self: ManagedObject {
   public func add<Target: ManagedObject>(
     _ object: Target, to path: ReferenceWritableKeyPath<Self, Set<Target>>
   ) {
-    change(path) { $0.connect(object, $1) }
+    change(path) { owner, relationship in
+      if owner.toMany[relationship.slot]?.members?.contains(object) != true {
+        owner.connect(object, relationship)
+      }
+    }
   }
 
   /// Takes an object out of a to-many, in a time that does not depend on how many members there are. An object that
@@ -216,6 +245,9 @@ extension Persistable where Self: ManagedObject {
       {
         return
       }
+      guard owner.context?.accepts(object, for: owner, relationship) == true,
+        owner.toMany[relationship.slot]?.members?.contains(object) != false
+      else { return }
       owner.disconnect(object, relationship)
     }
   }

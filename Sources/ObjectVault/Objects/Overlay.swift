@@ -55,7 +55,8 @@ final class Overlay {
 /// The members of a to-many, as far as they are known, and what changed since the last save. For a to-one it
 /// only keeps the target alive.
 final class ToManyState {
-  /// All members, with the changes; nil while they have not been fetched.
+  /// All members, with the changes; nil while they have not been fetched. Who was added or removed then may have been
+  /// a member before, or not: the last word counts.
   var members: Set<ManagedObject>?
   var added: Set<ManagedObject> = []
   var removed: Set<ManagedObject> = []
@@ -67,13 +68,15 @@ final class ToManyState {
   func insert(_ object: ManagedObject) {
     typed?.insert(object)
     members?.insert(object)
-    if removed.remove(object) == nil { added.insert(object) }
+    removed.remove(object)
+    added.insert(object)
   }
 
   func remove(_ object: ManagedObject) {
     typed?.remove(object)
     members?.remove(object)
-    if added.remove(object) == nil { removed.insert(object) }
+    added.remove(object)
+    removed.insert(object)
   }
 
   /// The store holds what memory holds, but for what concerns objects that were left out of the save.

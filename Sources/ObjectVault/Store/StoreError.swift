@@ -149,8 +149,10 @@ extension StoreError: CustomStringConvertible {
     case .conflict(let conflict):
       "\(conflict.entity) \(conflict.rowID) was "
         + (conflict.storedVersion == nil ? "deleted" : "changed") + " by somebody else since it was fetched "
-        + "(properties here: \(conflict.properties.joined(separator: ", "))). Refresh the object, apply the "
-        + "change again and save."
+        + (conflict.properties.isEmpty
+          ? "and is deleted here. Roll back, fetch it again, delete it and save."
+          : "(properties here: \(conflict.properties.joined(separator: ", "))). Refresh the object, apply the "
+            + "change again and save.")
     case .deleteDenied(let entity, let property, let count):
       "Nothing was saved: \(entity).\(property) still has \(count) \(count == 1 ? "object" : "objects"), and "
         + "its delete rule is deny. Delete or move them first."

@@ -209,6 +209,77 @@ import Testing
     try context.save()
   }
 
+  @Test func `an object whose making fails after a fetch is not made either, and the next one is`()
+    async throws
+  {
+    struct Stop: Error {}
+    try await begin()
+    try await store.write { context in
+      let one = try context.fetch(Book.self).one()
+      _ = try? context.insert(Author.self) {
+        $0.name = "Refused"
+        $0.books = [one]
+        _ = try context.fetch(Genre.self).count()
+        throw Stop()
+      }
+      _ = try? context.insert(Genre.self) {
+        $0.books = [one]
+        _ = try context.fetch(Genre.self).count()
+        throw Stop()
+      }
+      context.insert(Author.self) { $0.name = "Next" }
+      #expect(context.hasChanges)
+    }
+    let context = store.makeContext()
+    let names = try context.fetch(Author.self).sorted(by: \.name).all().map(\.name)
+    #expect(names == ["Ann", "Bob", "Next"])
+    #expect(try context.fetch(Book.self).one().genres.isEmpty)
+    #expect(try await store.verify().isEmpty)
+  }
+
+  @Test func `swapped and handed on, unique values are found where they are`() async throws {
+    try await begin()
+    try await store.write { context in
+      let all = try context.fetch(Author.self).sorted(by: \.name).all()
+      (all[0].name, all[1].name) = ("Bob", "Ann")
+      #expect(try context.fetch(Author.self).where("name == 'Ann'").one() === all[1])
+      all[1].name = "Zoe"
+      let new = context.insert(Author.self) { $0.name = "Ann" }
+      #expect(try context.fetch(Author.self).where("name == 'Ann'").one() === new)
+    }
+    #expect(try store.makeContext().fetch(Author.self).count() == 3)
+  }
+
+  @Test func `half-filled objects that are linked to each other may be deleted`() async throws {
+    try await store.write { context in
+      let one = context.insert(Book.self) { $0.title = "One" }
+      let author = context.insert(Author.self)
+      one.author = author
+      _ = try context.fetch(Book.self).count()
+      let (genre, two) = (context.insert(Genre.self), context.insert(Book.self))
+      _ = try context.fetch(Book.self).count()
+      genre.books.insert(two)
+      context.delete(genre)
+      _ = try context.fetch(Book.self).count()
+      author.name = "Ann"
+      two.title = "Two"
+    }
+    #expect(try store.makeContext().fetch(Book.self).count() == 2)
+    #expect(try await store.verify().isEmpty)
+  }
+
+  @Test func `ids that a rollback takes back are not given out again`() async throws {
+    try await store.write { context in
+      let first = context.insert(Genre.self) { $0.name = "a" }
+      _ = try context.fetch(Genre.self).count()
+      let id = first.id
+      context.rollback()
+      let second = context.insert(Genre.self) { $0.name = "b" }
+      try context.save()
+      #expect(second.id.rowID > id.rowID)
+    }
+  }
+
   @Test func `an object whose making fails is not made, and takes nobody along`() throws {
     struct Stop: Error {}
     let context = store.makeContext()

@@ -131,6 +131,91 @@ private final class Escape: @unchecked Sendable {
     #expect(try store.makeContext().fetch(Passport.self).all().map(\.number) == ["1"])
   }
 
+  @Test func `of two changes of a link the last one counts, whether the members are known or not`() throws {
+    let (one, two) = (book("One"), book("Two"))
+    let genre = context.insert(Genre.self) { $0.name = "g" }
+    two.genres = [genre]
+    try context.save()
+    let other = store.makeContext()
+    let (first, second) = (try #require(try other.existing(one.id)), try #require(try other.existing(two.id)))
+    let same = try #require(try other.existing(genre.id))
+    first.remove(same, from: \.genres)
+    first.add(same, to: \.genres)
+    second.add(same, to: \.genres)
+    second.remove(same, from: \.genres)
+    try other.save()
+    #expect(first.genres == [same] && second.genres.isEmpty && same.books == [first])
+    let third = store.makeContext()
+    #expect(try third.fetch(Genre.self).one().books.map(\.title) == ["One"])
+    first.genres.remove(same)
+    first.genres.insert(same)
+    #expect(!other.hasChanges)
+  }
+
+  @Test func `an object of another store is taken out of no set`() async throws {
+    let elsewhere = try await TemporaryStore(library)
+    let (one, genre) = (book("One"), context.insert(Genre.self) { $0.name = "g" })
+    one.genres = [genre]
+    try context.save()
+    let strange = elsewhere.store.makeContext()
+    let other = strange.insert(Genre.self) { $0.name = "g" }
+    try strange.save()
+    one.remove(other, from: \.genres)
+    #expect(context.faultErrors.count == 1 && one.genres == [genre] && other.id.rowID == genre.id.rowID)
+    context.rollback()
+    #expect(try store.makeContext().fetch(Book.self).where("genres.@count == 1").count() == 1)
+  }
+
+  @Test func `a partner that was replaced stays when its former owner goes`() throws {
+    let ann = author("Ann")
+    ann.passport = context.insert(Passport.self) { $0.number = "8" }
+    try context.save()
+    ann.passport = context.insert(Passport.self) { $0.number = "9" }
+    context.delete(ann)
+    try context.save()
+    #expect(try store.makeContext().fetch(Passport.self).all().map(\.number) == ["8"])
+  }
+
+  @Test func `a partner can be deleted and replaced in one save, and both ends agree`() throws {
+    let ann = author("Ann")
+    ann.passport = context.insert(Passport.self) { $0.number = "1" }
+    try context.save()
+    for number in 2...4 {
+      context.delete(try #require(ann.passport))
+      let next = context.insert(Passport.self) { $0.number = "\(number)" }
+      if number == 2 { ann.passport = next } else { next.owner = ann }
+      if number == 4 { ann.passport = nil }
+      try context.save()
+      let other = store.makeContext()
+      let (owner, pass) = (try other.fetch(Author.self).one(), try other.fetch(Passport.self).one())
+      #expect(pass.number == "\(number)")
+      #expect(owner.passport === (number == 4 ? nil : pass) && pass.owner === (number == 4 ? nil : owner))
+    }
+  }
+
+  @Test func `a rollback after a conflict shows what is stored, and the change can be made again`() throws {
+    let ann = author("Ann")
+    try context.save()
+    let other = store.makeContext()
+    let same = try #require(try other.existing(ann.id))
+    same.age = 44
+    try other.save()
+    ann.age = 55
+    #expect(throws: StoreError.self) { try context.save() }
+    context.rollback()
+    #expect(ann.age == 44)
+    ann.age = 55
+    try context.save()
+    other.delete(same)
+    #expect(throws: StoreError.self) { try other.save() }
+    other.rollback()
+    other.delete(same)
+    try other.save()
+    context.delete(ann)
+    try context.save()
+    #expect(ann.state == .invalid)
+  }
+
   // MARK: Unique values
 
   @Test func `a unique value may be deleted and inserted, swapped, and handed on in one save`() throws {
@@ -213,6 +298,36 @@ private final class Escape: @unchecked Sendable {
     let other = temporary.store.makeContext()
     #expect(try other.fetch(Stamp.self).all().map(\.code).sorted() == [1, 2, 10, 20])
     #expect(try other.fetch(Pass.self).all().map(\.number).sorted() == [1, 2] && second.stamps.count == 1)
+    #expect(try await temporary.store.verify().isEmpty)
+  }
+
+  @Test func `what was just linked goes by a cascade, new or not, and its unique value is free`() async throws
+  {
+    let temporary = try await TemporaryStore(
+      Schema {
+        Entity(Holder.self)
+        Entity(Pass.self)
+        Entity(Stamp.self)
+      })
+    let context = temporary.store.makeContext()
+    let old = context.insert(Stamp.self) { $0.code = 1 }
+    let holders = (1...2).map { number in context.insert(Holder.self) { $0.name = "\(number)" } }
+    try context.save()
+    holders[0].add(old, to: \.marks)
+    holders[0].add(context.insert(Stamp.self), to: \.marks)
+    context.delete(holders[0])
+    let again = context.insert(Stamp.self) { $0.code = 1 }
+    try context.save()
+    #expect(try temporary.store.makeContext().fetch(Stamp.self).ids() == [again.id])
+    try await temporary.store.write { context in
+      let holder = try context.fetch(Holder.self).one()
+      let half = context.insert(Stamp.self)
+      holder.add(half, to: \.marks)
+      _ = try context.fetch(Stamp.self).count()
+      context.delete(holder)
+      _ = try context.fetch(Stamp.self).count()
+      #expect(half.state == .invalid)
+    }
     #expect(try await temporary.store.verify().isEmpty)
   }
 
