@@ -184,6 +184,7 @@ public final class ObjectContext {
     guard deleted.isEmpty || deleted.count != deniedDeletions else {
       return try save(.partialWithoutDeletions)
     }
+    deniedDeletions = 0
     do { try save(.partial) } catch  where Self.isRule(error) && !deleted.isEmpty {
       deniedDeletions = deleted.count
       try save(.partialWithoutDeletions)

@@ -58,8 +58,10 @@ extension SaveOperation {
   }
 
   private func isGone(_ entity: EntityRuntime, _ id: Int64) throws -> Bool {
-    if isPartial, leftOut.contains(where: { $0.entity === entity && finalID($0.rowID) == id }) {
-      return false
+    if isPartial {
+      // Also one that is to be deleted, as long as its deletion waits.
+      if context.maps[entity.index].find(id)?.isUnwritten == true { return false }
+      if leftOut.contains(where: { $0.entity === entity && finalID($0.rowID) == id }) { return false }
     }
     return try connection.value(sql: "SELECT 1 FROM \(entity.table) WHERE \"id\" = ?", [.integer(id)]) == nil
   }

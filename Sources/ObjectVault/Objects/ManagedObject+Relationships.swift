@@ -228,7 +228,7 @@ extension Persistable where Self: ManagedObject {
     _ object: Target, to path: ReferenceWritableKeyPath<Self, Set<Target>>
   ) {
     change(path) { owner, relationship in
-      if owner.toMany[relationship.slot]?.members?.contains(object) != true {
+      if owner.members(relationship.slot).members?.contains(object) != true {
         owner.connect(object, relationship)
       }
     }
@@ -246,7 +246,7 @@ extension Persistable where Self: ManagedObject {
         return
       }
       guard owner.context?.accepts(object, for: owner, relationship) == true,
-        owner.toMany[relationship.slot]?.members?.contains(object) != false
+        owner.members(relationship.slot).members?.contains(object) != false
       else { return }
       owner.disconnect(object, relationship)
     }

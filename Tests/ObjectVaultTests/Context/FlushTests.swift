@@ -268,6 +268,26 @@ import Testing
     #expect(try await store.verify().isEmpty)
   }
 
+  @Test func `a half-filled object whose deletion is denied as yet may still be referred to`() async throws {
+    try await store.write { context in
+      let (open, other) = (context.insert(Book.self), context.insert(Book.self) { $0.title = "Other" })
+      _ = try context.fetch(Book.self).count()
+      let loan = context.insert(Loan.self) {
+        $0.reader = "R"
+        $0.book = open
+      }
+      _ = try context.fetch(Loan.self).count()
+      context.delete(open)
+      context.insert(Loan.self) { $0.reader = "S" }.book = other
+      _ = try context.fetch(Loan.self).count()
+      _ = try context.fetch(Loan.self).count()
+      loan.book = other
+    }
+    let context = store.makeContext()
+    #expect(try context.fetch(Book.self).one().loans.count == 2)
+    #expect(try await store.verify().isEmpty)
+  }
+
   @Test func `ids that a rollback takes back are not given out again`() async throws {
     try await store.write { context in
       let first = context.insert(Genre.self) { $0.name = "a" }

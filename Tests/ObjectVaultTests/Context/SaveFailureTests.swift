@@ -150,6 +150,11 @@ private final class Escape: @unchecked Sendable {
     first.genres.remove(same)
     first.genres.insert(same)
     #expect(!other.hasChanges)
+    let new = other.insert(Genre.self) { $0.name = "new" }
+    new.remove(first, from: \.books)
+    new.books.insert(first)
+    try other.save()
+    #expect(try store.makeContext().fetch(Book.self).where("ANY genres.name == 'new'").count() == 1)
   }
 
   @Test func `an object of another store is taken out of no set`() async throws {
