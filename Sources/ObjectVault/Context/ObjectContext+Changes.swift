@@ -154,14 +154,16 @@ extension ObjectContext {
       table: join.table.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
     touched.insert(source)
     touched.insert(target)
-    // Two changes come to none only where the first is known to have been one. Else the last word is written, which
-    // does nothing to a link that is as it should be.
-    if let pending = links[key], pending.isAdded != isAdded, pending.isKnown {
-      links[key] = nil
-    } else {
-      links[key] = PendingLink(
-        source: source, target: target, join: join.table, isAdded: isAdded, isKnown: isKnown)
+    // Two changes come to none only where the first is known to differ from the file. Else the last word is written,
+    // which does nothing to a link that is as it should be.
+    let new = PendingLink(
+      source: source, target: target, join: join.table, isAdded: isAdded,
+      isKnown: isKnown && links[key] == nil)
+    guard let pending = links[key] else {
+      links[key] = new
+      return
     }
+    if pending.isAdded != isAdded { links[key] = pending.isKnown ? nil : new }
   }
 
   func discard(_ object: ManagedObject) {

@@ -1,6 +1,7 @@
 // The scratch pad: identity map, pending changes, and the doors to reading and saving.
 //   ObjectContext+Faults     rows into objects, faults, prefetching   Save*   what a save does
 //   ObjectContext+Changes    deletions, and what is noted until the save
+//   ObjectContext+Saving     saves, flushes before fetches, and rollbacks
 
 internal import CipherSQLite
 
@@ -52,9 +53,9 @@ public final class ObjectContext {
   /// New objects that fetches wrote since the last save, with a savepoint beneath; nil when no fetch did.
   var flushed: [ManagedObject]?
   /// How many deletions were pending when one of them was denied to a flush: until there are others, none is tried.
-  private var deniedDeletions = 0
+  var deniedDeletions = 0
   /// Why the transaction cannot be committed: a flush failed half-way.
-  private var failure: (any Error)?
+  var failure: (any Error)?
 
   /// Errors that getters could not throw, oldest first. The next ``save()`` throws the first of them and
   /// clears the list.
@@ -154,128 +155,6 @@ public final class ObjectContext {
   @discardableResult
   public func insert<Object: ManagedObject>(_ type: Object.Type) -> Object { insert(type) { _ in } }
 
-  // MARK: Saving
-
-  /// Writes all changes in one transaction: new rows, changed columns, links, deletions.
-  ///
-  /// On any error nothing is written and everything stays pending. Inside ``Store/write(_:)`` it is a
-  /// savepoint of the surrounding transaction.
-  /// - Throws: ``StoreError/validation(_:)``, ``StoreError/conflict(_:)``,
-  ///   ``StoreError/deleteDenied(entity:property:count:)``, ``StoreError/readOnlyContext``, the first of
-  ///   ``faultErrors``; `SQLError.busy` and others of the file.
-  public func save() throws {
-    try save(.whole)
-    if case .transaction(let connection, _) = access, flushed != nil {
-      flushed = nil
-      try connection.releaseSavepoint(Self.flushName)
-    }
-  }
-
-  /// Writes what is complete, so that a fetch inside a writing transaction finds it.
-  ///
-  /// What breaks a rule as yet stays pending: a new object that is half filled, whose id is given out all the same
-  /// so that those who refer to it can be written; of a changed object the properties that may not be so; all
-  /// deletions, when one of them is denied. Whoever looks for an object need not finish another one first.
-  func flush() throws {
-    if case .transaction(let connection, _) = access, flushed == nil {
-      try connection.beginSavepoint(Self.flushName)
-      flushed = []
-    }
-    guard deleted.isEmpty || deleted.count != deniedDeletions else {
-      return try save(.partialWithoutDeletions)
-    }
-    deniedDeletions = 0
-    do { try save(.partial) } catch  where Self.isRule(error) && !deleted.isEmpty {
-      deniedDeletions = deleted.count
-      try save(.partialWithoutDeletions)
-    }
-  }
-
-  private static let flushName = "vault_flush"
-
-  private static func isRule(_ error: any Error) -> Bool {
-    switch error {
-    case StoreError.validation, StoreError.deleteDenied, SQLError.constraint: true
-    default: false
-    }
-  }
-
-  private func save(_ extent: SaveOperation.Extent) throws {
-    if let first = faultErrors.first {
-      faultErrors = []
-      throw first
-    }
-    if let failure { throw failure }
-    guard hasChanges else { return }
-    guard canWrite else { throw StoreError.readOnlyContext }
-    switch access {
-    case .transaction(let connection, _):
-      let operation = SaveOperation(self, connection, extent)
-      // A savepoint inside of the one beneath all flushes costs memory on SQLCipher 3 until that one ends. It is there
-      // for errors that one can put right; a flush that deletes nothing has none.
-      if extent == .whole || (operation.deletes && !deleted.isEmpty) {
-        try operation.undoOnError { try connection.savepoint { try operation.run() } }
-      } else {
-        do { try operation.undoOnError { try operation.run() } } catch {
-          failure = error
-          throw error
-        }
-      }
-      operation.finish()
-    case .pooled:
-      try core.pool.withWriter { connection in
-        let operation = SaveOperation(self, connection, extent)
-        try operation.undoOnError { try connection.transaction(.immediate) { try operation.run() } }
-        operation.finish()
-      }
-    }
-  }
-
-  /// Forgets all changes since the last save: new objects become invalid, the others are as in the store. Errors of
-  /// those changes in ``faultErrors`` are forgotten too.
-  ///
-  /// Objects whose deletion a fetch has carried out meanwhile, inside ``Store/write(_:)``, stay invalid; their rows
-  /// are there again.
-  public func rollback() {
-    deletions += 1
-    faultErrors = []
-    for object in inserted { discard(object) }
-    // Their rows may be others by now, which is why one rolls back after a conflict.
-    for object in updated {
-      refresh(object)
-      object.isRegistered = false
-    }
-    for object in deleted where object.state == .deleted {
-      if object.isUnwritten {
-        discard(object)
-      } else {
-        object.state = .fault
-        refresh(object)
-        object.isRegistered = false
-      }
-    }
-    for object in touched { for state in object.toMany.values { state.forget() } }
-    clearPending()
-    undoFlush()
-  }
-
-  /// Takes back what fetches have written.
-  private func undoFlush() {
-    guard case .transaction(let connection, _) = access, let flushed else { return }
-    self.flushed = nil
-    failure = nil
-    do {
-      try connection.rollBack(toSavepoint: Self.flushName)
-      try connection.releaseSavepoint(Self.flushName)
-      try keepMarks(connection)
-    } catch { note(error) }
-    for object in flushed { discard(object) }
-    for object in maps.flatMap(\.all) {
-      for state in object.toMany.values { state.forget() }
-      refresh(object)
-    }
-  }
-
   /// Forgets an object's changes and its row; the row is fetched again when it is next needed. Changes of
   /// relationships to other objects are not undone; use ``rollback()`` for those.
   public func refresh(_ object: ManagedObject) {
@@ -286,15 +165,6 @@ public final class ObjectContext {
     object.page = nil
     object.state = .fault
     for state in object.toMany.values where state.added.isEmpty && state.removed.isEmpty { state.forget() }
-  }
-
-  /// Ids that were given out and taken back are not given out again.
-  private func keepMarks(_ connection: Connection) throws {
-    for map in maps where map.highest > 0 {
-      try connection.execute(
-        "UPDATE vault_ids SET last = ? WHERE entity = ? AND last < ?",
-        [.integer(map.highest), .text(map.entity.name), .integer(map.highest)])
-    }
   }
 
   /// The entity of a class; the last one asked for is remembered.

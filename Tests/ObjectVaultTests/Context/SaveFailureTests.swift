@@ -150,6 +150,15 @@ private final class Escape: @unchecked Sendable {
     first.genres.remove(same)
     first.genres.insert(same)
     #expect(!other.hasChanges)
+    let fresh = other.insert(Book.self) {
+      $0.title = "Fresh"
+      $0.genres = [same]
+    }
+    same.add(fresh, to: \.books)
+    fresh.genres = []
+    fresh.add(same, to: \.genres)
+    try other.save()
+    #expect(try store.makeContext().fetch(Book.self).where("genres.@count == 1").count() == 2)
     let new = other.insert(Genre.self) { $0.name = "new" }
     new.remove(first, from: \.books)
     new.books.insert(first)
