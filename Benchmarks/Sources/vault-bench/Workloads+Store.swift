@@ -72,7 +72,8 @@ enum MigrationBench {
     }
     """
   static let addColumn = "format: 1\n[up]\nadd attribute Item.d int default 7"
-  static let rebuild = "format: 1\n[up]\nretype Item.c to int using (CAST($Item.c AS INTEGER))"
+  // Without the copy that a retype asks for by itself: the floor makes none either.
+  static let rebuild = "format: 1\nbackup: never\n[up]\nretype Item.c to int using (CAST($Item.c AS INTEGER))"
 
   static func steps() throws -> MigrationSet {
     try MigrationSet([
