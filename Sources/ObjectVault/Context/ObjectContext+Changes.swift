@@ -92,6 +92,7 @@ extension ObjectContext {
     forgotten = 0
     self.updated = updated
     self.deleted = deleted
+    if deleted.isEmpty { deniedDeletions = 0 }
     touched = touched.filter { $0.toMany.values.contains { !$0.added.isEmpty || !$0.removed.isEmpty } }
     links = [:]
     firstTemporaryID = nextTemporaryID

@@ -31,7 +31,6 @@ extension ObjectContext {
     guard deleted.isEmpty || deleted.count != deniedDeletions else {
       return try save(.partialWithoutDeletions)
     }
-    deniedDeletions = 0
     do { try save(.partial) } catch {
       guard Self.isRule(error), !deleted.isEmpty else { throw error }
       deniedDeletions = deleted.count

@@ -21,7 +21,8 @@ struct PropertyDeclaration {
   var reader: ValueReader?
 }
 
-// Safe to share: never changed, and its closure only tries to make a value.
+// Safe to share: never changed. Its closure captures a type alone, and calls that type's initializer on the caller's
+// thread, with a value that nobody else has.
 struct ValueReader: @unchecked Sendable {
   /// Whether the Swift type has fewer values than the attribute's type: an enum, a structure in JSON.
   let isNarrow: Bool

@@ -288,6 +288,33 @@ import Testing
     #expect(try await store.verify().isEmpty)
   }
 
+  @Test func `a deletion after one that was denied is carried out by the next fetch`() async throws {
+    try await store.write { context in
+      let (one, ann) = (
+        context.insert(Book.self) { $0.title = "One" }, context.insert(Author.self) { $0.name = "Ann" }
+      )
+      let two = context.insert(Book.self) {
+        $0.title = "Two"
+        $0.author = ann
+      }
+      let loan = context.insert(Loan.self) {
+        $0.reader = "R"
+        $0.book = one
+      }
+      try context.save()
+      context.delete(one)
+      _ = try context.fetch(Book.self).count()
+      loan.book = two
+      try context.save()
+      loan.book = nil
+      context.delete(loan)
+      try context.save()
+      context.delete(ann)
+      let left = try context.fetch(Book.self).count()
+      #expect(left == 0 && two.state == .invalid)
+    }
+  }
+
   @Test func `ids that a rollback takes back are not given out again`() async throws {
     try await store.write { context in
       let first = context.insert(Genre.self) { $0.name = "a" }
