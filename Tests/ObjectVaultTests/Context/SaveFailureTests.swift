@@ -1,4 +1,4 @@
-// What a failed save leaves, what a successful one tells, and values that change hands in one save.
+// What a failed save leaves, and what a successful one tells.
 
 import CipherSQLite
 import Foundation
@@ -230,121 +230,6 @@ private final class Escape: @unchecked Sendable {
     #expect(ann.state == .invalid)
   }
 
-  // MARK: Unique values
-
-  @Test func `a unique value may be deleted and inserted, swapped, and handed on in one save`() throws {
-    let (ann, bob) = (author("Ann"), author("Bob"))
-    try context.save()
-    context.delete(ann)
-    let again = author("Ann")
-    try context.save()
-    (again.name, bob.name) = ("Bob", "Ann")
-    try context.save()
-    bob.name = "Cid"
-    let third = author("Ann")
-    try context.save()
-    #expect([again.name, bob.name, third.name] == ["Bob", "Cid", "Ann"])
-    #expect(
-      try store.makeContext().fetch(Author.self).sorted(by: \.name).all().map(\.name) == [
-        "Ann", "Bob", "Cid",
-      ])
-    #expect(try store.makeContext().fetch(Author.self).where("name == 'Cid'").one().id == bob.id)
-  }
-
-  @Test func `a unique value of a row that is deleted unseen is free`() async throws {
-    let temporary = try await TemporaryStore(
-      Schema {
-        Entity(Crate.self)
-        Entity(Ware.self)
-      })
-    try await temporary.store.write { context in
-      let crate = context.insert(Crate.self) { $0.label = "a" }
-      for code in 1...3 {
-        context.insert(Ware.self) {
-          $0.code = code
-          $0.crate = crate
-        }
-      }
-    }
-    let context = temporary.store.makeContext()
-    let moved = try context.fetch(Ware.self).where("code == 3").one()
-    context.delete(try context.fetch(Crate.self).one())
-    moved.crate = context.insert(Crate.self) { $0.label = "b" }
-    context.insert(Ware.self) { $0.code = 1 }
-    try context.save()
-    #expect(
-      try temporary.store.makeContext().fetch(Ware.self).sorted(by: \.code).all().map(\.code) == [1, 3])
-  }
-
-  @Test func `unique values of rows that go unseen by a to-one, a link or a key of references are free`()
-    async throws
-  {
-    let temporary = try await TemporaryStore(
-      Schema {
-        Entity(Holder.self)
-        Entity(Pass.self)
-        Entity(Stamp.self).unique(\.pass)
-      })
-    try await temporary.store.write { context in
-      for number in 1...2 {
-        let pass = context.insert(Pass.self) { $0.number = number }
-        context.insert(Holder.self) {
-          $0.name = "holder \(number)"
-          $0.pass = pass
-          $0.marks = [context.insert(Stamp.self) { $0.code = number * 10 }]
-        }
-        context.insert(Stamp.self) {
-          $0.code = number
-          $0.pass = pass
-        }
-      }
-    }
-    let context = temporary.store.makeContext()
-    context.delete(try context.fetch(Holder.self).where("name == 'holder 1'").one())
-    let second = try context.fetch(Pass.self).where("number == 2").one()
-    let pass = context.insert(Pass.self) { $0.number = 1 }
-    context.insert(Stamp.self) {
-      $0.code = 1
-      $0.pass = pass
-    }
-    context.insert(Stamp.self) { $0.code = 10 }
-    try context.save()
-    let other = temporary.store.makeContext()
-    #expect(try other.fetch(Stamp.self).all().map(\.code).sorted() == [1, 2, 10, 20])
-    #expect(try other.fetch(Pass.self).all().map(\.number).sorted() == [1, 2] && second.stamps.count == 1)
-    #expect(try await temporary.store.verify().isEmpty)
-  }
-
-  @Test func `what was just linked goes by a cascade, new or not, and its unique value is free`() async throws
-  {
-    let temporary = try await TemporaryStore(
-      Schema {
-        Entity(Holder.self)
-        Entity(Pass.self)
-        Entity(Stamp.self)
-      })
-    let context = temporary.store.makeContext()
-    let old = context.insert(Stamp.self) { $0.code = 1 }
-    let holders = (1...2).map { number in context.insert(Holder.self) { $0.name = "\(number)" } }
-    try context.save()
-    holders[0].add(old, to: \.marks)
-    holders[0].add(context.insert(Stamp.self), to: \.marks)
-    context.delete(holders[0])
-    let again = context.insert(Stamp.self) { $0.code = 1 }
-    try context.save()
-    #expect(try temporary.store.makeContext().fetch(Stamp.self).ids() == [again.id])
-    try await temporary.store.write { context in
-      let holder = try context.fetch(Holder.self).one()
-      let half = context.insert(Stamp.self)
-      holder.add(half, to: \.marks)
-      _ = try context.fetch(Stamp.self).count()
-      context.delete(holder)
-      _ = try context.fetch(Stamp.self).count()
-      #expect(half.state == .invalid)
-    }
-    #expect(try await temporary.store.verify().isEmpty)
-  }
-
   @Test func `both ends of a required reference without an inverse can be deleted together`() async throws {
     let temporary = try await TemporaryStore(
       Schema {
@@ -378,22 +263,6 @@ private final class Escape: @unchecked Sendable {
     ann.age = 60
     try context.save()
     #expect(try store.makeContext().fetch(Author.self).one().age == 60)
-  }
-
-  @Test func `a value that is taken names the object that wanted it`() throws {
-    author("Ann")
-    try context.save()
-    let bob = author("Bob")
-    try context.save()
-    bob.name = "Ann"
-    #expect {
-      try context.save()
-    } throws: { error in
-      guard case StoreError.validation(let failures) = error else { return false }
-      return failures.map(\.rowID) == [bob.id.rowID]
-        && "\(error)".contains("Author.name of row 2 must be unique")
-    }
-    #expect(bob.hasChanges && bob.name == "Ann")
   }
 
   @Test func `a link to a row that was deleted elsewhere names the object and the property`() async throws {
@@ -453,31 +322,8 @@ private final class Escape: @unchecked Sendable {
   }
 }
 
-final class Holder: ManagedObject {
-  @Attribute var name: String
-  @ToOne(inverse: \Pass.holder, onDelete: .cascade) var pass: Pass?
-  @ToMany(inverse: \Stamp.marked, onDelete: .cascade) var marks: Set<Stamp>
-}
-final class Pass: ManagedObject {
-  @Attribute(.unique) var number: Int
-  @ToOne var holder: Holder?
-  @ToMany(inverse: \Stamp.pass, onDelete: .cascade) var stamps: Set<Stamp>
-}
-final class Stamp: ManagedObject {
-  @Attribute(.unique) var code: Int
-  @ToOne var pass: Pass?
-  @ToMany var marked: Set<Holder>
-}
 final class Review: ManagedObject {
   @ToOne(.required) var book: Book?
-}
-final class Crate: ManagedObject {
-  @Attribute(.unique) var label: String
-  @ToMany(inverse: \Ware.crate, onDelete: .cascade) var wares: Set<Ware>
-}
-final class Ware: ManagedObject {
-  @Attribute(.unique) var code: Int
-  @ToOne var crate: Crate?
 }
 
 // Safe to share: guarded by its lock.
