@@ -109,7 +109,8 @@ extension ObjectContext {
   }
 
   /// Releases the relationships of released objects, which releases more objects, which add to the list.
-  func releaseExtras() {
+  func release(_ extras: Extras?) {
+    releasing.append(extras)
     guard !isReleasing else { return }
     isReleasing = true
     while !releasing.isEmpty { releasing.removeLast() }
@@ -135,7 +136,7 @@ extension ObjectContext {
 
   func didTouchMembers(_ object: ManagedObject) { touched.insert(object) }
 
-  func accepts(_ target: ManagedObject?, for owner: ManagedObject, _ relationship: RelationshipRuntime)
+  func accepts(_ target: ManagedObject?, for owner: ManagedObject, _ relationship: RelationshipMapping)
     -> Bool
   {
     guard let target else { return true }
@@ -146,7 +147,7 @@ extension ObjectContext {
   }
 
   func link(
-    _ owner: ManagedObject, _ member: ManagedObject, _ relationship: RelationshipRuntime, isAdded: Bool,
+    _ owner: ManagedObject, _ member: ManagedObject, _ relationship: RelationshipMapping, isAdded: Bool,
     isKnown: Bool
   ) {
     guard let join = relationship.join else { return }

@@ -4,14 +4,14 @@ internal import CipherSQLite
 
 extension ObjectContext {
   /// The object of a row, as a fault when it is not in memory.
-  func object(_ entity: EntityRuntime, _ id: Int64) -> ManagedObject {
+  func object(_ entity: EntityMapping, _ id: Int64) -> ManagedObject {
     let map = maps[entity.index]
     return map.find(id) ?? make(id, map, state: .fault)
   }
 
   @inline(__always)
   private func make(_ id: Int64, _ map: IdentityMap, state: ManagedObject.State) -> ManagedObject {
-    let object = map.entity.type.init()
+    let object = map.make()
     object.map = map
     object.rowID = id
     object.state = state
@@ -51,10 +51,10 @@ extension ObjectContext {
     return false
   }
 
-  private func fetchRow(_ entity: EntityRuntime, _ id: Int64) throws -> ManagedObject? {
+  private func fetchRow(_ entity: EntityMapping, _ id: Int64) throws -> ManagedObject? {
     statistics.queries += 1
     return try withConnection { connection in
-      try connection.withStatement(sql: core.rowSQL(entity)) { statement in
+      try connection.withStatement(sql: entity.rowsSQL(count: 1)) { statement in
         try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
         statistics.rows += 1
@@ -99,8 +99,8 @@ extension ObjectContext {
     return object
   }
 
-  /// All objects of a query whose columns are those of ``EntityRuntime/objectColumns``.
-  func objects(_ entity: EntityRuntime, _ sql: String, _ values: [SQLValue]) throws -> [ManagedObject] {
+  /// All objects of a query whose columns are those of ``EntityMapping/objectColumns``.
+  func objects(_ entity: EntityMapping, _ sql: String, _ values: [SQLValue]) throws -> [ManagedObject] {
     statistics.queries += 1
     return try withConnection { connection in
       try connection.withStatement(sql: sql) { statement in
@@ -121,7 +121,7 @@ extension ObjectContext {
     statistics.faultsFired += 1
     do {
       let members = try objects(
-        relationship.destination, core.membersSQL(relationship, ownerCount: 1, withOwner: false),
+        relationship.destination, relationship.membersSQL(ownerCount: 1, withOwner: false),
         [.integer(owner.rowID)])
       adopt(members, state)
     } catch {
@@ -146,27 +146,27 @@ extension ObjectContext {
   }
 
   private func prefetchTargets(
-    _ relationship: RelationshipRuntime, of owners: [ManagedObject]
+    _ relationship: RelationshipMapping, of owners: [ManagedObject]
   ) throws -> [ManagedObject] {
     let targets = Set(owners.lazy.compactMap { $0.toOneTarget(relationship.slot) })
     let faults = targets.filter { $0.state == .fault }.map(\.rowID).sorted()
-    for batch in faults.chunked(core.batchSize) {
-      let sql = core.rowsSQL(relationship.destination, count: batch.count)
+    for batch in faults.chunked(batchSize) {
+      let sql = relationship.destination.rowsSQL(count: batch.count)
       _ = try objects(relationship.destination, sql, batch.map { .integer($0) })
     }
     return Array(targets)
   }
 
   private func prefetchMembers(
-    _ relationship: RelationshipRuntime, of owners: [ManagedObject]
+    _ relationship: RelationshipMapping, of owners: [ManagedObject]
   ) throws -> [ManagedObject] {
     let waiting = owners.filter { $0.members(relationship.slot).members == nil && $0.rowID > 0 }
     var found: [ManagedObject] = []
-    for batch in waiting.chunked(core.batchSize) {
+    for batch in waiting.chunked(batchSize) {
       var members: [Int64: [ManagedObject]] = [:]
       statistics.queries += 1
       try withConnection { connection in
-        let sql = core.membersSQL(relationship, ownerCount: batch.count, withOwner: true)
+        let sql = relationship.membersSQL(ownerCount: batch.count, withOwner: true)
         try connection.withStatement(sql: sql) { statement in
           try statement.bind(batch.map { .integer($0.rowID) })
           var reader = RowReader(relationship.destination, self, firstPageBytes: 4096)
@@ -192,17 +192,10 @@ struct RowReader {
   let slotCount: Int
   var packer: RowPacker
 
-  init(_ entity: EntityRuntime, _ context: ObjectContext, firstPageBytes: Int) {
+  init(_ entity: EntityMapping, _ context: ObjectContext, firstPageBytes: Int) {
     map = context.maps[entity.index]
     slots = entity.storedSlots
     slotCount = entity.slots.count
     packer = RowPacker(firstPageBytes: firstPageBytes)
-  }
-}
-
-extension Array {
-  /// Slices of at most `size` elements.
-  func chunked(_ size: Int) -> [[Element]] {
-    stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
   }
 }

@@ -14,7 +14,7 @@ internal import CipherSQLite
 /// Objects are kept alive by whoever holds them, by the context while they have unsaved changes, and by objects
 /// that were asked for them through a relationship. Objects that hold each other that way live as long as the
 /// context: give long work contexts of its own.
-public final class ObjectContext {
+public final class ObjectContext: ObjectHost {
   /// How the context reaches the file.
   enum Access {
     /// Reads on any reader, each read for itself; saves in a transaction of its own.
@@ -44,10 +44,10 @@ public final class ObjectContext {
   @exclusivity(unchecked) var deletions = 0
   /// The relationships of objects that were released, and are to be released: see ``ManagedObject``'s deinit.
   var releasing: [Extras?] = []
-  let former = FormerContext()
+  let former = FormerHost()
   var isReleasing = false
   var nextTemporaryID: Int64 = -1
-  private var lastEntity: EntityRuntime?
+  private var lastEntity: (type: ManagedObject.Type, entity: EntityMapping)?
   /// The temporary id that comes first in the numbering of those that have no final one.
   var firstTemporaryID: Int64 = -1
   /// New objects that fetches wrote since the last save, with a savepoint beneath; nil when no fetch did.
@@ -90,9 +90,12 @@ public final class ObjectContext {
     } else {
       (canWrite, run) = (true, nil)
     }
-    maps = core.runtime.entities.map { IdentityMap($0) }
-    for map in maps { map.context = self }
-    former.context = self
+    maps = core.mapping.entities.map { entity in
+      let type = core.classes.types[entity.index]
+      return IdentityMap(entity) { type.init() }
+    }
+    for map in maps { map.host = self }
+    former.host = self
   }
 
   deinit {
@@ -141,7 +144,7 @@ public final class ObjectContext {
     object.state = .inserted
     object.rowID = nextTemporaryID
     nextTemporaryID -= 1
-    object.extras = Extras(overlay: entity.initialOverlay(run))
+    object.extras = Extras(overlay: Overlay(initial: entity, run))
     map.insert(object, for: object.rowID)
     inserted.append(object)
     do { try configure(object) } catch {
@@ -168,10 +171,10 @@ public final class ObjectContext {
   }
 
   /// The entity of a class; the last one asked for is remembered.
-  @inline(__always) func entity(of type: ManagedObject.Type) -> EntityRuntime? {
-    if let last = lastEntity, last.type == type { return last }
-    lastEntity = core.runtime.entity(of: type)
-    return lastEntity
+  @inline(__always) func entity(of type: ManagedObject.Type) -> EntityMapping? {
+    if let last = lastEntity, last.type == type { return last.entity }
+    lastEntity = core.entity(of: type).map { (type, $0) }
+    return lastEntity?.entity
   }
 }
 
@@ -192,4 +195,12 @@ struct PendingLink {
 
   /// Whether neither end is gone meanwhile.
   var isLive: Bool { source.state != .invalid && target.state != .invalid }
+}
+
+extension ManagedObject {
+  /// The context that the object is in.
+  // No other class than ObjectContext is a host: the protocol is there so that objects need not know it.
+  @inline(__always) final var context: ObjectContext? {
+    host.map { unsafeDowncast($0, to: ObjectContext.self) }
+  }
 }

@@ -69,7 +69,7 @@ extension SaveOperation {
   }
 
   private func adopt(
-    _ object: ManagedObject, _ entity: EntityRuntime, version: Int64, _ packer: inout RowPacker
+    _ object: ManagedObject, _ entity: EntityMapping, version: Int64, _ packer: inout RowPacker
   ) {
     guard let overlay = object.overlay else { return }
     // The overlay is given up with this: it becomes the whole row.
@@ -91,7 +91,7 @@ extension SaveOperation {
 
   /// The same for an object of which some properties stay pending.
   private func adopt(
-    _ object: ManagedObject, _ entity: EntityRuntime, but held: SlotSet, _ packer: inout RowPacker
+    _ object: ManagedObject, _ entity: EntityMapping, but held: SlotSet, _ packer: inout RowPacker
   ) {
     guard let overlay = object.overlay else { return }
     let written = overlay.changed.subtracting(held)

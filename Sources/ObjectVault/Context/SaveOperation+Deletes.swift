@@ -12,7 +12,7 @@ extension SaveOperation {
     guard victims.contains(where: { !$0.isEmpty }) else { return }
     try addVictims(related)
     try unlinkUnwritten()
-    for entity in core.runtime.entities where !victims[entity.index].isEmpty {
+    for entity in core.mapping.entities where !victims[entity.index].isEmpty {
       try applyRules(entity, victims[entity.index].sorted())
     }
     try deleteRows()
@@ -20,11 +20,11 @@ extension SaveOperation {
 
   /// Adds what cascades reach, level by level.
   /// - Parameter reached: The rows that a relationship of these rows takes along.
-  func addVictims(_ reached: (RelationshipRuntime, _ ids: [Int64]) throws -> Set<Int64>) throws {
+  func addVictims(_ reached: (RelationshipMapping, _ ids: [Int64]) throws -> Set<Int64>) throws {
     var fresh = victims
     while fresh.contains(where: { !$0.isEmpty }) {
-      var found = core.runtime.entities.map { _ in Set<Int64>() }
-      for entity in core.runtime.entities where !fresh[entity.index].isEmpty {
+      var found = core.mapping.entities.map { _ in Set<Int64>() }
+      for entity in core.mapping.entities where !fresh[entity.index].isEmpty {
         let ids = fresh[entity.index].sorted()
         for relationship in entity.slots.compactMap(\.relationship) where relationship.deleteRule == .cascade
         {
@@ -42,8 +42,8 @@ extension SaveOperation {
 
   /// Deletes the links of objects whose row was never written: no deletion of a row takes them along.
   private func unlinkUnwritten() throws {
-    let ends = core.runtime.entities.flatMap { $0.slots.compactMap(\.relationship) }
-    let going = core.runtime.entities.flatMap { entity in
+    let ends = core.mapping.entities.flatMap { $0.slots.compactMap(\.relationship) }
+    let going = core.mapping.entities.flatMap { entity in
       victims[entity.index].compactMap(context.maps[entity.index].find).filter(\.isUnwritten)
     }
     for (entity, objects) in grouped(going) {
@@ -64,32 +64,20 @@ extension SaveOperation {
   }
 
   /// The ids at the other end of a relationship of these rows.
-  func related(_ relationship: RelationshipRuntime, _ ids: [Int64]) throws -> Set<Int64> {
-    let owner = relationship.owner.table
-    let destination = relationship.destination.table
-    return try selectIDs(ids) { marks in
-      if let join = relationship.join {
-        let (own, other) = join.table.columns(from: join.isSource)
-        return "SELECT \(other) FROM \(quoted(join.table.name)) WHERE \(own) IN (\(marks))"
-      }
-      if !relationship.isToMany {
-        return
-          "SELECT \(relationship.column) FROM \(owner) WHERE \"id\" IN (\(marks)) AND \(relationship.column) NOT NULL"
-      }
-      return "SELECT \"id\" FROM \(destination) WHERE \(relationship.inverseColumn ?? "NULL") IN (\(marks))"
-    }
+  func related(_ relationship: RelationshipMapping, _ ids: [Int64]) throws -> Set<Int64> {
+    try selectIDs(ids, relationship.relatedSQL)
   }
 
-  private func selectIDs(_ ids: [Int64], _ sql: (String) -> String) throws -> Set<Int64> {
+  private func selectIDs(_ ids: [Int64], _ sql: (Int) -> String) throws -> Set<Int64> {
     var found: Set<Int64> = []
-    for batch in ids.chunked(core.batchSize) {
+    for batch in ids.chunked(batchSize) {
       found.formUnion(
-        try connection.query(sql: sql(core.marks(batch.count)), batch.map { .integer($0) }) { $0.int64(0) })
+        try connection.query(sql: sql(batch.count), batch.map { .integer($0) }) { $0.int64(0) })
     }
     return found
   }
 
-  private func applyRules(_ entity: EntityRuntime, _ ids: [Int64]) throws {
+  private func applyRules(_ entity: EntityMapping, _ ids: [Int64]) throws {
     for relationship in entity.slots.compactMap(\.relationship) {
       switch relationship.deleteRule {
       case .deny:
@@ -107,20 +95,15 @@ extension SaveOperation {
     for referrer in entity.danglingReferrers { try nullify(referrer.owner, referrer.slot, ids) }
   }
 
-  private func nullify(_ entity: EntityRuntime, _ slot: Int, _ ids: [Int64]) throws {
-    let column = entity.slots[slot].column
-    let found = try selectIDs(ids) { marks in
-      "SELECT \"id\" FROM \(entity.table) WHERE \(column) IN (\(marks))"
-    }
+  private func nullify(_ entity: EntityMapping, _ slot: Int, _ ids: [Int64]) throws {
+    let found = try selectIDs(ids) { entity.referrersSQL(slot, count: $0) }
     // Who goes too need not be cut off first, and may have to have a reference.
     let left = found.subtracting(victims[entity.index])
     guard !left.isEmpty else { return }
     released.append((entity.index, slot, left))
-    for batch in left.sorted().chunked(core.batchSize) {
+    for batch in left.sorted().chunked(batchSize) {
       try connection.execute(
-        sql:
-          "UPDATE \(entity.table) SET \(column) = NULL, \"_version\" = \"_version\" + 1 WHERE \"id\" IN (\(core.marks(batch.count)))",
-        batch.map { .integer($0) })
+        sql: entity.releaseSQL(slot, count: batch.count), batch.map { .integer($0) })
     }
   }
 
@@ -128,8 +111,7 @@ extension SaveOperation {
   func checkVersions() throws {
     for object in context.deleted where object.row != nil && object.rowID > 0 {
       guard let entity = object.entity else { continue }
-      let sql = "SELECT \"_version\" FROM \(entity.table) WHERE \"id\" = ?"
-      let version = try connection.value(sql: sql, [.integer(object.rowID)])?.int64
+      let version = try connection.value(sql: entity.versionSQL, [.integer(object.rowID)])?.int64
       // Who deletes what is gone already has no conflict.
       if let version, version != object.rowVersion { throw try conflict(object, []) }
     }
@@ -148,24 +130,21 @@ extension SaveOperation {
 
   private func deleteLevels() throws {
     for level in levels.reversed() {
-      let table = core.runtime.entities[level.entity].table
-      for batch in level.ids.chunked(core.batchSize) {
+      let entity = core.mapping.entities[level.entity]
+      for batch in level.ids.chunked(batchSize) {
         try connection.execute(
-          sql: "DELETE FROM \(table) WHERE \"id\" IN (\(core.marks(batch.count)))", batch.map { .integer($0) }
-        )
+          sql: entity.deleteSQL(count: batch.count), batch.map { .integer($0) })
       }
     }
   }
 
   private func cutApart() throws {
-    for entity in core.runtime.entities where !victims[entity.index].isEmpty {
+    for entity in core.mapping.entities where !victims[entity.index].isEmpty {
       let slots = entity.storedSlots.filter { entity.isToOne[$0] && !entity.isRequired[$0] }
       guard !slots.isEmpty else { continue }
-      let columns = slots.map { "\(entity.slots[$0].column) = NULL" }.joined(separator: ", ")
-      for batch in victims[entity.index].sorted().chunked(core.batchSize) {
+      for batch in victims[entity.index].sorted().chunked(batchSize) {
         try connection.execute(
-          sql: "UPDATE \(entity.table) SET \(columns) WHERE \"id\" IN (\(core.marks(batch.count)))",
-          batch.map { .integer($0) })
+          sql: entity.clearSQL(slots, count: batch.count), batch.map { .integer($0) })
       }
     }
   }
@@ -191,7 +170,7 @@ extension SaveOperation {
 
   /// Objects of deleted rows become invalid and leave the sets they are in.
   func forgetVictims() {
-    for entity in core.runtime.entities where !victims[entity.index].isEmpty {
+    for entity in core.mapping.entities where !victims[entity.index].isEmpty {
       for object in inMemory(entity.index, victims[entity.index]) {
         leaveSets(object, entity)
         context.discard(object)
@@ -201,7 +180,7 @@ extension SaveOperation {
 
   /// Takes an object that is going out of the sets of those it refers to. Who has it by a link looks for itself,
   /// when its set is read after a deletion.
-  private func leaveSets(_ object: ManagedObject, _ entity: EntityRuntime) {
+  private func leaveSets(_ object: ManagedObject, _ entity: EntityMapping) {
     if entity.isInJoins { context.deletions += 1 }
     for relationship in entity.slots.compactMap(\.relationship) where !relationship.isToMany {
       guard let inverse = relationship.inverseSlot, relationship.inverseIsToMany,

@@ -57,7 +57,7 @@ extension SaveOperation {
   func markVictimsInMemory() throws {
     guard !context.deleted.isEmpty else { return }
     var level = context.deleted
-    var denying: [(ManagedObject, RelationshipRuntime)] = []
+    var denying: [(ManagedObject, RelationshipMapping)] = []
     while !level.isEmpty {
       var next: [ManagedObject] = []
       for (entity, objects) in grouped(level) {
@@ -96,7 +96,7 @@ extension SaveOperation {
 
   /// Objects in memory at the other end of a relationship of deleted objects.
   private func membersInMemory(
-    _ objects: [ManagedObject], _ ids: Set<Int64>, _ relationship: RelationshipRuntime
+    _ objects: [ManagedObject], _ ids: Set<Int64>, _ relationship: RelationshipMapping
   ) -> [ManagedObject] {
     if !relationship.isToMany {
       return objects.compactMap { object in
@@ -115,7 +115,7 @@ extension SaveOperation {
   }
 
   /// The loaded objects whose to-one leads to one of `ids`. Fetches nothing.
-  private func referring(_ entity: EntityRuntime, _ slot: Int, _ ids: Set<Int64>) -> [ManagedObject] {
+  private func referring(_ entity: EntityMapping, _ slot: Int, _ ids: Set<Int64>) -> [ManagedObject] {
     switch marks.referrers[ObjectIdentifier(entity)]?[slot] {
     case nil:
       marks.referrers[ObjectIdentifier(entity), default: [:]][slot] = .askedOnce
@@ -159,7 +159,7 @@ extension SaveOperation {
   }
 
   /// - Parameter ids: Who goes; a member that has somebody else by now keeps them.
-  private func release(_ member: ManagedObject, from relationship: RelationshipRuntime, _ ids: Set<Int64>) {
+  private func release(_ member: ManagedObject, from relationship: RelationshipMapping, _ ids: Set<Int64>) {
     guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany,
       target(of: member, inverse).map(ids.contains) == true
     else { return }

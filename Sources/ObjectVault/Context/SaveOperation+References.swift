@@ -13,8 +13,7 @@ extension SaveOperation {
         let isRow = if case .integer(let id) = value { id > 0 } else { false }
         guard isRow || !entity.isRequired[slot] else { continue }
         try connection.execute(
-          sql: "UPDATE \(entity.table) SET \(entity.slots[slot].column) = ? WHERE \"id\" = ?",
-          [isRow ? value : .null, .integer(object.rowID)])
+          sql: entity.overwriteSQL([slot]), [isRow ? value : .null, .integer(object.rowID)])
       }
     }
   }
@@ -57,17 +56,17 @@ extension SaveOperation {
       message: "a reference leads to a row that is gone", extendedCode: 787, sql: "COMMIT")
   }
 
-  private func isGone(_ entity: EntityRuntime, _ id: Int64) throws -> Bool {
+  private func isGone(_ entity: EntityMapping, _ id: Int64) throws -> Bool {
     if isPartial {
       // Also one that is to be deleted, as long as its deletion waits.
       if context.maps[entity.index].find(id)?.isUnwritten == true { return false }
       if leftOut.contains(where: { $0.entity === entity && finalID($0.rowID) == id }) { return false }
     }
-    return try connection.value(sql: "SELECT 1 FROM \(entity.table) WHERE \"id\" = ?", [.integer(id)]) == nil
+    return try connection.value(sql: entity.existenceSQL, [.integer(id)]) == nil
   }
 
   private func missing(
-    _ relationship: RelationshipRuntime, _ object: ManagedObject, _ id: Int64
+    _ relationship: RelationshipMapping, _ object: ManagedObject, _ id: Int64
   ) -> ValidationFailure {
     ValidationFailure(
       entity: relationship.owner.name, property: relationship.name, rowID: object.rowID,

@@ -3,7 +3,7 @@
 internal import CipherSQLite
 
 extension SaveOperation {
-  func insert(_ objects: [ManagedObject], _ entity: EntityRuntime) throws {
+  func insert(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
     let (slots, isToOne) = (entity.storedSlots, entity.isToOne)
     try connection.withStatement(sql: entity.insertSQL) { statement in
       for object in objects {
@@ -55,14 +55,11 @@ extension SaveOperation {
     }
   }
 
-  private func update(_ objects: [ManagedObject], _ entity: EntityRuntime, _ changed: SlotSet) throws {
+  private func update(_ objects: [ManagedObject], _ entity: EntityMapping, _ changed: SlotSet) throws {
     guard !changed.isEmpty else { return }
     let slots = entity.storedSlots.filter(changed.contains)
-    let columns = slots.map { "\(entity.slots[$0].column) = ?, " }.joined()
-    let sql =
-      "UPDATE \(entity.table) SET \(columns)\"_version\" = \"_version\" + 1 WHERE \"id\" = ? AND \"_version\" = ?"
     var collided: [(object: ManagedObject, columns: [String])] = []
-    try connection.withStatement(sql: sql) { statement in
+    try connection.withStatement(sql: entity.updateSQL(slots)) { statement in
       for object in objects {
         try unlessColliding {
           try update(object, entity, slots, statement)
@@ -84,7 +81,7 @@ extension SaveOperation {
   func held(_ object: ManagedObject) -> SlotSet? { heldBack.isEmpty ? nil : heldBack[object] }
 
   private func update(
-    _ object: ManagedObject, _ entity: EntityRuntime, _ slots: [Int], _ statement: Statement
+    _ object: ManagedObject, _ entity: EntityMapping, _ slots: [Int], _ statement: Statement
   ) throws {
     guard let overlay = object.overlay else { return }
     var parameter = 1
@@ -101,8 +98,7 @@ extension SaveOperation {
 
   func conflict(_ object: ManagedObject, _ properties: [String]) throws -> StoreError {
     guard let entity = object.entity else { return .unknownEntity(name: "\(type(of: object))") }
-    let found = try connection.value(
-      sql: "SELECT \"_version\" FROM \(entity.table) WHERE \"id\" = ?", [.integer(object.rowID)])
+    let found = try connection.value(sql: entity.versionSQL, [.integer(object.rowID)])
     return .conflict(
       Conflict(
         entity: entity.name, rowID: object.rowID, fetchedVersion: object.rowVersion,

@@ -39,7 +39,7 @@ extension SaveOperation {
   }
 
   /// The slots of unique values that an object is about to change, one for each index.
-  func givenUp(_ entity: EntityRuntime, _ object: ManagedObject) -> [Int] {
+  func givenUp(_ entity: EntityMapping, _ object: ManagedObject) -> [Int] {
     guard let changed = object.overlay?.changed.subtracting(held(object)) else { return [] }
     return entity.uniqueKeys.compactMap { key in key.first(where: changed.contains) }
   }
@@ -52,17 +52,16 @@ extension SaveOperation {
       }
     }
     try addRowsThatGo()
-    for entity in core.runtime.entities where !victims[entity.index].isEmpty {
+    for entity in core.mapping.entities where !victims[entity.index].isEmpty {
       let slots = Set(
         entity.uniqueKeys.compactMap { key in key.first { !entity.isToOne[$0] } ?? key.first })
       try setAside(entity, Array(slots), victims[entity.index].sorted())
     }
   }
 
-  private func setAside(_ entity: EntityRuntime, _ slots: [Int], _ ids: [Int64]) throws {
+  private func setAside(_ entity: EntityMapping, _ slots: [Int], _ ids: [Int64]) throws {
     guard !slots.isEmpty else { return }
-    let columns = slots.map { "\(entity.slots[$0].column) = ?" }.joined(separator: ", ")
-    let sql = "UPDATE \(entity.table) SET \(columns) WHERE \"id\" = ?"
+    let sql = entity.overwriteSQL(slots)
     for id in ids {
       let value = SQLValue.blob(Data("vault: set aside \(id)".utf8))
       try connection.execute(sql: sql, slots.map { _ in value } + [.integer(id)])

@@ -24,7 +24,7 @@ extension SaveOperation {
   }
 
   /// A to-one whose new target was deleted before it was saved is nil.
-  private func releaseForgotten(_ object: ManagedObject, _ entity: EntityRuntime) {
+  private func releaseForgotten(_ object: ManagedObject, _ entity: EntityMapping) {
     guard let overlay = object.overlay else { return }
     for slot in entity.storedSlots where entity.isToOne[slot] {
       guard case .integer(let id) = overlay.values[slot], id < 0, overlay.changed.contains(slot),
@@ -35,7 +35,7 @@ extension SaveOperation {
   }
 
   private func check(
-    _ objects: [ManagedObject], _ entity: EntityRuntime, _ failures: inout [ValidationFailure]
+    _ objects: [ManagedObject], _ entity: EntityMapping, _ failures: inout [ValidationFailure]
   ) {
     let (stored, isRequired) = (entity.storedSlots, entity.isRequired)
     for object in objects {
@@ -57,7 +57,7 @@ extension SaveOperation {
   }
 
   private func fail(
-    _ object: ManagedObject, _ entity: EntityRuntime, _ slot: Int, _ reason: String,
+    _ object: ManagedObject, _ entity: EntityMapping, _ slot: Int, _ reason: String,
     _ failures: inout [ValidationFailure]
   ) {
     failures.append(

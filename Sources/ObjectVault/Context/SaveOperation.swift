@@ -5,7 +5,7 @@
 internal import CipherSQLite
 
 /// Objects of one entity.
-typealias EntityObjects = (entity: EntityRuntime, objects: [ManagedObject])
+typealias EntityObjects = (entity: EntityMapping, objects: [ManagedObject])
 
 /// Writes a context's changes on one connection, inside a transaction that the caller opened.
 ///
@@ -52,7 +52,7 @@ final class SaveOperation {
     self.connection = connection
     self.extent = extent
     core = context.core
-    victims = core.runtime.entities.map { _ in [] }
+    victims = core.mapping.entities.map { _ in [] }
   }
 
   func run() throws {
@@ -136,16 +136,8 @@ final class SaveOperation {
       let (source, target) = (finalID(link.source.rowID), finalID(link.target.rowID))
       // A new object that goes with a deleted one has no row to be linked.
       guard source > 0, target > 0 else { continue }
-      let table = quoted(link.join.name)
-      let columns = link.join.columns(from: true)
-      let ids: [SQLValue] = [.integer(source), .integer(target)]
-      if link.isAdded {
-        try connection.execute(
-          sql: "INSERT OR IGNORE INTO \(table) (\(columns.own), \(columns.other)) VALUES (?, ?)", ids)
-      } else {
-        try connection.execute(
-          sql: "DELETE FROM \(table) WHERE \(columns.own) = ? AND \(columns.other) = ?", ids)
-      }
+      try connection.execute(
+        sql: link.isAdded ? link.join.linkSQL : link.join.unlinkSQL, [.integer(source), .integer(target)])
     }
   }
 
@@ -153,18 +145,10 @@ final class SaveOperation {
     guard !objects.isEmpty else { return [] }
     // Most saves are of one entity.
     if let map = objects[0].map, objects.allSatisfy({ $0.map === map }) { return [(map.entity, objects)] }
-    var groups = [[ManagedObject]](repeating: [], count: core.runtime.entities.count)
+    var groups = [[ManagedObject]](repeating: [], count: core.mapping.entities.count)
     for object in objects { if let entity = object.entity { groups[entity.index].append(object) } }
     return groups.enumerated().filter { !$0.element.isEmpty }.map {
-      (core.runtime.entities[$0.offset], $0.element)
+      (core.mapping.entities[$0.offset], $0.element)
     }
-  }
-}
-
-extension StoreCore {
-  /// - Throws: ``StoreError/storeMigratedElsewhere(file:)`` when the store's tables may have changed.
-  func checkGeneration(_ connection: Connection) throws {
-    let found = try connection.value("SELECT value FROM vault_meta WHERE key = 'generation'")?.int64
-    guard found == generation else { throw StoreError.storeMigratedElsewhere(file: path) }
   }
 }

@@ -100,7 +100,7 @@ public struct Fetch<Object: ManagedObject> {
   /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func all() throws -> [Object] {
     let entity = try entity()
-    let compiled = try entity.compiled(.objects, try present(entity))
+    let compiled = try context.core.plans[entity.index].compiled(.objects, try present(entity))
     let found = try context.objects(entity, compiled.text, compiled.bindings)
     for path in parameters.prefetch { try prefetch(path, of: found) }
     // Every object of the entity was made as its class, and arrays of class references have one layout: no
@@ -123,19 +123,21 @@ public struct Fetch<Object: ManagedObject> {
   /// How many objects there are, at most the limit.
   public func count() throws -> Int {
     let entity = try entity()
-    return Int(try value(try entity.compiled(.count, try present(entity)))?.int64 ?? 0)
+    return Int(
+      try value(try context.core.plans[entity.index].compiled(.count, try present(entity)))?.int64 ?? 0)
   }
 
   /// Whether there is any such object.
   public func exists() throws -> Bool {
     let entity = try entity()
-    return try value(try entity.compiled(.existence, try atMost(1).present(entity))) != nil
+    return try value(try context.core.plans[entity.index].compiled(.existence, try atMost(1).present(entity)))
+      != nil
   }
 
   /// The ids of the objects, in order; no object is made.
   public func ids() throws -> [ObjectID<Object>] {
     let entity = try entity()
-    let compiled = try entity.compiled(.ids, try present(entity))
+    let compiled = try context.core.plans[entity.index].compiled(.ids, try present(entity))
     context.statistics.queries += 1
     return try context.withConnection { connection in
       try connection.query(sql: compiled.text, compiled.bindings) { ObjectID(rowID: $0.int64(0)) }
@@ -145,10 +147,10 @@ public struct Fetch<Object: ManagedObject> {
   /// The SQL that ``all()`` runs, with its bindings.
   public var sql: CompiledFetch {
     get throws {
-      guard let entity = context.core.runtime.entity(of: Object.self) else {
+      guard let entity = context.core.entity(of: Object.self) else {
         throw StoreError.unknownEntity(name: "\(Object.self)")
       }
-      return try entity.compiled(.objects, try present(entity))
+      return try context.core.plans[entity.index].compiled(.objects, try present(entity))
     }
   }
 
@@ -159,7 +161,7 @@ public struct Fetch<Object: ManagedObject> {
   /// The request as it is now: with the ids that new objects have got meanwhile, and without what was deleted in
   /// this context and is not saved yet. That is taken out by the statement, so that limits and counts are those of
   /// what is left.
-  private func present(_ entity: EntityRuntime) throws -> FetchParameters {
+  private func present(_ entity: EntityMapping) throws -> FetchParameters {
     guard !context.deleted.isEmpty || !newObjects.isEmpty else { return parameters }
     let gone = context.deleted.filter { $0.entity === entity }
     var copy = parameters
@@ -174,8 +176,8 @@ public struct Fetch<Object: ManagedObject> {
     return copy
   }
 
-  private func entity() throws -> EntityRuntime {
-    guard let entity = context.core.runtime.entity(of: Object.self) else {
+  private func entity() throws -> EntityMapping {
+    guard let entity = context.core.entity(of: Object.self) else {
       throw StoreError.unknownEntity(name: "\(Object.self)")
     }
     if case .transaction(_, canWrite: true) = context.access, context.hasChanges { try context.flush() }

@@ -25,11 +25,11 @@ enum PredicateWarmUp {
       $0.date > date && $0.flag == flag && $0.uuid == id && list.contains($0.number)
     }
     let objects = #Predicate<Sample> { $0.other == nil && $0.others.contains { $0.number == low } }
-    let runtime = try SchemaRuntime(Schema { Entity(Sample.self) })
+    let plans = FetchPlans(try SchemaMapping(Schema { Entity(Sample.self) }).entities[0])
     for predicate in [comparisons, values, objects] {
       var request = FetchParameters()
       request.conditions = [try PredicateTemplate.condition(of: predicate)]
-      _ = try runtime.entities[0].compiled(.objects, request)
+      _ = try plans.compiled(.objects, request)
     }
   }
 

@@ -1,7 +1,7 @@
 // Says to other processes that a store is being migrated: a lock on an empty file beside it. The lock ends with
 // the process, whichever way that ends; a file that nobody locks means nothing, and the next migration takes it.
 
-private import CipherSQLite
+package import CipherSQLite
 private import Foundation
 
 /// Held while steps run.
@@ -64,5 +64,15 @@ package final class MigrationMark {
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     return flock(descriptor, LOCK_SH | LOCK_NB) != 0
+  }
+}
+
+/// What killed migrations leave beside a store.
+package enum MigrationLeavings {
+  /// Removes what a migration left that was killed, where nothing is to be migrated any more.
+  package static func remove(of file: DatabasePath) {
+    guard !MigrationMark.isHeld(file.path) else { return }
+    MigrationMark.removeStale(file.path)
+    MigrationBackup.removeUnfinished(of: file)
   }
 }

@@ -26,9 +26,6 @@ extension MigrationStep {
   }
 }
 
-/// Why an operation does not fit a model.
-struct ModelError: Error { let reason: String }
-
 extension MigrationOperation {
   func apply(to schema: inout Schema) throws {
     switch self {

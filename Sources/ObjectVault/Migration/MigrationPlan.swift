@@ -1,7 +1,7 @@
 // What an opening would do to a store, found out without changing a byte.
 
 public import CipherSQLite
-public import Foundation
+private import Foundation
 
 /// What opening a store with some steps would do.
 public struct MigrationPlan: Sendable {
@@ -87,31 +87,6 @@ public struct MigrationPlan: Sendable {
   public var unallowedLosses: [String] { steps.flatMap(\.unallowedLosses) }
 }
 
-extension Store {
-  /// What opening the store would do, without changing a byte and without creating a file.
-  ///
-  /// It asks the rows what pending steps will ask of them (``MigrationPlan/refusals``), which reads the tables that a new
-  /// unique index or a property that becomes required is about.
-  /// - Parameters:
-  ///   - url: The store.
-  ///   - key: Its key.
-  ///   - migrations: The steps.
-  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  /// - Throws: The errors that opening would throw: ``StoreError/historyConflict(_:)``,
-  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:)``, ``StoreError/notAStore(file:)``;
-  ///   ``SQLError``.
-  public static func plan(
-    at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil
-  ) async throws -> MigrationPlan {
-    let key = try await key.resolved()
-    return try await detached {
-      let inspection = try Inspection(path: url.path, key: key, profile: profile)
-      try StoreFunctions.register(on: inspection.connection)
-      return try MigrationPlan(inspection, migrations, asksRows: true)
-    }
-  }
-}
-
 extension MigrationPlan {
   /// - Parameter asksRows: Whether rows are asked what the steps will ask of them. The connection needs the functions of
   ///   a store then.
@@ -128,7 +103,7 @@ extension MigrationPlan {
     let expected = model.tables(format: history.format)
     let tables = try expected.map { try connection.tableInfo($0.name) }
     drift = SchemaDifference.lines(found: tables, expected: expected)
-    changesFormat = history.format < StoreHistory.currentFormat
+    changesFormat = history.format < FileFormat.current
     var pending: [Step] = []
     var wantsBackup = false
     var standing = StandingColumns(model)

@@ -36,7 +36,7 @@ extension MigrationSet {
     }
     // The change of the format writes the links again.
     let rebuildsLinks =
-      try history.format < StoreHistory.currentFormat && !history.model().joinTables.isEmpty
+      try history.format < FileFormat.current && !history.model().joinTables.isEmpty
     let copies = makesBackups && pending.contains(where: \.wantsBackup) ? 1 : 0
     return storeBytes * (copies + (rebuilds || rebuildsLinks ? 2 : 0))
   }

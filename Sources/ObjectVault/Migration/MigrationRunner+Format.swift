@@ -5,7 +5,7 @@ internal import CipherSQLite
 extension MigrationRunner {
   /// Brings a store of an older format to the present one, inside the transaction of the steps.
   func changeFormat(of history: StoreHistory) throws -> StoreHistory {
-    guard history.format < StoreHistory.currentFormat else { return history }
+    guard history.format < FileFormat.current else { return history }
     let model = try history.model()
     let former = model.tables(format: history.format)
     let drift = SchemaDifference.lines(
@@ -22,7 +22,7 @@ extension MigrationRunner {
     }
     // Programs that have the store open look for columns that are gone.
     let meta: [(String, SQLValue)] = [
-      ("format", .integer(Int64(StoreHistory.currentFormat))),
+      ("format", .integer(Int64(FileFormat.current))),
       ("physicalHash", .text(SchemaDifference.physicalHash(found))),
       ("generation", .integer(history.generation + 1)),
     ]

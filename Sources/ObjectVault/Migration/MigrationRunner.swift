@@ -63,8 +63,8 @@ struct MigrationRunner {
   func migrate() throws -> MigrationOutcome {
     let history = try StoreHistory.read(connection)
     try history.check(against: set, file: connection.path)
-    guard history.version < set.version || history.format < StoreHistory.currentFormat else {
-      Store.removeLeavings(of: connection.file)
+    guard history.version < set.version || history.format < FileFormat.current else {
+      MigrationLeavings.remove(of: connection.file)
       return MigrationOutcome()
     }
     try checkLosses(from: history)
@@ -181,7 +181,7 @@ struct MigrationRunner {
     }
     let reader = set.steps.map(\.reader).max() ?? set.version
     let meta: [(String, SQLValue)] = [
-      ("format", .integer(Int64(StoreHistory.currentFormat))), ("version", .integer(Int64(set.version))),
+      ("format", .integer(Int64(FileFormat.current))), ("version", .integer(Int64(set.version))),
       ("modelHash", .text(model.meaningHash)),
       ("modelJSON", .text(model.json)), ("physicalHash", .text(SchemaDifference.physicalHash(found))),
       ("minReader", .integer(Int64(reader))), ("generation", .integer(generation)),

@@ -119,7 +119,7 @@ public struct MigrationSet: Sendable, Hashable {
 
   /// The steps above a version, each compiled for the model that it meets and for the engine of this process.
   /// - Parameter format: The format of the file that they are for.
-  func compiled(after version: Int, format: Int = StoreHistory.currentFormat) throws -> [CompiledStep] {
+  func compiled(after version: Int, format: Int = FileFormat.current) throws -> [CompiledStep] {
     var model = try model(at: version)
     return try steps.dropFirst(version).map { step in
       let compiled = try step.compiled(from: model, engine: .current, format: format)
@@ -153,39 +153,5 @@ public struct MigrationSet: Sendable, Hashable {
           hint: "call it like 0002_add_tags.migration"))
     }
     return (number, String(parts[1]))
-  }
-}
-
-/// How the steps at hand and a history disagree.
-public enum HistoryConflict: Sendable, Hashable {
-  /// A step was changed after it was applied; `difference` lists the lines.
-  case edited(number: Int, name: String, applied: String, found: String, difference: [String])
-  /// A step that was applied is not at hand.
-  case missing(number: Int, name: String)
-  /// Another step has the number that this one was applied under.
-  case reordered(number: Int, applied: String, found: String)
-  /// A number is left out.
-  case gap(Int)
-  /// Two steps have the same number.
-  case duplicate(Int)
-}
-
-extension HistoryConflict: CustomStringConvertible {
-  /// One sentence that says what disagrees and what to do.
-  public var description: String {
-    switch self {
-    case .edited(let number, let name, let applied, let found, let difference):
-      "\(numbered(number)) \(name) was edited after it was applied (applied \(applied.prefix(11))…, found "
-        + "\(found.prefix(11))…). Undo the edit, or put the change into a new step."
-        + difference.map { "\n  \($0)" }.joined()
-    case .missing(let number, let name):
-      "\(numbered(number)) \(name) was applied to this store and is missing from the steps. Put the file back."
-    case .reordered(let number, let applied, let found):
-      "Step \(numbered(number)) of this store is \(applied), and the steps have \(found) there. "
-        + "Applied steps keep their numbers; give the new one the next free number."
-    case .gap(let number): "Step \(numbered(number)) is missing: numbers go from 1 without a gap."
-    case .duplicate(let number):
-      "Two steps have the number \(numbered(number)). Give the unreleased one the next free number."
-    }
   }
 }

@@ -87,7 +87,7 @@ extension MigrationStep {
   ///   - engine: The engine that will run the statements.
   ///   - format: The format of the file when the run began.
   func compiled(
-    from model: Schema, engine: Engine, format: Int = StoreHistory.currentFormat
+    from model: Schema, engine: Engine, format: Int = FileFormat.current
   ) throws -> CompiledStep {
     var parts: [CompiledStep.Part] = []
     var run = Run(model)

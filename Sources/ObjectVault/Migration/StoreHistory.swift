@@ -35,9 +35,6 @@ struct StoreHistory {
   /// How the file is laid out. 1: the columns of links are called `source_id` and `target_id`.
   let format: Int
 
-  /// The format that this library writes.
-  static let currentFormat = 2
-
   static let tables = """
     CREATE TABLE vault_meta (key TEXT PRIMARY KEY, value);
     CREATE TABLE vault_ids (entity TEXT PRIMARY KEY, last INTEGER NOT NULL);
@@ -70,7 +67,7 @@ struct StoreHistory {
           number: applied.number, name: applied.name, applied: applied.checksum, found: step.checksum,
           difference: lineDifference(applied.text, step.canonicalText)))
     }
-    guard format > Self.currentFormat || (version > set.version && minimumReader > set.version) else {
+    guard format > FileFormat.current || (version > set.version && minimumReader > set.version) else {
       return
     }
     throw StoreError.storeIsNewer(

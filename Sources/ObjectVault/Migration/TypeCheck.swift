@@ -180,26 +180,13 @@ struct TypeCheck {
   private func register(on connection: Connection) throws {
     try connection.register(function: "vault_is", argumentCount: 2) { arguments in
       guard case .text(let type) = arguments[0], case .text(let text) = arguments[1] else { return 0 }
-      return Self.isForm(text, of: type) ? 1 : 0
+      return AttributeType(rawValue: type)?.isForm(text) == false ? 0 : 1
     }
     let readers = readers
     guard !readers.isEmpty else { return }
     try connection.register(function: "vault_reads", argumentCount: 2) { arguments in
       guard case .text(let name) = arguments[0] else { return 1 }
       return readers[name]?.reads(arguments[1]) == false ? 0 : 1
-    }
-  }
-
-  /// Whether a text has the form in which values of a type are stored: what has another one is not found by a
-  /// comparison. It has when the getter's own initializer takes it. Only of JSON a getter takes more: a type may have got
-  /// members since, and has to read what it wrote before.
-  static func isForm(_ text: String, of type: String) -> Bool {
-    switch type {
-    case "decimal": Decimal(stored: .text(text)) != nil
-    case "uuid": UUID(stored: .text(text)) != nil
-    case "url": URL(stored: .text(text)) != nil
-    case "json": JSONForm.isStored(text)
-    default: true
     }
   }
 }

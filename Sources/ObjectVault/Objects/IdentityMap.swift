@@ -45,14 +45,17 @@ final class IdentityMap {
   private let table: UnsafeMutablePointer<Table>
 
   /// What its objects are of.
-  let entity: EntityRuntime
+  let entity: EntityMapping
   /// The highest id that a save of this context gave to one of them.
   var highest: Int64 = 0
+  /// Makes an object of the entity's class.
+  let make: () -> ManagedObject
   /// The context that owns the map: set once, by it, and not retained.
-  @exclusivity(unchecked) unowned(unsafe) var context: ObjectContext?
+  @exclusivity(unchecked) unowned(unsafe) var host: (any ObjectHost)?
 
-  init(_ entity: EntityRuntime) {
+  init(_ entity: EntityMapping, make: @escaping () -> ManagedObject) {
     self.entity = entity
+    self.make = make
     table = .allocate(capacity: 1)
     let removed = Pointer.allocate(capacity: 1)
     removed.initialize(to: Block(first: Int64.min))

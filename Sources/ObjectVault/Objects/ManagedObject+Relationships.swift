@@ -12,7 +12,7 @@ extension ManagedObject {
     -> Target?
   {
     if let recording = overlay?.recording { return recording.target(of: self, Int(slot), property) }
-    if context == nil, overlay == nil { tellStray(Int(slot)) }
+    if host == nil, overlay == nil { tellStray(Int(slot)) }
     guard let target = toOneTarget(Int(slot)), target.state != .deleted else { return nil }
     return target as? Target
   }
@@ -20,7 +20,7 @@ extension ManagedObject {
   @usableFromInline
   final func writeToOne(_ target: ManagedObject?, _ slot: UInt16) {
     let slot = Int(slot)
-    guard let (relationship, context) = related(slot), context.accepts(target, for: self, relationship)
+    guard let (relationship, host) = related(slot), host.accepts(target, for: self, relationship)
     else { return }
     let old = toOneTarget(slot)
     guard old !== target else { return }
@@ -52,13 +52,13 @@ extension ManagedObject {
 
   /// The object that a to-one refers to, as a fault if need be.
   final func toOneTarget(_ slot: Int) -> ManagedObject? {
-    guard let relationship = entity?.slots[slot].relationship, let context,
+    guard let relationship = entity?.slots[slot].relationship, let host,
       case .integer(let id) = storedValue(slot) ?? .null
     else { return nil }
-    if let held = toMany[slot]?.members?.first, held.rowID == id, held.context === context { return held }
+    if let held = toMany[slot]?.members?.first, held.rowID == id, held.host === host { return held }
     // A new object that was deleted again leaves nothing to fetch.
-    if id < 0, context.maps[relationship.destination.index].find(id) == nil { return nil }
-    let target = context.object(relationship.destination, id)
+    if id < 0, host.maps[relationship.destination.index].find(id) == nil { return nil }
+    let target = host.object(relationship.destination, id)
     // Held from now on, as the members of a to-many are: a loop over objects that share a target fetches it once.
     let state = ToManyState()
     state.members = [target]
@@ -79,21 +79,21 @@ extension ManagedObject {
   }
 
   private func typedMembers<Target: ManagedObject>(_ slot: UInt16, _ type: Target.Type) -> Set<Target> {
-    guard let context, entity != nil else {
+    guard let host, entity != nil else {
       if overlay == nil { tellStray(Int(slot)) }
       return []
     }
     let state = loadedMembers(Int(slot))
-    if state.seenDeletions == context.deletions, let typed = state.typed as? Members<Target> {
+    if state.seenDeletions == host.deletions, let typed = state.typed as? Members<Target> {
       return typed.set
     }
-    if state.seenDeletions != context.deletions {
+    if state.seenDeletions != host.deletions {
       state.members = state.members?.filter { $0.state != .invalid }
     }
     let members = Set(
       (state.members ?? []).lazy.compactMap { $0.state == .deleted ? nil : $0 as? Target })
     state.typed = Members(members)
-    state.seenDeletions = context.deletions
+    state.seenDeletions = host.deletions
     return members
   }
 
@@ -120,21 +120,21 @@ extension ManagedObject {
   }
 
   /// The relationship and the context of a change; nil, with the reason told, when the object takes none.
-  fileprivate func related(_ slot: Int) -> (RelationshipRuntime, ObjectContext)? {
-    guard let context, let relationship = entity?.slots[slot].relationship else {
+  final func related(_ slot: Int) -> (RelationshipMapping, any ObjectHost)? {
+    guard let host, let relationship = entity?.slots[slot].relationship else {
       if overlay == nil { tellStrayWrite(slot) }
       return nil
     }
-    guard context.takesChanges else { return nil }
+    guard host.takesChanges else { return nil }
     guard state == .inserted || state == .loaded || state == .fault else {
-      context.note(StoreError.objectGone(entity: relationship.owner.name, rowID: rowID))
+      host.note(StoreError.objectGone(entity: relationship.owner.name, rowID: rowID))
       return nil
     }
-    return (relationship, context)
+    return (relationship, host)
   }
 
-  fileprivate func connect(_ object: ManagedObject, _ relationship: RelationshipRuntime) {
-    guard context?.accepts(object, for: self, relationship) == true else { return }
+  final func connect(_ object: ManagedObject, _ relationship: RelationshipMapping) {
+    guard host?.accepts(object, for: self, relationship) == true else { return }
     if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
       object.writeToOne(self, UInt16(inverse))
       return
@@ -143,10 +143,10 @@ extension ManagedObject {
     let isKnown = state.members != nil
     state.insert(object)
     if let inverse = relationship.inverseSlot { object.touchedMembers(inverse).insert(self) }
-    context?.link(self, object, relationship, isAdded: true, isKnown: isKnown)
+    host?.link(self, object, relationship, isAdded: true, isKnown: isKnown)
   }
 
-  fileprivate func disconnect(_ object: ManagedObject, _ relationship: RelationshipRuntime) {
+  final func disconnect(_ object: ManagedObject, _ relationship: RelationshipMapping) {
     if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
       object.writeToOne(nil, UInt16(inverse))
       return
@@ -155,7 +155,7 @@ extension ManagedObject {
     let isKnown = state.members != nil
     state.remove(object)
     if let inverse = relationship.inverseSlot { object.touchedMembers(inverse).remove(self) }
-    context?.link(self, object, relationship, isAdded: false, isKnown: isKnown)
+    host?.link(self, object, relationship, isAdded: false, isKnown: isKnown)
   }
 
   /// Takes the object out of all its relationships, so that no delete rule reaches anybody.
@@ -181,7 +181,7 @@ extension ManagedObject {
 
   /// The same, for a change: the object is kept alive until the change is saved.
   final func touchedMembers(_ slot: Int) -> ToManyState {
-    context?.didTouchMembers(self)
+    host?.didTouchMembers(self)
     return members(slot)
   }
 
@@ -189,12 +189,12 @@ extension ManagedObject {
   /// stay unknown, so that a later read tries again.
   final func loadedMembers(_ slot: Int) -> ToManyState {
     let state = toMany[slot] ?? members(slot)
-    if state.members == nil { context?.fireMembers(of: self, slot, state) }
+    if state.members == nil { host?.fireMembers(of: self, slot, state) }
     return state
   }
 
   /// The objects at the other end, as far as they are in memory: of a new object all.
-  final func related(by relationship: RelationshipRuntime) -> [ManagedObject] {
+  final func related(by relationship: RelationshipMapping) -> [ManagedObject] {
     guard relationship.isToMany else { return toOneTarget(relationship.slot).map { [$0] } ?? [] }
     return Array(members(relationship.slot).members ?? [])
   }
@@ -210,60 +210,6 @@ extension ManagedObject {
       } else if relationship.inverseIsToMany {
         toOneTarget(slot)?.touchedMembers(inverse).remove(self)
       }
-    }
-  }
-}
-
-extension Persistable where Self: ManagedObject {
-  /// Adds an object to a to-many, in a time that does not depend on how many members there are.
-  ///
-  /// ```swift
-  /// user.add(status, to: \.statuses)
-  /// ```
-  /// `user.statuses.insert(status)` means the same, and copies the set, as Swift does with a value that a property
-  /// returns: fine for some members, slow for thousands in a loop. `status.user = user` is as fast as this.
-  ///
-  /// What cannot be is told as by a setter: see ``ObjectContext/faultErrors``.
-  public func add<Target: ManagedObject>(
-    _ object: Target, to path: ReferenceWritableKeyPath<Self, Set<Target>>
-  ) {
-    change(path) { owner, relationship in
-      if owner.members(relationship.slot).members?.contains(object) != true {
-        owner.connect(object, relationship)
-      }
-    }
-  }
-
-  /// Takes an object out of a to-many, in a time that does not depend on how many members there are. An object that
-  /// is no member stays as it is.
-  public func remove<Target: ManagedObject>(
-    _ object: Target, from path: ReferenceWritableKeyPath<Self, Set<Target>>
-  ) {
-    change(path) { owner, relationship in
-      if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany,
-        object.toOneTarget(inverse) !== owner
-      {
-        return
-      }
-      guard owner.context?.accepts(object, for: owner, relationship) == true,
-        owner.members(relationship.slot).members?.contains(object) != false
-      else { return }
-      owner.disconnect(object, relationship)
-    }
-  }
-
-  private func change<Target>(
-    _ path: ReferenceWritableKeyPath<Self, Set<Target>>, _ body: (ManagedObject, RelationshipRuntime) -> Void
-  ) {
-    switch KeyPathResolver.resolve(path, root: Self.self) {
-    case .success(let names):
-      let properties = ClassDescription.of(Self.self).properties
-      guard names.count == 1, let slot = properties.first(where: { $0.name == names[0] })?.slot,
-        let (relationship, _) = related(slot)
-      else { return }
-      body(self, relationship)
-    case .failure(let error):
-      context?.note(StoreError.predicate(PredicateError(error.description, entity: "\(Self.self)")))
     }
   }
 }

@@ -57,17 +57,17 @@ open class ManagedObject: Persistable {
     leaveMap()
     // What is related is released from a list: each object of a chain would else release the next one from
     // inside its own deinit, and a long chain overflow the stack.
-    guard let context = map?.context, extras?.toMany.isEmpty == false else { return }
-    context.releasing.append(extras)
+    guard let host = map?.host, extras?.toMany.isEmpty == false else { return }
+    let held = extras
     extras = nil
-    context.releaseExtras()
+    host.release(held)
   }
 
   // Takes the object out of its context's identity map.
   @inline(__always) final func leaveMap() { map?.remove(rowID, object: Unmanaged.passUnretained(self)) }
 
-  final var context: ObjectContext? { map?.context }
-  final var entity: EntityRuntime? { map?.entity }
+  final var host: (any ObjectHost)? { map?.host }
+  final var entity: EntityMapping? { map?.entity }
 
   // What was written and not yet saved; nil when nothing was.
   final var overlay: Overlay? {
@@ -117,13 +117,13 @@ open class ManagedObject: Persistable {
   /// Fetches the row now, if it has not been: the throwing way to do what a getter does.
   /// - Throws: ``StoreError/objectGone(entity:rowID:)`` when the row is gone; ``SQLError``.
   public final func load() throws {
-    guard state == .fault, let context else {
+    guard state == .fault, let host else {
       if state == .invalid || state == .detached {
         throw StoreError.objectGone(entity: entity?.name ?? "\(type(of: self))", rowID: rowID)
       }
       return
     }
-    try context.load(self)
+    try host.load(self)
   }
 
   // MARK: Attributes
@@ -142,12 +142,12 @@ open class ManagedObject: Persistable {
   final func readSlowly<Value: AttributeValue>(_ slot: UInt16, _ property: () -> AnyKeyPath) -> Value {
     if let recording = overlay?.recording { return recording.attribute(of: self, Int(slot), property) }
     guard let stored = storedValue(Int(slot)) else {
-      if context == nil, overlay == nil { tellStray(Int(slot)) }
+      if host == nil, overlay == nil { tellStray(Int(slot)) }
       return Value.placeholder
     }
     if stored.isNull, !Value.isOptionalAttribute { return Value.placeholder }
     if let value = Value(stored: stored) { return value }
-    context?.noteUnreadable(
+    host?.noteUnreadable(
       StoreError.unreadableValue(
         entity: entity?.name ?? "", property: entity?.slots[Int(slot)].name ?? "", rowID: rowID,
         expected: Value.attributeType.rawValue))
@@ -159,7 +159,7 @@ open class ManagedObject: Persistable {
     if let overlay {
       if overlay.changed.contains(slot) { return overlay.values[slot] }
     }
-    if row == nil, state == .fault { context?.fire(self) }
+    if row == nil, state == .fault { host?.fire(self) }
     guard let row else { return nil }
     return RowCell(row: row, slot: slot).value
   }
@@ -203,46 +203,31 @@ open class ManagedObject: Persistable {
     } else {
       // Writing what is there already is no change.
       if error == nil, let row, RowCell(row: row, slot: slot).value.isStored(as: value) { return }
-      overlay = Overlay(slotCount: entity?.slots.count ?? 0, run: context?.run)
+      overlay = Overlay(slotCount: entity?.slots.count ?? 0, run: host?.run)
       self.overlay = overlay
     }
     overlay.values[slot] = value
     overlay.changed.insert(slot)
     if let error { overlay.refused = (overlay.refused ?? [:]).merging([slot: error]) { $1 } }
-    context?.didWrite(self)
+    host?.didWrite(self)
   }
 
   /// Whether the object takes changes; fetches the row of a fault, whose version the save has to know. When it
   /// takes none, the reason is told.
   private func isWritable(_ slot: Int) -> Bool {
-    guard let context else {
+    guard let host else {
       // A prototype, whose getters and setters are only looked at, has no context either.
       if overlay == nil { tellStrayWrite(slot) }
       return false
     }
-    guard context.takesChanges else { return false }
-    if state == .fault { context.fire(self) }
+    guard host.takesChanges else { return false }
+    if state == .fault { host.fire(self) }
     switch state {
     case .inserted, .loaded: return true
     case .detached, .invalid, .deleted, .fault:
-      context.note(StoreError.objectGone(entity: entity?.name ?? "\(type(of: self))", rowID: rowID))
+      host.note(StoreError.objectGone(entity: entity?.name ?? "\(type(of: self))", rowID: rowID))
       return false
     }
-  }
-
-  /// Says that something was written to an object that belongs to no context: to the one that it belonged to.
-  final func tellStrayWrite(_ slot: Int) {
-    guard let former = extras?.former?.context else { return tellStray(slot) }
-    former.note(StoreError.objectGone(entity: ClassDescription.of(type(of: self)).entityName, rowID: rowID))
-  }
-
-  /// Says that a property was used of an object that belongs to no context.
-  final func tellStray(_ slot: Int) {
-    // A class whose declarations are being recorded cannot be looked up; its schema tells.
-    if DeclarationRecorder.noteUse(of: self, slot) { return }
-    let description = ClassDescription.of(type(of: self))
-    let property = description.properties.first { $0.slot == slot }?.name ?? "?"
-    StrayErrors.tell(StoreError.noContext(entity: description.entityName, property: property))
   }
 }
 
@@ -251,12 +236,4 @@ extension ManagedObject: Hashable {
   public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
   /// Hashes the identity.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
-extension Persistable where Self: ManagedObject {
-  /// The object's id: temporary until the first save, then final.
-  public var id: ObjectID<Self> {
-    if let recording = overlay?.recording { recording.noteID(of: self, ObjectID<Self>.self) { \Self.id } }
-    return ObjectID(rowID: rowID)
-  }
 }

@@ -30,7 +30,26 @@ public struct ObjectID<Object: ManagedObject>: Hashable, Sendable, Codable {
   }
 }
 
+/// An ``ObjectID`` of any entity.
+protocol ObjectNaming {
+  var rowID: Int64 { get }
+  /// The entity's name.
+  var entityName: String { get }
+}
+
+extension ObjectID: ObjectNaming {
+  var entityName: String { String(describing: Object.self) }
+}
+
 extension ObjectID: CustomStringConvertible {
   /// Such as `User 42`.
   public var description: String { "\(Object.self) \(rowID < 0 ? "(new)" : "\(rowID)")" }
+}
+
+extension Persistable where Self: ManagedObject {
+  /// The object's id: temporary until the first save, then final.
+  public var id: ObjectID<Self> {
+    if let recording = overlay?.recording { recording.noteID(of: self, ObjectID<Self>.self) { \Self.id } }
+    return ObjectID(rowID: rowID)
+  }
 }

@@ -10,14 +10,14 @@ final class Extras {
   /// The members of relationships that have been read or changed, by slot.
   @exclusivity(unchecked) var toMany: [Int: ToManyState] = [:]
   /// The way to the context that an object has left, which is told what is written to it.
-  var former: FormerContext?
+  var former: FormerHost?
 
   init(overlay: Overlay?) { self.overlay = overlay }
 }
 
 /// Where an object was. The context lets go of it in its deinit, as nothing leads from it to such objects.
-final class FormerContext {
-  weak var context: ObjectContext?
+final class FormerHost {
+  weak var host: (any ObjectHost)?
 }
 
 /// The values that were written.
@@ -35,10 +35,12 @@ final class Overlay {
   /// because each setter asks.
   let run: CancellableRun?
   /// Set on prototypes only: their getters note what they are asked for.
-  let recording: Recording?
+  let recording: (any GetterProbe)?
 
-  init(slotCount: Int, changed: SlotSet = SlotSet(), run: CancellableRun? = nil, recording: Recording? = nil)
-  {
+  init(
+    slotCount: Int, changed: SlotSet = SlotSet(), run: CancellableRun? = nil,
+    recording: (any GetterProbe)? = nil
+  ) {
     values = .allocate(capacity: slotCount)
     values.initialize(repeating: .null)
     self.changed = changed
@@ -112,22 +114,12 @@ final class Members<Target: ManagedObject>: TypedMembers {
   }
 }
 
-extension SQLValue {
-  /// Whether both are the same bytes in the file. `==` is not that: Swift takes strings for equal that are
-  /// composed differently.
-  func isStored(as other: SQLValue) -> Bool {
-    switch (self, other) {
-    case (.text(var a), .text(var b)):
-      a.withUTF8 { a in
-        b.withUTF8 { b in
-          guard a.count == b.count, let first = a.baseAddress, let second = b.baseAddress else {
-            return a.isEmpty && b.isEmpty
-          }
-          return memcmp(first, second, a.count) == 0
-        }
-      }
-    case (.real(let a), .real(let b)): a.bitPattern == b.bitPattern
-    default: self == other
+extension Overlay {
+  /// What a new object holds: the defaults, computed now.
+  convenience init(initial entity: EntityMapping, _ run: CancellableRun?) {
+    self.init(slotCount: entity.slots.count, changed: entity.allStored, run: run)
+    for slot in entity.slotsWithInitialValue {
+      if let make = entity.slots[slot].initialValue, let value = try? make() { values[slot] = value }
     }
   }
 }

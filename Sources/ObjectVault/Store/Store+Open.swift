@@ -38,7 +38,8 @@ extension Store {
     configuration: Configuration = Configuration(), progress: Progress? = nil
   ) async throws -> Store {
     PredicateWarmUp.start()
-    let runtime = try SchemaRuntime(schema)
+    let mapping = try SchemaMapping(schema)
+    let classes = try EntityClasses(mapping)
     let set = try migrations.load(schema)
     try checkAgreement(schema, set)
     let key = try await key.resolved()
@@ -46,7 +47,7 @@ extension Store {
     return try await withTaskCancellationHandler {
       try Task.checkCancellation()
       return try await detached {
-        try open(url, key, runtime, set, configuration, progress, stop)
+        try open(url, key, mapping, classes, set, configuration, progress, stop)
       }
     } onCancel: {
       progress?.cancel()
@@ -63,7 +64,8 @@ extension Store {
   }
 
   private static func open(
-    _ url: URL, _ key: Key, _ runtime: SchemaRuntime, _ set: MigrationSet, _ configuration: Configuration,
+    _ url: URL, _ key: Key, _ mapping: SchemaMapping, _ classes: EntityClasses,
+    _ set: MigrationSet, _ configuration: Configuration,
     _ progress: Progress?, _ stop: CancellableRun
   ) throws -> Store {
     var settings = Connection.Configuration()
@@ -74,7 +76,7 @@ extension Store {
     let file = try DatabasePath(url.path)
     progress?.cancellationHandler = { stop.cancel() }
     defer { progress?.cancellationHandler = nil }
-    let readers = runtime.typeCheck.readers
+    let readers = mapping.schema.readers
     let opened = try afterMigrations(file.path, progress, stop) {
       try openAndMigrate(file, key, set, readers, settings, configuration, progress, stop)
     }
@@ -87,11 +89,10 @@ extension Store {
     pool.isFullSync = configuration.isFullSync
     pool.prepare = { try StoreFunctions.register(on: $0) }
     let core = StoreCore(
-      pool: try ConnectionPool(file: file, unlocked: key, configuration: pool), runtime: runtime,
-      path: file.path,
-      generation: history.generation)
+      pool: try ConnectionPool(file: file, unlocked: key, configuration: pool), mapping: mapping,
+      classes: classes, path: file.path, generation: history.generation)
     return Store(
-      core: core, url: url, schema: runtime.schema,
+      core: core, url: url, schema: mapping.schema,
       opening: Opening(
         isNew: opened.isNew, migratedSteps: opened.migrated.steps, backup: opened.migrated.backup,
         version: history.version,

@@ -167,7 +167,7 @@ public final class Store: Sendable {
         _ = try connection.checkpoint()
         let findings = try connection.findings()
         guard findings.isEmpty else { return findings }
-        return try core.runtime.typeCheck.findings(connection).map { "\($0)" }
+        return try core.mapping.schema.typeCheck.findings(connection).map { "\($0)" }
       }
     }
   }

@@ -48,7 +48,7 @@ enum UpCommand: Command {
     let plan = try MigrationPlan(session.inspection(key: key), set)
     let summary = StoreSummary(path: session.storePath, bytes: plan.bytes)
     guard !plan.isUpToDate else {
-      Store.removeLeavings(of: try DatabasePath(session.storePath))
+      MigrationLeavings.remove(of: try DatabasePath(session.storePath))
       return UpReport(
         store: summary, from: plan.storeVersion, to: plan.storeVersion, applied: [], backup: nil, seconds: 0,
         changedFormat: false)

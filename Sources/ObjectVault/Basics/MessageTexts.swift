@@ -1,0 +1,38 @@
+// Pieces of messages: names that are near a mistyped one, long texts cut, step numbers.
+
+/// A piece of a text that may be long, for a message.
+func shortened(_ text: some StringProtocol) -> String {
+  let start = text.prefix(60)
+  return start.endIndex == text.endIndex ? String(start) : "\(start)…"
+}
+
+/// The names nearest to a mistyped one, for "did you mean".
+func nearest(_ name: String, among names: some Sequence<String>) -> [String] {
+  guard name.utf8.count <= 200 else { return [] }
+  let limit = max(2, name.count / 3)
+  return names.map { ($0, editDistance($0.lowercased(), name.lowercased())) }
+    .filter { $0.1 <= limit || $0.0.lowercased().hasPrefix(name.lowercased()) }
+    .sorted { $0.1 < $1.1 }.prefix(3).map(\.0)
+}
+
+/// Levenshtein's distance: how many characters have to be put in, taken out or replaced.
+package func editDistance(_ left: String, _ right: String) -> Int {
+  let (a, b) = (Array(left), Array(right))
+  var row = Array(0...b.count)
+  for (i, character) in a.enumerated() {
+    var diagonal = row[0]
+    row[0] = i + 1
+    for (j, other) in b.enumerated() {
+      let cost = min(row[j + 1] + 1, row[j] + 1, diagonal + (character == other ? 0 : 1))
+      diagonal = row[j + 1]
+      row[j + 1] = cost
+    }
+  }
+  return row[b.count]
+}
+
+/// A step's number as it stands in file names.
+func numbered(_ step: Int) -> String {
+  let digits = String(step)
+  return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+}

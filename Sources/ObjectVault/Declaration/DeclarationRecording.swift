@@ -1,0 +1,50 @@
+// What a wrapper says of itself while the declarations of its class are recorded.
+
+internal import CipherSQLite
+private import Foundation
+
+@usableFromInline func recordAttribute<Value: AttributeValue>(
+  _ slot: Int32, _ type: Value.Type, _ initial: (() -> Value)?, _ options: [AttributeOption?]
+) {
+  DeclarationRecorder.add(
+    slot,
+    .attribute(
+      type: Value.attributeType, isOptional: Value.isOptionalAttribute,
+      initialValue: initial.map { make in { try make().stored() } },
+      placeholder: (try? Value.placeholder.stored()) ?? .null, options: options.compactMap { $0 }),
+    ValueReader(isNarrow: !wholeTypes.contains(ObjectIdentifier(type))) { Value(stored: $0) != nil })
+}
+
+@usableFromInline func recordRelationship(
+  _ slot: Int32, _ target: ManagedObject.Type, _ isToMany: Bool, _ options: [RelationshipOption?],
+  _ inverse: AnyKeyPath?, _ rule: DeleteRule
+) {
+  DeclarationRecorder.add(
+    slot,
+    .relationship(
+      target: target, isToMany: isToMany, options: options.compactMap { $0 }, inverse: inverse,
+      deleteRule: rule))
+}
+
+/// The Swift types that have all values of their attribute type.
+private let wholeTypes: Set<ObjectIdentifier> = {
+  func both<Value>(_ type: Value.Type) -> [ObjectIdentifier] {
+    [ObjectIdentifier(type), ObjectIdentifier(Value?.self)]
+  }
+  return Set(
+    both(Bool.self) + both(Int.self) + both(Int8.self) + both(Int16.self) + both(Int32.self)
+      + both(Int64.self)
+      + both(UInt8.self) + both(UInt16.self) + both(UInt32.self) + both(Float.self) + both(Double.self)
+      + both(Decimal.self) + both(String.self) + both(Data.self) + both(Date.self) + both(UUID.self)
+      + both(URL.self))
+}()
+
+extension Attribute: SlotOwner {
+  var slotNumber: Int32 { Int32(slot) }
+}
+extension ToOne: SlotOwner {
+  var slotNumber: Int32 { Int32(slot) }
+}
+extension ToMany: SlotOwner {
+  var slotNumber: Int32 { Int32(slot) }
+}

@@ -1,0 +1,188 @@
+// The three wrappers that declare a property. They stay thin: each keeps its slot number and calls a named
+// function of the object that it stands in.
+//
+// Every argument is an autoclosure: an object is made for each fetched row, and then only the slot number is
+// wanted. The arguments are evaluated once per class, when its declarations are recorded.
+
+/// An attribute of an entity.
+///
+/// ```swift
+/// final class User: ManagedObject {
+///   @Attribute(.unique) var name: String
+///   @Attribute var screenName: String = ""
+///   @Attribute(.indexed, .renamed(from: "town")) var city: String?
+/// }
+/// ```
+///
+/// A value after `=` is the default of new objects. Reading takes some nanoseconds and decodes on access;
+/// reading a fault fetches its row. A getter cannot throw: when the row is gone or the store fails, it
+/// returns the type's placeholder, the object becomes invalid, and the error goes to
+/// ``ObjectContext/faultErrors`` and is thrown by the context's next save.
+@propertyWrapper
+public struct Attribute<Value: AttributeValue> {
+  // Two bytes: every object of every fetch carries one of these for each property.
+  @usableFromInline let slot: UInt16
+
+  /// An attribute without a default.
+  @inlinable public init() {
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase { recordAttribute(number, Value.self, nil, []) }
+  }
+
+  /// An attribute with a default, evaluated for each new object.
+  @inlinable public init(wrappedValue: @autoclosure @escaping () -> Value) {
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase { recordAttribute(number, Value.self, wrappedValue, []) }
+  }
+
+  /// An attribute with options.
+  @inlinable public init(
+    _ first: @autoclosure () -> AttributeOption, _ second: @autoclosure () -> AttributeOption? = nil,
+    _ third: @autoclosure () -> AttributeOption? = nil
+  ) {
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase { recordAttribute(number, Value.self, nil, [first(), second(), third()]) }
+  }
+
+  /// An attribute with a default and options.
+  @inlinable public init(
+    wrappedValue: @autoclosure @escaping () -> Value,
+    _ first: @autoclosure () -> AttributeOption, _ second: @autoclosure () -> AttributeOption? = nil,
+    _ third: @autoclosure () -> AttributeOption? = nil
+  ) {
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase {
+      recordAttribute(number, Value.self, wrappedValue, [first(), second(), third()])
+    }
+  }
+
+  /// Attributes belong to a ``ManagedObject``.
+  @available(*, unavailable, message: "@Attribute can only be used in a ManagedObject")
+  public var wrappedValue: Value {
+    get { Value.placeholder }
+    // swift-format-ignore
+    set {}
+  }
+
+  // @inlinable: with it an Int is read in some nanoseconds, because the compiler turns both key paths into
+  // direct accesses; without it, in a hundred. `wrapped` goes on inside a closure, which the compiler gives the
+  // constant: passed as it is, the key path would be made at each read, in ten nanoseconds.
+  /// The property's value in its object.
+  @inlinable
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Value>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Value {
+    get { owner.readAttribute(owner[keyPath: storage].slot) { wrapped } }
+    set { owner.writeAttribute(newValue, owner[keyPath: storage].slot) }
+  }
+}
+
+/// A relationship to at most one object.
+///
+/// ```swift
+/// @ToOne var user: User?                               // the inverse is declared at User.statuses
+/// @ToOne(.required) var author: User?                  // a save without one is refused
+/// @ToOne(inverse: \Passport.owner, onDelete: .cascade) var passport: Passport?
+/// ```
+///
+/// Reading yields an object whose row is fetched on first use. Writing keeps the inverse on both sides.
+@propertyWrapper
+public struct ToOne<Target: ManagedObject> {
+  @usableFromInline let slot: UInt16
+
+  /// A relationship. `onDelete` says what becomes of the target when this object is deleted.
+  @inlinable public init(
+    _ first: @autoclosure () -> RelationshipOption? = nil,
+    _ second: @autoclosure () -> RelationshipOption? = nil,
+    inverse: @autoclosure () -> PartialKeyPath<Target>? = nil,
+    onDelete: @autoclosure () -> DeleteRule = .nullify
+  ) {
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase {
+      recordRelationship(number, Target.self, false, [first(), second()], inverse(), onDelete())
+    }
+  }
+
+  /// A relationship without options.
+  @inlinable public init() {
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase { recordRelationship(number, Target.self, false, [], nil, .nullify) }
+  }
+
+  /// Relationships belong to a ``ManagedObject``.
+  @available(*, unavailable, message: "@ToOne can only be used in a ManagedObject")
+  public var wrappedValue: Target? {
+    get { nil }
+    // swift-format-ignore
+    set {}
+  }
+
+  /// The related object.
+  @inlinable
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Target?>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Target? {
+    get { owner.readToOne(owner[keyPath: storage].slot, Target.self) { wrapped } }
+    set { owner.writeToOne(newValue, owner[keyPath: storage].slot) }
+  }
+}
+
+/// A relationship to any number of objects.
+///
+/// ```swift
+/// @ToMany(inverse: \Status.user, onDelete: .cascade) var statuses: Set<Status>   // one to many
+/// @ToMany(inverse: \Tag.statuses) var tags: Set<Tag>                             // many to many
+/// ```
+///
+/// The inverse is named on one side, whichever; on both, Swift reports a circular reference. A to-many without any inverse is many-to-many. The members
+/// are fetched when the set is first read.
+@propertyWrapper
+public struct ToMany<Target: ManagedObject> {
+  @usableFromInline let slot: UInt16
+
+  /// A relationship. `onDelete` says what becomes of the members when this object is deleted.
+  @inlinable public init(
+    _ first: @autoclosure () -> RelationshipOption? = nil,
+    inverse: @autoclosure () -> PartialKeyPath<Target>? = nil,
+    onDelete: @autoclosure () -> DeleteRule = .nullify
+  ) {
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase {
+      recordRelationship(number, Target.self, true, [first()], inverse(), onDelete())
+    }
+  }
+
+  /// A relationship without options.
+  @inlinable public init() {
+    let number = nextSlot()
+    slot = UInt16(truncatingIfNeeded: number)
+    if number >= recordingBase { recordRelationship(number, Target.self, true, [], nil, .nullify) }
+  }
+
+  /// Relationships belong to a ``ManagedObject``.
+  @available(*, unavailable, message: "@ToMany can only be used in a ManagedObject")
+  public var wrappedValue: Set<Target> {
+    get { [] }
+    // swift-format-ignore
+    set {}
+  }
+
+  /// The related objects.
+  @inlinable
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Set<Target>>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Set<Target> {
+    get { owner.readToMany(owner[keyPath: storage].slot, Target.self) { wrapped } }
+    set { owner.writeToMany(newValue, owner[keyPath: storage].slot) }
+  }
+}

@@ -1,0 +1,243 @@
+// What the getters of a prototype do: they note what was read, and by which property, and give values.
+
+internal import CipherSQLite
+private import Foundation
+
+/// What was read along a key path, and what it was given.
+final class Recording: GetterProbe {
+  /// What getters give.
+  enum Values {
+    /// A plain value for each attribute, and objects behind to-ones.
+    case plain
+    /// The sample of this number, and objects behind to-ones.
+    case sample(Int)
+    /// Nothing behind to-ones. What traps on nil is not read with it, as the others have shown what it is; but for a
+    /// path with ? and !, or a computed property with !, which gives an optional.
+    case nothing
+  }
+
+  /// More than a path has. What reads on and on, as a computed property that calls itself, is given no more
+  /// objects to read.
+  private static let maximumReads = 64
+
+  private let values: Values
+  private(set) var names: [String] = []
+  /// The properties that were read one behind the other, with a `!` behind each to-one.
+  private var links: [AnyKeyPath] = []
+  /// How many samples there are for what was read last.
+  private(set) var sampleCount = 0
+  /// Whether a to-one was nil.
+  private(set) var isCut = false
+  /// Whether each read was on the object that the one before gave.
+  private var isChain = true
+  private var expected: ManagedObject?
+  /// Whether what came back is what the last read gave.
+  private var isLast: (_ value: Any?, _ type: Any.Type) -> Bool = { _, _ in false }
+
+  init(_ values: Values) { self.values = values }
+
+  /// The key path of the property that was read first.
+  var property: AnyKeyPath? { links.first }
+
+  /// The key path of what was read, written with `!` behind each to-one but the last. Put
+  /// together from its end: otherwise Swift keeps marks in it that a written path has not, and finds them unequal.
+  var path: AnyKeyPath? {
+    var path: AnyKeyPath?
+    for link in links.reversed() { path = path.map { link.appending(path: $0) } ?? link }
+    return path
+  }
+
+  /// An object whose getters note what they are asked for.
+  func prototype<Object: ManagedObject>(_ type: Object.Type) -> Object {
+    let prototype = type.init()
+    prototype.overlay = Overlay(slotCount: 0, recording: self)
+    prototype.rowID = Int64(1000 + names.count)
+    expected = prototype
+    return prototype
+  }
+
+  /// What is wrong with the value at the end of the path; nil when it is the property's own.
+  func problem(with value: Any?, _ type: Any.Type) -> KeyPathError.Problem? {
+    if names.isEmpty { return .noProperty }
+    defer { isLast = { _, _ in false } }  // It holds objects that hold this.
+    return isChain && isLast(value, type) ? nil : .computed(names)
+  }
+
+  private func note(_ object: ManagedObject, _ name: String, _ property: () -> AnyKeyPath) {
+    if object !== expected { isChain = false }
+    expected = nil
+    guard names.count < Self.maximumReads else {
+      isChain = false
+      return
+    }
+    if isChain { links.append(property()) }
+    names.append(name)
+  }
+
+  private func note(_ object: ManagedObject, slot: Int, _ property: () -> AnyKeyPath) {
+    let properties = ClassDescription.of(type(of: object)).properties
+    note(object, properties.first { $0.slot == slot }?.name ?? "?", property)
+  }
+
+  // MARK: What getters give
+
+  func attribute<Value: AttributeValue>(
+    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
+  ) -> Value {
+    note(object, slot: slot, property)
+    var given = Value.plain
+    // The property of the root itself needs no samples: its key path says what it is.
+    if names.count > 1 {
+      let samples = Value.samples
+      sampleCount = samples.count
+      if case .sample(let number) = values, !samples.isEmpty { given = samples[number % samples.count] }
+    }
+    isLast = { value, type in
+      guard type == Value.self || type == Value?.self else { return false }
+      guard let stored = try? given.stored(), let value = value as? Value else { return false }
+      return (try? value.stored()).map { $0.isStored(as: stored) } == true
+    }
+    return given
+  }
+
+  func target<Target: ManagedObject>(
+    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
+  ) -> Target? {
+    note(object, slot: slot, property)
+    if case .nothing = values { isCut = true }
+    guard isChain, !isCut, names.count < Self.maximumReads else {
+      isLast = { value, _ in Self.unwrapped(value) == nil }
+      return nil
+    }
+    let target = prototype(Target.self)
+    links.append(\Target?.!)
+    isLast = { value, type in
+      (type == Target?.self || type == Target.self) && value as? Target === target
+    }
+    return target
+  }
+
+  func members<Target: ManagedObject>(
+    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
+  ) -> Set<Target> {
+    note(object, slot: slot, property)
+    sampleCount = 1
+    var given: Set<Target> = []
+    if isChain, case .sample = values { given = [prototype(Target.self), prototype(Target.self)] }
+    // Nothing leads on from a member.
+    expected = nil
+    isLast = { value, type in
+      guard type == Set<Target>.self || type == Set<Target>?.self else { return false }
+      return value as? Set<Target> == given
+    }
+    return given
+  }
+
+  func noteID<ID>(of object: ManagedObject, _ id: ID.Type, _ property: () -> AnyKeyPath) {
+    note(object, KeyPathResolver.idName, property)
+    let rowID = object.rowID
+    isLast = { value, type in
+      guard type == ID.self || type == ID?.self else { return false }
+      return (Self.unwrapped(value) as? any ObjectNaming)?.rowID == rowID
+    }
+  }
+
+  /// The value in all its optionals.
+  private static func unwrapped(_ value: Any?) -> Any? {
+    guard let value else { return nil }
+    guard let optional = value as? any OptionalValue else { return value }
+    return optional.content.flatMap { unwrapped($0) }
+  }
+}
+
+/// Any optional.
+protocol OptionalValue { var content: Any? { get } }
+extension Optional: OptionalValue {
+  var content: Any? { map { $0 as Any } }
+}
+
+extension AttributeValue {
+  /// What computed properties seldom trap on, as they may on 0 and nil.
+  fileprivate static var plain: Self {
+    let samples = attributeType.samples
+    return samples.count > 1 ? Self(stored: samples[1]) ?? placeholder : placeholder
+  }
+
+  /// Values that computed properties ask about, and some far from each other: little that is computed from them
+  /// gives all of them back. The small ones come first, as a calculation may trap on the large.
+  fileprivate static var samples: [Self] {
+    // All cases, before the numbers or strings that stand for some of them.
+    if let cases = (Self.self as? any CaseIterable.Type)?.values as? [Self] { return cases }
+    if isOptionalAttribute,
+      let wrapped = (Self.self as? any OptionalAttribute.Type)?.wrappedSamples as? [Self]
+    {
+      return wrapped + [placeholder]
+    }
+    let samples = attributeType.samples.compactMap { Self(stored: $0) }
+    if !samples.isEmpty { return samples }
+    return (try? placeholder.stored())?.variations.compactMap { Self(stored: $0) } ?? []
+  }
+}
+
+private protocol OptionalAttribute { static var wrappedSamples: [Any] { get } }
+extension Optional: OptionalAttribute where Wrapped: AttributeValue {
+  fileprivate static var wrappedSamples: [Any] { Wrapped.samples.map { Optional.some($0) as Any } }
+}
+
+extension CaseIterable {
+  fileprivate static var values: [Any] { Array(allCases) }
+}
+
+private let longText = SQLValue.text(
+  "  Zwei\n\u{65}\u{301}\u{e9} " + String(repeating: "Längeres ", count: 100))
+
+extension AttributeType {
+  fileprivate var samples: [SQLValue] {
+    switch self {
+    case .bool: [1, 0]
+    case .int: [0, 1, 3, -1, 7_000_000_000_000_001, -9_000_000_000_000_003]
+    case .int8: [0, 1, 3, -1, 101, -103]
+    case .int16: [0, 1, 3, -1, 31_001, -31_003]
+    case .int32: [0, 1, 3, -1, 2_000_000_011, -2_000_000_033]
+    case .uint8: [0, 1, 3, 201]
+    case .uint16: [0, 1, 3, 61_001]
+    case .uint32: [0, 1, 3, 4_000_000_007]
+    case .float: [0, 1, 0.125, -1, 1_000_001.5, -2_000_003.25]
+    case .double, .date: [0, 1, 0.0625, -1, .real(1e12 + 0.125), .real(-2e12 - 0.375)]
+    case .decimal: ["0", "1", "0.5", "-1", "123456789012345678901.25", "-987654321098765432109.75"]
+    case .string: ["", "a", "B", longText]
+    case .data: [.blob(Data()), .blob(Data([0, 255, 7]))]
+    case .uuid:
+      [
+        "00000000-0000-0000-0000-000000000000", "5A3C8E0E-0000-4000-8000-1234567890AB",
+        "FFFFFFFF-FFFF-4FFF-8FFF-FFFFFFFFFFFF",
+      ]
+    case .url: ["file:///", "https://User@Example.com:8080/A/b?c=d#E", "file:///x/y"]
+    case .json: []
+    }
+  }
+}
+
+extension SQLValue {
+  /// For JSON: the same with other strings, or other numbers.
+  fileprivate var variations: [SQLValue] {
+    guard case .text(let text) = self,
+      let json = try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+    else { return [self] }
+    return (0..<3).compactMap { step in
+      let changed = Self.changed(json, step)
+      let data = try? JSONSerialization.data(withJSONObject: changed, options: .fragmentsAllowed)
+      return data.map { .text(String(decoding: $0, as: UTF8.self)) }
+    } + [self]
+  }
+
+  private static func changed(_ json: Any, _ step: Int) -> Any {
+    switch json {
+    case let object as [String: Any]: object.mapValues { changed($0, step) }
+    case let array as [Any]: array.map { changed($0, step) }
+    case let text as String where step != 1: "\(text) B\(step)"
+    case let number as Int where step != 2: number + 41 + step
+    default: json
+    }
+  }
+}

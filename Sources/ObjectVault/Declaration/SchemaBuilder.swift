@@ -1,0 +1,220 @@
+// The DSL: classes in, a Schema out. Nothing here throws; what is wrong becomes a fault of the schema.
+
+internal import CipherSQLite
+
+/// One entity of a schema in the DSL.
+///
+/// ```swift
+/// Entity(User.self).unique(\.name, \.city).index(\.joined).check(\.screenName, .length(0...64))
+/// ```
+public struct Entity<Object: ManagedObject>: EntityDeclaring {
+  private var indexes: [(paths: [PartialKeyPath<Object>], isUnique: Bool)] = []
+  private var checks: [(path: PartialKeyPath<Object>, rule: CheckRule)] = []
+
+  /// The entity of a class; its name is the class's.
+  public init(_ type: Object.Type) {}
+
+  /// No two objects share all of these values. nil is no value.
+  public func unique(_ paths: PartialKeyPath<Object>...) -> Self {
+    var copy = self
+    copy.indexes.append((paths, true))
+    return copy
+  }
+
+  /// Keeps the properties in an index, in this order.
+  public func index(_ paths: PartialKeyPath<Object>...) -> Self {
+    var copy = self
+    copy.indexes.append((paths, false))
+    return copy
+  }
+
+  /// A rule that every object keeps when it is saved. Rules live in the program, not in the file: they can
+  /// change without a migration.
+  public func check(_ path: PartialKeyPath<Object>, _ rule: CheckRule) -> Self {
+    var copy = self
+    copy.checks.append((path, rule))
+    return copy
+  }
+
+  /// The declaration with its type erased.
+  public var declaration: EntityDeclaration {
+    EntityDeclaration(
+      type: Object.self,
+      indexes: indexes.map { index in
+        (
+          properties: index.paths.map { KeyPathResolver.resolve($0, root: Object.self) },
+          isUnique: index.isUnique
+        )
+      },
+      checks: checks.map {
+        (property: KeyPathResolver.resolve($0.path, root: Object.self), rule: $0.rule)
+      })
+  }
+}
+
+/// What a ``SchemaBuilder`` takes.
+public protocol EntityDeclaring {
+  /// The declaration with its type erased.
+  var declaration: EntityDeclaration { get }
+}
+
+/// An entity of the DSL with its type erased.
+public struct EntityDeclaration {
+  let type: ManagedObject.Type
+  let indexes: [(properties: [Result<[String], KeyPathError>], isUnique: Bool)]
+  let checks: [(property: Result<[String], KeyPathError>, rule: CheckRule)]
+}
+
+/// Collects the entities of a ``Schema``.
+@resultBuilder
+public enum SchemaBuilder {
+  /// One entity.
+  public static func buildExpression(_ entity: some EntityDeclaring) -> [EntityDeclaration] {
+    [entity.declaration]
+  }
+  /// Several entities.
+  public static func buildBlock(_ parts: [EntityDeclaration]...) -> [EntityDeclaration] {
+    parts.flatMap { $0 }
+  }
+  /// A condition.
+  public static func buildOptional(_ part: [EntityDeclaration]?) -> [EntityDeclaration] { part ?? [] }
+  /// The first branch of a condition.
+  public static func buildEither(first part: [EntityDeclaration]) -> [EntityDeclaration] { part }
+  /// The second branch of a condition.
+  public static func buildEither(second part: [EntityDeclaration]) -> [EntityDeclaration] { part }
+}
+
+// Safe to share: never changed after it was made; the closures in it only make default values.
+/// The Swift side of an entity.
+struct ClassBinding: EntityBinding, @unchecked Sendable {
+  let description: ClassDescription
+  let checks: [String: [CheckRule]]
+
+  var propertyNames: [String] { description.properties.sorted { $0.slot < $1.slot }.map(\.name) }
+
+  func initialValue(of property: String) -> (() throws -> SQLValue)? {
+    guard case .attribute(_, _, let initial, _, _) = declaration(of: property)?.kind else { return nil }
+    return initial
+  }
+
+  func checks(of property: String) -> [CheckRule] { checks[property] ?? [] }
+  func reader(of property: String) -> ValueReader? { declaration(of: property)?.reader }
+
+  private func declaration(of property: String) -> PropertyDeclaration? {
+    description.properties.first { $0.name == property }
+  }
+}
+
+extension Schema {
+  /// A schema of Swift classes.
+  ///
+  /// What is wrong with the declarations is kept in ``faults`` and thrown, all at once, by ``validate()``
+  /// and when a store is opened.
+  public init(@SchemaBuilder _ entities: () -> [EntityDeclaration]) {
+    var collector = SchemaCollector()
+    for declaration in entities() { collector.add(declaration) }
+    self.init(entities: collector.entities)
+    bindings = collector.bindings
+    faults = collector.faults
+    completeInverses()
+  }
+
+  /// An inverse that is named on one side is known on both.
+  mutating func completeInverses() {
+    for entity in entities {
+      for relationship in entity.relationships {
+        guard let inverse = relationship.inverse,
+          let other = entities.firstIndex(where: { $0.name == relationship.destination }),
+          let back = entities[other].relationships.firstIndex(where: { $0.name == inverse }),
+          entities[other].relationships[back].inverse == nil,
+          entities[other].relationships[back].destination == entity.name
+        else { continue }
+        entities[other].relationships[back].inverse = relationship.name
+      }
+    }
+  }
+}
+
+private struct SchemaCollector {
+  var entities: [EntityDescription] = []
+  var bindings: [String: ClassBinding] = [:]
+  var faults: [SchemaFault] = []
+
+  mutating func add(_ declaration: EntityDeclaration) {
+    let description = ClassDescription.of(declaration.type)
+    var entity = EntityDescription(name: description.entityName)
+    if let parent = _parent(of: declaration.type) {
+      faults.append(.inheritance(entity: entity.name, parent: parent))
+    }
+    if let property = description.usedProperty {
+      faults.append(.busyInitializer(entity: entity.name, property: property))
+    }
+    for property in description.properties { add(property, to: &entity) }
+    for index in declaration.indexes {
+      let names = index.properties.compactMap {
+        name($0, of: entity.name, use: index.isUnique ? "a unique index" : "an index")
+      }
+      if names.count == index.properties.count {
+        entity.indexes.append(IndexDescription(properties: names, isUnique: index.isUnique))
+      }
+    }
+    var checks: [String: [CheckRule]] = [:]
+    for check in declaration.checks {
+      guard let name = name(check.property, of: entity.name, use: "a check") else { continue }
+      if entity.attribute(named: name) == nil {
+        faults.append(.unknownProperty(entity: entity.name, property: name, use: "a check"))
+      }
+      checks[name, default: []].append(check.rule)
+    }
+    bindings[entity.name] = ClassBinding(description: description, checks: checks)
+    entities.append(entity)
+  }
+
+  /// The names of a key path; one that has none is a fault.
+  private mutating func name(
+    _ path: Result<[String], KeyPathError>, of entity: String, use: String
+  ) -> String? {
+    switch path {
+    case .success(let names): return names.joined(separator: ".")
+    case .failure(let error):
+      faults.append(.badKeyPath(entity: entity, use: use, reason: error.description))
+      return nil
+    }
+  }
+
+  private func _parent(of type: ManagedObject.Type) -> String? {
+    guard let parent = Swift._getSuperclass(type) as? ManagedObject.Type, parent != ManagedObject.self else {
+      return nil
+    }
+    return String(describing: parent)
+  }
+
+  private mutating func add(_ property: PropertyDeclaration, to entity: inout EntityDescription) {
+    switch property.kind {
+    case .attribute(let type, let isOptional, let initial, _, let options):
+      var attribute = AttributeDescription(
+        name: property.name, type: type, isOptional: isOptional, isUnique: options.contains(.unique),
+        isIndexed: options.contains(.indexed) && !options.contains(.unique))
+      if let initial {
+        do {
+          // Two values that differ are computed for each object, and no part of the schema.
+          let (first, second) = (try initial(), try initial())
+          if type != .date, type != .uuid, first == second { attribute.defaultValue = DefaultValue(first) }
+        } catch {
+          faults.append(.badDefault(entity: entity.name, property: property.name, reason: "\(error)"))
+        }
+      }
+      entity.attributes.append(attribute)
+    case .relationship(let target, let isToMany, let options, let inverse, let rule):
+      var relationship = RelationshipDescription(
+        name: property.name, destination: String(describing: target), isToMany: isToMany,
+        isRequired: options.contains(.required), deleteRule: rule)
+      if let inverse {
+        relationship.inverse = name(
+          KeyPathResolver.resolve(inverse, root: target), of: entity.name,
+          use: "the inverse of \(property.name)")
+      }
+      entity.relationships.append(relationship)
+    }
+  }
+}

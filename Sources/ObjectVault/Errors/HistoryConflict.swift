@@ -1,0 +1,35 @@
+// What can be wrong between the steps at hand and those that a store remembers.
+
+/// How the steps at hand and a history disagree.
+public enum HistoryConflict: Sendable, Hashable {
+  /// A step was changed after it was applied; `difference` lists the lines.
+  case edited(number: Int, name: String, applied: String, found: String, difference: [String])
+  /// A step that was applied is not at hand.
+  case missing(number: Int, name: String)
+  /// Another step has the number that this one was applied under.
+  case reordered(number: Int, applied: String, found: String)
+  /// A number is left out.
+  case gap(Int)
+  /// Two steps have the same number.
+  case duplicate(Int)
+}
+
+extension HistoryConflict: CustomStringConvertible {
+  /// One sentence that says what disagrees and what to do.
+  public var description: String {
+    switch self {
+    case .edited(let number, let name, let applied, let found, let difference):
+      "\(numbered(number)) \(name) was edited after it was applied (applied \(applied.prefix(11))…, found "
+        + "\(found.prefix(11))…). Undo the edit, or put the change into a new step."
+        + difference.map { "\n  \($0)" }.joined()
+    case .missing(let number, let name):
+      "\(numbered(number)) \(name) was applied to this store and is missing from the steps. Put the file back."
+    case .reordered(let number, let applied, let found):
+      "Step \(numbered(number)) of this store is \(applied), and the steps have \(found) there. "
+        + "Applied steps keep their numbers; give the new one the next free number."
+    case .gap(let number): "Step \(numbered(number)) is missing: numbers go from 1 without a gap."
+    case .duplicate(let number):
+      "Two steps have the number \(numbered(number)). Give the unreleased one the next free number."
+    }
+  }
+}

@@ -1,0 +1,4 @@
+// Why an operation cannot be done to a model; whoever knows its place makes a better error of it.
+
+/// Why an operation does not fit a model.
+struct ModelError: Error { let reason: String }

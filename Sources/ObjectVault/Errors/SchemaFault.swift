@@ -1,0 +1,86 @@
+// What can be wrong with a schema. All faults are listed at once.
+
+/// One thing that is wrong with a schema, with the entity and property it is about.
+public enum SchemaFault: Error, Sendable, Hashable {
+  /// Two entities, or two properties of one, have the same name.
+  case duplicateName(entity: String, property: String?)
+  /// A name that the store needs for itself, or that is no identifier.
+  case reservedName(entity: String, property: String?)
+  /// A table or an index would have a name that another one has.
+  case clashingName(name: String, owner: String, other: String)
+  /// An entity inherits from another entity.
+  case inheritance(entity: String, parent: String)
+  /// A relationship leads to an entity that the schema lacks.
+  case unknownDestination(entity: String, relationship: String, destination: String)
+  /// The inverse is no relationship of the entity at the other end, or leads elsewhere.
+  case wrongInverse(entity: String, relationship: String, inverse: String)
+  /// A relationship is declared as its own inverse.
+  case ownInverse(entity: String, relationship: String)
+  /// Two relationships name the same inverse.
+  case contestedInverse(entity: String, relationship: String, inverse: String)
+  /// An index or a rule names something that cannot be indexed or checked.
+  case unknownProperty(entity: String, property: String, use: String)
+  /// A key path that leads to no property: to something computed, as a rule.
+  case badKeyPath(entity: String, use: String, reason: String)
+  /// An option that does not go with its property.
+  case badOption(entity: String, property: String, reason: String)
+  /// A default that is no value of its property's type, or that SQL has no constant for, such as infinity.
+  case badDefault(entity: String, property: String, reason: String)
+  /// The class's initializer reads or writes a property, and an object has none before the store gives it its
+  /// place. A default does what was meant.
+  case busyInitializer(entity: String, property: String)
+  /// An index without properties.
+  case emptyIndex(entity: String)
+  /// More than 512 properties.
+  case tooManyProperties(entity: String, count: Int)
+
+  /// Names that each object has for itself: a step can give them to attributes, a Swift class cannot.
+  static let ownNames: Set<String> = [
+    "state", "hasChanges", "isInserted", "isDeleted", "isFault", "changedValues", "hashValue",
+  ]
+}
+
+extension SchemaFault: CustomStringConvertible {
+  /// One sentence that names entity and property and says what to do.
+  public var description: String {
+    switch self {
+    case .duplicateName(let entity, let property?):
+      "\(entity).\(property) is declared twice; names are compared without regard to case. Rename one."
+    case .duplicateName(let entity, nil): "\(entity) is declared twice. Rename one, or remove it."
+    case .clashingName(let name, let owner, let other):
+      "\(owner) would be called \(name) in the file, which \(other) is already. Rename an entity or a property."
+    case .reservedName(let entity, let property?) where Self.ownNames.contains(property):
+      "\(entity).\(property): every object has a property of this name for itself (\(Self.ownNames.sorted().joined(separator: ", "))). "
+        + "Rename the property."
+    case .reservedName(let entity, let property?):
+      "\(entity).\(property): this name cannot be used (letters, digits and underscores, not first an "
+        + "underscore or a digit, and not 'id', nor ending in '_id'). Rename the property."
+    case .reservedName(let entity, nil):
+      "\(entity): this name cannot be used (letters, digits and underscores, not beginning with 'vault_' "
+        + "or 'sqlite_'). Rename the entity."
+    case .inheritance(let entity, let parent):
+      "\(entity) inherits from the entity \(parent). Inherit from ManagedObject, and use a relationship."
+    case .unknownDestination(let entity, let relationship, let destination):
+      "\(entity).\(relationship) leads to \(destination), which is not in the schema. Add it."
+    case .wrongInverse(let entity, let relationship, let inverse):
+      "\(entity).\(relationship) names \(inverse) as its inverse, which does not lead back. Name a "
+        + "relationship of the other entity whose target is \(entity)."
+    case .ownInverse(let entity, let relationship):
+      "\(entity).\(relationship) is its own inverse. Declare two relationships."
+    case .contestedInverse(let entity, let relationship, let inverse):
+      "\(entity).\(relationship) names \(inverse) as its inverse, which another relationship has already. "
+        + "Give each its own."
+    case .unknownProperty(let entity, let property, let use):
+      "\(entity).\(property) cannot be used in \(use). Name an attribute, or a to-one in an index."
+    case .badKeyPath(let entity, let use, let reason): "\(entity), \(use): \(reason)."
+    case .badOption(let entity, let property, let reason): "\(entity).\(property): \(reason)."
+    case .badDefault(let entity, let property, let reason): "\(entity).\(property): bad default, \(reason)."
+    case .busyInitializer(let entity, let property):
+      "\(entity).\(property) is used in the initializer of \(entity), where an object holds nothing yet. Give the "
+        + "property a default instead, as in @Attribute var \(property) = …, which is computed for each new object."
+    case .emptyIndex(let entity): "\(entity) has an index without properties. Name some, or remove it."
+    case .tooManyProperties(let entity, let count):
+      "\(entity) has \(count) properties; 512 are possible. Split the entity."
+    }
+  }
+}

@@ -1,0 +1,197 @@
+// Every error of the object layer. Errors of files, keys and SQL are SQLError's.
+
+/// What can go wrong with schemas, objects, fetches and migrations.
+///
+/// Each case carries what a person needs to act on it; `description` is one sentence that says what happened
+/// and what to do. No case holds a key. Values of objects appear in none.
+public enum StoreError: Error, Sendable, Equatable {
+  /// The schema has these faults; all of them are listed.
+  case invalidSchema([SchemaFault])
+  /// An entity of the schema has no Swift class; declare it with the DSL.
+  case entityWithoutClass(entity: String)
+  /// A class that is not in the store's schema.
+  case unknownEntity(name: String)
+  /// The row of an object is gone, or the object belongs to no context.
+  case objectGone(entity: String, rowID: Int64)
+  /// A property was used of an object that belongs to no context: it was made by its own initializer, or its
+  /// context was released.
+  case noContext(entity: String, property: String)
+  /// There is no higher id left for new objects of an entity.
+  case idsExhausted(entity: String)
+  /// A column holds something that its attribute's type cannot read.
+  case unreadableValue(entity: String, property: String, rowID: Int64, expected: String)
+  /// A relationship was given an object of another context, or a deleted one.
+  case foreignObject(entity: String, property: String)
+  /// Objects that break the schema's rules; nothing was saved.
+  case validation([ValidationFailure])
+  /// A row that was to be changed has been changed by somebody else since it was fetched; nothing was saved.
+  case conflict(Conflict)
+  /// A delete rule forbids the deletion; nothing was saved.
+  case deleteDenied(entity: String, property: String, count: Int)
+  /// The context may only read.
+  case readOnlyContext
+  /// A predicate that cannot be understood or run.
+  case predicate(PredicateError)
+  /// One object was asked for, and the fetch finds none.
+  case noResult(entity: String)
+  /// One object was asked for, and the fetch finds more.
+  case severalResults(entity: String)
+  /// A migration file that cannot be read.
+  case migrationSyntax(MigrationSyntaxError)
+  /// A migration step that failed; the store is unchanged.
+  case migrationFailed(step: Int, name: String, operation: String, reason: String)
+  /// A pending step loses data, and its file does not allow it; nothing was changed.
+  case lossNotAllowed(step: Int, name: String, losses: [String])
+  /// The disk is full; the store is unchanged.
+  case diskFull(file: String)
+  /// The steps at hand and the store's history disagree.
+  case historyConflict(HistoryConflict)
+  /// The store was migrated beyond what these steps know.
+  case storeIsNewer(file: String, found: Int, supported: Int, migratedBy: String?)
+  /// The Swift schema is not what the steps make; `lines` are operations that would make it so.
+  case schemaMismatch(differences: [String], lines: [String])
+  /// The file's tables are not those of the model that the file names.
+  case schemaDrift(file: String, differences: [String])
+  /// An encrypted database, but not a store of this library.
+  case notAStore(file: String)
+  /// Something in the tables that a store keeps for itself (`vault_meta`, `vault_migrations`, `vault_ids`) cannot be.
+  case bookkeepingDamaged(file: String, place: String, reason: String)
+  /// Another process migrated the store while it was open here; open it again.
+  case storeMigratedElsewhere(file: String)
+  /// There is not enough room on the disk for what is to be done.
+  case notEnoughSpace(file: String, neededBytes: Int, freeBytes: Int)
+  /// The copy before a migration could not be made; no step ran.
+  case backupFailed(file: String, backup: String, reason: String)
+}
+
+/// One rule that one object breaks.
+public struct ValidationFailure: Sendable, Hashable {
+  /// The object's entity.
+  public let entity: String
+  /// The property.
+  public let property: String
+  /// The row's id; negative for a new object.
+  public let rowID: Int64
+  /// The rule, such as `is required`.
+  public let reason: String
+
+  /// A failure.
+  public init(entity: String, property: String, rowID: Int64, reason: String) {
+    self.entity = entity
+    self.property = property
+    self.rowID = rowID
+    self.reason = reason
+  }
+}
+
+extension ValidationFailure: CustomStringConvertible {
+  /// Such as `User.name of row 7 is required`; a new object has no row to be named by.
+  public var description: String {
+    "\(entity).\(property) \(rowID > 0 ? "of row \(rowID) " : "")\(reason)"
+  }
+}
+
+/// Two versions of one row.
+public struct Conflict: Sendable, Hashable {
+  /// The row's entity.
+  public let entity: String
+  /// The row's id.
+  public let rowID: Int64
+  /// The version that was fetched here.
+  public let fetchedVersion: Int64
+  /// The version in the store, or nil when the row is gone.
+  public let storedVersion: Int64?
+  /// The properties that were to be changed.
+  public let properties: [String]
+
+  /// A conflict.
+  public init(
+    entity: String, rowID: Int64, fetchedVersion: Int64, storedVersion: Int64?, properties: [String]
+  ) {
+    self.entity = entity
+    self.rowID = rowID
+    self.fetchedVersion = fetchedVersion
+    self.storedVersion = storedVersion
+    self.properties = properties
+  }
+}
+
+extension StoreError: CustomStringConvertible {
+  /// One sentence that says what happened and what to do.
+  public var description: String {
+    switch self {
+    case .invalidSchema(let faults):
+      "The schema has \(faults.count == 1 ? "a fault" : "\(faults.count) faults"): "
+        + faults.map { "\($0)" }.joined(separator: " ")
+    case .entityWithoutClass(let entity):
+      "\(entity) has no Swift class. Declare it in the schema with Entity(\(entity).self)."
+    case .unknownEntity(let name):
+      "\(name) is not in the store's schema. Add Entity(\(name).self) to it."
+    case .objectGone(let entity, let rowID):
+      "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") is gone: its row was deleted, or its context was "
+        + "released. Fetch it again."
+    case .noContext(let entity, let property):
+      "\(entity).\(property) was used, and the object belongs to no context, so it holds nothing. Make objects with "
+        + "context.insert, and keep their context as long as they are in use."
+    case .idsExhausted(let entity):
+      "\(entity) has a row with so high an id that there is none left above it. Close the store, "
+        + "and give that row a lower id with the sqlcipher shell; vault_ids has the highest one."
+    case .unreadableValue(let entity, let property, let rowID, let expected):
+      "\(entity).\(property) of row \(rowID) holds no \(expected). Correct it with a migration step."
+    case .foreignObject(let entity, let property):
+      "\(entity).\(property) was given an object of another context, or a deleted one. Fetch it in this "
+        + "context by its id."
+    case .validation(let failures):
+      "Nothing was saved: "
+        + failures.prefix(8).map { "\($0)" }.joined(separator: "; ")
+        + (failures.count > 8 ? "; and \(failures.count - 8) more" : "")
+        + ". Correct the objects and save again."
+    case .conflict(let conflict):
+      "\(conflict.entity) \(conflict.rowID) was "
+        + (conflict.storedVersion == nil ? "deleted" : "changed") + " by somebody else since it was fetched "
+        + (conflict.properties.isEmpty
+          ? "and is deleted here. Roll back, fetch it again, delete it and save."
+          : "(properties here: \(conflict.properties.joined(separator: ", "))). Refresh the object, apply the "
+            + "change again and save.")
+    case .deleteDenied(let entity, let property, let count):
+      "Nothing was saved: \(entity).\(property) still has \(count) \(count == 1 ? "object" : "objects"), and "
+        + "its delete rule is deny. Delete or move them first."
+    case .readOnlyContext: "This context may only read. Use store.write, or store.makeContext()."
+    case .predicate(let error): error.description
+    case .noResult(let entity):
+      "No \(entity) is what was asked for. Correct the predicate, or ask with first(), which gives nil."
+    case .severalResults(let entity):
+      "More than one \(entity) is what was asked for. Make the predicate narrower, or ask with first() or all()."
+    case .migrationSyntax(let error): error.description
+    case .migrationFailed(let step, let name, let operation, let reason):
+      "Step \(numbered(step)) \(name) failed at \"\(operation)\": \(reason). The store is unchanged."
+    case .lossNotAllowed(let step, let name, let losses):
+      "Step \(numbered(step)) \(name) loses \(losses.joined(separator: ", ")) for good, and nobody allowed it. When that "
+        + "is meant, write into the head of its file: allow: "
+        + losses.map { "lossy:\($0)" }.joined(separator: ", ") + ". Nothing was changed."
+    case .diskFull(let file): "\(file): the disk is full. The store is unchanged; make room and try again."
+    case .historyConflict(let conflict): conflict.description
+    case .storeIsNewer(let file, let found, let supported, let migratedBy):
+      "\(file) is at version \(found); these migrations end at \(supported)."
+        + (migratedBy.map { " It was last migrated by \($0)." } ?? "") + " Update the program."
+    case .schemaMismatch(let differences, let lines):
+      "The Swift schema is not what the migration steps make: \(differences.joined(separator: "; ")). "
+        + "Correct the classes, or write the missing step (store-migrate new NAME)"
+        + (lines.isEmpty ? "." : "; for what was not renamed it says:\n" + lines.joined(separator: "\n"))
+    case .schemaDrift(let file, let differences):
+      "\(file): the tables are not those of the store's model: \(differences.joined(separator: "; ")). "
+        + "Undo what was changed by hand, or restore the file from a backup."
+    case .notAStore(let file):
+      "\(file): the key fits, but this is no store of ObjectVault (it has no vault_meta table). Check the path."
+    case .bookkeepingDamaged(let file, let place, let reason):
+      "\(file): \(place) \(reason). The store keeps this for itself, and something else has written there: undo that with "
+        + "the sqlcipher shell, or restore the file from a backup (store-migrate restore)."
+    case .storeMigratedElsewhere(let file):
+      "\(file): another process has migrated the store while it was open here. Open it again."
+    case .notEnoughSpace(let file, let needed, let free):
+      "\(file): about \(needed >> 20) MiB are needed and \(free >> 20) MiB are free. Make room and try again."
+    case .backupFailed(let file, let backup, let reason):
+      "\(file): the copy before the migration, \(backup), could not be made, so no step ran: \(reason)"
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// The SQL functions and the collation that compiled predicates and decimal columns rely on.
+
+internal import CipherSQLite
+
+enum StoreFunctions {
+  /// Registers everything on a connection of a store.
+  static func register(on connection: Connection) throws {
+    try connection.register(function: "vault_fold", argumentCount: 2) { arguments in
+      guard case .text(let text) = arguments[0], case .integer(let options) = arguments[1] else {
+        return .null
+      }
+      return .text(Folding.fold(text, StringOptions(rawValue: Int(truncatingIfNeeded: options))))
+    }
+    // Rows are compared with one pattern after another: it is taken apart once.
+    let last = Locked<LikePattern?>(nil)
+    try connection.register(function: "vault_like", argumentCount: 2) { arguments in
+      guard case .text(let text) = arguments[0], case .text(let source) = arguments[1] else { return .null }
+      let pattern = last.withLock { last in
+        if let last, last.source.utf8.elementsEqual(source.utf8) { return last }
+        let made = LikePattern(source)
+        last = made
+        return made
+      }
+      return .integer(pattern.matches(text) ? 1 : 0)
+    }
+    try connection.register(function: "vault_ends", argumentCount: 2) { arguments in
+      guard case .text(let text) = arguments[0], case .text(let end) = arguments[1] else { return .null }
+      return .integer(text.utf8.reversed().starts(with: end.utf8.reversed()) ? 1 : 0)
+    }
+    // -1: any number of arguments, as many as a calculation has operands.
+    try connection.register(function: "vault_math", argumentCount: -1) { arguments in
+      guard case .text(let program)? = arguments.first else { return .null }
+      return ValueArithmetic.run(program, arguments.dropFirst())
+    }
+    try connection.register(function: "vault_compare", argumentCount: 2) { arguments in
+      ValueArithmetic.compareNumbers(arguments[0], arguments[1]).map { .integer(Int64($0)) } ?? .null
+    }
+    try connection.register(function: "vault_unpack", argumentCount: 1) { PackedList.unpack($0[0]) }
+    try connection.register(collation: "vault_decimal") { left, right in
+      ValueArithmetic.compareDecimals(left, right)
+    }
+  }
+}

@@ -1,0 +1,153 @@
+// A schema made ready to run: slots, columns and relationship ends, resolved once per store. Made of the schema alone:
+// a class adds defaults, rules and the order of its properties, and nothing here knows it.
+
+internal import CipherSQLite
+
+// Safe to share: set up by SchemaMapping before anyone else has it, never changed afterwards.
+/// How an entity lies in its table.
+final class EntityMapping: @unchecked Sendable {
+  let index: Int
+  let description: EntityDescription
+  /// The quoted table.
+  let table: String
+  fileprivate(set) var slots: [PropertyMapping] = []
+  /// The slots that have a column: attributes and to-ones, in the order of the column list.
+  fileprivate(set) var storedSlots: [Int] = []
+  /// By slot: whether it is a to-one, whose value may be a temporary id.
+  fileprivate(set) var isToOne: [Bool] = []
+  fileprivate(set) var hasToOne = false
+  /// By slot: whether nil is refused.
+  fileprivate(set) var isRequired: [Bool] = []
+  fileprivate(set) var slotsWithInitialValue: [Int] = []
+  fileprivate(set) var allStored = SlotSet()
+  /// The slots with rules of their own.
+  fileprivate(set) var checkedSlots: [Int] = []
+  /// To-ones of any entity that lead here and have no inverse: nobody but us sets them to nil on deletion.
+  fileprivate(set) var danglingReferrers: [RelationshipMapping] = []
+  /// Whether objects may be members of a many-to-many, and so stand in sets that they do not know.
+  fileprivate(set) var isInJoins = false
+  /// The slots whose values together are unique, one array for each index.
+  fileprivate(set) var uniqueKeys: [[Int]] = []
+  fileprivate(set) var insertSQL = ""
+  /// `id`, the version and all stored columns of the table, which is called `t0`.
+  fileprivate(set) var objectColumns = ""
+  private var slotsByName: [String: Int] = [:]
+
+  var name: String { description.name }
+
+  fileprivate init(index: Int, description: EntityDescription) {
+    self.index = index
+    self.description = description
+    table = quoted(description.name)
+  }
+
+  func slot(named name: String) -> Int? { slotsByName[name] }
+
+  /// Whether an index finds rows by the property.
+  func isIndexed(_ slot: Int) -> Bool {
+    let info = slots[slot]
+    if info.relationship != nil { return true }
+    return info.attribute.map { $0.isUnique || $0.isIndexed } == true
+      || description.indexes.contains { $0.properties.first == info.name }
+  }
+
+  /// Derives what follows from the slots.
+  fileprivate func complete() {
+    for (slot, property) in slots.enumerated() { slotsByName[property.name] = slot }
+    storedSlots = slots.indices.filter { !slots[$0].column.isEmpty }
+    isToOne = slots.map { $0.relationship?.isToMany == false }
+    hasToOne = isToOne.contains(true)
+    isRequired = slots.map {
+      $0.attribute.map { !$0.isOptional } ?? $0.relationship?.isRequired ?? false
+    }
+    slotsWithInitialValue = storedSlots.filter { slots[$0].initialValue != nil }
+    for slot in storedSlots { allStored.insert(slot) }
+    checkedSlots = slots.indices.filter { !slots[$0].checks.isEmpty }
+    uniqueKeys =
+      description.attributes.filter(\.isUnique).compactMap { slot(named: $0.name).map { [$0] } }
+      + description.indexes.filter(\.isUnique).map { $0.properties.compactMap(slot(named:)) }
+    objectColumns = "t0.\"id\", t0.\"_version\""
+    for slot in storedSlots { objectColumns += ", t0." + slots[slot].column }
+    let columns = ["\"id\""] + storedSlots.map { slots[$0].column }
+    insertSQL = "INSERT INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks(columns.count)))"
+  }
+}
+
+/// A property with what the store needs of it.
+struct PropertyMapping {
+  let name: String
+  /// The quoted column; empty for a to-many.
+  let column: String
+  let attribute: AttributeDescription?
+  let initialValue: (() throws -> SQLValue)?
+  let checks: [CheckRule]
+  let relationship: RelationshipMapping?
+}
+
+// Safe to share: set up by SchemaMapping before anyone else has it, never changed afterwards.
+/// All entities of a store.
+final class SchemaMapping: @unchecked Sendable {
+  let schema: Schema
+  let entities: [EntityMapping]
+  private let byName: [String: EntityMapping]
+
+  /// - Throws: ``StoreError/invalidSchema(_:)``.
+  init(_ schema: Schema) throws {
+    try schema.validate()
+    self.schema = schema
+    entities = schema.entities.enumerated().map { EntityMapping(index: $0, description: $1) }
+    byName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
+    let names = Dictionary(
+      uniqueKeysWithValues: schema.entities.map { entity in
+        (entity.name, schema.bindings[entity.name]?.propertyNames ?? entity.propertyNames)
+      })
+    for entity in entities {
+      entity.slots = (names[entity.name] ?? []).enumerated().map { slot, name in
+        property(name, slot, of: entity, names)
+      }
+      entity.complete()
+    }
+    for relationship in entities.flatMap(\.slots).compactMap(\.relationship) {
+      if !relationship.isToMany, relationship.inverseSlot == nil {
+        relationship.destination.danglingReferrers.append(relationship)
+      }
+      if relationship.join != nil { relationship.destination.isInJoins = true }
+    }
+  }
+
+  func entity(named name: String) -> EntityMapping? { byName[name] }
+
+  private func property(
+    _ name: String, _ slot: Int, of entity: EntityMapping, _ names: [String: [String]]
+  ) -> PropertyMapping {
+    let binding = schema.bindings[entity.name]
+    if let attribute = entity.description.attribute(named: name) {
+      let constant = attribute.defaultValue?.sqlValue
+      return PropertyMapping(
+        name: name, column: quoted(name), attribute: attribute,
+        initialValue: binding.map { $0.initialValue(of: name) } ?? constant.map { value in { value } },
+        checks: binding?.checks(of: name) ?? [], relationship: nil)
+    }
+    let relationship = entity.description.relationship(named: name)
+    return PropertyMapping(
+      name: name, column: relationship?.isToMany == false ? quoted(relationship?.columnName ?? "") : "",
+      attribute: nil, initialValue: nil, checks: [],
+      relationship: relationship.flatMap { end($0, slot, of: entity, names) })
+  }
+
+  private func end(
+    _ relationship: RelationshipDescription, _ slot: Int, of entity: EntityMapping,
+    _ names: [String: [String]]
+  ) -> RelationshipMapping? {
+    guard let destination = byName[relationship.destination] else { return nil }
+    let inverse = relationship.inverse.flatMap { name -> (slot: Int, isToMany: Bool, column: String)? in
+      guard let back = names[destination.name]?.firstIndex(of: name),
+        let description = destination.description.relationship(named: name)
+      else { return nil }
+      return (back, description.isToMany, quoted(description.columnName))
+    }
+    return RelationshipMapping(
+      relationship, slot: slot, owner: entity, destination: destination, inverse: inverse,
+      join: schema.joinTable(of: relationship, in: entity.description))
+  }
+}

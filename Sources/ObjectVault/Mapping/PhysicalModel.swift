@@ -1,0 +1,222 @@
+// The tables of a schema: what a schema means in the file. Migrations compare with it, and create from it.
+
+internal import CipherSQLite
+
+/// A many-to-many relationship: a table of its own, kept by one of its two sides.
+struct JoinTable: Hashable {
+  let name: String
+  let source: String
+  let target: String
+  /// The column with the ids of `source`. Both are named after what they hold, so that nobody who writes SQL has
+  /// to know which end keeps the table.
+  let sourceColumn: String
+  let targetColumn: String
+
+  /// The table of a relationship of `source`.
+  init(_ source: String, _ relationship: String, _ target: String, inverse: String?) {
+    name = "\(source)_\(relationship)"
+    (self.source, self.target) = (source, target)
+    if source != target {
+      (sourceColumn, targetColumn) = ("\(source)_id", "\(target)_id")
+    } else {
+      // Of an entity with itself: a row holds a member of the one relationship, and of the other.
+      targetColumn = "\(relationship)_id"
+      let other = inverse ?? source
+      sourceColumn = other.lowercased() == relationship.lowercased() ? "\(other)_owner_id" : "\(other)_id"
+    }
+  }
+
+  private init(former table: JoinTable) {
+    (name, source, target) = (table.name, table.source, table.target)
+    (sourceColumn, targetColumn) = (Self.formerColumns.source, Self.formerColumns.target)
+  }
+
+  /// The table as stores of format 1 have it.
+  var former: JoinTable { JoinTable(former: self) }
+  /// What every join table's columns were called in stores of format 1.
+  static let formerColumns = (source: "source_id", target: "target_id")
+
+  /// The quoted columns, seen from one end: its own ids, and those of the other end.
+  func columns(from isSource: Bool) -> (own: String, other: String) {
+    let (source, target) = (quoted(sourceColumn), quoted(targetColumn))
+    return isSource ? (source, target) : (target, source)
+  }
+}
+
+/// The layout of a store's file.
+enum FileFormat {
+  /// The one that this library writes; 1 named the columns of links `source_id` and `target_id`.
+  static let current = 2
+}
+
+extension RelationshipDescription {
+  /// The column of a to-one.
+  var columnName: String { Self.columnName(name) }
+  /// The column of a to-one of this name.
+  static func columnName(_ name: String) -> String { "\(name)_id" }
+}
+
+extension Schema {
+  /// The join table of a to-many relationship, and whether this side is its source; nil for one-to-many.
+  func joinTable(of relationship: RelationshipDescription, in entity: EntityDescription) -> (JoinTable, Bool)?
+  {
+    guard relationship.isToMany else { return nil }
+    let own = "\(entity.name)_\(relationship.name)"
+    guard let inverse = relationship.inverse else {
+      return (JoinTable(entity.name, relationship.name, relationship.destination, inverse: nil), true)
+    }
+    guard self.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == true else {
+      return nil
+    }
+    // Of two sides the one whose name comes first keeps the table: a rule that needs no declaration.
+    let other = "\(relationship.destination)_\(inverse)"
+    return own < other
+      ? (JoinTable(entity.name, relationship.name, relationship.destination, inverse: inverse), true)
+      : (JoinTable(relationship.destination, inverse, entity.name, inverse: relationship.name), false)
+  }
+
+  /// All join tables, each once.
+  var joinTables: [JoinTable] {
+    entities.flatMap { entity in
+      entity.relationships.compactMap { relationship -> JoinTable? in
+        guard let (table, isSource) = joinTable(of: relationship, in: entity), isSource else { return nil }
+        return table
+      }
+    }
+  }
+
+  /// What SQLite does to a row when the row that its to-one refers to is deleted.
+  func deleteAction(of relationship: RelationshipDescription, in entity: EntityDescription) -> String {
+    let back = relationship.inverse.flatMap {
+      self.entity(named: relationship.destination)?.relationship(named: $0)
+    }
+    switch back?.deleteRule ?? .nullify {
+    case .cascade: return "CASCADE"
+    case .nullify: return relationship.isRequired ? "NO ACTION" : "SET NULL"
+    case .deny: return "NO ACTION"
+    }
+  }
+
+  /// The tables that the schema has in a file, sorted by name.
+  var tables: [TableInfo] { tables(format: FileFormat.current) }
+
+  /// The tables that the schema has in a file of this format.
+  func tables(format: Int) -> [TableInfo] {
+    let joins = joinTables.map { format < 2 ? $0.former : $0 }
+    return (entities.map(table) + joins.map(Self.table)).sorted { $0.name < $1.name }
+  }
+
+  func table(of entity: EntityDescription) -> TableInfo {
+    var columns = [
+      TableInfo.Column(name: "id", type: "INTEGER", isRequired: false, defaultSQL: nil, isPrimaryKey: true),
+      TableInfo.Column(
+        name: "_version", type: "INTEGER", isRequired: true, defaultSQL: "1", isPrimaryKey: false),
+    ]
+    var indexes: [TableInfo.Index] = []
+    var keys: [TableInfo.ForeignKey] = []
+    for attribute in entity.attributes {
+      columns.append(
+        TableInfo.Column(
+          name: attribute.name, type: attribute.type.sqlType, isRequired: !attribute.isOptional,
+          defaultSQL: attribute.defaultValue?.sql, isPrimaryKey: false))
+      if attribute.isUnique || attribute.isIndexed {
+        indexes.append(
+          Self.index(entity.name, [attribute.name], columns: [attribute.name], attribute.isUnique))
+      }
+    }
+    for relationship in entity.relationships where !relationship.isToMany {
+      let column = relationship.columnName
+      columns.append(
+        TableInfo.Column(
+          name: column, type: "INTEGER", isRequired: relationship.isRequired, defaultSQL: nil,
+          isPrimaryKey: false))
+      keys.append(
+        TableInfo.ForeignKey(
+          column: column, table: relationship.destination,
+          onDelete: deleteAction(of: relationship, in: entity)))
+      indexes.append(Self.index(entity.name, [relationship.name], columns: [column], false))
+    }
+    for index in entity.indexes {
+      let columns = index.properties.map { entity.relationship(named: $0)?.columnName ?? $0 }
+      indexes.append(Self.index(entity.name, index.properties, columns: columns, index.isUnique))
+    }
+    return TableInfo(name: entity.name, columns: columns, foreignKeys: keys, indexes: indexes)
+  }
+
+  private static func index(
+    _ entity: String, _ properties: [String], columns: [String], _ isUnique: Bool
+  ) -> TableInfo.Index {
+    TableInfo.Index(
+      name: "\(isUnique ? "ux" : "ix")_\(entity)_\(properties.joined(separator: "_"))", columns: columns,
+      isUnique: isUnique)
+  }
+
+  static func table(of join: JoinTable) -> TableInfo {
+    let column = {
+      TableInfo.Column(name: $0, type: "INTEGER", isRequired: true, defaultSQL: nil, isPrimaryKey: true)
+    }
+    return TableInfo(
+      name: join.name, columns: [column(join.sourceColumn), column(join.targetColumn)],
+      foreignKeys: [
+        .init(column: join.sourceColumn, table: join.source, onDelete: "CASCADE"),
+        .init(column: join.targetColumn, table: join.target, onDelete: "CASCADE"),
+      ],
+      indexes: [.init(name: "ix_\(join.name)_target", columns: [join.targetColumn], isUnique: false)])
+  }
+}
+
+extension DefaultValue {
+  /// The value as an SQL literal.
+  var sql: String {
+    switch self {
+    case .integer(let value): "\(value)"
+    case .real(let value): "\(value)"
+    case .text(let value): "'\(value.replacing("'", with: "''"))'"
+    }
+  }
+}
+
+extension TableInfo {
+  /// The statements that create the table, first itself, then its indexes.
+  ///
+  /// - Parameter name: The name to create it under; references to itself still name the final one.
+  func createSQL(as temporaryName: String? = nil, collations: [String: String] = [:]) -> String {
+    let isJoin = columns.allSatisfy(\.isPrimaryKey)
+    var parts = columns.map { columnSQL($0, collations, isKey: !isJoin) }
+    if isJoin { parts.append("PRIMARY KEY (\(columns.map { quoted($0.name) }.joined(separator: ", ")))") }
+    let suffix = isJoin ? " WITHOUT ROWID" : ""
+    return "CREATE TABLE \(quoted(temporaryName ?? name)) (\(parts.joined(separator: ", ")))\(suffix)"
+  }
+
+  /// A column as CREATE TABLE and ADD COLUMN write it.
+  func columnSQL(_ column: Column, _ collations: [String: String], isKey: Bool = true) -> String {
+    var text = "\(quoted(column.name)) \(column.type)"
+    if column.isPrimaryKey && isKey { text += " PRIMARY KEY" }
+    text += collations[column.name] ?? ""
+    if column.isRequired { text += " NOT NULL" }
+    if let value = column.defaultSQL { text += " DEFAULT \(value)" }
+    if let key = foreignKeys.first(where: { $0.column == column.name }) {
+      text += " REFERENCES \(quoted(key.table))(\"id\")"
+      text += key.onDelete == "NO ACTION" ? "" : " ON DELETE \(key.onDelete)"
+      text += " DEFERRABLE INITIALLY DEFERRED"
+    }
+    return text
+  }
+
+  func indexSQL(_ index: Index) -> String {
+    let columns = index.columns.map(quoted).joined(separator: ", ")
+    return
+      "CREATE \(index.isUnique ? "UNIQUE " : "")INDEX \(quoted(index.name)) ON \(quoted(name)) (\(columns))"
+  }
+}
+
+extension Schema {
+  /// What stands behind the types of a table's columns.
+  func collations(ofTable name: String) -> [String: String] {
+    guard let entity = entity(named: name) else { return [:] }
+    return Dictionary(
+      uniqueKeysWithValues: entity.attributes.filter { !$0.type.columnSuffix.isEmpty }.map {
+        ($0.name, $0.type.columnSuffix)
+      })
+  }
+}

@@ -1,0 +1,60 @@
+// One end of a relationship, and where its links lie.
+
+internal import CipherSQLite
+
+/// Where the links of a relationship lie, seen from one end.
+enum RelationshipStorage {
+  /// A to-one: in a column of the owner's table.
+  case column(String)
+  /// A to-many whose other end is a to-one: in that one's column, of the destination's table.
+  case inverseColumn(String)
+  /// A many-to-many: in a table of its own, of which this end is the source or the target.
+  case join(JoinTable, isSource: Bool)
+}
+
+// Safe to share: never changed after SchemaMapping made it.
+/// One end of a relationship.
+final class RelationshipMapping: @unchecked Sendable {
+  let name: String
+  let slot: Int
+  let isRequired: Bool
+  let deleteRule: DeleteRule
+  unowned let owner: EntityMapping
+  unowned let destination: EntityMapping
+  let inverseSlot: Int?
+  let inverseIsToMany: Bool
+  /// Where the links lie; columns are quoted.
+  let storage: RelationshipStorage
+
+  init?(
+    _ relationship: RelationshipDescription, slot: Int, owner: EntityMapping, destination: EntityMapping,
+    inverse: (slot: Int, isToMany: Bool, column: String)?, join: (JoinTable, Bool)?
+  ) {
+    if let (table, isSource) = join {
+      storage = .join(table, isSource: isSource)
+    } else if !relationship.isToMany {
+      storage = .column(quoted(relationship.columnName))
+    } else if let inverse {
+      storage = .inverseColumn(inverse.column)
+    } else {
+      return nil
+    }
+    name = relationship.name
+    self.slot = slot
+    isRequired = relationship.isRequired
+    deleteRule = relationship.deleteRule
+    self.owner = owner
+    self.destination = destination
+    inverseSlot = inverse?.slot
+    inverseIsToMany = inverse?.isToMany ?? true
+  }
+
+  var isToMany: Bool {
+    if case .column = storage { false } else { true }
+  }
+
+  /// The join table of a many-to-many, and whether this end is its source.
+  var join: (table: JoinTable, isSource: Bool)? {
+    if case .join(let table, let isSource) = storage { (table, isSource) } else { nil }
+  }
+}

@@ -1,0 +1,11 @@
+// What a run of steps did, for those who asked for it.
+
+public import Foundation
+
+/// What running pending steps did.
+public struct MigrationOutcome: Sendable, Hashable {
+  /// The numbers of the steps that ran, in order; empty when there was nothing to do.
+  public internal(set) var steps: [Int] = []
+  /// The encrypted copy that was made before them, when one of them asked for it.
+  public internal(set) var backup: URL?
+}

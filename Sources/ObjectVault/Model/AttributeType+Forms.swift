@@ -1,0 +1,19 @@
+// The forms in which values of an attribute type are stored as text.
+
+internal import CipherSQLite
+private import Foundation
+
+extension AttributeType {
+  /// Whether a text has the form in which values of a type are stored: what has another one is not found by a
+  /// comparison. It has when the getter's own initializer takes it. Only of JSON a getter takes more: a type may have got
+  /// members since, and has to read what it wrote before.
+  func isForm(_ text: String) -> Bool {
+    switch self {
+    case .decimal: Decimal(stored: .text(text)) != nil
+    case .uuid: UUID(stored: .text(text)) != nil
+    case .url: URL(stored: .text(text)) != nil
+    case .json: JSONForm.isStored(text)
+    default: true
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// Which constants a type of attributes takes: one rule for Swift classes, for migration files and for fillings.
+
+extension DefaultValue {
+  /// The value as the type stores it: a whole number given for a double or a decimal is meant as one.
+  func fitting(_ type: AttributeType) -> DefaultValue {
+    if case .integer(let number) = self, type.sqlType == "REAL" { return .real(Double(number)) }
+    if case .integer(let number) = self, type == .decimal { return .text("\(number)") }
+    return self
+  }
+
+  /// Why attributes of this type cannot have the value, as half a sentence; nil when they can.
+  ///
+  /// What passes is what ``Store/verify()`` takes in a column of the type, and has a literal in SQL.
+  func problem(for type: AttributeType) -> String? {
+    let value = fitting(type)
+    if case .real(let number) = value, !number.isFinite {
+      return "\(number) is not finite, and SQL has no constant for it; set it in each object"
+    }
+    if case .text(let text) = value, text.unicodeScalars.contains("\0") {
+      return "it has a NUL character, which ends a text in SQL; set it in each object"
+    }
+    return value.isValue(of: type) ? nil : "\(self.text) is no \(type.rawValue)"
+  }
+
+  private func isValue(of type: AttributeType) -> Bool {
+    switch self {
+    case .integer(let number): type.integerRange?.contains(number) ?? false
+    case .real(let number): type.sqlType == "REAL" && (type != .float || Float(number).isFinite)
+    case .text(let text): type.sqlType == "TEXT" && type.isForm(text)
+    }
+  }
+}
+
+extension AttributeDescription {
+  /// Gives the default the form in which the type stores it: two models of one meaning would differ else.
+  mutating func normalizeDefault() { defaultValue = defaultValue?.fitting(type) }
+
+  func requireDefault() throws {
+    if let problem = defaultValue?.problem(for: type) { throw ModelError(reason: problem) }
+  }
+}
+
+extension AttributeType {
+  /// The whole numbers that the type holds; nil for other types.
+  var integerRange: ClosedRange<Int64>? {
+    switch self {
+    case .bool: 0...1
+    case .int: Int64.min...Int64.max
+    case .int8: Int64(Int8.min)...Int64(Int8.max)
+    case .int16: Int64(Int16.min)...Int64(Int16.max)
+    case .int32: Int64(Int32.min)...Int64(Int32.max)
+    case .uint8: 0...Int64(UInt8.max)
+    case .uint16: 0...Int64(UInt16.max)
+    case .uint32: 0...Int64(UInt32.max)
+    default: nil
+    }
+  }
+
+  /// Whether a cast makes of every value of this type a value of the other that says the same.
+  ///
+  /// Not of a float or a double to a string: SQLite writes 15 digits of a number, and some have 17.
+  func converts(to type: AttributeType) -> Bool {
+    if self == type { return true }
+    if let from = integerRange {
+      if let to = type.integerRange { return to.contains(from.lowerBound) && to.contains(from.upperBound) }
+      return type == .string || type == .decimal || (type == .double && self != .int)
+    }
+    if self == .float && type == .double { return true }
+    return type == .string && sqlType == "TEXT"
+  }
+}

@@ -1,0 +1,23 @@
+// What a Swift class says of an entity beyond the schema's meaning. A schema that was read from a file has none.
+
+internal import CipherSQLite
+
+/// The Swift side of an entity.
+protocol EntityBinding: Sendable {
+  /// The properties in the order of their slots.
+  var propertyNames: [String] { get }
+  /// What makes a new object's value of a property; nil where it begins with nil.
+  func initialValue(of property: String) -> (() throws -> SQLValue)?
+  /// The rules of a property.
+  func checks(of property: String) -> [CheckRule]
+  /// Whether the Swift type of a property reads a stored value.
+  func reader(of property: String) -> ValueReader?
+}
+
+// Safe to share: never changed. Its closure captures a type alone, and calls that type's initializer on the caller's
+// thread, with a value that nobody else has.
+struct ValueReader: @unchecked Sendable {
+  /// Whether the Swift type has fewer values than the attribute's type: an enum, a structure in JSON.
+  let isNarrow: Bool
+  let reads: (SQLValue) -> Bool
+}

@@ -1,0 +1,113 @@
+// The rules that every schema keeps, whichever way it was made.
+
+internal import CipherSQLite
+
+extension Schema {
+  /// The faults of the model itself, but for those of the tables that it makes.
+  var ownFaults: [SchemaFault] {
+    var faults: [SchemaFault] = []
+    var names: Set<String> = []
+    for entity in entities {
+      if !names.insert(entity.name.lowercased()).inserted {
+        faults.append(.duplicateName(entity: entity.name, property: nil))
+      }
+      if !Self.isUsable(entity: entity.name) {
+        faults.append(.reservedName(entity: entity.name, property: nil))
+      }
+      faults += propertyFaults(of: entity) + relationshipFaults(of: entity) + indexFaults(of: entity)
+    }
+    return faults
+  }
+
+  var ownNameFaults: [SchemaFault] {
+    entities.flatMap { entity in
+      entity.propertyNames.filter(SchemaFault.ownNames.contains).map {
+        .reservedName(entity: entity.name, property: $0)
+      }
+    }
+  }
+
+  static func isUsable(entity name: String) -> Bool {
+    let lower = name.lowercased()
+    return isIdentifier(name) && !["vault_", "sqlite_", "_"].contains { lower.hasPrefix($0) }
+  }
+
+  static func isUsable(property name: String) -> Bool {
+    let lower = name.lowercased()
+    // `x_id` would be the column of a to-one called `x`; `id` is the object's own.
+    return isIdentifier(name) && !lower.hasPrefix("_") && lower != "id" && !lower.hasSuffix("_id")
+      && lower != "rowid" && lower != "self"
+  }
+
+  static func isIdentifier(_ name: String) -> Bool {
+    guard let first = name.unicodeScalars.first, name.utf8.count <= 120 else { return false }
+    let isWord = { (scalar: Unicode.Scalar) in
+      scalar == "_" || scalar.properties.isAlphabetic || scalar.properties.numericType == .decimal
+    }
+    return (first == "_" || first.properties.isAlphabetic) && name.unicodeScalars.allSatisfy(isWord)
+  }
+
+  private func propertyFaults(of entity: EntityDescription) -> [SchemaFault] {
+    var faults: [SchemaFault] = []
+    var names: Set<String> = []
+    for name in entity.propertyNames {
+      if !names.insert(name.lowercased()).inserted {
+        faults.append(.duplicateName(entity: entity.name, property: name))
+      }
+      if !Self.isUsable(property: name) { faults.append(.reservedName(entity: entity.name, property: name)) }
+    }
+    if entity.propertyNames.count > 512 {
+      faults.append(.tooManyProperties(entity: entity.name, count: entity.propertyNames.count))
+    }
+    for attribute in entity.attributes {
+      if let problem = attribute.defaultValue?.problem(for: attribute.type) {
+        faults.append(.badDefault(entity: entity.name, property: attribute.name, reason: problem))
+      }
+    }
+    return faults
+  }
+
+  private func relationshipFaults(of entity: EntityDescription) -> [SchemaFault] {
+    var faults: [SchemaFault] = []
+    for relationship in entity.relationships {
+      let name = relationship.name
+      guard let destination = self.entity(named: relationship.destination) else {
+        faults.append(
+          .unknownDestination(entity: entity.name, relationship: name, destination: relationship.destination))
+        continue
+      }
+      if relationship.isToMany && relationship.isRequired {
+        faults.append(
+          .badOption(entity: entity.name, property: name, reason: "only a to-one can be required"))
+      }
+      if relationship.isRequired, let inverse = relationship.inverse,
+        destination.relationship(named: inverse)?.deleteRule == .nullify
+      {
+        faults.append(
+          .badOption(
+            entity: entity.name, property: name,
+            reason: "it is required, so the delete rule of \(destination.name).\(inverse) cannot be nullify"))
+      }
+      guard let inverse = relationship.inverse else { continue }
+      if destination.name == entity.name && inverse == name {
+        faults.append(.ownInverse(entity: entity.name, relationship: name))
+      } else if let back = destination.relationship(named: inverse), back.destination == entity.name {
+        if let named = back.inverse, named != name {
+          faults.append(.contestedInverse(entity: entity.name, relationship: name, inverse: inverse))
+        }
+      } else {
+        faults.append(.wrongInverse(entity: entity.name, relationship: name, inverse: inverse))
+      }
+    }
+    return faults
+  }
+
+  private func indexFaults(of entity: EntityDescription) -> [SchemaFault] {
+    entity.indexes.flatMap { index -> [SchemaFault] in
+      if index.properties.isEmpty { return [.emptyIndex(entity: entity.name)] }
+      return index.properties.filter { name in
+        entity.attribute(named: name) == nil && entity.relationship(named: name)?.isToMany != false
+      }.map { .unknownProperty(entity: entity.name, property: $0, use: "an index") }
+    }
+  }
+}

@@ -1,0 +1,257 @@
+// A model as a value: entities, attributes, relationships, indexes. Codable, so that a store carries its own.
+// The DSL that makes one of Swift classes is in SchemaBuilder; the rules are in Schema+Validation.
+
+public import CipherSQLite
+private import Foundation
+
+/// The entities of a store.
+///
+/// Made of Swift classes with the DSL, by replaying migration steps, or by decoding JSON. It carries no
+/// version number: a store's version is the number of steps behind it.
+///
+/// ```swift
+/// let schema = Schema {
+///   Entity(User.self).unique(\.name, \.city).check(\.screenName, .length(0...64))
+///   Entity(Status.self).index(\.createdAt, \.user)
+/// }
+/// ```
+public struct Schema: Sendable {
+  /// The entities, sorted by name.
+  public internal(set) var entities: [EntityDescription]
+  /// What was wrong with the declarations. ``validate()`` throws all of them at once, with those of the
+  /// model itself.
+  public internal(set) var faults: [SchemaFault] = []
+  // The Swift side of entities that were declared with classes; no part of the schema's meaning.
+  var bindings: [String: any EntityBinding] = [:]
+
+  /// A schema of descriptions, without Swift classes.
+  public init(entities: [EntityDescription] = []) {
+    self.entities = entities.map { entity in
+      var entity = entity
+      entity.normalizeIndexes()
+      for index in entity.attributes.indices { entity.attributes[index].normalizeDefault() }
+      return entity
+    }.sorted { $0.name < $1.name }
+  }
+
+  /// The entity of this name, or nil.
+  public func entity(named name: String) -> EntityDescription? { entities.first { $0.name == name } }
+}
+
+/// An entity of a ``Schema``.
+public struct EntityDescription: Sendable, Hashable, Codable {
+  /// The entity's name, which is also its table's.
+  public var name: String
+  /// Its attributes in the order of declaration.
+  public var attributes: [AttributeDescription]
+  /// Its relationships in the order of declaration.
+  public var relationships: [RelationshipDescription]
+  /// Its indexes over several properties; those of one attribute are its own options.
+  public var indexes: [IndexDescription]
+
+  /// An entity.
+  public init(
+    name: String, attributes: [AttributeDescription] = [], relationships: [RelationshipDescription] = [],
+    indexes: [IndexDescription] = []
+  ) {
+    self.name = name
+    self.attributes = attributes
+    self.relationships = relationships
+    self.indexes = indexes
+  }
+
+  /// The attribute of this name, or nil.
+  public func attribute(named name: String) -> AttributeDescription? { attributes.first { $0.name == name } }
+  /// The relationship of this name, or nil.
+  public func relationship(named name: String) -> RelationshipDescription? {
+    relationships.first { $0.name == name }
+  }
+  /// Gives indexes their one form, whichever way they were declared: an index of one attribute is the
+  /// attribute's own option, a to-one has one by itself, and nothing is there twice. Otherwise two models of one
+  /// meaning would differ for ever.
+  mutating func normalizeIndexes() {
+    for index in attributes.indices where attributes[index].isUnique { attributes[index].isIndexed = false }
+    var kept: [IndexDescription] = []
+    for index in indexes where !kept.contains(index) {
+      let only = index.properties.count == 1 ? index.properties[0] : nil
+      if let only, let place = attributes.firstIndex(where: { $0.name == only }) {
+        let (isUnique, isIndexed) = (attributes[place].isUnique, attributes[place].isIndexed)
+        if index.isUnique ? isUnique : isIndexed { continue }
+        if !isUnique && !isIndexed {
+          if index.isUnique { attributes[place].isUnique = true } else { attributes[place].isIndexed = true }
+          continue
+        }
+      }
+      if let only, !index.isUnique, relationship(named: only)?.isToMany == false { continue }
+      kept.append(index)
+    }
+    indexes = kept
+  }
+  /// The names of all properties.
+  var propertyNames: [String] { attributes.map(\.name) + relationships.map(\.name) }
+}
+
+/// An attribute of an entity.
+public struct AttributeDescription: Sendable, Hashable, Codable {
+  /// Its name, which is also its column's.
+  public var name: String
+  /// Its type.
+  public var type: AttributeType
+  /// Whether it may be nil.
+  public var isOptional: Bool
+  /// Whether no two objects share a value.
+  public var isUnique: Bool
+  /// Whether it is kept in an index.
+  public var isIndexed: Bool
+  /// The constant that new objects, and the rows of older versions, get. Dates and UUIDs of Swift classes have none
+  /// here: their defaults are computed for each object.
+  public var defaultValue: DefaultValue?
+
+  /// An attribute.
+  public init(
+    name: String, type: AttributeType, isOptional: Bool = false, isUnique: Bool = false,
+    isIndexed: Bool = false, defaultValue: DefaultValue? = nil
+  ) {
+    self.name = name
+    self.type = type
+    self.isOptional = isOptional
+    self.isUnique = isUnique
+    self.isIndexed = isIndexed
+    self.defaultValue = defaultValue
+  }
+}
+
+/// A constant default of an attribute, as it is stored.
+public enum DefaultValue: Sendable, Hashable, Codable {
+  /// A whole number, or a `Bool` as 0 or 1.
+  case integer(Int64)
+  /// A floating-point number.
+  case real(Double)
+  /// Text; also decimals, URLs, UUIDs and JSON, in the form in which they are stored.
+  case text(String)
+
+  init?(_ value: SQLValue) {
+    switch value {
+    case .integer(let value): self = .integer(value)
+    case .real(let value): self = .real(value)
+    case .text(let value): self = .text(value)
+    case .null, .blob: return nil
+    }
+  }
+
+  /// The value as a parameter.
+  public var sqlValue: SQLValue {
+    switch self {
+    case .integer(let value): .integer(value)
+    case .real(let value): .real(value)
+    case .text(let value): .text(value)
+    }
+  }
+}
+
+/// A relationship of an entity.
+public struct RelationshipDescription: Sendable, Hashable, Codable {
+  /// Its name. A to-one's column is called `name_id`.
+  public var name: String
+  /// The entity at the other end.
+  public var destination: String
+  /// Whether it has any number of members.
+  public var isToMany: Bool
+  /// Whether a to-one may not be nil.
+  public var isRequired: Bool
+  /// The relationship at the other end that leads back, or nil.
+  public var inverse: String?
+  /// What becomes of the other end when an object of this entity is deleted.
+  public var deleteRule: DeleteRule
+
+  /// A relationship.
+  public init(
+    name: String, destination: String, isToMany: Bool = false, isRequired: Bool = false,
+    inverse: String? = nil, deleteRule: DeleteRule = .nullify
+  ) {
+    self.name = name
+    self.destination = destination
+    self.isToMany = isToMany
+    self.isRequired = isRequired
+    self.inverse = inverse
+    self.deleteRule = deleteRule
+  }
+}
+
+/// An index over one or several properties of an entity.
+public struct IndexDescription: Sendable, Hashable, Codable {
+  /// The attributes and to-one relationships, in order.
+  public var properties: [String]
+  /// Whether no two objects share all values.
+  public var isUnique: Bool
+
+  /// An index.
+  public init(properties: [String], isUnique: Bool = false) {
+    self.properties = properties
+    self.isUnique = isUnique
+  }
+}
+
+// A schema is what it means: the Swift side and the order of declaration take no part.
+extension Schema: Hashable, Codable {
+  /// Equal in meaning.
+  public static func == (left: Schema, right: Schema) -> Bool {
+    left.canonical.entities == right.canonical.entities
+  }
+  /// Hashes the meaning.
+  public func hash(into hasher: inout Hasher) { hasher.combine(canonical.entities) }
+
+  private enum CodingKeys: String, CodingKey { case entities }
+
+  /// From the JSON that ``encode(to:)`` writes.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(entities: try container.decode([EntityDescription].self, forKey: .entities))
+  }
+  /// The entities.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(entities, forKey: .entities)
+  }
+
+  /// The schema with everything in alphabetical order.
+  var canonical: Schema {
+    Schema(
+      entities: entities.map { entity in
+        var entity = entity
+        entity.attributes.sort { $0.name < $1.name }
+        entity.relationships.sort { $0.name < $1.name }
+        entity.indexes.sort {
+          ($0.properties.joined(separator: ","), $0.isUnique ? 1 : 0) < (
+            $1.properties.joined(separator: ","), $1.isUnique ? 1 : 0
+          )
+        }
+        return entity
+      })
+  }
+
+  /// Canonical JSON: the same text for every schema of the same meaning.
+  public var json: String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: Self.infinity, negativeInfinity: "-" + Self.infinity, nan: Self.notANumber)
+    // Encoding strings, numbers and arrays of them cannot fail: JSON lacks some numbers, which have words here. Only
+    // a schema that ``validate()`` refuses has them.
+    return (try? encoder.encode(canonical)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+
+  /// A schema of the JSON that ``json`` gives.
+  /// - Throws: `DecodingError` when it is something else.
+  public init(json: String) throws {
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: Self.infinity, negativeInfinity: "-" + Self.infinity, nan: Self.notANumber)
+    self = try decoder.decode(Schema.self, from: Data(json.utf8))
+  }
+
+  private static let (infinity, notANumber) = ("infinity", "nan")
+
+  /// SHA-256 of ``json``, 64 hexadecimal digits: equal for schemas of the same meaning.
+  public var meaningHash: String { sha256(Data(json.utf8)) }
+}

@@ -1,0 +1,18 @@
+// Objects that belong to no context: where what is done with them is told.
+
+extension ManagedObject {
+  /// Says that something was written to an object that belongs to no context: to the one that it belonged to.
+  final func tellStrayWrite(_ slot: Int) {
+    guard let former = extras?.former?.host else { return tellStray(slot) }
+    former.note(StoreError.objectGone(entity: ClassDescription.of(type(of: self)).entityName, rowID: rowID))
+  }
+
+  /// Says that a property was used of an object that belongs to no context.
+  final func tellStray(_ slot: Int) {
+    // A class whose declarations are being recorded cannot be looked up; its schema tells.
+    if DeclarationRecorder.noteUse(of: self, slot) { return }
+    let description = ClassDescription.of(type(of: self))
+    let property = description.properties.first { $0.slot == slot }?.name ?? "?"
+    StrayErrors.tell(StoreError.noContext(entity: description.entityName, property: property))
+  }
+}

@@ -1,0 +1,57 @@
+// What an object asks of those above it: of the context that it is in, and, as a prototype, of who records its getters.
+
+internal import CipherSQLite
+
+/// Where an object lives: its context, as far as an object needs it.
+protocol ObjectHost: AnyObject {
+  /// One for each entity, by its index.
+  var maps: [IdentityMap] { get }
+  /// The call that all work is part of, which may be cancelled.
+  var run: CancellableRun? { get }
+  /// Counts deletions after which sets that are in memory may hold an object that is no member any more.
+  var deletions: Int { get }
+  /// Whether changes are taken now. The reason why not is told.
+  var takesChanges: Bool { get }
+
+  /// The object of a row, as a fault when it is not in memory.
+  func object(_ entity: EntityMapping, _ id: Int64) -> ManagedObject
+  /// Fills a fault, or throws.
+  func load(_ object: ManagedObject) throws
+  /// Fills a fault for a getter: an error is noted, and the object becomes invalid.
+  func fire(_ object: ManagedObject)
+  /// Fills the members of a to-many; an error is noted.
+  func fireMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState)
+
+  /// Keeps an error that an accessor cannot throw.
+  func note(_ error: any Error)
+  /// Keeps what a getter met and could not read.
+  func noteUnreadable(_ error: StoreError)
+
+  /// An object differs from its row from now on.
+  func didWrite(_ object: ManagedObject)
+  /// Members of an object differ from the store's from now on.
+  func didTouchMembers(_ object: ManagedObject)
+  /// Whether a relationship takes an object. The reason why not is told.
+  func accepts(_ target: ManagedObject?, for owner: ManagedObject, _ relationship: RelationshipMapping)
+    -> Bool
+  /// A many-to-many has one link more or less.
+  func link(
+    _ owner: ManagedObject, _ member: ManagedObject, _ relationship: RelationshipMapping, isAdded: Bool,
+    isKnown: Bool)
+  /// Takes over what a released object held of others.
+  func release(_ extras: Extras?)
+}
+
+/// Who looks at what the getters of a prototype are asked for, and gives them values.
+protocol GetterProbe: AnyObject {
+  func attribute<Value: AttributeValue>(
+    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
+  ) -> Value
+  func target<Target: ManagedObject>(
+    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
+  ) -> Target?
+  func members<Target: ManagedObject>(
+    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
+  ) -> Set<Target>
+  func noteID<ID>(of object: ManagedObject, _ id: ID.Type, _ property: () -> AnyKeyPath)
+}

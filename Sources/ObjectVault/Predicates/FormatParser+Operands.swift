@@ -1,0 +1,164 @@
+// Names, values, lists and calculations of the format language.
+
+internal import CipherSQLite
+
+extension FormatParser {
+  /// Both sides of a `+ - * /` whose left one and sign have been read.
+  mutating func calculation(_ left: Parsed, _ symbol: String, _ level: Level, start: Int) throws -> Parsed {
+    let place = token.position
+    let right = try expression(level == .sum ? .product : .factor)
+    let (a, b) = (try single(left, start), try single(right, place))
+    guard case .operand(_, let first) = left, case .operand(_, let second) = right,
+      let operation = ArithmeticOperator(rawValue: symbol)
+    else { throw failure("a calculation is not possible here", at: place) }
+    guard first + second <= PredicateError.maximumOperands else {
+      throw failure("a calculation has more than \(PredicateError.maximumOperands) operands", at: place)
+    }
+    return .operand(.arithmetic(a, operation, b), count: first + second)
+  }
+
+  static func negative(_ operand: PredicateOperand) -> PredicateOperand {
+    if case .value(var value) = operand {
+      switch value.stored {
+      case .integer(let number) where value.entity == nil:
+        let (negative, overflows) = Int64(0).subtractingReportingOverflow(number)
+        if overflows { return .value(.null) }
+        value.stored = .integer(negative)
+        value.type = .int
+        return .value(value)
+      case .real(let number):
+        value.stored = .real(-number)
+        return .value(value)
+      case .text(let text) where value.type == .decimal:
+        value.stored = .text(text.hasPrefix("-") ? String(text.dropFirst()) : "-" + text)
+        return .value(value)
+      default: break
+      }
+    }
+    return .arithmetic(.value(PredicateValue(type: .int, stored: .integer(0))), .subtract, operand)
+  }
+
+  mutating func operand() throws -> Parsed {
+    let current = token
+    index += 1
+    switch current.kind {
+    case .integer(let value): return constant(.int, .integer(value), current.position)
+    case .real(let value): return constant(.double, .real(value), current.position)
+    case .decimal(let digits): return constant(.decimal, .text(digits), current.position)
+    case .string(let value): return constant(.string, .text(value), current.position)
+    case .placeholder(let letters): return try argument(letters, current.position)
+    case .name(let name): return try path([name], current.position)
+    case .word(let word): return try wordOperand(word, current.position)
+    case .symbol, .end:
+      index -= 1
+      throw failure("a property, a value or a placeholder is missing here")
+    }
+  }
+
+  private func constant(_ type: AttributeType?, _ stored: SQLValue, _ place: Int) -> Parsed {
+    constant(PredicateValue(type: type, stored: stored), place)
+  }
+
+  private func constant(_ value: PredicateValue, _ place: Int) -> Parsed {
+    var value = value
+    value.place = place
+    return .operand(.value(value), count: 1)
+  }
+
+  private mutating func wordOperand(_ word: String, _ place: Int) throws -> Parsed {
+    let upper = word.utf8.count < 20 ? word.uppercased() : word
+    if ["SUBQUERY", "FUNCTION", "CAST"].contains(upper) {
+      throw failure("\(upper) cannot be used in a store's predicate", at: place)
+    }
+    if case .symbol("(") = token.kind {
+      throw failure(
+        "\(shortened(word)) would be a function, and none can be used in a store's predicate; give its value with %@",
+        at: place)
+    }
+    switch upper {
+    case "NIL", "NULL": return constant(nil, .null, place)
+    case "TRUE", "YES": return constant(PredicateValue.boolean(true), place)
+    case "FALSE", "NO": return constant(PredicateValue.boolean(false), place)
+    case "AND", "OR", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES":
+      throw failure(
+        "a property or a value is missing before \(upper); a property of this name is #\(word)", at: place)
+    default: break
+    }
+    guard !word.hasPrefix("$") else { throw failure("variables cannot be used here; use %@", at: place) }
+    guard !word.hasPrefix("@") else {
+      throw failure("\(shortened(word)) belongs behind a to-many, as in tags.@count", at: place)
+    }
+    return try path(upper == "SELF" ? [] : [word], place)
+  }
+
+  /// The rest of a key path whose first names are known.
+  private mutating func path(_ first: [String], _ place: Int) throws -> Parsed {
+    var names = first
+    while takeSymbol(".") != nil {
+      let name: String
+      switch token.kind {
+      case .word(let word), .name(let word): name = word
+      default: throw failure("a property's name belongs behind the dot")
+      }
+      index += 1
+      if name.lowercased() == "@count" {
+        return .operand(.count(PropertyPath(names, place: place)), count: 1)
+      }
+      guard !name.hasPrefix("@") else {
+        throw failure(
+          "\(shortened(name)) cannot be used in a store's predicate; @count can",
+          at: tokens[index - 1].position)
+      }
+      names.append(name)
+    }
+    return .operand(.path(PropertyPath(names, place: place)), count: 1)
+  }
+
+  /// The elements of a list whose brace has been read.
+  mutating func list() throws -> [PredicateOperand] {
+    var elements: [PredicateOperand] = []
+    if takeSymbol("}") != nil { return [] }
+    repeat {
+      let place = token.position
+      elements.append(try single(try expression(.sum), place))
+    } while takeSymbol(",") != nil
+    guard takeSymbol("}") != nil else { throw failure("} is missing here, at the end of the list") }
+    return elements
+  }
+
+  private mutating func argument(_ letters: String, _ place: Int) throws -> Parsed {
+    guard argumentIndex < arguments.count else {
+      throw failure("there is no argument for this placeholder; \(arguments.count) are given", at: place)
+    }
+    let content = arguments[argumentIndex].content
+    argumentIndex += 1
+    switch (letters, content) {
+    case ("@", .value(let value)): return constant(value, place)
+    case ("@", .text(let text)): return constant(.string, .text(text), place)
+    case ("@", .list(let list)):
+      return .list(
+        list.map { element in
+          var element = element
+          element.place = place
+          return .value(element)
+        })
+    case ("K", .text(let text)):
+      let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+      guard names.allSatisfy({ Schema.isIdentifier($0) || $0 == "@count" }) else {
+        throw failure("\"\(shortened(text))\" is no key path, which %K takes", at: place)
+      }
+      if names.last == "@count" {
+        return .operand(.count(PropertyPath(names.dropLast(), place: place)), count: 1)
+      }
+      return try path(names.first?.uppercased() == "SELF" ? Array(names.dropFirst()) : names, place)
+    case ("K", _): throw failure("%K takes a key path as a String", at: place)
+    case (_, .value(let value)):
+      let takesInteger = !["f", "g", "e", "lf"].contains(letters)
+      guard value.type?.isNumeric == true, !takesInteger || value.type?.isInteger == true else {
+        throw failure("%\(letters) takes \(takesInteger ? "an integer" : "a number")", at: place)
+      }
+      return constant(value, place)
+    default: throw failure("%\(letters) takes a number", at: place)
+    }
+  }
+}

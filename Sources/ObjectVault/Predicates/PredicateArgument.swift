@@ -1,0 +1,60 @@
+// What may fill a placeholder of the format language.
+
+internal import CipherSQLite
+
+/// Something that a predicate takes for an object of a store.
+protocol PredicateObject {
+  /// - Throws: ``StoreError/predicate(_:)`` when it belongs to no store.
+  func predicateValue() throws -> PredicateValue
+  /// Whether it has no row yet.
+  var isNew: Bool { get }
+}
+
+/// A value for a placeholder of a predicate format: any ``AttributeValue``, an object or its id, nil, or an array of them.
+struct PredicateArgument {
+  enum Content {
+    case value(PredicateValue)
+    case list([PredicateValue])
+    case text(String)
+  }
+  let content: Content
+
+  /// The value of whatever a caller gave.
+  /// - Throws: ``StoreError/predicate(_:)`` when it can be no argument.
+  init(_ value: Any?, number: Int) throws {
+    guard let value else {
+      content = .value(.null)
+      return
+    }
+    if let list = value as? [Any] {
+      content = .list(try list.map { try Self.constant($0, number) })
+    } else if let text = value as? String {
+      content = .text(text)
+    } else if let set = value as? Set<AnyHashable> {
+      content = .list(try set.map { try Self.constant($0.base, number) })
+    } else {
+      content = .value(try Self.constant(value, number))
+    }
+  }
+
+  /// Whether it is an object that has no row yet, or a list with such a one.
+  static func isNew(_ argument: Any?) -> Bool {
+    switch argument {
+    case let object as any PredicateObject: object.isNew
+    case let list as [Any]: list.contains(where: isNew)
+    case let set as Set<AnyHashable>: set.contains { isNew($0.base) }
+    default: false
+    }
+  }
+
+  private static func constant(_ value: Any, _ number: Int) throws -> PredicateValue {
+    do {
+      if let value = value as? any AttributeValue { return try PredicateValue(value) }
+      if let object = value as? any PredicateObject { return try object.predicateValue() }
+    } catch StoreError.predicate(let error) {
+      throw StoreError.predicate(PredicateError("argument \(number): \(error.reason)"))
+    }
+    throw StoreError.predicate(
+      PredicateError("argument \(number) is a \(type(of: value)), which no attribute can hold"))
+  }
+}

@@ -1,0 +1,114 @@
+// The SQL of fetches that differ in values only, kept by the shape of their predicates.
+
+internal import CipherSQLite
+
+/// What a fetch selects.
+enum Selection: UInt8 {
+  case objects, ids, count, existence
+}
+
+/// SQL with, for each question mark, the value or where it is taken from.
+struct FetchPlan {
+  let text: String
+  let bindings: [Binding]
+  /// Whether it serves for other captured values, too.
+  let isReusable: Bool
+
+  /// With the values that a request gives.
+  func filled(_ request: FetchParameters) -> CompiledFetch {
+    var values: [SQLValue] = []
+    values.reserveCapacity(bindings.count + 2)
+    let captured = request.conditions.count == 1 ? request.conditions[0].values : request.allValues
+    for binding in bindings {
+      if let source = binding.source, source < captured.count {
+        values.append(captured[source].stored)
+      } else {
+        values.append(binding.value)
+      }
+    }
+    if request.isWindow {
+      values.append(.integer(Int64(request.limit ?? -1)))
+      if request.offset > 0 { values.append(.integer(Int64(request.offset))) }
+    }
+    return CompiledFetch(text: text, bindings: values)
+  }
+}
+
+extension FetchParameters {
+  fileprivate var allValues: [PredicateValue] { conditions.flatMap(\.values) }
+}
+
+// Safe to share: the plans stand behind a lock.
+/// The plans of one entity.
+final class FetchPlans: Sendable {
+  private struct Key: Hashable {
+    let selection: Selection
+    let isLimited: Bool
+    let isOffset: Bool
+    let templates: [ObjectIdentifier]
+    let sort: [FetchParameters.SortKey]
+  }
+
+  private struct Entry {
+    let plan: FetchPlan
+    /// Held, so that no other template gets the address that stands for one of them in the key.
+    let templates: [PredicateTemplate]
+  }
+
+  /// A program has few shapes; more than these are made as it goes, and not worth their memory.
+  private static let capacity = 500
+  private let known = Locked<[Key: Entry]>([:])
+  private let entity: EntityMapping
+
+  init(_ entity: EntityMapping) { self.entity = entity }
+
+  /// The plan of a request, made when there is none.
+  private func plan(_ selection: Selection, _ request: FetchParameters, make: () throws -> FetchPlan) rethrows
+    -> FetchPlan
+  {
+    guard let key = Self.key(selection, request) else { return try make() }
+    if let entry = known.withLock({ $0[key] }) { return entry.plan }
+    let plan = try make()
+    guard plan.isReusable else { return plan }
+    let entry = Entry(plan: plan, templates: request.conditions.compactMap(\.template))
+    known.withLock { known in
+      if known.count >= Self.capacity { known.removeAll(keepingCapacity: true) }
+      known[key] = entry
+    }
+    return plan
+  }
+
+  /// nil when a condition has no template.
+  private static func key(_ selection: Selection, _ request: FetchParameters) -> Key? {
+    var templates: [ObjectIdentifier] = []
+    for condition in request.conditions {
+      guard let template = condition.template else { return nil }
+      templates.append(ObjectIdentifier(template))
+    }
+    return Key(
+      selection: selection, isLimited: request.limit != nil, isOffset: request.offset > 0,
+      templates: templates, sort: request.sort)
+  }
+
+  /// The SQL of a request on this entity.
+  /// - Throws: ``StoreError/predicate(_:)``.
+  func compiled(_ selection: Selection, _ request: FetchParameters) throws -> CompiledFetch {
+    if let failure = request.failure { throw failure }
+    return try plan(selection, request) { try made(selection, request) }.filled(request)
+  }
+
+  private func made(_ selection: Selection, _ request: FetchParameters) throws -> FetchPlan {
+    var compiler = PredicateCompiler(entity)
+    switch selection {
+    case .objects: return try compiler.select(entity.objectColumns, request)
+    case .ids: return try compiler.select("t0.\"id\"", request)
+    case .existence: return try compiler.select("1", request, isOrdered: false)
+    case .count:
+      guard request.isWindow else { return try compiler.select("count(*)", request, isOrdered: false) }
+      let window = try compiler.select("1", request, isOrdered: false)
+      return FetchPlan(
+        text: "SELECT count(*) FROM (\(window.text))", bindings: window.bindings,
+        isReusable: window.isReusable)
+    }
+  }
+}

@@ -1,0 +1,135 @@
+// Logic and lists -> SQL.
+
+internal import CipherSQLite
+
+extension PredicateCompiler {
+  /// - Parameters:
+  ///   - isNegated: Whether the opposite is wanted.
+  ///   - isNarrowed: Whether other conditions, that an index serves, leave few rows to ask this one of.
+  mutating func condition(_ node: PredicateNode, isNegated: Bool, isNarrowed: Bool) throws -> Condition {
+    switch node {
+    case .constant(let value): return .constant(value != isNegated)
+    case .not(let inner): return try condition(inner, isNegated: !isNegated, isNarrowed: isNarrowed)
+    case .and(let parts): return try joined(parts, isAnd: !isNegated, isNegated, isNarrowed)
+    case .or(let parts): return try joined(parts, isAnd: isNegated, isNegated, isNarrowed)
+    case .truth(let operand): return try truth(operand, isNegated)
+    case .comparison(let left, let comparison, let right, let options):
+      return try compare(left, comparison, right, options, isNegated: isNegated)
+    case .between(let operand, let low, let high):
+      return try joined(
+        [.comparison(operand, .greaterOrEqual, low, []), .comparison(operand, .lessOrEqual, high, [])],
+        isAnd: !isNegated, isNegated, isNarrowed)
+    case .isIn(let operand, let list, let options):
+      return try isIn(operand, list, options, isNegated: isNegated)
+    case .quantified(let quantifier, let path, let inner):
+      // ALL: there is none for which it does not hold.
+      let exists = (quantifier == .any) != isNegated
+      return try members(
+        path, inner, isInnerNegated: quantifier == .all, exists: exists, isNarrowed: isNarrowed)
+    }
+  }
+
+  private mutating func joined(
+    _ parts: [PredicateNode], isAnd: Bool, _ isNegated: Bool, _ isNarrowed: Bool
+  ) throws -> Condition {
+    let narrowing = isAnd && !isNegated ? parts.map { isNarrow($0, depth: scopes.count - 1) } : []
+    let count = narrowing.count { $0 }
+    var conditions: [Condition] = []
+    for (index, part) in parts.enumerated() {
+      let others = narrowing.isEmpty ? 0 : count - (narrowing[index] ? 1 : 0)
+      conditions.append(try condition(part, isNegated: isNegated, isNarrowed: isNarrowed || others > 0))
+    }
+    return combined(conditions, isAnd: isAnd)
+  }
+
+  /// All of the conditions, or any of them.
+  func combined(_ parts: [Condition], isAnd: Bool) -> Condition {
+    guard let first = parts.first else { return .constant(isAnd) }
+    if parts.count == 1 { return first }
+    var parts = parts
+    let height = parts.reduce(0) { max($0, $1.height) } + 1
+    // The engine's parser has a stack of 100 places: what is nested deepest comes first, where it needs one
+    // for each level and not three.
+    if height > 3 { parts.sort { $0.height > $1.height } }
+    // And its tree of expressions has at most 1,000 levels, one for each AND of a row.
+    if parts.count > 50 {
+      parts = parts.chunked(50).map { combined($0, isAnd: isAnd) }
+      return combined(parts, isAnd: isAnd)
+    }
+    let sql = "(" + Fragment.joined(parts.map(\.sql), isAnd ? ") AND (" : ") OR (") + ")"
+    let needs = parts.dropFirst().reduce(parts[0].needs) {
+      isAnd ? $0.union($1.needs) : $0.intersection($1.needs)
+    }
+    return Condition(sql: sql, needs: needs, height: height)
+  }
+
+  private mutating func truth(_ operand: PredicateOperand, _ isNegated: Bool) throws -> Condition {
+    let subject = try compiled(operand)
+    guard subject.type == .bool, !subject.isObject else {
+      throw failure(
+        "\(subject.name) is \(subject.kind) and no condition; a comparison is missing behind it",
+        at: subject.place)
+    }
+    return try compare(
+      operand, .equal, .value(PredicateValue.boolean(true)), [], isNegated: isNegated)
+  }
+
+  // MARK: IN
+
+  private mutating func isIn(
+    _ operand: PredicateOperand, _ list: [PredicateOperand], _ options: StringOptions, isNegated: Bool
+  ) throws -> Condition {
+    let subject = try compiled(operand)
+    var hasNil = false
+    var values: [SQLValue] = []
+    var parts: [Condition] = []
+    for element in list {
+      guard case .value(let template) = element else {
+        // What is no constant may be nil, and nil equals nil.
+        parts.append(try compare(operand, .equal, element, options, isNegated: isNegated))
+        continue
+      }
+      let candidate = try compiled(element)
+      dependsOnValues(candidate.fragment)
+      if template.stored.isNull {
+        hasNil = true
+        continue
+      }
+      guard subject.constant != .null else { continue }
+      // A value that the attribute's type cannot hold equals nothing.
+      guard case .operand(let fitting, _) = try adapted(candidate, to: subject, for: .equal) else { continue }
+      if let value = try folded(fitting, options).fragment.bindings.first?.value { values.append(value) }
+    }
+    if subject.constant == .null {
+      if hasNil { return .constant(!isNegated) }
+    } else {
+      let left = try folded(subject, options)
+      if !values.isEmpty {
+        let sql = comparable(left) + " IN (" + Self.list(values) + ")"
+        // A packed list is as deep as several brackets.
+        let height = values.count > PackedList.threshold ? 4 : 0
+        parts.append(
+          isNegated
+            ? Condition(sql: "(" + sql + ") IS NOT 1", height: height)
+            : Condition(sql: sql, needs: subject.needs, height: height))
+      }
+      if hasNil { parts.append(isNil(left, !isNegated)) }
+    }
+    return parts.isEmpty ? .constant(isNegated) : combined(parts, isAnd: isNegated)
+  }
+
+  private static func list(_ values: [SQLValue]) -> Fragment {
+    guard values.count <= PackedList.threshold else { return PackedList.query(values) }
+    return .joined(
+      values.map { value in
+        // Numbers are written out: they cannot be mistaken for anything else, and parameters are few.
+        if case .integer(let number) = value { Fragment(sql: "\(number)") } else { .bound(value) }
+      }, ", ")
+  }
+
+  func isNil(_ operand: CompiledOperand, _ isNil: Bool) -> Condition {
+    isNil
+      ? Condition(sql: operand.fragment + " IS NULL")
+      : Condition(sql: operand.fragment + " IS NOT NULL", needs: operand.needs)
+  }
+}

@@ -1,0 +1,221 @@
+// Conditions on the members of to-manys -> SQL: `id IN (SELECT …)` where an index finds the members, else
+// `EXISTS (SELECT …)`, which begins at the link to the object. The engine would choose between them by guesses
+// that are wrong by a factor of 10,000: it knows nothing of what the tables hold.
+
+internal import CipherSQLite
+
+extension PredicateCompiler {
+  /// A table on the way to the members, with what ties it to the one before.
+  private struct Step {
+    let table: String
+    let alias: Int
+    /// `link = owner`.
+    let link: String
+    let owner: String
+  }
+
+  /// The way to the members, and the scope in which their condition stands.
+  private struct Members {
+    var steps: [Step]
+    let scope: Scope
+    /// The joined tables in front of the first to-many.
+    let needs: Set<Int>
+  }
+
+  mutating func members(
+    _ path: PropertyPath, _ inner: PredicateNode, isInnerNegated: Bool, exists: Bool, isNarrowed: Bool
+  ) throws -> Condition {
+    var members = try collection(path)
+    let depth = scopes.count
+    scopes.append(members.scope)
+    defer { scopes.removeLast() }
+    // Not where members would be sought in the whole table for the few rows that another index leaves.
+    let isSet =
+      exists && !isNarrowed && !isInnerNegated && isNarrow(inner, depth: depth)
+      && !inner.refers(toLessThan: depth)
+    scopes[depth].isLinkDriven = !isSet
+    let body = try condition(inner, isNegated: isInnerNegated, isNarrowed: false)
+    let first = members.steps.removeFirst()
+    // A cross join keeps the order in which it is written.
+    let word = isSet ? " JOIN " : " CROSS JOIN "
+    var tables = "\(first.table) t\(first.alias)"
+    for step in members.steps {
+      tables += "\(word)\(step.table) t\(step.alias) ON \(step.link) = \(step.owner)"
+    }
+    tables += try joins(of: scopes[depth], needs: body.needs, word: word)
+    let needs = members.needs.union(body.needs)
+    if isSet {
+      return Condition(
+        sql: "\(first.owner) IN (SELECT \(first.link) FROM \(tables) WHERE " + body.sql + ")", needs: needs,
+        height: body.height + 3)
+    }
+    // The deepest first, as in combined().
+    let link = "\(first.link) = \(first.owner)"
+    let both = body.height > 3 ? "(" + body.sql + ") AND \(link)" : "\(link) AND (" + body.sql + ")"
+    let sql = "EXISTS (SELECT 1 FROM \(tables) WHERE " + both + ")"
+    return exists
+      ? Condition(sql: sql, needs: needs, height: body.height + 3)
+      : Condition(sql: "NOT " + sql, height: body.height + 3)
+  }
+
+  /// Several to-many steps are flattened by joining them.
+  private mutating func collection(_ path: PropertyPath) throws -> Members {
+    let start = try walk(path)
+    var (alias, entity, rest) = (start.alias, start.entity, start.rest)
+    var steps: [Step] = []
+    while let name = rest.first {
+      guard let slot = entity.slot(named: name) else { throw unknown(name, in: entity, at: path.place) }
+      guard let relationship = entity.slots[slot].relationship else { break }
+      // Behind the last to-many the rest belongs to the members' own paths.
+      guard relationship.isToMany || (!steps.isEmpty && leadsToMany(rest, from: entity)) else { break }
+      let next = newAlias()
+      steps += self.steps(relationship, from: alias, to: next)
+      (alias, entity) = (next, relationship.destination)
+      rest.removeFirst()
+    }
+    guard !steps.isEmpty else {
+      throw failure(
+        "\(shortened(path.names.joined(separator: "."))) leads to no to-many relationship", at: path.place)
+    }
+    return Members(
+      steps: steps,
+      scope: Scope(entity: entity, alias: alias, prefix: Array(rest), tableCount: steps.count),
+      needs: start.needs)
+  }
+
+  private func leadsToMany(_ names: ArraySlice<String>, from entity: EntityMapping) -> Bool {
+    var entity = entity
+    for name in names {
+      guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
+        return false
+      }
+      if relationship.isToMany { return true }
+      entity = relationship.destination
+    }
+    return false
+  }
+
+  private mutating func steps(_ relationship: RelationshipMapping, from alias: Int, to next: Int) -> [Step] {
+    let table = relationship.destination.table
+    let (owner, member) = ("t\(alias).\"id\"", "t\(next).\"id\"")
+    switch relationship.storage {
+    case .join(let join, let isSource):
+      let link = newAlias()
+      let (own, other) = join.columns(from: isSource)
+      return [
+        Step(table: quoted(join.name), alias: link, link: "t\(link).\(own)", owner: owner),
+        Step(table: table, alias: next, link: member, owner: "t\(link).\(other)"),
+      ]
+    case .inverseColumn(let column):
+      return [Step(table: table, alias: next, link: "t\(next).\(column)", owner: owner)]
+    case .column(let column):
+      return [Step(table: table, alias: next, link: member, owner: "t\(alias).\(column)")]
+    }
+  }
+
+  mutating func count(_ path: PropertyPath) throws -> CompiledOperand {
+    let end = try walk(path)
+    guard end.rest.count == 1, let slot = end.entity.slot(named: end.rest[end.rest.startIndex]),
+      let relationship = end.entity.slots[slot].relationship, relationship.isToMany
+    else {
+      throw failure(
+        "@count belongs behind one to-many; \(shortened(path.names.joined(separator: "."))) is none",
+        at: path.place)
+    }
+    let next = newAlias()
+    // Not the members' own rows: the link says how many there are.
+    let first = steps(relationship, from: end.alias, to: next)[0]
+    let counted =
+      "(SELECT count(*) FROM \(first.table) t\(first.alias) WHERE \(first.link) = \(first.owner))"
+    // Behind a nil to-one there is no owner, and no count.
+    let sql =
+      end.needs.isEmpty ? counted : "CASE WHEN \(first.owner) IS NULL THEN NULL ELSE \(counted) END"
+    return CompiledOperand(
+      fragment: Fragment(sql: sql), type: .int, needs: end.needs, place: path.place,
+      label: .other("\(path.names.joined(separator: ".")).@count"))
+  }
+
+  // MARK: What an index serves
+
+  /// Whether an index finds the few objects of a depth for which the node may hold.
+  func isNarrow(_ node: PredicateNode, depth: Int) -> Bool {
+    switch node {
+    case .and(let parts): parts.contains { isNarrow($0, depth: depth) }
+    case .comparison(.path(let path), .equal, .value(let value), []),
+      .comparison(.value(let value), .equal, .path(let path), []):
+      !current(value).stored.isNull && isIndexed(path, depth: depth)
+    case .isIn(.path(let path), let list, []):
+      list.count <= 1000 && isIndexed(path, depth: depth)
+        && list.allSatisfy { if case .value(let value) = $0 { !value.stored.isNull } else { false } }
+    case .quantified(.any, let path, let inner):
+      path.depth == depth && isNarrow(inner, path, depth: depth + 1)
+    default: false
+    }
+  }
+
+  private func isNarrow(_ inner: PredicateNode, _ path: PropertyPath, depth: Int) -> Bool {
+    guard let scope = scope(behind: path) else { return false }
+    var compiler = self
+    compiler.scopes = Array(scopes.prefix(depth)) + [scope]
+    return compiler.isNarrow(inner, depth: depth)
+  }
+
+  /// The scope of a to-many's members, for questions about their properties only.
+  private func scope(behind path: PropertyPath) -> Scope? {
+    guard scopes.indices.contains(path.depth) else { return nil }
+    var entity = scopes[path.depth].entity
+    var names = (scopes[path.depth].prefix + path.names)[...]
+    while leadsToMany(names, from: entity), let name = names.popFirst(),
+      let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship
+    {
+      entity = relationship.destination
+    }
+    return Scope(entity: entity, alias: 0, prefix: Array(names))
+  }
+
+  private func isIndexed(_ path: PropertyPath, depth: Int) -> Bool {
+    guard path.depth == depth, scopes.indices.contains(depth) else { return false }
+    var entity = scopes[depth].entity
+    let names = scopes[depth].prefix + path.names
+    for (index, name) in names.enumerated() {
+      if name == "id" { return index == names.count - 1 }
+      guard let slot = entity.slot(named: name) else { return false }
+      if index == names.count - 1 {
+        return entity.slots[slot].relationship?.isToMany != true && entity.isIndexed(slot)
+      }
+      guard let relationship = entity.slots[slot].relationship, !relationship.isToMany else { return false }
+      entity = relationship.destination
+    }
+    return true
+  }
+}
+
+extension PredicateNode {
+  /// Whether a path in it begins at an object of a depth below `depth`.
+  fileprivate func refers(toLessThan depth: Int) -> Bool {
+    switch self {
+    case .constant: false
+    case .and(let parts), .or(let parts): parts.contains { $0.refers(toLessThan: depth) }
+    case .not(let inner): inner.refers(toLessThan: depth)
+    case .truth(let operand): operand.refers(toLessThan: depth)
+    case .comparison(let left, _, let right, _):
+      left.refers(toLessThan: depth) || right.refers(toLessThan: depth)
+    case .between(let operand, let low, let high):
+      [operand, low, high].contains { $0.refers(toLessThan: depth) }
+    case .isIn(let operand, let list, _):
+      operand.refers(toLessThan: depth) || list.contains { $0.refers(toLessThan: depth) }
+    case .quantified(_, let path, let inner): path.depth < depth || inner.refers(toLessThan: depth)
+    }
+  }
+}
+
+extension PredicateOperand {
+  fileprivate func refers(toLessThan depth: Int) -> Bool {
+    switch self {
+    case .value: false
+    case .path(let path), .count(let path): path.depth < depth
+    case .arithmetic(let left, _, let right), .coalesce(let left, let right):
+      left.refers(toLessThan: depth) || right.refers(toLessThan: depth)
+    }
+  }
+}

@@ -1,0 +1,246 @@
+// Operands -> SQL. A to-one is joined once, however many paths run through it; a calculation is one call, so
+// that its text is flat.
+
+internal import CipherSQLite
+
+/// An operand in SQL with what is known of it.
+struct CompiledOperand {
+  var fragment: Fragment
+  /// The attribute's type; nil for nil.
+  var type: AttributeType?
+  /// The entity, for an object, standing for its id.
+  var object: EntityMapping?
+  /// Whether it is an id, which has an order.
+  var isID = false
+  /// Whether it is a column and has the column's collation.
+  var isColumn = false
+  /// The value, where it is a constant.
+  var constant: PredicateValue?
+  /// The joined tables without whose rows it is nil.
+  var needs: Set<Int> = []
+  /// Where it stands in the text.
+  var place: Int?
+  /// How errors call it, put together when one does.
+  var label: Label
+
+  enum Label {
+    case constant
+    case property(EntityMapping, String)
+    case other(String)
+  }
+
+  var isObject: Bool { object != nil || constant?.entity != nil }
+  var entityName: String? { object?.name ?? constant?.entity }
+
+  var name: String {
+    switch label {
+    case .constant: constant?.entity.map { "an object of \($0)" } ?? kind
+    case .property(let entity, let name): "\(entity.name).\(name)"
+    case .other(let name): name
+    }
+  }
+
+  /// The type with its article.
+  var kind: String {
+    guard let type else { return "nil" }
+    return isObject ? "an object" : ("aeiou".contains(type.rawValue.prefix(1)) ? "an " : "a ") + type.rawValue
+  }
+}
+
+extension PredicateCompiler {
+  mutating func compiled(_ operand: PredicateOperand) throws -> CompiledOperand {
+    switch operand {
+    case .value(let template):
+      let value = current(template)
+      return CompiledOperand(
+        fragment: .bound(value.stored, source: value.source), type: value.type, isID: value.type == .int,
+        constant: value, place: value.place, label: .constant)
+    case .path(let path): return try column(path)
+    case .count(let path): return try count(path)
+    case .arithmetic:
+      var calculation = Calculation()
+      let result = try calculate(operand, &calculation)
+      let call = "vault_math('\(calculation.program)', " + Fragment.joined(calculation.operands, ", ") + ")"
+      return CompiledOperand(
+        fragment: call, type: result.type, needs: result.needs, place: result.place,
+        label: .other("a calculation"))
+    case .coalesce: return try coalesced(operand)
+    }
+  }
+
+  /// `a ?? b ?? c` as one call.
+  private mutating func coalesced(_ operand: PredicateOperand) throws -> CompiledOperand {
+    var parts: [CompiledOperand] = []
+    var waiting = [operand]
+    while let next = waiting.popLast() {
+      if case .coalesce(let first, let second) = next {
+        waiting += [second, first]
+      } else {
+        parts.append(try compiled(next))
+      }
+    }
+    var result = parts[0]
+    var fragments = [result.fragment]
+    for part in parts.dropFirst() {
+      fragments.append(try fitting(part, for: result).fragment)
+      result.type = result.type ?? part.type
+      result.object = result.object ?? part.object
+      result.needs.formIntersection(part.needs)
+    }
+    result.fragment = "coalesce(" + .joined(fragments, ", ") + ")"
+    result.constant = nil
+    result.isColumn = false
+    return result
+  }
+
+  /// The second operand of `??`, as the first one's type.
+  private mutating func fitting(_ b: CompiledOperand, for a: CompiledOperand) throws -> CompiledOperand {
+    guard case .operand(let fitting, _) = try adapted(b, to: a, for: .equal),
+      a.type == nil || b.constant != nil || a.type?.isNumeric != true || b.type == nil
+        || a.type?.numberKind == b.type?.numberKind
+    else { throw failure("\(b.name) cannot stand in for \(a.name)", at: b.place ?? a.place) }
+    return fitting
+  }
+
+  // MARK: Calculations
+
+  /// A calculation as `ValueArithmetic.run` takes it.
+  private struct Calculation {
+    var program = ""
+    var operands: [Fragment] = []
+  }
+
+  private mutating func calculate(_ operand: PredicateOperand, _ calculation: inout Calculation) throws
+    -> CompiledOperand
+  {
+    let (left, symbol, right): (PredicateOperand, String, PredicateOperand)
+    switch operand {
+    case .arithmetic(let a, let operation, let b): (left, symbol, right) = (a, operation.rawValue, b)
+    case .coalesce(let a, let b): (left, symbol, right) = (a, "?", b)
+    default:
+      let leaf = try compiled(operand)
+      try checkNumber(leaf)
+      calculation.program += "."
+      calculation.operands.append(leaf.fragment)
+      return leaf
+    }
+    let (a, b) = (try calculate(left, &calculation), try calculate(right, &calculation))
+    calculation.program += symbol
+    let type = Self.common(a.type, b.type)
+    if symbol == "?", let type, a.type?.numberKind != b.type?.numberKind {
+      calculation.program += type.numberKind == .decimal ? "d" : "r"
+    }
+    var result = a
+    result.constant = nil
+    result.isColumn = false
+    result.type = type
+    result.needs = symbol == "?" ? a.needs.intersection(b.needs) : a.needs.union(b.needs)
+    return result
+  }
+
+  private func checkNumber(_ operand: CompiledOperand) throws {
+    guard operand.type?.isNumeric ?? true, !operand.isObject else {
+      throw failure("\(operand.name) is no number, and cannot be calculated with", at: operand.place)
+    }
+  }
+
+  private static func common(_ a: AttributeType?, _ b: AttributeType?) -> AttributeType? {
+    guard let a, let b else { return a ?? b }
+    if a == .decimal || b == .decimal { return .decimal }
+    return a.isInteger && b.isInteger ? .int : .double
+  }
+
+  // MARK: Columns
+
+  private mutating func column(_ path: PropertyPath) throws -> CompiledOperand {
+    let end = try walk(path)
+    let (entity, names) = (end.entity, end.rest)
+    var operand = CompiledOperand(
+      fragment: Fragment(sql: "t\(end.alias).\"id\""), type: .int, object: entity, isColumn: true,
+      needs: end.needs, place: path.place, label: .other("the object"))
+    guard let name = names.first else { return operand }
+    operand.label = .property(entity, name)
+    if name == "id", names.count == 1 {
+      operand.isID = true
+      return operand
+    }
+    guard let slot = entity.slot(named: name) else { throw unknown(name, in: entity, at: path.place) }
+    let info = entity.slots[slot]
+    // A plus before a column keeps the engine from finding the row by that column's index.
+    let isKept = scopes[path.depth].isLinkDriven && end.alias == scopes[path.depth].alias
+    operand.fragment.sql = (isKept && entity.isIndexed(slot) ? "+" : "") + "t\(end.alias).\(info.column)"
+    if let relationship = info.relationship {
+      guard !relationship.isToMany else {
+        throw failure(
+          "\(entity.name).\(name) has many members; write ANY, ALL or NONE before it, compare its @count, or use CONTAINS",
+          at: path.place)
+      }
+      operand.object = relationship.destination
+      operand.isID = names.count == 2
+      return operand
+    }
+    guard names.count == 1 else {
+      throw failure(
+        "\(entity.name).\(name) is an attribute and has no \(shortened(names[names.startIndex + 1]))",
+        at: path.place)
+    }
+    operand.object = nil
+    operand.type = info.attribute?.type
+    return operand
+  }
+
+  /// Where a path leads: the object in front of its last name, an attribute or a to-many.
+  struct PathEnd {
+    var alias: Int
+    var entity: EntityMapping
+    var rest: ArraySlice<String>
+    var needs: Set<Int>
+  }
+
+  /// Follows to-ones, joining them.
+  mutating func walk(_ path: PropertyPath) throws -> PathEnd {
+    guard scopes.indices.contains(path.depth) else {
+      throw failure("a path begins at a variable that is not there", at: path.place)
+    }
+    let scope = scopes[path.depth]
+    let names = scope.prefix.isEmpty ? path.names : scope.prefix + path.names
+    var end = PathEnd(alias: scope.alias, entity: scope.entity, rest: names[...], needs: [])
+    for index in names.indices {
+      let name = names[index]
+      // The last step of `user.id` is the column user_id: no join is needed for it.
+      let isLast = index == names.count - 1 || (index == names.count - 2 && names[index + 1] == "id")
+      guard let slot = end.entity.slot(named: name), let relationship = end.entity.slots[slot].relationship,
+        !relationship.isToMany, !isLast
+      else { break }
+      let join = join(relationship, from: end, path: Array(names[...index]), depth: path.depth)
+      end = PathEnd(
+        alias: join.alias, entity: join.entity, rest: names[(index + 1)...], needs: join.needs)
+    }
+    return end
+  }
+
+  private mutating func join(
+    _ relationship: RelationshipMapping, from end: PathEnd, path: [String], depth: Int
+  ) -> Join {
+    if let known = scopes[depth].joins.first(where: { $0.path == path }) { return known }
+    let alias = newAlias()
+    let destination = relationship.destination
+    let join = Join(
+      path: path, alias: alias, entity: destination,
+      sql:
+        "\(destination.table) t\(alias) ON t\(alias).\"id\" = t\(end.alias).\(end.entity.slots[relationship.slot].column)",
+      needs: end.needs.union([alias]))
+    scopes[depth].joins.append(join)
+    return join
+  }
+
+  func unknown(_ name: String, in entity: EntityMapping, at place: Int?) -> StoreError {
+    let near = nearest(name, among: entity.slots.map(\.name))
+    let known = entity.slots.prefix(20).map(\.name).joined(separator: ", ")
+    let hint =
+      near.isEmpty
+      ? "; it has \(known)\(entity.slots.count > 20 ? " and others" : "")"
+      : "; did you mean \(near.joined(separator: ", "))?"
+    return failure("\(entity.name) has no property \(shortened(name))\(hint)", at: place)
+  }
+}

@@ -1,0 +1,205 @@
+// What can be compared with what, and constants made to fit the other side. Numbers compare by value, exactly.
+
+internal import CipherSQLite
+private import Foundation
+
+/// A constant made to fit the other side: with the comparison that then means the same, or decided already.
+enum Adapted {
+  case operand(CompiledOperand, ComparisonOperator)
+  case constant(Bool)
+}
+
+/// How numbers are stored.
+enum NumberKind { case integer, real, decimal }
+
+extension AttributeType {
+  var numberKind: NumberKind { self == .decimal ? .decimal : isInteger ? .integer : .real }
+}
+
+extension PredicateCompiler {
+  /// Makes `operand` comparable with `subject`.
+  /// - Throws: When the two have nothing in common.
+  mutating func adapted(
+    _ operand: CompiledOperand, to subject: CompiledOperand, for comparison: ComparisonOperator
+  ) throws -> Adapted {
+    guard let type = subject.type, let other = operand.type else { return .operand(operand, comparison) }
+    if subject.isObject || operand.isObject {
+      try checkObjects(subject, operand, comparison)
+      return .operand(operand, comparison)
+    }
+    guard let constant = operand.constant else {
+      guard type == other || (type.isNumeric && other.isNumeric) || (type.isText && other.isText) else {
+        throw mismatch(subject, operand)
+      }
+      return .operand(operand, comparison)
+    }
+    if type.isNumeric && other.isNumeric {
+      if constant.stored.isPlain(type.numberKind) { return .operand(operand, comparison) }
+      dependsOnValues(operand.fragment)
+      return number(constant.stored, operand, type.numberKind, comparison)
+    }
+    if type == other { return .operand(operand, comparison) }
+    // Text may stand for what is stored as text.
+    guard case .text(let text) = constant.stored, other == .string || type == .string else {
+      throw mismatch(subject, operand)
+    }
+    dependsOnValues(operand.fragment)
+    switch type {
+    case .uuid:
+      guard let uuid = UUID(uuidString: text) else {
+        throw failure("\"\(shortened(text))\" is no UUID, and \(subject.name) is one", at: operand.place)
+      }
+      return .operand(replacing(operand, .text(uuid.uuidString)), comparison)
+    case .url: return .operand(operand, comparison)
+    case .string where other.isText || other == .uuid: return .operand(operand, comparison)
+    default: throw mismatch(subject, operand)
+    }
+  }
+
+  private func mismatch(_ subject: CompiledOperand, _ operand: CompiledOperand) -> StoreError {
+    failure(
+      "\(subject.name) is \(subject.kind) and cannot be compared with "
+        + (operand.constant == nil ? "\(operand.name), \(operand.kind)" : operand.name),
+      at: operand.place ?? subject.place)
+  }
+
+  func replacing(_ operand: CompiledOperand, _ value: SQLValue) -> CompiledOperand {
+    var copy = operand
+    copy.fragment = .bound(value)
+    copy.constant?.stored = value
+    return copy
+  }
+
+  // MARK: Objects
+
+  private mutating func checkObjects(
+    _ subject: CompiledOperand, _ operand: CompiledOperand, _ comparison: ComparisonOperator
+  ) throws {
+    let place = operand.place ?? subject.place
+    let isID = { (side: CompiledOperand) in
+      side.isObject || (side.constant?.type == .int && side.constant?.entity == nil)
+    }
+    guard isID(subject), isID(operand) else {
+      throw failure(
+        "\(subject.name) and \(operand.name) cannot be compared; give an object or its id", at: place)
+    }
+    guard comparison == .equal || comparison == .notEqual || (subject.isID && operand.isID) else {
+      throw failure(
+        "objects are equal or not; \(comparison.word) has no meaning for \(subject.name)", at: place)
+    }
+    if let left = subject.entityName, let right = operand.entityName, left != right {
+      throw failure(
+        "\(subject.name) is of \(left) and \(operand.name) of \(right); they are never the same object",
+        at: place)
+    }
+    for (side, other) in [(subject, operand), (operand, subject)] {
+      guard let constant = side.constant, constant.entity != nil else { continue }
+      if case .integer(let rowID) = constant.stored, rowID <= 0 {
+        throw failure("\(side.name) is new: nothing can refer to it before it is saved", at: place)
+      }
+      if let owner = constant.owner, let entity = other.object, owner !== entity {
+        throw failure("\(side.name) belongs to another store; compare with its id there", at: place)
+      }
+    }
+  }
+
+  // MARK: Numbers
+
+  /// A numeric constant against numbers of another kind.
+  private func number(
+    _ value: SQLValue, _ operand: CompiledOperand, _ kind: NumberKind, _ comparison: ComparisonOperator
+  ) -> Adapted {
+    if case .real(let real) = value {
+      // As in IEEE 754: NaN is unequal to everything, and infinity beyond every other number.
+      if real.isNaN { return .constant(comparison == .notEqual) }
+      if real.isInfinite, kind != .real { return .constant(comparison.holds(real > 0 ? -1 : 1)) }
+    }
+    switch (kind, value) {
+    case (.decimal, _):
+      return DecimalText(value).map { .operand(replacing(operand, .text($0.text)), comparison) }
+        ?? .constant(false)
+    case (.integer, .real(let real)):
+      guard let exact = Int64(exactly: real) else {
+        return integers(
+          below: Int64(exactly: real.rounded(.down)), isPositive: real > 0, operand, comparison)
+      }
+      return .operand(replacing(operand, .integer(exact)), comparison)
+    case (.integer, .text(let text)):
+      guard let decimal = DecimalText(text.utf8) else { return .constant(false) }
+      if let floor = decimal.floor, floor.isExact {
+        return .operand(replacing(operand, .integer(floor.value)), comparison)
+      }
+      return integers(below: decimal.floor?.value, isPositive: !decimal.isNegative, operand, comparison)
+    case (.real, .integer), (.real, .text): return reals(against: value, operand, comparison)
+    default: return .operand(operand, comparison)
+    }
+  }
+
+  /// Integers against a number between two of them, the lower of which is `floor`, or beyond all.
+  private func integers(
+    below floor: Int64?, isPositive: Bool, _ operand: CompiledOperand, _ comparison: ComparisonOperator
+  ) -> Adapted {
+    switch comparison {
+    case .equal: return .constant(false)
+    case .notEqual: return .constant(true)
+    case .less, .lessOrEqual:
+      guard let floor else { return .constant(isPositive) }
+      return .operand(replacing(operand, .integer(floor)), .lessOrEqual)
+    default:
+      guard let floor else { return .constant(!isPositive) }
+      return .operand(replacing(operand, .integer(floor)), .greater)
+    }
+  }
+
+  /// Doubles against a number that may lie between two of them: the nearest takes its place.
+  private func reals(
+    against value: SQLValue, _ operand: CompiledOperand, _ comparison: ComparisonOperator
+  ) -> Adapted {
+    let near =
+      switch value {
+      case .integer(let integer): Double(integer)
+      case .text(let text): Double(text) ?? .nan
+      default: Double.nan
+      }
+    guard let order = ValueArithmetic.compareNumbers(value, .real(near)) else { return .constant(false) }
+    let fitting = replacing(operand, .real(near))
+    if order == 0 { return .operand(fitting, comparison) }
+    switch comparison {
+    case .equal: return .constant(false)
+    case .notEqual: return .constant(true)
+    case .less, .lessOrEqual: return .operand(fitting, order > 0 ? .lessOrEqual : .less)
+    default: return .operand(fitting, order > 0 ? .greater : .greaterOrEqual)
+    }
+  }
+}
+
+extension AttributeType {
+  fileprivate var isText: Bool { self == .string || self == .url }
+}
+
+extension SQLValue {
+  /// Whether it is stored as numbers of the kind are, and is a number at all.
+  fileprivate func isPlain(_ kind: NumberKind) -> Bool {
+    switch self {
+    case .integer: kind == .integer
+    case .real(let number): kind == .real && !number.isNaN
+    case .text: kind == .decimal
+    case .null, .blob: false
+    }
+  }
+}
+
+extension ComparisonOperator {
+  /// Whether it holds for a left side that is less (-1), equal (0) or greater (1).
+  fileprivate func holds(_ order: Int) -> Bool {
+    switch self {
+    case .equal: order == 0
+    case .notEqual: order != 0
+    case .less: order < 0
+    case .lessOrEqual: order <= 0
+    case .greater: order > 0
+    case .greaterOrEqual: order >= 0
+    default: false
+    }
+  }
+}

@@ -1,0 +1,171 @@
+// Condition tree -> SQL text and bindings. Pure: no connection, no clock, no file access.
+//   +Conditions    logic, lists          +Comparisons  two operands        +Types  what fits what
+//   +Paths         operands, to-ones     +Members      to-manys
+//
+// SQL's logic has three values, ours has two. A NOT is carried down to the comparisons, where it becomes the
+// opposite operator, or `IS NOT 1`, which NULL is not either. So SQL's NULL stands for false everywhere, and
+// the text stays flat: the parser of the older engine has a stack of 100 places.
+
+internal import CipherSQLite
+
+struct PredicateCompiler {
+  /// A table in the statement, or in a subquery of it, with the joins that its paths needed.
+  struct Scope {
+    let entity: EntityMapping
+    let alias: Int
+    /// Names between the scope's object and what depth-paths mean: the rest behind the last to-many.
+    var prefix: [String] = []
+    /// Whether the rows are found by the link to the statement around, and by no other index.
+    var isLinkDriven = false
+    /// How many tables it has beside the joins.
+    var tableCount = 1
+    // An array: there are few, and a dictionary keyed by arrays costs more than it saves.
+    var joins: [Join] = []
+  }
+
+  /// A to-one that was joined.
+  struct Join {
+    let path: [String]
+    let alias: Int
+    let entity: EntityMapping
+    let sql: String
+    /// Its alias, and those of the joins that lead to it.
+    let needs: Set<Int>
+  }
+
+  /// A condition in SQL: true where it holds, false or NULL where it does not.
+  struct Condition {
+    var sql: Fragment
+    /// The joined tables without whose rows it cannot hold.
+    var needs: Set<Int> = []
+    /// How many brackets deep it is.
+    var height = 0
+
+    static func constant(_ value: Bool) -> Condition { Condition(sql: Fragment(sql: value ? "1" : "0")) }
+  }
+
+  var scopes: [Scope]
+  private var aliasCount = 1
+  /// The captured values of the condition that is being compiled, and how many those before it had.
+  private var values: [PredicateValue] = []
+  private var firstSource = 0
+  /// Whether the SQL would be the same for other values of the same types.
+  private var isReusable = true
+
+  init(_ entity: EntityMapping) { scopes = [Scope(entity: entity, alias: 0)] }
+
+  /// What stands in the place of a template's constant this time.
+  func current(_ template: PredicateValue) -> PredicateValue {
+    var value = template
+    value.source = nil
+    if let source = template.source, source < values.count {
+      value = values[source]
+      value.source = firstSource + source
+    }
+    // Nil has one form, whatever type a tree that was made by hand gives it: from here on it is `.null`.
+    guard value.stored.isNull else { return value }
+    var null = PredicateValue.null
+    (null.source, null.place) = (value.source, value.place)
+    return null
+  }
+
+  /// Notes that the SQL is made after the values in the fragment, and not for all like them.
+  mutating func dependsOnValues(_ fragment: Fragment) {
+    if fragment.bindings.contains(where: { $0.source != nil }) { isReusable = false }
+  }
+
+  var entityName: String { scopes[0].entity.name }
+
+  mutating func newAlias() -> Int {
+    defer { aliasCount += 1 }
+    return aliasCount
+  }
+
+  func failure(_ reason: String, at place: Int? = nil) -> StoreError {
+    .predicate(PredicateError(reason, entity: entityName, place: place))
+  }
+
+  // MARK: Whole statements
+
+  /// `SELECT columns FROM … WHERE … ORDER BY … LIMIT …` for a request on the compiler's entity.
+  mutating func select(_ columns: String, _ request: FetchParameters, isOrdered: Bool = true) throws
+    -> FetchPlan
+  {
+    var filters: [Condition] = []
+    for condition in request.conditions { try locating(condition) { try $0.check() } }
+    let narrowing = request.conditions.map { isNarrow($0.node, depth: 0) }
+    for (index, condition) in request.conditions.enumerated() where condition.node != .constant(true) {
+      values = condition.values
+      let isNarrowed = narrowing.indices.contains { $0 != index && narrowing[$0] }
+      filters.append(
+        try locating(condition) {
+          try self.condition($0, isNegated: false, isNarrowed: isNarrowed)
+        })
+      firstSource += values.count
+    }
+    let filter = filters.isEmpty ? nil : combined(filters, isAnd: true)
+    var order: [String] = []
+    if isOrdered {
+      for key in request.sort {
+        let operand = try compiled(.path(PropertyPath(key.names)))
+        order.append(operand.fragment.sql + (key.isDescending ? " DESC" : ""))
+      }
+    }
+    var statement = Fragment(sql: "SELECT \(columns) FROM \(scopes[0].entity.table) t0")
+    statement.sql += try joins(of: scopes[0], needs: filter?.needs ?? [], word: " JOIN ")
+    if let filter { statement = statement + " WHERE " + filter.sql }
+    if !order.isEmpty { statement = statement + " ORDER BY \(order.joined(separator: ", "))" }
+    if request.isWindow {
+      // SQLite has no OFFSET without LIMIT; -1 is none.
+      statement.sql += request.offset > 0 ? " LIMIT ? OFFSET ?" : " LIMIT ?"
+    }
+    guard statement.bindings.count <= PredicateError.maximumValues else {
+      throw failure(
+        "it has \(statement.bindings.count) values; \(PredicateError.maximumValues) are possible, and many more in one IN"
+      )
+    }
+    return FetchPlan(text: statement.sql, bindings: statement.bindings, isReusable: isReusable)
+  }
+
+  /// Gives errors the entity, and the text of the condition where it has one.
+  private func locating<Result>(
+    _ condition: FetchCondition, _ body: (PredicateNode) throws -> Result
+  ) throws -> Result {
+    do { return try body(condition.node) } catch StoreError.predicate(let error) {
+      let named = PredicateError(error.reason, entity: error.entity ?? entityName, place: error.place)
+      throw StoreError.predicate(condition.format.map { named.located(in: $0) } ?? named)
+    }
+  }
+
+  /// The to-ones of a scope. Those that the condition needs come first and are joined plainly, so that the
+  /// engine may begin with them; behind a left join it would keep the order.
+  func joins(of scope: Scope, needs: Set<Int>, word: String) throws -> String {
+    guard scope.tableCount + scope.joins.count <= PredicateError.maximumSteps + 1 else {
+      throw failure(
+        "its paths follow \(scope.tableCount + scope.joins.count - 1) relationships; \(PredicateError.maximumSteps) are possible"
+      )
+    }
+    var sql = ""
+    for join in scope.joins where needs.contains(join.alias) { sql += word + join.sql }
+    for join in scope.joins where !needs.contains(join.alias) { sql += " LEFT JOIN " + join.sql }
+    return sql
+  }
+}
+
+/// What a fetch asks for.
+struct FetchParameters: Sendable {
+  struct SortKey: Sendable, Hashable {
+    let names: [String]
+    let isDescending: Bool
+  }
+  var conditions: [FetchCondition] = []
+  var sort: [SortKey] = []
+  var prefetch: [[String]] = []
+  var limit: Int?
+  var offset = 0
+  /// What was wrong with a key path, for the verbs to throw.
+  var failure: StoreError?
+
+  /// Whether it asks for a part of the results.
+  var isWindow: Bool { limit != nil || offset > 0 }
+}

@@ -1,0 +1,122 @@
+// Running steps without classes, and looking at a store without steps: what tools need.
+
+public import CipherSQLite
+public import Foundation
+
+extension Store {
+  /// Runs the steps that a store lacks, without opening it for work: no Swift class is needed.
+  ///
+  /// - Parameters:
+  ///   - url: The store.
+  ///   - key: Its key.
+  ///   - migrations: The steps.
+  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  ///   - busyTimeout: How long to wait for another process's lock, in seconds.
+  ///   - makesBackups: Whether the encrypted copy is made that a pending step asks for.
+  ///   - losses: What pending steps may lose beside what their files allow, such as `User.city`.
+  ///   - progress: Counts the steps; cancelling it ends the run.
+  /// - Throws: As ``open(at:key:schema:migrations:configuration:progress:)``; the file is then as it was.
+  public static func migrate(
+    at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil,
+    busyTimeout: Double = 5, makesBackups: Bool = true, allowing losses: Set<String> = [],
+    progress: Progress? = nil
+  ) async throws -> MigrationOutcome {
+    let key = try await key.resolved()
+    return try await detached {
+      var configuration = Connection.Configuration()
+      configuration.busyTimeout = busyTimeout
+      configuration.profile = profile
+      let connection = try Connection.open(url.path, key: key, configuration: configuration)
+      try StoreFunctions.register(on: connection)
+      let run = CancellableRun()
+      progress?.cancellationHandler = { run.cancel() }
+      defer { progress?.cancellationHandler = nil }
+      return try run.run(connection) {
+        try MigrationRunner(
+          connection: connection, set: migrations, progress: progress, makesBackups: makesBackups,
+          allowedLosses: losses
+        ).migrate()
+      }
+    }
+  }
+}
+
+extension Store {
+  /// What opening the store would do, without changing a byte and without creating a file.
+  ///
+  /// It asks the rows what pending steps will ask of them (``MigrationPlan/refusals``), which reads the tables that a new
+  /// unique index or a property that becomes required is about.
+  /// - Parameters:
+  ///   - url: The store.
+  ///   - key: Its key.
+  ///   - migrations: The steps.
+  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  /// - Throws: The errors that opening would throw: ``StoreError/historyConflict(_:)``,
+  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:)``, ``StoreError/notAStore(file:)``;
+  ///   ``SQLError``.
+  public static func plan(
+    at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil
+  ) async throws -> MigrationPlan {
+    let key = try await key.resolved()
+    return try await detached {
+      let inspection = try Inspection(path: url.path, key: key, profile: profile)
+      try StoreFunctions.register(on: inspection.connection)
+      return try MigrationPlan(inspection, migrations, asksRows: true)
+    }
+  }
+}
+
+/// What a store says about itself.
+package struct StoreInfo {
+  package let version: Int
+  package let model: Schema
+  private let format: Int
+
+  /// Registers what the store's tables and predicates rely on.
+  package static func prepare(_ connection: Connection) throws { try StoreFunctions.register(on: connection) }
+
+  /// - Throws: ``StoreError/notAStore(file:)``.
+  package init(_ connection: Connection) throws {
+    let history = try StoreHistory.read(connection)
+    version = history.version
+    format = history.format
+    model = try history.model()
+  }
+
+  /// Values that are not of their attributes' types, a sentence each.
+  package func valueFindings(_ connection: Connection) throws -> [String] {
+    try TypeCheck(model: model).findings(connection).map { "\($0)" }
+  }
+
+  /// What the tables have that the model has not, or the reverse.
+  package func drift(_ connection: Connection) throws -> [String] {
+    let expected = model.tables(format: format)
+    return SchemaDifference.lines(
+      found: try expected.map { try connection.tableInfo($0.name) }, expected: expected)
+  }
+}
+
+extension Store {
+  /// Creates a store at the last version of some steps, without opening it for work: no Swift class is needed.
+  ///
+  /// - Parameters:
+  ///   - url: The new file.
+  ///   - key: Its key.
+  ///   - migrations: The steps.
+  ///   - profile: Its cipher settings; by default the engine's for new files.
+  /// - Throws: `SQLError.alreadyExists`, `SQLError.folderMissing`, `SQLError.emptyKey`;
+  ///   ``StoreError``. There is no file then.
+  public static func create(
+    at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil
+  ) async throws {
+    let key = try await key.resolved()
+    try await detached {
+      var configuration = Connection.Configuration()
+      configuration.profile = profile
+      _ = try Connection.create(url.path, key: key, configuration: configuration) { connection in
+        try StoreFunctions.register(on: connection)
+        try MigrationRunner(connection: connection, set: migrations, progress: nil).createStore()
+      }
+    }
+  }
+}

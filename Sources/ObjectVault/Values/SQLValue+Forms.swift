@@ -1,0 +1,56 @@
+// Stored values: whether two are the same in the file, and their form in JSON and other archives.
+
+public import CipherSQLite
+private import Foundation
+
+extension SQLValue {
+  /// Whether both are the same bytes in the file. `==` is not that: Swift takes strings for equal that are
+  /// composed differently.
+  func isStored(as other: SQLValue) -> Bool {
+    switch (self, other) {
+    case (.text(var a), .text(var b)):
+      a.withUTF8 { a in
+        b.withUTF8 { b in
+          guard a.count == b.count, let first = a.baseAddress, let second = b.baseAddress else {
+            return a.isEmpty && b.isEmpty
+          }
+          return memcmp(first, second, a.count) == 0
+        }
+      }
+    case (.real(let a), .real(let b)): a.bitPattern == b.bitPattern
+    default: self == other
+    }
+  }
+}
+
+extension SQLValue: Codable {
+  private enum Kind: String, CodingKey { case integer, real, text, blob, null }
+
+  /// From what ``encode(to:)`` writes.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Kind.self)
+    if let value = try container.decodeIfPresent(Int64.self, forKey: .integer) {
+      self = .integer(value)
+    } else if let value = try container.decodeIfPresent(Double.self, forKey: .real) {
+      self = .real(value)
+    } else if let value = try container.decodeIfPresent(String.self, forKey: .text) {
+      self = .text(value)
+    } else if let value = try container.decodeIfPresent([UInt8].self, forKey: .blob) {
+      self = .blob(.init(value))
+    } else {
+      self = .null
+    }
+  }
+
+  /// One key that names the storage class.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Kind.self)
+    switch self {
+    case .integer(let value): try container.encode(value, forKey: .integer)
+    case .real(let value): try container.encode(value, forKey: .real)
+    case .text(let value): try container.encode(value, forKey: .text)
+    case .blob(let value): try container.encode([UInt8](value), forKey: .blob)
+    case .null: try container.encodeNil(forKey: .null)
+    }
+  }
+}

@@ -1,0 +1,97 @@
+// Calculations on stored values and their order, the same in SQL and in memory.
+
+internal import CipherSQLite
+
+enum ValueArithmetic {
+  /// A calculation in the order in which it is done: `.` takes the next operand, an operator the two last, `?`
+  /// the first of the two that is not nil; `d` and `r` make the last one a Decimal or a Double.
+  static func run(_ program: String, _ operands: some Collection<SQLValue>) -> SQLValue {
+    var stack: [SQLValue] = []
+    var rest = operands.makeIterator()
+    for symbol in program.unicodeScalars {
+      if symbol == "." {
+        stack.append(rest.next() ?? .null)
+        continue
+      }
+      guard let right = stack.popLast() else { return .null }
+      if symbol == "d" || symbol == "r" {
+        stack.append(symbol == "r" ? right.double.map { .real($0) } ?? .null : decimal(right))
+        continue
+      }
+      guard let left = stack.popLast() else { return .null }
+      if symbol == "?" {
+        stack.append(left.isNull ? right : left)
+      } else if let operation = ArithmeticOperator(rawValue: String(symbol)) {
+        stack.append(calculate(left, operation, right))
+      }
+    }
+    return stack.last ?? .null
+  }
+
+  /// Overflow, division by zero and nil give nil. Text is a Decimal, and what it meets becomes one.
+  static func calculate(_ left: SQLValue, _ operation: ArithmeticOperator, _ right: SQLValue) -> SQLValue {
+    if case .integer(let a) = left, case .integer(let b) = right {
+      let (value, overflows) =
+        switch operation {
+        case .add: a.addingReportingOverflow(b)
+        case .subtract: a.subtractingReportingOverflow(b)
+        case .multiply: a.multipliedReportingOverflow(by: b)
+        case .divide: a.dividedReportingOverflow(by: b)
+        case .remainder: a.remainderReportingOverflow(dividingBy: b)
+        }
+      return overflows ? .null : .integer(value)
+    }
+    guard let a = left.double, let b = right.double else {
+      guard let a = DecimalText(left), let b = DecimalText(right) else { return .null }
+      return DecimalText.calculate(a, operation, b).map { .text($0.text) } ?? .null
+    }
+    let value: Double =
+      switch operation {
+      case .add: a + b
+      case .subtract: a - b
+      case .multiply: a * b
+      case .divide: a / b
+      case .remainder: a.truncatingRemainder(dividingBy: b)
+      }
+    return value.isFinite ? .real(value) : .null
+  }
+
+  private static func decimal(_ value: SQLValue) -> SQLValue {
+    DecimalText(value).map { .text($0.text) } ?? .null
+  }
+
+  // MARK: Order
+
+  /// Two numbers of any types by value; nil when one of them is none.
+  static func compareNumbers(_ left: SQLValue, _ right: SQLValue) -> Int? {
+    switch (left, right) {
+    case (.integer(let a), .integer(let b)): return a < b ? -1 : a > b ? 1 : 0
+    case (.real(let a), .real(let b)): return a < b ? -1 : a > b ? 1 : 0
+    case (.integer(let a), .real(let b)): return compare(a, b)
+    case (.real(let a), .integer(let b)): return -compare(b, a)
+    case (.real(let a), .text) where a.isInfinite: return a > 0 ? 1 : -1
+    case (.text, .real(let b)) where b.isInfinite: return b > 0 ? -1 : 1
+    default:
+      guard let a = DecimalText(left), let b = DecimalText(right) else { return nil }
+      return DecimalText.compare(a, b)
+    }
+  }
+
+  private static func compare(_ integer: Int64, _ real: Double) -> Int {
+    if real >= 0x1p63 { return -1 }
+    if real < -0x1p63 { return 1 }
+    guard let floor = Int64(exactly: real.rounded(.down)) else { return 0 }
+    if integer != floor { return integer < floor ? -1 : 1 }
+    return real > real.rounded(.down) ? -1 : 0
+  }
+
+  /// A total order of decimal texts by value; what is no number comes after all numbers, by its bytes.
+  static func compareDecimals(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+    switch (DecimalText(left), DecimalText(right)) {
+    case (let a?, let b?): return DecimalText.compare(a, b)
+    case (_?, nil): return -1
+    case (nil, _?): return 1
+    case (nil, nil): return left.elementsEqual(right) ? 0 : left.lexicographicallyPrecedes(right) ? -1 : 1
+    }
+  }
+}
