@@ -109,8 +109,7 @@ extension ObjectContext {
   }
 
   /// Releases the relationships of released objects, which releases more objects, which add to the list.
-  func release(_ extras: Extras?) {
-    releasing.append(extras)
+  func releaseExtras() {
     guard !isReleasing else { return }
     isReleasing = true
     while !releasing.isEmpty { releasing.removeLast() }

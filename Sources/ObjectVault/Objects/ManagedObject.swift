@@ -58,9 +58,9 @@ open class ManagedObject: Persistable {
     // What is related is released from a list: each object of a chain would else release the next one from
     // inside its own deinit, and a long chain overflow the stack.
     guard let host = map?.host, extras?.toMany.isEmpty == false else { return }
-    let held = extras
+    host.releasing.append(extras)
     extras = nil
-    host.release(held)
+    host.releaseExtras()
   }
 
   // Takes the object out of its context's identity map.

@@ -38,8 +38,10 @@ protocol ObjectHost: AnyObject {
   func link(
     _ owner: ManagedObject, _ member: ManagedObject, _ relationship: RelationshipMapping, isAdded: Bool,
     isKnown: Bool)
-  /// Takes over what a released object held of others.
-  func release(_ extras: Extras?)
+  /// What released objects held of others, and is to be released.
+  var releasing: [Extras?] { get set }
+  /// Releases it, one by one.
+  func releaseExtras()
 }
 
 /// Who looks at what the getters of a prototype are asked for, and gives them values.
