@@ -47,7 +47,7 @@ public struct PredicateError: Error, Sendable, Hashable {
 extension PredicateError: CustomStringConvertible {
   /// The reason; below it the line of the text with a caret under the place, at most 200 characters of it.
   public var description: String {
-    let head = "Predicate\(entity.map { " on \($0)" } ?? ""): \(reason)\(reason.hasSuffix("?") ? "" : ".")"
+    let head = "Predicate\(entity.map { " on \($0)" } ?? ""): \(ended(reason))"
     guard let format, let position else { return head }
     let characters = Array(format)
     let place = min(max(0, position), characters.count)
@@ -76,7 +76,16 @@ func shortened(_ text: some StringProtocol) -> String {
   return start.endIndex == text.endIndex ? String(start) : "\(start)…"
 }
 
-/// The names nearest to a mistyped one, for "did you mean".
+/// A reason as a sentence: with a full stop, unless it ends with a question.
+func ended(_ reason: String) -> String { reason.hasSuffix("?") ? reason : "\(reason)." }
+
+/// Asks for the names that may have been meant, each in quotes, so that its own signs are not taken for the sentence's.
+/// - Returns: nil when there are none.
+func didYouMean(_ names: [String]) -> String? {
+  names.isEmpty ? nil : "did you mean \(names.map { "\"\($0)\"" }.joined(separator: " or "))?"
+}
+
+/// The names nearest to a mistyped one, for ``didYouMean(_:)``.
 func nearest(_ name: String, among names: some Sequence<String>) -> [String] {
   guard name.utf8.count <= 200 else { return [] }
   let limit = max(2, name.count / 3)

@@ -128,8 +128,7 @@ extension EntityDescription {
   }
 
   fileprivate static func hint(_ name: String, _ names: [String]) -> String {
-    let near = nearest(name, among: names)
-    return near.isEmpty ? "" : "; did you mean \(near.joined(separator: ", "))?"
+    didYouMean(nearest(name, among: names)).map { "; \($0)" } ?? ""
   }
 
   fileprivate func requireUnindexed(_ name: String) throws {

@@ -27,8 +27,9 @@ import Testing
     ("$Post.tags.nonsense", "names no column of the links"),
     ("$Post.tags.Tag.name", "names no column of the links"),
     ("$User.posts", "has no column here"), ("$User..name", "names no property"),
-    ("$User.nam", "did you mean $User.name"),
-    ("$Usr.name", "did you mean $User"), ("$.name", "names no entity"),
+    ("$User.nam", "; did you mean \"$User.name\"?"),
+    ("$Usr.name", "; did you mean \"$User\"? A dollar sign by itself is written $$"),
+    ("$.name", "names no entity"),
   ])
   func `a name of too many words is an error in data blocks and in expressions alike`(
     _ name: String, _ word: String

@@ -96,8 +96,8 @@ private final class Racer: ManagedObject {
   }
 
   @Test(arguments: [
-    ("retype User.age to string using ($User.agee)", "did you mean $User.age"),
-    ("retype User.age to string using ($Usr.age)", "did you mean $User"),
+    ("retype User.age to string using ($User.agee)", "did you mean \"$User.age\"?"),
+    ("retype User.age to string using ($Usr.age)", "did you mean \"$User\"?"),
     ("retype User.age to string using ($User.posts)", "has no column"),
     ("drop index User(city)\nretype User.age to string using (nobody + 1)", "no such column"),
   ])
