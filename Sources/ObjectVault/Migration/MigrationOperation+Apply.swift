@@ -21,13 +21,24 @@ extension MigrationStep {
   }
 
   func failed(_ operation: String, _ reason: String) -> StoreError {
-    let sentence = reason.hasSuffix(".") ? String(reason.dropLast()) : reason
-    return .migrationFailed(step: number, name: name, operation: operation, reason: sentence)
+    .migrationFailed(step: number, name: name, operation: operation, reason: Self.withoutStop(reason))
+  }
+
+  /// What a plan tells before, where it can.
+  func refused(_ operation: String, _ reason: String) -> StoreError {
+    .rowsRefused(step: number, name: name, operation: operation, reason: Self.withoutStop(reason))
+  }
+
+  private static func withoutStop(_ reason: String) -> String {
+    reason.hasSuffix(".") ? String(reason.dropLast()) : reason
   }
 }
 
 /// Why an operation does not fit a model.
 struct ModelError: Error { let reason: String }
+
+/// Why the rows that are there do not fit an operation.
+struct RowRefusal: Error { let reason: String }
 
 extension MigrationOperation {
   func apply(to schema: inout Schema) throws {

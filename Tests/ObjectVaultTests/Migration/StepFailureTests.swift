@@ -13,9 +13,10 @@ import Testing
   }
 
   private func failure(_ step: String) async -> (operation: String, reason: String)? {
-    do { try await lab.migrate(step) } catch StoreError.migrationFailed(2, _, let operation, let reason) {
-      return (operation, reason)
-    } catch { Issue.record(error) }
+    do { try await lab.migrate(step) } catch {
+      if let stopped = StoppedStep(error), stopped.number == 2 { return (stopped.operation, stopped.reason) }
+      Issue.record(error)
+    }
     return nil
   }
 

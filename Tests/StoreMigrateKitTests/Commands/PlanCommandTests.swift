@@ -36,7 +36,7 @@ import Testing
       environment: ["STORE_MIGRATE_KEY": Self.hex])
   }
 
-  @Test func `plan counts the rows that up would refuse, and ends with 5`() async throws {
+  @Test func `plan counts the rows that up would refuse, and both end with 5`() async throws {
     let set = try write([Self.first, "add index Thing(name) unique"])
     try await Store.create(at: url, key: testKey, migrations: MigrationSet([set.steps[0]]))
     let connection = try Connection.open(url.path, key: testKey)
