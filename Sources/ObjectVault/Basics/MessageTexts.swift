@@ -6,7 +6,16 @@ func shortened(_ text: some StringProtocol) -> String {
   return start.endIndex == text.endIndex ? String(start) : "\(start)…"
 }
 
-/// The names nearest to a mistyped one, for "did you mean".
+/// A reason as a sentence: with a full stop, unless it ends with a question.
+func ended(_ reason: String) -> String { reason.hasSuffix("?") ? reason : "\(reason)." }
+
+/// Asks for the names that may have been meant, each in quotes, so that its own signs are not taken for the sentence's.
+/// - Returns: nil when there are none.
+func didYouMean(_ names: [String]) -> String? {
+  names.isEmpty ? nil : "did you mean \(names.map { "\"\($0)\"" }.joined(separator: " or "))?"
+}
+
+/// The names nearest to a mistyped one, for ``didYouMean(_:)``.
 func nearest(_ name: String, among names: some Sequence<String>) -> [String] {
   guard name.utf8.count <= 200 else { return [] }
   let limit = max(2, name.count / 3)

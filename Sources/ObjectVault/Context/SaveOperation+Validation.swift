@@ -74,23 +74,39 @@ extension SaveOperation {
   /// SQLite's constraint messages name table and columns: `UNIQUE constraint failed: User.name, User.city`.
   /// - Parameter object: The object whose row was being written.
   func translated(_ message: String, _ code: Int, _ sql: String, _ object: ManagedObject?) -> any Error {
-    let parts = message.split(separator: ": ", maxSplits: 1)
-    let isUnique = message.hasPrefix("UNIQUE")
-    guard parts.count == 2, isUnique || message.hasPrefix("NOT NULL") else {
+    // SQLITE_CONSTRAINT_UNIQUE and _PRIMARYKEY, _NOTNULL.
+    let isUnique = code == 2067 || code == 1555
+    guard isUnique || code == 1299, let (entity, columns) = brokenColumns(message) else {
       return SQLError.constraint(message: message, extendedCode: code, sql: sql)
     }
-    let columns = parts[1].split(separator: ", ").map { $0.split(separator: ".", maxSplits: 1) }
-    let entity = columns.first?.first.map(String.init) ?? ""
-    let names = columns.compactMap { $0.last }.map { $0.hasSuffix("_id") ? $0.dropLast(3) : $0[...] }
     let reason =
       isUnique
-      ? "must be unique, and another \(entity) has the same value\(names.count > 1 ? "s" : "")"
+      ? "must be unique, and another \(entity.name) has the same value\(columns.count > 1 ? "s" : "")"
       : object == nil ? "is required, and what it leads to is deleted" : "is required"
     let error = StoreError.validation([
       ValidationFailure(
-        entity: entity, property: names.joined(separator: ", "), rowID: object?.rowID ?? 0, reason: reason)
+        entity: entity.name, property: columns.map(\.property).joined(separator: ", "),
+        rowID: object?.rowID ?? 0, reason: reason)
     ])
     guard isUnique, object != nil else { return error }
-    return UniqueCollision(error: error, columns: columns.compactMap { $0.last.map { quoted(String($0)) } })
+    return UniqueCollision(error: error, columns: columns.map(\.column))
+  }
+
+  /// What a constraint's message is about, the columns quoted; nil when one of them is no property's: somebody else's
+  /// trigger may write to a table of its own.
+  private func brokenColumns(_ message: String) -> (EntityMapping, [(property: String, column: String)])? {
+    let names = message.split(separator: ": ", maxSplits: 1).last?.split(separator: ", ").map {
+      $0.split(separator: ".", maxSplits: 1).map(String.init)
+    }
+    guard let names, let table = names.first?.first, let entity = core.mapping.entity(named: table) else {
+      return nil
+    }
+    let columns = names.compactMap { name -> (property: String, column: String)? in
+      guard name.count == 2, name[0] == table else { return nil }
+      let column = quoted(name[1])
+      if name[1] == "id" { return ("id", column) }
+      return entity.slots.first { $0.column == column }.map { ($0.name, column) }
+    }
+    return columns.count == names.count ? (entity, columns) : nil
   }
 }

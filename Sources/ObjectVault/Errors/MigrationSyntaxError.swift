@@ -16,5 +16,5 @@ public struct MigrationSyntaxError: Error, Sendable, Hashable {
 
 extension MigrationSyntaxError: CustomStringConvertible {
   /// `file:line:column: reason; hint`.
-  public var description: String { "\(file):\(line):\(column): \(reason); \(hint)." }
+  public var description: String { "\(file):\(line):\(column): \(reason); \(ended(hint))" }
 }

@@ -2,3 +2,6 @@
 
 /// Why an operation does not fit a model.
 struct ModelError: Error { let reason: String }
+
+/// Why the rows that are there do not fit an operation.
+struct RowRefusal: Error { let reason: String }

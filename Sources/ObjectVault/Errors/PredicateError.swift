@@ -47,7 +47,7 @@ public struct PredicateError: Error, Sendable, Hashable {
 extension PredicateError: CustomStringConvertible {
   /// The reason; below it the line of the text with a caret under the place, at most 200 characters of it.
   public var description: String {
-    let head = "Predicate\(entity.map { " on \($0)" } ?? ""): \(reason)\(reason.hasSuffix("?") ? "" : ".")"
+    let head = "Predicate\(entity.map { " on \($0)" } ?? ""): \(ended(reason))"
     guard let format, let position else { return head }
     let characters = Array(format)
     let place = min(max(0, position), characters.count)

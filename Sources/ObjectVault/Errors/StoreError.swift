@@ -40,6 +40,9 @@ public enum StoreError: Error, Sendable, Equatable {
   case migrationSyntax(MigrationSyntaxError)
   /// A migration step that failed; the store is unchanged.
   case migrationFailed(step: Int, name: String, operation: String, reason: String)
+  /// A migration step met rows that a unique index or a required property refuses; the store is unchanged. A plan tells
+  /// it before (``MigrationPlan/refusals``), as far as the rows can be asked then.
+  case rowsRefused(step: Int, name: String, operation: String, reason: String)
   /// A pending step loses data, and its file does not allow it; nothing was changed.
   case lossNotAllowed(step: Int, name: String, losses: [String])
   /// The disk is full; the store is unchanged.
@@ -163,8 +166,9 @@ extension StoreError: CustomStringConvertible {
     case .severalResults(let entity):
       "More than one \(entity) is what was asked for. Make the predicate narrower, or ask with first() or all()."
     case .migrationSyntax(let error): error.description
-    case .migrationFailed(let step, let name, let operation, let reason):
-      "Step \(numbered(step)) \(name) failed at \"\(operation)\": \(reason). The store is unchanged."
+    case .migrationFailed(let step, let name, let operation, let reason),
+      .rowsRefused(let step, let name, let operation, let reason):
+      "Step \(numbered(step)) \(name) failed at \"\(operation)\": \(ended(reason)) The store is unchanged."
     case .lossNotAllowed(let step, let name, let losses):
       "Step \(numbered(step)) \(name) loses \(losses.joined(separator: ", ")) for good, and nobody allowed it. When that "
         + "is meant, write into the head of its file: allow: "

@@ -1,5 +1,5 @@
-// Foundation's #Predicate -> PredicateNode. Each expression type lowers itself; the list is in
-// PredicateLowering+Expressions and +Collections. What is not in it is an error that names the expression.
+// Foundation's #Predicate -> PredicateNode. Each expression type lowers itself:
+// PredicateLowering+Values, +Comparisons, +Optionals and +Collections. What is in none is an error that names it.
 
 internal import CipherSQLite
 public import Foundation
@@ -32,6 +32,18 @@ enum Lowered {
   case list([PredicateValue])
   /// From one operand to another; the flag says whether the upper one is included.
   case range(PredicateOperand, PredicateOperand, isClosed: Bool)
+}
+
+extension Lowered {
+  /// What can be compared or calculated with.
+  func operand() throws -> PredicateOperand {
+    switch self {
+    case .operand(let operand): return operand
+    case .path(let path): return .path(path)
+    case .guarded: throw Lowering.unsupported(Lowering.guardedReason)
+    default: throw Lowering.unsupported("a list, a range or a condition cannot be compared")
+    }
+  }
 }
 
 struct Lowering {

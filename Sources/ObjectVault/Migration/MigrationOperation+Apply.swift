@@ -21,8 +21,16 @@ extension MigrationStep {
   }
 
   func failed(_ operation: String, _ reason: String) -> StoreError {
-    let sentence = reason.hasSuffix(".") ? String(reason.dropLast()) : reason
-    return .migrationFailed(step: number, name: name, operation: operation, reason: sentence)
+    .migrationFailed(step: number, name: name, operation: operation, reason: Self.withoutStop(reason))
+  }
+
+  /// What a plan tells before, where it can.
+  func refused(_ operation: String, _ reason: String) -> StoreError {
+    .rowsRefused(step: number, name: name, operation: operation, reason: Self.withoutStop(reason))
+  }
+
+  private static func withoutStop(_ reason: String) -> String {
+    reason.hasSuffix(".") ? String(reason.dropLast()) : reason
   }
 }
 
@@ -125,8 +133,7 @@ extension EntityDescription {
   }
 
   fileprivate static func hint(_ name: String, _ names: [String]) -> String {
-    let near = nearest(name, among: names)
-    return near.isEmpty ? "" : "; did you mean \(near.joined(separator: ", "))?"
+    didYouMean(nearest(name, among: names)).map { "; \($0)" } ?? ""
   }
 
   fileprivate func requireUnindexed(_ name: String) throws {

@@ -91,10 +91,9 @@ struct MigrationParser {
       let key = line[..<colon].trimmed
       guard known.contains(key) else {
         index -= 1
-        let near = nearest(key, among: known).first
         throw failure(
-          "\(key) is no header",
-          near.map { "did you mean \($0)?" } ?? "there are \(known.joined(separator: ", "))")
+          "\"\(key)\" is no header",
+          didYouMean(nearest(key, among: known)) ?? "there are \(known.joined(separator: ", "))")
       }
       let value = line[line.index(after: colon)...].trimmed
       if key == "backup", BackupRule(rawValue: value) == nil {
@@ -117,8 +116,9 @@ struct MigrationParser {
   }
 
   private mutating func operation(_ line: String) throws -> MigrationOperation {
-    if line.hasPrefix("create entity") { return try createEntity() }
-    if let body = try dataBlock(line) { return body }
+    let first = MigrationWords(line).words.prefix(2).map(\.text)
+    if first == ["create", "entity"] { return try createEntity() }
+    if let body = try dataBlock(first) { return body }
     var words = try words(at: index)
     index += 1
     return try words.operation()
@@ -150,9 +150,9 @@ struct MigrationParser {
   }
 
   /// `transform sql { … }`, `seed { … }`, `require "text" { … }`; nil when the line is none of them.
-  private mutating func dataBlock(_ line: String) throws -> MigrationOperation? {
-    guard let word = ["transform", "seed", "require"].first(where: { line.hasPrefix($0) }) else { return nil }
-    if line.hasPrefix("transform swift") {
+  private mutating func dataBlock(_ first: [String]) throws -> MigrationOperation? {
+    guard let word = first.first, ["transform", "seed", "require"].contains(word) else { return nil }
+    if first == ["transform", "swift"] {
       throw failure(
         "transform swift needs a program of its own and cannot be run from a file",
         "write transform sql { … }")

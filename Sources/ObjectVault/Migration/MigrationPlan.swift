@@ -101,7 +101,7 @@ extension MigrationPlan {
     try history.check(against: set, file: inspection.path)
     var model = try history.model()
     let expected = model.tables(format: history.format)
-    let tables = try expected.map { try connection.tableInfo($0.name) }
+    let tables = try SchemaDifference.found(expected, in: connection)
     drift = SchemaDifference.lines(found: tables, expected: expected)
     changesFormat = history.format < FileFormat.current
     var pending: [Step] = []

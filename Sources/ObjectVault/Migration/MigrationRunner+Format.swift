@@ -9,7 +9,7 @@ extension MigrationRunner {
     let model = try history.model()
     let former = model.tables(format: history.format)
     let drift = SchemaDifference.lines(
-      found: try former.map { try connection.tableInfo($0.name) }, expected: former)
+      found: try SchemaDifference.found(former, in: connection), expected: former)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
     let compiler = MigrationCompiler(
       engine: .current, before: model, after: model, mapping: SegmentMapping(model))

@@ -39,11 +39,16 @@ extension MigrationRunner {
         // The disk, not the step.
         case .engine(13, _, _, _): throw StoreError.diskFull(file: connection.path)
         case .engine(_, _, let message, _): throw step.failed(planned.blamed(for: message), "\(error)")
-        case .constraint(let message, _, _): throw step.failed(planned.blamed(for: message), "\(error)")
+        case .constraint(let message, _, _):
+          let operation = planned.blamed(for: message)
+          // A data block that breaks a rule is wrong itself; a change of tables meets rows that are.
+          throw part.isData ? step.failed(operation, "\(error)") : step.refused(operation, "\(error)")
         default: throw step.failed(planned.blamed(for: ""), "\(error)")
         }
       } catch let error as ModelError {
         throw step.failed(planned.blamed(for: ""), error.reason)
+      } catch let error as RowRefusal {
+        throw step.refused(planned.blamed(for: ""), error.reason)
       }
     }
   }
@@ -57,7 +62,7 @@ extension MigrationRunner {
       let count = try connection.value(sql: query)?.int64 ?? 0
       guard count > 0 else { return }
       let ids = try connection.query(sql: rows) { "\($0.int64(0))" }.joined(separator: ", ")
-      throw ModelError(reason: message.replacing("%d", with: "\(count)") + " (rows \(ids))")
+      throw RowRefusal(reason: message.replacing("%d", with: "\(count)") + " (rows \(ids))")
     case .data(let sql):
       var written = TouchedColumns()
       try connection.withAuthorizer({ action in

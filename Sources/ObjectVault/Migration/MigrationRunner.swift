@@ -166,7 +166,7 @@ struct MigrationRunner {
   }
 
   func tables(of model: Schema) throws -> [TableInfo] {
-    try model.tables.map { try connection.tableInfo($0.name) }
+    try SchemaDifference.found(model.tables, in: connection)
   }
 
   /// Checks that the tables are those of the model, and writes down what the store is now.

@@ -53,8 +53,9 @@ struct SQLNames {
   private func unknown(
     _ words: String, _ kind: String, _ name: String, among names: [String], _ text: (String) -> String
   ) -> ModelError {
-    let near = nearest(name, among: names).first.map { "; did you mean $\(text($0))?" } ?? ""
-    let hint = kind == "entity" ? ". A dollar sign by itself is written $$" : ""
-    return ModelError(reason: "$\(words) names no \(kind) of the model at this point\(near)\(hint)")
+    let near = didYouMean(nearest(name, among: names).prefix(1).map { "$\(text($0))" })
+    var reason = "\"$\(words)\" names no \(kind) of the model at this point\(near.map { "; \($0)" } ?? "")"
+    if kind == "entity" { reason = "\(ended(reason)) A dollar sign by itself is written $$" }
+    return ModelError(reason: reason)
   }
 }

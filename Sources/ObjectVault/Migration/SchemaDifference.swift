@@ -61,6 +61,11 @@ enum SchemaDifference {
     return lines
   }
 
+  /// The tables of a file that have the names of these.
+  static func found(_ expected: [TableInfo], in connection: Connection) throws -> [TableInfo] {
+    try expected.map { try connection.tableInfo($0.name).spellingFloats(as: $0) }
+  }
+
   /// A table as a set of lines: the order of columns does not count.
   static func parts(of table: TableInfo) -> Set<String> {
     Set(
@@ -78,5 +83,22 @@ enum SchemaDifference {
     let text = tables.sorted { $0.name < $1.name }
       .map { "\($0.name)\n" + parts(of: $0).sorted().joined(separator: "\n") }.joined(separator: "\n\n")
     return sha256(Array(text.utf8))
+  }
+}
+
+extension TableInfo {
+  /// The table with the defaults of floats as another one spells them, where both are one float: `0.1` in a step was
+  /// written into files as it stands once, and as the float that it means now.
+  fileprivate func spellingFloats(as other: TableInfo) -> TableInfo {
+    var table = self
+    for index in table.columns.indices {
+      guard
+        let expected = other.columns.first(where: { $0.name == table.columns[index].name })?.defaultSQL,
+        let number = Double(expected), Double(Float(number)) == number,
+        let found = table.columns[index].defaultSQL.flatMap(Double.init), Float(found) == Float(number)
+      else { continue }
+      table.columns[index].defaultSQL = expected
+    }
+    return table
   }
 }

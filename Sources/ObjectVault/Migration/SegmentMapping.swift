@@ -107,7 +107,7 @@ struct SegmentMapping {
       guard let column = column(entity, name), let table = entities[entity] else { return }
       if let filling {
         let type = model.entity(named: entity)?.attribute(named: name)?.type
-        express(entity, name, "ifnull(\(column), \((type.map(filling.fitting) ?? filling).sql))")
+        express(entity, name, "ifnull(\(column), \((type.map(filling.stored) ?? filling).sql))")
       } else {
         mustBeFilled.append(RequiredColumn(operation: operation, table: table, column: column))
       }

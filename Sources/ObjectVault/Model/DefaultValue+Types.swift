@@ -1,7 +1,16 @@
 // Which constants a type of attributes takes: one rule for Swift classes, for migration files and for fillings.
 
 extension DefaultValue {
-  /// The value as the type stores it: a whole number given for a double or a decimal is meant as one.
+  /// The value as an object of the type has it in its column: of a float, the nearest one.
+  func stored(as type: AttributeType) -> DefaultValue {
+    let value = fitting(type)
+    guard type == .float, case .real(let number) = value, Float(number).isFinite else { return value }
+    return .real(Double(Float(number)))
+  }
+
+  /// The value as a file means it: a whole number given for a double or a decimal is one.
+  ///
+  /// It keeps the digits that were written, because the checksum of a step is over what it says.
   func fitting(_ type: AttributeType) -> DefaultValue {
     if case .integer(let number) = self, type.sqlType == "REAL" { return .real(Double(number)) }
     if case .integer(let number) = self, type == .decimal { return .text("\(number)") }
@@ -33,7 +42,7 @@ extension DefaultValue {
 
 extension AttributeDescription {
   /// Gives the default the form in which the type stores it: two models of one meaning would differ else.
-  mutating func normalizeDefault() { defaultValue = defaultValue?.fitting(type) }
+  mutating func normalizeDefault() { defaultValue = defaultValue?.stored(as: type) }
 
   func requireDefault() throws {
     if let problem = defaultValue?.problem(for: type) { throw ModelError(reason: problem) }

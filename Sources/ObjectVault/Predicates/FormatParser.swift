@@ -91,8 +91,7 @@ struct FormatParser {
     let near = nearest(
       word.uppercased(),
       among: ["AND", "OR", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE"])
-    let hint = near.isEmpty ? "" : "; did you mean \(near.joined(separator: ", "))?"
-    return failure("\(shortened(word)) is no operator\(hint)")
+    return failure("\"\(shortened(word))\" is no operator\(didYouMean(near).map { "; \($0)" } ?? "")")
   }
 
   // MARK: Words

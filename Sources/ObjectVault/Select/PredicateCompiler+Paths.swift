@@ -237,10 +237,7 @@ extension PredicateCompiler {
   func unknown(_ name: String, in entity: EntityMapping, at place: Int?) -> StoreError {
     let near = nearest(name, among: entity.slots.map(\.name))
     let known = entity.slots.prefix(20).map(\.name).joined(separator: ", ")
-    let hint =
-      near.isEmpty
-      ? "; it has \(known)\(entity.slots.count > 20 ? " and others" : "")"
-      : "; did you mean \(near.joined(separator: ", "))?"
-    return failure("\(entity.name) has no property \(shortened(name))\(hint)", at: place)
+    let hint = didYouMean(near) ?? "it has \(known)\(entity.slots.count > 20 ? " and others" : "")"
+    return failure("\(entity.name) has no property \"\(shortened(name))\"; \(hint)", at: place)
   }
 }

@@ -88,11 +88,16 @@ package struct StoreInfo {
     try TypeCheck(model: model).findings(connection).map { "\($0)" }
   }
 
+  /// Ends of one-to-ones that do not say what the other end says, a sentence each.
+  package func partnerFindings(_ connection: Connection) throws -> [String] {
+    try PartnerCheck(model: model).findings(connection).map { "\($0)" }
+  }
+
   /// What the tables have that the model has not, or the reverse.
   package func drift(_ connection: Connection) throws -> [String] {
     let expected = model.tables(format: format)
     return SchemaDifference.lines(
-      found: try expected.map { try connection.tableInfo($0.name) }, expected: expected)
+      found: try SchemaDifference.found(expected, in: connection), expected: expected)
   }
 }
 

@@ -158,7 +158,7 @@ public final class Store: Sendable {
   }
 
   /// Checks the file: the authentication code of every page, SQLite's structure, the references, and every value
-  /// against its attribute's type, the cases of enums included.
+  /// against its attribute's type, the cases of enums included. Of a one-to-one both ends have to say the same.
   /// - Returns: What is wrong, a sentence each; empty when all is well.
   public func verify() async throws -> [String] {
     let core = core
@@ -168,6 +168,7 @@ public final class Store: Sendable {
         let findings = try connection.findings()
         guard findings.isEmpty else { return findings }
         return try core.mapping.schema.typeCheck.findings(connection).map { "\($0)" }
+          + PartnerCheck(model: core.mapping.schema).findings(connection).map { "\($0)" }
       }
     }
   }

@@ -14,7 +14,7 @@ enum PlanCommand: Command {
 
     Shows what `up` would do. Changes no byte of it, and leaves no file behind. Asks the rows what the steps will ask
     of them, as far as no earlier step writes there: with values that a unique index or a property that becomes
-    required would refuse it ends with 5, as `up` would fail.
+    required would refuse it ends with 5, as `up` would.
     """
 
   struct PlannedStep: Encodable {

@@ -72,10 +72,9 @@ enum SlotsCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let words = Array(session.arguments.positional.dropFirst())
     guard let action = words.first, let count = actions[action] else {
-      let near = nearestName(words.first ?? "", among: actions.keys.sorted())
       throw UsageError(
         "slots takes one of \(actions.keys.sorted().joined(separator: ", "))."
-          + "\(near.map { " Did you mean \($0)?" } ?? "") See: store-migrate help slots")
+          + "\(didYouMean(words.first ?? "", among: actions.keys.sorted())) See: store-migrate help slots")
     }
     guard words.count == count + 1 else {
       throw UsageError(

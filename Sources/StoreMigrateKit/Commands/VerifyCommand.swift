@@ -13,9 +13,9 @@ enum VerifyCommand: Command {
       store-migrate verify notes.store --key-file key.txt
       store-migrate verify notes.store --deep         every index entry against its row too: slower
 
-    Checks the authentication code of every page (on every engine), SQLite's structure, the references, the
-    tables and every value in them against the store's own model and, where there are migrations, the history
-    against them. Ends with 2 when something is wrong. Changes no byte of it, and leaves no file
+    Checks the authentication code of every page (on every engine), SQLite's structure, the references (of a
+    one-to-one both ends), the tables and every value in them against the store's own model and, where there are
+    migrations, the history against them. Ends with 2 when something is wrong. Changes no byte of it, and leaves no file
     behind.
     """
 
@@ -44,7 +44,9 @@ enum VerifyCommand: Command {
     var isCompared = false
     if findings.isEmpty, let info = try info(connection, &findings) {
       findings += try info.drift(connection)
-      if findings.isEmpty { findings += try info.valueFindings(connection) }
+      if findings.isEmpty {
+        findings += try info.valueFindings(connection) + info.partnerFindings(connection)
+      }
       let folder = session.migrationsFolder.path
       if session.bundled != nil || FileManager.default.fileExists(atPath: folder) {
         _ = try MigrationPlan(inspection, session.migrations())

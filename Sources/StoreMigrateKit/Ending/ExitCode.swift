@@ -16,7 +16,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   case historyConflict = 3
   /// The store is newer than the steps.
   case storeTooNew = 4
-  /// A step that loses data was not allowed; or a plan found rows that a step would refuse.
+  /// A step that loses data was not allowed; or there are rows that a step refuses, found by a plan or by the step.
   case refused = 5
   /// The backup could not be made, or there is not enough room on the disk.
   case noSpace = 6
@@ -75,7 +75,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .historyConflict: .historyConflict
     case .storeIsNewer: .storeTooNew
     case .notEnoughSpace, .backupFailed, .diskFull: .noSpace
-    case .lossNotAllowed: .refused
+    case .lossNotAllowed, .rowsRefused: .refused
     case .notAStore: .cannotDecrypt
     default: .failed
     }

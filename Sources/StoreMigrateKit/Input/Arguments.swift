@@ -64,8 +64,7 @@ struct Arguments {
       return "\(name) is not offered: other users could read it in the list of processes. "
         + "Use --key-file, --key-fd, --key-env, --key-command or the prompt."
     }
-    let near = nearestName(name, among: valued + unvalued)
-    return "\(name) is no option.\(near.map { " Did you mean \($0)?" } ?? "")"
+    return "\"\(name)\" is no option.\(didYouMean(name, among: valued + unvalued))"
   }
 
   func has(_ flag: String) -> Bool { flags.contains(flag) }

@@ -39,11 +39,10 @@ struct CipherSettings {
         }
         salt = bytes
       case (let name, _):
-        let near = nearestName(
-          name, among: ["sqlcipher3", "sqlcipher4", "page", "rounds", "hmac", "kdf", "header", "salt"])
+        let known = ["sqlcipher3", "sqlcipher4", "page", "rounds", "hmac", "kdf", "header", "salt"]
         throw UsageError(
           "\(option) takes \(Self.help), with commas between; \"\(part)\" is none of them."
-            + "\(near.map { " Did you mean \($0)?" } ?? "")")
+            + didYouMean(name, among: known))
       }
     }
     self.profile = profile

@@ -2,8 +2,12 @@
 
 import ObjectVault
 
-/// The nearest of some names, if it is near enough to have been meant.
-func nearestName(_ name: String, among names: [String]) -> String? {
+/// Asks for the nearest of some names, in quotes, behind a space; empty when none is near enough to have been meant.
+func didYouMean(_ name: String, among names: [String]) -> String {
+  nearestName(name, among: names).map { " Did you mean \"\($0)\"?" } ?? ""
+}
+
+private func nearestName(_ name: String, among names: [String]) -> String? {
   let candidates = names.map { ($0, editDistance($0, name)) }
   guard let best = candidates.min(by: { $0.1 < $1.1 }), best.1 <= max(2, name.count / 3) else {
     return names.first { $0.hasPrefix(name) }

@@ -113,9 +113,9 @@ public enum StoreMigrate {
 
   private static func command(named name: String) throws -> any Command.Type {
     if let command = commands.first(where: { $0.name == name }) { return command }
-    let near = nearestName(name, among: commands.map { $0.name })
     throw UsageError(
-      "\(name) is no command.\(near.map { " Did you mean \($0)?" } ?? "") See: store-migrate --help")
+      "\"\(name)\" is no command.\(didYouMean(name, among: commands.map { $0.name })) See: store-migrate --help"
+    )
   }
 
   // MARK: Help

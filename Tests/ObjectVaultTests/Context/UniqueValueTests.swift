@@ -149,6 +149,47 @@ import Testing
   }
 }
 
+extension UniqueValues {
+  @Test func `a rule of somebody else's table is not told as one of ours`() throws {
+    let connection = try Connection.open(store.url.path, key: testKey)
+    try connection.executeScript(
+      """
+      CREATE TABLE book_log(tax_id TEXT UNIQUE);
+      CREATE TRIGGER log_author AFTER INSERT ON Author BEGIN INSERT INTO book_log VALUES (new.nick); END;
+      """)
+    connection.close()
+    author("Ann").nick = "A"
+    try context.save()
+    let bob = author("Bob")
+    (bob.nick, bob.age) = ("A", 40)
+    #expect {
+      try context.save()
+    } throws: { error in
+      guard case SQLError.constraint(let message, 2067, _) = error else { return false }
+      return message.contains("book_log.tax_id")
+    }
+  }
+
+  @Test func `a rule of several properties names each, a to-one by its own name`() async throws {
+    let temporary = try await TemporaryStore(
+      Schema {
+        Entity(Crate.self)
+        Entity(Ware.self).unique(\.crate, \.label)
+      })
+    let context = temporary.store.makeContext()
+    let crate = context.insert(Crate.self) { $0.label = "c" }
+    for code in 1...2 {
+      context.insert(Ware.self) { ($0.code, $0.label, $0.crate) = (code, "same", crate) }
+    }
+    #expect {
+      try context.save()
+    } throws: { error in
+      guard case StoreError.validation(let failures) = error else { return false }
+      return failures.map(\.property) == ["crate, label"] && failures.map(\.entity) == ["Ware"]
+    }
+  }
+}
+
 final class Holder: ManagedObject {
   @Attribute var name: String
   @ToOne(inverse: \Pass.holder, onDelete: .cascade) var pass: Pass?
@@ -170,5 +211,6 @@ final class Crate: ManagedObject {
 }
 final class Ware: ManagedObject {
   @Attribute(.unique) var code: Int
+  @Attribute var label: String?
   @ToOne var crate: Crate?
 }

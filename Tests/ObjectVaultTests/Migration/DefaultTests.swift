@@ -6,6 +6,11 @@ import ObjectVault
 import TestSupport
 import Testing
 
+private final class Gauge: ManagedObject {
+  @Attribute var ratio: Float = 0.1
+  @Attribute var limit: Float = 0.3
+  @Attribute var exact: Double = 0.1
+}
 private final class Unlimited: ManagedObject {
   @Attribute var limit: Double = .infinity
   @Attribute var low: Float = -.infinity
@@ -100,6 +105,54 @@ private final class Unlimited: ManagedObject {
     }
     let small = try model("add attribute E.p int default 500\nretype E.p to int8 using ($E.p % 100)")
     #expect(small.entity(named: "E")?.attribute(named: "p")?.defaultValue == nil)
+  }
+
+  @Test func `a default and a filling of a float are the float that is nearest`() async throws {
+    let schema = Schema { Entity(Gauge.self) }
+    let steps = [
+      "create entity Gauge {\n attribute ratio float default 0.1\n}",
+      """
+      add attribute Gauge.limit float optional
+      make Gauge.limit required filling 0.3
+      set default of Gauge.limit to 0.3
+      add attribute Gauge.exact double default 0.1
+      """,
+    ]
+    let set = try lab.set(steps)
+    #expect(try set.model(at: 2) == schema)
+    // The checksum is over what the file says.
+    #expect(set.steps[0].canonicalText.contains("default 0.1\n"))
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.store")
+    try await Store.create(at: url, key: testKey, migrations: lab.set([steps[0]]))
+    let connection = try Connection.open(url.path, key: testKey)
+    try connection.execute("INSERT INTO Gauge(id) VALUES (1)")
+    connection.close()
+    let store = try await Store.open(at: url, key: testKey, schema: schema, migrations: .set(set))
+    let found = try await store.read { context in
+      try context.fetch(Gauge.self).where("ratio == %@ AND limit == %@", Float(0.1), Float(0.3))
+        .where("exact == %@", 0.1).count()
+    }
+    #expect(found == 1)
+    store.close()
+  }
+
+  @Test func `a store whose float has the default of its file keeps on opening`() async throws {
+    let set = try lab.set(["create entity Gauge {\n attribute ratio float default 0.1\n}"])
+    let next = try lab.set([set.steps[0].canonicalText, "add attribute Gauge.more int optional"])
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.store")
+    try await Store.create(at: url, key: testKey, migrations: set)
+    let connection = try Connection.open(url.path, key: testKey)
+    // As the versions before wrote it.
+    try connection.executeScript(
+      """
+      DROP TABLE Gauge;
+      CREATE TABLE Gauge (id INTEGER PRIMARY KEY, _version INTEGER NOT NULL DEFAULT 1, ratio REAL NOT NULL DEFAULT 0.1)
+      """)
+    connection.close()
+    #expect(try await Store.plan(at: url, key: testKey, migrations: next).drift.isEmpty)
+    #expect(try await Store.migrate(at: url, key: testKey, migrations: next).steps == [2])
   }
 
   @Test

@@ -11,12 +11,19 @@ import Testing
 
   @Test(arguments: [
     ("", 1, 1, "format: 1"), ("format: 2\n[up]\n", 1, 1, "format 2"), ("format: 1\n", 3, 1, "no [up]"),
-    ("format: 1\nnmae: x\n[up]", 2, 1, "no header"),
+    ("format: 1\nnmae: x\n[up]", 2, 1, "\"nmae\" is no header; did you mean \"name\" or \"note\"?"),
     ("format: 1\n[up]\n  ad attribute U.a int", 3, 3, "no operation"),
     ("format: 1\n[up]\nadd atribute U.a int", 3, 5, "attribute"),
-    ("format: 1\n[up]\nadd attribute U.a strin", 3, 19, "no type"),
+    ("format: 1\n[up]\nadd attribute U.a strin", 3, 19, "\"strin\" is no type; did you mean \"string\"?"),
+    (
+      "format: 1\n[up]\nadd attribute U.a int?", 3, 19,
+      "\"int?\" is no type; an attribute that may be nil says so behind its type: int optional."
+    ),
     ("format: 1\n[up]\nadd attribute Ua string", 3, 15, "Entity.property"),
-    ("format: 1\n[up]\nadd attribute U.a string uniqe", 3, 26, "no option"),
+    (
+      "format: 1\n[up]\nadd attribute U.a string uniqe", 3, 26,
+      "\"uniqe\" is no option; did you mean \"unique\"?"
+    ),
     ("format: 1\n[up]\nadd attribute U.a string default x", 3, 34, "no value"),
     ("format: 1\n[up]\nrename attribute U.a b", 3, 22, "->"),
     ("format: 1\n[up]\ndrop entity U V", 3, 15, "no meaning"),
@@ -32,7 +39,7 @@ import Testing
     ("format: 1\n[up]\nretype U.n to string using (')'", 3, 28, "( … )"),
     ("format: 1\n[up]\nretype U.n to string using ()", 3, 28, "nothing stands"),
     ("format: 1\n[up]\ntransform sql twice { SELECT 1 }", 3, 15, "{ is missing"),
-    ("format: 1\n[up]\nseeding { SELECT 1 }", 3, 1, "seed is missing"),
+    ("format: 1\n[up]\nseeding { SELECT 1 }", 3, 1, "\"seeding\" is no operation; operations begin with"),
     ("format: 1\n[up]\nrequire \"x {\" maybe { SELECT 1 }", 3, 15, "{ is missing"),
     ("format: 1\n[up]\nadd attribute U.a string default \"abc", 3, 34, "a text has no end"),
     ("format: 1\n[up]\nadd attribute U.a int8 default 1000", 3, 32, "is no int8"),
@@ -85,6 +92,14 @@ import Testing
       require "it \\"is\\" so" { SELECT 1 }
       """)
     #expect(try MigrationStep(number: 1, name: "s", text: all.text).operations == all.operations)
+  }
+
+  @Test func `an operation is known by its words, whatever stands between them`() throws {
+    for gap in ["  ", "\t"] {
+      let lines = "create\(gap)entity E {\n attribute a int\n}\nseed\(gap){ SELECT 1 }"
+      #expect(try step(lines).operations == step(lines.replacing(gap, with: " ")).operations)
+    }
+    #expect(throws: StoreError.self) { try step("transform  swift f on U") }
   }
 
   @Test func `gaps and duplicates in the numbers are told`() throws {

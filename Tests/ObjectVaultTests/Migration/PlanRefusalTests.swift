@@ -46,7 +46,12 @@ import Testing
     #expect(refusal.rule.rawValue == each.rule && refusal.count == each.count && refusal.rows == each.rows)
     #expect(found.steps[0].unasked.isEmpty)
     #expect(try lab.folder.bytes("lab.store") == before && lab.folder.names == ["lab.store"])
-    await #expect(throws: StoreError.self) { try await lab.migrate(each.step) }
+    await #expect {
+      try await lab.migrate(each.step)
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, let operation, _) = error else { return false }
+      return operation == refusal.operation
+    }
   }
 
   @Test(arguments: [

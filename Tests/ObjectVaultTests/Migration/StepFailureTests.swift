@@ -13,9 +13,10 @@ import Testing
   }
 
   private func failure(_ step: String) async -> (operation: String, reason: String)? {
-    do { try await lab.migrate(step) } catch StoreError.migrationFailed(2, _, let operation, let reason) {
-      return (operation, reason)
-    } catch { Issue.record(error) }
+    do { try await lab.migrate(step) } catch {
+      if let stopped = StoppedStep(error), stopped.number == 2 { return (stopped.operation, stopped.reason) }
+      Issue.record(error)
+    }
     return nil
   }
 
@@ -27,8 +28,9 @@ import Testing
     ("$Post.tags.nonsense", "names no column of the links"),
     ("$Post.tags.Tag.name", "names no column of the links"),
     ("$User.posts", "has no column here"), ("$User..name", "names no property"),
-    ("$User.nam", "did you mean $User.name"),
-    ("$Usr.name", "did you mean $User"), ("$.name", "names no entity"),
+    ("$User.nam", "; did you mean \"$User.name\"?"),
+    ("$Usr.name", "; did you mean \"$User\"? A dollar sign by itself is written $$"),
+    ("$.name", "names no entity"),
   ])
   func `a name of too many words is an error in data blocks and in expressions alike`(
     _ name: String, _ word: String

@@ -96,8 +96,8 @@ private final class Racer: ManagedObject {
   }
 
   @Test(arguments: [
-    ("retype User.age to string using ($User.agee)", "did you mean $User.age"),
-    ("retype User.age to string using ($Usr.age)", "did you mean $User"),
+    ("retype User.age to string using ($User.agee)", "did you mean \"$User.age\"?"),
+    ("retype User.age to string using ($Usr.age)", "did you mean \"$User\"?"),
     ("retype User.age to string using ($User.posts)", "has no column"),
     ("drop index User(city)\nretype User.age to string using (nobody + 1)", "no such column"),
   ])
@@ -178,7 +178,7 @@ private final class Racer: ManagedObject {
       try await lab.migrate(
         "drop index User(city)\nadd index Post(user) unique\nadd attribute User.x int optional")
     } throws: { error in
-      guard case StoreError.migrationFailed(2, _, let operation, let reason) = error else { return false }
+      guard case StoreError.rowsRefused(2, _, let operation, let reason) = error else { return false }
       return operation == "add index Post(user) unique"
         && reason.contains("1 values of Post(user_id) are there more than once") && reason.contains("rows 2")
     }

@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("round=5", "Did you mean rounds?"), ("rounds=many", "needs a number"), ("hmac=md5", "sha1, sha256"),
+    ("round=5", "Did you mean \"rounds\"?"), ("rounds=many", "needs a number"), ("hmac=md5", "sha1, sha256"),
     ("salt=12", "32 hexadecimal digits"), ("", "with commas between"), ("page=1000", "has no such settings"),
     ("page=512", "has no such settings"),
     ("rounds=0", "has no such settings"), ("page=4096,,rounds=5", "with commas between"),

@@ -45,8 +45,9 @@ import Testing
   }
 
   @Test func `mistyped words get the nearest, and a key as argument is refused`() throws {
-    #expect(try run("stats", "x").errors.contains("Did you mean status?"))
-    #expect(try run("status", "x", "--jsno").errors.contains("Did you mean --json?"))
+    #expect(try run("stats", "x").errors.contains("\"stats\" is no command. Did you mean \"status\"?"))
+    #expect(
+      try run("status", "x", "--jsno").errors.contains("\"--jsno\" is no option. Did you mean \"--json\"?"))
     #expect(try run("status", "x", "--key", "secret").errors.contains("list of processes"))
     for words in [
       ["stats", "x"], ["status"], ["status", "a", "b"], ["status", "x", "--lock-timeout", "soon"],

@@ -173,7 +173,7 @@ import Testing
   }
 
   @Test func `mistakes with slots are told with a remedy`() throws {
-    #expect(try run("slots", "lst", "x").errors.contains("Did you mean list?"))
+    #expect(try run("slots", "lst", "x").errors.contains("Did you mean \"list\"?"))
     #expect(try run("slots", "add", "x").status == 64)
     #expect(try run("slots", "list", folder.path("none")).status == 10)
     try folder.write(Data("not a key file".utf8), to: "x.keys")

@@ -36,7 +36,7 @@ import Testing
       environment: ["STORE_MIGRATE_KEY": Self.hex])
   }
 
-  @Test func `plan counts the rows that up would refuse, and ends with 5`() async throws {
+  @Test func `plan counts the rows that up would refuse, and both end with 5`() async throws {
     let set = try write([Self.first, "add index Thing(name) unique"])
     try await Store.create(at: url, key: testKey, migrations: MigrationSet([set.steps[0]]))
     let connection = try Connection.open(url.path, key: testKey)
@@ -58,7 +58,23 @@ import Testing
         && refusal["rule"] as? String == "unique")
     #expect(json["exit"] as? Int == 5)
     #expect(try folder.bytes("notes.store") == before && folder.names.sorted() == ["Steps", "notes.store"])
-    #expect(try run("up").status == 1)
+    let up = try run("up")
+    #expect(up.status == 5 && up.errors.contains("are there more than once"), "\(up)")
+  }
+
+  @Test func `verify tells a one-to-one whose ends disagree, and ends with 2`() async throws {
+    let set = try write([
+      "create entity A {\n relationship b -> B inverse B.a\n}\ncreate entity B {\n relationship a -> A inverse A.b\n}"
+    ])
+    try await Store.create(at: url, key: testKey, migrations: set)
+    let connection = try Connection.open(url.path, key: testKey)
+    try connection.executeScript(
+      "INSERT INTO B(id) VALUES (7); INSERT INTO A(id, b_id) VALUES (4, 7), (5, NULL)")
+    connection.close()
+    let result = try run("verify")
+    #expect(
+      result.status == 2 && result.output == "1 of 1 values of A.b is not returned by B.a: row 4\n",
+      "\(result)")
   }
 
   static let damages: [(sql: String, word: String)] = [

@@ -1,0 +1,57 @@
+// One-to-one: both ends have a column, and each says what the other says. Saving sees to that; SQL from outside need not.
+
+internal import CipherSQLite
+
+/// Rows of one end whose partners do not lead back to them.
+struct PartnerFinding: Equatable, CustomStringConvertible {
+  /// Such as `Author.passport`, and the other end, `Passport.owner`.
+  let property: String
+  let inverse: String
+  let bad: Int
+  let total: Int
+  /// The ids of the first rows, those of the end that `property` belongs to.
+  let rows: [Int64]
+
+  var description: String {
+    "\(bad) of \(total) values of \(property) \(bad == 1 ? "is" : "are") not returned by \(inverse): "
+      + "row\(bad == 1 ? "" : "s") \(rows.map(String.init).joined(separator: ", "))"
+      + (bad > rows.count ? " and more" : "")
+  }
+}
+
+struct PartnerCheck {
+  let model: Schema
+
+  /// What one end says and the other does not, of both ends of each one-to-one. References that lead nowhere are
+  /// ReferenceCheck's.
+  func findings(_ connection: Connection) throws -> [PartnerFinding] {
+    try model.entities.flatMap { entity in
+      try entity.relationships.compactMap { try finding($0, of: entity, connection) }
+    }
+  }
+
+  private func finding(
+    _ relationship: RelationshipDescription, of entity: EntityDescription, _ connection: Connection
+  ) throws -> PartnerFinding? {
+    guard !relationship.isToMany, let inverse = relationship.inverse,
+      model.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
+    else { return nil }
+    let (column, back) = (quoted("\(relationship.name)_id"), quoted("\(inverse)_id"))
+    let (table, other) = (quoted(entity.name), quoted(relationship.destination))
+    let counts = try connection.rows(
+      sql: """
+        SELECT count(*), total(p.\(back) IS NOT o."id") FROM \(table) o JOIN \(other) p ON p."id" = o.\(column)
+        """
+    ).first
+    guard let bad = counts?.last?.int64, bad > 0 else { return nil }
+    let rows = try connection.query(
+      sql: """
+        SELECT o."id" FROM \(table) o JOIN \(other) p ON p."id" = o.\(column)
+        WHERE p.\(back) IS NOT o."id" ORDER BY 1 LIMIT 5
+        """
+    ) { $0.int64(0) }
+    return PartnerFinding(
+      property: "\(entity.name).\(relationship.name)", inverse: "\(relationship.destination).\(inverse)",
+      bad: Int(bad), total: Int(counts?.first?.int64 ?? 0), rows: rows)
+  }
+}

@@ -1,0 +1,285 @@
+// Files that take the place of others: what they keep of them, who has to wait, and what is not replaced.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+extension NewFiles {
+  private func look(_ path: String, _ key: Key, _ question: SQL) throws -> SQLValue? {
+    let inspection = try Inspection(path: path, key: key)
+    return try withExtendedLifetime(inspection) { try inspection.connection.value(question) }
+  }
+
+  @Test(arguments: [0o600, 0o640, 0o604])
+  func `what replaces a file has its owner, group and mode`(_ mode: Int) throws {
+    try create()
+    let isRoot = geteuid() == 0
+    if isRoot { #expect(chown(path, 65_534, 65_533) == 0) }
+    chmod(path, mode_t(mode))
+    func check() throws {
+      let found = try FileManager.default.attributesOfItem(atPath: path)
+      #expect(found[.posixPermissions] as? Int == mode)
+      if isRoot {
+        #expect(found[.ownerAccountID] as? Int == 65_534 && found[.groupOwnerAccountID] as? Int == 65_533)
+      }
+    }
+    var profile = CipherProfile.engineDefault
+    profile.pageBytes = 8192
+    _ = try Connection.upgradeCipher(path, key: testKey, to: profile)
+    try check()
+    let pool = try ConnectionPool(path: path, key: testKey)
+    profile.pageBytes = 2048
+    try pool.rekey(to: testKey, profile: profile)
+    pool.close()
+    try check()
+    try Connection.open(path, key: testKey).backup(to: folder.path("b"))
+    try Connection.restore(folder.path("b"), to: path, key: testKey, replacesExisting: true)
+    try check()
+  }
+
+  @Test func `a file with a second name is not replaced under one of them`() throws {
+    try create()
+    try FileManager.default.linkItem(atPath: path, toPath: folder.path("second"))
+    let before = try folder.bytes("a.store")
+    #expect(throws: SQLError.severalNames(file: path, count: 2)) {
+      _ = try Connection.upgradeCipher(path, key: testKey, newKey: .passphrase("pony"))
+    }
+    #expect(try folder.bytes("a.store") == before)
+    #expect(folder.names == ["a.store", "second"])
+  }
+
+  @Test(arguments: [Connection.JournalMode.wal, .delete])
+  func `while a file is replaced nobody opens it, and who waited opens the new one`(
+    _ mode: Connection.JournalMode
+  ) throws {
+    try create()
+    let opened = try Connection.open(path, key: testKey)
+    try opened.setJournalMode(mode)
+    opened.close()
+    let (path, isDone) = (path, DispatchSemaphore(value: 0))
+    nonisolated(unsafe) var found: SQLValue?
+    var isStarted = false
+    _ = try Connection.upgradeCipher(
+      path, key: testKey, newKey: .passphrase("pony"),
+      progress: { _, _ in
+        guard !isStarted else { return }
+        isStarted = true
+        var settings = Connection.Configuration()
+        settings.busyTimeout = 0
+        #expect(
+          isBusy(path, after: 0...60) { _ = try Connection.open(path, key: testKey, configuration: settings) }
+        )
+        Thread.detachNewThread {
+          found = try? Connection.open(path, key: .passphrase("pony")).value("SELECT x FROM t")
+          isDone.signal()
+        }
+        Thread.sleep(forTimeInterval: 0.3)
+      })
+    isDone.wait()
+    #expect(isStarted && found == 1)
+    #expect(
+      try Connection.open(path, key: .passphrase("pony")).value("PRAGMA journal_mode")?.string
+        == mode.rawValue)
+  }
+
+  @Test func `who has a replaced file still open is told, and neither reads nor writes the old one`() throws {
+    try create()
+    let late = try Connection.open(path, key: testKey)
+    #expect(try late.value("SELECT x FROM t") == 1)
+    _ = try Connection.upgradeCipher(path, key: testKey, newKey: .passphrase("pony"))
+    #expect(throws: SQLError.fileReplaced(file: path)) { try late.value("SELECT x FROM t") }
+    #expect(throws: SQLError.fileReplaced(file: path)) { try late.execute("INSERT INTO t VALUES (2)") }
+  }
+
+  @Test func `an application in WAL mode keeps its file from being replaced, whoever asks`() throws {
+    try create()
+    let pool = try ConnectionPool(path: path, key: testKey)
+    let backup = folder.path("b")
+    try pool.withReader { try $0.backup(to: backup) }
+    var settings = Connection.Configuration()
+    settings.busyTimeout = 0.1
+    #expect(
+      isBusy(path, after: 0...60) {
+        _ = try Connection.upgradeCipher(
+          path, key: testKey, newKey: .passphrase("pony"), configuration: settings)
+      })
+    #expect(
+      isBusy(path, after: 0...60) {
+        try Connection.restore(backup, to: path, key: testKey, replacesExisting: true, busyTimeout: 0.1)
+      })
+    // Also when the key of the file is another, so that only its locks tell.
+    try pool.rekey(to: .passphrase("other"))
+    #expect(
+      isBusy(path, after: 0...60) {
+        try Connection.restore(backup, to: path, key: testKey, replacesExisting: true, busyTimeout: 0.1)
+      })
+    try pool.withWriter { _ = try $0.execute("INSERT INTO t VALUES (2)") }
+  }
+
+  @Test func `what does not open with the backup's key is replaced with its log, and a failure leaves both`()
+    throws
+  {
+    try create()
+    let backup = folder.path("b")
+    try Connection.open(path, key: testKey).backup(to: backup)
+    let other = folder.path("other")
+    _ = try Connection.create(other, key: .passphrase("other")) { try $0.execute("CREATE TABLE u(y)") }
+    let writer = try Connection.open(other, key: .passphrase("other"))
+    try writer.setJournalMode(.wal)
+    try writer.execute("INSERT INTO u VALUES (7)")
+    for suffix in ["", "-wal"] {
+      unlink(path + suffix)
+      try FileManager.default.copyItem(atPath: other + suffix, toPath: path + suffix)
+    }
+    try FileManager.default.linkItem(atPath: path, toPath: folder.path("second"))
+    #expect(throws: SQLError.severalNames(file: path, count: 2)) {
+      try Connection.restore(backup, to: path, key: testKey, replacesExisting: true)
+    }
+    #expect(try look(path, .passphrase("other"), "SELECT y FROM u") == 7)
+    unlink(folder.path("second"))
+    try Connection.restore(backup, to: path, key: testKey, replacesExisting: true)
+    #expect(try Connection.open(path, key: testKey).value("SELECT x FROM t") == 1)
+    #expect(folder.names.filter { $0.hasPrefix("a.store") } == ["a.store"])
+  }
+
+  @Test(arguments: ["-wal", "-journal", "-shm"])
+  func `what lies beside a free name is not taken for the log of what is made there`(_ suffix: String) throws
+  {
+    try create()
+    let source = try Connection.open(path, key: testKey)
+    let plain = folder.path("plain")
+    try source.exportPlaintext(to: plain)
+    try source.backup(to: folder.path("b"))
+    let out = folder.path("out")
+    try folder.write(Data("a log of long ago".utf8), to: "out" + suffix)
+    let error = SQLError.leftBeside(file: out, name: "out" + suffix)
+    let makers: [() throws -> Void] = [
+      { _ = try Connection.create(out, key: testKey) { try $0.execute("CREATE TABLE t(x)") } },
+      { try source.backup(to: out) }, { try source.copy(to: out, key: testKey) },
+      { try source.exportPlaintext(to: out) },
+      { try Connection.encrypt(plaintext: plain, to: out, key: testKey) },
+      { try Connection.restore(folder.path("b"), to: out, key: testKey) },
+    ]
+    for (index, make) in makers.enumerated() { #expect(throws: error, "\(index)") { try make() } }
+    #expect(try folder.bytes("out" + suffix) == Data("a log of long ago".utf8))
+    // Also when it appears while the file is built.
+    unlink(out + suffix)
+    #expect(throws: error) {
+      try source.backup(to: out) { _, _ in try Data([1]).write(to: URL(fileURLWithPath: out + suffix)) }
+    }
+    #expect(!folder.names.contains("out"))
+  }
+
+  @Test(arguments: ["-wal", "-journal", "-shm"])
+  func `a link where the engine keeps its log is not followed`(_ suffix: String) throws {
+    try create()
+    for mode in [Connection.JournalMode.wal, .delete] {
+      let connection = try Connection.open(path, key: testKey)
+      try connection.setJournalMode(mode)
+      connection.close()
+      try folder.write(Data("precious".utf8), to: "victim")
+      try FileManager.default.createSymbolicLink(atPath: path + suffix, withDestinationPath: "victim")
+      let error = SQLError.companionUnusable(file: path + suffix, kind: "a link")
+      #expect(throws: error) { try Connection.open(path, key: testKey) }
+      #expect(throws: error) { try Inspection(path: path, key: testKey) }
+      #expect(throws: error) { try ConnectionPool(path: path, key: testKey) }
+      #expect(try folder.bytes("victim") == Data("precious".utf8))
+      unlink(path + suffix)
+    }
+  }
+
+  @Test func `what is certainly no store is not replaced by a restore`() throws {
+    try create()
+    let backup = folder.path("b")
+    let source = try Connection.open(path, key: testKey)
+    try source.backup(to: backup)
+    try source.exportPlaintext(to: folder.path("plain"))
+    source.close()
+    _ = try KeyFile.create(at: folder.path("keys"), slot: "Ann", unlock: childKeys.token)
+    try folder.write(Data("correct horse\n".utf8), to: "short")
+    try folder.write(Data(String(repeating: "Liebe Oma, schöne Grüße! ", count: 80).utf8), to: "letter")
+    for (name, kind) in [
+      ("plain", "a plain database"), ("keys", "a key file"), ("short", "a text"), ("letter", "a text"),
+    ] {
+      let before = try folder.bytes(name)
+      #expect(throws: SQLError.notReplaceable(file: folder.path(name), kind: kind)) {
+        try Connection.restore(backup, to: folder.path(name), key: testKey, replacesExisting: true)
+      }
+      #expect(try folder.bytes(name) == before)
+    }
+    for damaged in [Data(), Data((0..<5000).map { _ in UInt8.random(in: 0...255) })] {
+      try folder.write(damaged, to: "a.store")
+      try Connection.restore(backup, to: path, key: testKey, replacesExisting: true)
+      #expect(try Connection.open(path, key: testKey).value("SELECT x FROM t") == 1)
+    }
+    #expect(throws: SQLError.pathUnusable(file: backup, reason: "it is the backup itself")) {
+      try Connection.restore(backup, to: backup, key: testKey, replacesExisting: true)
+    }
+  }
+
+  @Test func `a log that was put aside by a process that died comes back when its file is opened`() throws {
+    try create()
+    let writer = try Connection.open(path, key: testKey)
+    try writer.setJournalMode(.wal)
+    try writer.execute("INSERT INTO t VALUES (2)")
+    let died = folder.path("died")
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: path + suffix, toPath: died + suffix)
+    }
+    // As a process leaves it that was killed just before the renaming.
+    let aside = try #require(try DatabasePath(died).asideLog)
+    #expect(rename(died + "-wal", aside) == 0)
+    try folder.write(Data("mine".utf8), to: "died-wal.replaced")
+    #expect(try Connection.open(died, key: testKey).value("SELECT count(*) FROM t") == 2)
+    #expect(!FileManager.default.fileExists(atPath: aside))
+    #expect(try folder.bytes("died-wal.replaced") == Data("mine".utf8))
+  }
+
+  @Test(arguments: ["wal", "delete"])
+  func `applications that come and go while a file is replaced again and again lose nothing`(
+    _ mode: String
+  ) async throws {
+    _ = try Connection.create(path, key: childKeys.first) {
+      try $0.executeScript("CREATE TABLE visit(id INTEGER PRIMARY KEY, who); PRAGMA journal_mode = \(mode)")
+    }
+    let path = path
+    let lines = try await withThrowingTaskGroup(of: [String].self) { group in
+      for _ in 0..<2 { group.addTask { try await onThread { try runChild("visit", path) } } }
+      group.addTask {
+        try await onThread {
+          var configuration = Connection.Configuration()
+          configuration.busyTimeout = 20
+          let end = Date().addingTimeInterval(childSeconds * 2)
+          var count = 0
+          repeat {
+            var profile = CipherProfile.engineDefault
+            profile.pageBytes = count.isMultiple(of: 2) ? 8192 : 4096
+            _ = try Connection.upgradeCipher(
+              path, key: childKeys.first, to: profile, configuration: configuration)
+            count += 1
+          } while Date() < end || count < 3
+          return []
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    // Another file than was opened: in a mode without a lasting lock that is said, and nothing is lost.
+    // Without a log SQLite knows a journal by its name alone: who still has the former file open may put back, and delete,
+    // that of the new one (IOERR_DELETE_NOENT for who writes there). README says so.
+    let errors = Set(
+      lines.filter {
+        $0.hasPrefix("error") && !$0.contains("another file was put in its place")
+          && !(mode == "delete" && $0.contains("(5898)"))
+      })
+    #expect(errors.isEmpty)
+    let acknowledged = lines.compactMap { Int64($0) }
+    #expect(acknowledged.count > 10)
+    let connection = try Connection.open(path, key: childKeys.first)
+    let found = Set(try connection.rows("SELECT id FROM visit").compactMap { $0[0].int64 })
+    #expect(
+      acknowledged.allSatisfy(found.contains), "\(acknowledged.filter { !found.contains($0) }.count) are gone"
+    )
+    #expect(try connection.integrityErrors().isEmpty)
+  }
+}
