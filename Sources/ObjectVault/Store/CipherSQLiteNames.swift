@@ -2,9 +2,9 @@
 
 public import CipherSQLite
 
-/// The key of a store: see `CipherSQLite.Key`.
+/// The key of a store: see ``/CipherSQLite/Key``.
 public typealias Key = CipherSQLite.Key
-/// Errors of files, keys and SQL: see `CipherSQLite.SQLError`.
+/// Errors of files, keys and SQL: see ``/CipherSQLite/SQLError``.
 public typealias SQLError = CipherSQLite.SQLError
-/// A stored value: see `CipherSQLite.SQLValue`.
+/// A stored value: see ``/CipherSQLite/SQLValue``.
 public typealias SQLValue = CipherSQLite.SQLValue
