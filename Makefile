@@ -4,7 +4,7 @@
 .PHONY: help deps sqlcipher4 demo test test4 sanitize torture torture4 lint format golden docs docs-serve bench bench4 check
 
 SWIFT ?= swift
-SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
 ENGINE4 := .build/sqlcipher4/environment
 WITH4 = . ./$(ENGINE4) && 
 FLAGS4 = --scratch-path .build/v4 --pkg-config-path "$$PKG_CONFIG_PATH"
