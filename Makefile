@@ -1,10 +1,10 @@
 # ObjectVault: `make demo` and `make test` do all the set-up themselves. A bare `make` prints help.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps sqlcipher4 demo test test4 sanitize torture torture4 lint format golden docs bench bench4 check
+.PHONY: help deps sqlcipher4 demo test test4 sanitize torture torture4 lint format golden docs docs-serve bench bench4 check
 
 SWIFT ?= swift
-SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
 ENGINE4 := .build/sqlcipher4/environment
 WITH4 = . ./$(ENGINE4) && 
 FLAGS4 = --scratch-path .build/v4 --pkg-config-path "$$PKG_CONFIG_PATH"
@@ -35,7 +35,7 @@ test4: sqlcipher4 ## the same suite on SQLCipher 4
 sanitize: deps ## the suite under the thread sanitizer (SANITIZER=address: the other), but for what kills processes
 	@ASAN_OPTIONS=detect_leaks=0 VAULT_SECONDS=$(or $(SECONDS),10) ./Scripts/test $(SWIFT) test \
 	  --sanitize=$(or $(SANITIZER),thread) --scratch-path .build/$(or $(SANITIZER),thread)-sanitizer \
-	  --skip Readme --skip Kills --skip Commands --skip KeyMemory
+	  --skip Readme --skip Examples --skip Snippets --skip Kills --skip Commands --skip KeyMemory
 
 torture: deps ## long: 200 kills in each operation (KILLS=200), 60 s of several processes (SECONDS=60), all faults, whole indexes
 	@VAULT_KILLS=$(or $(KILLS),200) VAULT_SECONDS=$(or $(SECONDS),60) VAULT_FAULTS=all VAULT_INDEX=all \
@@ -56,8 +56,12 @@ golden: deps ## write the golden files of the tests; review the difference
 	@UPDATE_GOLDEN=1 $(SWIFT) test --filter PredicateSQL
 	@git --no-pager diff --stat -- Tests
 
-docs: deps ## build the documentation of the three libraries; warnings are errors
+docs: deps ## build one static site of the documentation of the three libraries; warnings are errors
 	@./Scripts/docs
+
+docs-serve: docs ## show the site on this machine alone (PORT=8080)
+	@echo "http://127.0.0.1:$(or $(PORT),8080)/documentation/  (Ctrl-C ends it)"
+	@python3 -m http.server $(or $(PORT),8080) --bind 127.0.0.1 --directory .build/docs/site
 
 bench: deps ## benchmarks against a hand-written loop (ARGS="--json --only 1,2")
 	@$(SWIFT) build -c release --package-path Benchmarks --scratch-path .build/bench >&2

@@ -83,7 +83,7 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "DocumentationTests", dependencies: ["ObjectVault", "TestSupport"],
+      name: "DocumentationTests", dependencies: ["ObjectVault", "CipherSQLite", "TestSupport"],
       swiftSettings: settings),
   ]
 )

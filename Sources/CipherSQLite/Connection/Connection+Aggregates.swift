@@ -88,7 +88,9 @@ extension Connection {
   /// Registers an aggregate, for `SELECT name(x) … GROUP BY …`.
   ///
   /// ```swift
-  /// try connection.register(aggregate: "product", argumentCount: 1, initial: 1.0) { state, arguments in
+  /// try connection.register(
+  ///   aggregate: "product", argumentCount: 1, initial: 1.0
+  /// ) { state, arguments in
   ///   state *= arguments[0].double ?? 1
   /// } result: { .real($0) }
   /// ```

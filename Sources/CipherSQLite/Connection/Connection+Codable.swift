@@ -17,7 +17,8 @@ extension Connection {
   ///
   /// ```swift
   /// struct Person: Codable { var name: String; var age: Int? }
-  /// let adults = try connection.rows(sql: "SELECT * FROM person WHERE age >= \(18)", as: Person.self)
+  /// let adults = try connection.rows(
+  ///   "SELECT * FROM person WHERE age >= \(18)", as: Person.self)
   /// ```
   /// - Throws: ``SQLError``; `DecodingError`, with the column in its path.
   public func rows<Value: Decodable>(

@@ -4,7 +4,8 @@
 ///
 /// ```swift
 /// let cursor = try connection.cursor("SELECT name FROM person") { $0.text(0) }
-/// while let name = try cursor.next() { … }
+/// var names: [String?] = []
+/// while let name = try cursor.next() { names.append(name) }
 /// ```
 /// It holds a statement of its own, open until the last row was read, an error was thrown, or the cursor is
 /// released; as long as it is open, a transaction that ends keeps its snapshot. Used where its connection is.

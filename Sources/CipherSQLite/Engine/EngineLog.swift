@@ -19,7 +19,9 @@ public struct EngineMessage: Sendable, Hashable {
 /// of the process that was there first keeps its own (``isAvailable``).
 ///
 /// ```swift
-/// EngineLog.onMessage { logger.warning("SQLite \($0.extendedCode): \($0.text)") }
+/// EngineLog.onMessage { message in
+///   logger.warning("SQLite \(message.extendedCode): \(message.text)")
+/// }
 /// ```
 public enum EngineLog {
   private struct Listener {

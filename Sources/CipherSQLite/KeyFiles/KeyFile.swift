@@ -7,9 +7,11 @@ private import Foundation
 /// A key file that was opened with one of its secrets.
 ///
 /// ```swift
-/// let keys = try KeyFile.create(at: "notes.keys", slot: "Ann", unlock: .passphrase("correct horse"))
-/// let code = try keys.addRecoveryCode(slot: "paper")       // shown once
-/// let pool = try ConnectionPool(path: path, key: .keyFile("notes.keys", unlock: .passphrase("correct horse")))
+/// let ann = KeyFile.Unlock.passphrase("correct horse")
+/// let keys = try KeyFile.create(at: "notes.keys", slot: "Ann", unlock: ann)
+/// let code = try keys.addRecoveryCode(slot: "paper")  // shown once
+/// let key = Key.keyFile("notes.keys", unlock: ann)
+/// let pool = try ConnectionPool(path: path, key: key)
 /// ```
 /// A passphrase is changed by writing some hundred bytes, whatever the database's size. Who loses the file loses
 /// the database, unless the data key is kept elsewhere: keep it with the backups. The methods block; a

@@ -6,8 +6,10 @@ extension Connection {
   /// Makes another encrypted file readable and writable here, as `name.table`.
   ///
   /// ```swift
-  /// try connection.attach("archive.store", as: "archive", key: .passphrase("other horse"))
-  /// try connection.execute("INSERT INTO archive.note SELECT * FROM main.note WHERE year < \(2020)")
+  /// let key = Key.passphrase("other horse")
+  /// try connection.attach("archive.store", as: "archive", key: key)
+  /// try connection.execute(
+  ///   "INSERT INTO archive.note SELECT * FROM main.note WHERE year < \(2020)")
   /// ```
   /// A transaction over both is whole in both (in WAL mode: whole in each, as SQLite documents of ATTACH).
   /// - Parameters:

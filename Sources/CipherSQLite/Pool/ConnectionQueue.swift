@@ -8,8 +8,12 @@ private import Foundation
 ///
 /// ```swift
 /// let queue = try ConnectionQueue(path: path, key: key)
-/// try await queue.transaction { try $0.execute("INSERT INTO notes(text) VALUES (\(text))") }
-/// let count = try queue.withConnection { try $0.value("SELECT count(*) FROM notes")?.int64 }
+/// try await queue.transaction {
+///   try $0.execute("INSERT INTO notes(text) VALUES (\(text))")
+/// }
+/// let count = try queue.withConnection {
+///   try $0.value("SELECT count(*) FROM notes")?.int64
+/// }
 /// ```
 ///
 /// Each call comes in two forms: one that suspends its task, and one that blocks its thread (`with…`). For reads

@@ -21,8 +21,11 @@ extension ConnectionPool {
 ///
 /// ```swift
 /// let snapshot = try pool.snapshot()
-/// let total = try await snapshot.read { try $0.value("SELECT sum(amount) FROM entries") }
-/// let lines = try await snapshot.read { try $0.rows("SELECT * FROM entries") }  // they add up
+/// let total = try await snapshot.read {
+///   try $0.value("SELECT sum(amount) FROM entries")
+/// }
+/// // They add up to it, whatever was written meanwhile.
+/// let lines = try await snapshot.read { try $0.rows("SELECT * FROM entries") }
 /// snapshot.close()
 /// ```
 ///

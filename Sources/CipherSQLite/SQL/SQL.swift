@@ -5,7 +5,8 @@
 /// Written as a literal. What is interpolated is bound, never spliced into the text:
 /// ```swift
 /// let name = "Robert'); DROP TABLE students;--"
-/// try connection.execute(sql: "INSERT INTO students(name) VALUES (\(name))")   // … VALUES (?)
+/// try connection.execute("INSERT INTO students(name) VALUES (\(name))")
+/// // runs: INSERT INTO students(name) VALUES (?)
 /// ```
 /// `\(identifier: x)` puts a name in double quotes, `\(list: xs)` makes `?, ?, ?`, and another ``SQL`` joins
 /// with its values. Text made at run time has no way in; it goes through the calls with the label `sql:`.

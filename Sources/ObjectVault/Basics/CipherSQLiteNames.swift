@@ -2,9 +2,9 @@
 
 public import CipherSQLite
 
-/// The key of a store: see `CipherSQLite.Key`.
+/// The key of a store: it is ``/CipherSQLite/Key``, of the layer below.
 public typealias Key = CipherSQLite.Key
-/// Errors of files, keys and SQL: see `CipherSQLite.SQLError`.
+/// The errors of files, keys and SQL: they are ``/CipherSQLite/SQLError``, of the layer below.
 public typealias SQLError = CipherSQLite.SQLError
-/// A stored value: see `CipherSQLite.SQLValue`.
+/// A stored value: it is ``/CipherSQLite/SQLValue``, of the layer below.
 public typealias SQLValue = CipherSQLite.SQLValue

@@ -85,8 +85,10 @@ public struct Attribute<Value: AttributeValue> {
 /// A relationship to at most one object.
 ///
 /// ```swift
-/// @ToOne var user: User?                               // the inverse is declared at User.statuses
-/// @ToOne(.required) var author: User?                  // a save without one is refused
+/// // The inverse is declared at User.statuses.
+/// @ToOne var user: User?
+/// // A save without one is refused.
+/// @ToOne(.required) var author: User?
 /// @ToOne(inverse: \Passport.owner, onDelete: .cascade) var passport: Passport?
 /// ```
 ///
@@ -138,8 +140,10 @@ public struct ToOne<Target: ManagedObject> {
 /// A relationship to any number of objects.
 ///
 /// ```swift
-/// @ToMany(inverse: \Status.user, onDelete: .cascade) var statuses: Set<Status>   // one to many
-/// @ToMany(inverse: \Tag.statuses) var tags: Set<Tag>                             // many to many
+/// // One to many.
+/// @ToMany(inverse: \Status.user, onDelete: .cascade) var statuses: Set<Status>
+/// // Many to many.
+/// @ToMany(inverse: \Tag.statuses) var tags: Set<Tag>
 /// ```
 ///
 /// The inverse is named on one side, whichever; on both, Swift reports a circular reference. A to-many without any inverse is many-to-many. The members

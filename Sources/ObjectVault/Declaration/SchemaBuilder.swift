@@ -5,7 +5,10 @@ internal import CipherSQLite
 /// One entity of a schema in the DSL.
 ///
 /// ```swift
-/// Entity(User.self).unique(\.name, \.city).index(\.joined).check(\.screenName, .length(0...64))
+/// Entity(User.self)
+///   .unique(\.name, \.city)
+///   .index(\.joined)
+///   .check(\.screenName, .length(0...64))
 /// ```
 public struct Entity<Object: ManagedObject>: EntityDeclaring {
   private var indexes: [(paths: [PartialKeyPath<Object>], isUnique: Bool)] = []

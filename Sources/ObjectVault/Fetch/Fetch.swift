@@ -7,7 +7,9 @@ public import Foundation
 ///
 /// ```swift
 /// let recent = try context.fetch(Status.self)
-///   .where(#Predicate { $0.user?.name == "Binger" && $0.text.contains("Watch") })
+///   .where(#Predicate {
+///     $0.user?.name == "Binger" && $0.text.contains("Watch")
+///   })
 ///   .sorted(by: \.createdAt, .reverse)
 ///   .prefetch(\.user)
 ///   .limit(20)

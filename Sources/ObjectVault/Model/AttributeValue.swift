@@ -9,7 +9,9 @@ private import Foundation
 /// `UUID`, `URL` and optionals of all conform already. Your own types conform without code:
 ///
 /// ```swift
-/// enum Mood: String, CaseIterable, Codable, AttributeValue { case calm, cheerful }
+/// enum Mood: String, CaseIterable, Codable, AttributeValue {
+///   case calm, cheerful
+/// }
 /// struct Address: Codable, AttributeValue {
 ///   var street = ""
 ///   static var placeholder: Address { Address() }

@@ -11,7 +11,9 @@ private import Foundation
 ///
 /// ```swift
 /// let schema = Schema {
-///   Entity(User.self).unique(\.name, \.city).check(\.screenName, .length(0...64))
+///   Entity(User.self)
+///     .unique(\.name, \.city)
+///     .check(\.screenName, .length(0...64))
 ///   Entity(Status.self).index(\.createdAt, \.user)
 /// }
 /// ```

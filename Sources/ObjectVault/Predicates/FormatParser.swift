@@ -8,7 +8,8 @@ extension PredicateNode {
   /// The tree of a predicate in the format language of `NSPredicate`.
   ///
   /// ```swift
-  /// try PredicateNode(format: "user.name == %@ AND text LIKE[cd] '*watch*'", "Binger")
+  /// try PredicateNode(
+  ///   format: "user.name == %@ AND text LIKE[cd] '*watch*'", "Binger")
   /// ```
   ///
   /// Comparisons `= == != <> < <= > >=`, `BETWEEN {a, b}`, `IN {…}`, `BEGINSWITH ENDSWITH CONTAINS LIKE` with

@@ -6,9 +6,12 @@ public import Foundation
 /// An encrypted object-graph store: one file, one schema, any number of contexts.
 ///
 /// ```swift
-/// let store = try await Store.open(at: url, key: .passphrase("correct horse"), schema: schema,
-///                                  migrations: .directory(migrationsURL))
-/// try await store.write { context in _ = context.insert(User.self) { $0.name = "Binger" } }
+/// let store = try await Store.open(
+///   at: url, key: .passphrase("correct horse"), schema: schema,
+///   migrations: .directory(migrationsURL))
+/// try await store.write { context in
+///   _ = context.insert(User.self) { $0.name = "Binger" }
+/// }
 /// ```
 ///
 /// A store owns one writing connection and several readers, and may be used from any task. Closing happens

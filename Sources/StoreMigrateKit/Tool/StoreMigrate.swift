@@ -8,7 +8,10 @@ public import ObjectVault
 ///
 /// ```swift
 /// @main struct Tool {
-///   static func main() async { await StoreMigrate.main(migrations: try? MigrationSet.embedded(AppMigrations.steps)) }
+///   static func main() async {
+///     let steps = try? MigrationSet.embedded(AppMigrations.steps)
+///     await StoreMigrate.main(migrations: steps)
+///   }
 /// }
 /// ```
 public enum StoreMigrate {

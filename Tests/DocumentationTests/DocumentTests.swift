@@ -1,0 +1,82 @@
+// The documents beside the README: their links, the index of the decisions, and what they say of the sources.
+
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct Documents {
+  static let pages =
+    ["README.md", "CONTRIBUTING.md", "SECURITY.md", "Examples/README.md"]
+    + ReaderPackage.files("Decisions", ".md")
+
+  @Test(arguments: pages)
+  func `every link to a file leads to one`(_ page: String) throws {
+    let folder = packageRoot.appendingPathComponent(page).deletingLastPathComponent()
+    for match in try ReaderPackage.text(page).matches(of: #/\]\(([^)#]+)[^)]*\)/#)
+    where !match.1.hasPrefix("http") {
+      let path = folder.appendingPathComponent(String(match.1)).path
+      #expect(FileManager.default.fileExists(atPath: path), "\(page) links to \(match.1)")
+    }
+  }
+
+  @Test func `the index of the decisions has each page with its title, and each page its four headings`()
+    throws
+  {
+    let index = try ReaderPackage.text("Decisions/README.md")
+    let listed = index.matches(of: #/(?m)^\| \[(\d{4})\]\(([^)]+)\) \| .+ \|$/#).map { String($0.2) }
+    let pages = ReaderPackage.files("Decisions", ".md").map { String($0.dropFirst("Decisions/".count)) }
+    #expect(listed == pages.filter { $0 != "README.md" })
+    for name in listed {
+      let page = try ReaderPackage.text("Decisions/\(name)")
+      #expect(page.hasPrefix("# \(name.prefix(4)). "), "\(name)")
+      let headings = page.matches(of: #/(?m)^## (.+)$/#).map { String($0.1) }
+      #expect(headings == ["Decision", "Why", "Measured", "What would change it"], "\(name)")
+    }
+  }
+
+  @Test(arguments: pages)
+  func `a target of make that a page names is there`(_ page: String) throws {
+    let targets = Set(
+      try ReaderPackage.text("Makefile").matches(of: #/(?m)^([a-z0-9-]+):/#).map { String($0.1) })
+    for match in try ReaderPackage.text(page).matches(
+      of: #/(?:`|^)make\s+([a-z0-9-]+)/#.anchorsMatchLineEndings())
+    {
+      #expect(targets.contains(String(match.1)), "\(page) names make \(match.1)")
+    }
+  }
+
+  @Test(arguments: pages)
+  func `a suite that a page names is there`(_ page: String) throws {
+    let names = ReaderPackage.files("Tests", ".swift").map { $0.split(separator: "/").last ?? "" }
+    for match in try ReaderPackage.text(page).matches(of: #/`(\w+Tests)`/#) {
+      #expect(names.contains("\(match.1).swift"), "\(page) names \(match.1)")
+    }
+  }
+
+  @Test func `editors are told the format that make lint checks`() throws {
+    struct Format: Decodable {
+      struct Indentation: Decodable { let spaces: Int }
+      let lineLength: Int
+      let indentation: Indentation
+    }
+    let format = try JSONDecoder().decode(Format.self, from: Data(ReaderPackage.text(".swift-format").utf8))
+    let lines = try ReaderPackage.text(".editorconfig").split(separator: "\n").map(String.init)
+    let swift = try #require(lines.firstIndex(of: "[*.swift]"))
+    #expect(lines[swift + 1] == "max_line_length = \(format.lineLength)")
+    #expect(lines.contains("indent_size = \(format.indentation.spaces)"))
+  }
+
+  @Test func `what the compiler cannot check has its reason beside it`() throws {
+    for path in ReaderPackage.files("Sources", ".swift") {
+      let lines = try ReaderPackage.text(path).split(separator: "\n", omittingEmptySubsequences: false)
+      #expect(!lines.contains { $0.contains("@preconcurrency import") }, "\(path)")
+      for (index, line) in lines.enumerated()
+      where line.contains("@unchecked Sendable") || line.contains("nonisolated(unsafe)") {
+        // Above, with its doc comment between, or first in the braces.
+        let around = lines[max(0, index - 9)...min(index + 1, lines.count - 1)]
+        let hasReason = around.contains { $0.contains(#/\/\/ (Safe to|Guarded by|An address)/#) }
+        #expect(hasReason, "\(path):\(index + 1) does not say why it is safe")
+      }
+    }
+  }
+}

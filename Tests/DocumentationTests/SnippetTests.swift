@@ -1,0 +1,144 @@
+// The Swift code of the pages and of the doc comments compiles, and fits the width of a page.
+
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct Snippets {
+  static let modules = ["CipherSQLite", "ObjectVault", "StoreMigrateKit"]
+  /// What a page shows without scrolling.
+  static let widestLine = 78
+
+  /// What the documents of a module take for granted, and import.
+  static let assumed: [String: (preamble: String, parameters: String)] = [
+    "CipherSQLite": (
+      """
+      import CipherSQLite
+      import Foundation
+      struct Logger: Sendable { func warning(_ text: String) {} }
+      let logger = Logger()
+      """,
+      "path: String, key: Key, text: String, connection: Connection, pool: ConnectionPool"
+    ),
+    "ObjectVault": (
+      #"""
+      import Foundation
+      import ObjectVault
+      final class User: ManagedObject {
+        @Attribute(.unique) var name: String
+        @Attribute var screenName: String = ""
+        @Attribute var city: String?
+        @Attribute var joined: Date = .now
+        @ToMany(inverse: \Status.user, onDelete: .cascade) var statuses: Set<Status>
+      }
+      final class Status: ManagedObject {
+        @Attribute var text: String
+        @Attribute var createdAt: Date = .now
+        @ToOne var user: User?
+        @ToMany(inverse: \Tag.statuses) var tags: Set<Tag>
+      }
+      final class Tag: ManagedObject {
+        @Attribute(.unique) var name: String
+        @ToMany var statuses: Set<Status>
+      }
+      final class Passport: ManagedObject {
+        @Attribute var number: String
+        @ToOne var owner: User?
+      }
+      """#,
+      "url: URL, migrationsURL: URL, schema: Schema, store: Store, context: ObjectContext, user: User, status: Status"
+    ),
+    "StoreMigrateKit": (
+      """
+      import ObjectVault
+      import StoreMigrateKit
+      enum AppMigrations { static let steps: [MigrationSet.Embedded] = [] }
+      """, ""
+    ),
+  ]
+
+  /// The documents of a module: each page, and each comment that shows code, with all their blocks.
+  static func documents(_ module: String) throws -> [[CodeBlock]] {
+    let pages = try ReaderPackage.files("Sources/\(module)/Documentation.docc", ".md").map {
+      CodeBlock.blocks(ofPage: try ReaderPackage.text($0), file: $0)
+    }
+    let comments = try ReaderPackage.files("Sources/\(module)", ".swift").flatMap { path in
+      // Comments do not go on from one another.
+      CodeBlock.blocks(ofSource: try ReaderPackage.text(path), file: path).map { [$0] }
+    }
+    return pages + comments
+  }
+
+  static func files() throws -> [(module: String, file: SnippetFile)] {
+    try modules.map { module in
+      let assumed = try #require(assumed[module])
+      var file = SnippetFile(preamble: assumed.preamble, parameters: assumed.parameters)
+      for document in try documents(module) { file.add(document.filter { $0.language == "swift" }) }
+      return (module, file)
+    }
+  }
+
+  @Test func `the code of pages and comments compiles`() async throws {
+    let count = try Self.modules.flatMap { try Self.documents($0).joined() }.count { $0.language == "swift" }
+    #expect(count >= 25)
+    let build = try await ReaderPackage.shared.build
+    let errors = build.output.split(separator: "\n").filter {
+      $0.contains("error:") && ($0.contains(".md:") || $0.contains("Sources/"))
+    }
+    #expect(build.status == 0, "\(errors.isEmpty ? build.errors : errors.joined(separator: "\n"))")
+  }
+
+  @Test(arguments: modules)
+  func `code fits the width of a page, and binds what it interpolates`(_ module: String) throws {
+    for block in try Self.documents(module).joined() {
+      for (index, line) in block.lines.enumerated() {
+        let place = "\(block.file):\(block.line + index)"
+        #expect(line.count <= Self.widestLine, "\(place) has \(line.count) columns")
+        // The label takes text as it is: no example may show how to build an injection.
+        #expect(!line.contains(#/sql: "[^"]*\\\(/#), "\(place) splices a value into SQL")
+      }
+    }
+  }
+
+  @Test func `blocks are found in pages and comments, with their lines`() {
+    let page = "# Title\n\n```swift\nlet a = 1\n```\ntext\n```sh\nls\n```\n"
+    #expect(
+      CodeBlock.blocks(ofPage: page, file: "a.md") == [
+        CodeBlock(language: "swift", file: "a.md", line: 4, lines: ["let a = 1"]),
+        CodeBlock(language: "sh", file: "a.md", line: 8, lines: ["ls"]),
+      ])
+    let source =
+      "  /// Sums.\n  /// ```swift\n  ///   sum()\n  ///\n  /// ```\n  func sum() {}\n/// ```\nlet b = 1\n"
+    #expect(
+      CodeBlock.blocks(ofSource: source, file: "a.swift") == [
+        CodeBlock(language: "swift", file: "a.swift", line: 3, lines: ["  sum()", ""])
+      ])
+  }
+
+  @Test func `a later block sees what an earlier one of its document declares`() {
+    var file = SnippetFile(preamble: "import Foundation", parameters: "a: Int")
+    file.add(
+      ["let b = a", "@ToOne var c: User?"].map {
+        CodeBlock(language: "swift", file: "p.md", line: 7, lines: [$0])
+      })
+    #expect(
+      file.text == """
+        import Foundation
+
+        func document1(a: Int) async throws {
+        do {
+        #sourceLocation(file: "p.md", line: 7)
+        let b = a
+        #sourceLocation()
+        do {
+        #sourceLocation(file: "p.md", line: 7)
+        final class Holder: ManagedObject { @ToOne var c: User?
+        }
+        #sourceLocation()
+        }
+        }
+        }
+
+        """)
+  }
+}
