@@ -175,8 +175,7 @@ extension ObjectContext {
     object.row = nil
     object.page = nil
     object.forgetMembers()
-    if object.extras == nil { object.extras = Extras(overlay: nil) }
-    object.extras?.former = former
+    object.remember(former)
   }
 
   /// Runs `body` with a connection to read from.

@@ -44,7 +44,7 @@ public final class ObjectContext {
   @exclusivity(unchecked) var deletions = 0
   /// The relationships of objects that were released, and are to be released: see ``ManagedObject``'s deinit.
   var releasing: [Extras?] = []
-  let former = FormerContext()
+  let former: FormerContext
   var isReleasing = false
   var nextTemporaryID: Int64 = -1
   private var lastEntity: EntityRuntime?
@@ -90,6 +90,7 @@ public final class ObjectContext {
     } else {
       (canWrite, run) = (true, nil)
     }
+    former = FormerContext(of: core.mark)
     maps = core.runtime.entities.map { IdentityMap($0) }
     for map in maps { map.context = self }
     former.context = self
@@ -102,7 +103,10 @@ public final class ObjectContext {
       object.map = nil
       object.state = .invalid
     }
-    for object in alive { object.forgetMembers() }
+    for object in alive {
+      object.forgetMembers()
+      object.remember(former)
+    }
   }
 
   /// Whether there is anything to save.

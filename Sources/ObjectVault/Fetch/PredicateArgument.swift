@@ -64,5 +64,9 @@ public struct PredicateArgument: Sendable {
 /// An ``ObjectID`` of any entity.
 protocol ObjectIdentifying { var constant: PredicateValue { get } }
 extension ObjectID: ObjectIdentifying {
-  var constant: PredicateValue { .id(rowID, of: String(describing: Object.self)) }
+  var constant: PredicateValue {
+    var constant = PredicateValue.id(rowID, of: String(describing: Object.self))
+    constant.store = store
+    return constant
+  }
 }

@@ -90,6 +90,12 @@ open class ManagedObject: Persistable {
     extras?.toMany[slot] = state
   }
 
+  /// Notes where the object was, which it is no more.
+  final func remember(_ former: FormerContext) {
+    if extras == nil { extras = Extras(overlay: nil) }
+    extras?.former = former
+  }
+
   final func forgetMembers() {
     extras?.toMany = [:]
     if extras?.overlay == nil { extras = nil }
@@ -257,6 +263,6 @@ extension Persistable where Self: ManagedObject {
   /// The object's id: temporary until the first save, then final.
   public var id: ObjectID<Self> {
     if let recording = overlay?.recording { recording.noteID(of: self, ObjectID<Self>.self) { \Self.id } }
-    return ObjectID(rowID: rowID)
+    return ObjectID(rowID: rowID, of: context?.core.mark ?? extras?.former?.store ?? .unknown)
   }
 }

@@ -15,9 +15,13 @@ final class Extras {
   init(overlay: Overlay?) { self.overlay = overlay }
 }
 
-/// Where an object was. The context lets go of it in its deinit, as nothing leads from it to such objects.
+/// Where an object was.
 final class FormerContext {
   weak var context: ObjectContext?
+  /// The store, which an object's id is of wherever the object went.
+  let store: StoreMark
+
+  init(of store: StoreMark) { self.store = store }
 }
 
 /// The values that were written.

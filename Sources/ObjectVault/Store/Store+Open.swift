@@ -89,9 +89,9 @@ extension Store {
     let core = StoreCore(
       pool: try ConnectionPool(file: file, unlocked: key, configuration: pool), runtime: runtime,
       path: file.path,
-      generation: history.generation)
+      generation: history.generation, mark: StoreMark(history.storeID))
     return Store(
-      core: core, url: url, schema: runtime.schema,
+      core: core, url: url, id: history.storeID, schema: runtime.schema,
       opening: Opening(
         isNew: opened.isNew, migratedSteps: opened.migrated.steps, backup: opened.migrated.backup,
         version: history.version,

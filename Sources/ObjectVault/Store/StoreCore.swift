@@ -8,12 +8,14 @@ final class StoreCore: Sendable {
   let path: String
   /// `vault_meta.generation` as it was at open; another value means that somebody migrated the store.
   let generation: Int64
+  let mark: StoreMark
 
-  init(pool: ConnectionPool, runtime: SchemaRuntime, path: String, generation: Int64) {
+  init(pool: ConnectionPool, runtime: SchemaRuntime, path: String, generation: Int64, mark: StoreMark) {
     self.pool = pool
     self.runtime = runtime
     self.path = path
     self.generation = generation
+    self.mark = mark
   }
 
   /// How many ids go into one IN list: few enough for the older engine, and always the same number but for
