@@ -59,8 +59,9 @@ extension SaveOperation {
     guard !changed.isEmpty else { return }
     let slots = entity.storedSlots.filter(changed.contains)
     let columns = slots.map { "\(entity.slots[$0].column) = ?, " }.joined()
+    // One row, and OR FAIL for the memory that ABORT takes: see setMark(of:from:to:).
     let sql =
-      "UPDATE \(entity.table) SET \(columns)\"_version\" = \"_version\" + 1 WHERE \"id\" = ? AND \"_version\" = ?"
+      "UPDATE OR FAIL \(entity.table) SET \(columns)\"_version\" = \"_version\" + 1 WHERE \"id\" = ? AND \"_version\" = ?"
     var collided: [(object: ManagedObject, columns: [String])] = []
     try connection.withStatement(sql: sql) { statement in
       for object in objects {
