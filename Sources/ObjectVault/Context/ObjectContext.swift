@@ -38,10 +38,11 @@ public final class ObjectContext {
   var deleted: [ManagedObject] = []
   /// Owners of to-manys that changed, and ends of changed links: kept alive until the save.
   var touched: Set<ManagedObject> = []
+  /// By object that a flush left out: who was touched and has it among the members that were added or removed.
+  var waiting: [ManagedObject: Set<ManagedObject>] = [:]
   var links: [LinkKey: PendingLink] = [:]
-  /// Counts deletions after which sets that are in memory may hold an object that is no member any more.
-  // Unchecked exclusivity: asked for at each read of a to-many, and never passed inout.
-  @exclusivity(unchecked) var deletions = 0
+  /// Deletions after which sets that are in memory may hold an object that is no member any more.
+  let deletions = DeletionLog()
   /// The relationships of objects that were released, and are to be released: see ``ManagedObject``'s deinit.
   var releasing: [Extras?] = []
   let former: FormerContext

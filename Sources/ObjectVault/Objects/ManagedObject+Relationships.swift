@@ -84,16 +84,25 @@ extension ManagedObject {
       return []
     }
     let state = loadedMembers(Int(slot))
-    if state.seenDeletions == context.deletions, let typed = state.typed as? Members<Target> {
-      return typed.set
+    let deletions = context.deletions
+    if let typed = state.typed as? Members<Target> {
+      if state.seenDeletions == deletions.count { return typed.set }
+      if let deleted = deletions.since(state.seenDeletions) {
+        for object in deleted {
+          if object.state == .invalid { state.members?.remove(object) }
+          typed.remove(object)
+        }
+        state.seenDeletions = deletions.count
+        return typed.set
+      }
     }
-    if state.seenDeletions != context.deletions {
+    if state.seenDeletions != deletions.count {
       state.members = state.members?.filter { $0.state != .invalid }
     }
     let members = Set(
       (state.members ?? []).lazy.compactMap { $0.state == .deleted ? nil : $0 as? Target })
     state.typed = Members(members)
-    state.seenDeletions = context.deletions
+    state.seenDeletions = deletions.count
     return members
   }
 

@@ -66,7 +66,7 @@ final class ToManyState {
   var removed: Set<ManagedObject> = []
   /// `members` without the deleted ones, as the typed set that the getter returns.
   var typed: TypedMembers?
-  /// ``ObjectContext/deletions`` when `typed` was made.
+  /// The count of ``ObjectContext/deletions`` when `typed` was made or corrected.
   var seenDeletions = 0
 
   func insert(_ object: ManagedObject) {
