@@ -107,6 +107,7 @@ do {
   case "no-descriptors": openWithoutDescriptors(url.path)
   case "full-disk": try workOnFullDisk(url.path)
   case "create-once": acknowledge(try createOnce(url.path))
+  case "fetch-and-insert": acknowledge("\(try await growWhileFetching(url, turns: 5000))")
   case "visit": visit(url.path, seconds: childSeconds * 2)
   default: exit(64)
   }

@@ -23,7 +23,7 @@ extension ObjectContext {
         object.state = .deleted
         if wasNew { didForget() }
         deleted.append(object)
-        if object.entity?.isInJoins == true { deletions += 1 }
+        if object.entity?.isInJoins == true { deletions.append(object) }
       case .deleted, .invalid, .detached: break
       }
     }
@@ -57,7 +57,7 @@ extension ObjectContext {
       }
     }
     object.leaveRelationships()
-    if entity.isInJoins { deletions += 1 }
+    if entity.isInJoins { deletions.append(object) }
     discard(object)
     didForget()
     return taken
@@ -84,7 +84,10 @@ extension ObjectContext {
     return false
   }
 
-  func clearPending() { keepPending(inserted: [], updated: [], deleted: []) }
+  func clearPending() {
+    waiting = [:]
+    keepPending(inserted: [], updated: [], deleted: [])
+  }
 
   /// What is pending from now on: all that a save left out.
   func keepPending(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]) {
@@ -93,7 +96,7 @@ extension ObjectContext {
     self.updated = updated
     self.deleted = deleted
     if deleted.isEmpty { deniedDeletions = 0 }
-    touched = touched.filter { $0.toMany.values.contains { !$0.added.isEmpty || !$0.removed.isEmpty } }
+    touched = []
     links = [:]
     firstTemporaryID = nextTemporaryID
   }
@@ -175,8 +178,7 @@ extension ObjectContext {
     object.row = nil
     object.page = nil
     object.forgetMembers()
-    if object.extras == nil { object.extras = Extras(overlay: nil) }
-    object.extras?.former = former
+    object.remember(former)
   }
 
   /// Runs `body` with a connection to read from.

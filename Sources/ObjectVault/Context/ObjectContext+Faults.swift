@@ -21,20 +21,21 @@ extension ObjectContext {
 
   /// The object with this id, its row fetched.
   /// - Returns: nil when there is no such row, or the object is deleted.
-  /// - Throws: ``StoreError/unknownEntity(name:)``; ``SQLError``.
+  /// - Throws: ``StoreError/unknownEntity(name:)``, ``StoreError/idOfAnotherStore(entity:rowID:)``; ``SQLError``.
   public func existing<Object: ManagedObject>(_ id: ObjectID<Object>) throws -> Object? {
     guard let entity = entity(of: Object.self) else {
       throw StoreError.unknownEntity(name: "\(Object.self)")
     }
-    if let known = maps[entity.index].find(id.rowID) {
+    let row = try core.mark.row(of: id)
+    if let known = maps[entity.index].find(row) {
       switch known.state {
       case .loaded, .inserted: return unsafeDowncast(known, to: Object.self)
       case .fault: return try loadIfThere(known) ? unsafeDowncast(known, to: Object.self) : nil
       case .deleted, .invalid, .detached: return nil
       }
     }
-    guard id.rowID > 0 else { return nil }
-    return try fetchRow(entity, id.rowID).map { unsafeDowncast($0, to: Object.self) }
+    guard row > 0 else { return nil }
+    return try fetchRow(entity, row).map { unsafeDowncast($0, to: Object.self) }
   }
 
   /// Fills a fault, or throws.

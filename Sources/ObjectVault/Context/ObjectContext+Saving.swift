@@ -84,7 +84,7 @@ extension ObjectContext {
   /// Objects whose deletion a fetch has carried out meanwhile, inside ``Store/write(_:)``, stay invalid; their rows
   /// are there again.
   public func rollback() {
-    deletions += 1
+    deletions.restart()
     faultErrors = []
     for object in inserted { discard(object) }
     // Their rows may be others by now, which is why one rolls back after a conflict.
@@ -101,7 +101,9 @@ extension ObjectContext {
         object.isRegistered = false
       }
     }
-    for object in touched { for state in object.toMany.values { state.forget() } }
+    for object in touched.union(waiting.values.joined()) {
+      for state in object.toMany.values { state.forget() }
+    }
     clearPending()
     undoFlush()
   }

@@ -38,13 +38,14 @@ public final class ObjectContext: ObjectHost {
   var deleted: [ManagedObject] = []
   /// Owners of to-manys that changed, and ends of changed links: kept alive until the save.
   var touched: Set<ManagedObject> = []
+  /// By object that a flush left out: who was touched and has it among the members that were added or removed.
+  var waiting: [ManagedObject: Set<ManagedObject>] = [:]
   var links: [LinkKey: PendingLink] = [:]
-  /// Counts deletions after which sets that are in memory may hold an object that is no member any more.
-  // Unchecked exclusivity: asked for at each read of a to-many, and never passed inout.
-  @exclusivity(unchecked) var deletions = 0
+  /// Deletions after which sets that are in memory may hold an object that is no member any more.
+  let deletions = DeletionLog()
   /// The relationships of objects that were released, and are to be released: see ``ManagedObject``'s deinit.
   var releasing: [Extras?] = []
-  let former = FormerHost()
+  let former: FormerHost
   var isReleasing = false
   var nextTemporaryID: Int64 = -1
   private var lastEntity: (type: ManagedObject.Type, entity: EntityMapping)?
@@ -90,6 +91,7 @@ public final class ObjectContext: ObjectHost {
     } else {
       (canWrite, run) = (true, nil)
     }
+    former = FormerHost(of: core.mark)
     maps = core.mapping.entities.map { entity in
       let type = core.classes.types[entity.index]
       return IdentityMap(entity) { type.init() }
@@ -105,7 +107,10 @@ public final class ObjectContext: ObjectHost {
       object.map = nil
       object.state = .invalid
     }
-    for object in alive { object.forgetMembers() }
+    for object in alive {
+      object.forgetMembers()
+      object.remember(former)
+    }
   }
 
   /// Whether there is anything to save.
@@ -203,4 +208,10 @@ extension ManagedObject {
   @inline(__always) final var context: ObjectContext? {
     host.map { unsafeDowncast($0, to: ObjectContext.self) }
   }
+}
+
+extension ObjectContext {
+  var mark: StoreMark { core.mark }
+  var deletionCount: Int { deletions.count }
+  func deletions(since seen: Int) -> ArraySlice<ManagedObject>? { deletions.since(seen) }
 }

@@ -35,7 +35,7 @@ extension SaveOperation {
       }
     }
     let unsaved = leftOut.union(heldBack.lazy.filter { Self.holdsReference($0, $1) }.map(\.key))
-    for object in context.touched { for state in object.toMany.values { state.didSave(but: unsaved) } }
+    settleMembers(but: unsaved)
     forgetReleased()
     for object in doomed { context.discard(object) }
     forgetVictims()
@@ -46,6 +46,21 @@ extension SaveOperation {
       inserted: leftOut.isEmpty ? [] : context.inserted.filter { $0.state == .inserted },
       updated: heldBack.isEmpty ? [] : context.updated.filter { heldBack[$0] != nil },
       deleted: deletes ? [] : context.deleted)
+  }
+
+  /// The members of to-manys are as the store has them, but for those that were left out. Whom a flush has looked at
+  /// only waits for these: the next one looks at nobody twice, however many there are.
+  private func settleMembers(but unsaved: Set<ManagedObject>) {
+    for object in context.waiting.keys.filter({ !unsaved.contains($0) }) {
+      context.touched.formUnion(context.waiting.removeValue(forKey: object) ?? [])
+    }
+    for object in context.touched {
+      for state in object.toMany.values {
+        state.didSave(but: unsaved)
+        for other in state.added { context.waiting[other, default: []].insert(object) }
+        for other in state.removed { context.waiting[other, default: []].insert(object) }
+      }
+    }
   }
 
   private static func holdsReference(_ object: ManagedObject, _ slots: SlotSet) -> Bool {

@@ -181,7 +181,7 @@ extension SaveOperation {
   /// Takes an object that is going out of the sets of those it refers to. Who has it by a link looks for itself,
   /// when its set is read after a deletion.
   private func leaveSets(_ object: ManagedObject, _ entity: EntityMapping) {
-    if entity.isInJoins { context.deletions += 1 }
+    if entity.isInJoins { context.deletions.append(object) }
     for relationship in entity.slots.compactMap(\.relationship) where !relationship.isToMany {
       guard let inverse = relationship.inverseSlot, relationship.inverseIsToMany,
         object.row != nil || object.overlay != nil,

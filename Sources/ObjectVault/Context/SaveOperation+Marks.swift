@@ -36,7 +36,7 @@ extension SaveOperation {
       for (object, former) in marks.states.reversed() { object.state = former }
       context.deleted.removeSubrange(deleted...)
       context.updated.removeSubrange(updated...)
-      if !marks.states.isEmpty { context.deletions += 1 }
+      if !marks.states.isEmpty { context.deletions.restart() }
       throw error
     }
   }
@@ -154,7 +154,7 @@ extension SaveOperation {
     }
     marks.states.append((object, object.state))
     object.state = .deleted
-    if object.entity?.isInJoins == true { context.deletions += 1 }
+    if object.entity?.isInJoins == true { context.deletions.append(object) }
     return true
   }
 

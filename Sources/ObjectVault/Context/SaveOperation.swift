@@ -102,20 +102,29 @@ final class SaveOperation {
     for (_, objects) in new { for object in objects { lowest = min(lowest, object.rowID) } }
     assigned = [Int64](repeating: 0, count: Int(context.firstTemporaryID - lowest) + 1)
     for (entity, objects) in new {
-      let last =
-        try connection.value(
-          "SELECT last FROM vault_ids WHERE entity = ?", [.text(entity.name)])?.int64 ?? 0
+      let found = try connection.value(
+        "SELECT last FROM vault_ids WHERE entity = ?", [.text(entity.name)])
+      let last = found?.int64 ?? 0
       guard last < Int64.max - Int64(objects.count) else {
         throw StoreError.idsExhausted(entity: entity.name)
       }
       for (offset, object) in objects.enumerated() {
         assigned[Int(context.firstTemporaryID - object.rowID)] = last + Int64(offset) + 1
       }
-      try connection.execute(
-        "INSERT OR REPLACE INTO vault_ids (entity, last) VALUES (?, ?)",
-        [.text(entity.name), .integer(last + Int64(objects.count))])
+      try setMark(of: entity, from: found, to: last + Int64(objects.count))
       context.maps[entity.index].highest = last + Int64(objects.count)
     }
+  }
+
+  /// Of one row, which OR FAIL changes or leaves as ABORT would. What may have to be undone alone, as REPLACE and ABORT,
+  /// makes the engine copy each page that the statement changes; SQLCipher 3 keeps those copies in memory until the
+  /// savepoint beneath all flushes ends.
+  private func setMark(of entity: EntityMapping, from found: SQLValue?, to last: Int64) throws {
+    try connection.execute(
+      found == nil
+        ? "INSERT INTO vault_ids (last, entity) VALUES (?, ?)"
+        : "UPDATE OR FAIL vault_ids SET last = ? WHERE entity = ?",
+      [.integer(last), .text(entity.name)])
   }
 
   func finalID(_ id: Int64) -> Int64 {

@@ -9,17 +9,21 @@ final class StoreCore: Sendable {
   let path: String
   /// `vault_meta.generation` as it was at open; another value means that somebody migrated the store.
   let generation: Int64
+  /// Which store it is.
+  let mark: StoreMark
   /// By the entity's index.
   let plans: [FetchPlans]
 
   init(
-    pool: ConnectionPool, mapping: SchemaMapping, classes: EntityClasses, path: String, generation: Int64
+    pool: ConnectionPool, mapping: SchemaMapping, classes: EntityClasses, path: String,
+    generation: Int64, mark: StoreMark
   ) {
     self.pool = pool
     self.mapping = mapping
     self.classes = classes
     self.path = path
     self.generation = generation
+    self.mark = mark
     plans = mapping.entities.map(FetchPlans.init)
   }
 

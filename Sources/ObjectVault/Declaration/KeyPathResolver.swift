@@ -2,7 +2,7 @@
 // of a property gets its own key path from the compiler, and where that equals the path, the path is the
 // property. Paths through to-ones cannot be put together of such pieces, as Swift appends nothing behind a `?`:
 // what comes back from several prototypes is compared with what their getters gave. The printed form of a key
-// path decides nothing.
+// path accepts nothing; it refuses what would trap when nil is tried.
 
 internal import CipherSQLite
 
@@ -44,6 +44,15 @@ enum KeyPathResolver {
     guard type(of: keyPath).valueType is any OptionalValue.Type, first.path != keyPath else {
       throw KeyPathError(path: keyPath, root: root, problem: .unwrapped(first.names))
     }
+    // And so would one behind a ?, and one inside a computed property.
+    if let shape = PrintedKeyPath(keyPath) {
+      guard !shape.isForced else {
+        throw KeyPathError(path: keyPath, root: root, problem: .unwrapped(first.names))
+      }
+      guard shape.count == first.names.count else {
+        throw KeyPathError(path: keyPath, root: root, problem: .computed(first.names))
+      }
+    }
     for number in 0..<first.sampleCount { try check(keyPath, root, .sample(number), first.names) }
     try check(keyPath, root, .nothing, first.names)
     return first.names
@@ -63,6 +72,31 @@ enum KeyPathResolver {
     guard recording.isCut ? names.starts(with: recording.names) : names == recording.names else {
       throw KeyPathError(path: keyPath, root: root, problem: .computed(names))
     }
+  }
+}
+
+/// What the printed form of a key path says of its parts: `\Book.author?.<computed 0x5586 (Optional<Club>)>!.name`.
+///
+/// Names and types may be anything; the marks between them are those of the parts.
+struct PrintedKeyPath {
+  /// How many properties it goes through.
+  let count: Int
+  /// Whether a `!` stands behind one of them.
+  let isForced: Bool
+
+  /// nil when it is printed in another way, as by older systems.
+  init?(_ path: AnyKeyPath) {
+    let text = path.debugDescription.replacing("->", with: "")
+    guard text.hasPrefix("\\") else { return nil }
+    var depth = 0
+    let marks = text.filter { character in
+      if character == "<" { depth += 1 }
+      defer { if character == ">" { depth -= 1 } }
+      return depth == 0
+    }
+    guard depth == 0, let root = marks.firstIndex(of: ".") else { return nil }
+    count = marks[root...].count { $0 == "." }
+    isForced = marks[root...].contains("!")
   }
 }
 

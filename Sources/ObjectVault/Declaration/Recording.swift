@@ -11,8 +11,8 @@ final class Recording: GetterProbe {
     case plain
     /// The sample of this number, and objects behind to-ones.
     case sample(Int)
-    /// Nothing behind to-ones. What traps on nil is not read with it, as the others have shown what it is; but for a
-    /// path with ? and !, or a computed property with !, which gives an optional.
+    /// Nothing behind to-ones. What traps on nil is not read with it, as the others and the path's printed form have
+    /// shown what it is.
     case nothing
   }
 
@@ -105,7 +105,8 @@ final class Recording: GetterProbe {
   ) -> Target? {
     note(object, slot: slot, property)
     if case .nothing = values { isCut = true }
-    guard isChain, !isCut, names.count < Self.maximumReads else {
+    // A computed property that reads a to-one again may have a ! behind it: it gets an object each time.
+    guard !isCut, names.count < Self.maximumReads else {
       isLast = { value, _ in Self.unwrapped(value) == nil }
       return nil
     }

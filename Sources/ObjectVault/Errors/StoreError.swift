@@ -22,6 +22,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case unreadableValue(entity: String, property: String, rowID: Int64, expected: String)
   /// A relationship was given an object of another context, or a deleted one.
   case foreignObject(entity: String, property: String)
+  /// An id that an object of another store gave.
+  case idOfAnotherStore(entity: String, rowID: Int64)
   /// Objects that break the schema's rules; nothing was saved.
   case validation([ValidationFailure])
   /// A row that was to be changed has been changed by somebody else since it was fetched; nothing was saved.
@@ -144,6 +146,9 @@ extension StoreError: CustomStringConvertible {
     case .foreignObject(let entity, let property):
       "\(entity).\(property) was given an object of another context, or a deleted one. Fetch it in this "
         + "context by its id."
+    case .idOfAnotherStore(let entity, let rowID):
+      "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") is an id of another store, and names something else here. Find the "
+        + "object in this store by what it is known by."
     case .validation(let failures):
       "Nothing was saved: "
         + failures.prefix(8).map { "\($0)" }.joined(separator: "; ")

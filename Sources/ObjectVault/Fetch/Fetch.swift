@@ -102,7 +102,7 @@ public struct Fetch<Object: ManagedObject> {
   /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func all() throws -> [Object] {
     let entity = try entity()
-    let compiled = try context.core.plans[entity.index].compiled(.objects, try present(entity))
+    let compiled = try compile(.objects, try present(entity), entity)
     let found = try context.objects(entity, compiled.text, compiled.bindings)
     for path in parameters.prefetch { try prefetch(path, of: found) }
     // Every object of the entity was made as its class, and arrays of class references have one layout: no
@@ -125,24 +125,24 @@ public struct Fetch<Object: ManagedObject> {
   /// How many objects there are, at most the limit.
   public func count() throws -> Int {
     let entity = try entity()
-    return Int(
-      try value(try context.core.plans[entity.index].compiled(.count, try present(entity)))?.int64 ?? 0)
+    return Int(try value(try compile(.count, try present(entity), entity))?.int64 ?? 0)
   }
 
   /// Whether there is any such object.
   public func exists() throws -> Bool {
     let entity = try entity()
-    return try value(try context.core.plans[entity.index].compiled(.existence, try atMost(1).present(entity)))
-      != nil
+    return try value(try compile(.existence, try atMost(1).present(entity), entity)) != nil
   }
 
   /// The ids of the objects, in order; no object is made.
   public func ids() throws -> [ObjectID<Object>] {
     let entity = try entity()
-    let compiled = try context.core.plans[entity.index].compiled(.ids, try present(entity))
+    let compiled = try compile(.ids, try present(entity), entity)
     context.statistics.queries += 1
     return try context.withConnection { connection in
-      try connection.query(sql: compiled.text, compiled.bindings) { ObjectID(rowID: $0.int64(0)) }
+      try connection.query(sql: compiled.text, compiled.bindings) {
+        ObjectID(rowID: $0.int64(0), of: context.core.mark)
+      }
     }
   }
 
@@ -152,7 +152,7 @@ public struct Fetch<Object: ManagedObject> {
       guard let entity = context.core.entity(of: Object.self) else {
         throw StoreError.unknownEntity(name: "\(Object.self)")
       }
-      return try context.core.plans[entity.index].compiled(.objects, try present(entity))
+      return try compile(.objects, try present(entity), entity)
     }
   }
 
@@ -184,6 +184,12 @@ public struct Fetch<Object: ManagedObject> {
     }
     if case .transaction(_, canWrite: true) = context.access, context.hasChanges { try context.flush() }
     return entity
+  }
+
+  private func compile(
+    _ selection: Selection, _ request: FetchParameters, _ entity: EntityMapping
+  ) throws -> CompiledFetch {
+    try context.core.plans[entity.index].compiled(selection, request, in: context.core.mark)
   }
 
   private func value(_ compiled: CompiledFetch) throws -> SQLValue? {

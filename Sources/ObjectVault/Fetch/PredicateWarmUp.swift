@@ -29,7 +29,7 @@ enum PredicateWarmUp {
     for predicate in [comparisons, values, objects] {
       var request = FetchParameters()
       request.conditions = [try PredicateTemplate.condition(of: predicate)]
-      _ = try plans.compiled(.objects, request)
+      _ = try plans.compiled(.objects, request, in: .unknown)
     }
   }
 

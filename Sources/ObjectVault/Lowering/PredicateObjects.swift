@@ -15,7 +15,12 @@ extension ManagedObject: PredicateObject {
 }
 
 extension ObjectID: PredicateObject {
-  func predicateValue() throws -> PredicateValue { .id(rowID, of: entityName) }
+  func predicateValue() throws -> PredicateValue {
+    var constant = PredicateValue.id(rowID, of: entityName)
+    constant.store = store
+    return constant
+  }
+
   // An id is what it is: the row that a new object gets has another one.
   var isNew: Bool { false }
 }

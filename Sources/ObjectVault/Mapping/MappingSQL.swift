@@ -26,8 +26,10 @@ extension EntityMapping {
   /// New values of some columns of one row, if it still has a version.
   func updateSQL(_ slots: [Int]) -> String {
     let columns = slots.map { "\(self.slots[$0].column) = ?, " }.joined()
-    return
-      "UPDATE \(table) SET \(columns)\"_version\" = \"_version\" + 1 WHERE \"id\" = ? AND \"_version\" = ?"
+    // One row, which OR FAIL changes or leaves as ABORT would; ABORT makes the engine copy each page for the case that the
+    // statement alone is undone, and SQLCipher 3 keeps the copies until the outermost savepoint ends.
+    return "UPDATE OR FAIL \(table) SET \(columns)\"_version\" = \"_version\" + 1 "
+      + "WHERE \"id\" = ? AND \"_version\" = ?"
   }
 
   /// New values of some columns of one row whatever its version, which stays.

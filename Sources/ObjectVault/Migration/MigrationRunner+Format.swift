@@ -26,10 +26,7 @@ extension MigrationRunner {
       ("physicalHash", .text(SchemaDifference.physicalHash(found))),
       ("generation", .integer(history.generation + 1)),
     ]
-    for (key, value) in meta {
-      try connection.execute(
-        "INSERT OR REPLACE INTO vault_meta (key, value) VALUES (?, ?)", [.text(key), value])
-    }
+    try write(meta)
     return try StoreHistory.read(connection)
   }
 }

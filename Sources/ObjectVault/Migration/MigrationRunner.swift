@@ -187,12 +187,18 @@ struct MigrationRunner {
       ("minReader", .integer(Int64(reader))), ("generation", .integer(generation)),
       ("createdBy", .text("ObjectVault, \(Engine.current)")),
     ]
+    try write(meta.filter { $0.0 != "createdBy" || generation == 1 })
+    try connection.setUserVersion(set.version)
+  }
+
+  /// Writes rows of `vault_meta`, and gives a store that has none its identity.
+  func write(_ meta: [(key: String, value: SQLValue)]) throws {
     for (key, value) in meta {
-      if key == "createdBy", generation > 1 { continue }
       try connection.execute(
         "INSERT OR REPLACE INTO vault_meta (key, value) VALUES (?, ?)", [.text(key), value])
     }
-    try connection.setUserVersion(set.version)
+    try connection.execute(
+      "INSERT OR IGNORE INTO vault_meta (key, value) VALUES ('storeID', ?)", [.text(UUID().uuidString)])
   }
 
   private func record(_ step: MigrationStep, kind: String, since start: Date, model: Schema) throws {

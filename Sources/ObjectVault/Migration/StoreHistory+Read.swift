@@ -1,6 +1,7 @@
 // What the store's own tables say, taken for what it is: a file that somebody may have changed by hand.
 
 internal import CipherSQLite
+private import Foundation
 
 extension StoreHistory {
   /// - Throws: ``StoreError/notAStore(file:)`` when the file has no such tables,
@@ -29,7 +30,8 @@ extension StoreHistory {
       minimumReader: Int(try meta.integer("minReader", 0...Int64(Int32.max), default: version)),
       // With room above it for as many changes as anybody will make.
       generation: try meta.integer("generation", 0...Int64.max >> 1, default: 0),
-      format: Int(try meta.integer("format", 1...Int64(Int32.max), default: 1)))
+      format: Int(try meta.integer("format", 1...Int64(Int32.max), default: 1)),
+      storeID: try meta.uuid("storeID"))
   }
 
   private static func appliedSteps(_ connection: Connection) throws -> [AppliedStep] {
@@ -82,6 +84,15 @@ private struct Bookkeeping {
       throw damage(place, "holds no number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
+  }
+
+  /// - Returns: nil when there is no such row, as in files of older versions.
+  func uuid(_ key: String) throws -> UUID? {
+    guard let value = values[key] else { return nil }
+    guard case .text(let text) = value, let uuid = UUID(uuidString: text) else {
+      throw damage("vault_meta, row \(key),", "holds no UUID")
+    }
+    return uuid
   }
 
   /// The model's JSON, which is a model, and the one that was written.

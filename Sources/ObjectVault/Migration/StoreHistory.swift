@@ -2,7 +2,7 @@
 // file's user_version is a fast path that some tools reset.
 
 internal import CipherSQLite
-private import Foundation
+internal import Foundation
 
 /// A step as the store recorded it.
 public struct AppliedStep: Sendable, Hashable, Codable {
@@ -34,6 +34,8 @@ struct StoreHistory {
   let generation: Int64
   /// How the file is laid out. 1: the columns of links are called `source_id` and `target_id`.
   let format: Int
+  /// What the store is known by; nil when an earlier release made it and none that runs steps has seen it since.
+  let storeID: UUID?
 
   static let tables = """
     CREATE TABLE vault_meta (key TEXT PRIMARY KEY, value);

@@ -84,16 +84,24 @@ extension ManagedObject {
       return []
     }
     let state = loadedMembers(Int(slot))
-    if state.seenDeletions == host.deletions, let typed = state.typed as? Members<Target> {
-      return typed.set
+    if let typed = state.typed as? Members<Target> {
+      if state.seenDeletions == host.deletionCount { return typed.set }
+      if let deleted = host.deletions(since: state.seenDeletions) {
+        for object in deleted {
+          if object.state == .invalid { state.members?.remove(object) }
+          typed.remove(object)
+        }
+        state.seenDeletions = host.deletionCount
+        return typed.set
+      }
     }
-    if state.seenDeletions != host.deletions {
+    if state.seenDeletions != host.deletionCount {
       state.members = state.members?.filter { $0.state != .invalid }
     }
     let members = Set(
       (state.members ?? []).lazy.compactMap { $0.state == .deleted ? nil : $0 as? Target })
     state.typed = Members(members)
-    state.seenDeletions = host.deletions
+    state.seenDeletions = host.deletionCount
     return members
   }
 

@@ -90,6 +90,12 @@ open class ManagedObject: Persistable {
     extras?.toMany[slot] = state
   }
 
+  /// Notes where the object was, which it is no more.
+  final func remember(_ former: FormerHost) {
+    if extras == nil { extras = Extras(overlay: nil) }
+    extras?.former = former
+  }
+
   final func forgetMembers() {
     extras?.toMany = [:]
     if extras?.overlay == nil { extras = nil }

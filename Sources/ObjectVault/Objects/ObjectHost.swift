@@ -8,8 +8,12 @@ protocol ObjectHost: AnyObject {
   var maps: [IdentityMap] { get }
   /// The call that all work is part of, which may be cancelled.
   var run: CancellableRun? { get }
+  /// Which store its objects are of.
+  var mark: StoreMark { get }
   /// Counts deletions after which sets that are in memory may hold an object that is no member any more.
-  var deletions: Int { get }
+  var deletionCount: Int { get }
+  /// What was deleted after the first `seen` of these; nil when that is not known any more.
+  func deletions(since seen: Int) -> ArraySlice<ManagedObject>?
   /// Whether changes are taken now. The reason why not is told.
   var takesChanges: Bool { get }
 

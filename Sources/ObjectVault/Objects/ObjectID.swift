@@ -5,29 +5,44 @@
 /// A new object has a temporary id until it is saved; then its id is final and never given out again, not
 /// even after the object was deleted.
 ///
-/// An id is a plain value, the row's number with the entity as its type, so that it can be kept, sent and coded as
-/// that number; a copy of a store has the same ids. It does not say which store it is of: ids of different stores
-/// are kept apart by whoever keeps them. Where a mistake must not find an object with the same number, compare
-/// with the object, which does know its store.
+/// An id is a value that may be kept, sent and coded as the row's number; a copy of a store has the same ids. One that an
+/// object or a fetch gave knows its store besides, and finds no row of another one that has the same number: that is
+/// an error. One that was made from a number, or decoded, does not know it, and finds the row with that number in the
+/// store that is asked. Nor is it known of stores that have no ``Store/id``.
+///
+/// Two ids are equal when their numbers are, whatever is known of their stores: an id that was kept as its number
+/// equals the one that the object gives, and a set or dictionary finds it. Keep ids of several stores apart.
 public struct ObjectID<Object: ManagedObject>: Hashable, Sendable, Codable {
   /// The row's id; negative while the object is new.
   public let rowID: Int64
+  /// The store it is of. No part of what it is equal to, nor of its coded form.
+  let store: StoreMark
 
   /// The id of the row `rowID`, as the `sqlcipher` shell shows it in the column `id`.
-  public init(rowID: Int64) { self.rowID = rowID }
+  public init(rowID: Int64) { self.init(rowID: rowID, of: .unknown) }
+
+  init(rowID: Int64, of store: StoreMark) {
+    self.rowID = rowID
+    self.store = store
+  }
 
   /// Whether the object has not been saved yet.
   public var isTemporary: Bool { rowID < 0 }
 
   /// From the number alone.
   public init(from decoder: any Decoder) throws {
-    rowID = try decoder.singleValueContainer().decode(Int64.self)
+    self.init(rowID: try decoder.singleValueContainer().decode(Int64.self))
   }
   /// As the number alone.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(rowID)
   }
+
+  /// Whether both are the same number.
+  public static func == (left: ObjectID, right: ObjectID) -> Bool { left.rowID == right.rowID }
+  /// Hashes the number.
+  public func hash(into hasher: inout Hasher) { hasher.combine(rowID) }
 }
 
 /// An ``ObjectID`` of any entity.
@@ -50,6 +65,19 @@ extension Persistable where Self: ManagedObject {
   /// The object's id: temporary until the first save, then final.
   public var id: ObjectID<Self> {
     if let recording = overlay?.recording { recording.noteID(of: self, ObjectID<Self>.self) { \Self.id } }
-    return ObjectID(rowID: rowID)
+    return ObjectID(rowID: rowID, of: host?.mark ?? extras?.former?.store ?? .unknown)
+  }
+}
+
+extension StoreMark {
+  /// The row of an id in this store.
+  ///
+  /// Every look-up by an id goes through here, and every constant of a predicate through `check(_:on:)`.
+  /// - Throws: ``StoreError/idOfAnotherStore(entity:rowID:)``.
+  func row<Object>(of id: ObjectID<Object>) throws -> Int64 {
+    guard admits(id.store) else {
+      throw StoreError.idOfAnotherStore(entity: "\(Object.self)", rowID: id.rowID)
+    }
+    return id.rowID
   }
 }

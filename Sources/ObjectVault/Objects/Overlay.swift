@@ -15,9 +15,13 @@ final class Extras {
   init(overlay: Overlay?) { self.overlay = overlay }
 }
 
-/// Where an object was. The context lets go of it in its deinit, as nothing leads from it to such objects.
+/// Where an object was.
 final class FormerHost {
   weak var host: (any ObjectHost)?
+  /// The store, which an object's id is of wherever the object went.
+  let store: StoreMark
+
+  init(of store: StoreMark) { self.store = store }
 }
 
 /// The values that were written.
@@ -64,7 +68,7 @@ final class ToManyState {
   var removed: Set<ManagedObject> = []
   /// `members` without the deleted ones, as the typed set that the getter returns.
   var typed: TypedMembers?
-  /// ``ObjectContext/deletions`` when `typed` was made.
+  /// The count of ``ObjectHost/deletionCount`` when `typed` was made or corrected.
   var seenDeletions = 0
 
   func insert(_ object: ManagedObject) {

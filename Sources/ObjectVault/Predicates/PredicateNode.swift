@@ -127,6 +127,8 @@ public struct PredicateValue: Sendable, Hashable, Codable {
   public var entity: String?
   /// For an object: the entity of its store. The same entity of another store is another one.
   var owner: (any AnyObject & Sendable)?
+  /// For an id: its store; no part of what it means there.
+  var store = StoreMark.unknown
   /// The place among the captured values of the `#Predicate` that it came from; no part of what it means.
   var source: Int?
   /// Where it stands in the text, counted in Unicode scalars; no part of what it means.

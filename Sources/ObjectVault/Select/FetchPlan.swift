@@ -91,9 +91,13 @@ final class FetchPlans: Sendable {
   }
 
   /// The SQL of a request on this entity.
+  /// - Parameter store: Where it is to run.
   /// - Throws: ``StoreError/predicate(_:)``.
-  func compiled(_ selection: Selection, _ request: FetchParameters) throws -> CompiledFetch {
+  func compiled(
+    _ selection: Selection, _ request: FetchParameters, in store: StoreMark
+  ) throws -> CompiledFetch {
     if let failure = request.failure { throw failure }
+    try store.check(request, on: entity)
     return try plan(selection, request) { try made(selection, request) }.filled(request)
   }
 

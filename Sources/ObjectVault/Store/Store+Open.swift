@@ -90,9 +90,9 @@ extension Store {
     pool.prepare = { try StoreFunctions.register(on: $0) }
     let core = StoreCore(
       pool: try ConnectionPool(file: file, unlocked: key, configuration: pool), mapping: mapping,
-      classes: classes, path: file.path, generation: history.generation)
+      classes: classes, path: file.path, generation: history.generation, mark: StoreMark(history.storeID))
     return Store(
-      core: core, url: url, schema: mapping.schema,
+      core: core, url: url, id: history.storeID, schema: mapping.schema,
       opening: Opening(
         isNew: opened.isNew, migratedSteps: opened.migrated.steps, backup: opened.migrated.backup,
         version: history.version,

@@ -42,6 +42,11 @@ public final class Store: Sendable {
   let core: StoreCore
   /// The file.
   public let url: URL
+  /// What the store is known by, made with it: its copies, backups and exports have the same, and keep it when they
+  /// are restored, moved or encrypted again.
+  ///
+  /// It is nil for a store that an earlier release made, until the next migration.
+  public let id: UUID?
   /// The schema that the store was opened with.
   public let schema: Schema
   /// What the opening did: whether the file was created, and which steps ran.
@@ -61,9 +66,10 @@ public final class Store: Sendable {
     public let cipher: CipherProfile
   }
 
-  init(core: StoreCore, url: URL, schema: Schema, opening: Opening) {
+  init(core: StoreCore, url: URL, id: UUID?, schema: Schema, opening: Opening) {
     self.core = core
     self.url = url
+    self.id = id
     self.schema = schema
     self.opening = opening
   }

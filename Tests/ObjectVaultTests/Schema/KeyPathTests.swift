@@ -46,6 +46,13 @@ final class Parcel: ManagedObject {
   var tinted: Shade { shade == .fifth ? .first : shade }
   var perPiece: Int { 1000 / size }
   var senderNick: String? { sender?.nick ?? "none" }
+  // What traps on nil is what these are for.
+  // swift-format-ignore: NeverForceUnwrap
+  var forced: String? { sender!.nick }
+  // swift-format-ignore: NeverForceUnwrap
+  var forcedTwice: Int { sender!.size + sender!.size }
+  // swift-format-ignore: NeverForceUnwrap
+  var maybeForced: String? { sender?.boss!.nick }
 }
 
 enum Shade: String, CaseIterable, AttributeValue { case first, second, third, fourth, fifth, sixth }
@@ -62,6 +69,8 @@ final class Sender: ManagedObject {
   var atLeastOne: UInt8 { max(level, 1) }
   var tinted: Shade { shade == .fifth ? .first : shade }
   var known: String? { nick == nil ? "–" : nick }
+  // swift-format-ignore: NeverForceUnwrap
+  var forced: String? { boss!.nick }
   @ToOne var boss: Sender?
   @ToMany var parcels: Set<Parcel>
 }
@@ -129,6 +138,10 @@ final class Knot: ManagedObject {
       ("sender.size", \.sender?.thousands), ("sender.level", \.sender?.atLeastOne),
       ("sender.shade", \.sender?.tinted), ("sender.nick", \.sender?.known), ("sender", \.sender!.nick),
       ("sender", \.sender!.boss!.nick),
+      ("sender.boss", \.sender!.boss?.nick), ("sender.boss", \.sender?.boss!.nick),
+      ("sender.boss", \.sender!.boss?.boss), ("sender.boss", \.sender!.boss!.boss?.name),
+      ("sender", \.forced), ("sender", \.forcedTwice), ("sender.boss", \.maybeForced),
+      ("sender.boss", \.sender?.forced),
       ("wrapper", \.constant),
       ("name", \.name.count), ("address", \.address.street), ("handlers", \.handlers.count),
       ("handlers", \.handlers.isEmpty),

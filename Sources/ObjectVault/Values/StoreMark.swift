@@ -1,0 +1,32 @@
+// Which store an id is of: the store's identity in the few bytes that every id carries.
+
+internal import Foundation
+
+/// The store that an ``ObjectID`` is of, as far as that is known.
+struct StoreMark: Sendable, Hashable {
+  /// 0 where it is not known.
+  private let word: UInt64
+
+  /// Of a number that was kept, and of a store without an identity.
+  static let unknown = StoreMark(nil)
+
+  /// - Parameter id: The store's ``Store/id``. Two stores have one mark by chance once in 2^64 pairs.
+  init(_ id: UUID?) {
+    guard let bytes = id?.uuid else {
+      word = 0
+      return
+    }
+    let all = [
+      bytes.0, bytes.1, bytes.2, bytes.3, bytes.4, bytes.5, bytes.6, bytes.7, bytes.8, bytes.9, bytes.10,
+      bytes.11, bytes.12, bytes.13, bytes.14, bytes.15,
+    ]
+    let (high, low) = (all[..<8], all[8...])
+    let sum = zip(high, low).reduce(into: UInt64(0)) { $0 = $0 << 8 | UInt64($1.0 ^ $1.1) }
+    word = max(1, sum)
+  }
+
+  var isKnown: Bool { word != 0 }
+
+  /// Whether an id with the other mark may be looked for in this store.
+  func admits(_ other: StoreMark) -> Bool { word == 0 || other.word == 0 || word == other.word }
+}

@@ -1,0 +1,142 @@
+// What takes as long or as much at the end of a loop as at its beginning: flushes, sets that lose their members, and
+// the memory of a long transaction.
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+/// The processor's time of this thread: other tests that run beside take none of it.
+private func threadTime() -> Double {
+  var time = timespec()
+  _ = clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+  return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+@Suite struct Growth {
+  /// How many times as long eight times the work takes: 8 when the time is linear, 64 when it is quadratic.
+  private func factor(_ work: (_ count: Int) async throws -> Double) async throws -> Double {
+    _ = try await work(20)
+    return try await work(4000) / work(500)
+  }
+
+  @Test func `a half-filled object gathers links with a fetch after each, in linear time`() async throws {
+    let factor = try await factor { count in
+      let temporary = try await TemporaryStore(library)
+      let time = try await temporary.store.write { context in
+        let start = threadTime()
+        let open = context.insert(Book.self)
+        for number in 0..<count {
+          open.add(context.insert(Genre.self) { $0.name = "genre \(number)" }, to: \.genres)
+          _ = try context.fetch(Club.self).exists()
+        }
+        #expect(open.isInserted)
+        open.title = "At last"
+        return threadTime() - start
+      }
+      let context = temporary.store.makeContext()
+      #expect(try context.fetch(Book.self).one().genres.count == count)
+      #expect(try context.fetch(Genre.self).where("books.@count == 1").count() == count)
+      return time
+    }
+    #expect(factor < 24)
+  }
+
+  @Test func `a set whose first member is deleted, until there is none, takes linear time`() async throws {
+    let factor = try await factor { count in
+      let temporary = try await TemporaryStore(library)
+      try await temporary.store.write { context in
+        let book = context.insert(Book.self) { $0.title = "One" }
+        for number in 0..<count {
+          book.add(context.insert(Genre.self) { $0.name = "genre \(number)" }, to: \.genres)
+        }
+      }
+      let context = temporary.store.makeContext()
+      let book = try context.fetch(Book.self).one()
+      let start = threadTime()
+      var deleted = 0
+      while let genre = book.genres.first {
+        context.delete(genre)
+        deleted += 1
+      }
+      let time = threadTime() - start
+      #expect(deleted == count)
+      try context.save()
+      #expect(book.genres.isEmpty)
+      #expect(try context.fetch(Genre.self).count() == 0)
+      return time
+    }
+    #expect(factor < 24)
+  }
+
+  @Test func `sets know what was deleted, taken back, saved and fetched between two looks at them`()
+    async throws
+  {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    let (one, two) = (
+      context.insert(Book.self) { $0.title = "One" }, context.insert(Book.self) { $0.title = "Two" }
+    )
+    // More than a context remembers one by one.
+    let genres = (0..<3000).map { number in context.insert(Genre.self) { $0.name = "genre \(number)" } }
+    (one.genres, two.genres) = (Set(genres), Set(genres))
+    try context.save()
+    var left = Set(genres)
+    for (number, genre) in genres.enumerated() where number % 3 > 0 {
+      context.delete(genre)
+      left.remove(genre)
+      if number % 100 == 1 { #expect(one.genres == left) }
+      if number == 500 {
+        context.rollback()
+        left = Set(genres)
+        #expect(one.genres == left)
+      }
+      if number == 1000 {
+        try context.save()
+        #expect(one.genres == left)
+      }
+    }
+    #expect(two.genres == left && one.genres == left)
+    try context.save()
+    #expect(two.genres == left && one.genres == left)
+    let other = temporary.store.makeContext()
+    #expect(try other.fetch(Genre.self).count() == left.count)
+  }
+
+  @Test func `links of a half-filled object outlast flushes, its completion, and its deletion`() async throws
+  {
+    let temporary = try await TemporaryStore(library)
+    try await temporary.store.write { context in
+      let genres = (0..<3).map { number in context.insert(Genre.self) { $0.name = "genre \(number)" } }
+      let (kept, gone) = (context.insert(Book.self), context.insert(Book.self))
+      for genre in genres {
+        genre.books = [kept, gone]
+        _ = try context.fetch(Club.self).exists()
+      }
+      #expect(genres.allSatisfy { $0.books == [kept, gone] })
+      kept.remove(genres[0], from: \.genres)
+      _ = try context.fetch(Club.self).exists()
+      context.delete(gone)
+      _ = try context.fetch(Club.self).exists()
+      #expect(genres.map(\.books) == [[], [kept], [kept]])
+      kept.title = "Kept"
+      _ = try context.fetch(Club.self).exists()
+      #expect(try context.fetch(Genre.self).where("books.@count == 1").count() == 2)
+      for genre in genres { context.refresh(genre) }
+      #expect(genres.map(\.books) == [[], [kept], [kept]])
+    }
+    let context = temporary.store.makeContext()
+    #expect(try context.fetch(Book.self).one().genres.count == 2)
+  }
+
+  @Test func `the memory of a write that fetches between its changes does not grow with their number`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    let path = folder.url.appendingPathComponent("blog.store").path
+    let lines = try await onThread { try runChild("fetch-and-insert", path) }
+    let grown = try #require(lines.first.flatMap { Int($0) })
+    // Two pages or more for each of 4,500 turns were 60 MiB.
+    #expect(grown < 25, "\(grown) MiB")
+  }
+}

@@ -1,0 +1,153 @@
+// Random changes, the same for each seed, made to objects and to plain values side by side. Rules are broken on the way,
+// and put right later. The kinds of changes are in RandomScript+Steps.
+
+import Foundation
+import ObjectVault
+
+/// What a store holds is not what it should.
+struct Mismatch: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
+
+/// Numbers that are the same for each seed.
+struct Dice {
+  private var state: UInt64
+
+  init(_ seed: UInt64) {
+    state = (seed &+ 1) &* 0x9E37_79B9_7F4A_7C15 | 1
+    for _ in 0..<5 { _ = next(7) }
+  }
+
+  mutating func next(_ count: Int) -> Int {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return Int((state >> 11) % UInt64(max(1, count)))
+  }
+
+  /// Once in so many times.
+  mutating func isOne(in count: Int) -> Bool { next(count) == 0 }
+  mutating func pick<Element>(_ elements: [Element]) -> Element? {
+    elements.isEmpty ? nil : elements[next(elements.count)]
+  }
+}
+
+/// A script that runs on one context.
+final class RandomScript {
+  /// Where changes are made.
+  enum Mode: CaseIterable { case writeWithFetches, write, contextWithSaves }
+
+  let context: ObjectContext
+  let mode: Mode
+  var dice: Dice
+  /// No part of `dice`: the script without fetches draws the same numbers.
+  private var fetchDice: Dice
+  /// What should be there now, and what was at the last save.
+  var world: World
+  var saved: World
+  /// The objects by key, as far as somebody holds them, and the rows of those that were saved.
+  var objects: [Int: ManagedObject] = [:]
+  var rows: [Int: Int64]
+  var nextKey: Int
+  /// Whether something is half done, so that what a fetch finds is not compared.
+  var isInside = false
+  /// Whether values may be held back, so that the same holds until the next save.
+  var isDirty = false
+  /// What was done, for who looks for the reason of a mismatch.
+  private(set) var trace: [String] = []
+
+  init(_ context: ObjectContext, _ mode: Mode, seed: UInt64, _ start: (world: World, rows: [Int: Int64])) {
+    self.context = context
+    self.mode = mode
+    dice = Dice(seed)
+    fetchDice = Dice(seed &+ 7_777_777)
+    (world, saved, rows) = (start.world, start.world, start.rows)
+    nextKey = (World.Kind.allCases.flatMap(start.world.keys).max() ?? 0) + 1
+  }
+
+  func log(_ line: String) { trace.append(line) }
+
+  func run(steps: Int) throws {
+    for _ in 0..<steps {
+      try look()
+      try step()
+    }
+    try putRight(all: true)
+    try look()
+    try save()
+  }
+
+  // MARK: Objects
+
+  func object<Object: ManagedObject>(_ key: Int) throws -> Object {
+    if let known = objects[key] as? Object { return known }
+    guard let row = rows[key], let found = try context.existing(ObjectID<Object>(rowID: row)) else {
+      throw Mismatch("\(Object.self) \(key) is not there")
+    }
+    objects[key] = found
+    return found
+  }
+  func maker(_ key: Int) throws -> Maker { try object(key) }
+  func part(_ key: Int) throws -> Part { try object(key) }
+  func label(_ key: Int) throws -> Label { try object(key) }
+
+  /// Whether no save has written it.
+  func isNew(_ key: Int) -> Bool { !saved.contains(key) }
+
+  // MARK: Looking and saving
+
+  /// Asks for something, where that is part of the mode.
+  func look() throws {
+    guard mode == .writeWithFetches else { return }
+    switch fetchDice.next(10) {
+    case 0: _ = try context.fetch(Maker.self).where("code == %@", fetchDice.next(20)).first()
+    case 1: _ = try context.fetch(Part.self).where("owner.size > 3").all()
+    case 2: _ = try context.fetch(Label.self).count()
+    case 3: _ = try context.fetch(Group.self).ids()
+    case 4:
+      guard !isInside, !isDirty, world.problems.isEmpty else { break }
+      try compare(context, world, "between two changes", objects)
+    case 5:
+      guard let key = fetchDice.pick(world.keys(.maker)), let maker = objects[key] as? Maker else { break }
+      _ = (maker.parts.count, maker.labels.count, maker.boss?.key, maker.badge?.key)
+      _ = (maker.friends.count, maker.friendOf.count)
+    case 6: _ = try context.fetch(Badge.self).where("owner != nil").exists()
+    default: break
+    }
+    if let error = context.faultErrors.first { throw Mismatch("an error was noted: \(error)") }
+  }
+
+  /// Saves, which has to fail exactly when a rule is broken.
+  func save() throws {
+    let problems = world.problems
+    log("save: \(problems)")
+    do { try context.save() } catch {
+      if problems.isEmpty { throw Mismatch("the save failed: \(error)") }
+      return
+    }
+    guard problems.isEmpty else { throw Mismatch("the save succeeded in spite of \(problems)") }
+    (saved, isDirty) = (world, false)
+    for (key, object) in objects {
+      if object.state == .invalid { throw Mismatch("after a save \(key) is invalid") }
+      rows[key] = object.rowNumber
+    }
+    if context.hasChanges { throw Mismatch("after a save there are changes") }
+    if dice.isOne(in: 3) { try compare(context, world, "after a save", objects) }
+  }
+}
+
+extension ManagedObject {
+  /// The row's number, whatever the class.
+  fileprivate var rowNumber: Int64 {
+    switch self {
+    case let object as Maker: object.id.rowID
+    case let object as Part: object.id.rowID
+    case let object as Paper: object.id.rowID
+    case let object as Label: object.id.rowID
+    case let object as Badge: object.id.rowID
+    case let object as Group: object.id.rowID
+    default: 0
+    }
+  }
+}

@@ -1,0 +1,159 @@
+// Random changes through every door leave in the store what plain Swift values say. More seeds: VAULT_SECONDS.
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct RandomScripts {
+  /// How many seeds always run.
+  static let seeds: UInt64 = 4
+
+  @Test(arguments: RandomScript.Mode.allCases)
+  func `random changes leave in the store what they leave in plain values`(_ mode: RandomScript.Mode)
+    async throws
+  {
+    let end = ContinuousClock.now + .seconds(childSeconds)
+    var seed: UInt64 = 0
+    while seed < Self.seeds || (childSeconds > 1 && ContinuousClock.now < end) {
+      seed += 1
+      let trace = Trace()
+      do { try await run(seed, mode, trace) } catch {
+        Issue.record("seed \(seed): \(error)\n\(trace.lines.joined(separator: "\n"))")
+        return
+      }
+    }
+  }
+
+  // Safe to share: written on the writer's queue while the test waits for it.
+  private final class Trace: @unchecked Sendable { var lines: [String] = [] }
+
+  private func run(_ seed: UInt64, _ mode: RandomScript.Mode, _ trace: Trace) async throws {
+    let temporary = try await TemporaryStore(randomModel)
+    let store = temporary.store
+    var start = try work(store.makeContext(), .contextWithSaves, seed + 1_000_000, 50, (World(), [:]), trace)
+    try compare(store.makeContext(), start.world, "before the script")
+    if mode == .contextWithSaves {
+      start = try work(store.makeContext(), mode, seed, 120, start, trace)
+    } else {
+      let begin = start
+      start = try await store.write { context in
+        let end = try work(context, mode, seed, 120, begin, trace)
+        return (end.world, end.rows)
+      }
+    }
+    try compare(store.makeContext(), start.world, "in another context")
+    let findings = try await store.verify()
+    if !findings.isEmpty { throw Mismatch("verify: \(findings)") }
+  }
+
+  private func work(
+    _ context: ObjectContext, _ mode: RandomScript.Mode, _ seed: UInt64, _ steps: Int,
+    _ start: (world: World, rows: [Int: Int64]), _ trace: Trace
+  ) throws -> (world: World, rows: [Int: Int64]) {
+    let script = RandomScript(context, mode, seed: seed, start)
+    defer { trace.lines += script.trace }
+    try script.run(steps: steps)
+    return (script.world, script.rows)
+  }
+}
+
+// MARK: Comparing
+
+/// Compares everything that a context finds, in properties, relationships from both ends and predicates, with what there
+/// should be.
+/// - Parameter known: The objects that somebody holds: there is no other object for their rows.
+func compare(
+  _ context: ObjectContext, _ world: World, _ moment: String, _ known: [Int: ManagedObject] = [:]
+) throws {
+  let comparison = Comparison(context: context, world: world, moment: moment)
+  try comparison.makers(known)
+  try comparison.others()
+  try comparison.predicates()
+  if let error = context.faultErrors.first { throw Mismatch("\(moment): \(error)") }
+}
+
+private struct Comparison {
+  let context: ObjectContext
+  let world: World
+  let moment: String
+
+  private func expect<Value: Equatable>(_ what: String, _ found: Value, _ expected: Value) throws {
+    if found != expected { throw Mismatch("\(moment): \(what) is \(found), should be \(expected)") }
+  }
+
+  private func makers(where test: (World.Maker) -> Bool) -> [Int] {
+    world.makers.filter { test($0.value) }.keys.sorted()
+  }
+  private func parts(where test: (World.Part) -> Bool) -> [Int] {
+    world.parts.filter { test($0.value) }.keys.sorted()
+  }
+
+  func makers(_ known: [Int: ManagedObject]) throws {
+    let found = try context.fetch(Maker.self).all()
+    try expect("the makers", found.map(\.key).sorted(), world.keys(.maker))
+    for maker in found {
+      guard let expected = world.makers[maker.key] else { continue }
+      let (key, name) = (maker.key, "maker \(maker.key)")
+      if let object = known[key], object !== maker { throw Mismatch("\(moment): two objects of \(name)") }
+      try expect("\(name).code", maker.code, expected.code ?? -99)
+      try expect("\(name).size", maker.size, expected.size)
+      try expect("\(name).boss", maker.boss?.key, expected.boss)
+      try expect("\(name).parts", maker.parts.map(\.key).sorted(), parts { $0.owner == key })
+      let papers = world.keys(.paper).filter { world.papers[$0] == key }
+      try expect("\(name).papers", maker.papers.map(\.key).sorted(), papers)
+      try expect("\(name).labels", maker.labels.map(\.key).sorted(), expected.labels.sorted())
+      try expect("\(name).staff", maker.staff.map(\.key).sorted(), makers { $0.boss == key })
+      try expect("\(name).friends", maker.friends.map(\.key).sorted(), expected.friends.sorted())
+      try expect("\(name).friendOf", maker.friendOf.map(\.key).sorted(), makers { $0.friends.contains(key) })
+      try expect("\(name).badge", maker.badge?.key, world.keys(.badge).first { world.badges[$0] == key })
+    }
+  }
+
+  func others() throws {
+    let found = try context.fetch(Part.self).all()
+    try expect("the parts", found.map(\.key).sorted(), world.keys(.part))
+    for part in found {
+      guard let expected = world.parts[part.key] else { continue }
+      let (key, name) = (part.key, "part \(part.key)")
+      try expect("\(name).text", part.text, expected.text ?? "none")
+      try expect("\(name)'s pair", [part.first, part.second], [expected.first, expected.second])
+      try expect("\(name).owner", part.owner?.key, expected.owner)
+      try expect("\(name).whole", part.whole?.key, expected.whole)
+      try expect("\(name).pieces", part.pieces.map(\.key).sorted(), parts { $0.whole == key })
+    }
+    let papers = Dictionary(
+      uniqueKeysWithValues: try context.fetch(Paper.self).all().map { ($0.key, $0.owner?.key) })
+    try expect("the papers", papers, world.papers)
+    let badges = Dictionary(
+      uniqueKeysWithValues: try context.fetch(Badge.self).all().map { ($0.key, $0.owner?.key) })
+    try expect("the badges", badges, world.badges)
+    let labels = try context.fetch(Label.self).all()
+    try expect("the labels", labels.map(\.key).sorted(), world.keys(.label))
+    for label in labels {
+      let (key, name) = (label.key, "label \(label.key)")
+      try expect("\(name).name", label.name, (world.labels[key] ?? nil) ?? "none")
+      try expect("\(name).makers", label.makers.map(\.key).sorted(), makers { $0.labels.contains(key) })
+      let groups = world.keys(.group).filter { world.groups[$0]?.contains(key) == true }
+      try expect("\(name).groups", label.groups.map(\.key).sorted(), groups)
+    }
+    let groups = Dictionary(
+      uniqueKeysWithValues: try context.fetch(Group.self).all().map { ($0.key, Set($0.labels.map(\.key))) })
+    try expect("the groups", groups, world.groups)
+  }
+
+  func predicates() throws {
+    let isLarge = { (key: Int) in (world.makers[key]?.size ?? 0) > 50 }
+    let large = try context.fetch(Maker.self).where("size > 50").all().map(\.key).sorted()
+    try expect("size > 50", large, world.keys(.maker).filter(isLarge))
+    let owned = try context.fetch(Part.self).where("owner.size > 50").all().map(\.key).sorted()
+    try expect("owner.size > 50", owned, parts { $0.owner.map(isLarge) ?? false })
+    let labelled = try context.fetch(Maker.self).where("ANY labels.name == 'label 3'").all().map(\.key)
+      .sorted()
+    try expect(
+      "ANY labels.name", labelled, makers { $0.labels.contains { world.labels[$0] == "label 3" } })
+    let many = try context.fetch(Maker.self).where("parts.@count > 1").all().map(\.key).sorted()
+    try expect(
+      "parts.@count", many, world.keys(.maker).filter { key in parts { $0.owner == key }.count > 1 })
+  }
+}

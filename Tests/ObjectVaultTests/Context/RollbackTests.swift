@@ -1,0 +1,108 @@
+// What is taken back: by a rollback, and where the making of an object fails.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct Rollbacks {
+  let temporary: TemporaryStore
+  var store: Store { temporary.store }
+
+  init() async throws { temporary = try await TemporaryStore(library) }
+
+  @Test func `a rollback takes back what fetches have written`() async throws {
+    try await temporary.begin()
+    try await store.write { context in
+      let one = try context.fetch(Book.self).one()
+      one.title = "Changed"
+      let (open, new) = (context.insert(Book.self), context.insert(Book.self) { $0.title = "New" })
+      let loan = context.insert(Loan.self) {
+        $0.reader = "R"
+        $0.book = open
+      }
+      one.rating = .nan
+      #expect(try context.fetch(Book.self).where("title == 'Changed'").count() == 1)
+      context.rollback()
+      #expect([open.state, new.state, loan.state] == [.invalid, .invalid, .invalid])
+      #expect(one.title == "One" && one.rating == nil && !context.hasChanges)
+      context.insert(Genre.self) { $0.name = "kept" }
+      #expect(try context.fetch(Genre.self).count() == 1)
+    }
+    let context = store.makeContext()
+    #expect(try context.fetch(Book.self).all().map(\.title) == ["One"])
+    #expect(try context.fetch(Genre.self).count() == 1)
+    #expect(try context.fetch(Loan.self).count() == 0)
+  }
+
+  @Test func `a rollback forgets the errors of what it takes back`() throws {
+    let context = store.makeContext()
+    let one = context.insert(Book.self) { $0.title = "One" }
+    try context.save()
+    let stranger = store.makeContext().insert(Author.self) { $0.name = "X" }
+    one.author = stranger
+    #expect(!context.faultErrors.isEmpty)
+    context.rollback()
+    one.title = "Two"
+    try context.save()
+    #expect(one.title == "Two" && one.author == nil)
+  }
+
+  @Test func `an object whose making fails after a fetch is not made either, and the next one is`()
+    async throws
+  {
+    struct Stop: Error {}
+    try await temporary.begin()
+    try await store.write { context in
+      let one = try context.fetch(Book.self).one()
+      _ = try? context.insert(Author.self) {
+        $0.name = "Refused"
+        $0.books = [one]
+        _ = try context.fetch(Genre.self).count()
+        throw Stop()
+      }
+      _ = try? context.insert(Genre.self) {
+        $0.books = [one]
+        _ = try context.fetch(Genre.self).count()
+        throw Stop()
+      }
+      context.insert(Author.self) { $0.name = "Next" }
+      #expect(context.hasChanges)
+    }
+    let context = store.makeContext()
+    let names = try context.fetch(Author.self).sorted(by: \.name).all().map(\.name)
+    #expect(names == ["Ann", "Bob", "Next"])
+    #expect(try context.fetch(Book.self).one().genres.isEmpty)
+    #expect(try await store.verify().isEmpty)
+  }
+
+  @Test func `ids that a rollback takes back are not given out again`() async throws {
+    try await store.write { context in
+      let first = context.insert(Genre.self) { $0.name = "a" }
+      _ = try context.fetch(Genre.self).count()
+      let id = first.id
+      context.rollback()
+      let second = context.insert(Genre.self) { $0.name = "b" }
+      try context.save()
+      #expect(second.id.rowID > id.rowID)
+    }
+  }
+
+  @Test func `an object whose making fails is not made, and takes nobody along`() throws {
+    struct Stop: Error {}
+    let context = store.makeContext()
+    let one = context.insert(Book.self) { $0.title = "One" }
+    try context.save()
+    #expect(throws: Stop.self) {
+      try context.insert(Author.self) {
+        $0.books = [one]
+        throw Stop()
+      }
+    }
+    #expect(one.state == .loaded && one.author == nil)
+    try context.save()
+    #expect(try context.fetch(Author.self).count() == 0)
+    #expect(try context.fetch(Book.self).count() == 1)
+  }
+}

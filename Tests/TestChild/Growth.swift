@@ -1,0 +1,36 @@
+// How much memory long work takes.
+
+import Foundation
+import Microblog
+import ObjectVault
+import TestSupport
+
+/// The most memory that the process has had, in MiB.
+private func peak() -> Int {
+  var usage = rusage()
+  // RUSAGE_SELF, which has another type on each system.
+  _ = getrusage(0, &usage)
+  #if canImport(Darwin)
+    return Int(usage.ru_maxrss) >> 20
+  #else
+    return Int(usage.ru_maxrss) >> 10
+  #endif
+}
+
+/// Fetches, inserts and changes by turns in one transaction, so that each fetch writes what was done before it.
+/// - Returns: By how many MiB the memory grew after the first of the turns.
+func growWhileFetching(_ url: URL, turns: Int) async throws -> Int {
+  let store = try await openMicroblog(url)
+  defer { store.close() }
+  return try await store.write { context in
+    let user = context.insert(User.self) { $0.name = "first" }
+    var start = 0
+    for number in 0..<turns {
+      if number == turns / 10 { start = peak() }
+      _ = try context.fetch(Country.self).where("name == %@", "none").first()
+      context.insert(User.self) { $0.name = "user \(number)" }
+      user.screenName = "first \(number)"
+    }
+    return peak() - start
+  }
+}
