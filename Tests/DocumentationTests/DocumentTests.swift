@@ -53,6 +53,33 @@ import Testing
     }
   }
 
+  @Test func `the files and suites of where to add things are there`() throws {
+    let page = try ReaderPackage.text(
+      "Sources/ObjectVault/Documentation.docc/where-to-add-things.md")
+    let table = page.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2)
+    let sources =
+      ReaderPackage.files("Sources", ".swift") + ReaderPackage.files("Benchmarks/Sources", ".swift")
+    let suites = Set(
+      try ReaderPackage.files("Tests", ".swift").flatMap { path in
+        try ReaderPackage.text(path).matches(of: #/struct (\w+)/#).map { String($0.1) }
+      })
+    for line in table {
+      let cells = line.split(separator: "|").map(String.init)
+      for match in cells[1].matches(of: #/`([A-Za-z-]+\/[\w\/+*.-]+)`/#) {
+        let parts = String(match.1).split(separator: "*", omittingEmptySubsequences: false).map(String.init)
+        let isThere = sources.contains { path in
+          let path = path.hasPrefix("Sources/ObjectVault/") ? String(path.dropFirst(20)) : path
+          return parts.count == 1
+            ? path.hasPrefix(parts[0]) : path.hasPrefix(parts[0]) && path.hasSuffix(parts[1])
+        }
+        #expect(isThere, "\(match.1)")
+      }
+      for match in cells[2].matches(of: #/`([A-Z]\w+)`/#) {
+        #expect(suites.contains(String(match.1)), "\(match.1)")
+      }
+    }
+  }
+
   @Test func `editors are told the format that make lint checks`() throws {
     struct Format: Decodable {
       struct Indentation: Decodable { let spaces: Int }

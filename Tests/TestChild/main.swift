@@ -106,6 +106,7 @@ do {
   case "create-relative": try createRelative(arguments[2])
   case "no-descriptors": openWithoutDescriptors(url.path)
   case "full-disk": try workOnFullDisk(url.path)
+  case "full-disk-objects": try await saveObjectsOnFullDisk(url)
   case "create-once": acknowledge(try createOnce(url.path))
   case "fetch-and-insert": acknowledge("\(try await growWhileFetching(url, turns: 5000))")
   case "visit": visit(url.path, seconds: childSeconds * 2)

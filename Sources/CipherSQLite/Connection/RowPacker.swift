@@ -5,7 +5,7 @@ private import CSQLCipher
 internal import Foundation
 
 /// Memory that holds the rows of many objects; freed when the last of them lets go.
-public final class RowPage {
+package final class RowPage {
   // Allocated in init, freed in deinit; written by the RowPacker that made it, before any reader has it.
   let base: UnsafeMutableRawPointer
   let capacity: Int
@@ -19,13 +19,13 @@ public final class RowPage {
 }
 
 /// Copies rows into ``RowPage``s.
-public struct RowPacker {
+package struct RowPacker {
   /// The page of the row that was packed last.
-  public private(set) var page: RowPage
+  package private(set) var page: RowPage
   private var used = 0
 
   /// A packer whose first page holds so many bytes; further ones 64 KiB.
-  public init(firstPageBytes: Int) { page = RowPage(capacity: max(64, firstPageBytes)) }
+  package init(firstPageBytes: Int) { page = RowPage(capacity: max(64, firstPageBytes)) }
 
   /// Packs columns of the statement's present row.
   ///
@@ -35,7 +35,7 @@ public struct RowPacker {
   ///   - slots: The cell of each column.
   ///   - slotCount: How many cells the row has; those not in `slots` are NULL.
   /// - Returns: Where the row's cells begin, in ``page``.
-  public mutating func pack(
+  package mutating func pack(
     _ statement: Statement, firstColumn: Int, slots: [Int], slotCount: Int
   ) -> UnsafeRawPointer {
     var writer = begin(slotCount)

@@ -49,8 +49,6 @@ public struct Engine: Sendable, Hashable {
   public var hasWindowFunctions: Bool { sqliteNumber >= 3_025_000 }
   /// How many parameters a statement may have.
   public var maximumParameters: Int { sqliteNumber >= 3_032_000 ? 32_766 : 999 }
-  /// Whether an integer and a real compare exactly, beyond 2^53.
-  public var comparesMixedNumbersExactly: Bool { sqliteNumber >= 3_020_000 }
 }
 
 extension Engine: CustomStringConvertible {

@@ -177,15 +177,25 @@ public final class ConnectionPool: Sendable {
   public func write<Result: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Result
   ) async throws -> Result {
+    try await write(body, committed: {})
+  }
+
+  /// The same.
+  /// - Parameter committed: Called after the commit, before the next write begins.
+  package func write<Result: Sendable>(
+    _ body: @escaping @Sendable (Connection) throws -> Result, committed: @escaping @Sendable () -> Void
+  ) async throws -> Result {
     try Task.checkCancellation()
     return try await CancellableRun.perform(on: writerQueue) { [self] running in
       let connection = try openWriter()
       return try running.run(connection) {
-        try connection.transaction(.immediate) {
+        let result = try connection.transaction(.immediate) {
           let result = try body(connection)
           try running.check()
           return result
         }
+        committed()
+        return result
       }
     }
   }

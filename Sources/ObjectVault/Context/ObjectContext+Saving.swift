@@ -27,6 +27,7 @@ extension ObjectContext {
     if case .transaction(let connection, _) = access, flushed == nil {
       try connection.beginSavepoint(Self.flushName)
       flushed = []
+      writtenBefore = written
     }
     guard deleted.isEmpty || deleted.count != deniedDeletions else {
       return try save(.partialWithoutDeletions)
@@ -69,11 +70,14 @@ extension ObjectContext {
         }
       }
       operation.finish()
+      hasWritten = true
+      if let record = operation.record { written?.add(record.changes) }
     case .pooled:
       try core.pool.withWriter { connection in
         let operation = SaveOperation(self, connection, extent)
         try operation.undoOnError { try connection.transaction(.immediate) { try operation.run() } }
         operation.finish()
+        publish(operation.record)
       }
     }
   }
@@ -112,6 +116,7 @@ extension ObjectContext {
   private func undoFlush() {
     guard case .transaction(let connection, _) = access, let flushed else { return }
     self.flushed = nil
+    written = writtenBefore
     failure = nil
     do {
       try connection.rollBack(toSavepoint: Self.flushName)
@@ -128,9 +133,7 @@ extension ObjectContext {
   /// Ids that were given out and taken back are not given out again.
   private func keepMarks(_ connection: Connection) throws {
     for map in maps where map.highest > 0 {
-      try connection.execute(
-        "UPDATE vault_ids SET last = ? WHERE entity = ? AND last < ?",
-        [.integer(map.highest), .text(map.entity.name), .integer(map.highest)])
+      try RowIDs(connection: connection).raise(map.entity.name, to: map.highest)
     }
   }
 }

@@ -55,6 +55,14 @@ public final class ObjectContext: ObjectHost {
   var flushed: [ManagedObject]?
   /// How many deletions were pending when one of them was denied to a flush: until there are others, none is tried.
   var deniedDeletions = 0
+  /// What the saves of the transaction have written, while somebody listens; nil outside of one.
+  var written: ChangeCollector?
+  /// The same before the first of the flushes that ``rollback()`` takes back.
+  var writtenBefore: ChangeCollector?
+  /// Whether a save of the transaction has written anything.
+  var hasWritten = false
+  /// Whether the saves of the transaction are written down, decided once for all of them; nil outside of one.
+  let isRecording: Bool?
   /// Why the transaction cannot be committed: a flush failed half-way.
   var failure: (any Error)?
 
@@ -70,6 +78,10 @@ public final class ObjectContext: ObjectHost {
   public internal(set) var unreadableValues: [StoreError] = []
   /// Called with each error that a getter could not throw, at once.
   public var onFaultError: ((any Error) -> Void)?
+  /// Who makes the changes, for those who listen: see ``ChangeSet/author``.
+  public var author: String?
+  /// What the next commits are called, for those who listen: see ``ChangeSet/name``.
+  public var transactionName: String?
   /// What the context asked of the store.
   public internal(set) var statistics = Statistics()
 
@@ -88,8 +100,10 @@ public final class ObjectContext: ObjectHost {
     self.access = access
     if case .transaction(let connection, let canWrite) = access {
       (self.canWrite, run) = (canWrite, connection.run)
+      isRecording = canWrite && core.feed.isHeard
+      written = canWrite && core.feed.isHeard ? ChangeCollector() : nil
     } else {
-      (canWrite, run) = (true, nil)
+      (canWrite, run, isRecording) = (true, nil, nil)
     }
     former = FormerHost(of: core.mark)
     maps = core.mapping.entities.map { entity in

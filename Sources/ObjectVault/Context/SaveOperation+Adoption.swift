@@ -12,14 +12,14 @@ extension SaveOperation {
       inserted = inserted.map { entity, objects in (entity, objects.filter { !leftOut.contains($0) }) }
     }
     for (entity, objects) in inserted {
-      for object in objects { adopt(object, entity, version: 1, &packer) }
+      for object in objects { adopt(object, entity, version: RowVersions.first, &packer) }
     }
     for (entity, objects) in updated {
       for object in objects {
         if let slots = held(object) {
           adopt(object, entity, but: slots, &packer)
         } else {
-          adopt(object, entity, version: object.rowVersion + 1, &packer)
+          adopt(object, entity, version: RowVersions.next(object.rowVersion), &packer)
         }
       }
     }
@@ -113,7 +113,9 @@ extension SaveOperation {
     let whole = Overlay(slotCount: entity.slots.count, changed: written, run: overlay.run)
     for slot in entity.storedSlots where written.contains(slot) { whole.values[slot] = overlay.values[slot] }
     object.overlay = whole
-    adopt(object, entity, version: object.rowVersion + (written.isEmpty ? 0 : 1), &packer)
+    adopt(
+      object, entity, version: written.isEmpty ? object.rowVersion : RowVersions.next(object.rowVersion),
+      &packer)
     overlay.changed = held
     object.overlay = overlay
     object.isRegistered = true

@@ -11,6 +11,8 @@ extension SaveOperation {
   func deleteVictims() throws {
     guard victims.contains(where: { !$0.isEmpty }) else { return }
     try addVictims(related)
+    try recordVictims()
+    try recordLinksOfVictims()
     try unlinkUnwritten()
     for entity in core.mapping.entities where !victims[entity.index].isEmpty {
       try applyRules(entity, victims[entity.index].sorted())
@@ -102,6 +104,7 @@ extension SaveOperation {
     guard !left.isEmpty else { return }
     released.append((entity.index, slot, left))
     for batch in left.sorted().chunked(batchSize) {
+      try recordReleases(entity, slot, batch)
       try connection.execute(
         sql: entity.releaseSQL(slot, count: batch.count), batch.map { .integer($0) })
     }
@@ -157,7 +160,7 @@ extension SaveOperation {
     for (entity, slot, ids) in released {
       for object in inMemory(entity, ids) where object.state == .loaded {
         if let overlay = object.overlay {
-          object.rowVersion += 1
+          object.rowVersion = RowVersions.next(object.rowVersion)
           guard !overlay.changed.contains(slot) else { continue }
           overlay.values[slot] = .null
           overlay.changed.insert(slot)

@@ -20,6 +20,7 @@ extension SaveOperation {
         }
         try unlessColliding {
           try run(statement, for: object)
+          recordInsertion(of: object, entity, overlay)
         } wait: { _ in
           leftOut.insert(object)
         }
@@ -94,6 +95,7 @@ extension SaveOperation {
     try statement.bind(object.rowVersion, at: parameter + 1)
     try run(statement, for: object)
     if connection.changes != 1 { throw try conflict(object, slots.map { entity.slots[$0].name }) }
+    recordUpdate(of: object, entity, slots, overlay)
   }
 
   func conflict(_ object: ManagedObject, _ properties: [String]) throws -> StoreError {

@@ -17,7 +17,8 @@ struct UniqueCollision: Error {
 extension SaveOperation {
   func writeRowsInAnyOrder() throws {
     if mayCollide {
-      do { return try connection.savepoint(writeRows) } catch is UniqueCollision {}
+      let recorded = record
+      do { return try connection.savepoint(writeRows) } catch is UniqueCollision { record = recorded }
       do {
         return try connection.savepoint {
           try setAside()
@@ -25,6 +26,7 @@ extension SaveOperation {
         }
       } catch let collision as UniqueCollision {
         guard isPartial else { throw collision.error }
+        record = recorded
       }
     }
     waits = isPartial
@@ -52,6 +54,7 @@ extension SaveOperation {
       }
     }
     try addRowsThatGo()
+    try recordVictims()
     for entity in core.mapping.entities where !victims[entity.index].isEmpty {
       let slots = Set(
         entity.uniqueKeys.compactMap { key in key.first { !entity.isToOne[$0] } ?? key.first })

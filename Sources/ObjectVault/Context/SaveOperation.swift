@@ -32,6 +32,8 @@ final class SaveOperation {
   /// New objects that go with deleted ones.
   var doomed: [ManagedObject] = []
   var marks = SaveMarks()
+  /// What has been written, while somebody listens.
+  var record: ChangeCollector?
 
   /// How much of what is pending is written.
   enum Extent {
@@ -52,6 +54,7 @@ final class SaveOperation {
     self.connection = connection
     self.extent = extent
     core = context.core
+    record = context.records ? ChangeCollector() : nil
     victims = core.mapping.entities.map { _ in [] }
   }
 
@@ -61,6 +64,7 @@ final class SaveOperation {
     try validate()
     if deletes { try checkVersions() }
     try assignIDs()
+    if deletes { try recordVictims() }
     try writeRowsInAnyOrder()
     do {
       try writeLinks()
@@ -102,29 +106,12 @@ final class SaveOperation {
     for (_, objects) in new { for object in objects { lowest = min(lowest, object.rowID) } }
     assigned = [Int64](repeating: 0, count: Int(context.firstTemporaryID - lowest) + 1)
     for (entity, objects) in new {
-      let found = try connection.value(
-        "SELECT last FROM vault_ids WHERE entity = ?", [.text(entity.name)])
-      let last = found?.int64 ?? 0
-      guard last < Int64.max - Int64(objects.count) else {
-        throw StoreError.idsExhausted(entity: entity.name)
-      }
+      let first = try RowIDs(connection: connection).reserve(objects.count, of: entity.name)
       for (offset, object) in objects.enumerated() {
-        assigned[Int(context.firstTemporaryID - object.rowID)] = last + Int64(offset) + 1
+        assigned[Int(context.firstTemporaryID - object.rowID)] = first + Int64(offset)
       }
-      try setMark(of: entity, from: found, to: last + Int64(objects.count))
-      context.maps[entity.index].highest = last + Int64(objects.count)
+      context.maps[entity.index].highest = first + Int64(objects.count) - 1
     }
-  }
-
-  /// Of one row, which OR FAIL changes or leaves as ABORT would. What may have to be undone alone, as REPLACE and ABORT,
-  /// makes the engine copy each page that the statement changes; SQLCipher 3 keeps those copies in memory until the
-  /// savepoint beneath all flushes ends.
-  private func setMark(of entity: EntityMapping, from found: SQLValue?, to last: Int64) throws {
-    try connection.execute(
-      found == nil
-        ? "INSERT INTO vault_ids (last, entity) VALUES (?, ?)"
-        : "UPDATE OR FAIL vault_ids SET last = ? WHERE entity = ?",
-      [.integer(last), .text(entity.name)])
   }
 
   func finalID(_ id: Int64) -> Int64 {
@@ -147,6 +134,7 @@ final class SaveOperation {
       guard source > 0, target > 0 else { continue }
       try connection.execute(
         sql: link.isAdded ? link.join.linkSQL : link.join.unlinkSQL, [.integer(source), .integer(target)])
+      recordLink(link, source, target)
     }
   }
 

@@ -1,6 +1,7 @@
 // What the contexts of one store share: the pool, the mapping with its classes, and the plans of fetches.
 
 internal import CipherSQLite
+internal import Foundation
 
 final class StoreCore: Sendable {
   let pool: ConnectionPool
@@ -11,19 +12,24 @@ final class StoreCore: Sendable {
   let generation: Int64
   /// Which store it is.
   let mark: StoreMark
+  /// The store's identity in the form of its text.
+  let id: String?
   /// By the entity's index.
   let plans: [FetchPlans]
+  /// Who listens to commits.
+  let feed = ChangeFeed()
 
   init(
     pool: ConnectionPool, mapping: SchemaMapping, classes: EntityClasses, path: String,
-    generation: Int64, mark: StoreMark
+    generation: Int64, id: UUID?
   ) {
     self.pool = pool
     self.mapping = mapping
     self.classes = classes
     self.path = path
     self.generation = generation
-    self.mark = mark
+    self.id = id?.uuidString
+    mark = StoreMark(id)
     plans = mapping.entities.map(FetchPlans.init)
   }
 

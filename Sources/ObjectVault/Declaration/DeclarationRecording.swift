@@ -11,7 +11,7 @@ private import Foundation
     .attribute(
       type: Value.attributeType, isOptional: Value.isOptionalAttribute,
       initialValue: initial.map { make in { try make().stored() } },
-      placeholder: (try? Value.placeholder.stored()) ?? .null, options: options.compactMap { $0 }),
+      options: options.compactMap { $0 }),
     ValueReader(isNarrow: !wholeTypes.contains(ObjectIdentifier(type))) { Value(stored: $0) != nil })
 }
 

@@ -96,11 +96,21 @@ struct ClassBinding: EntityBinding, @unchecked Sendable {
   var propertyNames: [String] { description.properties.sorted { $0.slot < $1.slot }.map(\.name) }
 
   func initialValue(of property: String) -> (() throws -> SQLValue)? {
-    guard case .attribute(_, _, let initial, _, _) = declaration(of: property)?.kind else { return nil }
+    guard case .attribute(_, _, let initial, _) = declaration(of: property)?.kind else { return nil }
     return initial
   }
 
   func checks(of property: String) -> [CheckRule] { checks[property] ?? [] }
+  func formerName(of property: String) -> String? {
+    switch declaration(of: property)?.kind {
+    case .attribute(_, _, _, let options)?:
+      options.lazy.compactMap { if case .renamed(let name) = $0 { name } else { nil } }.first
+    case .relationship(_, _, let options, _, _)?:
+      options.lazy.compactMap { if case .renamed(let name) = $0 { name } else { nil } }.first
+    case nil: nil
+    }
+  }
+
   func reader(of property: String) -> ValueReader? { declaration(of: property)?.reader }
 
   private func declaration(of property: String) -> PropertyDeclaration? {
@@ -194,7 +204,7 @@ private struct SchemaCollector {
 
   private mutating func add(_ property: PropertyDeclaration, to entity: inout EntityDescription) {
     switch property.kind {
-    case .attribute(let type, let isOptional, let initial, _, let options):
+    case .attribute(let type, let isOptional, let initial, let options):
       var attribute = AttributeDescription(
         name: property.name, type: type, isOptional: isOptional, isUnique: options.contains(.unique),
         isIndexed: options.contains(.indexed) && !options.contains(.unique))

@@ -28,6 +28,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case validation([ValidationFailure])
   /// A row that was to be changed has been changed by somebody else since it was fetched; nothing was saved.
   case conflict(Conflict)
+  /// A change set was to be applied, and the object is not as it says it was; nothing was written.
+  case changesDoNotFit(entity: String, rowID: Int64, properties: [String])
   /// A delete rule forbids the deletion; nothing was saved.
   case deleteDenied(entity: String, property: String, count: Int)
   /// The context may only read.
@@ -161,6 +163,10 @@ extension StoreError: CustomStringConvertible {
           ? "and is deleted here. Roll back, fetch it again, delete it and save."
           : "(properties here: \(conflict.properties.joined(separator: ", "))). Refresh the object, apply the "
             + "change again and save.")
+    case .changesDoNotFit(let entity, let rowID, let properties):
+      "Nothing was applied: \(entity) \(rowID) is not as the changes expect it"
+        + (properties.isEmpty ? "" : " (\(properties.joined(separator: ", ")))")
+        + ". Apply them to a store that is as theirs was before them, in the order of their commits."
     case .deleteDenied(let entity, let property, let count):
       "Nothing was saved: \(entity).\(property) still has \(count) \(count == 1 ? "object" : "objects"), and "
         + "its delete rule is deny. Delete or move them first."

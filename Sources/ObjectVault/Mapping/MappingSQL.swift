@@ -23,6 +23,29 @@ extension EntityMapping {
   /// Whether there is a row.
   var existenceSQL: String { "SELECT 1 FROM \(table) WHERE \"id\" = ?" }
 
+  /// The values of some columns of one row.
+  func valuesSQL(_ slots: [Int]) -> String {
+    let columns = slots.map { self.slots[$0].column } + ["\"id\""]
+    return "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE \"id\" = ?"
+  }
+
+  /// The ids and the values of one column of so many rows.
+  func columnSQL(_ slot: Int, count: Int) -> String {
+    "SELECT \"id\", \(slots[slot].column) FROM \(table) WHERE \"id\" IN (\(marks(count)))"
+  }
+
+  /// The ids and all values of so many rows.
+  func wholeRowsSQL(count: Int) -> String {
+    let columns = ["\"id\""] + storedSlots.map { slots[$0].column }
+    return "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE \"id\" IN (\(marks(count)))"
+  }
+
+  /// New values of some columns of one row, whatever its version, which is the next then.
+  func rewriteSQL(_ slots: [Int]) -> String {
+    let columns = slots.map { "\(self.slots[$0].column) = ?, " }.joined()
+    return "UPDATE \(table) SET \(columns)\"_version\" = \"_version\" + 1 WHERE \"id\" = ?"
+  }
+
   /// New values of some columns of one row, if it still has a version.
   func updateSQL(_ slots: [Int]) -> String {
     let columns = slots.map { "\(self.slots[$0].column) = ?, " }.joined()
@@ -91,6 +114,13 @@ extension RelationshipMapping {
 }
 
 extension JoinTable {
+  /// The links of so many objects that are at the source or the target: the source's id, and the target's.
+  func linksSQL(fromSource: Bool, count: Int) -> String {
+    let (source, target) = columns(from: true)
+    return "SELECT \(source), \(target) FROM \(quoted(name)) "
+      + "WHERE \(columns(from: fromSource).own) IN (\(marks(count)))"
+  }
+
   /// A link: the source's id, and the target's. One that is there already stays.
   var linkSQL: String {
     let (source, target) = columns(from: true)

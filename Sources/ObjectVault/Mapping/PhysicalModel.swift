@@ -6,6 +6,8 @@ internal import CipherSQLite
 struct JoinTable: Hashable {
   let name: String
   let source: String
+  /// The relationship of `source` that the table is named after.
+  let relationship: String
   let target: String
   /// The column with the ids of `source`. Both are named after what they hold, so that nobody who writes SQL has
   /// to know which end keeps the table.
@@ -15,7 +17,7 @@ struct JoinTable: Hashable {
   /// The table of a relationship of `source`.
   init(_ source: String, _ relationship: String, _ target: String, inverse: String?) {
     name = "\(source)_\(relationship)"
-    (self.source, self.target) = (source, target)
+    (self.source, self.relationship, self.target) = (source, relationship, target)
     if source != target {
       (sourceColumn, targetColumn) = ("\(source)_id", "\(target)_id")
     } else {
@@ -27,7 +29,7 @@ struct JoinTable: Hashable {
   }
 
   private init(former table: JoinTable) {
-    (name, source, target) = (table.name, table.source, table.target)
+    (name, source, relationship, target) = (table.name, table.source, table.relationship, table.target)
     (sourceColumn, targetColumn) = (Self.formerColumns.source, Self.formerColumns.target)
   }
 

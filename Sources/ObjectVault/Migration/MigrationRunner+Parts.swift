@@ -91,12 +91,7 @@ extension MigrationRunner {
   /// Rows that a data block inserted take part in the promise that ids are never given out twice.
   func raiseHighWaterMarks(_ model: Schema) throws {
     for entity in model.entities {
-      try connection.execute(
-        sql: """
-          INSERT OR REPLACE INTO vault_ids (entity, last)
-          SELECT ?, max(ifnull((SELECT last FROM vault_ids WHERE entity = ?), 0),
-                        ifnull((SELECT max("id") FROM \(quoted(entity.name))), 0))
-          """, [.text(entity.name), .text(entity.name)])
+      try RowIDs(connection: connection).raiseToRows(of: entity.name)
     }
   }
 }

@@ -1,9 +1,33 @@
 // The lines that one would write to make one model of another: what a mismatch shows, ready to be reviewed.
 
 extension SchemaDifference {
-  /// Operations from one model to another. What may be a renaming is a dropping and an adding here: nobody can
-  /// tell them apart but who made the change, so the lines are for reading and never run by themselves.
+  /// Operations from one model to another. What may be a renaming is one where the class says so (`.renamed(from:)`), else
+  /// a dropping and an adding: nobody can tell them apart but who made the change, so the lines are for reading and
+  /// never run by themselves.
   static func operations(from old: Schema, to new: Schema) -> [MigrationOperation] {
+    var present = old
+    let renamings = renamings(from: old, to: new).filter { (try? $0.apply(to: &present)) != nil }
+    return renamings + changes(from: present, to: new)
+  }
+
+  /// The renamings that classes tell of, where the former name is there and the new one is not yet.
+  private static func renamings(from old: Schema, to new: Schema) -> [MigrationOperation] {
+    new.entities.flatMap { entity -> [MigrationOperation] in
+      guard let former = old.entity(named: entity.name), let binding = new.bindings[entity.name] else {
+        return []
+      }
+      return entity.propertyNames.compactMap { name in
+        guard let oldName = binding.formerName(of: name), !former.propertyNames.contains(name),
+          former.propertyNames.contains(oldName), !entity.propertyNames.contains(oldName)
+        else { return nil }
+        return entity.attribute(named: name) == nil
+          ? .renameRelationship(entity.name, oldName, to: name)
+          : .renameAttribute(entity.name, oldName, to: name)
+      }
+    }
+  }
+
+  private static func changes(from old: Schema, to new: Schema) -> [MigrationOperation] {
     var changes: [MigrationOperation] = []
     var created: [MigrationOperation] = []
     var dropped: [MigrationOperation] = []

@@ -6,7 +6,8 @@ public enum AttributeOption: Sendable, Hashable {
   case unique
   /// Kept in an index, for predicates and sorting.
   case indexed
-  /// Was called otherwise in an earlier version: a hint for whoever writes the migration step.
+  /// Was called otherwise in an earlier version: the lines that a schema mismatch prints rename it then, where they would
+  /// else drop the one and add the other.
   case renamed(from: String)
 }
 
@@ -14,7 +15,8 @@ public enum AttributeOption: Sendable, Hashable {
 public enum RelationshipOption: Sendable, Hashable {
   /// A to-one that may not be nil when it is saved.
   case required
-  /// Was called otherwise in an earlier version: a hint for whoever writes the migration step.
+  /// Was called otherwise in an earlier version: the lines that a schema mismatch prints rename it then, where they would
+  /// else drop the one and add the other.
   case renamed(from: String)
 }
 

@@ -8,7 +8,7 @@ private import Foundation
 struct PropertyDeclaration {
   enum Kind {
     case attribute(
-      type: AttributeType, isOptional: Bool, initialValue: (() throws -> SQLValue)?, placeholder: SQLValue,
+      type: AttributeType, isOptional: Bool, initialValue: (() throws -> SQLValue)?,
       options: [AttributeOption])
     case relationship(
       target: ManagedObject.Type, isToMany: Bool, options: [RelationshipOption], inverse: AnyKeyPath?,

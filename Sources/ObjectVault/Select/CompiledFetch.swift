@@ -18,19 +18,6 @@ extension CompiledFetch: CustomStringConvertible {
   }
 }
 
-extension SQLValue {
-  /// The value as it would stand in SQL, for reading.
-  var literal: String {
-    switch self {
-    case .null: "NULL"
-    case .integer(let value): "\(value)"
-    case .real(let value): "\(value)"
-    case .text(let value): "'\(value.replacing("'", with: "''"))'"
-    case .blob(let value): "\(value.count) bytes"
-    }
-  }
-}
-
 /// A value behind a question mark.
 struct Binding {
   var value: SQLValue

@@ -90,7 +90,7 @@ extension Store {
     pool.prepare = { try StoreFunctions.register(on: $0) }
     let core = StoreCore(
       pool: try ConnectionPool(file: file, unlocked: key, configuration: pool), mapping: mapping,
-      classes: classes, path: file.path, generation: history.generation, mark: StoreMark(history.storeID))
+      classes: classes, path: file.path, generation: history.generation, id: history.storeID)
     return Store(
       core: core, url: url, id: history.storeID, schema: mapping.schema,
       opening: Opening(

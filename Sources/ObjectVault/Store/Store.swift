@@ -122,6 +122,8 @@ public final class Store: Sendable {
         try context.save()
         if let error = context.faultErrors.first { throw error }
         return result
+      } committed: {
+        work.context?.publishTransaction()
       }
       work.context = nil
       return result
@@ -183,7 +185,10 @@ public final class Store: Sendable {
   }
 
   /// Waits for what is running, then closes all connections. Later calls throw `SQLError.closed`.
-  public func close() { core.pool.close() }
+  public func close() {
+    core.pool.close()
+    core.feed.end()
+  }
 }
 
 extension Connection {

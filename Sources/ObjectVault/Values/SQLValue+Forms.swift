@@ -54,3 +54,16 @@ extension SQLValue: Codable {
     }
   }
 }
+
+extension SQLValue {
+  /// The value as it would stand in SQL, for reading.
+  var literal: String {
+    switch self {
+    case .null: "NULL"
+    case .integer(let value): "\(value)"
+    case .real(let value): "\(value)"
+    case .text(let value): "'\(value.replacing("'", with: "''"))'"
+    case .blob(let value): "\(value.count) bytes"
+    }
+  }
+}

@@ -6,13 +6,6 @@ import ObjectVault
 import TestSupport
 import Testing
 
-/// The processor's time of this thread: other tests that run beside take none of it.
-private func threadTime() -> Double {
-  var time = timespec()
-  _ = clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-  return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-}
-
 @Suite struct Growth {
   /// How many times as long eight times the work takes: 8 when the time is linear, 64 when it is quadratic.
   private func factor(_ work: (_ count: Int) async throws -> Double) async throws -> Double {

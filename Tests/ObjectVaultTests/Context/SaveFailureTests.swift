@@ -320,6 +320,57 @@ private final class Escape: @unchecked Sendable {
       }
     }
   }
+
+  @Test func `a commit that fails for want of room leaves everything pending, and the next save works`()
+    throws
+  {
+    let lines = try runChild("full-disk-objects", store.url.path + ".full")
+    #expect(lines.count == 12)
+    #expect(Set(lines) == ["done", "full"])
+  }
+
+  /// A trigger of somebody else that takes back the whole transaction, as the engine does on some errors of the disk.
+  private func refuse(_ name: String) throws {
+    let connection = try Connection.open(store.url.path, key: testKey)
+    defer { connection.close() }
+    try connection.executeScript(
+      """
+      CREATE TRIGGER refusal AFTER INSERT ON Genre WHEN NEW.name = '\(name)'
+      BEGIN SELECT RAISE(ROLLBACK, 'refused'); END
+      """)
+  }
+
+  @Test func `a transaction that the engine takes back by itself leaves everything pending`() async throws {
+    try refuse("bad")
+    let ann = author("Ann")
+    let genre = context.insert(Genre.self) { $0.name = "bad" }
+    let one = book("One")
+    one.author = ann
+    one.add(genre, to: \.genres)
+    let changes = store.changes()
+    #expect(throws: SQLError.self) { try context.save() }
+    #expect([ann.state, genre.state, one.state].allSatisfy { $0 == .inserted } && context.hasChanges)
+    #expect(try store.makeContext().fetch(Author.self).count() == 0)
+    genre.name = "good"
+    try context.save()
+    let found = try store.makeContext().fetch(Book.self).one()
+    #expect(found.author?.name == "Ann" && found.genres.map(\.name) == ["good"])
+
+    await #expect(throws: SQLError.self) {
+      try await store.write { context in
+        context.insert(Author.self) { $0.name = "Bob" }
+        _ = try context.fetch(Author.self).count()
+        context.insert(Genre.self) { $0.name = "bad" }
+      }
+    }
+    try await store.write { context in _ = context.insert(Author.self) { $0.name = "Carl" } }
+    #expect(
+      try store.makeContext().fetch(Author.self).sorted(by: \.name).all().map(\.name) == ["Ann", "Carl"])
+    store.close()
+    var told: [[String]] = []
+    for await case .committed(let set) in changes { told.append(set.inserted.map(\.entity).sorted()) }
+    #expect(told == [["Author", "Book", "Genre"], ["Author"]])
+  }
 }
 
 final class Review: ManagedObject {

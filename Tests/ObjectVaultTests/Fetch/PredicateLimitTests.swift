@@ -262,15 +262,14 @@ import Testing
   }
 
   @Test func `the time to read or refuse a text grows with its length alone`() throws {
-    let clock = ContinuousClock()
     let texts = [
       repeated("(", 40) + "year ==", repeated("(", 40) + "year CONATINS 3" + repeated(")", 40),
       "year == 1 " + repeated("AND (year == 1) ", 900), "title IN {" + repeated("'x', ", 12_000),
       "title == " + repeated("ａ", 20_000), repeated("(year + ", 45), repeated("x.", 30_000),
     ]
     for text in texts {
-      let time = clock.measure { _ = try? PredicateNode(format: text) }
-      #expect(time < .seconds(5), "\(text.prefix(30))")
+      let time = threadTime { _ = try? PredicateNode(format: text) }
+      #expect(time < 5, "\(text.prefix(30))")
     }
   }
 }

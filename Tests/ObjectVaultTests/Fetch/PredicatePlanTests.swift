@@ -71,13 +71,6 @@ final class Mark: ManagedObject {
     return temporary
   }
 
-  /// The time that this thread has worked, in seconds: not what it waited for on a busy machine.
-  private func threadSeconds() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-  }
-
   /// Counts what is found, and looks at the plan. A wrong plan takes minutes here; the bound is far from what a right one
   /// takes on a slow machine.
   private func check<Object: ManagedObject>(
@@ -85,10 +78,10 @@ final class Mark: ManagedObject {
     scans: Bool = false
   ) throws {
     let sql = try fetch.sql
-    let start = threadSeconds()
+    let start = threadTime()
     let found = try fetch.ids().count
     // What has to ask every object is bounded by the edges.
-    #expect(threadSeconds() - start < (scans ? 60 : 10), "\(sql)")
+    #expect(threadTime() - start < (scans ? 60 : 10), "\(sql)")
     if let count { #expect(found == count, "\(sql)") }
     let plan = try connection.query(sql: "EXPLAIN QUERY PLAN " + sql.text, sql.bindings) {
       $0.text(3) ?? ""

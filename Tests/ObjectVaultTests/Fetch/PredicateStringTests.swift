@@ -76,7 +76,7 @@ import Testing
     let book = context.insert(Author.self) { $0.nick = text }
     book.name = "x"
     try context.save()
-    let start = ContinuousClock.now
+    let start = threadTime()
     for (pattern, isFound) in [
       ("*\(run)*", true), ("*\(run)c*", false), ("*\(run)?", true), ("*a?\(run)c*", false),
       ("*?\(run)\(run)b", false), ("*\(run)?b", true), (String(repeating: "*a", count: 5000) + "*c", false),
@@ -86,7 +86,7 @@ import Testing
         try context.fetch(Author.self).where("nick LIKE %@", pattern).exists() == isFound,
         "\(pattern.prefix(9))")
     }
-    #expect(ContinuousClock.now - start < .seconds(10))
+    #expect(threadTime() - start < 10)
   }
 
   @Test(arguments: [

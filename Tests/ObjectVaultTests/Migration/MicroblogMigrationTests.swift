@@ -16,6 +16,24 @@ import Testing
     #expect(try set.model(at: set.version) == microblog)
   }
 
+  @Test func `a property whose class says its former name is renamed in the lines of a mismatch`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    let older = try MigrationSet(Array(Self.set.get().steps.prefix(4)))
+    let error = await #expect(throws: StoreError.self) {
+      _ = try await Store.open(
+        at: folder.url.appendingPathComponent("a.store"), key: testKey, schema: microblog,
+        migrations: .set(older))
+    }
+    guard case .schemaMismatch(_, let lines)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(lines.contains("rename attribute User.town -> city"))
+    #expect(!lines.contains { $0.hasPrefix("drop attribute User.town") })
+  }
+
   @Test(arguments: 1..<6)
   func `a store of an earlier version keeps its rows, its relations and its cascades`(_ version: Int)
     async throws

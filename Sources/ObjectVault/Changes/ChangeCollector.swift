@@ -1,0 +1,129 @@
+// Changes as they come, put together: what an object was before the first of them, and what it is after the last.
+
+internal import CipherSQLite
+
+struct ChangeCollector {
+  private struct Key: Hashable {
+    let entity: String
+    let rowID: Int64
+  }
+
+  private enum Entry {
+    case inserted(ChangeSet.Values)
+    case updated(old: ChangeSet.Values, new: ChangeSet.Values)
+    case deleted(ChangeSet.Values)
+  }
+
+  /// With the place of the first change among all.
+  private var entries: [Key: (entry: Entry, place: Int)] = [:]
+  private var links: [ChangeSet.Link: (isAdded: Bool, place: Int)] = [:]
+  private var places = 0
+
+  init() {}
+
+  init(_ changes: ChangeSet) { add(changes) }
+
+  mutating func add(_ changes: ChangeSet) {
+    for row in changes.inserted { insert(row.entity, row.rowID, row.values) }
+    for row in changes.updated { update(row.entity, row.rowID, old: row.old, new: row.new) }
+    for link in changes.unlinked { unlink(link) }
+    for row in changes.deleted { delete(row.entity, row.rowID, row.values) }
+    for link in changes.linked { self.link(link) }
+  }
+
+  /// A new row. Values that are NULL may be left out.
+  mutating func insert(_ entity: String, _ rowID: Int64, _ values: ChangeSet.Values) {
+    let key = Key(entity: entity, rowID: rowID)
+    let values = values.filter { !$0.value.isNull }
+    guard case .deleted(let old)? = entries[key]?.entry else { return set(key, .inserted(values)) }
+    let names = Set(old.keys).union(values.keys)
+    set(key, Self.difference(names, old, values))
+  }
+
+  mutating func update(_ entity: String, _ rowID: Int64, old: ChangeSet.Values, new: ChangeSet.Values) {
+    let key = Key(entity: entity, rowID: rowID)
+    switch entries[key]?.entry {
+    case nil: set(key, Self.difference(Set(new.keys), old, new))
+    case .inserted(let values):
+      set(key, .inserted(values.merging(new) { $1 }.filter { !$0.value.isNull }))
+    case .updated(let first, let present):
+      let old = old.merging(first) { $1 }
+      set(key, Self.difference(Set(old.keys), old, present.merging(new) { $1 }))
+    case .deleted: break
+    }
+  }
+
+  /// A row that goes, with the values that it has had since the last change that was told.
+  mutating func delete(_ entity: String, _ rowID: Int64, _ values: ChangeSet.Values) {
+    let key = Key(entity: entity, rowID: rowID)
+    let values = values.filter { !$0.value.isNull }
+    switch entries[key]?.entry {
+    case nil: set(key, .deleted(values))
+    case .inserted: set(key, nil)
+    case .updated(let old, _): set(key, .deleted(values.merging(old) { $1 }.filter { !$0.value.isNull }))
+    case .deleted: break
+    }
+  }
+
+  mutating func link(_ link: ChangeSet.Link) { set(link, true) }
+  mutating func unlink(_ link: ChangeSet.Link) { set(link, false) }
+
+  /// Whether a deletion of the row was told.
+  func hasDeleted(_ entity: String, _ rowID: Int64) -> Bool {
+    if case .deleted? = entries[Key(entity: entity, rowID: rowID)]?.entry { true } else { false }
+  }
+
+  var isEmpty: Bool { entries.isEmpty && links.isEmpty }
+
+  var changes: ChangeSet {
+    var changes = ChangeSet()
+    for (key, (entry, _)) in entries.sorted(by: { $0.value.place < $1.value.place }) {
+      switch entry {
+      case .inserted(let values):
+        changes.inserted.append(.init(entity: key.entity, rowID: key.rowID, values: values))
+      case .updated(let old, let new):
+        changes.updated.append(.init(entity: key.entity, rowID: key.rowID, old: old, new: new))
+      case .deleted(let values):
+        changes.deleted.append(.init(entity: key.entity, rowID: key.rowID, values: values))
+      }
+    }
+    for (link, (isAdded, _)) in links.sorted(by: { $0.value.place < $1.value.place }) {
+      if isAdded { changes.linked.append(link) } else { changes.unlinked.append(link) }
+    }
+    return changes
+  }
+
+  private mutating func set(_ key: Key, _ entry: Entry?) {
+    guard let entry else {
+      entries[key] = nil
+      return
+    }
+    entries[key] = (entry, entries[key]?.place ?? nextPlace())
+  }
+
+  private mutating func set(_ link: ChangeSet.Link, _ isAdded: Bool) {
+    if let present = links[link] {
+      if present.isAdded != isAdded { links[link] = nil }
+    } else {
+      links[link] = (isAdded, nextPlace())
+    }
+  }
+
+  private mutating func nextPlace() -> Int {
+    places += 1
+    return places
+  }
+
+  /// What differs between two states, as far as these properties go; nil when nothing does.
+  private static func difference(_ names: Set<String>, _ old: ChangeSet.Values, _ new: ChangeSet.Values)
+    -> Entry?
+  {
+    var (before, after): (ChangeSet.Values, ChangeSet.Values) = ([:], [:])
+    for name in names {
+      let (from, to) = (old[name] ?? .null, new[name] ?? .null)
+      guard !from.isStored(as: to) else { continue }
+      (before[name], after[name]) = (from, to)
+    }
+    return after.isEmpty ? nil : .updated(old: before, new: after)
+  }
+}

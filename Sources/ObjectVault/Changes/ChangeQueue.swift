@@ -1,0 +1,118 @@
+// What waits for one listener of a store's commits: bounded, and never silent about what it could not keep.
+
+internal import CipherSQLite
+
+final class ChangeQueue: Sendable {
+  private struct State {
+    var waiting: [ChangeSet] = []
+    /// How many of them have been taken: taking each out of the array by itself would be quadratic.
+    var taken = 0
+    /// How many changes are in those that have not.
+    var size = 0
+    var missed = 0
+    var isEnded = false
+    var readers: [(key: Int, continuation: CheckedContinuation<StoreChange?, Never>)] = []
+    /// Readers that were cancelled before they waited.
+    var cancelled: Set<Int> = []
+    var nextKey = 0
+
+    /// What comes next; nil when there is nothing.
+    mutating func take() -> StoreChange? {
+      if missed > 0 {
+        defer { missed = 0 }
+        return .missed(commits: missed)
+      }
+      guard taken < waiting.count else { return nil }
+      let changes = waiting[taken]
+      taken += 1
+      size -= changes.count
+      if taken == waiting.count { (waiting, taken) = ([], 0) }
+      if taken > 64, taken * 2 > waiting.count {
+        waiting.removeFirst(taken)
+        taken = 0
+      }
+      return .committed(changes)
+    }
+  }
+  private let state = Locked(State())
+  private let capacity: Int
+  private let feed: ChangeFeed
+
+  /// - Parameter capacity: How many changed objects and links may wait.
+  init(_ feed: ChangeFeed, capacity: Int) {
+    self.feed = feed
+    self.capacity = capacity
+    feed.listen(self)
+  }
+
+  deinit { feed.leave(ObjectIdentifier(self)) }
+
+  /// Takes a commit for whoever waits, else keeps it. What is too much makes all that waits one gap: a reader that has to
+  /// read anew has no use for what was before.
+  func add(_ changes: ChangeSet) {
+    let reader = state.withLock { state -> CheckedContinuation<StoreChange?, Never>? in
+      guard !state.isEnded else { return nil }
+      if !state.readers.isEmpty { return state.readers.removeFirst().continuation }
+      if state.size + changes.count > capacity {
+        state.missed += state.waiting.count - state.taken + 1
+        (state.waiting, state.taken, state.size) = ([], 0, 0)
+      } else {
+        state.waiting.append(changes)
+        state.size += changes.count
+      }
+      return nil
+    }
+    reader?.resume(returning: .committed(changes))
+  }
+
+  /// A commit came of which nothing is known.
+  func miss() {
+    let reader = state.withLock { state -> CheckedContinuation<StoreChange?, Never>? in
+      guard !state.isEnded else { return nil }
+      if !state.readers.isEmpty { return state.readers.removeFirst().continuation }
+      state.missed += state.waiting.count - state.taken + 1
+      (state.waiting, state.taken, state.size) = ([], 0, 0)
+      return nil
+    }
+    reader?.resume(returning: .missed(commits: 1))
+  }
+
+  /// There are no more: who waits gets nil, and the others when they have read what is here.
+  func end() {
+    let readers = state.withLock { state in
+      state.isEnded = true
+      defer { state.readers = [] }
+      return state.readers
+    }
+    for reader in readers { reader.continuation.resume(returning: nil) }
+  }
+
+  /// The next commit, waited for; nil at the end, and for a task that is cancelled.
+  func next() async -> StoreChange? {
+    let key = state.withLock { state in
+      state.nextKey += 1
+      return state.nextKey
+    }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let answer = state.withLock { state -> StoreChange?? in
+          if state.cancelled.remove(key) != nil { return .some(nil) }
+          if let change = state.take() { return change }
+          if state.isEnded { return .some(nil) }
+          state.readers.append((key, continuation))
+          return nil
+        }
+        if let answer { continuation.resume(returning: answer) }
+      }
+    } onCancel: {
+      let reader = state.withLock { state -> CheckedContinuation<StoreChange?, Never>? in
+        guard let index = state.readers.firstIndex(where: { $0.key == key }) else {
+          state.cancelled.insert(key)
+          return nil
+        }
+        return state.readers.remove(at: index).continuation
+      }
+      reader?.resume(returning: nil)
+    }
+  }
+}

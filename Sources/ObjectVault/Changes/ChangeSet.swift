@@ -1,0 +1,177 @@
+// What one commit changed, as a value: what listeners get, what is stored as history, undone, or applied elsewhere.
+
+public import CipherSQLite
+
+/// What one commit changed, or a save would change: objects by entity and id, with their old and new values.
+///
+/// ```swift
+/// for await change in store.changes() {
+///   if case .committed(let changes) = change { print(changes) }
+/// }
+/// ```
+///
+/// It is complete: what it holds, applied to the store as it was before, gives the store as it is now
+/// (``Store/apply(_:)``). So rows that a delete rule took along are in it, and references that one set to nil.
+/// To-ones are properties whose value is the row's id at the other end; links of many-to-many relationships stand
+/// by themselves. Versions take no part.
+///
+/// Its `description` names objects and properties and shows no value.
+public struct ChangeSet: Sendable, Hashable, Codable {
+  /// Stored values by property. A property that is missing is nil.
+  public typealias Values = [String: SQLValue]
+
+  /// A whole object.
+  public struct Row: Sendable, Hashable, Codable {
+    /// The entity.
+    public let entity: String
+    /// The id; negative for one that has no row yet.
+    public let rowID: Int64
+    /// The attributes and to-ones that are not nil.
+    public let values: Values
+
+    /// A row.
+    public init(entity: String, rowID: Int64, values: Values) {
+      self.entity = entity
+      self.rowID = rowID
+      self.values = values
+    }
+  }
+
+  /// An object of which some properties changed.
+  public struct Update: Sendable, Hashable, Codable {
+    /// The entity.
+    public let entity: String
+    /// The id.
+    public let rowID: Int64
+    /// What the changed properties held before, nil as `null`.
+    public let old: Values
+    /// What they hold now, nil as `null`.
+    public let new: Values
+
+    /// The properties that changed, in alphabetical order.
+    public var properties: [String] { new.keys.sorted() }
+
+    /// An update. `old` and `new` have the same properties.
+    public init(entity: String, rowID: Int64, old: Values, new: Values) {
+      self.entity = entity
+      self.rowID = rowID
+      self.old = old
+      self.new = new
+    }
+  }
+
+  /// A link of a many-to-many relationship, named by the end that keeps the table.
+  public struct Link: Sendable, Hashable, Codable {
+    /// The entity at that end.
+    public let entity: String
+    /// Its relationship.
+    public let relationship: String
+    /// The id at that end.
+    public let source: Int64
+    /// The id at the other end.
+    public let target: Int64
+
+    /// A link.
+    public init(entity: String, relationship: String, source: Int64, target: Int64) {
+      self.entity = entity
+      self.relationship = relationship
+      self.source = source
+      self.target = target
+    }
+  }
+
+  /// New objects.
+  public var inserted: [Row]
+  /// Changed objects.
+  public var updated: [Update]
+  /// Objects that are gone, with their last values; who is above comes before who went with it.
+  public var deleted: [Row]
+  /// New links.
+  public var linked: [Link]
+  /// Links that are gone.
+  public var unlinked: [Link]
+  /// Who made the changes, as ``ObjectContext/author`` says.
+  public var author: String?
+  /// What they are called, as ``ObjectContext/transactionName`` says.
+  public var name: String?
+  /// The commit; nil before it.
+  public internal(set) var commit: Commit?
+
+  /// One commit of an open store.
+  public struct Commit: Sendable, Hashable, Codable {
+    /// The store: ``Store/id`` in the form of its text; nil for stores that have none.
+    public let store: String?
+    /// The number of the commit, from 1 on since the store was opened.
+    public let number: Int64
+  }
+
+  /// Changes; none by default.
+  public init(
+    inserted: [Row] = [], updated: [Update] = [], deleted: [Row] = [], linked: [Link] = [],
+    unlinked: [Link] = [], author: String? = nil, name: String? = nil
+  ) {
+    self.inserted = inserted
+    self.updated = updated
+    self.deleted = deleted
+    self.linked = linked
+    self.unlinked = unlinked
+    self.author = author
+    self.name = name
+  }
+
+  /// Whether nothing changes.
+  public var isEmpty: Bool { count == 0 }
+
+  /// How many objects and links change.
+  public var count: Int {
+    inserted.count + updated.count + deleted.count + linked.count + unlinked.count
+  }
+
+  /// What takes the changes back.
+  public var inverse: ChangeSet {
+    ChangeSet(
+      inserted: deleted.reversed(),
+      updated: updated.reversed().map {
+        Update(entity: $0.entity, rowID: $0.rowID, old: $0.new, new: $0.old)
+      },
+      deleted: inserted.reversed(), linked: unlinked, unlinked: linked, author: author, name: name)
+  }
+
+  /// Both, one after the other, as one: an object that was made and is deleted again is in neither.
+  public func merging(_ later: ChangeSet) -> ChangeSet {
+    var collector = ChangeCollector(self)
+    collector.add(later)
+    var merged = collector.changes
+    (merged.author, merged.name, merged.commit) = (author ?? later.author, name ?? later.name, later.commit)
+    return merged
+  }
+}
+
+extension ChangeSet: CustomStringConvertible {
+  /// A line for each object and link, such as `updated Person 7: city, name`; no value.
+  public var description: String { lines(withValues: false).joined(separator: "\n") }
+
+  /// The same lines with the values, which may be secret.
+  public var descriptionWithValues: String { lines(withValues: true).joined(separator: "\n") }
+
+  private func lines(withValues shows: Bool) -> [String] {
+    func values(_ values: Values) -> String {
+      guard shows else { return "" }
+      return values.sorted { $0.key < $1.key }.map { " \($0.key) = \($0.value.literal)" }.joined(
+        separator: ",")
+    }
+    let changed = updated.map { update in
+      "updated \(update.entity) \(update.rowID): "
+        + update.properties.map { name in
+          guard shows, let old = update.old[name], let new = update.new[name] else { return name }
+          return "\(name) \(old.literal) to \(new.literal)"
+        }.joined(separator: ", ")
+    }
+    let links = { (word: String, links: [Link]) in
+      links.map { "\(word) \($0.entity) \($0.source).\($0.relationship) \($0.target)" }
+    }
+    return inserted.map { "inserted \($0.entity) \($0.rowID)" + values($0.values) } + changed
+      + deleted.map { "deleted \($0.entity) \($0.rowID)" + values($0.values) }
+      + links("linked", linked) + links("unlinked", unlinked)
+  }
+}

@@ -1,0 +1,55 @@
+// What a save would change, as the value that it yields then.
+
+internal import CipherSQLite
+
+extension ObjectContext {
+  /// What ``save()`` would change, as far as it is known in memory: new objects have negative ids, and what delete rules
+  /// take along besides is found by the save.
+  ///
+  /// Costs time and memory in proportion to what is pending.
+  public var pendingChanges: ChangeSet {
+    var changes = ChangeSet(author: author, name: transactionName)
+    for object in inserted where object.state == .inserted {
+      guard let entity = object.entity, let overlay = object.overlay else { continue }
+      let values = Self.values(entity, entity.storedSlots) { overlay.values[$0] }
+      changes.inserted.append(
+        .init(entity: entity.name, rowID: object.rowID, values: values.filter { !$0.value.isNull }))
+    }
+    for object in updated where object.state == .loaded {
+      guard let entity = object.entity, let overlay = object.overlay, let row = object.row else { continue }
+      let slots = entity.storedSlots.filter {
+        overlay.changed.contains($0) && !RowCell(row: row, slot: $0).value.isStored(as: overlay.values[$0])
+      }
+      guard !slots.isEmpty else { continue }
+      changes.updated.append(
+        .init(
+          entity: entity.name, rowID: object.rowID,
+          old: Self.values(entity, slots) { RowCell(row: row, slot: $0).value },
+          new: Self.values(entity, slots) { overlay.values[$0] }))
+    }
+    for object in deleted where object.state == .deleted && !object.isUnwritten {
+      guard let entity = object.entity else { continue }
+      let values = object.row.map { row in
+        Self.values(entity, entity.storedSlots) { RowCell(row: row, slot: $0).value }
+      }
+      changes.deleted.append(
+        .init(
+          entity: entity.name, rowID: object.rowID, values: (values ?? [:]).filter { !$0.value.isNull }))
+    }
+    let ends = links.values.filter(\.isLive).map { link in
+      (link.join.link(link.source.rowID, link.target.rowID), link.isAdded)
+    }.sorted {
+      ($0.0.entity, $0.0.relationship, $0.0.source, $0.0.target)
+        < ($1.0.entity, $1.0.relationship, $1.0.source, $1.0.target)
+    }
+    changes.linked = ends.filter(\.1).map(\.0)
+    changes.unlinked = ends.filter { !$0.1 }.map(\.0)
+    return changes
+  }
+
+  private static func values(
+    _ entity: EntityMapping, _ slots: [Int], _ value: (Int) -> SQLValue
+  ) -> ChangeSet.Values {
+    Dictionary(uniqueKeysWithValues: slots.map { (entity.slots[$0].name, value($0)) })
+  }
+}

@@ -1,0 +1,180 @@
+// What a change set holds, before a commit and after it.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct ChangeSets {
+  /// Runs a write and gives what it tells.
+  private static func told(
+    _ store: Store, _ body: @escaping @Sendable (ObjectContext) throws -> Void
+  ) async throws -> ChangeSet? {
+    var changes = store.changes().makeAsyncIterator()
+    try await store.write(body)
+    guard case .committed(let set)? = await changes.next() else { return nil }
+    return set
+  }
+
+  private static func filled() async throws -> TemporaryStore {
+    let temporary = try await TemporaryStore(library)
+    try await temporary.store.write { context in
+      let author = context.insert(Author.self) {
+        $0.name = "Ann"
+        $0.nick = "A"
+      }
+      context.insert(Book.self) {
+        $0.title = "One"
+        $0.author = author
+      }
+      context.insert(Genre.self) { $0.name = "crime" }
+    }
+    return temporary
+  }
+
+  @Test func `an insertion has the values that are not nil, an update the old ones and the new`() async throws
+  {
+    let temporary = try await Self.filled()
+    let set = try await Self.told(temporary.store) { context in
+      (context.author, context.transactionName) = ("tests", "renaming")
+      let ann = try context.fetch(Author.self).one()
+      (ann.name, ann.nick, ann.age) = ("Bea", nil, 30)
+      context.insert(Author.self) { $0.name = "Carl" }
+    }
+    let changes = try #require(set)
+    #expect(
+      changes.updated == [
+        .init(
+          entity: "Author", rowID: 1, old: ["name": "Ann", "nick": "A"], new: ["name": "Bea", "nick": .null])
+      ])
+    #expect(changes.inserted == [.init(entity: "Author", rowID: 2, values: ["name": "Carl", "age": 30])])
+    #expect(changes.deleted.isEmpty && changes.linked.isEmpty && changes.unlinked.isEmpty)
+    #expect(changes.author == "tests" && changes.name == "renaming")
+    #expect(changes.commit?.store == temporary.store.id?.uuidString && changes.commit?.number == 2)
+  }
+
+  @Test func `rows that a rule takes along are told with their last values, though nobody fetched them`()
+    async throws
+  {
+    let temporary = try await Self.filled()
+    let set = try await Self.told(temporary.store) { context in
+      try context.delete(context.fetch(Author.self).one())
+    }
+    #expect(set?.deleted.map(\.entity) == ["Author", "Book"])
+    #expect(set?.deleted.last?.values == ["title": "One", "year": 2000, "author": 1])
+    #expect(set?.updated == [])
+  }
+
+  @Test func `an object that is made and deleted in one transaction is not told`() async throws {
+    let temporary = try await Self.filled()
+    let set = try await Self.told(temporary.store) { context in
+      let carl = context.insert(Author.self) { $0.name = "Carl" }
+      _ = try context.fetch(Author.self).count()
+      context.delete(carl)
+      try context.fetch(Author.self).where("name == 'Ann'").one().age = 31
+    }
+    #expect(set?.count == 1)
+    #expect(set?.updated.first?.properties == ["age"])
+  }
+
+  @Test func `what is rolled back is not told, and neither is a save of nothing`() async throws {
+    let temporary = try await Self.filled()
+    let store = temporary.store
+    var changes = store.changes().makeAsyncIterator()
+    try await store.write { context in
+      context.insert(Author.self) { $0.name = "Carl" }
+      _ = try context.fetch(Author.self).count()
+      context.rollback()
+    }
+    try await store.write { _ in }
+    struct Stop: Error {}
+    await #expect(throws: Stop.self) {
+      try await store.write { context in
+        context.insert(Author.self) { $0.name = "Dora" }
+        try context.save()
+        throw Stop()
+      }
+    }
+    try await store.write { context in _ = context.insert(Author.self) { $0.name = "Emil" } }
+    guard case .committed(let set)? = await changes.next() else {
+      Issue.record("no commit was told")
+      return
+    }
+    #expect(set.inserted.map { $0.values["name"] } == ["Emil"])
+    #expect(set.commit?.number == 2)
+  }
+
+  @Test func `pending changes are what the save tells, but for ids and what rules take along`() async throws {
+    let temporary = try await Self.filled()
+    let store = temporary.store
+    let context = store.makeContext()
+    var changes = store.changes().makeAsyncIterator()
+    let book = try context.fetch(Book.self).one()
+    let genre = try context.fetch(Genre.self).one()
+    book.add(genre, to: \.genres)
+    book.year = 2001
+    context.insert(Author.self) { $0.name = "Carl" }
+    let pending = context.pendingChanges
+    try context.save()
+    guard case .committed(let told)? = await changes.next() else {
+      Issue.record("no commit was told")
+      return
+    }
+    #expect(pending.updated == told.updated && pending.linked == told.linked)
+    #expect(pending.inserted.map(\.values) == told.inserted.map(\.values))
+    #expect(pending.inserted.first?.rowID ?? 0 < 0)
+    #expect(context.pendingChanges.isEmpty)
+  }
+
+  @Test func `a description names what changed and shows no value`() async throws {
+    let changes = ChangeSet(
+      inserted: [.init(entity: "Author", rowID: 2, values: ["name": "secret"])],
+      updated: [.init(entity: "Author", rowID: 1, old: ["nick": "hidden"], new: ["nick": .null])],
+      linked: [.init(entity: "Book", relationship: "genres", source: 1, target: 3)])
+    #expect("\(changes)" == "inserted Author 2\nupdated Author 1: nick\nlinked Book 1.genres 3")
+    #expect(
+      changes.descriptionWithValues
+        == "inserted Author 2 name = 'secret'\nupdated Author 1: nick 'hidden' to NULL\nlinked Book 1.genres 3"
+    )
+  }
+
+  @Test func `changes that do not fit are refused, and nothing of them is written`() async throws {
+    let temporary = try await Self.filled()
+    let store = temporary.store
+    let fits = ChangeSet.Update(entity: "Author", rowID: 1, old: ["age": 30], new: ["age": 31])
+    let wrong: [(ChangeSet, StoreError)] = [
+      (
+        ChangeSet(updated: [fits, .init(entity: "Book", rowID: 1, old: ["year": 1], new: ["year": 2])]),
+        .changesDoNotFit(entity: "Book", rowID: 1, properties: ["year"])
+      ),
+      (
+        ChangeSet(inserted: [.init(entity: "Author", rowID: 1, values: ["name": "x"])], updated: [fits]),
+        .changesDoNotFit(entity: "Author", rowID: 1, properties: [])
+      ),
+      (
+        ChangeSet(updated: [fits], deleted: [.init(entity: "Book", rowID: 9, values: [:])]),
+        .changesDoNotFit(entity: "Book", rowID: 9, properties: [])
+      ),
+      (
+        ChangeSet(
+          updated: [fits], unlinked: [.init(entity: "Book", relationship: "genres", source: 1, target: 1)]),
+        .changesDoNotFit(entity: "Book", rowID: 1, properties: ["genres"])
+      ),
+      (
+        ChangeSet(inserted: [.init(entity: "Nobody", rowID: 1, values: [:])], updated: [fits]),
+        .unknownEntity(name: "Nobody")
+      ),
+      (
+        ChangeSet(updated: [fits, .init(entity: "Book", rowID: 1, old: ["pages": 1], new: ["pages": 2])]),
+        .changesDoNotFit(entity: "Book", rowID: 1, properties: ["pages"])
+      ),
+    ]
+    for (changes, error) in wrong {
+      await #expect(throws: error) { try await store.apply(changes) }
+      #expect(try store.makeContext().fetch(Author.self).one().age == 30)
+    }
+    try await store.apply(ChangeSet(updated: [fits]))
+    #expect(try store.makeContext().fetch(Author.self).one().age == 31)
+  }
+}

@@ -1,0 +1,57 @@
+// Saves of objects while no file may grow beyond a limit, as on a full disk.
+
+import CipherSQLite
+import Foundation
+import Microblog
+import ObjectVault
+import TestSupport
+
+/// Saves under limits that grow from nothing, by a context of its own and in writes. A line for each outcome, or what is
+/// not as it should be: objects whose commit failed are pending, and the next save writes them all.
+func saveObjectsOnFullDisk(_ url: URL) async throws {
+  signal(SIGXFSZ, SIG_IGN)
+  let store = try await openMicroblog(url)
+  let text = String(repeating: "x", count: 2000)
+  for attempt in 0..<12 {
+    let context = store.makeContext()
+    let before = try context.fetch(User.self).count()
+    let users = (0..<100).map { number in
+      context.insert(User.self) {
+        $0.name = "\(attempt).\(number)"
+        $0.screenName = text
+      }
+    }
+    limitFiles(to: attempt * 40_000)
+    var outcome = "done"
+    do { try context.save() } catch SQLError.diskFull { outcome = "full" } catch { outcome = "\(error)" }
+    limitFiles(to: nil)
+    if outcome == "full" {
+      guard users.allSatisfy({ $0.state == .inserted && $0.hasChanges }), context.hasChanges else {
+        return acknowledge("after a full disk the objects are not pending")
+      }
+      try context.save()
+    }
+    guard users.allSatisfy({ $0.state == .loaded && !$0.hasChanges }),
+      try store.makeContext().fetch(User.self).count() == before + 100
+    else { return acknowledge("the save after a full disk did not write everything") }
+    acknowledge(outcome)
+
+    limitFiles(to: attempt * 40_000)
+    do {
+      try await store.write { context in
+        for number in 0..<100 {
+          context.insert(User.self) {
+            $0.name = "write \(attempt).\(number)"
+            $0.screenName = text
+          }
+        }
+      }
+      limitFiles(to: nil)
+    } catch SQLError.diskFull {
+      limitFiles(to: nil)
+      let count = try store.makeContext().fetch(User.self).count()
+      guard count == before + 100 else { return acknowledge("a write that failed left \(count) rows") }
+    }
+  }
+  store.close()
+}
