@@ -2,7 +2,7 @@
 
 import CipherSQLite
 import Foundation
-import Microblog
+import Migrations
 import ObjectVault
 import TestSupport
 import Testing
@@ -64,7 +64,7 @@ import Testing
     #expect(try context.fetch(entity: "Book").where("author == %@", ann.id).ids() == byObject)
     #expect(try context.existing(ann.id) === ann)
     let coded = try JSONDecoder().decode(DynamicID.self, from: JSONEncoder().encode(ann.id))
-    #expect(coded == ann.id && (try context.existing(coded)) === ann)
+    #expect(try coded == ann.id && context.existing(coded) === ann)
     #expect(try context.existing(DynamicID(entity: "Author", rowID: 99)) == nil)
     #expect(coded != DynamicID(entity: "Book", rowID: coded.rowID))
     // Of another entity, and of another store.
@@ -95,13 +95,16 @@ import Testing
     #expect(
       "\(StoreError.noEntity(name: "Autor", similar: ["Author"]))".hasSuffix("did you mean \"Author\"?"))
     #expect(throws: StoreError.self) { try names.fetch(entity: "Author").sorted(by: "nmae").all() }
+    try names.insert(entity: "Author") { $0["name"] = "Ann" }
+    try names.save()
     #expect(throws: StoreError.self) { try names.fetch(entity: "Author").prefetch("name").all() }
     names.insert(Author.self)
     #expect(names.faultErrors.count == 1)
   }
 
   @Test func `write and read transactions work, and a fetch sees what was inserted`() async throws {
-    let store = try await DynamicStore().store
+    let dynamic = try await DynamicStore()
+    let store = dynamic.store
     let id = try await store.write { context in
       let ann = try context.insert(entity: "Author") { $0["name"] = "Ann" }
       let found = try context.fetch(entity: "Author").where("name == 'Ann'").one()
@@ -114,6 +117,7 @@ import Testing
     await #expect(throws: StoreError.readOnlyContext) {
       try await store.read { context in try context.fetch(entity: "Author").one()["name"] = "Bob" }
     }
+    withExtendedLifetime(dynamic) {}
   }
 
   @Test func `what is no store is refused, and nothing is made`() async throws {
