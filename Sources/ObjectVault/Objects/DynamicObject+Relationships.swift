@@ -80,7 +80,8 @@ extension DynamicObject {
   private func check(_ object: DynamicObject, _ relationship: RelationshipMapping) throws(StoreError) {
     let destination = relationship.destination.name
     guard object.origin != nil, object.entityName != destination else { return }
-    throw misused(relationship.name, "leads to \(destination), and was given a \(object.entityName)")
+    throw misused(
+      relationship.name, "leads to \(destination), and was given an object of \(object.entityName)")
   }
 
   private func isReadable(_ name: String) -> Bool {

@@ -8,7 +8,8 @@ extension Store {
   ///
   /// No step runs, and no file is made. The rules that the model has hold as with classes: required and unique
   /// properties, types, references, delete rules, conflicts. What classes alone know is unknown here: checks
-  /// (``Entity/check(_:_:)``), the cases of enums, and defaults that are computed for each object.
+  /// (``Entity/check(_:_:)``), the cases of enums, and defaults that are computed for each object. While another process
+  /// migrates the store, this waits for it; cancelling the task ends that.
   /// - Parameters:
   ///   - url: The file.
   ///   - key: Asked for its bytes once; they are derived (20 to 100 ms for a passphrase) and wiped.
@@ -20,16 +21,26 @@ extension Store {
     -> Store
   {
     let key = try await key.resolved()
-    return try await detached {
-      let file = try DatabasePath(url.path)
-      let (unlocked, history) = try read(file, key, configuration)
-      let mapping = try SchemaMapping(try history.model())
-      let core = try core(file, unlocked, mapping, .none, history, configuration)
-      return Store(
-        core: core, url: url, id: history.storeID, schema: mapping.schema,
-        opening: Opening(
-          isNew: false, migratedSteps: [], backup: nil, version: history.version, cipher: unlocked.profile))
+    let stop = CancellableRun()
+    return try await withTaskCancellationHandler {
+      try Task.checkCancellation()
+      return try await detached { try open(url, key, configuration, stop) }
+    } onCancel: {
+      stop.cancel()
     }
+  }
+
+  private static func open(
+    _ url: URL, _ key: Key, _ configuration: Configuration, _ stop: CancellableRun
+  ) throws -> Store {
+    let file = try DatabasePath(url.path)
+    let (unlocked, history) = try afterMigrations(file.path, nil, stop) { try read(file, key, configuration) }
+    let mapping = try SchemaMapping(try history.model())
+    return Store(
+      core: try core(file, unlocked, mapping, .none, history, configuration), url: url, id: history.storeID,
+      schema: mapping.schema,
+      opening: Opening(
+        isNew: false, migratedSteps: [], backup: nil, version: history.version, cipher: unlocked.profile))
   }
 
   private static func read(_ file: DatabasePath, _ key: Key, _ configuration: Configuration) throws

@@ -141,7 +141,7 @@ extension Store {
 
   /// Runs `body`, and runs it again for as long as it meets the lock of somebody who migrates the store: however
   /// long that takes, the store is of use only afterwards.
-  private static func afterMigrations<Result>(
+  static func afterMigrations<Result>(
     _ path: String, _ progress: Progress?, _ stop: CancellableRun, _ body: () throws -> Result
   ) throws -> Result {
     defer { progress?.setUserInfoObject(nil, forKey: .storeIsWaitingFor) }

@@ -173,7 +173,8 @@ struct DynamicStore {
     }
     #expect(
       throws: StoreError.propertyMisused(
-        entity: "Author", property: "passport", reason: "leads to Passport, and was given a Author")
+        entity: "Author", property: "passport", reason: "leads to Passport, and was given an object of Author"
+      )
     ) { try ann.set("passport", toOne: ann) }
     // Subscripts tell by the road of getters and setters.
     let age: String = ann["age"]
