@@ -16,8 +16,8 @@ public import Foundation
 ///   .all()
 /// ```
 ///
-/// Each step returns a new fetch. Nothing is read before one of ``all()``, ``first()``, ``one()``, ``ids()``,
-/// ``count()``, ``exists()``. A fetch sees what is in the store: inside ``Store/write(_:)`` pending changes are
+/// Each step returns a new fetch. Nothing is read before one of ``all()``, ``first()``, ``one()``, `ids()`, ``count()``,
+/// ``exists()``. A fetch sees what is in the store: inside ``Store/write(_:)`` pending changes are
 /// written first, in other contexts they are not yet part of it.
 public struct Fetch<Object: ManagedObject> {
   let context: ObjectContext
