@@ -46,7 +46,7 @@ import Testing
         @ToOne var owner: User?
       }
       """#,
-      "url: URL, migrationsURL: URL, schema: Schema, store: Store, context: ObjectContext, user: User, status: Status"
+      "url: URL, migrationsURL: URL, schema: Schema, store: Store, context: ObjectContext, user: User, status: Status, object: DynamicObject"
     ),
     "StoreMigrateKit": (
       """

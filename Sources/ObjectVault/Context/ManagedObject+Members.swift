@@ -15,11 +15,7 @@ extension Persistable where Self: ManagedObject {
   public func add<Target: ManagedObject>(
     _ object: Target, to path: ReferenceWritableKeyPath<Self, Set<Target>>
   ) {
-    change(path) { owner, relationship in
-      if owner.members(relationship.slot).members?.contains(object) != true {
-        owner.connect(object, relationship)
-      }
-    }
+    change(path) { $0.addMember(object, $1) }
   }
 
   /// Takes an object out of a to-many, in a time that does not depend on how many members there are. An object that
@@ -27,17 +23,7 @@ extension Persistable where Self: ManagedObject {
   public func remove<Target: ManagedObject>(
     _ object: Target, from path: ReferenceWritableKeyPath<Self, Set<Target>>
   ) {
-    change(path) { owner, relationship in
-      if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany,
-        object.toOneTarget(inverse) !== owner
-      {
-        return
-      }
-      guard owner.context?.accepts(object, for: owner, relationship) == true,
-        owner.members(relationship.slot).members?.contains(object) != false
-      else { return }
-      owner.disconnect(object, relationship)
-    }
+    change(path) { $0.removeMember(object, $1) }
   }
 
   private func change<Target>(

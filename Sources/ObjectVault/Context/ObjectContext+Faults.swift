@@ -26,16 +26,20 @@ extension ObjectContext {
     guard let entity = entity(of: Object.self) else {
       throw StoreError.unknownEntity(name: "\(Object.self)")
     }
-    let row = try core.mark.row(of: id)
+    return try existing(entity, try core.mark.row(of: id)).map { unsafeDowncast($0, to: Object.self) }
+  }
+
+  /// The object of a row that somebody named; nil when there is none.
+  func existing(_ entity: EntityMapping, _ row: Int64) throws -> ManagedObject? {
     if let known = maps[entity.index].find(row) {
       switch known.state {
-      case .loaded, .inserted: return unsafeDowncast(known, to: Object.self)
-      case .fault: return try loadIfThere(known) ? unsafeDowncast(known, to: Object.self) : nil
+      case .loaded, .inserted: return known
+      case .fault: return try loadIfThere(known) ? known : nil
       case .deleted, .invalid, .detached: return nil
       }
     }
     guard row > 0 else { return nil }
-    return try fetchRow(entity, row).map { unsafeDowncast($0, to: Object.self) }
+    return try fetchRow(entity, row)
   }
 
   /// Fills a fault, or throws.

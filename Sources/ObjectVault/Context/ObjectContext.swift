@@ -106,10 +106,7 @@ public final class ObjectContext: ObjectHost {
       (canWrite, run, isRecording) = (true, nil, nil)
     }
     former = FormerHost(of: core.mark)
-    maps = core.mapping.entities.map { entity in
-      let type = core.classes.types[entity.index]
-      return IdentityMap(entity) { type.init() }
-    }
+    maps = core.mapping.entities.map { IdentityMap($0, make: core.classes.maker(of: $0)) }
     for map in maps { map.host = self }
     former.host = self
   }
@@ -157,7 +154,15 @@ public final class ObjectContext: ObjectHost {
       note(StoreError.unknownEntity(name: "\(type)"))
       return object
     }
-    guard takesChanges else { return object }
+    try begin(object, entity, configure)
+    return object
+  }
+
+  /// Makes an object that was just made a new one of this context, and lets it be filled.
+  func begin<Object: ManagedObject>(
+    _ object: Object, _ entity: EntityMapping, _ configure: (Object) throws -> Void
+  ) rethrows {
+    guard takesChanges else { return }
     let map = maps[entity.index]
     object.map = map
     object.state = .inserted
@@ -170,7 +175,6 @@ public final class ObjectContext: ObjectHost {
       dismiss(object)
       throw error
     }
-    return object
   }
 
   /// Makes a new object with its defaults.

@@ -37,6 +37,13 @@ final class StoreCore: Sendable {
     classes.index(of: type).map { mapping.entities[$0] }
   }
 
+  /// The entity of a name, in a store that was opened without classes.
+  /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/openedWithClasses(entity:)``.
+  func entity(named name: String) throws(StoreError) -> EntityMapping {
+    guard classes.isDynamic else { throw .openedWithClasses(entity: name) }
+    return try mapping.known(name)
+  }
+
   /// - Throws: ``StoreError/storeMigratedElsewhere(file:)`` when the store's tables may have changed.
   func checkGeneration(_ connection: Connection) throws {
     let found = try connection.value("SELECT value FROM vault_meta WHERE key = 'generation'")?.int64
@@ -45,22 +52,39 @@ final class StoreCore: Sendable {
 }
 
 // Safe to share: never changed after it was made.
-/// The Swift class of each entity.
+/// The Swift class of each entity; or none, where all are dynamic objects.
 struct EntityClasses: @unchecked Sendable {
-  /// By the entity's index.
-  let types: [ManagedObject.Type]
+  /// By the entity's index; empty where there are none.
+  private let types: [ManagedObject.Type]
   private let indexes: [ObjectIdentifier: Int]
+  let isDynamic: Bool
+
+  /// Of a store that is opened without classes.
+  static let none = EntityClasses(types: [], isDynamic: true)
 
   /// - Throws: ``StoreError/entityWithoutClass(entity:)``.
   init(_ mapping: SchemaMapping) throws {
-    types = try mapping.entities.map { entity in
+    let types = try mapping.entities.map { entity in
       guard let binding = mapping.schema.bindings[entity.name] as? ClassBinding else {
         throw StoreError.entityWithoutClass(entity: entity.name)
       }
       return binding.description.type
     }
+    self.init(types: types, isDynamic: false)
+  }
+
+  private init(types: [ManagedObject.Type], isDynamic: Bool) {
+    self.types = types
+    self.isDynamic = isDynamic
     indexes = Dictionary(uniqueKeysWithValues: types.enumerated().map { (ObjectIdentifier($1), $0) })
   }
 
   func index(of type: ManagedObject.Type) -> Int? { indexes[ObjectIdentifier(type)] }
+
+  /// What makes an object of an entity.
+  func maker(of entity: EntityMapping) -> () -> ManagedObject {
+    if isDynamic { return { DynamicObject.make(entity) } }
+    let type = types[entity.index]
+    return { type.init() }
+  }
 }

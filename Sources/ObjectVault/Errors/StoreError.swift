@@ -11,6 +11,14 @@ public enum StoreError: Error, Sendable, Equatable {
   case entityWithoutClass(entity: String)
   /// A class that is not in the store's schema.
   case unknownEntity(name: String)
+  /// A name that is none of the entities of a store's own model, with those that are like it.
+  case noEntity(name: String, similar: [String])
+  /// A name that is none of an entity's properties, with those that are like it.
+  case noProperty(entity: String, property: String, similar: [String])
+  /// A property was used by its name as what it is not: an attribute as a relationship, a string as a number.
+  case propertyMisused(entity: String, property: String, reason: String)
+  /// An object was asked for by the name of its entity, in a store that has classes.
+  case openedWithClasses(entity: String)
   /// The row of an object is gone, or the object belongs to no context.
   case objectGone(entity: String, rowID: Int64)
   /// A property was used of an object that belongs to no context: it was made by its own initializer, or its
@@ -61,6 +69,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case schemaDrift(file: String, differences: [String])
   /// An encrypted database, but not a store of this library.
   case notAStore(file: String)
+  /// The file is laid out as another release does it. Opening it with steps brings an older one up to date.
+  case otherFormat(file: String, found: Int, supported: Int)
   /// Something in the tables that a store keeps for itself (`vault_meta`, `vault_migrations`, `vault_ids`) cannot be.
   case bookkeepingDamaged(file: String, place: String, reason: String)
   /// Another process migrated the store while it was open here; open it again.
@@ -132,6 +142,19 @@ extension StoreError: CustomStringConvertible {
         + faults.map { "\($0)" }.joined(separator: " ")
     case .entityWithoutClass(let entity):
       "\(entity) has no Swift class. Declare it in the schema with Entity(\(entity).self)."
+    case .noEntity(let name, let similar):
+      ended(
+        "The store's model has no entity \"\(shortened(name))\"\(didYouMean(similar).map { "; \($0)" } ?? "")"
+      )
+    case .noProperty(let entity, let property, let similar):
+      ended(
+        "\(entity) has no property \"\(shortened(property))\"\(didYouMean(similar).map { "; \($0)" } ?? "")")
+    case .propertyMisused(let entity, let property, let reason): "\(entity).\(property) \(reason)."
+    case .openedWithClasses(let entity):
+      "\(entity) was asked for by its name, and the store was opened with Swift classes. Ask for the class, or open the "
+        + "store without a schema."
+    case .unknownEntity("DynamicObject"):
+      "An object without a class is of an entity that is named: fetch(entity:), insert(entity:)."
     case .unknownEntity(let name):
       "\(name) is not in the store's schema. Add Entity(\(name).self) to it."
     case .objectGone(let entity, let rowID):
@@ -198,6 +221,11 @@ extension StoreError: CustomStringConvertible {
         + "Undo what was changed by hand, or restore the file from a backup."
     case .notAStore(let file):
       "\(file): the key fits, but this is no store of ObjectVault (it has no vault_meta table). Check the path."
+    case .otherFormat(let file, let found, let supported) where found < supported:
+      "\(file) is laid out as an earlier release did it (format \(found); now \(supported)). Open it once with its "
+        + "classes and steps, or run store-migrate up, which changes that."
+    case .otherFormat(let file, let found, let supported):
+      "\(file) is laid out as a later release does it (format \(found); known up to \(supported)). Update the program."
     case .bookkeepingDamaged(let file, let place, let reason):
       "\(file): \(place) \(reason). The store keeps this for itself, and something else has written there: undo that with "
         + "the sqlcipher shell, or restore the file from a backup (store-migrate restore)."

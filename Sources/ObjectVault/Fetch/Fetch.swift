@@ -16,8 +16,8 @@ public import Foundation
 ///   .all()
 /// ```
 ///
-/// Each step returns a new fetch. Nothing is read before one of ``all()``, ``first()``, ``one()``, ``ids()``,
-/// ``count()``, ``exists()``. A fetch sees what is in the store: inside ``Store/write(_:)`` pending changes are
+/// Each step returns a new fetch. Nothing is read before one of ``all()``, ``first()``, ``one()``, `ids()`, ``count()``,
+/// ``exists()``. A fetch sees what is in the store: inside ``Store/write(_:)`` pending changes are
 /// written first, in other contexts they are not yet part of it.
 public struct Fetch<Object: ManagedObject> {
   let context: ObjectContext
@@ -26,7 +26,13 @@ public struct Fetch<Object: ManagedObject> {
   /// known once the fetch has written them.
   private var newObjects: [Int: [Any?]] = [:]
 
-  init(_ context: ObjectContext) { self.context = context }
+  /// The name of what is fetched, where that is no class.
+  private let entityName: String?
+
+  init(_ context: ObjectContext, entityName: String? = nil) {
+    self.context = context
+    self.entityName = entityName
+  }
 
   // MARK: What to fetch
 
@@ -117,8 +123,8 @@ public struct Fetch<Object: ManagedObject> {
   /// - Throws: ``StoreError/noResult(entity:)``, ``StoreError/severalResults(entity:)``; what ``all()`` throws.
   public func one() throws -> Object {
     let found = try atMost(2).all()
-    guard found.count < 2 else { throw StoreError.severalResults(entity: "\(Object.self)") }
-    guard let object = found.first else { throw StoreError.noResult(entity: "\(Object.self)") }
+    guard found.count < 2 else { throw StoreError.severalResults(entity: name) }
+    guard let object = found.first else { throw StoreError.noResult(entity: name) }
     return object
   }
 
@@ -136,22 +142,22 @@ public struct Fetch<Object: ManagedObject> {
 
   /// The ids of the objects, in order; no object is made.
   public func ids() throws -> [ObjectID<Object>] {
+    try rowIDs { ObjectID(rowID: $0, of: context.core.mark) }
+  }
+
+  func rowIDs<ID>(_ make: (Int64) -> ID) throws -> [ID] {
     let entity = try entity()
     let compiled = try compile(.ids, try present(entity), entity)
     context.statistics.queries += 1
     return try context.withConnection { connection in
-      try connection.query(sql: compiled.text, compiled.bindings) {
-        ObjectID(rowID: $0.int64(0), of: context.core.mark)
-      }
+      try connection.query(sql: compiled.text, compiled.bindings) { make($0.int64(0)) }
     }
   }
 
   /// The SQL that ``all()`` runs, with its bindings.
   public var sql: CompiledFetch {
     get throws {
-      guard let entity = context.core.entity(of: Object.self) else {
-        throw StoreError.unknownEntity(name: "\(Object.self)")
-      }
+      let entity = try known()
       return try compile(.objects, try present(entity), entity)
     }
   }
@@ -178,10 +184,16 @@ public struct Fetch<Object: ManagedObject> {
     return copy
   }
 
+  private var name: String { entityName ?? "\(Object.self)" }
+
+  func known() throws -> EntityMapping {
+    if let entityName { return try context.core.entity(named: entityName) }
+    if let entity = context.core.entity(of: Object.self) { return entity }
+    throw StoreError.unknownEntity(name: name)
+  }
+
   private func entity() throws -> EntityMapping {
-    guard let entity = context.core.entity(of: Object.self) else {
-      throw StoreError.unknownEntity(name: "\(Object.self)")
-    }
+    let entity = try known()
     if case .transaction(_, canWrite: true) = context.access, context.hasChanges { try context.flush() }
     return entity
   }

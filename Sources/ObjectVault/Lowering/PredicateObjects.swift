@@ -24,3 +24,13 @@ extension ObjectID: PredicateObject {
   // An id is what it is: the row that a new object gets has another one.
   var isNew: Bool { false }
 }
+
+extension DynamicID: PredicateObject {
+  func predicateValue() throws -> PredicateValue {
+    var constant = PredicateValue.id(rowID, of: entity)
+    constant.store = store
+    return constant
+  }
+
+  var isNew: Bool { false }
+}

@@ -117,6 +117,13 @@ final class SchemaMapping: @unchecked Sendable {
 
   func entity(named name: String) -> EntityMapping? { byName[name] }
 
+  /// The entity of a name that somebody wrote.
+  /// - Throws: ``StoreError/noEntity(name:similar:)``.
+  func known(_ name: String) throws(StoreError) -> EntityMapping {
+    if let entity = byName[name] { return entity }
+    throw .noEntity(name: name, similar: nearest(name, among: entities.map(\.name)))
+  }
+
   private func property(
     _ name: String, _ slot: Int, of entity: EntityMapping, _ names: [String: [String]]
   ) -> PropertyMapping {

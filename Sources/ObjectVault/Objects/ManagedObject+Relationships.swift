@@ -141,6 +141,22 @@ extension ManagedObject {
     return (relationship, host)
   }
 
+  final func addMember(_ object: ManagedObject, _ relationship: RelationshipMapping) {
+    if members(relationship.slot).members?.contains(object) != true { connect(object, relationship) }
+  }
+
+  final func removeMember(_ object: ManagedObject, _ relationship: RelationshipMapping) {
+    if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany,
+      object.toOneTarget(inverse) !== self
+    {
+      return
+    }
+    guard host?.accepts(object, for: self, relationship) == true,
+      members(relationship.slot).members?.contains(object) != false
+    else { return }
+    disconnect(object, relationship)
+  }
+
   final func connect(_ object: ManagedObject, _ relationship: RelationshipMapping) {
     guard host?.accepts(object, for: self, relationship) == true else { return }
     if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {

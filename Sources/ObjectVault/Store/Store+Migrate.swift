@@ -68,19 +68,31 @@ extension Store {
 
 /// What a store says about itself.
 package struct StoreInfo {
-  package let version: Int
+  package var version: Int { history.version }
   package let model: Schema
-  private let format: Int
+  let history: StoreHistory
+  private var format: Int { history.format }
 
   /// Registers what the store's tables and predicates rely on.
   package static func prepare(_ connection: Connection) throws { try StoreFunctions.register(on: connection) }
 
   /// - Throws: ``StoreError/notAStore(file:)``.
   package init(_ connection: Connection) throws {
-    let history = try StoreHistory.read(connection)
-    version = history.version
-    format = history.format
+    history = try StoreHistory.read(connection)
     model = try history.model()
+  }
+
+  /// - Throws: ``StoreError/otherFormat(file:found:supported:)`` where this release cannot read the tables.
+  func requireFormat(_ connection: Connection) throws {
+    guard format != FileFormat.current else { return }
+    throw StoreError.otherFormat(file: connection.path, found: format, supported: FileFormat.current)
+  }
+
+  /// A question for rows of an entity.
+  /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/otherFormat(file:found:supported:)``.
+  package func rows(of entity: String, in connection: Connection) throws -> EntityRows {
+    try requireFormat(connection)
+    return try EntityRows(model, entity: entity)
   }
 
   /// Values that are not of their attributes' types, a sentence each.

@@ -68,10 +68,7 @@ extension Store {
     _ set: MigrationSet, _ configuration: Configuration,
     _ progress: Progress?, _ stop: CancellableRun
   ) throws -> Store {
-    var settings = Connection.Configuration()
-    settings.busyTimeout = configuration.busyTimeout
-    settings.cacheBytes = configuration.cacheSize
-    settings.profile = configuration.profile
+    let settings = settings(configuration)
     // Once: the file that is migrated, and whose connections the pool holds, is the same whatever becomes of a link.
     let file = try DatabasePath(url.path)
     progress?.cancellationHandler = { stop.cancel() }
@@ -82,21 +79,36 @@ extension Store {
     }
     let (key, history) = (opened.key, opened.history)
 
-    var pool = ConnectionPool.Configuration()
-    pool.connection = settings
-    pool.readers = configuration.readers
-    pool.readerCacheBytes = configuration.cacheSize / 2
-    pool.isFullSync = configuration.isFullSync
-    pool.prepare = { try StoreFunctions.register(on: $0) }
-    let core = StoreCore(
-      pool: try ConnectionPool(file: file, unlocked: key, configuration: pool), mapping: mapping,
-      classes: classes, path: file.path, generation: history.generation, id: history.storeID)
     return Store(
-      core: core, url: url, id: history.storeID, schema: mapping.schema,
+      core: try core(file, key, mapping, classes, history, configuration), url: url, id: history.storeID,
+      schema: mapping.schema,
       opening: Opening(
         isNew: opened.isNew, migratedSteps: opened.migrated.steps, backup: opened.migrated.backup,
         version: history.version,
         cipher: key.profile))
+  }
+
+  static func settings(_ configuration: Configuration) -> Connection.Configuration {
+    var settings = Connection.Configuration()
+    settings.busyTimeout = configuration.busyTimeout
+    settings.cacheBytes = configuration.cacheSize
+    settings.profile = configuration.profile
+    return settings
+  }
+
+  static func core(
+    _ file: DatabasePath, _ key: UnlockedKey, _ mapping: SchemaMapping, _ classes: EntityClasses,
+    _ history: StoreHistory, _ configuration: Configuration
+  ) throws -> StoreCore {
+    var pool = ConnectionPool.Configuration()
+    pool.connection = settings(configuration)
+    pool.readers = configuration.readers
+    pool.readerCacheBytes = configuration.cacheSize / 2
+    pool.isFullSync = configuration.isFullSync
+    pool.prepare = { try StoreFunctions.register(on: $0) }
+    return StoreCore(
+      pool: try ConnectionPool(file: file, unlocked: key, configuration: pool), mapping: mapping,
+      classes: classes, path: file.path, generation: history.generation, mark: StoreMark(history.storeID))
   }
 
   private struct Opened {
@@ -129,7 +141,7 @@ extension Store {
 
   /// Runs `body`, and runs it again for as long as it meets the lock of somebody who migrates the store: however
   /// long that takes, the store is of use only afterwards.
-  private static func afterMigrations<Result>(
+  static func afterMigrations<Result>(
     _ path: String, _ progress: Progress?, _ stop: CancellableRun, _ body: () throws -> Result
   ) throws -> Result {
     defer { progress?.setUserInfoObject(nil, forKey: .storeIsWaitingFor) }

@@ -11,6 +11,8 @@ struct Session: Sendable {
   let standardError: @Sendable (String) -> Void
   /// What a signal does.
   let interruption: Interruption
+  /// Where rows are written as they are read.
+  let rows: RowSink
 
   /// Cancelled by a signal.
   var progress: Progress { interruption.progress }

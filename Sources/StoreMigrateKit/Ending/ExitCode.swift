@@ -77,6 +77,8 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .notEnoughSpace, .backupFailed, .diskFull: .noSpace
     case .lossNotAllowed, .rowsRefused: .refused
     case .notAStore: .cannotDecrypt
+    case .otherFormat(_, let found, let supported): found > supported ? .storeTooNew : .attention
+    case .predicate, .noEntity, .noProperty, .propertyMisused: .usage
     default: .failed
     }
   }

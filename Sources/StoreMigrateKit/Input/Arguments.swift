@@ -11,6 +11,7 @@ struct Arguments {
     "--migrations", "--key-file", "--key-fd", "--key-env", "--key-command", "--key-format", "--new-key-file",
     "--new-key-fd", "--new-key-env", "--new-key-command", "--new-key-format", "--lock-timeout", "--allow",
     "--type", "--slots", "--new-slots", "--keep", "--cipher", "--new-cipher", "--slots-work",
+    "--where", "--sort", "--limit", "--offset", "--columns", "--format",
   ]
   static let unvalued = [
     "--yes", "--json", "--no-input", "--exit-code", "--help", "--version", "--quiet", "--no-backup", "--deep",
@@ -70,6 +71,15 @@ struct Arguments {
   func has(_ flag: String) -> Bool { flags.contains(flag) }
   func value(_ name: String) -> String? { values[name]?.last }
   func all(_ name: String) -> [String] { values[name] ?? [] }
+
+  /// The option's value as a number of things; nil without it.
+  func count(_ name: String) throws -> Int? {
+    guard let text = value(name) else { return nil }
+    guard let count = Int(text), count >= 0 else {
+      throw UsageError("\(name) takes a number from 0 on, and \"\(text)\" is none.")
+    }
+    return count
+  }
 
   /// The option's value as a number of seconds.
   func seconds(_ name: String, default fallback: Double) throws -> Double {

@@ -6,9 +6,12 @@ protocol Report: Encodable, CustomStringConvertible {
   var exitCode: ExitCode { get }
   /// What has to be said when the report could not be written; nil when nothing is lost with it.
   var loss: String? { get }
+  /// Whether it was written while it was made, and is not to be printed.
+  var isWritten: Bool { get }
 }
 
 extension Report {
   var exitCode: ExitCode { .ok }
   var loss: String? { nil }
+  var isWritten: Bool { false }
 }

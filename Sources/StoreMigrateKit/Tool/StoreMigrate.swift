@@ -16,7 +16,8 @@ public import ObjectVault
 /// ```
 public enum StoreMigrate {
   static let commands: [any Command.Type] = [
-    StatusCommand.self, PlanCommand.self, InfoCommand.self, VerifyCommand.self, UpCommand.self,
+    StatusCommand.self, PlanCommand.self, InfoCommand.self, VerifyCommand.self, FetchCommand.self,
+    CountCommand.self, UpCommand.self,
     RekeyCommand.self, EncryptCommand.self, ExportCommand.self, BackupCommand.self, RestoreCommand.self,
     UpgradeCipherCommand.self, SlotsCommand.self,
     NewCommand.self, EmbedCommand.self, CheckCommand.self,
@@ -51,7 +52,7 @@ public enum StoreMigrate {
         + "(\(reason))." + (output.loss.map { " \($0)" } ?? "")
     }
     if !output.errors.isEmpty { StandardStream.error.write(output.errors + "\n") }
-    let isWhole = StandardStream.output.isWhole
+    let isWhole = output.isCut || StandardStream.output.isWhole
     return output.code == .ok && !(isWhole && StandardStream.error.isWhole) ? .failed : output.code
   }
 
@@ -62,12 +63,15 @@ public enum StoreMigrate {
     var errors = ""
     /// What has to be said when `text` could not be written.
     var loss: String?
+    /// Whether whoever read the output had enough of it.
+    var isCut = false
   }
 
   static func run(
     _ words: [String], migrations: MigrationSet?, interruption: Interruption
   ) async -> Output {
     let isJSON = words.contains("--json")
+    let rows = RowSink()
     var name = ""
     do {
       let arguments = try Arguments(words)
@@ -86,17 +90,22 @@ public enum StoreMigrate {
       }
       let session = Session(
         arguments: arguments, bundled: migrations,
-        standardError: { StandardStream.error.write($0 + "\n") }, interruption: interruption)
+        standardError: { StandardStream.error.write($0 + "\n") }, interruption: interruption,
+        rows: rows)
       // Before anything is opened: a mistyped number is a mistake of the line and not of the store.
       _ = try session.lockTimeout()
       _ = (try session.profile(), try session.newProfile())
       let report = try await command.run(session)
-      let text = isJSON ? json(name, report) : arguments.has("--quiet") ? "" : report.description
+      let text =
+        report.isWritten
+        ? "" : isJSON ? json(name, report) : arguments.has("--quiet") ? "" : report.description
       var output = Output(code: report.exitCode, text: text, loss: report.loss)
       if interruption.signal != nil {
         output.errors = "store-migrate: It was done before it could be stopped."
       }
       return output
+    } catch is ReaderGone {
+      return Output(code: .ok, isCut: true)
     } catch {
       var (code, message) = (ExitCode(error), "\(error)")
       if let aftermath = interruption.aftermath, let signal = interruption.signal {
@@ -108,7 +117,8 @@ public enum StoreMigrate {
         // The disk may have failed before the last step or after it.
         message += " \(aftermath.found())"
       }
-      return isJSON
+      // Behind rows an object of JSON would be a part of theirs.
+      return isJSON && !rows.hasBegun
         ? Output(code: code, text: jsonError(name, code, message))
         : Output(code: code, errors: "store-migrate: \(message)")
     }
@@ -150,7 +160,7 @@ public enum StoreMigrate {
         store-migrate check                         CI: steps, lock, snapshot and embedded code agree
 
       LOOK (these change no byte of a store, and leave no file behind)
-      \(list(["status", "plan", "info", "verify"]))
+      \(list(["status", "plan", "info", "verify", "fetch", "count"]))
 
       CHANGE A STORE
       \(list(["up", "rekey", "upgrade-cipher", "restore"]))
@@ -177,8 +187,9 @@ public enum StoreMigrate {
         -y, --yes               no questions               --no-input    fail instead of asking
             --lock-timeout S    default 15                 -q, --quiet   -h, --help   --version
             --no-backup         up: no copy before a step that loses or rewrites values
-            --immutable         status, plan, info, verify, backup: of a file that nobody can write meanwhile, as on
-                                a read-only disk; without it locks are taken, and beside a log its -shm is written
+            --immutable         status, plan, info, verify, fetch, count, backup: of a file that nobody can write
+                                meanwhile, as on a read-only disk; without it locks are taken, and beside a log its
+                                -shm is written
 
       A signal (Ctrl-C, SIGTERM, SIGHUP) stops a command in order: what it was about is undone, or was done already,
       and the last line says which key opens the store. A second one ends it at once, and says the same.

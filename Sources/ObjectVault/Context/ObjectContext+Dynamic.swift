@@ -1,0 +1,35 @@
+// Making and finding objects of a store that was opened without classes. Fetches are in Fetch/.
+
+extension ObjectContext {
+  /// Makes a new object of an entity, in a store that was opened without classes.
+  ///
+  /// ```swift
+  /// try context.insert(entity: "User") { $0["name"] = "Binger" }
+  /// ```
+  ///
+  /// It has the constant defaults of the model and a temporary id; ``save()`` gives it its row. Defaults that Swift
+  /// computes, such as `Date.now`, are known to classes alone.
+  /// - Parameters:
+  ///   - name: The entity's name.
+  ///   - configure: Sets the object's properties. When it throws, the object is forgotten.
+  /// - Throws: ``StoreError/noEntity(name:similar:)``; ``StoreError/openedWithClasses(entity:)``; what `configure` throws.
+  @discardableResult
+  public func insert(
+    entity name: String, _ configure: (DynamicObject) throws -> Void = { _ in }
+  ) throws -> DynamicObject {
+    let entity = try core.entity(named: name)
+    let object = DynamicObject.make(entity)
+    try begin(object, entity, configure)
+    return object
+  }
+
+  /// The object with this id, its row fetched.
+  /// - Returns: nil when there is no such row, or the object is deleted.
+  /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/idOfAnotherStore(entity:rowID:)``,
+  ///   ``StoreError/openedWithClasses(entity:)``; ``SQLError``.
+  public func existing(_ id: DynamicID) throws -> DynamicObject? {
+    let entity = try core.entity(named: id.entity)
+    // Without classes, all objects are dynamic ones.
+    return try existing(entity, try core.mark.row(of: id)).map { unsafeDowncast($0, to: DynamicObject.self) }
+  }
+}

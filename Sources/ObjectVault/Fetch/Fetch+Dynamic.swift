@@ -1,0 +1,48 @@
+// Fetches by names, in a store that was opened without classes.
+
+public import Foundation
+
+extension ObjectContext {
+  /// A fetch of all objects of an entity, to be narrowed down, in a store that was opened without classes:
+  ///
+  /// ```swift
+  /// let found = try context.fetch(entity: "Status")
+  ///   .where("user.name == %@ AND text CONTAINS %@", "Binger", "Watch")
+  ///   .sorted(by: "createdAt", .reverse)
+  ///   .limit(20)
+  ///   .all()
+  /// ```
+  ///
+  /// The verbs throw ``StoreError/noEntity(name:similar:)`` for a name that the model does not have, and
+  /// ``StoreError/openedWithClasses(entity:)`` in a store with classes.
+  public func fetch(entity name: String) -> Fetch<DynamicObject> { Fetch(self, entityName: name) }
+}
+
+extension Fetch where Object == DynamicObject {
+  /// Sorted by a property, through to-ones if need be (`user.name`), after the keys given before. Strings sort by code
+  /// points, nil comes first. What is wrong with a name is thrown by the verbs.
+  public func sorted(by path: String, _ order: SortOrder = .forward) -> Fetch {
+    var copy = self
+    copy.parameters.sort.append(.init(names: path.names, isDescending: order == .reverse))
+    return copy
+  }
+
+  /// Fetches a relationship of all results along with them, one query for each few hundred. A path of several
+  /// relationships (`user.statuses`) fetches each of them.
+  public func prefetch(_ path: String) -> Fetch {
+    var copy = self
+    copy.parameters.prefetch.append(path.names)
+    return copy
+  }
+
+  /// The ids of the objects, in order; no object is made.
+  public func ids() throws -> [DynamicID] {
+    let (name, mark) = (try known().name, context.core.mark)
+    return try rowIDs { DynamicID(entity: name, rowID: $0, of: mark) }
+  }
+}
+
+extension String {
+  /// The names of a path.
+  fileprivate var names: [String] { split(separator: ".", omittingEmptySubsequences: false).map(String.init) }
+}

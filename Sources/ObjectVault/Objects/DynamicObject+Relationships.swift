@@ -1,0 +1,91 @@
+// Relationships by their names.
+
+extension DynamicObject {
+  /// The object that a to-one leads to.
+  public subscript(toOne name: String) -> DynamicObject? {
+    get {
+      do {
+        let relationship = try relationship(name, isToMany: false)
+        guard isReadable(name), let target = toOneTarget(relationship.slot), target.state != .deleted else {
+          return nil
+        }
+        return target as? DynamicObject
+      } catch {
+        tell(error)
+        return nil
+      }
+    }
+    set { do { try set(name, toOne: newValue) } catch { tell(error) } }
+  }
+
+  /// The members of a to-many. A change of one member is faster by ``add(_:to:)`` and ``remove(_:from:)``, which copy no set.
+  public subscript(toMany name: String) -> Set<DynamicObject> {
+    get {
+      do {
+        let relationship = try relationship(name, isToMany: true)
+        guard isReadable(name) else { return [] }
+        return readToMany(UInt16(relationship.slot), DynamicObject.self) { \DynamicObject.entityName }
+      } catch {
+        tell(error)
+        return []
+      }
+    }
+    set {
+      do {
+        let relationship = try relationship(name, isToMany: true)
+        for object in newValue { try check(object, relationship) }
+        if isReachable(name) { writeToMany(newValue, UInt16(relationship.slot)) }
+      } catch { tell(error) }
+    }
+  }
+
+  /// Sets a to-one, and keeps the inverse on both sides.
+  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``
+  ///   for an object of another entity than the relationship leads to.
+  public func set(_ name: String, toOne object: DynamicObject?) throws(StoreError) {
+    let relationship = try relationship(name, isToMany: false)
+    if let object { try check(object, relationship) }
+    if isReachable(name) { writeToOne(object, UInt16(relationship.slot)) }
+  }
+
+  /// Adds an object to a to-many, in a time that does not depend on how many members there are.
+  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``.
+  public func add(_ object: DynamicObject, to name: String) throws(StoreError) {
+    let relationship = try relationship(name, isToMany: true)
+    try check(object, relationship)
+    if isReachable(name), related(relationship.slot) != nil { addMember(object, relationship) }
+  }
+
+  /// Takes an object out of a to-many. An object that is no member stays as it is.
+  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``.
+  public func remove(_ object: DynamicObject, from name: String) throws(StoreError) {
+    let relationship = try relationship(name, isToMany: true)
+    try check(object, relationship)
+    if isReachable(name), related(relationship.slot) != nil { removeMember(object, relationship) }
+  }
+
+  private func relationship(_ name: String, isToMany: Bool) throws(StoreError) -> RelationshipMapping {
+    let slot = try slot(name)
+    guard let relationship = origin?.slots[slot].relationship else {
+      throw misused(name, "is an attribute; use [\"\(name)\"]")
+    }
+    if relationship.isToMany == isToMany { return relationship }
+    throw misused(
+      name,
+      relationship.isToMany
+        ? "has many members; use [toMany: \"\(name)\"]" : "leads to one object; use [toOne: \"\(name)\"]")
+  }
+
+  /// What the compiler does for classes. An object of no context is refused by the relationship itself.
+  private func check(_ object: DynamicObject, _ relationship: RelationshipMapping) throws(StoreError) {
+    let destination = relationship.destination.name
+    guard object.origin != nil, object.entityName != destination else { return }
+    throw misused(
+      relationship.name, "leads to \(destination), and was given an object of \(object.entityName)")
+  }
+
+  private func isReadable(_ name: String) -> Bool {
+    if host == nil { StrayErrors.tell(.noContext(entity: entityName, property: name)) }
+    return host != nil
+  }
+}

@@ -1,0 +1,173 @@
+// Objects of entities that have no Swift class here: the same rows, overlays and rules, reached by names.
+// Relationships are in DynamicObject+Relationships.
+
+public import CipherSQLite
+
+/// An object of any entity of a store that was opened by its own model, without Swift classes.
+///
+/// ```swift
+/// let store = try await Store.open(at: url, key: .passphrase("correct horse"))
+/// try await store.write { context in
+///   let user = try context.insert(entity: "User") { $0["name"] = "Binger" }
+///   try context.insert(entity: "Status") {
+///     $0["text"] = "Hello"
+///     $0[toOne: "user"] = user
+///   }
+/// }
+/// ```
+///
+/// Subscripts are what properties are to classes: they cannot throw. What is wrong with a name or a type goes to
+/// ``ObjectContext/faultErrors``, and the next save throws it. The methods ``value(_:)``, ``set(_:to:)``,
+/// ``set(_:toOne:)``, ``add(_:to:)`` and ``remove(_:from:)`` throw it themselves, and leave the object as it was: they are
+/// for names and values that come from outside.
+public final class DynamicObject: ManagedObject {
+  // Set once, by the context that makes the object; kept by it, so that what it is can be told when its store is gone.
+  final var origin: EntityMapping?
+
+  static func make(_ entity: EntityMapping) -> DynamicObject {
+    let object = DynamicObject()
+    object.origin = entity
+    return object
+  }
+
+  /// The name of its entity; empty for an object that was made by its own initializer.
+  public var entityName: String { origin?.name ?? "" }
+
+  /// The entity as the store's model describes it; nil for an object that was made by its own initializer.
+  public var entityDescription: EntityDescription? { origin?.description }
+
+  /// The object's id: temporary until the first save, then final.
+  public var id: DynamicID {
+    DynamicID(entity: entityName, rowID: rowID, of: host?.mark ?? extras?.former?.store ?? .unknown)
+  }
+
+  // MARK: Attributes
+
+  /// An attribute, as a type that holds what the attribute's does:
+  ///
+  /// ```swift
+  /// let name: String = object["name"]
+  /// let city = object["city"] as String?
+  /// object["city"] = "北京"
+  /// ```
+  ///
+  /// Whole numbers may be of any size, and stand for floating-point numbers and decimals; a `String` for whatever is
+  /// stored as text, in its stored form. Nil reads as the placeholder of a type that has no nil: 0, or the empty string.
+  /// A value that is none of the attribute's is refused by the save, which names it.
+  public subscript<Value: AttributeValue>(name: String) -> Value {
+    get {
+      do { return try read(name) } catch {
+        tell(error)
+        return Value.placeholder
+      }
+    }
+    set {
+      do {
+        let (slot, attribute) = try attribute(name)
+        guard isReachable(name) else { return }
+        do { setStored(try stored(newValue, as: attribute), slot) } catch { refuse(error, slot) }
+      } catch { tell(error) }
+    }
+  }
+
+  private func read<Value: AttributeValue>(_ name: String) throws(StoreError) -> Value {
+    let (slot, attribute) = try attribute(name)
+    guard attribute.type.reads(as: Value.attributeType) else {
+      throw .propertyMisused(
+        entity: entityName, property: name,
+        reason:
+          "is of type \(attribute.type.rawValue), and was read as one of type \(Value.attributeType.rawValue)"
+      )
+    }
+    guard let stored = storedValue(slot) else {
+      if host == nil { StrayErrors.tell(.noContext(entity: entityName, property: name)) }
+      return Value.placeholder
+    }
+    if stored.isNull, !Value.isOptionalAttribute { return Value.placeholder }
+    if let value = Value(stored: stored) { return value }
+    host?.noteUnreadable(
+      .unreadableValue(
+        entity: entityName, property: name, rowID: rowID, expected: Value.attributeType.rawValue))
+    return Value.placeholder
+  }
+
+  /// The stored form of an attribute, or the row id of a to-one; negative for a new object.
+  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``
+  ///   for a to-many; ``StoreError/objectGone(entity:rowID:)``; ``SQLError``.
+  public func value(_ name: String) throws -> SQLValue {
+    let slot = try slot(name)
+    if origin?.slots[slot].relationship?.isToMany == true {
+      throw misused(name, "has many members; read them with [toMany: \"\(name)\"]")
+    }
+    if row == nil, overlay?.changed.contains(slot) != true { try load() }
+    return storedValue(slot) ?? .null
+  }
+
+  /// Sets an attribute, and throws what the subscript could not: an unknown name, a value that is none of its type's.
+  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``.
+  public func set(_ name: String, to value: (any AttributeValue)?) throws {
+    let (slot, attribute) = try attribute(name)
+    do {
+      let form = try value.map { try stored($0, as: attribute) } ?? .null
+      if isReachable(name) { setStored(form, slot) }
+    } catch let error as UnstorableValue { throw misused(name, "cannot be stored: \(error)") }
+  }
+
+  /// Sets an attribute by the form in which it is stored, as ``value(_:)`` gives it.
+  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``.
+  public func set(_ name: String, toStored value: SQLValue) throws {
+    let (slot, attribute) = try attribute(name)
+    do {
+      let form = try attribute.type.stored(value)
+      if isReachable(name) { setStored(form, slot) }
+    } catch let error as UnstorableValue { throw misused(name, "cannot be stored: \(error)") }
+  }
+
+  private func stored<Value: AttributeValue>(_ value: Value, as attribute: AttributeDescription) throws
+    -> SQLValue
+  {
+    let stored = try value.stored()
+    if stored.isNull || Value.attributeType == attribute.type { return stored }
+    guard attribute.type.takes(Value.attributeType) else {
+      throw UnstorableValue(
+        description:
+          "a value of type \(Value.attributeType.rawValue) is none of type \(attribute.type.rawValue)")
+    }
+    return try attribute.type.stored(stored)
+  }
+
+  // MARK: Names
+
+  func slot(_ name: String) throws(StoreError) -> Int {
+    guard let origin else { throw .noContext(entity: "DynamicObject", property: name) }
+    if let slot = origin.slot(named: name) { return slot }
+    throw .noProperty(
+      entity: origin.name, property: name, similar: nearest(name, among: origin.slots.map(\.name)))
+  }
+
+  private func attribute(_ name: String) throws(StoreError) -> (Int, AttributeDescription) {
+    let slot = try slot(name)
+    if let attribute = origin?.slots[slot].attribute { return (slot, attribute) }
+    let isToMany = origin?.slots[slot].relationship?.isToMany == true
+    throw misused(name, "is a relationship; use [\(isToMany ? "toMany" : "toOne"): \"\(name)\"]")
+  }
+
+  func misused(_ name: String, _ reason: String) -> StoreError {
+    .propertyMisused(entity: entityName, property: name, reason: reason)
+  }
+
+  /// Whether there is a context that takes changes or says why not; else that is told.
+  func isReachable(_ name: String) -> Bool {
+    guard host == nil else { return true }
+    if let former = extras?.former?.host {
+      former.note(StoreError.objectGone(entity: entityName, rowID: rowID))
+    } else {
+      StrayErrors.tell(.noContext(entity: entityName, property: name))
+    }
+    return false
+  }
+
+  func tell(_ error: StoreError) {
+    if let host { host.note(error) } else { StrayErrors.tell(error) }
+  }
+}

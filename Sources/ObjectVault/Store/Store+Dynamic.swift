@@ -1,0 +1,58 @@
+// Opening a store by the model that its file holds, without Swift classes and without steps.
+
+public import CipherSQLite
+public import Foundation
+
+extension Store {
+  /// Opens a store that is there, by its own model: its objects are ``DynamicObject``s, which are reached by names.
+  ///
+  /// No step runs, and no file is made. The rules that the model has hold as with classes: required and unique
+  /// properties, types, references, delete rules, conflicts. What classes alone know is unknown here: checks
+  /// (``Entity/check(_:_:)``), the cases of enums, and defaults that are computed for each object. While another process
+  /// migrates the store, this waits for it; cancelling the task ends that.
+  /// - Parameters:
+  ///   - url: The file.
+  ///   - key: Asked for its bytes once; they are derived (20 to 100 ms for a passphrase) and wiped.
+  ///   - configuration: Cache, readers, time-outs.
+  /// - Throws: ``StoreError/notAStore(file:)``, ``StoreError/otherFormat(file:found:supported:)``,
+  ///   ``StoreError/schemaDrift(file:differences:)`` when the tables are not the model's;
+  ///   ``SQLError`` for file and key, such as `SQLError.notFound`.
+  public static func open(at url: URL, key: Key, configuration: Configuration = Configuration()) async throws
+    -> Store
+  {
+    let key = try await key.resolved()
+    let stop = CancellableRun()
+    return try await withTaskCancellationHandler {
+      try Task.checkCancellation()
+      return try await detached { try open(url, key, configuration, stop) }
+    } onCancel: {
+      stop.cancel()
+    }
+  }
+
+  private static func open(
+    _ url: URL, _ key: Key, _ configuration: Configuration, _ stop: CancellableRun
+  ) throws -> Store {
+    let file = try DatabasePath(url.path)
+    let (unlocked, history) = try afterMigrations(file.path, nil, stop) { try read(file, key, configuration) }
+    let mapping = try SchemaMapping(try history.model())
+    return Store(
+      core: try core(file, unlocked, mapping, .none, history, configuration), url: url, id: history.storeID,
+      schema: mapping.schema,
+      opening: Opening(
+        isNew: false, migratedSteps: [], backup: nil, version: history.version, cipher: unlocked.profile))
+  }
+
+  private static func read(_ file: DatabasePath, _ key: Key, _ configuration: Configuration) throws
+    -> (UnlockedKey, StoreHistory)
+  {
+    let connection = try Connection.open(file, key: key, configuration: settings(configuration))
+    defer { connection.close() }
+    try StoreFunctions.register(on: connection)
+    let info = try StoreInfo(connection)
+    try info.requireFormat(connection)
+    let drift = try info.drift(connection)
+    guard drift.isEmpty else { throw StoreError.schemaDrift(file: file.path, differences: drift) }
+    return (connection.unlocked, info.history)
+  }
+}

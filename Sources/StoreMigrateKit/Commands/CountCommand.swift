@@ -1,0 +1,31 @@
+// count: how many objects of an entity there are.
+
+import CipherSQLite
+import ObjectVault
+
+enum CountCommand: Command {
+  static let name = "count"
+  static let summary = "How many objects of an entity there are"
+  static let positionalCount = 2
+  static let positionalNames = "STORE ENTITY"
+  static let help = """
+    EXAMPLES
+      store-migrate count notes.store Status
+      store-migrate count notes.store Status --where "createdAt > '2026-01-01' AND ANY tags.name == 'home'"
+
+    Writes the number alone. Needs no migrations and no classes; see `help fetch` for --where. Changes no byte of the
+    store, and leaves no file behind.
+    """
+
+  struct CountReport: Report {
+    let entity: String
+    let count: Int
+    var description: String { "\(count)" }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let inspection = try session.inspection()
+    let rows = try session.entityRows(inspection.connection)
+    return CountReport(entity: session.positional(1), count: try rows.count(inspection.connection))
+  }
+}

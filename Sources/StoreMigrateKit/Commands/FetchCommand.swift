@@ -1,0 +1,106 @@
+// fetch: objects of one entity, written as they are read.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum FetchCommand: Command {
+  static let name = "fetch"
+  static let summary = "Objects of an entity, as a table, JSON or CSV"
+  static let positionalCount = 2
+  static let positionalNames = "STORE ENTITY"
+  static let help = """
+    EXAMPLES
+      store-migrate fetch notes.store Status
+      store-migrate fetch notes.store Status --where "user.name == 'Binger' AND text CONTAINS 'Watch'"
+      store-migrate fetch notes.store Status --sort createdAt:desc,text --limit 20
+      store-migrate fetch notes.store Status --columns id,text,user.name --format csv > statuses.csv
+
+    OPTIONS
+      --where PREDICATE     the format language of the library: ANY tags.name == 'x', city == nil, age BETWEEN {1, 9}
+      --sort NAME[:desc],…  paths through to-ones as well (user.name); the id decides at last
+      --limit N, --offset N at most so many objects; without the first so many
+      --columns NAME,…      id, attributes, to-ones (their ids), paths through to-ones; all but paths without it
+      --format FORMAT       table   aligned, control characters escaped, cut to the width of a terminal; data in hex
+                            json    one array    lines   one JSON object a line    csv   RFC 4180
+                            In JSON decimals are strings, and JSON attributes what they are. In JSON and CSV dates
+                            are ISO 8601 in UTC, data base64; in CSV nil is an empty field, an empty text is "".
+      --json                json within the object that every command writes
+
+    Needs no migrations and no classes. Reads one state of the store and holds none of it in memory, but for a --sort that
+    no index serves. Ends without a word when the reader of a pipe has enough. Changes no byte of the store, and leaves no
+    file behind.
+    """
+
+  /// The rows are written already.
+  struct FetchReport: Report {
+    var description: String { "" }
+    var isWritten: Bool { true }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let arguments = session.arguments
+    let format = try format(arguments)
+    let columns = arguments.value("--columns").map(list)
+    if let columns, let twice = columns.first(where: { name in columns.count { $0 == name } > 1 }) {
+      throw UsageError("--columns names \(twice) twice.")
+    }
+    let (limit, offset) = (try arguments.count("--limit"), try arguments.count("--offset") ?? 0)
+    let keys = try sortKeys(arguments)
+    let inspection = try session.inspection()
+    var rows = try session.entityRows(inspection.connection)
+    if let columns { try rows.select(columns) }
+    try rows.sort(keys)
+    rows.window(limit: limit, offset: offset)
+    var writer = format.writer(
+      rows.columns, to: session.rows, width: StandardStream.output.lineWidth,
+      envelope: arguments.has("--json") ? name : nil)
+    try writer.begin()
+    try rows.forEach(inspection.connection) { try writer.write($0.row()) }
+    try writer.end()
+    try session.rows.finish()
+    return FetchReport()
+  }
+
+  private static func format(_ arguments: Arguments) throws -> RowFormat {
+    guard let name = arguments.value("--format") else { return arguments.has("--json") ? .json : .table }
+    let names = RowFormat.allCases.map(\.rawValue)
+    guard let format = RowFormat(rawValue: name) else {
+      throw UsageError(
+        "--format takes \(names.joined(separator: ", ")), and \"\(name)\" is none.\(didYouMean(name, among: names))"
+      )
+    }
+    guard format == .json || !arguments.has("--json") else {
+      throw UsageError("--json and --format \(name) ask for two things. Leave one of them out.")
+    }
+    return format
+  }
+
+  private static func list(_ text: String) -> [String] {
+    text.split(separator: ",", omittingEmptySubsequences: false).map {
+      $0.trimmingCharacters(in: .whitespaces)
+    }
+  }
+
+  private static func sortKeys(_ arguments: Arguments) throws -> [(path: String, isDescending: Bool)] {
+    try (arguments.value("--sort").map(list) ?? []).map { key in
+      let parts = key.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+      switch parts.dropFirst() {
+      case []: return (parts[0], false)
+      case ["asc"]: return (parts[0], false)
+      case ["desc"]: return (parts[0], true)
+      default:
+        throw UsageError("--sort takes NAME, NAME:asc or NAME:desc, with commas between; \"\(key)\" is none.")
+      }
+    }
+  }
+}
+
+extension Session {
+  /// The entity that the line names, with its condition.
+  func entityRows(_ connection: Connection) throws -> EntityRows {
+    var rows = try StoreInfo(connection).rows(of: positional(1), in: connection)
+    for condition in arguments.all("--where") { try rows.filter(condition) }
+    return rows
+  }
+}

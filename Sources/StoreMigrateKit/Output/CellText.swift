@@ -1,0 +1,138 @@
+// A stored value as text: for people, for CSV, for JSON. Foreign values, which are none of their attribute's type, are
+// written as what they are.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum CellText {
+  /// For CSV, and where JSON takes a string: dates in ISO 8601, bytes in base64.
+  static func plain(_ value: SQLValue, _ type: AttributeType) -> String {
+    switch value {
+    case .null: ""
+    case .integer(let number):
+      switch type {
+      case .bool where number == 0 || number == 1: number == 1 ? "true" : "false"
+      case .date: date(Double(number))
+      default: "\(number)"
+      }
+    case .real(let number):
+      switch type {
+      case .date: date(number)
+      // As the Float that it is: it would have digits else that nobody wrote.
+      case .float where Float(number).isInfinite == number.isInfinite: "\(Float(number))"
+      default: "\(number)"
+      }
+    case .text(let text): text
+    case .blob(let data): data.base64EncodedString()
+    }
+  }
+
+  /// For a table: in one line, bytes in hexadecimal digits, of many the first.
+  static func cell(_ value: SQLValue, _ type: AttributeType) -> String {
+    guard case .blob(let data) = value else { return visible(plain(value, type)) }
+    let digits = data.prefix(32).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+    return data.count > 32 ? "\(digits)… (\(data.count) bytes)" : digits
+  }
+
+  /// A text without what would move the cursor or turn the direction of a line.
+  static func visible(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: isHidden) else { return text }
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      case _ where isHidden(scalar): result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+
+  private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+    default: false
+    }
+  }
+
+  // MARK: JSON
+
+  /// For JSON: numbers as numbers, but decimals as strings, which keep their digits; a JSON attribute as what it is.
+  static func json(_ value: SQLValue, _ type: AttributeType) -> String {
+    switch value {
+    case .null: "null"
+    case .integer where type != .decimal && type != .date: plain(value, type)
+    case .real(let number) where type != .date && number.isFinite: plain(value, type)
+    case .text(let text) where type == .json && isJSON(text): text.replacing(#/[\r\n]+/#, with: " ")
+    default: quoted(plain(value, type))
+    }
+  }
+
+  private static func isJSON(_ text: String) -> Bool {
+    (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil
+  }
+
+  /// A text as a string of JSON.
+  static func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": result += "\\\""
+      case "\\": result += "\\\\"
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+        let digits = String(scalar.value, radix: 16)
+        result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
+
+  // MARK: Dates
+
+  /// Seconds from 2001-01-01 as ISO 8601 in UTC, with what there is of fractions down to microseconds.
+  static func date(_ seconds: Double) -> String {
+    // Beyond, days are not whole numbers any more, and no calendar reaches.
+    guard abs(seconds) < 1e14 else { return "\(seconds)" }
+    var whole = Int(seconds.rounded(.down))
+    var micros = Int(((seconds - Double(whole)) * 1e6).rounded())
+    if micros == 1_000_000 { (whole, micros) = (whole + 1, 0) }
+    let day = whole >= 0 ? whole / 86_400 : -((86_399 - whole) / 86_400)
+    let second = whole - day * 86_400
+    let (year, month, dayOfMonth) = civil(day + 11_323)
+    let time = "\(two(second / 3600)):\(two(second / 60 % 60)):\(two(second % 60))"
+    return "\(four(year))-\(two(month))-\(two(dayOfMonth))T\(time)\(fraction(micros))Z"
+  }
+
+  private static func fraction(_ micros: Int) -> String {
+    guard micros > 0 else { return "" }
+    let digits = String(micros + 1_000_000).dropFirst()
+    return "." + (micros % 1000 == 0 ? digits.prefix(3) : digits)
+  }
+
+  /// The Gregorian date of a day counted from 1970-01-01; years begin in March here, so that a leap day is the last.
+  private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
+    let shifted = days + 719_468
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let month = (5 * dayOfYear + 2) / 153
+    let year = yearOfEra + era * 400 + (month >= 10 ? 1 : 0)
+    return (year, month < 10 ? month + 3 : month - 9, dayOfYear - (153 * month + 2) / 5 + 1)
+  }
+
+  private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+  private static func four(_ year: Int) -> String {
+    let digits = String(abs(year))
+    let padded = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    return (year < 0 ? "-" : year > 9999 ? "+" : "") + padded
+  }
+}

@@ -1,0 +1,45 @@
+// Where rows go while they are read: to standard output, some kilobytes at a time, so that memory stays as it is however
+// many there are.
+
+import CipherSQLite
+import Foundation
+
+/// The output of a command that writes rows.
+final class RowSink: Sendable {
+  private static let capacity = 32 << 10
+  private let waiting = Locked("")
+
+  /// Whether anything was written: an error is no longer the only thing on standard output then.
+  var hasBegun: Bool { begun.withLock { $0 } }
+  private let begun = Locked(false)
+
+  /// - Throws: ``ReaderGone``, ``OutputError``.
+  func write(_ text: String) throws {
+    let full = waiting.withLock { waiting -> String? in
+      waiting += text
+      guard waiting.utf8.count >= Self.capacity else { return nil }
+      defer { waiting = "" }
+      return waiting
+    }
+    if let full { try flush(full) }
+  }
+
+  /// Writes what waits.
+  func finish() throws {
+    try flush(
+      waiting.withLock { waiting in
+        defer { waiting = "" }
+        return waiting
+      })
+  }
+
+  private func flush(_ text: String) throws {
+    guard !text.isEmpty else { return }
+    begun.withLock { $0 = true }
+    guard !StandardStream.output.write(text) else { return }
+    let code = StandardStream.output.failure ?? EIO
+    if code == EPIPE { throw ReaderGone() }
+    throw OutputError(
+      description: "The rows could not be written to standard output (\(String(cString: strerror(code)))).")
+  }
+}
