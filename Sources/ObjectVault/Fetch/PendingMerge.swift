@@ -22,15 +22,17 @@ struct PendingMerge {
   /// - Returns: nil when nothing that is pending concerns the fetch.
   /// - Throws: ``StoreError/predicate(_:)``; ``SQLError``.
   init?(_ request: FetchParameters, on entity: EntityMapping, in context: ObjectContext) throws {
-    (self.context, self.entity, self.request) = (context, entity, request)
+    (self.context, self.entity) = (context, entity)
     // Whatever is wrong with the request, the compiler says.
-    _ = try Self.compiled(.objects, request, entity, context)
-    pending = try PendingObjects(context)
+    self.request = try Self.inFile(request, context)
+    _ = try Self.compiled(.objects, self.request, entity, context)
     let schema = context.core.mapping.schema
     let evaluator = PredicateEvaluator(request.conditions, entity: entity.name, schema: schema)
     order = EvaluatedOrder(
       request.sort.map { ($0.names, $0.isDescending) }, entity: entity.name, schema: schema)
     let routes = evaluator.routes.union(order.routes)
+    pending = try PendingObjects(
+      context, of: Set(routes.compactMap { Self.end(of: $0, entity)?.entity.index } + [entity.index]))
     let own = pending.changed[entity.index]
     excluded = Set(own.lazy.filter { $0.state != .inserted }.map(\.rowID))
     for route in routes { excluded.formUnion(try owners(by: route)) }
@@ -41,6 +43,24 @@ struct PendingMerge {
     try prefetch(routes, of: present)
     let (all, pending) = (present, self.pending)
     matches = sorted(all.filter { evaluator.holds(for: PendingSubject(object: $0, pending: pending)) })
+  }
+
+  /// The request as the file takes it: for new objects of this context stands an id that no row has.
+  private static func inFile(_ request: FetchParameters, _ context: ObjectContext) throws -> FetchParameters {
+    guard !context.inserted.isEmpty else { return request }
+    let maps = Set(context.maps.map { ObjectIdentifier($0) })
+    var copy = request
+    copy.conditions = request.conditions.map { condition in
+      // What is too large, the compiler refuses.
+      guard (try? condition.node.check()) != nil else { return condition }
+      return condition.replacing { value in
+        guard let map = value.map, maps.contains(map) else { return value }
+        var absent = value
+        absent.stored = .integer(Int64.max)
+        return absent
+      }
+    }
+    return copy
   }
 
   /// With more pending objects than these, a writing transaction writes them rather than look at each of them.
@@ -97,6 +117,21 @@ struct PendingMerge {
       found += try self.ids(FetchParameters(conditions: [FetchCondition(node: node)]))
     }
     return found
+  }
+
+  /// Where a route ends, and whether a to-many is on the way.
+  private static func end(of route: [String], _ entity: EntityMapping) -> (
+    entity: EntityMapping, isToMany: Bool
+  )? {
+    var (end, isToMany) = (entity, false)
+    for name in route {
+      guard let slot = end.slot(named: name), let relationship = end.slots[slot].relationship else {
+        return nil
+      }
+      isToMany = isToMany || relationship.isToMany
+      end = relationship.destination
+    }
+    return (end, isToMany)
   }
 
   private func rows(_ ids: [Int64]) throws -> [ManagedObject] {

@@ -9,8 +9,11 @@ final class PendingObjects {
   /// Who goes with deleted objects by their delete rules, which the save applies.
   private var doomed: Set<ManagedObject> = []
   private var seen: Set<ManagedObject> = []
+  private let entities: Set<Int>
 
-  init(_ context: ObjectContext) throws {
+  /// - Parameter entities: The indexes of those that the fetch looks at.
+  init(_ context: ObjectContext, of entities: Set<Int>) throws {
+    self.entities = entities
     changed = context.maps.map { _ in [] }
     for object in context.inserted where object.state == .inserted { note(object) }
     for object in context.updated where object.overlay != nil { note(object) }
@@ -21,7 +24,9 @@ final class PendingObjects {
   }
 
   private func note(_ object: ManagedObject) {
-    guard let index = object.entity?.index, seen.insert(object).inserted else { return }
+    guard let index = object.entity?.index, entities.contains(index), seen.insert(object).inserted else {
+      return
+    }
     changed[index].append(object)
   }
 

@@ -79,6 +79,25 @@ import Testing
     #expect(try books.where("author.name == 'Ann'").count() == 1)
   }
 
+  @Test func `a new object is found by what refers to it`() throws {
+    let (context, other) = (store.makeContext(), store.makeContext())
+    let cid = context.insert(Author.self) { $0.name = "Cid" }
+    let book = context.insert(Book.self) {
+      $0.title = "Two"
+      $0.author = cid
+    }
+    let stranger = other.insert(Author.self) { $0.name = "Dan" }
+    let books = context.fetch(Book.self)
+    #expect(try books.where("author == %@", cid).one() === book)
+    #expect(try books.where("author != %@", cid).count() == 1)
+    #expect(try books.where("author IN %@", [cid]).one() === book)
+    #expect(try context.fetch(Author.self).where("SELF == %@", cid).one() === cid)
+    #expect(throws: StoreError.self) { try books.where("author == %@", stranger).all() }
+    #expect(throws: StoreError.self) { try books.where("author == %@", cid).includingPending(false).all() }
+    try context.save()
+    #expect(try books.where("author == %@", cid).one() === book)
+  }
+
   @Test func `a fetch with nothing pending for it asks once`() throws {
     let context = store.makeContext()
     context.insert(Genre.self) { $0.name = "crime" }
