@@ -130,6 +130,9 @@ public final class ObjectContext: ObjectHost {
       || links.values.contains(where: \.isLive)
   }
 
+  /// Whether there may be anything to save: quickly said.
+  var hasPending: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty || !touched.isEmpty }
+
   // MARK: Making and deleting
 
   /// Makes a new object.

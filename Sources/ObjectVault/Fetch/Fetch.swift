@@ -16,15 +16,17 @@ public import Foundation
 ///   .all()
 /// ```
 ///
-/// Each step returns a new fetch. Nothing is read before one of ``all()``, ``first()``, ``one()``, `ids()`, ``count()``,
-/// ``exists()``. A fetch sees what is in the store: inside ``Store/write(_:)`` pending changes are
-/// written first, in other contexts they are not yet part of it.
+/// Each step returns a new fetch. Nothing is read before one of ``all()``, ``first()``, ``one()``, `ids()`,
+/// ``count()``, ``exists()``. A fetch sees what the context's next save will leave: what is in the store, with all that
+/// is pending. New objects come last where no sort says otherwise, in the order of their insertion. See
+/// ``includingPending(_:)``.
 public struct Fetch<Object: ManagedObject> {
   let context: ObjectContext
   var parameters = FetchParameters()
   /// The arguments of conditions, by index, that name objects which were new when they were given: their ids are
   /// known once the fetch has written them.
   private var newObjects: [Int: [Any?]] = [:]
+  private var includesPending = true
 
   /// The name of what is fetched, where that is no class.
   private let entityName: String?
@@ -102,14 +104,37 @@ public struct Fetch<Object: ManagedObject> {
     return copy
   }
 
+  /// Whether what is pending in the context takes part, which it does unless this is called with `false`.
+  ///
+  /// SQL finds what is in the store. Objects with pending changes, and objects whose relationships lead the predicate
+  /// or the sort to such ones, are asked in memory; who is asked in memory has its row fetched, and what the
+  /// predicate asks of its relationships. That costs as much as there are such objects, and nothing where nothing is
+  /// pending. Objects that go with deleted ones by their delete rules are gone.
+  ///
+  /// With `false` only what is in the store is found, without the objects that were deleted in the context: of objects
+  /// that differ from the store, those whose stored values fulfil the predicate.
+  ///
+  /// Inside ``Store/write(_:)`` what is pending is written before a fetch where it may concern it, as far as it
+  /// breaks no rule; with `false` always.
+  public func includingPending(_ isIncluding: Bool) -> Fetch {
+    var copy = self
+    copy.includesPending = isIncluding
+    return copy
+  }
+
   // MARK: Fetching
 
   /// All objects, in order.
   /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func all() throws -> [Object] {
     let entity = try entity()
-    let compiled = try compile(.objects, try present(entity), entity)
-    let found = try context.objects(entity, compiled.text, compiled.bindings)
+    let found: [ManagedObject]
+    if let merge = try merge(entity) {
+      found = try merge.all()
+    } else {
+      let compiled = try compile(.objects, try present(entity), entity)
+      found = try context.objects(entity, compiled.text, compiled.bindings)
+    }
     for path in parameters.prefetch { try prefetch(path, of: found) }
     // Every object of the entity was made as its class, and arrays of class references have one layout: no
     // second array, and no count of references, for what is the same.
@@ -131,22 +156,27 @@ public struct Fetch<Object: ManagedObject> {
   /// How many objects there are, at most the limit.
   public func count() throws -> Int {
     let entity = try entity()
+    if let merge = try merge(entity) { return try merge.count() }
     return Int(try value(try compile(.count, try present(entity), entity))?.int64 ?? 0)
   }
 
   /// Whether there is any such object.
   public func exists() throws -> Bool {
     let entity = try entity()
+    if let merge = try atMost(1).merge(entity) { return try merge.exists() }
     return try value(try compile(.existence, try atMost(1).present(entity), entity)) != nil
   }
 
-  /// The ids of the objects, in order; no object is made.
+  /// The ids of the objects, in order; no object is made but for what is pending. Those of new objects are temporary.
   public func ids() throws -> [ObjectID<Object>] {
     try rowIDs { ObjectID(rowID: $0, of: context.core.mark) }
   }
 
   func rowIDs<ID>(_ make: (Int64) -> ID) throws -> [ID] {
     let entity = try entity()
+    if let merge = try merge(entity) {
+      return try merge.ids().map(make)
+    }
     let compiled = try compile(.ids, try present(entity), entity)
     context.statistics.queries += 1
     return try context.withConnection { connection in
@@ -166,22 +196,39 @@ public struct Fetch<Object: ManagedObject> {
 
   private func atMost(_ count: Int) -> Fetch { limit(min(count, parameters.limit ?? count)) }
 
-  /// The request as it is now: with the ids that new objects have got meanwhile, and without what was deleted in
-  /// this context and is not saved yet. That is taken out by the statement, so that limits and counts are those of
-  /// what is left.
-  private func present(_ entity: EntityMapping) throws -> FetchParameters {
-    guard !context.deleted.isEmpty || !newObjects.isEmpty else { return parameters }
-    let gone = context.deleted.filter { $0.entity === entity }
+  /// The request as it is now, with the ids that new objects have got meanwhile.
+  private func current() throws -> FetchParameters {
+    guard !newObjects.isEmpty else { return parameters }
     var copy = parameters
     for (index, arguments) in newObjects {
       guard let format = copy.conditions[index].format else { continue }
       copy.conditions[index] = try FetchCondition(format: format, arguments)
     }
+    return copy
+  }
+
+  /// The same, without what was deleted in this context and is not saved yet. That is taken out by the statement, so
+  /// that limits and counts are those of what is left.
+  private func present(_ entity: EntityMapping) throws -> FetchParameters {
+    var copy = try current()
+    guard !context.deleted.isEmpty else { return copy }
+    let gone = context.deleted.filter { $0.entity === entity }
     for some in gone.chunked(PredicateError.maximumListCount) {
       let ids = some.map { PredicateOperand.value(.id($0.rowID)) }
       copy.conditions.append(FetchCondition(node: .not(.isIn(.path(PropertyPath([])), ids, []))))
     }
     return copy
+  }
+
+  /// What memory has a part in; nil where nothing is pending, and in writing transactions, which write it before.
+  private func merge(_ entity: EntityMapping) throws -> PendingMerge? {
+    guard context.hasPending, includesPending, case .pooled = context.access else { return nil }
+    return try PendingMerge(try current(), on: entity, in: context)
+  }
+
+  /// Whether what is pending in a writing transaction may change what the fetch finds.
+  private func concerns(_ entity: EntityMapping) -> Bool {
+    !includesPending || !newObjects.isEmpty || PendingMerge.isConcerned(parameters, on: entity, in: context)
   }
 
   private var name: String { entityName ?? "\(Object.self)" }
@@ -194,7 +241,9 @@ public struct Fetch<Object: ManagedObject> {
 
   private func entity() throws -> EntityMapping {
     let entity = try known()
-    if case .transaction(_, canWrite: true) = context.access, context.hasChanges { try context.flush() }
+    if case .transaction(_, canWrite: true) = context.access, context.hasChanges, concerns(entity) {
+      try context.flush()
+    }
     return entity
   }
 

@@ -8,6 +8,7 @@ extension ManagedObject: PredicateObject {
     }
     var constant = PredicateValue.id(rowID, of: entity.name)
     constant.owner = entity
+    if isNew { constant.map = map.map { ObjectIdentifier($0) } }
     return constant
   }
 

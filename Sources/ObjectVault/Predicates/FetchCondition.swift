@@ -32,3 +32,20 @@ extension FetchCondition {
     self.init(node: try PredicateNode(format: format, arguments: arguments), format: format)
   }
 }
+
+extension PredicateValue {
+  /// What stands in the place of a template's constant this time; its source is the place among `values`.
+  func current(among values: [PredicateValue]) -> PredicateValue {
+    var value = self
+    value.source = nil
+    if let source, source < values.count {
+      value = values[source]
+      value.source = source
+    }
+    // Nil has one form, whatever type a tree that was made by hand gives it: from here on it is `.null`.
+    guard value.stored.isNull else { return value }
+    var null = PredicateValue.null
+    (null.source, null.place) = (value.source, value.place)
+    return null
+  }
+}

@@ -127,6 +127,8 @@ public struct PredicateValue: Sendable, Hashable, Codable {
   public var entity: String?
   /// For an object: the entity of its store. The same entity of another store is another one.
   var owner: (any AnyObject & Sendable)?
+  /// For an object that has no row yet: the map of its context, which gave it its id; no part of what it means.
+  var map: ObjectIdentifier?
   /// For an id: its store; no part of what it means there.
   var store = StoreMark.unknown
   /// The place among the captured values of the `#Predicate` that it came from; no part of what it means.

@@ -178,13 +178,6 @@ extension ComparisonOperator {
     }
   }
 
-  var isForStrings: Bool {
-    switch self {
-    case .contains, .beginsWith, .endsWith, .like: true
-    default: false
-    }
-  }
-
   /// The operator for exchanged sides; nil where sides cannot be exchanged.
   var flipped: ComparisonOperator? {
     switch self {

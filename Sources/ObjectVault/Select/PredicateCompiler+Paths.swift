@@ -126,7 +126,7 @@ extension PredicateCompiler {
     }
     let (a, b) = (try calculate(left, &calculation), try calculate(right, &calculation))
     calculation.program += symbol
-    let type = Self.common(a.type, b.type)
+    let type = AttributeType.common(a.type, b.type)
     if symbol == "?", let type, a.type?.numberKind != b.type?.numberKind {
       calculation.program += type.numberKind == .decimal ? "d" : "r"
     }
@@ -142,12 +142,6 @@ extension PredicateCompiler {
     guard operand.type?.isNumeric ?? true, !operand.isObject else {
       throw failure("\(operand.name) is no number, and cannot be calculated with", at: operand.place)
     }
-  }
-
-  private static func common(_ a: AttributeType?, _ b: AttributeType?) -> AttributeType? {
-    guard let a, let b else { return a ?? b }
-    if a == .decimal || b == .decimal { return .decimal }
-    return a.isInteger && b.isInteger ? .int : .double
   }
 
   // MARK: Columns

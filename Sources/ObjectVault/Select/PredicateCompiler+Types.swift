@@ -9,13 +9,6 @@ enum Adapted {
   case constant(Bool)
 }
 
-/// How numbers are stored.
-enum NumberKind { case integer, real, decimal }
-
-extension AttributeType {
-  var numberKind: NumberKind { self == .decimal ? .decimal : isInteger ? .integer : .real }
-}
-
 extension PredicateCompiler {
   /// Makes `operand` comparable with `subject`.
   /// - Throws: When the two have nothing in common.
@@ -173,10 +166,6 @@ extension PredicateCompiler {
   }
 }
 
-extension AttributeType {
-  fileprivate var isText: Bool { self == .string || self == .url }
-}
-
 extension SQLValue {
   /// Whether it is stored as numbers of the kind are, and is a number at all.
   fileprivate func isPlain(_ kind: NumberKind) -> Bool {
@@ -185,21 +174,6 @@ extension SQLValue {
     case .real(let number): kind == .real && !number.isNaN
     case .text: kind == .decimal
     case .null, .blob: false
-    }
-  }
-}
-
-extension ComparisonOperator {
-  /// Whether it holds for a left side that is less (-1), equal (0) or greater (1).
-  fileprivate func holds(_ order: Int) -> Bool {
-    switch self {
-    case .equal: order == 0
-    case .notEqual: order != 0
-    case .less: order < 0
-    case .lessOrEqual: order <= 0
-    case .greater: order > 0
-    case .greaterOrEqual: order >= 0
-    default: false
     }
   }
 }

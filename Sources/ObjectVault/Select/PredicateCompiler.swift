@@ -56,17 +56,9 @@ struct PredicateCompiler {
 
   /// What stands in the place of a template's constant this time.
   func current(_ template: PredicateValue) -> PredicateValue {
-    var value = template
-    value.source = nil
-    if let source = template.source, source < values.count {
-      value = values[source]
-      value.source = firstSource + source
-    }
-    // Nil has one form, whatever type a tree that was made by hand gives it: from here on it is `.null`.
-    guard value.stored.isNull else { return value }
-    var null = PredicateValue.null
-    (null.source, null.place) = (value.source, value.place)
-    return null
+    var value = template.current(among: values)
+    value.source = value.source.map { firstSource + $0 }
+    return value
   }
 
   /// Notes that the SQL is made after the values in the fragment, and not for all like them.

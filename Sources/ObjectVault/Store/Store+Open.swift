@@ -108,7 +108,7 @@ extension Store {
     pool.prepare = { try StoreFunctions.register(on: $0) }
     return StoreCore(
       pool: try ConnectionPool(file: file, unlocked: key, configuration: pool), mapping: mapping,
-      classes: classes, path: file.path, generation: history.generation, mark: StoreMark(history.storeID))
+      classes: classes, path: file.path, generation: history.generation, id: history.storeID)
   }
 
   private struct Opened {

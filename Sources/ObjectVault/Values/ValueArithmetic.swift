@@ -15,7 +15,7 @@ enum ValueArithmetic {
       }
       guard let right = stack.popLast() else { return .null }
       if symbol == "d" || symbol == "r" {
-        stack.append(symbol == "r" ? right.double.map { .real($0) } ?? .null : decimal(right))
+        stack.append(cast(right, toDecimal: symbol == "d"))
         continue
       }
       guard let left = stack.popLast() else { return .null }
@@ -56,8 +56,9 @@ enum ValueArithmetic {
     return value.isFinite ? .real(value) : .null
   }
 
-  private static func decimal(_ value: SQLValue) -> SQLValue {
-    DecimalText(value).map { .text($0.text) } ?? .null
+  /// A number as a Decimal or a Double; nil for what is none.
+  static func cast(_ value: SQLValue, toDecimal: Bool) -> SQLValue {
+    toDecimal ? DecimalText(value).map { .text($0.text) } ?? .null : value.double.map { .real($0) } ?? .null
   }
 
   // MARK: Order
@@ -74,6 +75,31 @@ enum ValueArithmetic {
     default:
       guard let a = DecimalText(left), let b = DecimalText(right) else { return nil }
       return DecimalText.compare(a, b)
+    }
+  }
+
+  /// Two values as the engine orders them without a collation: numbers, then text by its bytes, then bytes.
+  static func compareStored(_ left: SQLValue, _ right: SQLValue) -> Int {
+    switch (left, right) {
+    case (.text(let a), .text(let b)): return compareBytes(a.utf8, b.utf8)
+    case (.blob(let a), .blob(let b)): return compareBytes(a, b)
+    case (.integer, .integer), (.integer, .real), (.real, .integer), (.real, .real):
+      return compareNumbers(left, right) ?? 0
+    default: return rank(left) - rank(right)
+    }
+  }
+
+  private static func compareBytes(_ a: some Sequence<UInt8>, _ b: some Sequence<UInt8>) -> Int {
+    if a.elementsEqual(b) { return 0 }
+    return a.lexicographicallyPrecedes(b) ? -1 : 1
+  }
+
+  private static func rank(_ value: SQLValue) -> Int {
+    switch value {
+    case .null: 0
+    case .integer, .real: 1
+    case .text: 2
+    case .blob: 3
     }
   }
 

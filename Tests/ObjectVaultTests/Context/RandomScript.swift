@@ -36,7 +36,7 @@ struct Dice {
 /// A script that runs on one context.
 final class RandomScript {
   /// Where changes are made.
-  enum Mode: CaseIterable { case writeWithFetches, write, contextWithSaves }
+  enum Mode: CaseIterable { case writeWithFetches, write, contextWithSaves, contextWithFetches }
 
   let context: ObjectContext
   let mode: Mode
@@ -99,12 +99,14 @@ final class RandomScript {
 
   /// Asks for something, where that is part of the mode.
   func look() throws {
-    guard mode == .writeWithFetches else { return }
+    guard mode == .writeWithFetches || mode == .contextWithFetches else { return }
     switch fetchDice.next(10) {
     case 0: _ = try context.fetch(Maker.self).where("code == %@", fetchDice.next(20)).first()
     case 1: _ = try context.fetch(Part.self).where("owner.size > 3").all()
     case 2: _ = try context.fetch(Label.self).count()
     case 3: _ = try context.fetch(Group.self).ids()
+    case 4 where mode == .contextWithFetches:
+      if !isInside { try comparePending(context, world) }
     case 4:
       guard !isInside, !isDirty, world.problems.isEmpty else { break }
       try compare(context, world, "between two changes", objects)

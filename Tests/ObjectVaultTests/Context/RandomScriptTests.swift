@@ -33,7 +33,7 @@ import Testing
     let store = temporary.store
     var start = try work(store.makeContext(), .contextWithSaves, seed + 1_000_000, 50, (World(), [:]), trace)
     try compare(store.makeContext(), start.world, "before the script")
-    if mode == .contextWithSaves {
+    if mode == .contextWithSaves || mode == .contextWithFetches {
       start = try work(store.makeContext(), mode, seed, 120, start, trace)
     } else {
       let begin = start
@@ -71,6 +71,13 @@ func compare(
   try comparison.others()
   try comparison.predicates()
   if let error = context.faultErrors.first { throw Mismatch("\(moment): \(error)") }
+}
+
+/// Compares what fetches find in a context with what is pending there. Relationships in memory follow delete rules only
+/// with the save, so that they are not looked at.
+func comparePending(_ context: ObjectContext, _ world: World) throws {
+  try Comparison(context: context, world: world, moment: "with what is pending").pending()
+  if let error = context.faultErrors.first { throw Mismatch("with what is pending: \(error)") }
 }
 
 private struct Comparison {
@@ -155,5 +162,45 @@ private struct Comparison {
     let many = try context.fetch(Maker.self).where("parts.@count > 1").all().map(\.key).sorted()
     try expect(
       "parts.@count", many, world.keys(.maker).filter { key in parts { $0.owner == key }.count > 1 })
+  }
+  func pending() throws {
+    try expect("the makers", try context.fetch(Maker.self).all().map(\.key).sorted(), world.keys(.maker))
+    try expect("the parts", try context.fetch(Part.self).all().map(\.key).sorted(), world.keys(.part))
+    try expect("the papers", try context.fetch(Paper.self).count(), world.papers.count)
+    try expect("the labels", try context.fetch(Label.self).all().map(\.key).sorted(), world.keys(.label))
+    try expect("the badges", try context.fetch(Badge.self).ids().count, world.badges.count)
+    try expect("the groups", try context.fetch(Group.self).all().map(\.key).sorted(), world.keys(.group))
+    try predicates()
+    func expectMakers(_ format: String, _ test: (Int, World.Maker) -> Bool) throws {
+      let expected = world.makers.filter { test($0.key, $0.value) }.keys.sorted()
+      let fetch = try context.fetch(Maker.self).where(format)
+      try expect(format, try fetch.prefetch(\.boss).all().map(\.key).sorted(), expected)
+      try expect("the count of \(format)", try fetch.count(), expected.count)
+      try expect("whether \(format)", try fetch.exists(), !expected.isEmpty)
+    }
+    let size = { (key: Int?) in key.flatMap { world.makers[$0]?.size } ?? -1 }
+    try expectMakers("boss.size > 20") { size($1.boss) > 20 }
+    try expectMakers("boss == nil") { $1.boss == nil }
+    try expectMakers("boss.boss.size > 20") { size($1.boss.flatMap { world.makers[$0]?.boss }) > 20 }
+    try expectMakers("ANY friends.size > 20") { $1.friends.contains { size($0) > 20 } }
+    try expectMakers("friendOf.@count > 1") { key, _ in makers { $0.friends.contains(key) }.count > 1 }
+    try expectMakers("labels.@count > 1") { $1.labels.count > 1 }
+    try expectMakers("NONE parts.text == 'inner'") { key, _ in
+      parts { $0.owner == key && $0.text == "inner" }.isEmpty
+    }
+    try expectMakers("ANY parts.pieces.text == 'part'") { key, _ in
+      !parts { $0.text == "part" && $0.whole.flatMap { world.parts[$0]?.owner } == key }.isEmpty
+    }
+    try expectMakers("badge != nil") { key, _ in world.badges.values.contains(key) }
+    let whole = try context.fetch(Part.self).where("whole.owner.size > 20").all().map(\.key).sorted()
+    try expect(
+      "whole.owner.size > 20", whole, parts { size($0.whole.flatMap { world.parts[$0]?.owner }) > 20 })
+    let sizes = try context.fetch(Maker.self).sorted(by: \.size, .reverse).offset(1).limit(3).all().map(
+      \.size)
+    try expect("sizes", sizes, Array(world.makers.values.map(\.size).sorted(by: >).dropFirst().prefix(3)))
+    let owners = try context.fetch(Part.self).sorted(by: \.owner?.size).limit(4).all().map {
+      $0.owner?.size ?? -1
+    }
+    try expect("sizes of owners", owners, Array(world.parts.values.map { size($0.owner) }.sorted().prefix(4)))
   }
 }

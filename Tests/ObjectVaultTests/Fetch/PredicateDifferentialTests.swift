@@ -1,4 +1,5 @@
-// Generated predicates: the rows that SQL finds, against an evaluation of the same tree on plain values.
+// Generated predicates: the rows that SQL finds and the objects that the library's evaluation in memory finds, against
+// an evaluation of the same tree on plain values that is written here. What is not saved: PendingFetchTests.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite struct PredicateDifferential {
-  private static let names = [
+  static let names = [
     "Ann", "ann", "Änn", "Strasse", "Straße", "STRAẞE", "", "The Watch", "x*y", "50%_", "北京", "é",
     "e\u{301}", "한국",
   ]
@@ -17,31 +18,39 @@ import Testing
     var random = SeededGenerator(seed: seed)
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
-    let books = try fill(context, &random)
+    let pairs = Self.fill(context, &random)
+    try context.save()
+    for (object, plain) in pairs { plain.id = (object as? Book)?.id.rowID ?? 0 }
+    let books = pairs.compactMap { $0.0 is Book ? $0.1 : nil }.sorted { $0.id < $1.id }
     let reader = temporary.store.makeContext()
     var failures = 0
     for round in 0..<2000 {
       let node = Self.node(depth: 3, &random)
       let expected = books.filter { PredicateEvaluation($0).holds(node) }.map(\.id)
+      let evaluator = PredicateEvaluator([node], entity: "Book", schema: library)
+      let evaluated = books.filter { evaluator.holds(for: $0) }.map(\.id)
       let fetch = reader.fetch(Book.self).where(node)
       let found: [Int64]
       do { found = try fetch.ids().map(\.rowID).sorted() } catch {
         Issue.record("seed \(seed), round \(round): \(node)\n\(error)")
         continue
       }
-      guard found != expected else { continue }
+      guard found != expected || evaluated != expected else { continue }
       Issue.record(
         """
         seed \(seed), round \(round): \(node)
         \(try fetch.sql)
-        found \(found.count), expected \(expected.count)
+        found \(found.count), in memory \(evaluated.count), expected \(expected.count)
         """)
       failures += 1
       if failures > 5 { break }
     }
   }
 
-  private func fill(_ context: ObjectContext, _ random: inout SeededGenerator) throws -> [PlainObject] {
+  /// Genres, authors and books, with the same in plain values.
+  static func fill(_ context: ObjectContext, _ random: inout SeededGenerator) -> [(
+    ManagedObject, PlainObject
+  )] {
     var pairs: [(ManagedObject, PlainObject)] = []
     func plain(_ object: ManagedObject, _ values: [String: SQLValue]) -> PlainObject {
       let plain = PlainObject()
@@ -66,22 +75,10 @@ import Testing
       ]
       return (author, plain(author, values))
     }
-    var books: [PlainObject] = []
     for number in 0..<80 {
-      let title = (Self.names.randomElement(using: &random) ?? "") + (number % 2 == 0 ? "" : " II")
-      let book = context.insert(Book.self) { $0.title = title.isEmpty ? "~" : title }
-      book.year = [0, -1, 10, 1999, 2000, 1 << 53, (1 << 53) + 1].randomElement(using: &random) ?? 0
-      book.rating = [nil, 0, -0.0, 0.1, 1.5, 4, 9_007_199_254_740_992].randomElement(using: &random) ?? nil
-      book.price =
-        (["0.1", "10", "100.25", "-3", "2000", "9007199254740993", "9007199254740993.5", nil] as [String?])
-        .randomElement(using: &random)?.flatMap { Decimal(string: $0) }
-      let object = plain(
-        book,
-        [
-          "title": .text(book.title), "year": .integer(Int64(book.year)),
-          "rating": book.rating.map { .real($0) } ?? .null,
-          "price": book.price.map { .text("\($0)") } ?? .null,
-        ])
+      let book = context.insert(Book.self)
+      let object = plain(book, [:])
+      change(book, object, number, &random)
       if let author = Bool.random(using: &random) ? authors.randomElement(using: &random) : nil {
         book.author = author.0
         object.one["author"] = author.1
@@ -92,16 +89,28 @@ import Testing
         object.many["genres", default: []].append(genre.1)
         genre.1.many["books", default: []].append(object)
       }
-      books.append(object)
     }
-    try context.save()
-    for (object, plain) in pairs { plain.id = (object as? Book)?.id.rowID ?? 0 }
-    return books.sorted { $0.id < $1.id }
+    return pairs
+  }
+
+  /// Gives a book other values.
+  static func change(_ book: Book, _ plain: PlainObject, _ number: Int, _ random: inout SeededGenerator) {
+    let title = (names.randomElement(using: &random) ?? "") + (number % 2 == 0 ? "" : " II")
+    book.title = title.isEmpty ? "~" : title
+    book.year = [0, -1, 10, 1999, 2000, 1 << 53, (1 << 53) + 1].randomElement(using: &random) ?? 0
+    book.rating = [nil, 0, -0.0, 0.1, 1.5, 4, 9_007_199_254_740_992].randomElement(using: &random) ?? nil
+    book.price =
+      (["0.1", "10", "100.25", "-3", "2000", "9007199254740993", "9007199254740993.5", nil] as [String?])
+      .randomElement(using: &random)?.flatMap { Decimal(string: $0) }
+    plain.values = [
+      "title": .text(book.title), "year": .integer(Int64(book.year)),
+      "rating": book.rating.map { .real($0) } ?? .null, "price": book.price.map { .text("\($0)") } ?? .null,
+    ]
   }
 
   // MARK: Generating
 
-  private static func node(depth: Int, _ random: inout SeededGenerator) -> PredicateNode {
+  static func node(depth: Int, _ random: inout SeededGenerator) -> PredicateNode {
     if depth > 0 {
       switch Int.random(in: 0..<9, using: &random) {
       case 0: return .and((0..<2).map { _ in node(depth: depth - 1, &random) })

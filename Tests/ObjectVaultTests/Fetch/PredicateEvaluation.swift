@@ -12,6 +12,13 @@ final class PlainObject {
   var many: [String: [PlainObject]] = [:]
 }
 
+extension PlainObject: PredicateSubject {
+  var subjectID: Int64 { id }
+  func value(of attribute: String) -> SQLValue { values[attribute] ?? .null }
+  func target(of relationship: String) -> PlainObject? { one[relationship] }
+  func members(of relationship: String) -> [PlainObject] { many[relationship] ?? [] }
+}
+
 /// Evaluates predicates on an object and the members around.
 struct PredicateEvaluation {
   /// By depth: the object, and the names between it and the member that paths of the depth begin at.

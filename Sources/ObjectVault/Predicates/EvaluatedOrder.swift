@@ -1,0 +1,51 @@
+// The order of a sort, in memory: that of ORDER BY, nil first, strings by their bytes, decimals by value.
+
+internal import CipherSQLite
+
+/// The sort keys of one entity, made ready to be asked of many objects.
+package struct EvaluatedOrder {
+  private struct Key {
+    let operand: PredicateEvaluator.Operand
+    let order: PredicateEvaluator.Order
+    let isDescending: Bool
+  }
+
+  private let keys: [Key]
+  /// The relationships that it looks through, as names from the object on; each with all that lead to it.
+  package let routes: Set<[String]>
+
+  /// - Parameters:
+  ///   - keys: The names of each, from the object on.
+  ///   - entity: What the objects are of.
+  package init(_ keys: [(names: [String], isDescending: Bool)], entity: String, schema: Schema) {
+    var preparation = PredicatePreparation(entity, schema)
+    self.keys = keys.map { key in
+      let path = PropertyPath(key.names)
+      return Key(
+        operand: preparation.path(path), order: PredicatePreparation.order(preparation.type(path), nil),
+        isDescending: key.isDescending)
+    }
+    routes = preparation.routes
+  }
+
+  /// What an object is sorted by. The id of a new object comes behind all others, as it will.
+  package func values<Subject: PredicateSubject>(of object: Subject) -> [SQLValue] {
+    let evaluation = Evaluation(subjects: [object])
+    return keys.map { key in
+      let value = evaluation.value(key.operand)
+      guard case .id = key.operand, case .integer(let id) = value, id < 0 else { return value }
+      return .integer((1 << 62) - id)
+    }
+  }
+
+  /// -1, 0 or 1 for the values of two objects.
+  package func compare(_ left: [SQLValue], _ right: [SQLValue]) -> Int {
+    for (index, key) in keys.enumerated() {
+      let (a, b) = (left[index], right[index])
+      let result =
+        a.isNull || b.isNull ? (b.isNull ? 1 : 0) - (a.isNull ? 1 : 0) : key.order.compare(a, b) ?? 0
+      if result != 0 { return key.isDescending ? -result : result }
+    }
+    return 0
+  }
+}

@@ -1,0 +1,222 @@
+// From a node to what is evaluated: paths are resolved in the model, constants made to fit the other side.
+
+internal import CipherSQLite
+private import Foundation
+
+struct PredicatePreparation {
+  /// What a depth's paths begin at.
+  private struct Scope {
+    /// nil where a path leads nowhere, which the compiler says.
+    let entity: EntityDescription?
+    /// Names between the member and what the paths mean: the rest behind the last to-many.
+    var prefix: [String] = []
+    /// The way from the object on.
+    var route: [String] = []
+  }
+
+  private typealias Operand = PredicateEvaluator.Operand
+  private typealias Condition = PredicateEvaluator.Condition
+
+  private let schema: Schema
+  private var scopes: [Scope]
+  private var values: [PredicateValue] = []
+  private(set) var routes: Set<[String]> = []
+
+  init(_ entity: String, _ schema: Schema) {
+    self.schema = schema
+    scopes = [Scope(entity: schema.entity(named: entity))]
+  }
+
+  // MARK: Conditions
+
+  mutating func condition(_ condition: FetchCondition) -> PredicateEvaluator.Condition {
+    values = condition.values
+    return self.condition(condition.node)
+  }
+
+  private mutating func condition(_ node: PredicateNode) -> Condition {
+    switch node {
+    case .constant(let value): return .constant(value)
+    case .and(let parts): return .all(parts.map { condition($0) })
+    case .or(let parts): return .any(parts.map { condition($0) })
+    case .not(let inner): return .not(condition(inner))
+    case .truth(let operand): return .comparison(self.operand(operand), .equal, .value(.integer(1)), .numbers)
+    case .comparison(let left, let comparison, let right, let options):
+      return self.comparison(left, comparison, right, options)
+    case .between(let operand, let low, let high):
+      return .all([
+        comparison(operand, .greaterOrEqual, low, []), comparison(operand, .lessOrEqual, high, []),
+      ])
+    case .isIn(let operand, let list, let options): return self.list(operand, list, options)
+    case .quantified(let quantifier, let path, let inner):
+      let member = anyMember(path, quantifier == .all ? .not(inner) : inner)
+      return quantifier == .any ? member : .not(member)
+    }
+  }
+
+  private mutating func comparison(
+    _ left: PredicateOperand, _ comparison: ComparisonOperator, _ right: PredicateOperand,
+    _ options: StringOptions
+  ) -> Condition {
+    let (a, b) = (type(left), type(right))
+    let (first, second) = (
+      folded(fitting(operand(left), a, b), options), folded(fitting(operand(right), b, a), options)
+    )
+    if comparison == .like, case .value(.text(let pattern)) = second {
+      return .like(first, LikePattern(pattern))
+    }
+    return .comparison(first, comparison, second, Self.order(a, b))
+  }
+
+  private mutating func list(
+    _ operand: PredicateOperand, _ list: [PredicateOperand], _ options: StringOptions
+  )
+    -> Condition
+  {
+    let subject = type(operand)
+    var constants: [SQLValue] = []
+    var rest: [Operand] = []
+    var order = PredicateEvaluator.Order.stored
+    for element in list {
+      let type = type(element)
+      if Self.order(subject, type) == .numbers { order = .numbers }
+      switch folded(fitting(self.operand(element), type, subject), options) {
+      case .value(let value): constants.append(value)
+      case let other: rest.append(other)
+      }
+    }
+    return .list(
+      folded(self.operand(operand), options), EvaluatedList(constants, subject, order), rest, order)
+  }
+
+  private mutating func anyMember(_ path: PropertyPath, _ inner: PredicateNode) -> Condition {
+    guard scopes.indices.contains(path.depth) else { return .constant(false) }
+    let scope = scopes[path.depth]
+    var names = (scope.prefix + path.names)[...]
+    var (entity, route) = (scope.entity, scope.route)
+    var steps: [PredicateEvaluator.Step] = []
+    // Up to the last to-many; the rest belongs to the members' own paths.
+    while leadsToMany(names, from: entity), let name = names.popFirst(),
+      let relationship = entity?.relationship(named: name)
+    {
+      steps.append(.init(name: name, isToMany: relationship.isToMany))
+      entity = schema.entity(named: relationship.destination)
+      route.append(name)
+      routes.insert(route)
+    }
+    scopes.append(Scope(entity: entity, prefix: Array(names), route: route))
+    defer { scopes.removeLast() }
+    return .anyMember(depth: path.depth, steps, condition(inner))
+  }
+
+  private func leadsToMany(_ names: ArraySlice<String>, from entity: EntityDescription?) -> Bool {
+    var entity = entity
+    for name in names {
+      guard let relationship = entity?.relationship(named: name) else { return false }
+      if relationship.isToMany { return true }
+      entity = schema.entity(named: relationship.destination)
+    }
+    return false
+  }
+
+  // MARK: Operands
+
+  private mutating func operand(_ operand: PredicateOperand) -> Operand {
+    switch operand {
+    case .value(let template): return .value(template.current(among: values).stored)
+    case .path(let path): return self.path(path)
+    case .count(let path):
+      let end = walk(path)
+      guard let name = end.rest.first else { return .value(.null) }
+      routes.insert(end.route + [name])
+      return .count(depth: path.depth, end.toOnes, name)
+    case .arithmetic(let left, let operation, let right):
+      return .arithmetic(number(left), operation, number(right))
+    case .coalesce(let first, let second):
+      return .coalesce(stored(first), fitting(stored(second), type(second), type(first)))
+    }
+  }
+
+  /// An operand of a calculation. The kind of what stands for nil is settled where it stands.
+  private mutating func number(_ operand: PredicateOperand) -> Operand {
+    guard case .coalesce(let first, let second) = operand else { return stored(operand) }
+    let result = Operand.coalesce(number(first), number(second))
+    let (a, b) = (type(first), type(second))
+    guard let type = AttributeType.common(a, b), a?.numberKind != b?.numberKind else { return result }
+    return .cast(result, type.numberKind == .decimal ? .decimal : .real)
+  }
+
+  /// As an engine takes it: it has no NaN, and makes nil of it.
+  private mutating func stored(_ operand: PredicateOperand) -> Operand {
+    let result = self.operand(operand)
+    if case .value(.real(let number)) = result, number.isNaN { return .value(.null) }
+    return result
+  }
+
+  mutating func path(_ path: PropertyPath) -> PredicateEvaluator.Operand {
+    let end = walk(path)
+    guard let name = end.rest.first, name != "id" || end.rest.count > 1 else {
+      return .id(depth: path.depth, end.toOnes)
+    }
+    return .attribute(depth: path.depth, end.toOnes, name)
+  }
+
+  /// Follows to-ones to their end.
+  private mutating func walk(_ path: PropertyPath) -> (
+    toOnes: [String], route: [String], entity: EntityDescription?, rest: ArraySlice<String>
+  ) {
+    guard scopes.indices.contains(path.depth) else { return ([], [], nil, []) }
+    let scope = scopes[path.depth]
+    var names = (scope.prefix + path.names)[...]
+    var (entity, toOnes, route) = (scope.entity, [String](), scope.route)
+    while let name = names.first, let relationship = entity?.relationship(named: name),
+      !relationship.isToMany
+    {
+      toOnes.append(name)
+      route.append(name)
+      routes.insert(route)
+      entity = schema.entity(named: relationship.destination)
+      names.removeFirst()
+    }
+    return (toOnes, route, entity, names)
+  }
+
+  // MARK: Types
+
+  private mutating func type(_ operand: PredicateOperand) -> AttributeType? {
+    switch operand {
+    case .value(let template): return template.current(among: values).type
+    case .path(let path): return type(path)
+    case .count: return .int
+    case .arithmetic(let left, _, let right): return AttributeType.common(type(left), type(right))
+    case .coalesce(let first, let second): return type(first) ?? type(second)
+    }
+  }
+
+  mutating func type(_ path: PropertyPath) -> AttributeType? {
+    let end = walk(path)
+    guard let name = end.rest.first, name != "id" || end.rest.count > 1 else { return .int }
+    return end.entity?.attribute(named: name)?.type
+  }
+
+  static func order(_ a: AttributeType?, _ b: AttributeType?) -> PredicateEvaluator.Order {
+    a?.isNumeric == true || b?.isNumeric == true ? .numbers : .stored
+  }
+
+  /// A constant of one type in the form in which the other side is stored.
+  private func fitting(_ operand: Operand, _ type: AttributeType?, _ other: AttributeType?) -> Operand {
+    guard case .value(.text(let text)) = operand, type == .string, other == .uuid,
+      let uuid = UUID(uuidString: text)
+    else { return operand }
+    return .value(.text(uuid.uuidString))
+  }
+
+  private func folded(_ operand: Operand, _ options: StringOptions) -> Operand {
+    guard !options.isEmpty else { return operand }
+    if case .value(let value) = operand {
+      guard case .text(let text) = value else { return operand }
+      return .value(.text(Folding.fold(text, options)))
+    }
+    return .folded(operand, options)
+  }
+}

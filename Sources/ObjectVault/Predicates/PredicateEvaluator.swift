@@ -1,0 +1,141 @@
+// Evaluation of a predicate in memory. Pure, and the same in meaning as the SQL that PredicateCompiler makes: both
+// take calculations, numbers, folding and patterns from Values.
+//   +Preparation   from a node to what is evaluated     +Comparisons   two values     EvaluatedOrder   sorting
+//
+// What is wrong with a predicate, the compiler says. Here a node is taken for one that the compiler has taken, and is
+// no deeper than `check()` allows.
+
+internal import CipherSQLite
+
+/// A condition on objects of one entity, made ready to be asked of many.
+package struct PredicateEvaluator {
+  /// A condition whose paths are resolved and whose constants fit the other side.
+  indirect enum Condition {
+    case constant(Bool)
+    case all([Condition])
+    case any([Condition])
+    case not(Condition)
+    case comparison(Operand, ComparisonOperator, Operand, Order)
+    case like(Operand, LikePattern)
+    case list(Operand, EvaluatedList, [Operand], Order)
+    /// For whether one of the members behind the steps fulfils the condition.
+    case anyMember(depth: Int, [Step], Condition)
+  }
+
+  /// A value of an object or of what it leads to.
+  indirect enum Operand {
+    case value(SQLValue)
+    case attribute(depth: Int, [String], String)
+    /// The id of what the to-ones lead to.
+    case id(depth: Int, [String])
+    case count(depth: Int, [String], String)
+    case arithmetic(Operand, ArithmeticOperator, Operand)
+    case coalesce(Operand, Operand)
+    /// A number as a Decimal or a Double.
+    case cast(Operand, NumberKind)
+    case folded(Operand, StringOptions)
+  }
+
+  /// How two values are compared: numbers by value, all else as it is stored.
+  enum Order { case numbers, stored }
+
+  struct Step {
+    let name: String
+    let isToMany: Bool
+  }
+
+  private let condition: Condition
+  /// The relationships that it looks through, as names from the object on; each with all that lead to it.
+  package let routes: Set<[String]>
+
+  /// - Parameters:
+  ///   - nodes: All of them have to hold.
+  ///   - entity: What the objects are of.
+  package init(_ nodes: [PredicateNode], entity: String, schema: Schema) {
+    self.init(nodes.map { FetchCondition(node: $0) }, entity: entity, schema: schema)
+  }
+
+  init(_ conditions: [FetchCondition], entity: String, schema: Schema) {
+    var preparation = PredicatePreparation(entity, schema)
+    condition = .all(conditions.map { preparation.condition($0) })
+    routes = preparation.routes
+  }
+
+  /// Whether the condition holds for the object.
+  package func holds<Subject: PredicateSubject>(for object: Subject) -> Bool {
+    Evaluation(subjects: [object]).holds(condition)
+  }
+}
+
+/// One evaluation: by depth, the object and the members around.
+struct Evaluation<Subject: PredicateSubject> {
+  var subjects: [Subject]
+
+  func holds(_ condition: PredicateEvaluator.Condition) -> Bool {
+    switch condition {
+    case .constant(let value): return value
+    case .all(let parts): return parts.allSatisfy { holds($0) }
+    case .any(let parts): return parts.contains { holds($0) }
+    case .not(let inner): return !holds(inner)
+    case .comparison(let left, let comparison, let right, let order):
+      return comparison.holds(value(left), value(right), order)
+    case .like(let operand, let pattern):
+      guard case .text(let text) = value(operand) else { return false }
+      return pattern.matches(text)
+    case .list(let operand, let list, let rest, let order):
+      let value = value(operand)
+      return list.contains(value, order)
+        || rest.contains { ComparisonOperator.equal.holds(value, self.value($0), order) }
+    case .anyMember(let depth, let steps, let inner):
+      guard subjects.indices.contains(depth) else { return false }
+      return anyMember(of: subjects[depth], steps[...], inner)
+    }
+  }
+
+  private func anyMember(
+    of subject: Subject, _ steps: ArraySlice<PredicateEvaluator.Step>,
+    _ inner: PredicateEvaluator.Condition
+  ) -> Bool {
+    guard let step = steps.first else {
+      var copy = self
+      copy.subjects.append(subject)
+      return copy.holds(inner)
+    }
+    let rest = steps.dropFirst()
+    return step.isToMany
+      ? subject.members(of: step.name).contains { anyMember(of: $0, rest, inner) }
+      : subject.target(of: step.name).map { anyMember(of: $0, rest, inner) } ?? false
+  }
+
+  func value(_ operand: PredicateEvaluator.Operand) -> SQLValue {
+    switch operand {
+    case .value(let value): return value
+    case .attribute(let depth, let names, let name):
+      return owner(depth, names)?.value(of: name) ?? .null
+    case .id(let depth, let names):
+      return owner(depth, names).map { .integer($0.subjectID) } ?? .null
+    case .count(let depth, let names, let name):
+      return owner(depth, names).map { .integer(Int64($0.members(of: name).count)) } ?? .null
+    case .arithmetic(let left, let operation, let right):
+      return ValueArithmetic.calculate(value(left), operation, value(right))
+    case .coalesce(let first, let second):
+      let value = value(first)
+      return value.isNull ? self.value(second) : value
+    case .cast(let inner, let kind): return ValueArithmetic.cast(value(inner), toDecimal: kind == .decimal)
+    case .folded(let inner, let options):
+      let value = value(inner)
+      guard case .text(let text) = value else { return value }
+      return .text(Folding.fold(text, options))
+    }
+  }
+
+  private func owner(_ depth: Int, _ names: [String]) -> Subject? {
+    guard subjects.indices.contains(depth) else { return nil }
+    var subject = subjects[depth]
+    for name in names {
+      guard let next = subject.target(of: name) else { return nil }
+      subject = next
+    }
+    return subject
+  }
+}
