@@ -58,7 +58,7 @@ import Testing
       "Sources/ObjectVault/Documentation.docc/where-to-add-things.md")
     let table = page.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2)
     let sources =
-      ReaderPackage.files("Sources", ".swift") + ReaderPackage.files("Benchmarks/Sources", ".swift")
+      ["Sources", "Benchmarks/Sources", "Tests"].flatMap { ReaderPackage.files($0, ".swift") }
     let suites = Set(
       try ReaderPackage.files("Tests", ".swift").flatMap { path in
         try ReaderPackage.text(path).matches(of: #/struct (\w+)/#).map { String($0.1) }

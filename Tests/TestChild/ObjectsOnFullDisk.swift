@@ -14,25 +14,26 @@ func saveObjectsOnFullDisk(_ url: URL) async throws {
   let text = String(repeating: "x", count: 2000)
   for attempt in 0..<12 {
     let context = store.makeContext()
-    let before = try context.fetch(User.self).count()
-    let users = (0..<100).map { number in
-      context.insert(User.self) {
-        $0.name = "\(attempt).\(number)"
-        $0.screenName = text
+    let before = try context.fetch(Status.self).count()
+    let statuses = (0..<100).map { number in
+      context.insert(Status.self) {
+        $0.text = "\(attempt).\(number) \(text)"
+        $0.createdAt = .now
       }
     }
-    limitFiles(to: attempt * 40_000)
+    // Without a limit at last, as the log stays as long as it became.
+    limitFiles(to: attempt < 10 ? attempt * 40_000 : nil)
     var outcome = "done"
     do { try context.save() } catch SQLError.diskFull { outcome = "full" } catch { outcome = "\(error)" }
     limitFiles(to: nil)
-    if outcome == "full" {
-      guard users.allSatisfy({ $0.state == .inserted && $0.hasChanges }), context.hasChanges else {
+    if outcome != "done" {
+      guard statuses.allSatisfy({ $0.state == .inserted && $0.hasChanges }), context.hasChanges else {
         return acknowledge("after a full disk the objects are not pending")
       }
       try context.save()
     }
-    guard users.allSatisfy({ $0.state == .loaded && !$0.hasChanges }),
-      try store.makeContext().fetch(User.self).count() == before + 100
+    guard statuses.allSatisfy({ $0.state == .loaded && !$0.hasChanges }),
+      try store.makeContext().fetch(Status.self).count() == before + 100
     else { return acknowledge("the save after a full disk did not write everything") }
     acknowledge(outcome)
 
@@ -40,16 +41,16 @@ func saveObjectsOnFullDisk(_ url: URL) async throws {
     do {
       try await store.write { context in
         for number in 0..<100 {
-          context.insert(User.self) {
-            $0.name = "write \(attempt).\(number)"
-            $0.screenName = text
+          context.insert(Status.self) {
+            $0.text = "write \(attempt).\(number) \(text)"
+            $0.createdAt = .now
           }
         }
       }
       limitFiles(to: nil)
     } catch SQLError.diskFull {
       limitFiles(to: nil)
-      let count = try store.makeContext().fetch(User.self).count()
+      let count = try store.makeContext().fetch(Status.self).count()
       guard count == before + 100 else { return acknowledge("a write that failed left \(count) rows") }
     }
   }

@@ -5,8 +5,9 @@ public import CipherSQLite
 /// What one commit changed, or a save would change: objects by entity and id, with their old and new values.
 ///
 /// ```swift
-/// for await change in store.changes() {
-///   if case .committed(let changes) = change { print(changes) }
+/// var gone: [Int64] = []
+/// for await case .committed(let changes) in store.changes() {
+///   gone += changes.deleted.map(\.rowID)
 /// }
 /// ```
 ///

@@ -6,10 +6,11 @@ extension Store {
   /// The commits of this store from now on, in their order, none left out.
   ///
   /// ```swift
+  /// var seen = 0
   /// for await change in store.changes() {
   ///   switch change {
-  ///   case .committed(let changes): index.update(changes)
-  ///   case .missed: index.rebuild()
+  ///   case .committed(let changes): seen += changes.count
+  ///   case .missed: seen = 0  // Read anew.
   ///   }
   /// }
   /// ```

@@ -67,7 +67,7 @@ import Testing
       let script = RandomScript(store.makeContext(), .contextWithSaves, seed: seed + 500, (World(), [:]))
       try script.run(steps: 60)
       let start = (script.world, script.rows)
-      if mode == .contextWithSaves {
+      if mode == .contextWithSaves || mode == .contextWithFetches {
         try RandomScript(store.makeContext(), mode, seed: seed, start).run(steps: 120)
       } else {
         try await store.write { context in

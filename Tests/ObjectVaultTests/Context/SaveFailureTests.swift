@@ -353,7 +353,8 @@ private final class Escape: @unchecked Sendable {
     #expect(try store.makeContext().fetch(Author.self).count() == 0)
     genre.name = "good"
     try context.save()
-    let found = try store.makeContext().fetch(Book.self).one()
+    let other = store.makeContext()
+    let found = try other.fetch(Book.self).one()
     #expect(found.author?.name == "Ann" && found.genres.map(\.name) == ["good"])
 
     await #expect(throws: SQLError.self) {
