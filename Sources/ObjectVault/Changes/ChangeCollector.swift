@@ -60,7 +60,9 @@ struct ChangeCollector {
     switch entries[key]?.entry {
     case nil: set(key, .deleted(values))
     case .inserted: set(key, nil)
-    case .updated(let old, _): set(key, .deleted(values.merging(old) { $1 }.filter { !$0.value.isNull }))
+    case .updated(let old, _):
+      // At the place of the deletion: who is above comes first.
+      entries[key] = (.deleted(values.merging(old) { $1 }.filter { !$0.value.isNull }), nextPlace())
     case .deleted: break
     }
   }

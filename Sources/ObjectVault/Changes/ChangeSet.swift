@@ -25,7 +25,7 @@ public struct ChangeSet: Sendable, Hashable, Codable {
   public struct Row: Sendable, Hashable, Codable {
     /// The entity.
     public let entity: String
-    /// The id; negative for one that has no row yet.
+    /// The id; negative for an object that no save has given one yet.
     public let rowID: Int64
     /// The attributes and to-ones that are not nil.
     public let values: Values
@@ -102,7 +102,7 @@ public struct ChangeSet: Sendable, Hashable, Codable {
   public struct Commit: Sendable, Hashable, Codable {
     /// The store: ``Store/id`` in the form of its text; nil for stores that have none.
     public let store: String?
-    /// The number of the commit, from 1 on since the store was opened.
+    /// Rises with each commit since the store was opened.
     public let number: Int64
   }
 

@@ -15,6 +15,7 @@ struct ChangeWriter {
     try freeUniqueValues(changes)
     for row in changes.inserted { try insert(row) }
     for row in changes.updated { try update(row) }
+    try checkDependents(of: changes.deleted)
     try delete(changes.deleted)
     for link in changes.linked { try write(link, isAdded: true) }
   }
@@ -26,8 +27,47 @@ struct ChangeWriter {
       guard try !exists(row.entity, row.rowID) else { throw misfit(row.entity, row.rowID, []) }
       _ = try slots(row.entity, row.rowID, row.values)
     }
-    for row in changes.updated { try check(row.entity, row.rowID, row.old) }
-    for row in changes.deleted { try check(row.entity, row.rowID, row.values) }
+    for row in changes.updated {
+      let names = Set(row.old.keys).symmetricDifference(row.new.keys)
+      guard names.isEmpty else { throw misfit(row.entity, row.rowID, names.sorted()) }
+      try check(row.entity, row.rowID, row.old)
+    }
+    for row in changes.deleted {
+      let entity = try entity(row.entity)
+      let nils = entity.storedSlots.map { (entity.slots[$0].name, SQLValue.null) }
+      try check(row.entity, row.rowID, row.values.merging(nils) { value, _ in value })
+    }
+  }
+
+  /// What refers or is linked to a row that goes, and is not told to go or to change: the engine would take it along, or
+  /// change it, and nobody would hear of it.
+  private func checkDependents(of rows: [ChangeSet.Row]) throws {
+    let going = Dictionary(grouping: rows, by: \.entity).mapValues { Set($0.map(\.rowID)) }
+    for relationship in mapping.entities.flatMap(\.slots).compactMap(\.relationship) {
+      switch relationship.storage {
+      case .inverseColumn: break
+      case .column:
+        let owners = going[relationship.owner.name] ?? []
+        for batch in (going[relationship.destination.name] ?? []).sorted().chunked(batchSize) {
+          let found = try connection.query(
+            sql: relationship.owner.referrersSQL(relationship.slot, count: batch.count),
+            batch.map { .integer($0) }
+          ) { $0.int64(0) }
+          if let left = found.first(where: { !owners.contains($0) }) {
+            throw misfit(relationship.owner.name, left, [relationship.name])
+          }
+        }
+      case .join(let table, let isSource):
+        for (entity, side) in [(relationship.owner, isSource), (relationship.destination, !isSource)] {
+          for batch in (going[entity.name] ?? []).sorted().chunked(batchSize) {
+            let link = try connection.query(
+              sql: table.linksSQL(fromSource: side, count: batch.count), batch.map { .integer($0) }
+            ) { $0.int64(0) }.first
+            if let link { throw misfit(table.source, link, [table.relationship]) }
+          }
+        }
+      }
+    }
   }
 
   private func exists(_ entity: String, _ rowID: Int64) throws -> Bool {
@@ -57,6 +97,9 @@ struct ChangeWriter {
     let values = entity.storedSlots.map { row.values[entity.slots[$0].name] ?? .null }
     try RowIDs(connection: connection).raise(row.entity, to: row.rowID)
     try connection.execute(sql: entity.insertSQL, [.integer(row.rowID)] + values)
+    // The row may have been here before: whoever fetched it then must not take it for the same.
+    try connection.execute(
+      sql: entity.versionUpdateSQL, [.integer(RowVersions.unheardOf()), .integer(row.rowID)])
   }
 
   private func update(_ row: ChangeSet.Update) throws {

@@ -100,8 +100,10 @@ public final class ObjectContext: ObjectHost {
     self.access = access
     if case .transaction(let connection, let canWrite) = access {
       (self.canWrite, run) = (canWrite, connection.run)
-      isRecording = canWrite && core.feed.isHeard
-      written = canWrite && core.feed.isHeard ? ChangeCollector() : nil
+      // Asked once: who comes in between is told of a gap, and not of nothing.
+      let isHeard = canWrite && core.feed.isHeard
+      isRecording = isHeard
+      written = isHeard ? ChangeCollector() : nil
     } else {
       (canWrite, run, isRecording) = (true, nil, nil)
     }

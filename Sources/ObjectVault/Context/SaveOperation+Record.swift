@@ -104,7 +104,7 @@ extension ObjectContext {
   /// Tells the listeners of a commit. Called before the next one.
   func publish(_ collector: ChangeCollector?) {
     guard let collector else { return core.feed.skip() }
-    guard core.feed.isHeard, !collector.isEmpty else { return }
+    guard !collector.isEmpty else { return }
     var changes = collector.changes
     (changes.author, changes.name) = (author, transactionName)
     core.feed.publish(changes, store: core.id)

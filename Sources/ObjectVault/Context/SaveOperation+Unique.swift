@@ -48,13 +48,14 @@ extension SaveOperation {
 
   /// Puts a value that nobody else has in the place of each that is given up: bytes, which every column takes.
   private func setAside() throws {
+    // First of all: what goes is told with the values that it has, and found by them.
+    try addRowsThatGo()
+    try recordVictims()
     for (entity, objects) in updated {
       for object in objects {
         for slot in givenUp(entity, object) { try setAside(entity, [slot], [object.rowID]) }
       }
     }
-    try addRowsThatGo()
-    try recordVictims()
     for entity in core.mapping.entities where !victims[entity.index].isEmpty {
       let slots = Set(
         entity.uniqueKeys.compactMap { key in key.first { !entity.isToOne[$0] } ?? key.first })

@@ -33,6 +33,8 @@ final class StoreCore: Sendable {
     plans = mapping.entities.map(FetchPlans.init)
   }
 
+  deinit { feed.end() }
+
   func entity(of type: ManagedObject.Type) -> EntityMapping? {
     classes.index(of: type).map { mapping.entities[$0] }
   }

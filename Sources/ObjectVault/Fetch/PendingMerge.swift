@@ -37,7 +37,8 @@ struct PendingMerge {
     excluded = Set(own.lazy.filter { $0.state != .inserted }.map(\.rowID))
     for route in routes { excluded.formUnion(try owners(by: route)) }
     guard !excluded.isEmpty || !own.isEmpty else { return nil }
-    var present = own.filter { $0.state == .inserted || $0.state == .loaded }
+    // Who was only touched is asked anew: somebody else may have changed its row.
+    var present = own.filter { $0.state == .inserted || ($0.state == .loaded && $0.overlay != nil) }
     let unknown = excluded.subtracting(present.lazy.map(\.rowID))
     present = try (present + rows(unknown.sorted())).filter(pending.isPresent)
     try prefetch(routes, of: present)
@@ -79,7 +80,8 @@ struct PendingMerge {
     let evaluator = PredicateEvaluator(request.conditions, entity: entity.name, schema: schema)
     let sort = request.sort.map { ($0.names, $0.isDescending) }
     // Through relationships there are more ways than are quickly looked at.
-    guard evaluator.routes.isEmpty, EvaluatedOrder(sort, entity: entity.name, schema: schema).routes.isEmpty
+    guard evaluator.routes.isEmpty, !evaluator.asksForNumbersOfIDs,
+      EvaluatedOrder(sort, entity: entity.name, schema: schema).routes.isEmpty
     else { return true }
     if context.updated.contains(where: { $0.entity === entity && $0.overlay != nil }) { return true }
     return context.inserted.contains { object in

@@ -20,6 +20,9 @@ extension EntityMapping {
   /// The version of one row; no row where it is gone.
   var versionSQL: String { "SELECT \"_version\" FROM \(table) WHERE \"id\" = ?" }
 
+  /// Another version of one row.
+  var versionUpdateSQL: String { "UPDATE \(table) SET \"_version\" = ? WHERE \"id\" = ?" }
+
   /// Whether there is a row.
   var existenceSQL: String { "SELECT 1 FROM \(table) WHERE \"id\" = ?" }
 

@@ -55,4 +55,6 @@ struct RowIDs {
 enum RowVersions {
   static let first: Int64 = 1
   static func next(_ version: Int64) -> Int64 { version + 1 }
+  /// One that no row has had: of a row that comes back under its id.
+  static func unheardOf() -> Int64 { .random(in: 1 << 40..<1 << 62) }
 }

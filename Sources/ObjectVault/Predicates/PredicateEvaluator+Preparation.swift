@@ -21,6 +21,7 @@ struct PredicatePreparation {
   private var scopes: [Scope]
   private var values: [PredicateValue] = []
   private(set) var routes: Set<[String]> = []
+  private(set) var asksForNumbersOfIDs = false
 
   init(_ entity: String, _ schema: Schema) {
     self.schema = schema
@@ -60,7 +61,8 @@ struct PredicatePreparation {
   ) -> Condition {
     let (a, b) = (type(left), type(right))
     let (first, second) = (
-      folded(fitting(operand(left), a, b), options), folded(fitting(operand(right), b, a), options)
+      folded(fitting(numbered(operand(left), against: right), a, b), options),
+      folded(fitting(numbered(operand(right), against: left), b, a), options)
     )
     if comparison == .like, case .value(.text(let pattern)) = second {
       return .like(first, LikePattern(pattern))
@@ -85,8 +87,9 @@ struct PredicatePreparation {
       case let other: rest.append(other)
       }
     }
+    let asked = list.first.map { numbered(self.operand(operand), against: $0) } ?? self.operand(operand)
     return .list(
-      folded(self.operand(operand), options), EvaluatedList(constants, subject, order), rest, order)
+      folded(asked, options), EvaluatedList(constants, subject, order), rest, order)
   }
 
   private mutating func anyMember(_ path: PropertyPath, _ inner: PredicateNode) -> Condition {
@@ -119,6 +122,23 @@ struct PredicatePreparation {
     return false
   }
 
+  /// An id that is held against a number, and no object: a new object has none yet, and gets one behind all others.
+  private mutating func numbered(_ operand: Operand, against other: PredicateOperand) -> Operand {
+    guard case .id = operand, isNumber(other) else { return operand }
+    asksForNumbersOfIDs = true
+    return .numberOfID(operand)
+  }
+
+  private mutating func isNumber(_ operand: PredicateOperand) -> Bool {
+    switch operand {
+    case .value(let template):
+      let value = template.current(among: values)
+      return value.entity == nil && !value.stored.isNull
+    case .path(let path): return walk(path).rest.first.map { $0 != "id" } ?? false
+    case .count, .arithmetic, .coalesce: return true
+    }
+  }
+
   // MARK: Operands
 
   private mutating func operand(_ operand: PredicateOperand) -> Operand {
@@ -139,9 +159,14 @@ struct PredicatePreparation {
 
   /// An operand of a calculation. The kind of what stands for nil is settled where it stands.
   private mutating func number(_ operand: PredicateOperand) -> Operand {
-    guard case .coalesce(let first, let second) = operand else { return stored(operand) }
+    guard case .coalesce(let first, let second) = operand else {
+      let result = stored(operand)
+      guard case .id = result else { return result }
+      asksForNumbersOfIDs = true
+      return .numberOfID(result)
+    }
     let result = Operand.coalesce(number(first), number(second))
-    let (a, b) = (type(first), type(second))
+    let (a, b) = (calculatedType(first), calculatedType(second))
     guard let type = AttributeType.common(a, b), a?.numberKind != b?.numberKind else { return result }
     return .cast(result, type.numberKind == .decimal ? .decimal : .real)
   }
@@ -188,9 +213,16 @@ struct PredicatePreparation {
     case .value(let template): return template.current(among: values).type
     case .path(let path): return type(path)
     case .count: return .int
-    case .arithmetic(let left, _, let right): return AttributeType.common(type(left), type(right))
+    case .arithmetic(let left, _, let right):
+      return AttributeType.common(calculatedType(left), calculatedType(right))
     case .coalesce(let first, let second): return type(first) ?? type(second)
     }
+  }
+
+  /// The type of an operand inside a calculation, where the two of a `??` become one kind of number.
+  private mutating func calculatedType(_ operand: PredicateOperand) -> AttributeType? {
+    guard case .coalesce(let first, let second) = operand else { return type(operand) }
+    return AttributeType.common(calculatedType(first), calculatedType(second))
   }
 
   mutating func type(_ path: PropertyPath) -> AttributeType? {

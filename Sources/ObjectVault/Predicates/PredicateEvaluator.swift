@@ -28,6 +28,8 @@ package struct PredicateEvaluator {
     case attribute(depth: Int, [String], String)
     /// The id of what the to-ones lead to.
     case id(depth: Int, [String])
+    /// The same as a number: of a new object one above all others.
+    case numberOfID(Operand)
     case count(depth: Int, [String], String)
     case arithmetic(Operand, ArithmeticOperator, Operand)
     case coalesce(Operand, Operand)
@@ -47,6 +49,8 @@ package struct PredicateEvaluator {
   private let condition: Condition
   /// The relationships that it looks through, as names from the object on; each with all that lead to it.
   package let routes: Set<[String]>
+  /// Whether an id is held against a number, of which a new object has none yet.
+  let asksForNumbersOfIDs: Bool
 
   /// - Parameters:
   ///   - nodes: All of them have to hold.
@@ -59,6 +63,7 @@ package struct PredicateEvaluator {
     var preparation = PredicatePreparation(entity, schema)
     condition = .all(conditions.map { preparation.condition($0) })
     routes = preparation.routes
+    asksForNumbersOfIDs = preparation.asksForNumbersOfIDs
   }
 
   /// Whether the condition holds for the object.
@@ -114,6 +119,9 @@ struct Evaluation<Subject: PredicateSubject> {
       return owner(depth, names)?.value(of: name) ?? .null
     case .id(let depth, let names):
       return owner(depth, names).map { .integer($0.subjectID) } ?? .null
+    case .numberOfID(let inner):
+      guard case .integer(let id) = value(inner), id < 0 else { return value(inner) }
+      return .integer((1 << 62) - id)
     case .count(let depth, let names, let name):
       return owner(depth, names).map { .integer(Int64($0.members(of: name).count)) } ?? .null
     case .arithmetic(let left, let operation, let right):

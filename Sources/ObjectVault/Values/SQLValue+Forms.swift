@@ -31,8 +31,17 @@ extension SQLValue: Codable {
     let container = try decoder.container(keyedBy: Kind.self)
     if let value = try container.decodeIfPresent(Int64.self, forKey: .integer) {
       self = .integer(value)
-    } else if let value = try container.decodeIfPresent(Double.self, forKey: .real) {
-      self = .real(value)
+    } else if container.contains(.real) {
+      // JSON has no infinity.
+      if let word = try? container.decode(String.self, forKey: .real) {
+        guard let value = ["inf": Double.infinity, "-inf": -Double.infinity][word] else {
+          throw DecodingError.dataCorruptedError(
+            forKey: .real, in: container, debugDescription: "\"\(word)\" is no number")
+        }
+        self = .real(value)
+      } else {
+        self = .real(try container.decode(Double.self, forKey: .real))
+      }
     } else if let value = try container.decodeIfPresent(String.self, forKey: .text) {
       self = .text(value)
     } else if let value = try container.decodeIfPresent([UInt8].self, forKey: .blob) {
@@ -47,6 +56,8 @@ extension SQLValue: Codable {
     var container = encoder.container(keyedBy: Kind.self)
     switch self {
     case .integer(let value): try container.encode(value, forKey: .integer)
+    case .real(let value) where value.isInfinite:
+      try container.encode(value < 0 ? "-inf" : "inf", forKey: .real)
     case .real(let value): try container.encode(value, forKey: .real)
     case .text(let value): try container.encode(value, forKey: .text)
     case .blob(let value): try container.encode([UInt8](value), forKey: .blob)

@@ -96,6 +96,16 @@ import Testing
     #expect(await Self.names(temporary.store.changes()) == [])
   }
 
+  @Test func `listening ends when nobody has the store any more`() async throws {
+    let folder = try TemporaryFolder()
+    var store: Store? = try await Store.open(
+      at: folder.url.appendingPathComponent("a.store"), key: testKey, schema: library,
+      migrations: .creatingSchema)
+    let changes = try #require(store?.changes())
+    store = nil
+    #expect(await Self.names(changes) == [])
+  }
+
   @Test func `a transaction that began before the listener is told as a gap`() async throws {
     let temporary = try await TemporaryStore(library)
     let store = temporary.store

@@ -139,6 +139,75 @@ import Testing
     )
   }
 
+  @Test func `a link that nobody told of keeps its ends from being deleted`() async throws {
+    let temporary = try await Self.filled()
+    let store = temporary.store
+    try await store.write { context in
+      try context.fetch(Book.self).one().add(context.fetch(Genre.self).one(), to: \.genres)
+    }
+    let genre = ChangeSet.Row(entity: "Genre", rowID: 1, values: ["name": "crime"])
+    let link = ChangeSet.Link(entity: "Book", relationship: "genres", source: 1, target: 1)
+    await #expect(throws: StoreError.changesDoNotFit(entity: "Book", rowID: 1, properties: ["genres"])) {
+      try await store.apply(ChangeSet(deleted: [genre]))
+    }
+    try await store.apply(ChangeSet(deleted: [genre], unlinked: [link]))
+    #expect(try store.makeContext().fetch(Genre.self).count() == 0)
+  }
+
+  @Test func `a row that was applied back is another one to who fetched it before`() async throws {
+    let temporary = try await Self.filled()
+    let store = temporary.store
+    let old = store.makeContext()
+    let known = try old.fetch(Genre.self).one()
+    let changes = store.changes()
+    var iterator = changes.makeAsyncIterator()
+    try await store.write { context in try context.fetch(Genre.self).one().name = "novel" }
+    try await store.write { context in try context.delete(context.fetch(Genre.self).one()) }
+    _ = await iterator.next()
+    guard case .committed(let deletion)? = await iterator.next() else {
+      Issue.record("the deletion was not told")
+      return
+    }
+    try await store.apply(deletion.inverse)
+    known.name = "poem"
+    #expect {
+      try old.save()
+    } throws: { error in
+      if case StoreError.conflict = error { true } else { false }
+    }
+    old.rollback()
+    #expect(known.name == "novel")
+  }
+
+  @Test func `a value of a row that goes is told as it was, whoever takes it over`() async throws {
+    let temporary = try await TemporaryStore(randomModel)
+    let store = temporary.store
+    try await store.write { context in
+      let group = context.insert(Group.self)
+      group.add(context.insert(Label.self) { $0.name = "a" }, to: \.labels)
+    }
+    let context = store.makeContext()
+    let label = try context.fetch(Label.self).one()
+    context.delete(try context.fetch(Group.self).one())
+    label.name = "b"
+    context.insert(Label.self) { $0.name = "a" }
+    var iterator = store.changes().makeAsyncIterator()
+    try context.save()
+    guard case .committed(let set)? = await iterator.next() else {
+      Issue.record("no commit was told")
+      return
+    }
+    #expect(set.deleted.first { $0.entity == "Label" }?.values["name"] == "a")
+    try await store.apply(set.inverse)
+    #expect(try store.makeContext().fetch(Label.self).one().name == "a")
+  }
+
+  @Test func `infinity comes back from JSON`() throws {
+    let set = ChangeSet(
+      inserted: [.init(entity: "Book", rowID: 1, values: ["rating": .real(-.infinity), "year": 1])])
+    #expect(try JSONDecoder().decode(ChangeSet.self, from: JSONEncoder().encode(set)) == set)
+  }
+
   @Test func `changes that do not fit are refused, and nothing of them is written`() async throws {
     let temporary = try await Self.filled()
     let store = temporary.store
@@ -170,7 +239,24 @@ import Testing
         .changesDoNotFit(entity: "Book", rowID: 1, properties: ["pages"])
       ),
     ]
-    for (changes, error) in wrong {
+    let ann: ChangeSet.Values = ["name": "Ann", "nick": "A", "age": 30]
+    let incomplete: ChangeSet.Values = ["name": "Ann", "age": 30]
+    let more: [(ChangeSet, StoreError)] = [
+      (
+        // A row that nobody told of would go along.
+        ChangeSet(deleted: [.init(entity: "Author", rowID: 1, values: ann)]),
+        .changesDoNotFit(entity: "Book", rowID: 1, properties: ["author"])
+      ),
+      (
+        ChangeSet(deleted: [.init(entity: "Author", rowID: 1, values: incomplete)]),
+        .changesDoNotFit(entity: "Author", rowID: 1, properties: ["nick"])
+      ),
+      (
+        ChangeSet(updated: [.init(entity: "Author", rowID: 1, old: [:], new: ["age": 1])]),
+        .changesDoNotFit(entity: "Author", rowID: 1, properties: ["age"])
+      ),
+    ]
+    for (changes, error) in wrong + more {
       await #expect(throws: error) { try await store.apply(changes) }
       #expect(try store.makeContext().fetch(Author.self).one().age == 30)
     }

@@ -34,6 +34,38 @@ import Testing
     try await temporary.begin()
   }
 
+  @Test func `a new object has an id above all numbers, and a write gives it its own before it is asked for`()
+    async throws
+  {
+    let context = store.makeContext()
+    let count = try context.fetch(Author.self).count()
+    context.insert(Author.self) { $0.name = "Cid" }
+    for (format, found) in [
+      ("id > 0", count + 1), ("id > 1000000", 1), ("id < 0", 0), ("id == -1", 0), ("id IN {-1, -2}", 0),
+      ("NOT (id BETWEEN {1, 1000})", 1),
+    ] {
+      #expect(try context.fetch(Author.self).where(format).count() == found, "\(format)")
+    }
+    let written = try await store.write { context in
+      context.insert(Author.self) { $0.name = "Dan" }
+      return try context.fetch(Author.self).where("id > 0 AND id < 1000").count()
+    }
+    #expect(written == count + 1)
+  }
+
+  @Test func `who has other links here is found by the row that somebody else has written`() async throws {
+    let context = store.makeContext()
+    let book = context.insert(Book.self) { $0.title = "x" }
+    let genre = context.insert(Genre.self) { $0.name = "g" }
+    try context.save()
+    book.add(genre, to: \.genres)
+    try await store.write { other in try other.fetch(Book.self).where("title == 'x'").one().title = "y" }
+    #expect(try context.fetch(Book.self).where("title == 'y'").one() === book)
+    #expect(try context.fetch(Book.self).where("title == 'x'").exists() == false)
+    try context.save()
+    #expect(try context.fetch(Book.self).where("title == 'y'").one().genres == [genre])
+  }
+
   @Test func `what is new, changed and deleted here is found as it is here`() throws {
     let context = store.makeContext()
     let bob = try context.fetch(Author.self).where("name == 'Bob'").one()
