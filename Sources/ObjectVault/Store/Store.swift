@@ -215,7 +215,8 @@ extension Connection {
   }
 }
 
-// Safe to share: set on the writer's queue while the body runs, and read by the task that waited for its end.
+// Safe to share: set on the writer's queue while the body runs, read there after the commit, and then by the task that
+// waited for its end.
 private final class WritingWork: @unchecked Sendable { var context: ObjectContext? }
 
 /// Runs blocking work on a thread of its own, away from the pool that tasks share.
