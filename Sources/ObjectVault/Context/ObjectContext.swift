@@ -29,32 +29,17 @@ public final class ObjectContext: ObjectHost {
   let canWrite: Bool
   /// The call that all work of this context is part of; nil for one that works between calls.
   let run: CancellableRun?
-  /// New objects, in the order of their insertion; with them some that were deleted again, which are taken out
-  /// many at a time: taking each out by itself would be quadratic.
-  var inserted: [ManagedObject] = []
-  var forgotten = 0
-  /// Saved objects with an overlay, and some that were refreshed since.
-  var updated: [ManagedObject] = []
-  var deleted: [ManagedObject] = []
-  /// Owners of to-manys that changed, and ends of changed links: kept alive until the save.
-  var touched: Set<ManagedObject> = []
-  /// By object that a flush left out: who was touched and has it among the members that were added or removed.
-  var waiting: [ManagedObject: Set<ManagedObject>] = [:]
-  var links: [LinkKey: PendingLink] = [:]
+  /// What differs from the store.
+  var pending = PendingChanges()
   /// Deletions after which sets that are in memory may hold an object that is no member any more.
   let deletions = DeletionLog()
   /// The relationships of objects that were released, and are to be released: see ``ManagedObject``'s deinit.
   var releasing: [Extras?] = []
   let former: FormerHost
   var isReleasing = false
-  var nextTemporaryID: Int64 = -1
   private var lastEntity: (type: ManagedObject.Type, entity: EntityMapping)?
-  /// The temporary id that comes first in the numbering of those that have no final one.
-  var firstTemporaryID: Int64 = -1
   /// New objects that fetches wrote since the last save, with a savepoint beneath; nil when no fetch did.
   var flushed: [ManagedObject]?
-  /// How many deletions were pending when one of them was denied to a flush: until there are others, none is tried.
-  var deniedDeletions = 0
   /// What the saves of the transaction have written, while somebody listens; nil outside of one.
   var written: ChangeCollector?
   /// The same before the first of the flushes that ``rollback()`` takes back.
@@ -127,13 +112,7 @@ public final class ObjectContext: ObjectHost {
   }
 
   /// Whether there is anything to save.
-  public var hasChanges: Bool {
-    inserted.count > forgotten || updated.contains { $0.overlay != nil } || !deleted.isEmpty
-      || links.values.contains(where: \.isLive)
-  }
-
-  /// Whether there may be anything to save: quickly said.
-  var hasPending: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty || !touched.isEmpty }
+  public var hasChanges: Bool { pending.isLive }
 
   // MARK: Making and deleting
 
@@ -171,11 +150,10 @@ public final class ObjectContext: ObjectHost {
     let map = maps[entity.index]
     object.map = map
     object.state = .inserted
-    object.rowID = nextTemporaryID
-    nextTemporaryID -= 1
+    object.rowID = pending.makeTemporaryID()
     object.extras = Extras(overlay: Overlay(initial: entity, run))
     map.insert(object, for: object.rowID)
-    inserted.append(object)
+    pending.didInsert(object)
     do { try configure(object) } catch {
       dismiss(object)
       throw error
@@ -204,25 +182,6 @@ public final class ObjectContext: ObjectHost {
     lastEntity = core.entity(of: type).map { (type, $0) }
     return lastEntity?.entity
   }
-}
-
-struct LinkKey: Hashable {
-  let table: String
-  let source: ObjectIdentifier
-  let target: ObjectIdentifier
-}
-
-/// A row of a join table to be written or deleted.
-struct PendingLink {
-  let source: ManagedObject
-  let target: ManagedObject
-  let join: JoinTable
-  let isAdded: Bool
-  /// Whether it is known to differ from the file, because the members were in memory.
-  let isKnown: Bool
-
-  /// Whether neither end is gone meanwhile.
-  var isLive: Bool { source.state != .invalid && target.state != .invalid }
 }
 
 extension ManagedObject {

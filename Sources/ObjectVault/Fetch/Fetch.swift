@@ -211,8 +211,8 @@ public struct Fetch<Object: ManagedObject> {
   /// that limits and counts are those of what is left.
   private func present(_ entity: EntityMapping) throws -> FetchParameters {
     var copy = try current()
-    guard !context.deleted.isEmpty else { return copy }
-    let gone = context.deleted.filter { $0.entity === entity }
+    guard !context.pending.deleted.isEmpty else { return copy }
+    let gone = context.pending.deleted.filter { $0.entity === entity }
     for some in gone.chunked(PredicateError.maximumListCount) {
       let ids = some.map { PredicateOperand.value(.id($0.rowID)) }
       copy.conditions.append(FetchCondition(node: .not(.isIn(.path(PropertyPath([])), ids, []))))
@@ -222,7 +222,7 @@ public struct Fetch<Object: ManagedObject> {
 
   /// What memory has a part in; nil where nothing is pending, and in writing transactions, which write it before.
   private func merge(_ entity: EntityMapping) throws -> PendingMerge? {
-    guard context.hasPending, includesPending, case .pooled = context.access else { return nil }
+    guard context.pending.mayBeLive, includesPending, case .pooled = context.access else { return nil }
     return try PendingMerge(try current(), on: entity, in: context)
   }
 

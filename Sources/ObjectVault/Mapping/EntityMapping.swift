@@ -11,6 +11,7 @@ final class EntityMapping: @unchecked Sendable {
   /// The quoted table.
   let table: String
   fileprivate(set) var slots: [PropertyMapping] = []
+  fileprivate(set) var relationships: [RelationshipMapping] = []
   /// The slots that have a column: attributes and to-ones, in the order of the column list.
   fileprivate(set) var storedSlots: [Int] = []
   /// By slot: whether it is a to-one, whose value may be a temporary id.
@@ -54,6 +55,7 @@ final class EntityMapping: @unchecked Sendable {
   /// Derives what follows from the slots.
   fileprivate func complete() {
     for (slot, property) in slots.enumerated() { slotsByName[property.name] = slot }
+    relationships = slots.compactMap(\.relationship)
     storedSlots = slots.indices.filter { !slots[$0].column.isEmpty }
     isToOne = slots.map { $0.relationship?.isToMany == false }
     hasToOne = isToOne.contains(true)

@@ -20,6 +20,11 @@ extension EntityMapping {
   /// The version of one row; no row where it is gone.
   var versionSQL: String { "SELECT \"_version\" FROM \(table) WHERE \"id\" = ?" }
 
+  /// The ids and versions of so many rows.
+  func versionsSQL(count: Int) -> String {
+    "SELECT \"id\", \"_version\" FROM \(table) WHERE \"id\" IN (\(marks(count)))"
+  }
+
   /// Another version of one row.
   var versionUpdateSQL: String { "UPDATE \(table) SET \"_version\" = ? WHERE \"id\" = ?" }
 
@@ -75,6 +80,12 @@ extension EntityMapping {
       + "WHERE \"id\" IN (\(marks(count)))"
   }
 
+  /// The ids that the to-one of rows leads to.
+  func targetsSQL(_ slot: Int, count: Int) -> String {
+    let column = slots[slot].column
+    return "SELECT \(column) FROM \(table) WHERE \"id\" IN (\(marks(count))) AND \(column) NOT NULL"
+  }
+
   /// The ids of the rows whose to-one leads to some ids.
   func referrersSQL(_ slot: Int, count: Int) -> String {
     "SELECT \"id\" FROM \(table) WHERE \(slots[slot].column) IN (\(marks(count)))"
@@ -99,19 +110,6 @@ extension RelationshipMapping {
     case .column(let column):
       return "SELECT \(columns)\(withOwner ? ", o.\"id\"" : "") FROM \(owner.table) o "
         + "JOIN \(destination.table) t0 ON t0.\"id\" = o.\(column) WHERE o.\"id\" \(owners)"
-    }
-  }
-
-  /// The ids at the other end, of so many owners.
-  func relatedSQL(count: Int) -> String {
-    switch storage {
-    case .join(let join, let isSource):
-      let (own, other) = join.columns(from: isSource)
-      return "SELECT \(other) FROM \(quoted(join.name)) WHERE \(own) IN (\(marks(count)))"
-    case .inverseColumn(let column):
-      return "SELECT \"id\" FROM \(destination.table) WHERE \(column) IN (\(marks(count)))"
-    case .column(let column):
-      return "SELECT \(column) FROM \(owner.table) WHERE \"id\" IN (\(marks(count))) AND \(column) NOT NULL"
     }
   }
 }

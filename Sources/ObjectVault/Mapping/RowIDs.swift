@@ -11,16 +11,30 @@ struct RowIDs {
     try connection.value("SELECT last FROM vault_ids WHERE entity = ?", [.text(entity)])?.int64
   }
 
-  /// Reserves so many ids that follow each other.
-  /// - Returns: The first of them.
-  /// - Throws: ``StoreError/idsExhausted(entity:)``.
-  func reserve(_ count: Int, of entity: String) throws -> Int64 {
-    let found = try mark(of: entity)
-    let last = found ?? 0
-    guard last < Int64.max - Int64(count) else { throw StoreError.idsExhausted(entity: entity) }
-    try set(entity, from: found, to: last + Int64(count))
-    return last + 1
+  /// Ids that follow each other.
+  struct Range {
+    /// The mark that they come behind.
+    fileprivate let mark: Int64?
+    let first: Int64
+    let last: Int64
+
+    /// - Throws: ``StoreError/idsExhausted(entity:)``.
+    init(behind mark: Int64?, count: Int, of entity: String) throws {
+      self.mark = mark
+      guard mark ?? 0 < Int64.max - Int64(count) else { throw StoreError.idsExhausted(entity: entity) }
+      first = (mark ?? 0) + 1
+      last = (mark ?? 0) + Int64(count)
+    }
   }
+
+  /// So many ids that were never given out. They are free until they are taken in the same transaction.
+  /// - Throws: ``StoreError/idsExhausted(entity:)``.
+  func free(_ count: Int, of entity: String) throws -> Range {
+    try Range(behind: mark(of: entity), count: count, of: entity)
+  }
+
+  /// Gives free ids out.
+  func take(_ ids: Range, of entity: String) throws { try set(entity, from: ids.mark, to: ids.last) }
 
   /// Ids up to `highest` are not given out any more.
   func raise(_ entity: String, to highest: Int64) throws {

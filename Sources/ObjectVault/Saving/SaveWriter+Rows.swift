@@ -2,17 +2,17 @@
 
 internal import CipherSQLite
 
-extension SaveOperation {
+extension SaveWriter {
   func insert(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
     let (slots, isToOne) = (entity.storedSlots, entity.isToOne)
     try connection.withStatement(sql: entity.insertSQL) { statement in
       for object in objects {
-        guard let overlay = object.overlay else { continue }
-        try statement.bind(finalID(object.rowID), at: 1)
+        guard let overlay = plan.overlay(of: object) else { continue }
+        try statement.bind(plan.ids.final(object.rowID), at: 1)
         var parameter = 2
         for slot in slots {
           if isToOne[slot] {
-            try statement.bind(resolved(overlay.values[slot]), at: parameter)
+            try statement.bind(plan.resolved(overlay.values[slot]), at: parameter)
           } else {
             try statement.bind(overlay.values[slot], at: parameter)
           }
@@ -22,7 +22,7 @@ extension SaveOperation {
           try run(statement, for: object)
           recordInsertion(of: object, entity, overlay)
         } wait: { _ in
-          leftOut.insert(object)
+          plan.leftOut.insert(object)
         }
       }
     }
@@ -46,11 +46,11 @@ extension SaveOperation {
 
   /// Groups the changed objects by the columns that changed, so that each shape is prepared once.
   func update() throws {
-    for (entity, objects) in updated {
+    for (entity, objects) in plan.updated {
       var shapes: [SlotSet: [ManagedObject]] = [:]
       for object in objects {
-        guard let overlay = object.overlay else { continue }
-        shapes[overlay.changed.subtracting(held(object)), default: []].append(object)
+        guard let overlay = plan.overlay(of: object) else { continue }
+        shapes[overlay.changed.subtracting(plan.held(object)), default: []].append(object)
       }
       for (changed, objects) in shapes { try update(objects, entity, changed) }
     }
@@ -73,22 +73,20 @@ extension SaveOperation {
       // Without the values that collide; and where that says nothing, without any that could.
       let few = slots.filter { columns.contains(entity.slots[$0].column) }
       for slot in few.isEmpty ? Array(entity.uniqueKeys.joined()) : few {
-        heldBack[object, default: SlotSet()].insert(slot)
+        plan.heldBack[object, default: SlotSet()].insert(slot)
       }
-      try update([object], entity, changed.subtracting(held(object)))
+      try update([object], entity, changed.subtracting(plan.held(object)))
     }
   }
-
-  func held(_ object: ManagedObject) -> SlotSet? { heldBack.isEmpty ? nil : heldBack[object] }
 
   private func update(
     _ object: ManagedObject, _ entity: EntityMapping, _ slots: [Int], _ statement: Statement
   ) throws {
-    guard let overlay = object.overlay else { return }
+    guard let overlay = plan.overlay(of: object) else { return }
     var parameter = 1
     for slot in slots {
       try statement.bind(
-        entity.isToOne[slot] ? resolved(overlay.values[slot]) : overlay.values[slot], at: parameter)
+        entity.isToOne[slot] ? plan.resolved(overlay.values[slot]) : overlay.values[slot], at: parameter)
       parameter += 1
     }
     try statement.bind(object.rowID, at: parameter)
@@ -98,7 +96,7 @@ extension SaveOperation {
     recordUpdate(of: object, entity, slots, overlay)
   }
 
-  func conflict(_ object: ManagedObject, _ properties: [String]) throws -> StoreError {
+  private func conflict(_ object: ManagedObject, _ properties: [String]) throws -> StoreError {
     guard let entity = object.entity else { return .unknownEntity(name: "\(type(of: object))") }
     let found = try connection.value(sql: entity.versionSQL, [.integer(object.rowID)])
     return .conflict(

@@ -2,14 +2,14 @@
 
 internal import CipherSQLite
 
-extension SaveOperation {
+extension SaveWriter {
   func recordInsertion(of object: ManagedObject, _ entity: EntityMapping, _ overlay: Overlay) {
     guard record != nil else { return }
     var values: ChangeSet.Values = [:]
     for slot in entity.storedSlots {
       values[entity.slots[slot].name] = resolved(overlay.values[slot], entity, slot)
     }
-    record?.insert(entity.name, finalID(object.rowID), values)
+    record?.insert(entity.name, plan.ids.final(object.rowID), values)
   }
 
   func recordUpdate(
@@ -26,14 +26,14 @@ extension SaveOperation {
   }
 
   private func resolved(_ value: SQLValue, _ entity: EntityMapping, _ slot: Int) -> SQLValue {
-    entity.isToOne[slot] ? resolved(value) : value
+    entity.isToOne[slot] ? plan.resolved(value) : value
   }
 
-  func recordLink(_ link: PendingLink, _ source: Int64, _ target: Int64) {
+  func recordLink(_ planned: PlannedLink) {
     // What was so already is no change.
     guard record != nil, connection.changes == 1 else { return }
-    let link = (link.join.link(source, target), link.isAdded)
-    if link.1 { record?.link(link.0) } else { record?.unlink(link.0) }
+    let link = planned.link.join.link(planned.source, planned.target)
+    if planned.link.isAdded { record?.link(link) } else { record?.unlink(link) }
   }
 
   /// The references that a delete rule is about to set to nil.
@@ -46,14 +46,13 @@ extension SaveOperation {
     for (id, value) in rows { record?.update(entity.name, id, old: [name: value], new: [name: .null]) }
   }
 
-  /// The rows that are to be deleted, as they are now; those that were told before stay as they were then.
-  func recordVictims() throws {
+  /// The rows that are to be deleted, as they are before anything is written.
+  func recordRowsThatGo() throws {
     guard record != nil else { return }
-    for level in levels {
-      let entity = core.mapping.entities[level.entity]
+    for level in plan.deletion.levels {
+      let entity = mapping.entities[level.entity]
       let names = entity.storedSlots.map { entity.slots[$0].name }
-      let unknown = level.ids.filter { record?.hasDeleted(entity.name, $0) == false }
-      for batch in unknown.chunked(batchSize) {
+      for batch in level.ids.chunked(batchSize) {
         let rows = try connection.query(
           sql: entity.wholeRowsSQL(count: batch.count), batch.map { .integer($0) }
         ) { row in (row.int64(0), names.indices.map { row.value($0 + 1) }) }
@@ -65,13 +64,13 @@ extension SaveOperation {
   }
 
   /// The links that go with them.
-  func recordLinksOfVictims() throws {
+  func recordLinksThatGo() throws {
     guard record != nil else { return }
     var gone: Set<ChangeSet.Link> = []
-    for relationship in core.mapping.entities.flatMap(\.slots).compactMap(\.relationship) {
+    for relationship in mapping.entities.flatMap(\.relationships) {
       guard let (table, isSource) = relationship.join else { continue }
       for (entity, side) in [(relationship.owner, isSource), (relationship.destination, !isSource)] {
-        for batch in victims[entity.index].sorted().chunked(batchSize) {
+        for batch in plan.deletion.rows(entity).chunked(batchSize) {
           let links = try connection.query(
             sql: table.linksSQL(fromSource: side, count: batch.count), batch.map { .integer($0) }
           ) { table.link($0.int64(0), $0.int64(1)) }
@@ -88,25 +87,5 @@ extension SaveOperation {
 extension JoinTable {
   func link(_ source: Int64, _ target: Int64) -> ChangeSet.Link {
     ChangeSet.Link(entity: self.source, relationship: relationship, source: source, target: target)
-  }
-}
-
-extension ObjectContext {
-  /// Whether saves are written down.
-  var records: Bool { isRecording ?? core.feed.isHeard }
-
-  /// Tells the listeners that the transaction is committed. Called before the next one begins.
-  func publishTransaction() {
-    guard hasWritten else { return }
-    publish(written)
-  }
-
-  /// Tells the listeners of a commit. Called before the next one.
-  func publish(_ collector: ChangeCollector?) {
-    guard let collector else { return core.feed.skip() }
-    guard !collector.isEmpty else { return }
-    var changes = collector.changes
-    (changes.author, changes.name) = (author, transactionName)
-    core.feed.publish(changes, store: core.id)
   }
 }
