@@ -146,7 +146,9 @@ extension PendingChanges {
   /// - Parameter objects: All live objects of the context.
   func violations(among objects: [ManagedObject]) -> [String] {
     var found: [String] = []
-    func require(_ condition: Bool, _ text: @autoclosure () -> String) { if !condition { found.append(text()) } }
+    func require(_ condition: Bool, _ text: @autoclosure () -> String) {
+      if !condition { found.append(text()) }
+    }
     for (name, list) in [("inserted", inserted), ("updated", updated), ("deleted", deleted)] {
       require(Set(list).count == list.count, "an object is twice among the \(name)")
     }
@@ -157,9 +159,14 @@ extension PendingChanges {
     for object in objects {
       let name = "\(object.entity?.name ?? "?") \(object.rowID)"
       require((object.state == .inserted) == isNew.contains(object), "\(name) is new, or is said to be")
-      require((object.state == .deleted) == isDeleted.contains(object), "\(name) is deleted, or is said to be")
-      require(object.state != .loaded || object.overlay == nil || isUpdated.contains(object), "\(name) changed")
-      require(object.isRegistered == isUpdated.contains(object), "\(name) does not know whether it is pending")
+      require(
+        (object.state == .deleted) == isDeleted.contains(object), "\(name) is deleted, or is said to be")
+      require(
+        object.state != .loaded || object.overlay == nil || isUpdated.contains(object), "\(name) changed")
+      // One that is to be deleted takes no changes any more.
+      require(
+        object.isRegistered == isUpdated.contains(object) || object.state == .deleted,
+        "\(name), \(object.state), does not know whether it is pending")
       require(
         object.rowID > 0 || (object.rowID <= firstTemporaryID && object.rowID > nextTemporaryID),
         "\(name) has an id that was not given out")

@@ -37,7 +37,8 @@ struct ConnectionReader: SaveReader {
 
   func versions(_ entity: EntityMapping, of ids: [Int64]) throws -> [Int64: Int64] {
     Dictionary(
-      uniqueKeysWithValues: try batched(ids, { entity.versionsSQL(count: $0) }) { ($0.int64(0), $0.int64(1)) })
+      uniqueKeysWithValues: try batched(ids, { entity.versionsSQL(count: $0) }) { ($0.int64(0), $0.int64(1)) }
+    )
   }
 
   func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Range {
