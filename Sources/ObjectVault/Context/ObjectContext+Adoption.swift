@@ -23,18 +23,19 @@ extension ObjectContext {
         object.state = .loaded
       }
     }
-    pending.settleMembers(
-      but: plan.leftOut.union(plan.heldBack.lazy.filter { Self.holdsReference($0, $1) }.map(\.key)))
+    let unsaved = plan.leftOut.union(plan.heldBack.lazy.filter { Self.holdsReference($0, $1) }.map(\.key))
+    changePending { $0.settleMembers(but: unsaved) }
     forgetReleased(plan.deletion)
-    forgetDeleted(plan.deletion)
+    forgetDeleted(plan)
     if plan.extent.isPartial { flushed?.append(contentsOf: inserted.flatMap(\.objects)) }
     // Those that were refreshed are not among the updated ones any more.
     for object in pending.updated where object.overlay == nil { object.isRegistered = false }
-    pending.keep(
-      inserted: plan.leftOut.isEmpty ? [] : pending.inserted.filter { $0.state == .inserted },
-      updated: plan.heldBack.isEmpty
-        ? [] : (pending.updated + plan.newlyChanged).filter { plan.heldBack[$0] != nil },
-      deleted: plan.extent.deletes ? [] : pending.deleted)
+    let inserts = plan.leftOut.isEmpty ? [] : pending.inserted.filter { $0.state == .inserted }
+    let updates =
+      plan.heldBack.isEmpty ? [] : (pending.updated + plan.newlyChanged).filter { plan.heldBack[$0] != nil }
+    changePending {
+      $0.keep(inserted: inserts, updated: updates, deleted: plan.extent.deletes ? [] : $0.deleted)
+    }
   }
 
   // MARK: Rows
@@ -136,23 +137,24 @@ extension ObjectContext {
   }
 
   /// Objects of deleted rows become invalid and leave the sets they are in.
-  private func forgetDeleted(_ deletion: PlannedDeletion) {
+  private func forgetDeleted(_ plan: SavePlan) {
     for map in maps {
-      for object in deletion.going[map.entity.index].compactMap(map.find) {
-        leaveSets(object, map.entity)
+      for object in plan.deletion.going[map.entity.index].compactMap(map.find) {
+        leaveSets(object, map.entity, plan)
         discard(object)
       }
     }
   }
 
-  /// Takes an object that is going out of the sets of those it refers to. Who has it by a link looks for itself,
-  /// when its set is read after a deletion.
-  private func leaveSets(_ object: ManagedObject, _ entity: EntityMapping) {
-    if entity.isInJoins { deletions.append(object) }
+  /// Takes an object that is going out of the sets of those it refers to. Whom it does not know to have it looks for
+  /// itself, when its set is read after a deletion: by a link, or where its row was never fetched.
+  private func leaveSets(_ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan) {
+    let isKnown = object.row != nil || object.overlay != nil
+    if entity.isInJoins || (!isKnown && entity.hasToOne) { deletions.append(object) }
+    guard isKnown else { return }
     for relationship in entity.relationships where !relationship.isToMany {
       guard let inverse = relationship.inverseSlot, relationship.inverseIsToMany,
-        object.row != nil || object.overlay != nil,
-        case .integer(let id) = object.storedValue(relationship.slot) ?? .null,
+        case .integer(let id) = plan.resolved(object.storedValue(relationship.slot) ?? .null),
         let state = maps[relationship.destination.index].find(id)?.toMany[inverse]
       else { continue }
       state.members?.remove(object)

@@ -21,7 +21,7 @@ extension ObjectContext {
         let wasNew = object.state == .inserted
         object.leaveRelationships()
         object.state = .deleted
-        if wasNew { pending.didForget() }
+        if wasNew { changePending { $0.didForget() } }
         pending.didDelete(object)
         if object.entity?.isInJoins == true { deletions.append(object) }
       case .deleted, .invalid, .detached: break
@@ -59,11 +59,19 @@ extension ObjectContext {
     object.leaveRelationships()
     if entity.isInJoins { deletions.append(object) }
     discard(object)
-    pending.didForget()
+    changePending { $0.didForget() }
     return taken
   }
 
   // MARK: Bookkeeping
+
+  /// Changes what is pending so that objects may be let go by it: they are released behind, as the deinit of a class may
+  /// ask the context what is pending.
+  func changePending(_ body: (inout PendingChanges) -> Void) {
+    let former = pending
+    body(&pending)
+    withExtendedLifetime(former) {}
+  }
 
   /// Whether changes are taken now. The reason why not is told.
   var takesChanges: Bool {
@@ -150,7 +158,21 @@ extension ObjectContext {
     case .transaction(let connection, _):
       try run?.check()
       return try told(connection, body)
-    case .pooled: return try core.pool.withReader { try told($0, body) }
+    case .pooled:
+      if let snapshot { return try told(snapshot, body) }
+      return try core.pool.withReader { try told($0, body) }
+    }
+  }
+
+  /// Runs `body` with all its reads in one snapshot of the file, where each would else have its own.
+  func withSnapshot<Result>(_ body: () throws -> Result) throws -> Result {
+    guard case .pooled = access, snapshot == nil else { return try body() }
+    return try core.pool.withReader { connection in
+      try connection.transaction(.deferred) {
+        snapshot = connection
+        defer { snapshot = nil }
+        return try body()
+      }
     }
   }
 

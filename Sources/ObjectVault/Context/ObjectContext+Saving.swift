@@ -114,7 +114,7 @@ extension ObjectContext {
     for object in pending.touched.union(pending.waiting.values.joined()) {
       for state in object.toMany.values { state.forget() }
     }
-    pending.clear()
+    changePending { $0.clear() }
     undoFlush()
   }
 

@@ -1,7 +1,9 @@
 // The scratch pad: identity map, pending changes, and the doors to reading and saving.
-//   ObjectContext+Faults     rows into objects, faults, prefetching   Save*   what a save does
-//   ObjectContext+Changes    deletions, and what is noted until the save
-//   ObjectContext+Saving     saves, flushes before fetches, and rollbacks
+//   ObjectContext+Faults          rows into objects, faults, prefetching
+//   ObjectContext+Changes         deletions, and what is noted until the save
+//   ObjectContext+Saving          saves, flushes before fetches, and rollbacks
+//   ObjectContext+Adoption        what a save leaves in memory      +Publishing   what it tells to those who listen
+//   ObjectContext+PendingChanges  what a save would change, as a value
 
 internal import CipherSQLite
 
@@ -31,6 +33,8 @@ public final class ObjectContext: ObjectHost {
   let run: CancellableRun?
   /// What differs from the store.
   var pending = PendingChanges()
+  /// The reader of a fetch that asks several times, in a transaction; nil outside of one.
+  var snapshot: Connection?
   /// Deletions after which sets that are in memory may hold an object that is no member any more.
   let deletions = DeletionLog()
   /// The relationships of objects that were released, and are to be released: see ``ManagedObject``'s deinit.

@@ -146,44 +146,59 @@ extension PendingChanges {
   /// - Parameter objects: All live objects of the context.
   func violations(among objects: [ManagedObject]) -> [String] {
     var found: [String] = []
-    func require(_ condition: Bool, _ text: @autoclosure () -> String) {
-      if !condition { found.append(text()) }
-    }
-    for (name, list) in [("inserted", inserted), ("updated", updated), ("deleted", deleted)] {
-      require(Set(list).count == list.count, "an object is twice among the \(name)")
+    for (name, list) in [("inserted", inserted), ("updated", updated), ("deleted", deleted)]
+    where Set(list).count != list.count {
+      found.append("an object is twice among the \(name)")
     }
     let new = inserted.filter { $0.state == .inserted }
-    require(
-      inserted.count - new.count == forgotten, "\(inserted.count - new.count) forgotten, not \(forgotten)")
+    if inserted.count - new.count != forgotten {
+      found.append("\(inserted.count - new.count) objects are forgotten, not \(forgotten)")
+    }
     let (isNew, isUpdated, isDeleted) = (Set(new), Set(updated), Set(deleted))
     for object in objects {
-      let name = "\(object.entity?.name ?? "?") \(object.rowID)"
-      require((object.state == .inserted) == isNew.contains(object), "\(name) is new, or is said to be")
-      require(
-        (object.state == .deleted) == isDeleted.contains(object), "\(name) is deleted, or is said to be")
-      require(
-        object.state != .loaded || object.overlay == nil || isUpdated.contains(object), "\(name) changed")
-      // One that is to be deleted takes no changes any more.
-      require(
-        object.isRegistered == isUpdated.contains(object) || object.state == .deleted,
-        "\(name), \(object.state), does not know whether it is pending")
-      require(
-        object.rowID > 0 || (object.rowID <= firstTemporaryID && object.rowID > nextTemporaryID),
-        "\(name) has an id that was not given out")
-      for state in object.toMany.values where !(state.added.isEmpty && state.removed.isEmpty) {
-        let isNoted =
-          touched.contains(object)
-          || state.added.union(state.removed).allSatisfy { waiting[$0]?.contains(object) == true }
-        require(isNoted, "\(name) has other members than the file, and nobody knows")
-      }
+      found += violations(
+        of: object, isNew.contains(object), isUpdated.contains(object), isDeleted.contains(object)
+      ).map { "\(object.entity?.name ?? "?") \(object.rowID), \(object.state), \($0)" }
     }
-    for (key, link) in links {
-      require(
-        key.source == ObjectIdentifier(link.source) && key.target == ObjectIdentifier(link.target)
-          && key.table == link.join.name, "a link has another's key")
-      require(
-        touched.contains(link.source) && touched.contains(link.target), "an end of a link is not kept alive")
+    return found + linkViolations
+  }
+
+  private func violations(
+    of object: ManagedObject, _ isNew: Bool, _ isUpdated: Bool, _ isDeleted: Bool
+  ) -> [String] {
+    var found: [String] = []
+    if (object.state == .inserted) != isNew { found.append("is new, or is said to be") }
+    if (object.state == .deleted) != isDeleted { found.append("is deleted, or is said to be") }
+    if object.state == .loaded, object.overlay != nil, !isUpdated { found.append("changed unheard") }
+    // One that is to be deleted takes no changes any more.
+    if object.isRegistered != isUpdated, object.state != .deleted {
+      found.append("does not know whether it is pending")
+    }
+    if object.rowID <= nextTemporaryID || (object.rowID > firstTemporaryID && object.rowID <= 0) {
+      found.append("has an id that was not given out")
+    }
+    for state in object.toMany.values where !(state.added.isEmpty && state.removed.isEmpty) {
+      let others = state.added.union(state.removed)
+      guard !touched.contains(object), !others.allSatisfy({ waiting[$0]?.contains(object) == true }) else {
+        continue
+      }
+      found.append("has other members than the file, and nobody knows")
     }
     return found
+  }
+
+  private var linkViolations: [String] {
+    links.flatMap { key, link -> [String] in
+      var found: [String] = []
+      if key.source != ObjectIdentifier(link.source) || key.target != ObjectIdentifier(link.target)
+        || key.table != link.join.name
+      {
+        found.append("a link has another's key")
+      }
+      if !touched.contains(link.source) || !touched.contains(link.target) {
+        found.append("an end of a link is not kept alive")
+      }
+      return found
+    }
   }
 }

@@ -52,6 +52,7 @@ struct SavePlan {
     heldBack.isEmpty ? nil : heldBack[object]
   }
 
+  /// Whether an object is deleted by the save.
   func goes(_ object: ManagedObject) -> Bool {
     guard !deletion.isEmpty, let entity = object.entity else { return false }
     return deletion.going[entity.index].contains(object.rowID)
@@ -79,9 +80,10 @@ struct PlannedLink {
 /// What goes, and what loses a reference in rows that no object stands for.
 struct PlannedDeletion {
   /// By the entity's index: the ids of all that goes; those of new objects are negative.
-  var going: [Set<Int64>]
+  private(set) var going: [Set<Int64>]
   /// The rows in the order of their discovery: who is below comes after who is above.
-  var levels: [(entity: Int, ids: [Int64])] = []
+  private(set) var levels: [(entity: Int, ids: [Int64])] = []
+  private(set) var isEmpty = true
   /// Rows whose to-one a delete rule sets to nil.
   var released: [(entity: Int, slot: Int, ids: [Int64])] = []
   /// New objects that go with deleted ones, or were deleted after a flush had left them out: their links go one by one,
@@ -90,7 +92,14 @@ struct PlannedDeletion {
 
   init(entityCount: Int) { going = .init(repeating: [], count: entityCount) }
 
-  var isEmpty: Bool { going.allSatisfy(\.isEmpty) }
+  /// A level: what goes with those who were added before.
+  mutating func add(_ ids: Set<Int64>, of entity: EntityMapping) {
+    guard !ids.isEmpty else { return }
+    isEmpty = false
+    going[entity.index].formUnion(ids)
+    let rows = ids.filter { $0 > 0 }.sorted()
+    if !rows.isEmpty { levels.append((entity.index, rows)) }
+  }
 
   /// The rows of an entity, in the order of their ids.
   func rows(_ entity: EntityMapping) -> [Int64] { going[entity.index].filter { $0 > 0 }.sorted() }
@@ -117,7 +126,8 @@ struct PlannedIDs {
   }
 
   func final(_ id: Int64) -> Int64 {
+    guard id < 0, id <= first else { return id }
     let index = Int(first - id)
-    return id > 0 || index < 0 || index >= assigned.count || assigned[index] == 0 ? id : assigned[index]
+    return index >= assigned.count || assigned[index] == 0 ? id : assigned[index]
   }
 }

@@ -1,17 +1,13 @@
 // Delete rules: what goes with the deleted objects, and who loses a reference.
 //
-// What the file says of a relationship is corrected by what memory has: an object that was changed refers to whom it says,
-// whatever its row holds until the save. So all that goes is known before anything is written.
+// What the file says of a relationship is corrected by what was changed in memory: such an object refers to whom it says,
+// whatever its row holds until the save. An object that was not changed may be older than its row, which counts then. So
+// all that goes is known before anything is written.
 
 internal import CipherSQLite
 
 extension SavePlanner {
-  enum Referrers {
-    case askedOnce
-    case known([Int64: [ManagedObject]])
-  }
-
-  /// Level by level, so that each level looks through the loaded objects once, however many it deletes.
+  /// Level by level: who goes, who goes with them, and so on.
   mutating func planDeletions() throws {
     guard !pending.deleted.isEmpty else { return }
     var level = mapping.entities.map { _ in Set<Int64>() }
@@ -19,17 +15,12 @@ extension SavePlanner {
       if let entity = object.entity { level[entity.index].insert(object.rowID) }
     }
     while level.contains(where: { !$0.isEmpty }) {
-      for entity in mapping.entities where !level[entity.index].isEmpty {
-        plan.deletion.going[entity.index].formUnion(level[entity.index])
-        let rows = level[entity.index].filter { $0 > 0 }.sorted()
-        if !rows.isEmpty { plan.deletion.levels.append((entity.index, rows)) }
-      }
+      for entity in mapping.entities { plan.deletion.add(level[entity.index], of: entity) }
       var next = mapping.entities.map { _ in Set<Int64>() }
       for entity in mapping.entities where !level[entity.index].isEmpty {
         for relationship in entity.relationships where relationship.deleteRule == .cascade {
-          let index = relationship.destination.index
-          next[index].formUnion(
-            try related(relationship, level[entity.index]).subtracting(plan.deletion.going[index]))
+          let related = try related(relationship, level[entity.index])
+          next[relationship.destination.index].formUnion(staying(related, relationship.destination))
         }
       }
       level = next
@@ -50,11 +41,10 @@ extension SavePlanner {
     for relationship in entity.relationships {
       switch relationship.deleteRule {
       case .deny:
-        let left = try related(relationship, ids).subtracting(
-          plan.deletion.going[relationship.destination.index])
-        guard left.isEmpty else {
-          throw StoreError.deleteDenied(entity: entity.name, property: relationship.name, count: left.count)
-        }
+        let left = staying(try related(relationship, ids), relationship.destination)
+        guard !left.isEmpty, denial == nil else { continue }
+        denial = StoreError.deleteDenied(
+          entity: entity.name, property: relationship.name, count: left.count)
       case .nullify:
         if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
           try releaseReferrers(relationship.destination, inverse, ids)
@@ -68,15 +58,27 @@ extension SavePlanner {
   /// Sets the to-ones that lead to what goes to nil: of objects in memory by an update, with their versions compared, of
   /// the others by a statement of its own.
   private mutating func releaseReferrers(_ entity: EntityMapping, _ slot: Int, _ ids: Set<Int64>) throws {
-    let going = plan.deletion.going[entity.index]
-    var known: Set<Int64> = []
-    for object in referring(entity, slot, ids) where !going.contains(object.rowID) {
-      known.insert(object.rowID)
-      release(object, slot)
-    }
+    let changed = staying(Set(changedReferrers(entity, slot, ids).map(\.rowID)), entity)
     // Who goes too need not be cut off first, and may have to have a reference.
-    let rows = try referrersInFile(entity, slot, ids).subtracting(going).subtracting(known)
-    if !rows.isEmpty { plan.deletion.released.append((entity.index, slot, rows.sorted())) }
+    let stored = staying(try storedReferrers(entity, slot, ids), entity)
+    var rows: [Int64] = []
+    for id in changed.union(stored).sorted() {
+      // One that does not know that it refers to what goes is older than its row.
+      if let object = maps[entity.index].find(id), object.state == .loaded || object.state == .inserted,
+        let target = target(of: object, slot), ids.contains(target)
+      {
+        release(object, slot)
+      } else {
+        rows.append(id)
+      }
+    }
+    if !rows.isEmpty { plan.deletion.released.append((entity.index, slot, rows)) }
+  }
+
+  /// Those of some ids that do not go.
+  private func staying(_ ids: Set<Int64>, _ entity: EntityMapping) -> Set<Int64> {
+    // Not subtracting(_:), which walks through all that goes.
+    ids.filter { !plan.deletion.going[entity.index].contains($0) }
   }
 
   // MARK: Memory and file
@@ -87,8 +89,8 @@ extension SavePlanner {
     case .column: try targets(relationship, ids)
     case .inverseColumn:
       if let inverse = relationship.inverseSlot {
-        try referrersInFile(relationship.destination, inverse, ids).union(
-          referring(relationship.destination, inverse, ids).lazy.map(\.rowID))
+        try storedReferrers(relationship.destination, inverse, ids).union(
+          changedReferrers(relationship.destination, inverse, ids).lazy.map(\.rowID))
       } else {
         []
       }
@@ -97,62 +99,78 @@ extension SavePlanner {
   }
 
   private func targets(_ relationship: RelationshipMapping, _ ids: Set<Int64>) throws -> Set<Int64> {
-    let slot = relationship.slot
+    let (slot, destination) = (relationship.slot, maps[relationship.destination.index])
     var found: Set<Int64> = []
-    var unsaid: [Int64] = []
+    var stored: [Int64] = []
     for id in ids {
-      let object = maps[relationship.owner.index].find(id)
-      if let object, let target = target(of: object, slot) { found.insert(target) }
-      if id > 0, object.map({ isChanged($0, slot) }) != true { unsaid.append(id) }
+      if let object = maps[relationship.owner.index].find(id), isChanged(object, slot) {
+        // A new object that was deleted again has left its temporary id behind.
+        if let target = target(of: object, slot), target > 0 || destination.find(target) != nil {
+          found.insert(target)
+        }
+      } else if id > 0 {
+        stored.append(id)
+      }
     }
-    found.formUnion(try reader.targets(relationship.owner, slot, of: unsaid.sorted()))
-    // A new object that was deleted again has left its temporary id behind.
-    return found.filter { $0 > 0 || maps[relationship.destination.index].find($0) != nil }
+    for target in try reader.targets(relationship.owner, slot, of: stored.sorted()) {
+      // The partner of a one-to-one may have another one by now, which an owner that is deleted is not told.
+      if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany,
+        let partner = destination.find(target), isChanged(partner, inverse),
+        self.target(of: partner, inverse).map(ids.contains) != true
+      {
+        continue
+      }
+      found.insert(target)
+    }
+    return found
   }
 
-  private func referrersInFile(_ entity: EntityMapping, _ slot: Int, _ ids: Set<Int64>) throws -> Set<Int64> {
+  private func storedReferrers(_ entity: EntityMapping, _ slot: Int, _ ids: Set<Int64>) throws -> Set<Int64> {
     let map = maps[entity.index]
     return try reader.referrers(entity, slot, to: ids.filter { $0 > 0 }.sorted()).filter { id in
       map.find(id).map { isChanged($0, slot) } != true
     }
   }
 
+  /// New and changed objects whose to-one leads to one of `ids`.
+  private mutating func changedReferrers(
+    _ entity: EntityMapping, _ slot: Int, _ ids: Set<Int64>
+  ) -> [ManagedObject] {
+    let place = SlotPlace(entity: entity.index, slot: slot)
+    if let known = referrers[place] { return ids.sorted().flatMap { known[$0] ?? [] } }
+    // Of a deep hierarchy each level asks: looking through all of them each time would be quadratic.
+    var known: [Int64: [ManagedObject]] = [:]
+    for object in pending.inserted + pending.updated
+    where object.entity === entity && (object.state == .loaded || object.state == .inserted)
+      && isChanged(object, slot)
+    {
+      if let id = target(of: object, slot) { known[id, default: []].append(object) }
+    }
+    referrers[place] = known
+    return ids.sorted().flatMap { known[$0] ?? [] }
+  }
+
   private mutating func linked(_ table: JoinTable, _ isSource: Bool, _ ids: Set<Int64>) throws -> Set<Int64> {
     let links = linksByTable ?? Dictionary(grouping: pending.links.values.filter(\.isLive), by: \.join.name)
     linksByTable = links
-    var (added, removed): (Set<Int64>, Set<[Int64]>) = ([], [])
+    var (found, removed): (Set<Int64>, Set<LinkEnds>) = ([], [])
     for link in links[table.name] ?? [] {
       let (own, other) = isSource ? (link.source, link.target) : (link.target, link.source)
       guard ids.contains(own.rowID) else { continue }
-      if link.isAdded { added.insert(other.rowID) } else { removed.insert([own.rowID, other.rowID]) }
+      if link.isAdded {
+        found.insert(other.rowID)
+      } else {
+        removed.insert(LinkEnds(own: own.rowID, other: other.rowID))
+      }
     }
     for (own, other) in try reader.links(table, fromSource: isSource, of: ids.filter { $0 > 0 }.sorted())
-    where removed.isEmpty || !removed.contains([own, other]) { added.insert(other) }
-    return added
+    where removed.isEmpty || !removed.contains(LinkEnds(own: own, other: other)) { found.insert(other) }
+    return found
   }
 
-  /// The loaded objects whose to-one leads to one of `ids`. Fetches nothing.
-  private mutating func referring(
-    _ entity: EntityMapping, _ slot: Int, _ ids: Set<Int64>
-  ) -> [ManagedObject] {
-    switch referrers[ObjectIdentifier(entity)]?[slot] {
-    case nil:
-      referrers[ObjectIdentifier(entity), default: [:]][slot] = .askedOnce
-      return maps[entity.index].all.filter { targetOfPresent($0, slot).map(ids.contains) ?? false }
-    case .askedOnce:
-      // A deep hierarchy asks once for each level: looking through all objects each time would be quadratic.
-      var known: [Int64: [ManagedObject]] = [:]
-      for object in maps[entity.index].all {
-        if let id = targetOfPresent(object, slot) { known[id, default: []].append(object) }
-      }
-      referrers[ObjectIdentifier(entity)]?[slot] = .known(known)
-      return ids.flatMap { known[$0] ?? [] }
-    case .known(let known): return ids.flatMap { known[$0] ?? [] }
-    }
-  }
-
-  private func targetOfPresent(_ object: ManagedObject, _ slot: Int) -> Int64? {
-    object.state == .loaded || object.state == .inserted ? target(of: object, slot) : nil
+  private struct LinkEnds: Hashable {
+    let own: Int64
+    let other: Int64
   }
 
   /// Whom a to-one leads to, as far as memory knows.
@@ -169,7 +187,7 @@ extension SavePlanner {
 
   /// Whether memory alone says whom a to-one leads to.
   private func isChanged(_ object: ManagedObject, _ slot: Int) -> Bool {
-    object.state != .fault && plan.overlay(of: object)?.changed.contains(slot) == true
+    plan.overlay(of: object)?.changed.contains(slot) == true
   }
 
   // MARK: Versions

@@ -12,10 +12,17 @@ struct SavePlanner {
   let maps: [IdentityMap]
   let reader: any SaveReader
   var plan: SavePlan
-  /// The loaded objects by the target of a to-one, made when one is asked for a second time.
-  var referrers: [ObjectIdentifier: [Int: Referrers]] = [:]
+  /// New and changed objects by whom a to-one leads to; made when it is first asked for.
+  var referrers: [SlotPlace: [Int64: [ManagedObject]]] = [:]
   /// Pending links by their table; made when they are first asked for.
   var linksByTable: [String: [PendingLink]]?
+  /// The first deletion that a rule denies. What is wrong with values, or changed meanwhile, is told before.
+  var denial: StoreError?
+
+  struct SlotPlace: Hashable {
+    let entity: Int
+    let slot: Int
+  }
 
   init(
     _ pending: PendingChanges, _ extent: SaveExtent, _ mapping: SchemaMapping, _ maps: [IdentityMap],
@@ -31,6 +38,7 @@ struct SavePlanner {
     if plan.extent.deletes { try planDeletions() }
     try validate()
     if plan.extent.deletes { try checkVersions() }
+    if let denial { throw denial }
     try planIDs()
     planLinks()
     return plan
@@ -42,7 +50,8 @@ struct SavePlanner {
     let isFresh = plan.leftOut.isEmpty && plan.inserted.allSatisfy { $0.objects.allSatisfy { $0.rowID < 0 } }
     let new =
       isFresh
-      ? plan.inserted : grouped((plan.inserted.flatMap(\.objects) + plan.leftOut).filter { $0.rowID < 0 })
+      ? plan.inserted
+      : grouped(pending.inserted.filter { $0.state == .inserted && $0.rowID < 0 && !plan.goes($0) })
     var lowest: Int64 = 0
     for (_, objects) in new { for object in objects { lowest = min(lowest, object.rowID) } }
     plan.ids = PlannedIDs(first: pending.firstTemporaryID, lowest: lowest)
@@ -53,11 +62,14 @@ struct SavePlanner {
 
   private mutating func planLinks() {
     for link in pending.links.values where link.isLive {
-      // A new object that goes with a deleted one has no row to be linked, and the links of a row go with it.
-      guard !plan.goes(link.source), !plan.goes(link.target) else { continue }
+      // A new object that goes with a deleted one has no row to be linked.
+      if link.isAdded, plan.goes(link.source) || plan.goes(link.target) { continue }
       let (source, target) = (plan.ids.final(link.source.rowID), plan.ids.final(link.target.rowID))
       guard source > 0, target > 0 else { continue }
       plan.links.append(PlannedLink(link: link, source: source, target: target))
+    }
+    plan.links.sort {
+      ($0.link.join.name, $0.source, $0.target) < ($1.link.join.name, $1.source, $1.target)
     }
   }
 

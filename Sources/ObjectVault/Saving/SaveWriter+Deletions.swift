@@ -29,21 +29,23 @@ extension SaveWriter {
       let rows = plan.deletion.rows(entity)
       guard !rows.isEmpty else { continue }
       for relationship in entity.relationships {
-        let (destination, inverse) = (relationship.destination, relationship.inverseSlot)
-        let left: Set<Int64> =
-          switch (relationship.deleteRule, relationship.storage) {
-          case (.nullify, _):
-            if let inverse, !relationship.inverseIsToMany {
-              try reader.referrers(destination, inverse, to: rows)
-            } else {
-              []
-            }
-          case (_, .column): try reader.targets(entity, relationship.slot, of: rows)
-          case (_, .inverseColumn): try inverse.map { try reader.referrers(destination, $0, to: rows) } ?? []
-          case (_, .join(let table, let isSource)):
-            Set(try reader.links(table, fromSource: isSource, of: rows).lazy.map(\.other))
+        if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
+          // Whatever the rule: the engine has one for each column that leads to a row that goes.
+          try requireGoing(try reader.referrers(relationship.destination, inverse, to: rows), relationship)
+        }
+        guard relationship.deleteRule != .nullify else { continue }
+        switch relationship.storage {
+        case .inverseColumn: break
+        case .column:
+          // What was changed of a row that goes is not written.
+          let stored = rows.filter { id in
+            maps[entity.index].find(id)?.overlay?.changed.contains(relationship.slot) != true
           }
-        guard left.isSubset(of: plan.deletion.going[destination.index]) else { throw DeletionsMustWait() }
+          try requireGoing(try reader.targets(entity, relationship.slot, of: stored), relationship)
+        case .join(let table, let isSource):
+          let links = try reader.links(table, fromSource: isSource, of: rows)
+          try requireGoing(Set(links.lazy.map(\.other)), relationship)
+        }
       }
       for referrer in entity.danglingReferrers {
         let left = try reader.referrers(referrer.owner, referrer.slot, to: rows)
@@ -52,13 +54,19 @@ extension SaveWriter {
     }
   }
 
+  private func requireGoing(_ ids: Set<Int64>, _ relationship: RelationshipMapping) throws {
+    let going = plan.deletion.going[relationship.destination.index]
+    guard ids.isSubset(of: going) else { throw DeletionsMustWait() }
+  }
+
   /// Deletes the links of objects whose row was never written: no deletion of a row takes them along.
   private func unlinkUnwritten() throws {
-    for object in plan.deletion.unwritten where object.rowID > 0 {
-      for relationship in mapping.entities.flatMap(\.relationships) {
-        guard let (table, isSource) = relationship.join else { continue }
-        for (entity, side) in [(relationship.owner, isSource), (relationship.destination, !isSource)]
-        where entity === object.entity {
+    let unwritten = plan.deletion.unwritten.filter { $0.rowID > 0 }
+    guard !unwritten.isEmpty else { return }
+    for relationship in mapping.entities.flatMap(\.relationships) {
+      guard case .join(let table, isSource: true) = relationship.storage else { continue }
+      for (entity, side) in [(relationship.owner, true), (relationship.destination, false)] {
+        for object in unwritten where object.entity === entity {
           try connection.execute(sql: table.unlinkAllSQL(fromSource: side), [.integer(object.rowID)])
         }
       }

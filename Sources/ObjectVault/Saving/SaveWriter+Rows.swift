@@ -47,12 +47,19 @@ extension SaveWriter {
   /// Groups the changed objects by the columns that changed, so that each shape is prepared once.
   func update() throws {
     for (entity, objects) in plan.updated {
-      var shapes: [SlotSet: [ManagedObject]] = [:]
+      var shapes: [SlotSet: Int] = [:]
+      var groups: [(changed: SlotSet, objects: [ManagedObject])] = []
       for object in objects {
         guard let overlay = plan.overlay(of: object) else { continue }
-        shapes[overlay.changed.subtracting(plan.held(object)), default: []].append(object)
+        let changed = overlay.changed.subtracting(plan.held(object))
+        if let place = shapes[changed] {
+          groups[place].objects.append(object)
+        } else {
+          shapes[changed] = groups.count
+          groups.append((changed, [object]))
+        }
       }
-      for (changed, objects) in shapes { try update(objects, entity, changed) }
+      for (changed, objects) in groups { try update(objects, entity, changed) }
     }
   }
 

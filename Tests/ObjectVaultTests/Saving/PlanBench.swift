@@ -10,13 +10,19 @@ enum PlanKind: CaseIterable, Sendable { case toMany, toOne, oneToOne, manyToMany
 /// Where the object at the other end is, and what is pending of it.
 enum PlanSituation: CaseIterable, Sendable {
   case inFile, fault, loaded, movedAway, movedHere, new
+  /// Loaded and not changed, while somebody else has let it go since, or related it.
+  case goneElsewhere, comeElsewhere
 
   /// Whether it is related to the deleted object once all is saved.
-  var isRelated: Bool { self != .movedAway }
+  var isRelated: Bool { self != .movedAway && self != .goneElsewhere }
   /// Whether it is related in the file.
-  var isRelatedInFile: Bool { self != .movedHere && self != .new }
-  /// Whether there is an object that takes changes.
-  var isInMemory: Bool { self != .inFile && self != .fault }
+  var isRelatedInFile: Bool { self != .movedHere && self != .new && self != .goneElsewhere }
+  /// Whether the row in memory is related.
+  var isRelatedInRow: Bool { self == .loaded || self == .movedAway || self == .goneElsewhere }
+  /// Whether an object in memory knows that it is.
+  var isKnown: Bool { self == .loaded || self == .movedHere || self == .new }
+  /// Whether a relationship was changed here.
+  var isChanged: Bool { self == .movedAway || self == .movedHere || self == .new }
 }
 
 /// Answers from dictionaries.
@@ -69,7 +75,7 @@ final class PlanBench {
       switch situation {
       case .inFile: nil
       case .fault: Self.object(1, .fault, maps[1])
-      case .loaded, .movedAway, .movedHere: Self.object(1, .loaded, maps[1])
+      case .loaded, .movedAway, .movedHere, .goneElsewhere, .comeElsewhere: Self.object(1, .loaded, maps[1])
       case .new: Self.object(pending.makeTemporaryID(), .inserted, maps[1])
       }
     if situation == .new, let member { pending.didInsert(member) }
@@ -143,13 +149,13 @@ final class PlanBench {
     guard let end, end.state == .loaded || end.state == .inserted else { return }
     var packer = RowPacker(firstPageBytes: 512)
     let row = Overlay(slotCount: entity.slots.count)
-    if let slot, situation.isRelatedInFile { row.values[slot] = .integer(1) }
+    if let slot, situation.isRelatedInRow { row.values[slot] = .integer(1) }
     if end.state == .loaded {
       end.row = packer.pack(row.values)
       end.page = packer.page
       end.rowVersion = 1
     }
-    guard let slot, situation == .movedAway || situation == .movedHere || situation == .new else { return }
+    guard let slot, situation.isChanged else { return }
     let overlay = end.overlay ?? Overlay(slotCount: entity.slots.count)
     overlay.values[slot] = situation == .movedAway ? .null : .integer(isOwner ? other?.rowID ?? 1 : 1)
     overlay.changed.insert(slot)
@@ -162,7 +168,7 @@ final class PlanBench {
   private func relateByLink(_ situation: PlanSituation) {
     guard let (table, isSource) = mapping.entities[0].relationships[0].join else { return }
     if situation.isRelatedInFile { reader.links = [(1, 1)] }
-    guard let member, situation == .movedAway || situation == .movedHere || situation == .new else { return }
+    guard let member, situation.isChanged else { return }
     let (source, target) = isSource ? (owner, member) : (member, owner)
     pending.didLink(source, target, table, isAdded: situation != .movedAway, isKnown: true)
   }

@@ -48,13 +48,13 @@ import Testing
     #expect(plan.deletion.going == [[1], []])
     // Only a column of the other end needs to be told.
     let hasColumn = kind == .toMany || kind == .oneToOne
-    let isReleased = hasColumn && situation.isRelated && situation.isInMemory
+    let isReleased = hasColumn && situation.isKnown
     let member = bench.member.flatMap { plan.overlay(of: $0) }
     #expect(plan.released.keys.map(\.rowID) == (isReleased ? [bench.member?.rowID ?? 0] : []))
     if isReleased, let member, let slot = bench.mapping.entities[1].storedSlots.first {
       #expect(member.values[slot].isNull && member.changed.contains(slot))
     }
-    let rows = hasColumn && situation.isRelated && !situation.isInMemory ? [[Int64(1)]] : []
+    let rows = hasColumn && situation.isRelated && !situation.isKnown ? [[Int64(1)]] : []
     #expect(plan.deletion.released.map(\.ids) == rows)
     #expect(plan.newlyChanged.map(\.rowID) == (hasColumn && situation == .loaded ? [1] : []))
     #expect(bench.memory == before)
