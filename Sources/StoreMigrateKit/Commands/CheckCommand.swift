@@ -6,6 +6,7 @@ import ObjectVault
 enum CheckCommand: Command {
   static let name = "check"
   static let summary = "For CI: steps, lock, snapshot and embedded code agree"
+  static let group = CommandGroup.write
   static let positionalCount = 0
   static let help = """
     EXAMPLES

@@ -29,6 +29,7 @@ struct CopyReport: Report {
 enum EncryptCommand: Command {
   static let name = "encrypt"
   static let summary = "A plain SQLite file as a new encrypted one"
+  static let group = CommandGroup.copy
   static let positionalCount = 2
   static let positionalNames = "PLAINFILE STORE"
   static let help = """
@@ -50,9 +51,17 @@ enum EncryptCommand: Command {
     let (key, profile) = (try session.newKey(), try session.newProfile())
     session.interruption.begin(NewCopy(target: target, source: "\(plain) is as it was, in clear."))
     let bar = ProgressBar("encrypt", session)
-    try Connection.encrypt(
-      plaintext: plain, to: target, key: key, profile: profile, prepare: { try StoreInfo.prepare($0) },
-      progress: session.steps(bar))
+    do {
+      try Connection.encrypt(
+        plaintext: plain, to: target, key: key, profile: profile, prepare: { try StoreInfo.prepare($0) },
+        progress: session.steps(bar))
+    } catch SQLError.notADatabase {
+      throw RefusedError(
+        code: .cannotDecrypt,
+        description:
+          "\(plain): this is no plain SQLite file. If it is encrypted already, look at it with store-migrate "
+          + "info, and give it another key with rekey. Nothing was changed.")
+    }
     bar.finish()
     return CopyReport(
       target, since: start, note: "\(plain) is still there, in clear. Delete it when the store is in use.")
@@ -62,6 +71,7 @@ enum EncryptCommand: Command {
 enum ExportCommand: Command {
   static let name = "export"
   static let summary = "The whole content IN CLEAR, as a plain SQLite file"
+  static let group = CommandGroup.copy
   static let positionalCount = 2
   static let positionalNames = "STORE PLAINFILE"
   static let help = """
@@ -94,6 +104,7 @@ enum ExportCommand: Command {
 enum BackupCommand: Command {
   static let name = "backup"
   static let summary = "Encrypted copy of a store, of one moment, every page authenticated"
+  static let group = CommandGroup.copy
   static let positionalCount = 2
   static let positionalNames = "STORE FILE"
   static let help = """

@@ -6,6 +6,7 @@ import ObjectVault
 enum EmbedCommand: Command {
   static let name = "embed"
   static let summary = "Write Embedded.swift, schema.json and migrations.lock"
+  static let group = CommandGroup.write
   static let positionalCount = 0
   static let help = """
     EXAMPLES

@@ -7,6 +7,7 @@ import ObjectVault
 enum FetchCommand: Command {
   static let name = "fetch"
   static let summary = "Objects of an entity, as a table, JSON or CSV"
+  static let group = CommandGroup.look
   static let positionalCount = 2
   static let positionalNames = "STORE ENTITY"
   static let help = """

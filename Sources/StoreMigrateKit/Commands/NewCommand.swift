@@ -6,6 +6,7 @@ import ObjectVault
 enum NewCommand: Command {
   static let name = "new"
   static let summary = "Create the next numbered file"
+  static let group = CommandGroup.write
   static let positionalCount = 1
   static let positionalNames = "NAME"
   static let help = """

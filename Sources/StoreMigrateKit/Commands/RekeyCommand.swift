@@ -7,6 +7,7 @@ import ObjectVault
 enum RekeyCommand: Command {
   static let name = "rekey"
   static let summary = "Encrypt the store under another key, verified"
+  static let group = CommandGroup.change
   static let positionalCount = 1
   static let help = """
     EXAMPLES

@@ -7,6 +7,7 @@ import ObjectVault
 enum RestoreCommand: Command {
   static let name = "restore"
   static let summary = "Check a backup, and put it in the place of a store"
+  static let group = CommandGroup.change
   static let positionalCount = 2
   static let positionalNames = "BACKUP STORE"
   static let help = """

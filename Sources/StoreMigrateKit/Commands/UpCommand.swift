@@ -7,6 +7,7 @@ import ObjectVault
 enum UpCommand: Command {
   static let name = "up"
   static let summary = "Apply pending steps, all in one transaction"
+  static let group = CommandGroup.change
   static let positionalCount = 1
   static let help = """
     EXAMPLES

@@ -7,6 +7,7 @@ import ObjectVault
 enum UpgradeCipherCommand: Command {
   static let name = "upgrade-cipher"
   static let summary = "Move a store of older cipher settings to the engine's own"
+  static let group = CommandGroup.change
   static let positionalCount = 1
   static let help = """
     EXAMPLES

@@ -7,6 +7,7 @@ import ObjectVault
 enum VerifyCommand: Command {
   static let name = "verify"
   static let summary = "Page authentication, integrity, references, tables, checksums"
+  static let group = CommandGroup.look
   static let positionalCount = 1
   static let help = """
     EXAMPLES

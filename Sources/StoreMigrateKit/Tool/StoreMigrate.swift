@@ -17,11 +17,19 @@ public import ObjectVault
 public enum StoreMigrate {
   static let commands: [any Command.Type] = [
     StatusCommand.self, PlanCommand.self, InfoCommand.self, VerifyCommand.self, FetchCommand.self,
-    CountCommand.self, UpCommand.self,
-    RekeyCommand.self, EncryptCommand.self, ExportCommand.self, BackupCommand.self, RestoreCommand.self,
-    UpgradeCipherCommand.self, SlotsCommand.self,
+    CountCommand.self,
+    UpCommand.self, RekeyCommand.self, UpgradeCipherCommand.self, RestoreCommand.self,
+    BackupCommand.self, EncryptCommand.self, ExportCommand.self, SlotsCommand.self,
     NewCommand.self, EmbedCommand.self, CheckCommand.self,
   ]
+
+  /// The names of all commands, in the order of the overview.
+  package static var commandNames: [String] { commands.map { $0.name } }
+
+  /// What a command is for, in a few words; nil where there is none of this name.
+  package static func summary(of name: String) -> String? {
+    commands.first { $0.name == name }.map { $0.summary }
+  }
 
   /// The tool's version.
   public static let version = "0.1.0"
@@ -145,9 +153,9 @@ public enum StoreMigrate {
   }
 
   static var overview: String {
-    let list = { (names: [String]) in
-      names.compactMap { name in commands.first { $0.name == name } }
-        .map { "  \(padded($0.name, 14)) \($0.summary)" }.joined(separator: "\n")
+    let groups = CommandGroup.allCases.map { group in
+      let lines = commands.filter { $0.group == group }.map { "  \(padded($0.name, 14)) \($0.summary)" }
+      return ([group.rawValue] + lines).joined(separator: "\n")
     }
     return """
       store-migrate: move an encrypted store from one schema version to another.
@@ -159,17 +167,7 @@ public enum StoreMigrate {
         store-migrate new    "split user name"      write Migrations/0007_split_user_name.migration
         store-migrate check                         CI: steps, lock, snapshot and embedded code agree
 
-      LOOK (these change no byte of a store, and leave no file behind)
-      \(list(["status", "plan", "info", "verify", "fetch", "count"]))
-
-      CHANGE A STORE
-      \(list(["up", "rekey", "upgrade-cipher", "restore"]))
-
-      COPIES AND KEYS
-      \(list(["backup", "encrypt", "export", "slots"]))
-
-      WRITE MIGRATIONS (no store, no key needed)
-      \(list(["new", "embed", "check"]))
+      \(groups.joined(separator: "\n\n"))
 
       KEY (never an argument; with --new-key-… for rekey)
         --key-file PATH|-   --key-fd N   --key-env NAME   --key-command COMMAND
