@@ -11,7 +11,7 @@ struct Arguments {
     "--migrations", "--key-file", "--key-fd", "--key-env", "--key-command", "--key-format", "--new-key-file",
     "--new-key-fd", "--new-key-env", "--new-key-command", "--new-key-format", "--lock-timeout", "--allow",
     "--type", "--slots", "--new-slots", "--keep", "--cipher", "--new-cipher", "--slots-work",
-    "--where", "--sort", "--limit", "--offset", "--columns", "--format",
+    "--where", "--sort", "--limit", "--offset", "--columns", "--format", "--nil",
   ]
   static let unvalued = [
     "--yes", "--json", "--no-input", "--exit-code", "--help", "--version", "--quiet", "--no-backup", "--deep",
