@@ -14,7 +14,9 @@ protocol Command: Sendable {
   static var name: String { get }
   static var summary: String { get }
   static var group: CommandGroup { get }
-  /// Shown by `help NAME`, examples first.
+  /// The options that it takes beside those of every command; its help and the overview list them.
+  static var options: [Option] { get }
+  /// Shown by `help NAME` in front of the options, examples first.
   static var help: String { get }
   /// How many arguments stand behind the command's name.
   static var positionalCount: Int { get }

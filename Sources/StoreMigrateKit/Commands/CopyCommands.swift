@@ -32,6 +32,7 @@ enum EncryptCommand: Command {
   static let group = CommandGroup.copy
   static let positionalCount = 2
   static let positionalNames = "PLAINFILE STORE"
+  static let options = Option.newKey + [Option.newCipher]
   static let help = """
     EXAMPLES
       store-migrate encrypt legacy.db notes.store                       asks twice for the new key
@@ -74,6 +75,7 @@ enum ExportCommand: Command {
   static let group = CommandGroup.copy
   static let positionalCount = 2
   static let positionalNames = "STORE PLAINFILE"
+  static let options = [Option.yes] + Option.store
   static let help = """
     EXAMPLES
       store-migrate export notes.store notes.db --yes
@@ -107,6 +109,7 @@ enum BackupCommand: Command {
   static let group = CommandGroup.copy
   static let positionalCount = 2
   static let positionalNames = "STORE FILE"
+  static let options = Option.look + Option.newKey
   static let help = """
     EXAMPLES
       store-migrate backup notes.store /mnt/backups/notes-2026-11-20.store

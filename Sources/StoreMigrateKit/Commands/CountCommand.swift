@@ -9,6 +9,7 @@ enum CountCommand: Command {
   static let group = CommandGroup.look
   static let positionalCount = 2
   static let positionalNames = "STORE ENTITY"
+  static let options = [Option.filter] + Option.look
   static let help = """
     EXAMPLES
       store-migrate count notes.store Status

@@ -10,6 +10,25 @@ enum FetchCommand: Command {
   static let group = CommandGroup.look
   static let positionalCount = 2
   static let positionalNames = "STORE ENTITY"
+  static let options =
+    [
+      Option.filter,
+      Option(
+        "--sort", value: "NAME[:desc],…",
+        "paths through to-ones as well (user.name); the id decides at last, and alone",
+        "where nothing is said"),
+      Option("--limit", value: "N", "at most so many objects"),
+      Option("--offset", value: "N", "without the first so many"),
+      Option(
+        "--columns", value: "NAME,…",
+        "id, attributes, to-ones (their ids), paths through to-ones; all but paths without it"),
+      Option(
+        "--format", value: "FORMAT",
+        "table (the default), json, lines, csv; --json is json within the tool's object"),
+      Option(
+        "--nil", value: "TEXT",
+        "what stands for nil in CSV; a text that is the same stands in quotation marks"),
+    ] + Option.look
   static let help = """
     EXAMPLES
       store-migrate fetch notes.store Status
@@ -17,19 +36,13 @@ enum FetchCommand: Command {
       store-migrate fetch notes.store Status --sort createdAt:desc,text --limit 20
       store-migrate fetch notes.store Status --columns id,text,user.name --format csv > statuses.csv
 
-    OPTIONS
-      --where PREDICATE     the format language of the library: ANY tags.name == 'x', city == nil, age BETWEEN {1, 9}
-      --sort NAME[:desc],…  paths through to-ones as well (user.name); the id decides at last, and alone
-                            where nothing is said
-      --limit N, --offset N at most so many objects; without the first so many
-      --columns NAME,…      id, attributes, to-ones (their ids), paths through to-ones; all but paths without it
-      --format FORMAT       table   aligned, control characters escaped, cut to the width of a terminal; data in hex
-                            json    one array    lines   one JSON object a line    csv   RFC 4180
-                            In JSON decimals are strings, and JSON attributes what they are. In JSON and CSV dates
-                            are ISO 8601 in UTC, data base64. In CSV nil is an empty field and an empty text is "";
-                            in CSV of one column both are "", because readers drop empty lines.
-      --nil TEXT            what stands for nil in CSV; a text that is the same stands in quotation marks
-      --json                json within the object that every command writes
+    FORMATS
+      table   aligned, control characters escaped, cut to the width of a terminal; data in hexadecimal digits
+      json    one array; decimals are strings, JSON attributes what they are
+      lines   the same, one object a line
+      csv     RFC 4180; nil is an empty field and an empty text is "". Of one column both are "", because readers drop
+              empty lines
+      In JSON and CSV dates are ISO 8601 in UTC, data base64.
 
     Needs no migrations and no classes. Reads one state of the store and holds none of it in memory, but for an order that
     no index serves, which sorts the rows that were found. Ends without a word when the reader of a pipe has enough.

@@ -9,6 +9,7 @@ enum NewCommand: Command {
   static let group = CommandGroup.write
   static let positionalCount = 1
   static let positionalNames = "NAME"
+  static let options = [Option.migrations]
   static let help = """
     EXAMPLES
       store-migrate new "add city"                 writes Migrations/0003_add_city.migration

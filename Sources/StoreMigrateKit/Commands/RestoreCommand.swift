@@ -10,6 +10,7 @@ enum RestoreCommand: Command {
   static let group = CommandGroup.change
   static let positionalCount = 2
   static let positionalNames = "BACKUP STORE"
+  static let options = [Option.yes] + Option.store
   static let help = """
     EXAMPLES
       store-migrate restore notes-2026-11-20.store notes.store

@@ -11,6 +11,15 @@ enum SlotsCommand: Command {
   // Depends on the word behind it; checked below.
   static let positionalCount = -1
   static let positionalNames = "ACTION KEYFILE …"
+  static let options =
+    [
+      Option("--recovery", "add: the tool makes a recovery code, and shows it once"),
+      Option(
+        "--keep", value: "NAME=FILE", "rotate: a slot that stays, and the file with its secret; once for each"
+      ),
+      Option("--drop-others", "rotate: the slots that are not kept go"),
+      Option.yes,
+    ] + Option.slotKeys + [Option.cipher, Option.lockTimeout]
   static let help = """
     EXAMPLES
       store-migrate slots create notes.keys Ann                     a new data key, opened by Ann's passphrase

@@ -9,6 +9,10 @@ enum StatusCommand: Command {
   static let summary = "Version, pending steps, health of the history"
   static let group = CommandGroup.look
   static let positionalCount = 1
+  static let options =
+    [
+      Option.migrations, Option("--exit-code", "end with 2 when steps are pending"),
+    ] + Option.look
   static let help = """
     EXAMPLES
       store-migrate status notes.store --key-file key.txt

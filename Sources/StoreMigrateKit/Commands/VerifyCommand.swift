@@ -9,6 +9,11 @@ enum VerifyCommand: Command {
   static let summary = "Page authentication, integrity, references, tables, checksums"
   static let group = CommandGroup.look
   static let positionalCount = 1
+  static let options =
+    [
+      Option.migrations,
+      Option("--deep", "every index entry against its row too: slower"),
+    ] + Option.look
   static let help = """
     EXAMPLES
       store-migrate verify notes.store --key-file key.txt
