@@ -93,8 +93,9 @@ final class SchemaMapping: @unchecked Sendable {
   let entities: [EntityMapping]
   private let byName: [String: EntityMapping]
 
+  /// - Parameter format: The layout of the file; links of format 1 can be read under their former columns.
   /// - Throws: ``StoreError/invalidSchema(_:)``.
-  init(_ schema: Schema) throws {
+  init(_ schema: Schema, format: Int = FileFormat.current) throws {
     try schema.validate()
     self.schema = schema
     entities = schema.entities.enumerated().map { EntityMapping(index: $0, description: $1) }
@@ -105,7 +106,7 @@ final class SchemaMapping: @unchecked Sendable {
       })
     for entity in entities {
       entity.slots = (names[entity.name] ?? []).enumerated().map { slot, name in
-        property(name, slot, of: entity, names)
+        property(name, slot, of: entity, names, format)
       }
       entity.complete()
     }
@@ -127,7 +128,7 @@ final class SchemaMapping: @unchecked Sendable {
   }
 
   private func property(
-    _ name: String, _ slot: Int, of entity: EntityMapping, _ names: [String: [String]]
+    _ name: String, _ slot: Int, of entity: EntityMapping, _ names: [String: [String]], _ format: Int
   ) -> PropertyMapping {
     let binding = schema.bindings[entity.name]
     if let attribute = entity.description.attribute(named: name) {
@@ -141,12 +142,12 @@ final class SchemaMapping: @unchecked Sendable {
     return PropertyMapping(
       name: name, column: relationship?.isToMany == false ? quoted(relationship?.columnName ?? "") : "",
       attribute: nil, initialValue: nil, checks: [],
-      relationship: relationship.flatMap { end($0, slot, of: entity, names) })
+      relationship: relationship.flatMap { end($0, slot, of: entity, names, format) })
   }
 
   private func end(
     _ relationship: RelationshipDescription, _ slot: Int, of entity: EntityMapping,
-    _ names: [String: [String]]
+    _ names: [String: [String]], _ format: Int
   ) -> RelationshipMapping? {
     guard let destination = byName[relationship.destination] else { return nil }
     let inverse = relationship.inverse.flatMap { name -> (slot: Int, isToMany: Bool, column: String)? in
@@ -155,8 +156,9 @@ final class SchemaMapping: @unchecked Sendable {
       else { return nil }
       return (back, description.isToMany, quoted(description.columnName))
     }
+    let join = schema.joinTable(of: relationship, in: entity.description)
     return RelationshipMapping(
       relationship, slot: slot, owner: entity, destination: destination, inverse: inverse,
-      join: schema.joinTable(of: relationship, in: entity.description))
+      join: join.map { (format < 2 ? $0.former : $0, $1) })
   }
 }

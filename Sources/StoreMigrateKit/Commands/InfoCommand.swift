@@ -7,7 +7,9 @@ import ObjectVault
 enum InfoCommand: Command {
   static let name = "info"
   static let summary = "Cipher, pages, version, and the lines a shell needs"
+  static let group = CommandGroup.look
   static let positionalCount = 1
+  static let options = Option.look
   static let help = """
     EXAMPLES
       store-migrate info notes.store --key-env NOTES_KEY
