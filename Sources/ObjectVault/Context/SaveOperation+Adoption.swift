@@ -70,7 +70,7 @@ extension SaveOperation {
 
   /// Gives an object its final id.
   private func settle(_ object: ManagedObject, _ map: IdentityMap) {
-    map.remove(object.rowID, object: Unmanaged.passUnretained(object))
+    map.remove(object.rowID, object)
     object.rowID = finalID(object.rowID)
     map.insert(object, for: object.rowID)
   }
