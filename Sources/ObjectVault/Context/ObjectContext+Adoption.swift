@@ -99,7 +99,7 @@ extension ObjectContext {
 
   /// Gives an object its final id.
   private func settle(_ object: ManagedObject, _ map: IdentityMap, _ plan: SavePlan) {
-    map.remove(object.rowID, object: Unmanaged.passUnretained(object))
+    map.remove(object.rowID, object)
     object.rowID = plan.ids.final(object.rowID)
     map.insert(object, for: object.rowID)
   }

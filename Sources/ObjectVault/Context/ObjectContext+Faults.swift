@@ -109,17 +109,35 @@ extension ObjectContext {
 
   /// All objects of a query whose columns are those of ``EntityMapping/objectColumns``.
   func objects(_ entity: EntityMapping, _ sql: String, _ values: [SQLValue]) throws -> [ManagedObject] {
+    try objects(ManagedObject.self, entity, sql, values)
+  }
+
+  /// The same as what their class is.
+  /// - Throws: ``StoreError/unknownEntity(name:)`` when they are of another class.
+  func objects<Object: ManagedObject>(
+    _ type: Object.Type, _ entity: EntityMapping, _ sql: String, _ values: [SQLValue]
+  ) throws -> [Object] {
+    let typed = try proof(type, entity)
     statistics.queries += 1
     return try withConnection { connection in
       try connection.withStatement(sql: sql) { statement in
         try statement.bind(values)
         var reader = RowReader(entity, self, firstPageBytes: 4096)
-        var found: [ManagedObject] = []
-        while try statement.step() { found.append(materialize(statement, &reader)) }
+        var found: [Object] = []
+        while try statement.step() { found.append(typed(materialize(statement, &reader))) }
         statistics.rows += found.count
         return found
       }
     }
+  }
+
+  /// That an entity's objects are of a class.
+  /// - Throws: ``StoreError/unknownEntity(name:)`` when they are not.
+  func proof<Object: ManagedObject>(
+    _ type: Object.Type, _ entity: EntityMapping
+  ) throws(StoreError) -> ClassProof<Object> {
+    if let proof = ClassProof<Object>(maps[entity.index]) { return proof }
+    throw .unknownEntity(name: "\(type)")
   }
 
   // MARK: Members of a to-many

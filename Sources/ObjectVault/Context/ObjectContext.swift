@@ -97,7 +97,9 @@ public final class ObjectContext: ObjectHost {
       (canWrite, run, isRecording) = (true, nil, nil)
     }
     former = FormerHost(of: core.mark)
-    maps = core.mapping.entities.map { IdentityMap($0, make: core.classes.maker(of: $0)) }
+    maps = core.mapping.entities.map {
+      IdentityMap($0, of: core.classes.type(of: $0), make: core.classes.maker(of: $0))
+    }
     for map in maps { map.host = self }
     former.host = self
   }
@@ -137,7 +139,8 @@ public final class ObjectContext: ObjectHost {
   public func insert<Object: ManagedObject>(
     _ type: Object.Type, _ configure: (Object) throws -> Void
   ) rethrows -> Object {
-    let object = Object()
+    // Of the class that the type is, which may be below the one that it is known as here: its map holds no other.
+    let object = type.init()
     guard let entity = entity(of: type) else {
       note(StoreError.unknownEntity(name: "\(type)"))
       return object

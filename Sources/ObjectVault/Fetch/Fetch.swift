@@ -128,17 +128,22 @@ public struct Fetch<Object: ManagedObject> {
   /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func all() throws -> [Object] {
     let entity = try entity()
-    let found: [ManagedObject]
+    let found: [Object]
     if let merge = try merge(entity) {
-      found = try merge.all()
+      let typed = try context.proof(Object.self, entity)
+      found = try merge.all().map { typed($0) }
     } else {
       let compiled = try compile(.objects, try present(entity), entity)
-      found = try context.objects(entity, compiled.text, compiled.bindings)
+      found = try context.objects(Object.self, entity, compiled.text, compiled.bindings)
     }
-    for path in parameters.prefetch { try prefetch(path, of: found) }
-    // Every object of the entity was made as its class, and arrays of class references have one layout: no
-    // second array, and no count of references, for what is the same.
-    return unsafeBitCast(found, to: [Object].self)
+    if !parameters.prefetch.isEmpty {
+      // Not by a cast of the whole array, which asks each object.
+      var owners: [ManagedObject] = []
+      owners.reserveCapacity(found.count)
+      for object in found { owners.append(object) }
+      for path in parameters.prefetch { try prefetch(path, of: owners) }
+    }
+    return found
   }
 
   /// The first object, or nil.

@@ -67,16 +67,10 @@ extension MigrationCompiler {
   func highWaterMarks() -> [PlannedStatement] {
     let renamed = mapping.entities.filter { $0.key != $0.value }.sorted { $0.key < $1.key }
     guard !renamed.isEmpty else { return [] }
-    // All from the marks of before: names may go round in a circle.
-    let marks = renamed.map { final, former in
-      "SELECT '\(final)' AS name, last FROM vault_ids WHERE entity IN ('\(final)', '\(former)')"
-    }
-    let sql =
-      "INSERT OR REPLACE INTO vault_ids (entity, last) SELECT name, max(last) FROM "
-      + "(\(marks.joined(separator: " UNION ALL "))) GROUP BY name"
     return [
       PlannedStatement(
-        statement: .sql(sql), operations: renamed.flatMap { mapping.trail.operations(of: $0.key) })
+        statement: .sql(IdentifierTable.renaming(renamed.map { ($0.key, $0.value) })),
+        operations: renamed.flatMap { mapping.trail.operations(of: $0.key) })
     ]
   }
 }

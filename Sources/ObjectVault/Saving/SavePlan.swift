@@ -108,7 +108,7 @@ struct PlannedDeletion {
 /// The ids of new objects.
 struct PlannedIDs {
   /// Taken from the high-water marks, which only ever rise: the id of a deleted row is never given out again.
-  private(set) var ranges: [(entity: EntityMapping, ids: RowIDs.Range)] = []
+  private(set) var ranges: [(entity: EntityMapping, ids: RowIDs.Run)] = []
   // The final id of each temporary one: temporary id -n-1-first at index n.
   private var assigned: [Int64] = []
   private let first: Int64
@@ -118,7 +118,7 @@ struct PlannedIDs {
     assigned = [Int64](repeating: 0, count: Int(max(0, first - lowest + 1)))
   }
 
-  mutating func assign(_ ids: RowIDs.Range, to objects: [ManagedObject], _ entity: EntityMapping) {
+  mutating func assign(_ ids: RowIDs.Run, to objects: [ManagedObject], _ entity: EntityMapping) {
     ranges.append((entity, ids))
     for (offset, object) in objects.enumerated() {
       assigned[Int(first - object.rowID)] = ids.first + Int64(offset)

@@ -13,7 +13,7 @@ protocol SaveReader {
   /// The versions of so many rows; of those that are there.
   func versions(_ entity: EntityMapping, of ids: [Int64]) throws -> [Int64: Int64]
   /// So many ids that follow each other and were never given out.
-  func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Range
+  func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Run
 }
 
 /// The answers of a connection.
@@ -41,7 +41,7 @@ struct ConnectionReader: SaveReader {
     )
   }
 
-  func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Range {
+  func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Run {
     try RowIDs(connection: connection).free(count, of: entity.name)
   }
 

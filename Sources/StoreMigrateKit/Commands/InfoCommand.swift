@@ -74,7 +74,7 @@ enum InfoCommand: Command {
       shell: session.arguments.value("--slots") == nil
         ? ["sqlcipher \(session.storePath)", "PRAGMA key = 'your passphrase';"]
           + profile.shellPragmas(major: Engine.current.cipherMajor)
-          + [summary == nil ? ".tables" : "SELECT * FROM vault_meta;"]
+          + [summary == nil ? ".tables" : "SELECT * FROM \(MetaTable.name);"]
         : [
           "It has no passphrase of its own: the key file holds its key. Make a copy that has one:",
           "store-migrate backup \(session.storePath) COPY --slots KEYFILE --new-key-file PASSPHRASEFILE",

@@ -47,8 +47,8 @@ struct BenchReader: SaveReader {
   func versions(_ entity: EntityMapping, of ids: [Int64]) -> [Int64: Int64] {
     versions.filter { ids.contains($0.key) }
   }
-  func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Range {
-    try RowIDs.Range(behind: 40, count: count, of: entity.name)
+  func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Run {
+    try RowIDs.Run(behind: 40, count: count, of: entity.name)
   }
 }
 
@@ -62,14 +62,13 @@ final class PlanBench {
   let member: ManagedObject?
   let kind: PlanKind
 
-  var ownerMap: IdentityMap { maps[0] }
-  var memberMap: IdentityMap { maps[1] }
-
   init(_ kind: PlanKind, _ rule: DeleteRule, _ situation: PlanSituation) throws {
     self.kind = kind
     let mapping = try SchemaMapping(Self.schema(kind, rule))
     self.mapping = mapping
-    maps = mapping.entities.map { entity in IdentityMap(entity) { DynamicObject.make(entity) } }
+    maps = mapping.entities.map { entity in
+      IdentityMap(entity, of: DynamicObject.self) { DynamicObject.make(entity) }
+    }
     owner = Self.object(1, .loaded, maps[0])
     member =
       switch situation {
