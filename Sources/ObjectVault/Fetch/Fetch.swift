@@ -128,6 +128,10 @@ public struct Fetch<Object: ManagedObject> {
   /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func all() throws -> [Object] {
     let entity = try entity()
+    return try atOneMoment { try all(entity) }
+  }
+
+  private func all(_ entity: EntityMapping) throws -> [Object] {
     let found: [Object]
     if let merge = try merge(entity) {
       let typed = try context.proof(Object.self, entity)
@@ -161,15 +165,19 @@ public struct Fetch<Object: ManagedObject> {
   /// How many objects there are, at most the limit.
   public func count() throws -> Int {
     let entity = try entity()
-    if let merge = try merge(entity) { return try merge.count() }
-    return Int(try value(try compile(.count, try present(entity), entity))?.int64 ?? 0)
+    return try atOneMoment {
+      if let merge = try merge(entity) { return try merge.count() }
+      return Int(try value(try compile(.count, try present(entity), entity))?.int64 ?? 0)
+    }
   }
 
   /// Whether there is any such object.
   public func exists() throws -> Bool {
     let entity = try entity()
-    if let merge = try atMost(1).merge(entity) { return try merge.exists() }
-    return try value(try compile(.existence, try atMost(1).present(entity), entity)) != nil
+    return try atOneMoment {
+      if let merge = try atMost(1).merge(entity) { return try merge.exists() }
+      return try value(try compile(.existence, try atMost(1).present(entity), entity)) != nil
+    }
   }
 
   /// The ids of the objects, in order; no object is made but for what is pending. Those of new objects are temporary.
@@ -179,13 +187,13 @@ public struct Fetch<Object: ManagedObject> {
 
   func rowIDs<ID>(_ make: (Int64) -> ID) throws -> [ID] {
     let entity = try entity()
-    if let merge = try merge(entity) {
-      return try merge.ids().map(make)
-    }
-    let compiled = try compile(.ids, try present(entity), entity)
-    context.statistics.queries += 1
-    return try context.withConnection { connection in
-      try connection.query(sql: compiled.text, compiled.bindings) { make($0.int64(0)) }
+    return try atOneMoment {
+      if let merge = try merge(entity) { return try merge.ids().map(make) }
+      let compiled = try compile(.ids, try present(entity), entity)
+      context.statistics.queries += 1
+      return try context.withConnection { connection in
+        try connection.query(sql: compiled.text, compiled.bindings) { make($0.int64(0)) }
+      }
     }
   }
 
@@ -225,9 +233,16 @@ public struct Fetch<Object: ManagedObject> {
     return copy
   }
 
+  private var mayMerge: Bool { context.pending.mayBeLive && includesPending }
+
+  /// Lets what asks the file more than once, for pending changes or to prefetch, see it as it is at one moment.
+  private func atOneMoment<Result>(_ body: () throws -> Result) throws -> Result {
+    mayMerge || !parameters.prefetch.isEmpty ? try context.withSnapshot(body) : try body()
+  }
+
   /// What memory has a part in; nil where nothing is pending, and in writing transactions, which write it before.
   private func merge(_ entity: EntityMapping) throws -> PendingMerge? {
-    guard context.pending.mayBeLive, includesPending, case .pooled = context.access else { return nil }
+    guard mayMerge, case .pooled = context.access else { return nil }
     return try PendingMerge(try current(), on: entity, in: context)
   }
 
