@@ -2,6 +2,7 @@
 
 import Foundation
 import ObjectVault
+import Synchronization
 import TestSupport
 import Testing
 
@@ -31,20 +32,20 @@ import Testing
     }
   }
 
-  /// Runs `body` again and again while everything is made anew.
+  /// Runs `body` again and again while everything is made anew some hundred times.
   private func whileRenewing(_ body: (ObjectContext) throws -> Void) async throws {
     let store = store
-    let writer = Task.detached {
-      var round = 1
-      while !Task.isCancelled {
-        let next = round
-        try await store.write { context in try Self.renew(context, next) }
-        round += 1
-      }
+    let isDone = Atomic(false)
+    async let writing: Void = {
+      defer { isDone.store(true, ordering: .releasing) }
+      for round in 1...300 { try await store.write { context in try Self.renew(context, round) } }
+    }()
+    while !isDone.load(ordering: .acquiring) {
+      try body(store.makeContext())
+      // The writer may be waiting for this thread.
+      await Task.yield()
     }
-    for _ in 0..<150 { try body(store.makeContext()) }
-    writer.cancel()
-    _ = await writer.result
+    try await writing
   }
 
   @Test func `objects and what is prefetched of them are of one moment`() async throws {
