@@ -42,7 +42,7 @@ let package = Package(
     .target(name: "CVaultShims"),
     .target(
       name: "CipherSQLite", dependencies: ["CSQLCipher", "CLibCrypto", "CVaultShims"],
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "ObjectVault", dependencies: ["CipherSQLite", "CVaultShims"], swiftSettings: settings),
     .target(

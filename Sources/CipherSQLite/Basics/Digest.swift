@@ -8,6 +8,6 @@ public func sha256(_ bytes: some DataProtocol) -> String {
   let input = Array(bytes)
   var digest = [UInt8](repeating: 0, count: 32)
   var count: UInt32 = 0
-  EVP_Digest(input, input.count, &digest, &count, EVP_sha256(), nil)
+  unsafe EVP_Digest(input, input.count, &digest, &count, EVP_sha256(), nil)
   return digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }

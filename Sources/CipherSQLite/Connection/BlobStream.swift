@@ -9,7 +9,7 @@ public import Foundation
 /// row by other means makes the stream useless: its calls then throw. It takes part in the connection's
 /// transaction; without one each writing stream is a transaction of its own, which ends with ``close()``.
 /// Used where its connection is; calls throw ``SQLError/closed(file:)`` once it, or its connection, is closed.
-public final class BlobStream {
+@safe public final class BlobStream {
   // Open from init to close(), or until the connection closes; closed exactly once, by end().
   private var blob: OpaquePointer?
   private let connection: Connection
@@ -24,16 +24,16 @@ public final class BlobStream {
   ) throws {
     self.connection = connection
     place = "\(table).\(column)"
-    let handle = try connection.opened()
-    let code = sqlite3_blob_open(handle, schema, table, column, row, isWriting ? 1 : 0, &blob)
+    let handle = try unsafe connection.opened()
+    let code = unsafe sqlite3_blob_open(handle, schema, table, column, row, isWriting ? 1 : 0, &blob)
     guard code == SQLITE_OK else {
       let error = connection.error(code, sql: "blob \(table).\(column)")
-      sqlite3_blob_close(blob)
-      blob = nil
+      unsafe sqlite3_blob_close(blob)
+      unsafe blob = nil
       count = 0
       throw error
     }
-    count = Int(sqlite3_blob_bytes(blob))
+    count = unsafe Int(sqlite3_blob_bytes(blob))
     connection.didOpen(self)
   }
 
@@ -45,14 +45,14 @@ public final class BlobStream {
   /// Lets go of the value without a word of how its commit went. Called by the connection before it closes, too.
   @discardableResult
   func end() -> Int32 {
-    guard let open = blob else { return SQLITE_OK }
-    blob = nil
-    return sqlite3_blob_close(open)
+    guard let open = unsafe blob else { return SQLITE_OK }
+    unsafe blob = nil
+    return unsafe sqlite3_blob_close(open)
   }
 
   private func opened() throws(SQLError) -> OpaquePointer {
-    guard let blob else { throw .closed(file: connection.path) }
-    return blob
+    guard let blob = unsafe blob else { throw .closed(file: connection.path) }
+    return unsafe blob
   }
 
   /// Ends the stream; what was written is committed with the connection's transaction, or now without one.
@@ -67,19 +67,19 @@ public final class BlobStream {
   /// Goes to another place.
   /// - Throws: ``SQLError/blobRange(place:offset:count:available:)`` beyond the end.
   public func seek(to offset: Int) throws {
-    _ = try opened()
+    _ = try unsafe opened()
     try check(offset, 0)
     position = offset
   }
 
   /// The next bytes, at most `maximum`; empty at the end.
   public func read(_ maximum: Int) throws -> Data {
-    let blob = try opened()
+    let blob = try unsafe opened()
     let length = min(max(0, maximum), count - position)
     guard length > 0 else { return Data() }
     var data = Data(count: length)
-    let code = data.withUnsafeMutableBytes {
-      sqlite3_blob_read(blob, $0.baseAddress, Int32(length), Int32(position))
+    let code = unsafe data.withUnsafeMutableBytes {
+      unsafe sqlite3_blob_read(blob, $0.baseAddress, Int32(length), Int32(position))
     }
     guard code == SQLITE_OK else { throw connection.error(code, sql: "blob \(place)") }
     position += length
@@ -90,11 +90,11 @@ public final class BlobStream {
   /// - Throws: ``SQLError/blobRange(place:offset:count:available:)`` when they go beyond the end; nothing is
   ///   written then.
   public func write(_ data: Data) throws {
-    let blob = try opened()
+    let blob = try unsafe opened()
     try check(position, data.count)
     guard !data.isEmpty else { return }
-    let code = data.withUnsafeBytes {
-      sqlite3_blob_write(blob, $0.baseAddress, Int32(data.count), Int32(position))
+    let code = unsafe data.withUnsafeBytes {
+      unsafe sqlite3_blob_write(blob, $0.baseAddress, Int32(data.count), Int32(position))
     }
     guard code == SQLITE_OK else { throw connection.error(code, sql: "blob \(place)") }
     position += data.count
@@ -103,10 +103,10 @@ public final class BlobStream {
   /// Goes on with the same column of another row, at its beginning: cheaper than a new stream.
   /// - Throws: ``SQLError`` when there is no such row; the stream is then useless.
   public func move(toRow row: Int64) throws {
-    let blob = try opened()
-    let code = sqlite3_blob_reopen(blob, row)
+    let blob = try unsafe opened()
+    let code = unsafe sqlite3_blob_reopen(blob, row)
     guard code == SQLITE_OK else { throw connection.error(code, sql: "blob \(place)") }
-    count = Int(sqlite3_blob_bytes(blob))
+    count = unsafe Int(sqlite3_blob_bytes(blob))
     position = 0
   }
 

@@ -1,4 +1,7 @@
 // Aggregates and window functions as Swift closures over a state.
+//
+// The engine holds one reference of the closures, from register to destroyCallback, and one of the state of each group,
+// from its first row to finalCallback. Whatever else it hands to a callback is lent for that call.
 
 private import CSQLCipher
 private import Foundation
@@ -28,60 +31,67 @@ private final class GroupState {
 }
 
 private func aggregate(_ context: OpaquePointer?) -> Aggregate? {
-  sqlite3_user_data(context).map { Unmanaged<Aggregate>.fromOpaque($0).takeUnretainedValue() }
+  unsafe sqlite3_user_data(context).map { unsafe Unmanaged<Aggregate>.fromOpaque($0).takeUnretainedValue() }
 }
 
 private func arguments(_ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?) -> [SQLValue] {
-  (0..<Int(count)).map { sqlValue(values?[$0]) }
+  (0..<Int(count)).map { unsafe sqlValue(values?[$0]) }
 }
 
 /// The group's state, made at its first row. Eight bytes of SQLite's, zero at first, hold a retained reference,
 /// which the final call releases: SQLite makes that call for every group that was begun.
 private func state(_ context: OpaquePointer?, _ aggregate: Aggregate) -> GroupState? {
-  let size = Int32(MemoryLayout<UnsafeMutableRawPointer?>.size)
+  let size = unsafe Int32(MemoryLayout<UnsafeMutableRawPointer?>.size)
   guard
-    let slot = sqlite3_aggregate_context(context, size)?.assumingMemoryBound(
+    let slot = unsafe sqlite3_aggregate_context(context, size)?.assumingMemoryBound(
       to: UnsafeMutableRawPointer?.self)
   else { return nil }
-  if let known = slot.pointee { return Unmanaged<GroupState>.fromOpaque(known).takeUnretainedValue() }
+  if let known = unsafe slot.pointee {
+    return unsafe Unmanaged<GroupState>.fromOpaque(known).takeUnretainedValue()
+  }
   let fresh = GroupState(aggregate.make())
-  slot.pointee = Unmanaged.passRetained(fresh).toOpaque()
+  unsafe slot.pointee = unsafe Unmanaged.passRetained(fresh).toOpaque()
   return fresh
 }
 
 private let stepCallback:
   @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void = {
     context, count, values in
-    guard let aggregate = aggregate(context), let state = state(context, aggregate) else { return }
-    aggregate.step(&state.value, arguments(count, values))
+    guard let aggregate = unsafe aggregate(context), let state = unsafe state(context, aggregate) else {
+      return
+    }
+    unsafe aggregate.step(&state.value, arguments(count, values))
   }
 
 private let inverseCallback:
   @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void = {
     context, count, values in
-    guard let aggregate = aggregate(context), let state = state(context, aggregate) else { return }
-    aggregate.inverse(&state.value, arguments(count, values))
+    guard let aggregate = unsafe aggregate(context), let state = unsafe state(context, aggregate) else {
+      return
+    }
+    unsafe aggregate.inverse(&state.value, arguments(count, values))
   }
 
 private let valueCallback: @convention(c) (OpaquePointer?) -> Void = { context in
-  guard let aggregate = aggregate(context) else { return }
-  setSQLResult(aggregate.result(state(context, aggregate)?.value ?? aggregate.make()), in: context)
+  guard let aggregate = unsafe aggregate(context) else { return }
+  unsafe setSQLResult(aggregate.result(state(context, aggregate)?.value ?? aggregate.make()), in: context)
 }
 
 private let finalCallback: @convention(c) (OpaquePointer?) -> Void = { context in
-  guard let aggregate = aggregate(context) else { return }
+  guard let aggregate = unsafe aggregate(context) else { return }
   // With no row there is no context: asking for 0 bytes tells.
-  let slot = sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
-  guard let known = slot?.pointee else {
-    return setSQLResult(aggregate.result(aggregate.make()), in: context)
+  let slot = unsafe sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(
+    to: UnsafeMutableRawPointer?.self)
+  guard let known = unsafe slot?.pointee else {
+    return unsafe setSQLResult(aggregate.result(aggregate.make()), in: context)
   }
-  let state = Unmanaged<GroupState>.fromOpaque(known).takeRetainedValue()
-  slot?.pointee = nil
-  setSQLResult(aggregate.result(state.value), in: context)
+  let state = unsafe Unmanaged<GroupState>.fromOpaque(known).takeRetainedValue()
+  unsafe slot?.pointee = nil
+  unsafe setSQLResult(aggregate.result(state.value), in: context)
 }
 
 private let destroyCallback: @convention(c) (UnsafeMutableRawPointer?) -> Void = { data in
-  data.map { Unmanaged<Aggregate>.fromOpaque($0).release() }
+  unsafe data.map { unsafe Unmanaged<Aggregate>.fromOpaque($0).release() }
 }
 
 extension Connection {
@@ -104,9 +114,9 @@ extension Connection {
     aggregate name: String, argumentCount: Int, initial: State,
     step: @escaping (inout State, [SQLValue]) -> Void, result: @escaping (State) -> SQLValue
   ) throws {
-    let handle = try opened()
-    let box = Unmanaged.passRetained(Self.boxed(initial, step, { _, _ in }, result)).toOpaque()
-    let code = sqlite3_create_function_v2(
+    let handle = try unsafe opened()
+    let box = unsafe Unmanaged.passRetained(Self.boxed(initial, step, { _, _ in }, result)).toOpaque()
+    let code = unsafe sqlite3_create_function_v2(
       handle, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box, nil, stepCallback,
       finalCallback, destroyCallback)
     guard code == SQLITE_OK else { throw error(code, sql: "") }
@@ -127,7 +137,7 @@ extension Connection {
     step: @escaping (inout State, [SQLValue]) -> Void, inverse: @escaping (inout State, [SQLValue]) -> Void,
     result: @escaping (State) -> SQLValue
   ) throws {
-    let handle = try opened()
+    let handle = try unsafe opened()
     // Looked up by name: the older engine's headers and library have no such call.
     typealias Create =
       @convention(c) (
@@ -137,14 +147,14 @@ extension Connection {
         (@convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void)?,
         (@convention(c) (UnsafeMutableRawPointer?) -> Void)?
       ) -> Int32
-    let symbol = dlopen(nil, RTLD_NOW).flatMap { dlsym($0, "sqlite3_create_window_function") }
-    guard let symbol, Engine.current.hasWindowFunctions else {
+    let symbol = unsafe dlopen(nil, RTLD_NOW).flatMap { unsafe dlsym($0, "sqlite3_create_window_function") }
+    guard let symbol = unsafe symbol, Engine.current.hasWindowFunctions else {
       throw SQLError.unsupported(feature: "window functions", engine: "\(Engine.current)")
     }
     // The type is the one that SQLite documents for this function, and has had since 3.25.
-    let create = unsafeBitCast(symbol, to: Create.self)
-    let box = Unmanaged.passRetained(Self.boxed(initial, step, inverse, result)).toOpaque()
-    let code = create(
+    let create = unsafe unsafeBitCast(symbol, to: Create.self)
+    let box = unsafe Unmanaged.passRetained(Self.boxed(initial, step, inverse, result)).toOpaque()
+    let code = unsafe create(
       handle, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box, stepCallback,
       finalCallback,
       valueCallback, inverseCallback, destroyCallback)

@@ -16,19 +16,19 @@ extension Connection {
     let logged =
       log.map { $0.pageBytes == unlocked.profile.pageBytes && $0.fits(unlocked) ? $0.pages : [] } ?? []
     let audit = PageAudit(unlocked)
-    let found = audit.damagedPages(of: rawFile(of: handle), except: { logged.contains($0) }, progress)
+    let found = unsafe audit.damagedPages(of: rawFile(of: handle), except: { logged.contains($0) }, progress)
     guard var damaged = found, !damaged.isEmpty else { return [] }
     if let last = pageCount { damaged.removeAll { $0 > last } }
     for pause in [0.02, 0.1, 0.3] where configuration.access != .immutable && !damaged.isEmpty {
       Thread.sleep(forTimeInterval: pause)
-      damaged = audit.damaged(among: damaged, of: rawFile(of: handle))
+      damaged = unsafe audit.damaged(among: damaged, of: rawFile(of: handle))
     }
     return damaged
   }
 
   /// The same of one moment.
   func auditPagesOnce(progress: ((Int, Int) -> Void)? = nil) -> [Int] {
-    PageAudit(unlocked).damagedPages(of: rawFile(of: handle), progress) ?? []
+    unsafe PageAudit(unlocked).damagedPages(of: rawFile(of: handle), progress) ?? []
   }
 
   /// The pages that the database has; nil when it cannot be read.

@@ -23,23 +23,24 @@ extension Connection {
   public func withAuthorizer<Result>(
     _ answer: @escaping (AuthorizerAction) -> AuthorizerAnswer, body: () throws -> Result
   ) throws -> Result {
-    let handle = try opened()
+    let handle = try unsafe opened()
     // Cached statements were prepared without the authorizer: they must not slip through.
-    cache.removeAll()
+    unsafe cache.removeAll()
     authorizer = answer
-    sqlite3_set_authorizer(
+    unsafe sqlite3_set_authorizer(
       handle,
       { data, action, first, second, _, _ in
-        guard let data else { return SQLITE_DENY }
+        guard let data = unsafe data else { return SQLITE_DENY }
         // The connection outlives the call that prepares a statement of it.
-        let connection = Unmanaged<Connection>.fromOpaque(data).takeUnretainedValue()
-        let action = AuthorizerAction(
-          code: action, first: first.map { String(cString: $0) }, second: second.map { String(cString: $0) })
+        let connection = unsafe Unmanaged<Connection>.fromOpaque(data).takeUnretainedValue()
+        let action = unsafe AuthorizerAction(
+          code: action, first: first.map { unsafe String(cString: $0) },
+          second: unsafe second.map { unsafe String(cString: $0) })
         return (connection.authorizer?(action) ?? .allow).code
-      }, Unmanaged.passUnretained(self).toOpaque())
+      }, unsafe Unmanaged.passUnretained(self).toOpaque())
     defer {
       // Closed meanwhile, there is nobody left to be told.
-      if let handle = self.handle { sqlite3_set_authorizer(handle, nil, nil) }
+      if let handle = unsafe self.handle { unsafe sqlite3_set_authorizer(handle, nil, nil) }
       authorizer = nil
     }
     return try body()

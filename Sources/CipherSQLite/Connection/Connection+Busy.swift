@@ -4,8 +4,8 @@ private import CSQLCipher
 private import Foundation
 
 private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {
-  // SQLite calls back on the thread that uses the connection, and never after it is closed.
-  context.map { Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue() }
+  // Unretained: SQLite calls back on the thread that uses the connection, and never after it is closed.
+  unsafe context.map { unsafe Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue() }
 }
 
 extension Connection {
@@ -17,9 +17,9 @@ extension Connection {
 
   /// Waits for locks by ourselves: the engine's own waiting does not tell how long it was.
   func installBusyHandler() {
-    sqlite3_busy_handler(
-      handle, { connection($0)?.isWorthWaiting(Int($1)) ?? false ? 1 : 0 },
-      Unmanaged.passUnretained(self).toOpaque())
+    unsafe sqlite3_busy_handler(
+      handle, { unsafe connection($0)?.isWorthWaiting(Int($1)) ?? false ? 1 : 0 },
+      unsafe Unmanaged.passUnretained(self).toOpaque())
   }
 
   private func isWorthWaiting(_ count: Int) -> Bool {

@@ -1,4 +1,7 @@
 // SQL functions and collations, as Swift closures.
+//
+// What the engine hands to a callback, arguments, texts and the place of the result, is lent for that call: values are
+// copied out of it and into it, and nothing of it is kept.
 
 private import CSQLCipher
 private import Foundation
@@ -19,16 +22,17 @@ extension Connection {
   public func register(
     function name: String, argumentCount: Int, _ body: @escaping @Sendable ([SQLValue]) -> SQLValue
   ) throws {
-    let handle = try opened()
-    let box = Unmanaged.passRetained(Box(body)).toOpaque()
-    let code = sqlite3_create_function_v2(
+    let handle = try unsafe opened()
+    let box = unsafe Unmanaged.passRetained(Box(body)).toOpaque()
+    let code = unsafe sqlite3_create_function_v2(
       handle, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box,
       { context, count, arguments in
-        guard let data = sqlite3_user_data(context) else { return }
-        let body = Unmanaged<Box<@Sendable ([SQLValue]) -> SQLValue>>.fromOpaque(data)
+        guard let data = unsafe sqlite3_user_data(context) else { return }
+        let body = unsafe Unmanaged<Box<@Sendable ([SQLValue]) -> SQLValue>>.fromOpaque(data)
           .takeUnretainedValue().value
-        setSQLResult(body((0..<Int(count)).map { sqlValue(arguments?[$0]) }), in: context)
-      }, nil, nil, { data in data.map { Unmanaged<AnyObject>.fromOpaque($0).release() } })
+        unsafe setSQLResult(
+          body((0..<Int(count)).map { unsafe sqlValue(arguments?[$0]) }), in: unsafe context)
+      }, nil, nil, { data in unsafe data.map { unsafe Unmanaged<AnyObject>.fromOpaque($0).release() } })
     guard code == SQLITE_OK else { throw error(code, sql: "") }
     registrations.append { try $0.register(function: name, argumentCount: argumentCount, body) }
   }
@@ -42,21 +46,21 @@ extension Connection {
     collation name: String,
     _ compare: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int
   ) throws {
-    let handle = try opened()
+    let handle = try unsafe opened()
     typealias Compare = @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int
-    let box = Unmanaged.passRetained(Box(compare)).toOpaque()
-    let code = sqlite3_create_collation_v2(
+    let box = unsafe Unmanaged.passRetained(Box(compare)).toOpaque()
+    let code = unsafe sqlite3_create_collation_v2(
       handle, name, SQLITE_UTF8, box,
       { data, leftCount, left, rightCount, right in
-        guard let data else { return 0 }
-        let compare = Unmanaged<Box<Compare>>.fromOpaque(data).takeUnretainedValue().value
-        let order = compare(
+        guard let data = unsafe data else { return 0 }
+        let compare = unsafe Unmanaged<Box<Compare>>.fromOpaque(data).takeUnretainedValue().value
+        let order = unsafe compare(
           UnsafeRawBufferPointer(start: left, count: Int(leftCount)),
           UnsafeRawBufferPointer(start: right, count: Int(rightCount)))
         return Int32(clamping: order)
-      }, { data in data.map { Unmanaged<AnyObject>.fromOpaque($0).release() } })
+      }, { data in unsafe data.map { unsafe Unmanaged<AnyObject>.fromOpaque($0).release() } })
     guard code == SQLITE_OK else { throw error(code, sql: "") }
-    registrations.append { try $0.register(collation: name, compare) }
+    registrations.append { try unsafe $0.register(collation: name, compare) }
   }
 
   /// Registers what is registered on another connection: the schema of a copy needs it too.
@@ -67,16 +71,16 @@ extension Connection {
 
 /// A value that SQLite hands to a function.
 func sqlValue(_ value: OpaquePointer?) -> SQLValue {
-  switch sqlite3_value_type(value) {
-  case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
-  case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
+  switch unsafe sqlite3_value_type(value) {
+  case SQLITE_INTEGER: return unsafe .integer(sqlite3_value_int64(value))
+  case SQLITE_FLOAT: return unsafe .real(sqlite3_value_double(value))
   case SQLITE_TEXT:
-    guard let bytes = sqlite3_value_text(value) else { return .text("") }
-    let count = Int(sqlite3_value_bytes(value))
-    return .text(String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self))
+    guard let bytes = unsafe sqlite3_value_text(value) else { return .text("") }
+    let count = unsafe Int(sqlite3_value_bytes(value))
+    return unsafe .text(String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self))
   case SQLITE_BLOB:
-    guard let bytes = sqlite3_value_blob(value) else { return .blob(.init()) }
-    return .blob(.init(bytes: bytes, count: Int(sqlite3_value_bytes(value))))
+    guard let bytes = unsafe sqlite3_value_blob(value) else { return .blob(.init()) }
+    return unsafe .blob(.init(bytes: bytes, count: Int(sqlite3_value_bytes(value))))
   default: return .null
   }
 }
@@ -84,18 +88,18 @@ func sqlValue(_ value: OpaquePointer?) -> SQLValue {
 /// Gives a function's result to SQLite.
 func setSQLResult(_ value: SQLValue, in context: OpaquePointer?) {
   switch value {
-  case .null: sqlite3_result_null(context)
-  case .integer(let value): sqlite3_result_int64(context, value)
-  case .real(let value): sqlite3_result_double(context, value)
+  case .null: unsafe sqlite3_result_null(context)
+  case .integer(let value): unsafe sqlite3_result_int64(context, value)
+  case .real(let value): unsafe sqlite3_result_double(context, value)
   case .text(var value):
     value.withUTF8 { bytes in
-      sqlite3_result_text64(
+      unsafe sqlite3_result_text64(
         context, UnsafeRawPointer(bytes.baseAddress ?? emptyAddress).assumingMemoryBound(to: CChar.self),
         sqlite3_uint64(bytes.count), copyBytes, UInt8(SQLITE_UTF8))
     }
   case .blob(let value):
-    value.withUnsafeBytes { bytes in
-      sqlite3_result_blob64(
+    unsafe value.withUnsafeBytes { bytes in
+      unsafe sqlite3_result_blob64(
         context, bytes.baseAddress ?? UnsafeRawPointer(emptyAddress), sqlite3_uint64(bytes.count), copyBytes)
     }
   }

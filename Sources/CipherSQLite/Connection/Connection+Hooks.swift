@@ -4,46 +4,47 @@ private import CSQLCipher
 
 // The engine calls back with the connection's address: hooks end when the connection closes, before it is freed.
 private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {
-  context.map { Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue() }
+  unsafe context.map { unsafe Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue() }
 }
 
 extension Connection {
-  private var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+  private var context: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 
   /// Calls `body` before each commit; when it returns `false`, the transaction is rolled back and the commit fails
   /// with ``SQLError/constraint(message:extendedCode:sql:)``. It must not use the connection. nil ends it.
   public func onCommit(_ body: (() -> Bool)?) {
-    guard let handle else { return }
+    guard let handle = unsafe handle else { return }
     hooks.commit = body
-    sqlite3_commit_hook(
-      handle, body == nil ? nil : { connection($0)?.hooks.commit?() ?? true ? 0 : 1 }, context)
+    unsafe sqlite3_commit_hook(
+      handle, body == nil ? nil : { unsafe connection($0)?.hooks.commit?() ?? true ? 0 : 1 }, unsafe context)
   }
 
   /// Calls `body` after each rollback, whatever caused it. It must not use the connection. nil ends it.
   public func onRollback(_ body: (() -> Void)?) {
-    guard let handle else { return }
+    guard let handle = unsafe handle else { return }
     hooks.rollback = body
-    sqlite3_rollback_hook(handle, body == nil ? nil : { connection($0)?.hooks.rollback?() }, context)
+    unsafe sqlite3_rollback_hook(
+      handle, body == nil ? nil : { unsafe connection($0)?.hooks.rollback?() }, unsafe context)
   }
 
   /// Calls `body` for each row that is inserted, updated or deleted, before the commit. It must not use the
   /// connection. Tables WITHOUT ROWID, and rows deleted by a DELETE without WHERE, are not told (SQLite,
   /// `sqlite3_update_hook`). nil ends it.
   public func onChange(_ body: ((RowChange) -> Void)?) {
-    guard let handle else { return }
+    guard let handle = unsafe handle else { return }
     hooks.update = body
-    sqlite3_update_hook(
+    unsafe sqlite3_update_hook(
       handle,
       body == nil
         ? nil
         : { context, code, database, table, rowID in
-          guard let database, let table else { return }
+          guard let database = unsafe database, let table = unsafe table else { return }
           let kind: RowChange.Kind =
             code == SQLITE_INSERT ? .insert : code == SQLITE_DELETE ? .delete : .update
-          connection(context)?.hooks.update?(
+          unsafe connection(context)?.hooks.update?(
             RowChange(
               kind: kind, database: String(cString: database), table: String(cString: table), rowID: rowID))
-        }, context)
+        }, unsafe context)
   }
 
   /// Calls `body` with each statement that ends and the time it took.
@@ -52,25 +53,27 @@ extension Connection {
   ///     file keeps encrypted.
   ///   - body: Called on the connection's own thread; nil ends it. It must not use the connection.
   public func onStatement(showsValues: Bool = false, _ body: ((TraceEvent) -> Void)?) {
-    guard let handle else { return }
+    guard let handle = unsafe handle else { return }
     hooks.trace = body
     hooks.showsValues = showsValues
-    sqlite3_trace_v2(
+    unsafe sqlite3_trace_v2(
       handle, body == nil ? 0 : UInt32(SQLITE_TRACE_PROFILE),
       body == nil
         ? nil
         : { _, context, statement, nanoseconds in
-          guard let connection = connection(context), let statement, let nanoseconds else { return 0 }
+          guard let connection = unsafe connection(context), let statement = unsafe statement,
+            let nanoseconds = unsafe nanoseconds
+          else { return 0 }
           let raw = OpaquePointer(statement)
-          let seconds = Double(nanoseconds.assumingMemoryBound(to: Int64.self).pointee) / 1e9
-          var text = sqlite3_sql(raw).map { String(cString: $0) } ?? ""
-          if connection.hooks.showsValues, let expanded = sqlite3_expanded_sql(raw) {
-            text = String(cString: expanded)
-            sqlite3_free(expanded)
+          let seconds = unsafe Double(nanoseconds.assumingMemoryBound(to: Int64.self).pointee) / 1e9
+          var text = unsafe sqlite3_sql(raw).map { unsafe String(cString: $0) } ?? ""
+          if connection.hooks.showsValues, let expanded = unsafe sqlite3_expanded_sql(raw) {
+            text = unsafe String(cString: expanded)
+            unsafe sqlite3_free(expanded)
           }
           connection.hooks.trace?(TraceEvent(sql: text, seconds: seconds))
           return 0
-        }, context)
+        }, unsafe context)
   }
 
   /// Calls `body` every so many steps of SQLite's machine; `false` ends the statement with
@@ -79,10 +82,10 @@ extension Connection {
   ///   - steps: At least 1; a million are some milliseconds.
   ///   - body: Must not use the connection.
   public func onProgress(every steps: Int, _ body: (() -> Bool)?) {
-    guard let handle else { return }
+    guard let handle = unsafe handle else { return }
     hooks.progress = body
-    sqlite3_progress_handler(
+    unsafe sqlite3_progress_handler(
       handle, Int32(clamping: max(1, steps)),
-      body == nil ? nil : { connection($0)?.hooks.progress?() ?? true ? 0 : 1 }, context)
+      body == nil ? nil : { unsafe connection($0)?.hooks.progress?() ?? true ? 0 : 1 }, unsafe context)
   }
 }

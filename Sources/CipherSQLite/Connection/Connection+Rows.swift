@@ -28,7 +28,7 @@ extension Connection {
 
   private func finish(_ statement: Statement) throws -> Int {
     while try statement.step() {}
-    return Int(sqlite3_changes(handle))
+    return unsafe Int(sqlite3_changes(handle))
   }
 
   // MARK: Asking

@@ -9,9 +9,9 @@ extension Connection {
   /// Whether the open transaction holds references to rows that are not there, for which a commit would fail.
   /// SQLite counts them as it goes, so asking costs nothing.
   package var hasUnresolvedReferences: Bool {
-    guard let handle else { return false }
+    guard let handle = unsafe handle else { return false }
     var (current, highest): (Int32, Int32) = (0, 0)
-    return sqlite3_db_status(handle, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0) == SQLITE_OK
+    return unsafe sqlite3_db_status(handle, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0) == SQLITE_OK
       && current != 0
   }
 }

@@ -1,4 +1,7 @@
 // Preparing and running SQL.
+//
+// The engine reads a text while it prepares it, and keeps no address of it; where a statement ends within a text is asked
+// while the text is lent. What it makes is a Statement's from then on, or finalized here.
 
 private import CSQLCipher
 
@@ -7,35 +10,36 @@ extension Connection {
   /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` with SQLite's message for bad SQL;
   ///   ``SQLError/notOneStatement(sql:)`` when the text holds none, or more than one.
   public func prepare(sql: String) throws -> Statement {
-    let handle = try opened()
+    let handle = try unsafe opened()
     var raw: OpaquePointer?
     var text = sql
     let (code, isWhole) = text.withUTF8 { bytes in
-      let start = UnsafeRawPointer(bytes.baseAddress ?? emptyAddress).assumingMemoryBound(to: CChar.self)
+      let start = unsafe UnsafeRawPointer(bytes.baseAddress ?? emptyAddress).assumingMemoryBound(
+        to: CChar.self)
       var tail: UnsafePointer<CChar>?
-      let code = sqlite3_prepare_v2(handle, start, Int32(clamping: bytes.count), &raw, &tail)
-      return (code, code != SQLITE_OK || holdsNothing(tail, end: start + bytes.count))
+      let code = unsafe sqlite3_prepare_v2(handle, start, Int32(clamping: bytes.count), &raw, &tail)
+      return unsafe (code, code != SQLITE_OK || holdsNothing(tail, end: start + bytes.count))
     }
     guard code == SQLITE_OK else { throw error(code, sql: sql) }
-    guard raw != nil, isWhole else {
-      sqlite3_finalize(raw)
+    guard unsafe raw != nil, isWhole else {
+      unsafe sqlite3_finalize(raw)
       throw SQLError.notOneStatement(sql: sql)
     }
-    return Statement(raw: raw, sql: sql, connection: self)
+    return unsafe Statement(raw: raw, sql: sql, connection: self)
   }
 
   /// Whether nothing but spaces, semicolons and comments follows.
   private func holdsNothing(_ start: UnsafePointer<CChar>?, end: UnsafePointer<CChar>) -> Bool {
-    var next = start
-    while let rest = next, rest < end {
+    var next = unsafe start
+    while let rest = unsafe next, unsafe rest < end {
       var raw: OpaquePointer?
       var tail: UnsafePointer<CChar>?
-      let code = sqlite3_prepare_v2(handle, rest, Int32(clamping: end - rest), &raw, &tail)
-      defer { sqlite3_finalize(raw) }
+      let code = unsafe sqlite3_prepare_v2(handle, rest, Int32(clamping: end - rest), &raw, &tail)
+      defer { unsafe sqlite3_finalize(raw) }
       // A statement, or what was meant to be one.
-      guard code == SQLITE_OK, raw == nil else { return false }
-      guard tail != rest else { return true }
-      next = tail
+      guard code == SQLITE_OK, unsafe raw == nil else { return false }
+      guard unsafe tail != rest else { return true }
+      unsafe next = unsafe tail
     }
     return true
   }
@@ -51,16 +55,16 @@ extension Connection {
     let statement = try lend(sql)
     defer {
       statement.reset()
-      statement.isInUse = false
+      unsafe statement.isInUse = false
     }
     return try body(statement)
   }
 
   private func lend(_ sql: String) throws -> Statement {
-    _ = try opened()
-    if let cached = cache.take(sql) { return cached }
+    try checkOpen()
+    if let cached = unsafe cache.take(sql) { return cached }
     let statement = try prepare(sql: sql)
-    cache.insert(statement)
+    unsafe cache.insert(statement)
     return statement
   }
 
@@ -71,35 +75,35 @@ extension Connection {
     try withStatement(sql: sql) { statement in
       try statement.bind(values)
       while try statement.step() {}
-      return Int(sqlite3_changes(handle))
+      return unsafe Int(sqlite3_changes(handle))
     }
   }
 
   /// Runs a text of many statements, made at run time. Takes no parameters; stops at the first error.
   public func executeScript(_ sql: String) throws {
-    let handle = try opened()
-    let code = sqlite3_exec(handle, sql, nil, nil, nil)
+    let handle = try unsafe opened()
+    let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw error(code, sql: sql) }
   }
 
   /// Runs a text of many statements and calls `onRow` for each row that any of them gives.
   /// - Throws: ``SQLError`` at the first error; what `onRow` throws, which ends the script.
   public func executeScript(_ sql: String, onRow: (Row) throws -> Void) throws {
-    _ = try opened()
+    try checkOpen()
     // A copy with an address of its own: the statements are prepared one behind the other.
     let bytes = ContiguousArray(sql.utf8CString)
-    try bytes.withUnsafeBufferPointer { buffer in
+    try unsafe bytes.withUnsafeBufferPointer { buffer in
       var next = buffer.baseAddress
-      while let start = next, start.pointee != 0 {
+      while let start = unsafe next, unsafe start.pointee != 0 {
         var raw: OpaquePointer?
         var tail: UnsafePointer<CChar>?
         // Asked for each statement: the one before may have given a row to somebody who closed the connection.
-        let code = sqlite3_prepare_v2(try opened(), start, -1, &raw, &tail)
+        let code = unsafe sqlite3_prepare_v2(try opened(), start, -1, &raw, &tail)
         guard code == SQLITE_OK else { throw error(code, sql: sql) }
-        next = tail
+        unsafe next = unsafe tail
         // Spaces and comments make no statement.
-        guard raw != nil else { continue }
-        let statement = Statement(raw: raw, sql: sql, connection: self)
+        guard unsafe raw != nil else { continue }
+        let statement = unsafe Statement(raw: raw, sql: sql, connection: self)
         var header: Row.Header?
         while try statement.step() {
           let known = header ?? statement.header(dates: configuration.dates)
@@ -136,7 +140,7 @@ extension Connection {
   }
 
   /// How many rows the last INSERT, UPDATE or DELETE changed.
-  public var changes: Int { handle.map { Int(sqlite3_changes($0)) } ?? 0 }
+  public var changes: Int { unsafe handle.map { unsafe Int(sqlite3_changes($0)) } ?? 0 }
   /// The rowid of the last INSERT.
-  public var lastInsertedID: Int64 { handle.map { sqlite3_last_insert_rowid($0) } ?? 0 }
+  public var lastInsertedID: Int64 { unsafe handle.map { unsafe sqlite3_last_insert_rowid($0) } ?? 0 }
 }

@@ -61,7 +61,7 @@ extension Connection {
   }
 
   /// Whether a transaction is open.
-  public var isInTransaction: Bool { handle != nil && sqlite3_get_autocommit(handle) == 0 }
+  public var isInTransaction: Bool { unsafe handle != nil && sqlite3_get_autocommit(handle) == 0 }
 
   /// Undoes the open transaction, if there is one.
   public func rollback() {

@@ -68,9 +68,9 @@ extension Connection {
   ///   (never in passive mode).
   @discardableResult
   public func checkpoint(_ mode: CheckpointMode, schema: String? = nil) throws -> Checkpoint {
-    let handle = try opened()
+    let handle = try unsafe opened()
     var (log, copied): (Int32, Int32) = (-1, -1)
-    let code = sqlite3_wal_checkpoint_v2(handle, schema, mode.rawValue, &log, &copied)
+    let code = unsafe sqlite3_wal_checkpoint_v2(handle, schema, mode.rawValue, &log, &copied)
     guard code == SQLITE_OK else { throw error(code, sql: "checkpoint") }
     return Checkpoint(logPages: Int(log), copiedPages: Int(copied))
   }
@@ -154,13 +154,15 @@ extension Connection {
   }
 
   /// The present bound of something.
-  public func limit(_ limit: Limit) -> Int { handle.map { Int(sqlite3_limit($0, limit.rawValue, -1)) } ?? 0 }
+  public func limit(_ limit: Limit) -> Int {
+    unsafe handle.map { unsafe Int(sqlite3_limit($0, limit.rawValue, -1)) } ?? 0
+  }
 
   /// Sets a bound; above the engine's own it becomes that one.
   /// - Returns: The bound before.
   @discardableResult
   public func setLimit(_ limit: Limit, to value: Int) -> Int {
-    handle.map { Int(sqlite3_limit($0, limit.rawValue, Int32(clamping: max(0, value)))) } ?? 0
+    unsafe handle.map { unsafe Int(sqlite3_limit($0, limit.rawValue, Int32(clamping: max(0, value)))) } ?? 0
   }
 
   /// SQLite's own check of the file's structure.

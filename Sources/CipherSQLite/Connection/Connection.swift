@@ -12,7 +12,7 @@ private import Foundation
 ///
 /// Not `Sendable`, and opened without SQLite's own locks: one task uses it at a time. ``ConnectionPool``
 /// hands connections out under that rule. Closing happens on release.
-public final class Connection {
+@safe public final class Connection {
   /// What a connection may do with its file.
   public enum Access: Sendable, Hashable {
     /// Read and write.
@@ -74,12 +74,12 @@ public final class Connection {
   private struct WeakStream { weak var stream: BlobStream? }
 
   init(handle: OpaquePointer?, file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration) {
-    self.handle = handle
+    unsafe self.handle = unsafe handle
     self.file = file
     self.unlocked = unlocked
     self.configuration = configuration
-    cache = StatementCache(capacity: configuration.statementCacheSize)
-    waiting = Waiting(interruptor: Interruptor(handle))
+    unsafe cache = StatementCache(capacity: configuration.statementCacheSize)
+    waiting = unsafe Waiting(interruptor: Interruptor(handle))
   }
 
   deinit { close() }
@@ -87,39 +87,42 @@ public final class Connection {
   /// Finalizes all statements, ends all streams and closes the file. Calling it again does nothing; other calls throw
   /// ``SQLError/closed(file:)`` from then on, or do nothing where they cannot throw.
   public func close() {
-    guard let open = handle else { return }
-    cache.removeAll()
+    guard let open = unsafe handle else { return }
+    unsafe cache.removeAll()
     for entry in live.values { entry.statement?.finalize() }
     live.removeAll()
     for entry in streams.values { entry.stream?.end() }
     streams.removeAll()
     waiting.interruptor.detach()
-    handle = nil
-    sqlite3_close_v2(open)
+    unsafe handle = nil
+    unsafe sqlite3_close_v2(open)
   }
 
-  /// The engine's handle.
+  /// The engine's handle, for a call of the engine; nobody keeps it beyond one that may close it.
   /// - Throws: ``SQLError/closed(file:)``.
   func opened() throws(SQLError) -> OpaquePointer {
-    guard let handle else { throw .closed(file: path) }
-    return handle
+    guard let handle = unsafe handle else { throw .closed(file: path) }
+    return unsafe handle
   }
 
+  /// - Throws: ``SQLError/closed(file:)``.
+  func checkOpen() throws(SQLError) { _ = try unsafe opened() }
+
   /// What the cache of prepared statements has done since the connection was opened.
-  public var statementCacheStatistics: StatementCacheStatistics { cache.statistics }
+  public var statementCacheStatistics: StatementCacheStatistics { unsafe cache.statistics }
 
   /// Finalizes the statements that are kept for reuse and not in use.
-  public func clearStatementCache() { cache.removeIdle() }
+  public func clearStatementCache() { unsafe cache.removeIdle() }
 
   /// Whether the connection is still open.
-  public var isOpen: Bool { handle != nil }
+  public var isOpen: Bool { unsafe handle != nil }
 
   /// What other threads may use to stop the statement that is running here, or waiting for a lock. Does nothing once the
   /// connection is closed.
   public var interruptor: Interruptor { waiting.interruptor }
 
   /// Whether another file has been put in the place of the one that is open here.
-  var hasMoved: Bool { CipherSQLite.hasMoved(handle) }
+  var hasMoved: Bool { unsafe CipherSQLite.hasMoved(handle) }
 
   /// What "not a database" and "malformed" mean on a file that opened well before; nil when the pages tell
   /// nothing. Reads the whole file, but only after such an error.
@@ -156,19 +159,21 @@ public final class Connection {
     if isVerified, let diagnosed = diagnosis(of: extendedCode(code)) { return diagnosed }
     if code & 0xff == SQLITE_BUSY { return waitingError() }
     if code & 0xff == SQLITE_CANTOPEN, let error = cannotOpenError() { return error }
-    return SQLError.from(code: code, handle: handle, sql: sql, file: path)
+    return unsafe SQLError.from(code: code, handle: handle, sql: sql, file: path)
   }
 }
 
 extension Connection {
   private func extendedCode(_ code: Int32) -> Int32 {
-    guard let handle, sqlite3_errcode(handle) & 0xff == code & 0xff else { return code }
-    return sqlite3_extended_errcode(handle)
+    guard let handle = unsafe handle, unsafe sqlite3_errcode(handle) & 0xff == code & 0xff else {
+      return code
+    }
+    return unsafe sqlite3_extended_errcode(handle)
   }
 
   /// What the system said when the engine could not open the file, or one beside it; nil when it is not known.
   private func cannotOpenError() -> SQLError? {
-    switch sqlite3_system_errno(handle) {
+    switch unsafe sqlite3_system_errno(handle) {
     case 0: nil
     // Its index, in a folder where this user makes no files.
     case ENOENT where configuration.access == .readOnly: .logUnreadable(file: path)

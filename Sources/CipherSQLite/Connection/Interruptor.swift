@@ -5,7 +5,7 @@ private import CSQLCipher
 /// Stops a running statement from another thread. May be kept for longer than its connection is open, and does nothing
 /// then.
 public struct Interruptor: Sendable {
-  private struct State {
+  @safe private struct State {
     /// The connection's handle for as long as it is open.
     var handle: OpaquePointer?
     // The engine does not look at its own mark while it waits for a lock; our waiting looks at this. Counted, because
@@ -17,7 +17,7 @@ public struct Interruptor: Sendable {
   // open whenever it is used here.
   private let state: Locked<State>
 
-  init(_ handle: OpaquePointer?) { state = Locked(State(handle: handle)) }
+  init(_ handle: OpaquePointer?) { state = unsafe Locked(State(handle: handle)) }
 
   /// Makes the running statement end with ``SQLError/interrupted``, at once or, while it waits for another's lock,
   /// within 20 ms.
@@ -25,7 +25,7 @@ public struct Interruptor: Sendable {
     state.withLock { state in
       state.count += 1
       // The one call that SQLite allows from another thread, as long as the handle is open.
-      if let handle = state.handle { sqlite3_interrupt(handle) }
+      if let handle = unsafe state.handle { unsafe sqlite3_interrupt(handle) }
     }
   }
 
@@ -33,5 +33,5 @@ public struct Interruptor: Sendable {
   var count: Int { state.withLock { $0.count } }
 
   /// Called before the handle is closed.
-  func detach() { state.withLock { $0.handle = nil } }
+  func detach() { state.withLock { unsafe $0.handle = nil } }
 }

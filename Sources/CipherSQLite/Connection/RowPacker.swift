@@ -5,17 +5,17 @@ private import CSQLCipher
 internal import Foundation
 
 /// Memory that holds the rows of many objects; freed when the last of them lets go.
-package final class RowPage {
+@safe package final class RowPage {
   // Allocated in init, freed in deinit; written by the RowPacker that made it, before any reader has it.
   let base: UnsafeMutableRawPointer
   let capacity: Int
 
   init(capacity: Int) {
     self.capacity = capacity
-    base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+    unsafe base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
   }
 
-  deinit { base.deallocate() }
+  deinit { unsafe base.deallocate() }
 }
 
 /// Copies rows into ``RowPage``s.
@@ -38,64 +38,66 @@ package struct RowPacker {
   package mutating func pack(
     _ statement: Statement, firstColumn: Int, slots: [Int], slotCount: Int
   ) -> UnsafeRawPointer {
-    var writer = begin(slotCount)
-    if slots.count < slotCount { memset(writer.start, 0, writer.cells - writer.start) }
-    let raw = statement.raw
+    var writer = unsafe begin(slotCount)
+    if slots.count < slotCount { unsafe memset(writer.start, 0, writer.cells - writer.start) }
+    let raw = unsafe statement.raw
     var column = Int32(firstColumn)
     for slot in slots {
-      let value = sqlite3_column_value(raw, column)
+      let value = unsafe sqlite3_column_value(raw, column)
       column &+= 1
-      if sqlite3_value_type(value) == SQLITE_INTEGER {
-        writer.put(sqlite3_value_int64(value), 1, slot)
+      if unsafe sqlite3_value_type(value) == SQLITE_INTEGER {
+        unsafe writer.put(sqlite3_value_int64(value), 1, slot)
       } else {
-        put(value, slot, &writer)
+        unsafe put(value, slot, &writer)
       }
     }
-    return finish(writer)
+    return unsafe finish(writer)
   }
 
   // Apart, so that integers, the most of all columns, cost no jump that the processor cannot foresee.
   @inline(never) private mutating func put(_ value: OpaquePointer?, _ slot: Int, _ writer: inout Writer) {
-    switch sqlite3_value_type(value) {
-    case SQLITE_FLOAT: writer.put(sqlite3_value_double(value), 2, slot)
+    switch unsafe sqlite3_value_type(value) {
+    case SQLITE_FLOAT: unsafe writer.put(sqlite3_value_double(value), 2, slot)
     case SQLITE_TEXT:
       // The text first: asking for it may convert, and change the count.
-      let text = sqlite3_value_text(value)
-      put(text, Int(sqlite3_value_bytes(value)), 3, slot, &writer)
+      let text = unsafe sqlite3_value_text(value)
+      unsafe put(text, Int(sqlite3_value_bytes(value)), 3, slot, &writer)
     case SQLITE_BLOB:
-      let bytes = sqlite3_value_blob(value)
-      put(bytes, Int(sqlite3_value_bytes(value)), 4, slot, &writer)
-    default: writer.put(Int64(0), 0, slot)
+      let bytes = unsafe sqlite3_value_blob(value)
+      unsafe put(bytes, Int(sqlite3_value_bytes(value)), 4, slot, &writer)
+    default: unsafe writer.put(Int64(0), 0, slot)
     }
   }
 
   /// Packs values, one for each cell.
   package mutating func pack(_ values: UnsafeMutableBufferPointer<SQLValue>) -> UnsafeRawPointer {
-    var writer = begin(values.count)
+    var writer = unsafe begin(values.count)
     for slot in values.indices {
-      switch values[slot] {
-      case .null: writer.put(Int64(0), 0, slot)
-      case .integer(let value): writer.put(value, 1, slot)
-      case .real(let value): writer.put(value, 2, slot)
-      case .text(var text): text.withUTF8 { put($0.baseAddress, $0.count, 3, slot, &writer) }
-      case .blob(let data): data.withUnsafeBytes { put($0.baseAddress, $0.count, 4, slot, &writer) }
+      switch unsafe values[slot] {
+      case .null: unsafe writer.put(Int64(0), 0, slot)
+      case .integer(let value): unsafe writer.put(value, 1, slot)
+      case .real(let value): unsafe writer.put(value, 2, slot)
+      case .text(var text): text.withUTF8 { unsafe put($0.baseAddress, $0.count, 3, slot, &writer) }
+      case .blob(let data):
+        unsafe data.withUnsafeBytes { unsafe put($0.baseAddress, $0.count, 4, slot, &writer) }
       }
     }
-    return finish(writer)
+    return unsafe finish(writer)
   }
 
   // MARK: Inside
 
+  // `begin` makes sure of the room for tags and cells, `put` of that for bytes; slots are those of the row (a mapping's).
   /// Where a row is being written; all of it lies in the packer's page.
-  private struct Writer {
+  @unsafe private struct Writer {
     var start: UnsafeMutableRawPointer
     var cells: UnsafeMutableRawPointer
     /// Bytes from `start` to the end of what is written.
     var length: Int
 
     @inline(__always) func put<Value: BitwiseCopyable>(_ value: Value, _ tag: UInt8, _ slot: Int) {
-      cells.storeBytes(of: value, toByteOffset: slot &* 8, as: Value.self)
-      cells.storeBytes(of: tag, toByteOffset: -1 &- slot, as: UInt8.self)
+      unsafe cells.storeBytes(of: value, toByteOffset: slot &* 8, as: Value.self)
+      unsafe cells.storeBytes(of: tag, toByteOffset: -1 &- slot, as: UInt8.self)
     }
   }
 
@@ -106,13 +108,13 @@ package struct RowPacker {
       page = RowPage(capacity: max(65_536, length))
       used = 0
     }
-    let start = page.base + used
-    return Writer(start: start, cells: start + tags, length: length)
+    let start = unsafe page.base + used
+    return unsafe Writer(start: start, cells: start + tags, length: length)
   }
 
   @inline(__always) private mutating func finish(_ writer: Writer) -> UnsafeRawPointer {
-    used = ((writer.start - page.base) &+ writer.length &+ 7) & ~7
-    return UnsafeRawPointer(writer.cells)
+    used = unsafe ((writer.start - page.base) &+ writer.length &+ 7) & ~7
+    return unsafe UnsafeRawPointer(writer.cells)
   }
 
   /// Puts bytes behind the row, and their place into its cell. The row moves to a page of its own when this
@@ -120,17 +122,17 @@ package struct RowPacker {
   private mutating func put(
     _ bytes: UnsafeRawPointer?, _ count: Int, _ tag: UInt8, _ slot: Int, _ writer: inout Writer
   ) {
-    if (writer.start - page.base) &+ writer.length &+ count > page.capacity {
+    if unsafe (writer.start - page.base) &+ writer.length &+ count > page.capacity {
       let full = page
-      page = RowPage(capacity: max(65_536, (writer.length + count) * 2))
-      memcpy(page.base, writer.start, writer.length)
-      writer.cells = page.base + (writer.cells - writer.start)
-      writer.start = page.base
+      page = unsafe RowPage(capacity: max(65_536, (writer.length + count) * 2))
+      unsafe memcpy(page.base, writer.start, writer.length)
+      unsafe writer.cells = unsafe page.base + (writer.cells - writer.start)
+      unsafe writer.start = unsafe page.base
       withExtendedLifetime(full) {}
     }
-    if let bytes, count > 0 { memcpy(writer.start + writer.length, bytes, count) }
-    let offset = UInt64(writer.length &- (writer.cells - writer.start))
-    writer.put(offset | UInt64(count) << 32, tag, slot)
-    writer.length &+= count
+    if let bytes = unsafe bytes, count > 0 { unsafe memcpy(writer.start + writer.length, bytes, count) }
+    let offset = unsafe UInt64(writer.length &- (writer.cells - writer.start))
+    unsafe writer.put(offset | UInt64(count) << 32, tag, slot)
+    unsafe writer.length &+= count
   }
 }

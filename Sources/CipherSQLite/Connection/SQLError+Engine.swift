@@ -7,10 +7,12 @@ extension SQLError {
   static func from(
     code: Int32, handle: OpaquePointer?, sql: String, file: String
   ) -> SQLError {
-    let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
-    let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
+    let extended = unsafe handle.map { unsafe sqlite3_extended_errcode($0) } ?? code
+    let message =
+      unsafe handle.map { unsafe String(cString: sqlite3_errmsg($0)) }
+      ?? String(cString: sqlite3_errstr(code))
     // A quota, or a limit of the file's size: the system says so, the engine only that it could not write.
-    let system = code & 0xff == SQLITE_IOERR && handle != nil ? sqlite3_system_errno(handle) : 0
+    let system = unsafe code & 0xff == SQLITE_IOERR && handle != nil ? sqlite3_system_errno(handle) : 0
     switch code & 0xff {
     case SQLITE_FULL: return .diskFull(file: file)
     case SQLITE_IOERR where [ENOSPC, EDQUOT, EFBIG].contains(system): return .diskFull(file: file)

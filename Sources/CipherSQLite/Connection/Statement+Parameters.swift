@@ -5,7 +5,7 @@ private import CSQLCipher
 extension Statement {
   /// The name of parameter `index`, counted from 1, with its sign, such as `:name`; nil for `?`.
   public func parameterName(_ index: Int) -> String? {
-    sqlite3_bind_parameter_name(raw, Int32(index)).map { String(cString: $0) }
+    unsafe sqlite3_bind_parameter_name(raw, Int32(index)).map { unsafe String(cString: $0) }
   }
 
   /// Binds all parameters; dates as the connection's ``DateStrategy`` says.
@@ -52,7 +52,7 @@ extension Statement {
   }
 
   /// Whether running it leaves the database as it is (`sqlite3_stmt_readonly`).
-  public var isReadOnly: Bool { sqlite3_stmt_readonly(raw) != 0 }
+  public var isReadOnly: Bool { unsafe sqlite3_stmt_readonly(raw) != 0 }
 
   /// Column `index` of the present row, counted from 0, as a Swift value.
   /// - Throws: ``SQLError/columnType(column:expected:found:)`` when it is no `Value`.

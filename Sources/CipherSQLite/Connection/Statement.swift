@@ -7,8 +7,9 @@ public import Foundation
 ///
 /// Parameters are counted from 1 and columns from 0, as in SQLite. Not `Sendable`: use it where its
 /// connection is used. It is finalized when it is released, or when the connection closes.
-public final class Statement {
-  // Valid from init to finalize(); finalized exactly once, by finalize(), which deinit calls too.
+@safe public final class Statement {
+  // Valid from init to finalize(); finalized exactly once, by finalize() or deinit, and nil from then on, which the
+  // engine's calls answer with an error or with nothing. What they lend of a row is copied before the next call.
   // Unchecked exclusivity: never passed inout, and read for every column of every row.
   @exclusivity(unchecked) final var raw: OpaquePointer?
   // Weak: whoever keeps a statement longer than its connection gets an error, not a crash.
@@ -23,7 +24,7 @@ public final class Statement {
   var dates: DateStrategy { connection?.configuration.dates ?? .secondsSince1970 }
 
   init(raw: OpaquePointer?, sql: String, connection: Connection) {
-    self.raw = raw
+    unsafe self.raw = unsafe raw
     self.sql = sql
     self.connection = connection
     path = connection.path
@@ -31,15 +32,15 @@ public final class Statement {
   }
 
   deinit {
-    if raw != nil {
+    if unsafe raw != nil {
       connection?.willFinalize(self)
-      sqlite3_finalize(raw)
+      unsafe sqlite3_finalize(raw)
     }
   }
 
   func finalize() {
-    sqlite3_finalize(raw)
-    raw = nil
+    unsafe sqlite3_finalize(raw)
+    unsafe raw = nil
   }
 
   /// Frees the statement ahead of its release.
@@ -49,14 +50,14 @@ public final class Statement {
   }
 
   /// How many parameters the statement takes.
-  public var parameterCount: Int { Int(sqlite3_bind_parameter_count(raw)) }
+  public var parameterCount: Int { unsafe Int(sqlite3_bind_parameter_count(raw)) }
   /// How many columns a row has.
-  public var columnCount: Int { Int(sqlite3_column_count(raw)) }
+  public var columnCount: Int { unsafe Int(sqlite3_column_count(raw)) }
   /// The name of column `index`.
   public func columnName(_ index: Int) -> String {
     // The engine looks at the statement before it looks whether there is one.
-    guard let raw, let name = sqlite3_column_name(raw, Int32(index)) else { return "" }
-    return String(cString: name)
+    guard let raw = unsafe raw, let name = unsafe sqlite3_column_name(raw, Int32(index)) else { return "" }
+    return unsafe String(cString: name)
   }
 
   // MARK: Binding
@@ -73,9 +74,9 @@ public final class Statement {
   /// Binds one value to parameter `index`, counted from 1. Text and bytes are copied.
   public func bind(_ value: SQLValue, at index: Int) throws {
     switch value {
-    case .null: try check(sqlite3_bind_null(raw, Int32(index)))
-    case .integer(let value): try check(sqlite3_bind_int64(raw, Int32(index), value))
-    case .real(let value): try check(sqlite3_bind_double(raw, Int32(index), value))
+    case .null: try unsafe check(sqlite3_bind_null(raw, Int32(index)))
+    case .integer(let value): try unsafe check(sqlite3_bind_int64(raw, Int32(index), value))
+    case .real(let value): try unsafe check(sqlite3_bind_double(raw, Int32(index), value))
     case .text(let value): try bind(value, at: index)
     case .blob(let value): try bind(value, at: index)
     }
@@ -83,7 +84,7 @@ public final class Statement {
 
   /// Binds an integer to parameter `index`, counted from 1.
   public func bind(_ value: Int64, at index: Int) throws {
-    try check(sqlite3_bind_int64(raw, Int32(index), value))
+    try unsafe check(sqlite3_bind_int64(raw, Int32(index), value))
   }
 
   /// Binds a copy of `value` to parameter `index`, counted from 1.
@@ -91,7 +92,7 @@ public final class Statement {
     var value = value
     let code = value.withUTF8 { bytes in
       // The count is passed because a Swift String may hold a NUL; an empty buffer may have no address.
-      sqlite3_bind_text64(
+      unsafe sqlite3_bind_text64(
         raw, Int32(index),
         UnsafeRawPointer(bytes.baseAddress ?? emptyAddress).assumingMemoryBound(to: CChar.self),
         sqlite3_uint64(bytes.count), copyBytes, UInt8(SQLITE_UTF8))
@@ -101,8 +102,8 @@ public final class Statement {
 
   /// Binds a copy of `value` to parameter `index`, counted from 1.
   public func bind(_ value: Data, at index: Int) throws {
-    let code = value.withUnsafeBytes { bytes in
-      sqlite3_bind_blob64(
+    let code = unsafe value.withUnsafeBytes { bytes in
+      unsafe sqlite3_bind_blob64(
         raw, Int32(index), bytes.baseAddress ?? UnsafeRawPointer(emptyAddress), sqlite3_uint64(bytes.count),
         copyBytes)
     }
@@ -115,11 +116,11 @@ public final class Statement {
   /// - Returns: `true` when there is one, `false` when the statement is done.
   /// - Throws: ``SQLError``. The statement is reset before the error is thrown.
   public func step() throws -> Bool {
-    let code = sqlite3_step(raw)
+    let code = unsafe sqlite3_step(raw)
     if code == SQLITE_ROW { return true }
     if code == SQLITE_DONE { return false }
     let error = failure(code)
-    sqlite3_reset(raw)
+    unsafe sqlite3_reset(raw)
     throw error
   }
 
@@ -130,16 +131,16 @@ public final class Statement {
   }
 
   /// Makes the statement ready to run again. Bindings stay.
-  public func reset() { sqlite3_reset(raw) }
+  public func reset() { unsafe sqlite3_reset(raw) }
 
   // MARK: Columns
 
   /// Column `index` of the present row.
   public func value(_ index: Int) -> SQLValue {
-    let value = sqlite3_column_value(raw, Int32(index))
-    switch sqlite3_value_type(value) {
-    case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
-    case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
+    let value = unsafe sqlite3_column_value(raw, Int32(index))
+    switch unsafe sqlite3_value_type(value) {
+    case SQLITE_INTEGER: return unsafe .integer(sqlite3_value_int64(value))
+    case SQLITE_FLOAT: return unsafe .real(sqlite3_value_double(value))
     case SQLITE_TEXT: return .text(text(index) ?? "")
     case SQLITE_BLOB: return .blob(data(index))
     default: return .null
@@ -147,23 +148,23 @@ public final class Statement {
   }
 
   /// Column `index` as an integer; 0 for NULL.
-  public func int64(_ index: Int) -> Int64 { sqlite3_column_int64(raw, Int32(index)) }
+  public func int64(_ index: Int) -> Int64 { unsafe sqlite3_column_int64(raw, Int32(index)) }
   /// Column `index` as a real; 0 for NULL.
-  public func double(_ index: Int) -> Double { sqlite3_column_double(raw, Int32(index)) }
+  public func double(_ index: Int) -> Double { unsafe sqlite3_column_double(raw, Int32(index)) }
   /// Whether column `index` is NULL.
-  public func isNull(_ index: Int) -> Bool { sqlite3_column_type(raw, Int32(index)) == SQLITE_NULL }
+  public func isNull(_ index: Int) -> Bool { unsafe sqlite3_column_type(raw, Int32(index)) == SQLITE_NULL }
 
   /// Column `index` as text; nil for NULL.
   public func text(_ index: Int) -> String? {
-    guard let bytes = sqlite3_column_text(raw, Int32(index)) else { return nil }
-    let count = Int(sqlite3_column_bytes(raw, Int32(index)))
-    return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+    guard let bytes = unsafe sqlite3_column_text(raw, Int32(index)) else { return nil }
+    let count = unsafe Int(sqlite3_column_bytes(raw, Int32(index)))
+    return unsafe String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
   }
 
   /// Column `index` as bytes; empty for NULL.
   public func data(_ index: Int) -> Data {
-    guard let bytes = sqlite3_column_blob(raw, Int32(index)) else { return Data() }
-    return Data(bytes: bytes, count: Int(sqlite3_column_bytes(raw, Int32(index))))
+    guard let bytes = unsafe sqlite3_column_blob(raw, Int32(index)) else { return Data() }
+    return unsafe Data(bytes: bytes, count: Int(sqlite3_column_bytes(raw, Int32(index))))
   }
 
   /// All columns of the present row.
@@ -175,12 +176,12 @@ public final class Statement {
   }
 
   private func failure(_ code: Int32) -> SQLError {
-    guard raw != nil, let connection else { return .closed(file: path) }
+    guard unsafe raw != nil, let connection else { return .closed(file: path) }
     return connection.error(code, sql: sql)
   }
 }
 
 // SQLITE_TRANSIENT: the engine copies the bytes before the call returns.
-let copyBytes = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+let copyBytes = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 // An address for buffers that have none; never read, because it goes with a count of 0.
-nonisolated(unsafe) let emptyAddress = UnsafePointer(UnsafeMutablePointer<UInt8>.allocate(capacity: 1))
+nonisolated(unsafe) let emptyAddress = unsafe UnsafePointer(UnsafeMutablePointer<UInt8>.allocate(capacity: 1))

@@ -27,26 +27,26 @@ struct StatementCache {
   mutating func take(_ sql: String) -> Statement? {
     let found: Statement?
     if let latest, latest.sql == sql { found = latest } else { found = entries[sql] }
-    guard let statement = found, !statement.isInUse else {
+    guard let statement = found, unsafe !statement.isInUse else {
       statistics.misses += 1
       return nil
     }
     if statement !== latest { latest = statement }
     statistics.hits += 1
     clock += 1
-    statement.lastUse = clock
-    statement.isInUse = true
+    unsafe statement.lastUse = clock
+    unsafe statement.isInUse = true
     return statement
   }
 
   /// Keeps a statement that is in use, unless the same text is kept already.
   mutating func insert(_ statement: Statement) {
-    statement.isInUse = true
+    unsafe statement.isInUse = true
     guard statistics.capacity > 0, entries[statement.sql] == nil else { return }
     if entries.count >= statistics.capacity { evict() }
     guard entries.count < statistics.capacity else { return }
     clock += 1
-    statement.lastUse = clock
+    unsafe statement.lastUse = clock
     entries[statement.sql] = statement
     statistics.count = entries.count
   }
@@ -54,7 +54,7 @@ struct StatementCache {
   /// Gives up the quarter that was not used for longest: a scan now and then, and none for each insertion.
   private mutating func evict() {
     latest = nil
-    let idle = entries.values.filter { !$0.isInUse }.sorted { $0.lastUse < $1.lastUse }
+    let idle = entries.values.filter { unsafe !$0.isInUse }.sorted { unsafe $0.lastUse < $1.lastUse }
     for statement in idle.prefix(max(1, statistics.capacity / 4)) {
       entries[statement.sql] = nil
       statement.finalize()
@@ -65,7 +65,7 @@ struct StatementCache {
 
   mutating func removeIdle() {
     latest = nil
-    for statement in entries.values where !statement.isInUse {
+    for statement in entries.values where unsafe !statement.isInUse {
       entries[statement.sql] = nil
       statement.finalize()
     }

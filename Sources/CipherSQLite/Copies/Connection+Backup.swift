@@ -22,7 +22,7 @@ extension Connection {
   public func backup(
     to path: String, key: Key? = nil, progress: (_ copied: Int, _ total: Int) throws -> Void = { _, _ in }
   ) throws {
-    _ = try opened()
+    try checkOpen()
     let target = try DatabasePath(path)
     let unlocked =
       try key.map {
@@ -75,20 +75,21 @@ extension Connection {
   }
 
   private func copyPages(to copy: Connection, _ progress: (Int, Int) throws -> Void) throws {
-    guard let backup = sqlite3_backup_init(copy.handle, "main", handle, "main") else {
-      throw copy.error(sqlite3_errcode(copy.handle), sql: "backup")
+    // Both connections are open until the backup is finished, which is exactly once.
+    guard let backup = unsafe sqlite3_backup_init(copy.handle, "main", handle, "main") else {
+      throw unsafe copy.error(sqlite3_errcode(copy.handle), sql: "backup")
     }
     var isFinished = false
-    defer { if !isFinished { sqlite3_backup_finish(backup) } }
+    defer { if !isFinished { unsafe sqlite3_backup_finish(backup) } }
     while true {
-      let code = sqlite3_backup_step(backup, 256)
-      let total = Int(sqlite3_backup_pagecount(backup))
-      try progress(total - Int(sqlite3_backup_remaining(backup)), total)
+      let code = unsafe sqlite3_backup_step(backup, 256)
+      let total = unsafe Int(sqlite3_backup_pagecount(backup))
+      try unsafe progress(total - Int(sqlite3_backup_remaining(backup)), total)
       switch code & 0xff {
       case SQLITE_OK: continue
       case SQLITE_DONE:
         isFinished = true
-        let result = sqlite3_backup_finish(backup)
+        let result = unsafe sqlite3_backup_finish(backup)
         guard result == SQLITE_OK else { throw copy.error(result, sql: "backup") }
         return
       case SQLITE_BUSY, SQLITE_LOCKED:
@@ -96,7 +97,7 @@ extension Connection {
       default:
         // The engine leaves the message of its error with the copy only when the copying is ended.
         isFinished = true
-        sqlite3_backup_finish(backup)
+        unsafe sqlite3_backup_finish(backup)
         throw copy.error(code, sql: "backup")
       }
     }

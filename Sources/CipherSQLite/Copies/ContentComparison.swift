@@ -31,7 +31,7 @@ enum ContentComparison {
         let (hasLeft, hasRight) = (try left.step(), try right.step())
         guard hasLeft == hasRight else { return "the number of rows of \(table.name) differs" }
         if !hasLeft { break }
-        if let column = firstDifference(left.raw, right.raw) {
+        if let column = unsafe firstDifference(left.raw, right.raw) {
           let row = table.rowID == nil ? "a row" : "the row with the id \(left.int64(0))"
           let names = (table.rowID.map { [$0] } ?? []) + table.columns
           return "\(row) of \(table.name) differs in \(names[column])"
@@ -43,20 +43,23 @@ enum ContentComparison {
     return nil
   }
 
+  // What the engine lends of a row stays until its statement steps, and is compared before that.
+
   /// The first column in which two rows differ, in their type or in one bit.
   private static func firstDifference(_ left: OpaquePointer?, _ right: OpaquePointer?) -> Int? {
-    for column in 0..<sqlite3_column_count(left) {
-      let type = sqlite3_column_type(left, column)
-      guard type == sqlite3_column_type(right, column) else { return Int(column) }
+    for column in unsafe 0..<sqlite3_column_count(left) {
+      let type = unsafe sqlite3_column_type(left, column)
+      guard unsafe type == sqlite3_column_type(right, column) else { return Int(column) }
       let isEqual =
         switch type {
         case SQLITE_NULL: true
-        case SQLITE_INTEGER: sqlite3_column_int64(left, column) == sqlite3_column_int64(right, column)
+        case SQLITE_INTEGER: unsafe sqlite3_column_int64(left, column) == sqlite3_column_int64(right, column)
         case SQLITE_FLOAT:
-          sqlite3_column_double(left, column).bitPattern == sqlite3_column_double(right, column).bitPattern
+          unsafe sqlite3_column_double(left, column).bitPattern
+            == sqlite3_column_double(right, column).bitPattern
         // Read as bytes: text that is no text in its encoding is compared too.
-        case SQLITE_TEXT: isEqualText(left, right, column)
-        default: isEqualBytes(left, right, column)
+        case SQLITE_TEXT: unsafe isEqualText(left, right, column)
+        default: unsafe isEqualBytes(left, right, column)
         }
       if !isEqual { return Int(column) }
     }
@@ -64,20 +67,22 @@ enum ContentComparison {
   }
 
   private static func isEqualText(_ left: OpaquePointer?, _ right: OpaquePointer?, _ column: Int32) -> Bool {
-    guard let one = sqlite3_column_text(left, column), let other = sqlite3_column_text(right, column) else {
+    guard let one = unsafe sqlite3_column_text(left, column),
+      let other = unsafe sqlite3_column_text(right, column)
+    else {
       return false
     }
-    let count = sqlite3_column_bytes(left, column)
-    return count == sqlite3_column_bytes(right, column) && memcmp(one, other, Int(count)) == 0
+    let count = unsafe sqlite3_column_bytes(left, column)
+    return unsafe count == sqlite3_column_bytes(right, column) && memcmp(one, other, Int(count)) == 0
   }
 
   private static func isEqualBytes(_ left: OpaquePointer?, _ right: OpaquePointer?, _ column: Int32) -> Bool {
-    let (one, other) = (sqlite3_column_blob(left, column), sqlite3_column_blob(right, column))
-    let count = sqlite3_column_bytes(left, column)
-    guard count == sqlite3_column_bytes(right, column) else { return false }
+    let (one, other) = unsafe (sqlite3_column_blob(left, column), sqlite3_column_blob(right, column))
+    let count = unsafe sqlite3_column_bytes(left, column)
+    guard unsafe count == sqlite3_column_bytes(right, column) else { return false }
     // A blob without bytes has no address.
     guard count > 0 else { return true }
-    guard let one, let other else { return false }
-    return memcmp(one, other, Int(count)) == 0
+    guard let one = unsafe one, let other = unsafe other else { return false }
+    return unsafe memcmp(one, other, Int(count)) == 0
   }
 }

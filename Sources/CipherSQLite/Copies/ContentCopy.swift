@@ -63,7 +63,7 @@ struct ContentCopy {
     while try rows.step() {
       for column in 0..<Int32(rows.columnCount) {
         // Allowed for a value that belongs to another statement (sqlite3_bind_value), and copies it as it is.
-        let code = sqlite3_bind_value(insert.raw, column + 1, sqlite3_column_value(rows.raw, column))
+        let code = unsafe sqlite3_bind_value(insert.raw, column + 1, sqlite3_column_value(rows.raw, column))
         guard code == SQLITE_OK else { throw target.error(code, sql: table.insert) }
       }
       try insert.run()

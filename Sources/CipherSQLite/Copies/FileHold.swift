@@ -146,7 +146,7 @@ final class FileHold {
   }
 
   private static func remove(_ path: String, _ file: DatabasePath) throws {
-    guard unlink(path) == 0 || errno == ENOENT else { throw SQLError.failed("unlink", on: file.given) }
+    guard unsafe unlink(path) == 0 || errno == ENOENT else { throw SQLError.failed("unlink", on: file.given) }
   }
 
   /// Leaves the file as it was, with its log or its journal mode.
@@ -168,10 +168,10 @@ final class FileHold {
   /// any more.
   private func finish(_ aside: AsideLogs) {
     aside.remove()
-    let open = connection.map { rawFile(of: $0.handle) } ?? raw?.value.file
-    guard let open, let write = open.pointee.pMethods?.pointee.xWrite else { return }
+    let open = unsafe connection.map { unsafe rawFile(of: $0.handle) } ?? raw?.value.file
+    guard let open = unsafe open, let write = unsafe open.pointee.pMethods?.pointee.xWrite else { return }
     let zeros = [UInt8](repeating: 0, count: 1024)
     // What fails here leaves a file that nobody finds.
-    _ = write(open, zeros, Int32(zeros.count), 0)
+    _ = unsafe write(open, zeros, Int32(zeros.count), 0)
   }
 }

@@ -17,19 +17,22 @@ public struct Engine: Sendable, Hashable {
     _ = EngineLog.isInstalled
     // Statistics of memory cost a lock of the whole process at each allocation, which readers would share.
     _ = vault_config_without_statistics()
+    // A handle and a statement of this closure alone; both may be nil where they are given back.
     var cipher = ""
     var handle: OpaquePointer?
-    if sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK {
+    if unsafe sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+      == SQLITE_OK
+    {
       var statement: OpaquePointer?
-      if sqlite3_prepare_v2(handle, "PRAGMA cipher_version", -1, &statement, nil) == SQLITE_OK,
-        sqlite3_step(statement) == SQLITE_ROW, let text = sqlite3_column_text(statement, 0)
+      if unsafe sqlite3_prepare_v2(handle, "PRAGMA cipher_version", -1, &statement, nil) == SQLITE_OK,
+        unsafe sqlite3_step(statement) == SQLITE_ROW, let text = unsafe sqlite3_column_text(statement, 0)
       {
-        cipher = String(cString: text)
+        cipher = unsafe String(cString: text)
       }
-      sqlite3_finalize(statement)
+      unsafe sqlite3_finalize(statement)
     }
-    sqlite3_close_v2(handle)
-    return Engine(
+    unsafe sqlite3_close_v2(handle)
+    return unsafe Engine(
       sqliteVersion: String(cString: sqlite3_libversion()),
       sqliteNumber: Int(sqlite3_libversion_number()),
       cipherVersion: cipher.split(separator: " ").first.map(String.init) ?? "")

@@ -32,9 +32,9 @@ public enum EngineLog {
   private static let listener = Locked(Listener())
 
   static let isInstalled: Bool =
-    vault_config_log { _, code, text in
-      guard let text else { return }
-      EngineLog.receive(Int(code), String(cString: text))
+    unsafe vault_config_log { _, code, text in
+      guard let text = unsafe text else { return }
+      unsafe EngineLog.receive(Int(code), String(cString: text))
     } == SQLITE_OK
 
   /// Whether messages come: false when SQLite had been used in this process before this library was.

@@ -138,7 +138,7 @@ extension SQLError: CustomStringConvertible {
     case .unsupported(let feature, let engine):
       "\(engine) has no \(feature). Ask Engine.current first, or link a newer engine."
     case .system(let file, let operation, let code):
-      "\(file): \(operation) failed: \(String(cString: strerror(Int32(clamping: code)))) (system error \(code))."
+      unsafe "\(file): \(operation) failed: \(String(cString: strerror(Int32(clamping: code)))) (system error \(code))."
     case .engine(let code, let extended, let message, let sql):
       sql.isEmpty
         ? "SQLite error \(code) (\(extended)): \(message)."

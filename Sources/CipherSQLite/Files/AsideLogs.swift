@@ -43,14 +43,14 @@ struct AsideLogs {
   func bringBack() {
     for suffix in Self.suffixes where FileStatus(name(suffix)) != nil && FileStatus(file.path + suffix) == nil
     {
-      _ = rename(name(suffix), file.path + suffix)
+      _ = unsafe rename(name(suffix), file.path + suffix)
     }
     Temporaries.forgetWhatIsAside(of: file)
   }
 
   /// Removes them: their file has no name any more.
   func remove() {
-    for suffix in Self.suffixes { unlink(name(suffix)) }
+    for suffix in Self.suffixes { unsafe unlink(name(suffix)) }
     Temporaries.forgetWhatIsAside(of: file)
   }
 

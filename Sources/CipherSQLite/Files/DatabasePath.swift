@@ -26,7 +26,7 @@ package struct DatabasePath: Sendable, Hashable {
   /// - Parameter given: Relative to the working directory, or absolute.
   /// - Throws: ``SQLError/pathUnusable(file:reason:)``, ``SQLError/folderMissing(folder:)``,
   ///   ``SQLError/isDirectory(file:)``, ``SQLError/permissionDenied(file:)``.
-  package init(_ given: String) throws {
+  package init(_ given: String) throws(SQLError) {
     guard !given.isEmpty else { throw SQLError.pathUnusable(file: given, reason: "it is empty") }
     guard !given.utf8.contains(0) else {
       throw SQLError.pathUnusable(file: given, reason: "it holds a NUL character, at which it would end")
@@ -122,8 +122,8 @@ package struct DatabasePath: Sendable, Hashable {
   // MARK: The system
 
   /// The path without links; nil when there is nothing at it.
-  private static func real(_ path: String, of given: String) throws -> String? {
-    guard let found = realpath(path, nil) else {
+  private static func real(_ path: String, of given: String) throws(SQLError) -> String? {
+    guard let found = unsafe realpath(path, nil) else {
       switch errno {
       case ENOENT: return nil
       case ENOTDIR: throw SQLError.pathUnusable(file: given, reason: "a part of it is a file and no folder")
@@ -133,19 +133,19 @@ package struct DatabasePath: Sendable, Hashable {
       default: throw SQLError.failed("realpath", on: given)
       }
     }
-    defer { free(found) }
-    return try text(found, given)
+    defer { unsafe free(found) }
+    return try unsafe text(found, given)
   }
 
   /// Where a link leads; nil when the path is no link.
-  private static func target(ofLink path: String, _ given: String) throws -> String? {
+  private static func target(ofLink path: String, _ given: String) throws(SQLError) -> String? {
     var bytes = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-    let count = readlink(path, &bytes, Int(PATH_MAX))
-    return count < 0 ? nil : try text(bytes, given)
+    let count = unsafe readlink(path, &bytes, Int(PATH_MAX))
+    return unsafe count < 0 ? nil : try text(bytes, given)
   }
 
-  private static func text(_ bytes: UnsafePointer<CChar>, _ given: String) throws -> String {
-    guard let text = String(validatingCString: bytes) else {
+  private static func text(_ bytes: UnsafePointer<CChar>, _ given: String) throws(SQLError) -> String {
+    guard let text = unsafe String(validatingCString: bytes) else {
       throw SQLError.pathUnusable(file: given, reason: "it leads to a name that is no UTF-8")
     }
     return text
@@ -153,6 +153,6 @@ package struct DatabasePath: Sendable, Hashable {
 
   private static func isDirectory(_ path: String) -> Bool {
     var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 }

@@ -22,7 +22,7 @@ enum FileGate {
 /// - Returns: `false` when the disk failed; a file system that cannot do it counts as done.
 @discardableResult
 func syncFolder(_ folder: String) -> Bool {
-  let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
+  let descriptor = unsafe open(folder, O_RDONLY | O_CLOEXEC)
   guard descriptor >= 0 else { return true }
   defer { close(descriptor) }
   return fsync(descriptor) == 0 || [EINVAL, ENOTSUP, EROFS].contains(errno)

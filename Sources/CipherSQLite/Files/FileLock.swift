@@ -15,7 +15,7 @@ struct FileLock {
   static func all(of path: String) -> [FileLock] {
     var status = stat()
     // Read to its end: the kernel makes the list as it is read, and tells no size beforehand.
-    guard stat(path, &status) == 0,
+    guard unsafe stat(path, &status) == 0,
       let data = try? FileHandle(forReadingAtPath: "/proc/locks")?.readToEnd()
     else { return [] }
     return String(decoding: data, as: UTF8.self).split(separator: "\n").compactMap { line in

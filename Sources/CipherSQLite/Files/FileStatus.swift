@@ -19,14 +19,14 @@ struct FileStatus: Equatable {
   /// What is at a path; a link counts as itself. nil when there is nothing.
   init?(_ path: String) {
     var status = stat()
-    guard lstat(path, &status) == 0 else { return nil }
+    guard unsafe lstat(path, &status) == 0 else { return nil }
     self.init(status)
   }
 
   /// The file behind a descriptor.
   init?(descriptor: Int32) {
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { return nil }
+    guard unsafe fstat(descriptor, &status) == 0 else { return nil }
     self.init(status)
   }
 

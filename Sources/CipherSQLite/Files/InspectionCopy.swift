@@ -32,11 +32,12 @@ final class InspectionCopy {
     var template = Array((parent + "/" + Self.prefix + "XXXXXX").utf8CString)
     // The system writes plain letters and digits in the place of the X.
     folder = try Temporaries.registerFolder {
-      guard mkdtemp(&template) != nil else { throw SQLError.failed("mkdtemp", on: parent) }
+      guard unsafe mkdtemp(&template) != nil else { throw SQLError.failed("mkdtemp", on: parent) }
       return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
     file = DatabasePath(temporary: folder + "/" + Self.fileName, of: original)
-    guardian = open(folder + "/" + Self.lockName, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
+    guardian = unsafe open(
+      folder + "/" + Self.lockName, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
     guard guardian >= 0, flock(guardian, LOCK_EX | LOCK_NB) == 0 else {
       throw SQLError.failed("lock", on: folder)
     }
@@ -93,7 +94,7 @@ final class InspectionCopy {
   /// Bytes that may be taken in a folder: a tenth stays free for others.
   private static func room(in folder: String) -> Int {
     var information = statvfs()
-    guard statvfs(folder, &information) == 0 else { return 0 }
+    guard unsafe statvfs(folder, &information) == 0 else { return 0 }
     return Int(clamping: UInt64(information.f_bavail) &* UInt64(information.f_frsize)) / 10 * 9
   }
 
@@ -107,7 +108,7 @@ final class InspectionCopy {
       guard let status = FileStatus(folder), status.isDirectory, status.isOwn,
         Set(Leftovers.names(in: folder)).subtracting([".", ".."]).isSubset(of: contents)
       else { continue }
-      let descriptor = open(folder + "/" + lockName, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+      let descriptor = unsafe open(folder + "/" + lockName, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
       guard descriptor >= 0 else { continue }
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { remove(folder) }
       close(descriptor)
@@ -118,18 +119,19 @@ final class InspectionCopy {
     [lockName] + ([""] + DatabasePath.companionSuffixes).map { fileName + $0 })
 
   private static func remove(_ folder: String) {
-    for name in contents { unlink(folder + "/" + name) }
-    rmdir(folder)
+    for name in contents { unsafe unlink(folder + "/" + name) }
+    unsafe rmdir(folder)
   }
 }
 
 extension RawFile {
   /// Copies all bytes to a new file of mode 0600.
   borrowing fileprivate func copy(to target: DatabasePath) throws {
-    let (file, byteCount) = (file, byteCount)
+    let (file, byteCount) = unsafe (file, byteCount)
     try write(to: target.path, naming: target.given, byteCount: byteCount) { count, offset in
       var bytes = [UInt8](repeating: 0, count: count)
-      return bytes.withUnsafeMutableBytes { CipherSQLite.read(file, into: $0, at: offset) } ? bytes : nil
+      return unsafe bytes.withUnsafeMutableBytes { unsafe CipherSQLite.read(file, into: $0, at: offset) }
+        ? bytes : nil
     }
   }
 }
@@ -138,7 +140,7 @@ extension RawFile {
 private func write(
   to path: String, naming given: String, byteCount: Int, _ read: (_ count: Int, _ offset: Int) -> [UInt8]?
 ) throws {
-  let descriptor = open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0o600)
+  let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0o600)
   guard descriptor >= 0 else { throw SQLError.failed("open", on: given) }
   defer { close(descriptor) }
   var offset = 0
@@ -148,8 +150,8 @@ private func write(
     }
     var written = 0
     while written < bytes.count {
-      let count = bytes.withUnsafeBytes {
-        Foundation.write(descriptor, $0.baseAddress.map { $0 + written }, bytes.count - written)
+      let count = unsafe bytes.withUnsafeBytes {
+        unsafe Foundation.write(descriptor, $0.baseAddress.map { unsafe $0 + written }, bytes.count - written)
       }
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { throw SQLError.failed("write", on: given, code: count == 0 ? ENOSPC : errno) }

@@ -20,7 +20,7 @@ enum Leftovers {
     // two steps: this is the file itself, in use perhaps, and opening it would drop the locks that this process
     // holds on it.
     guard status.names == 1 else {
-      unlink(path)
+      unsafe unlink(path)
       return
     }
     // The builder's lock is on the file: its journal goes with it, or when there is no file any more.
@@ -31,26 +31,26 @@ enum Leftovers {
       : path
     // Another process may give it its own name at this moment: then nobody here opens it before it is closed again.
     FileGate.withoutOpenings {
-      let descriptor = open(owner, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+      let descriptor = unsafe open(owner, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
       guard descriptor >= 0 else {
-        if errno == ENOENT, isCompanion { unlink(path) }
+        if errno == ENOENT, isCompanion { unsafe unlink(path) }
         return
       }
       defer { close(descriptor) }
-      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(path) }
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unsafe unlink(path) }
     }
   }
 
   /// The names in a folder that are UTF-8: ours are.
   static func names(in folder: String) -> [String] {
-    guard let directory = opendir(folder) else { return [] }
-    defer { closedir(directory) }
+    guard let directory = unsafe opendir(folder) else { return [] }
+    defer { unsafe closedir(directory) }
     var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+    while let entry = unsafe readdir(directory) {
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { tuple in
         // The system ends the name with a NUL within the room that the field has.
-        tuple.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: tuple.pointee)) {
-          String(validatingCString: $0)
+        unsafe tuple.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: tuple.pointee)) {
+          unsafe String(validatingCString: $0)
         }
       }
       if let name { names.append(name) }

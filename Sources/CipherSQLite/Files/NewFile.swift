@@ -36,7 +36,8 @@ final class NewFile {
   /// Makes an empty file and locks it; nil when another process swept it away between the two.
   private static func made(_ file: DatabasePath) throws -> Int32? {
     // O_EXCL and O_NOFOLLOW: a planted file or link of that name is refused, never written to.
-    let descriptor = Foundation.open(file.path, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
+    let descriptor = unsafe Foundation.open(
+      file.path, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       if errno == EEXIST { return nil }
       if errno == ENOENT { throw SQLError.folderMissing(folder: file.folder) }
@@ -57,7 +58,7 @@ final class NewFile {
 
   deinit {
     if guardian >= 0 {
-      for suffix in [""] + DatabasePath.companionSuffixes { unlink(file.path + suffix) }
+      for suffix in [""] + DatabasePath.companionSuffixes { unsafe unlink(file.path + suffix) }
       Foundation.close(guardian)
     }
     Temporaries.unregister(file.path)
@@ -69,8 +70,9 @@ final class NewFile {
   func sealed(holding bytes: [UInt8]) throws -> SealedFile {
     var written = 0
     while written < bytes.count {
-      let count = bytes.withUnsafeBytes {
-        pwrite(guardian, $0.baseAddress.map { $0 + written }, bytes.count - written, off_t(written))
+      let count = unsafe bytes.withUnsafeBytes {
+        unsafe pwrite(
+          guardian, $0.baseAddress.map { unsafe $0 + written }, bytes.count - written, off_t(written))
       }
       if count < 0, errno == EINTR { continue }
       guard count > 0 else {
@@ -79,7 +81,7 @@ final class NewFile {
       written += count
     }
     var found = [UInt8](repeating: 0, count: bytes.count + 1)
-    let count = found.withUnsafeMutableBytes { pread(guardian, $0.baseAddress, $0.count, 0) }
+    let count = unsafe found.withUnsafeMutableBytes { unsafe pread(guardian, $0.baseAddress, $0.count, 0) }
     guard count == bytes.count, found.prefix(bytes.count).elementsEqual(bytes) else {
       throw SQLError.verificationFailed(file: target.given, reason: "the file does not hold what was written")
     }
@@ -118,7 +120,7 @@ final class NewFile {
     keepsLock: Bool = false, _ rename: (_ from: String, _ to: String) throws -> Void
   ) throws -> Int32? {
     // SQLite's leavings of a log that was emptied; under the new name nobody would look for them.
-    for suffix in DatabasePath.companionSuffixes { unlink(file.path + suffix) }
+    for suffix in DatabasePath.companionSuffixes { unsafe unlink(file.path + suffix) }
     let kept: Int32? = try FileGate.withoutOpenings {
       try rename(file.path, target.path)
       defer { guardian = -1 }
@@ -152,7 +154,7 @@ struct SealedFile {
       }
     } catch {
       // The folder could not be synced: a name that may be gone tomorrow is none.
-      if isNamed { unlink(built.target.path) }
+      if isNamed { unsafe unlink(built.target.path) }
       throw error
     }
   }
@@ -170,7 +172,7 @@ struct SealedFile {
   private func replace(_ old: FileStatus?, keepsLock: Bool) throws -> Int32? {
     if let old, old.isRegular { try takeOver(old) }
     return try built.named(keepsLock: keepsLock) { from, to in
-      guard rename(from, to) == 0 else { throw SQLError.failed("rename", on: built.target.given) }
+      guard unsafe rename(from, to) == 0 else { throw SQLError.failed("rename", on: built.target.given) }
     }
   }
 
@@ -179,11 +181,13 @@ struct SealedFile {
     guard old.names <= 1 else { throw SQLError.severalNames(file: given, count: old.names) }
     guard let own = FileStatus(path) else { throw SQLError.failed("stat", on: given) }
     if own.owner != old.owner || own.group != old.group {
-      guard lchown(path, uid_t(old.owner), gid_t(old.group)) == 0 else {
+      guard unsafe lchown(path, uid_t(old.owner), gid_t(old.group)) == 0 else {
         throw errno == EPERM ? SQLError.ownerWouldChange(file: given) : .failed("chown", on: given)
       }
     }
     // After the owner, whose change takes the set-user-ID bits away.
-    guard chmod(path, mode_t(old.mode & 0o7777)) == 0 else { throw SQLError.failed("chmod", on: given) }
+    guard unsafe chmod(path, mode_t(old.mode & 0o7777)) == 0 else {
+      throw SQLError.failed("chmod", on: given)
+    }
   }
 }

@@ -16,22 +16,22 @@ package enum NewName {
     guard try !renamed(file, path, given) else { return }
     // A file system that knows no such renaming, nor hard links: the name is taken by an empty file first, which is
     // ours then.
-    let descriptor = open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
+    let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw error("open", given) }
     close(descriptor)
-    guard rename(file, path) == 0 else {
+    guard unsafe rename(file, path) == 0 else {
       let error = error("rename", given)
-      unlink(path)
+      unsafe unlink(path)
       throw error
     }
   }
 
   /// - Returns: `false` where the file system can do neither.
   private static func renamed(_ from: String, _ to: String, _ given: String) throws -> Bool {
-    if vault_rename_exclusive(from, to) == 0 { return true }
+    if unsafe vault_rename_exclusive(from, to) == 0 { return true }
     guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw error("rename", given) }
-    if link(from, to) == 0 {
-      unlink(from)
+    if unsafe link(from, to) == 0 {
+      unsafe unlink(from)
       return true
     }
     guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(errno) else { throw error("link", given) }

@@ -19,7 +19,7 @@ enum PathState: Equatable {
   /// - Throws: ``SQLError/system(file:operation:code:)`` when the system does not say what is there.
   static func of(_ file: DatabasePath) throws(SQLError) -> PathState {
     var status = stat()
-    guard stat(file.path, &status) == 0 else {
+    guard unsafe stat(file.path, &status) == 0 else {
       switch errno {
       case ENOENT: return .absent
       case EACCES: return .denied
@@ -30,7 +30,7 @@ enum PathState: Equatable {
     if found.isDirectory { return .folder }
     guard found.isRegular else { return .other(kind: found.kind) }
     if found.byteCount == 0 { return .empty }
-    return access(file.path, R_OK) == 0 ? .file(byteCount: found.byteCount) : .denied
+    return unsafe access(file.path, R_OK) == 0 ? .file(byteCount: found.byteCount) : .denied
   }
 
   /// Goes on when there is a file.
@@ -84,17 +84,17 @@ enum PathState: Equatable {
   /// Whether the file may be written. Its mode bits count for the superuser too: who marked it read-only meant it.
   static func isWritable(_ file: DatabasePath) -> Bool {
     guard let status = FileStatus(file.path) else { return false }
-    return status.mode & 0o222 != 0 && access(file.path, W_OK) == 0
+    return unsafe status.mode & 0o222 != 0 && access(file.path, W_OK) == 0
   }
 
   /// Bytes that this process may still write to one file of a folder.
   static func room(in folder: String) -> Int {
     var (information, limit) = (statvfs(), rlimit())
-    guard statvfs(folder, &information) == 0 else { return 0 }
+    guard unsafe statvfs(folder, &information) == 0 else { return 0 }
     #if canImport(Darwin)
       let hasLimit = getrlimit(RLIMIT_FSIZE, &limit) == 0
     #else
-      let hasLimit = getrlimit(__rlimit_resource_t(UInt32(RLIMIT_FSIZE.rawValue)), &limit) == 0
+      let hasLimit = unsafe getrlimit(__rlimit_resource_t(UInt32(RLIMIT_FSIZE.rawValue)), &limit) == 0
     #endif
     let free = UInt64(information.f_bavail).multipliedReportingOverflow(by: UInt64(information.f_frsize))
     let room = free.overflow ? Int.max : Int(clamping: free.partialValue)
@@ -105,7 +105,7 @@ enum PathState: Equatable {
   /// disc, and not only the place where this process sees it.
   static func isOnReadOnlyMedium(_ file: DatabasePath) -> Bool {
     var information = statvfs()
-    guard statvfs(file.path, &information) == 0, information.f_flag & UInt(ST_RDONLY) != 0,
+    guard unsafe statvfs(file.path, &information) == 0, information.f_flag & UInt(ST_RDONLY) != 0,
       let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
     else { return false }
     // proc(5): 36 35 98:0 / /mnt rw,noatime master:1 - ext3 /dev/root rw,errors=continue

@@ -6,7 +6,7 @@
 internal import CSQLCipher
 private import Foundation
 
-struct RawFile: ~Copyable {
+@safe struct RawFile: ~Copyable {
   // An unkeyed handle, opened and closed by this value alone.
   private let handle: OpaquePointer?
 
@@ -15,27 +15,29 @@ struct RawFile: ~Copyable {
   static func open(_ path: DatabasePath, forWriting: Bool = false) throws -> RawFile {
     var handle: OpaquePointer?
     let access = forWriting ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
-    let code = FileGate.opening { sqlite3_open_v2(path.path, &handle, access | SQLITE_OPEN_NOMUTEX, nil) }
+    let code = FileGate.opening {
+      unsafe sqlite3_open_v2(path.path, &handle, access | SQLITE_OPEN_NOMUTEX, nil)
+    }
     guard code == SQLITE_OK else {
-      let system = sqlite3_system_errno(handle)
-      sqlite3_close_v2(handle)
+      let system = unsafe sqlite3_system_errno(handle)
+      unsafe sqlite3_close_v2(handle)
       throw SQLError.cannotOpen(path, system: system)
     }
-    return RawFile(handle: handle)
+    return unsafe RawFile(handle: handle)
   }
 
-  deinit { sqlite3_close_v2(handle) }
+  deinit { unsafe sqlite3_close_v2(handle) }
 
-  var file: UnsafeMutablePointer<sqlite3_file>? { rawFile(of: handle) }
+  var file: UnsafeMutablePointer<sqlite3_file>? { unsafe rawFile(of: handle) }
 
   /// The file's size in bytes.
-  var byteCount: Int { size(of: file) }
+  var byteCount: Int { unsafe size(of: file) }
 
   /// Whether the path leads to another file by now, or to none.
-  var hasMoved: Bool { CipherSQLite.hasMoved(handle) }
+  var hasMoved: Bool { unsafe CipherSQLite.hasMoved(handle) }
 
   /// `count` bytes from `offset`, or nil when the file is shorter or cannot be read.
-  func read(_ count: Int, at offset: Int) -> [UInt8]? { readBytes(of: file, count: count, at: offset) }
+  func read(_ count: Int, at offset: Int) -> [UInt8]? { unsafe readBytes(of: file, count: count, at: offset) }
 
   // MARK: Locks
 
@@ -52,20 +54,20 @@ struct RawFile: ~Copyable {
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``; ``SQLError/engine(code:extendedCode:message:sql:)`` when the
   ///   system cannot lock the file.
   borrowing func lock(_ lock: Lock, of path: DatabasePath, seconds: Double) throws {
-    guard let file, let take = file.pointee.pMethods?.pointee.xLock else {
+    guard let file = unsafe file, let take = unsafe file.pointee.pMethods?.pointee.xLock else {
       throw SQLError.notFound(file: path.given)
     }
     let deadline = Deadline(seconds)
     while true {
-      var code = take(file, Lock.shared.rawValue)
+      var code = unsafe take(file, Lock.shared.rawValue)
       if code == SQLITE_OK, lock == .exclusive {
-        code = take(file, lock.rawValue)
+        code = unsafe take(file, lock.rawValue)
         // Holding less than was asked for could keep another from going on.
         if code != SQLITE_OK { unlock() }
       }
       if code == SQLITE_OK { return }
       guard code & 0xff == SQLITE_BUSY else {
-        throw SQLError.engine(
+        throw unsafe SQLError.engine(
           code: Int(code & 0xff), extendedCode: Int(code), message: String(cString: sqlite3_errstr(code)),
           sql: "lock")
       }
@@ -79,8 +81,8 @@ struct RawFile: ~Copyable {
   }
 
   borrowing func unlock() {
-    guard let file else { return }
-    _ = file.pointee.pMethods?.pointee.xUnlock?(file, Lock.none.rawValue)
+    guard let file = unsafe file else { return }
+    _ = unsafe file.pointee.pMethods?.pointee.xUnlock?(file, Lock.none.rawValue)
   }
 
   /// Opens the file that is at the path, with a lock on it: others that put a new file there are waited for.
@@ -109,26 +111,29 @@ extension SQLError {
   }
 }
 
+/// The engine's own file of a connection: the connection's, and gone when that is closed. What its functions are handed is
+/// lent for their call.
 func rawFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
-  guard let handle else { return nil }
+  guard let handle = unsafe handle else { return nil }
   var file: UnsafeMutablePointer<sqlite3_file>?
-  let code = withUnsafeMutablePointer(to: &file) {
-    sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, $0)
+  let code = unsafe withUnsafeMutablePointer(to: &file) {
+    unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, $0)
   }
-  return code == SQLITE_OK ? file : nil
+  return unsafe code == SQLITE_OK ? file : nil
 }
 
 /// Whether the path of an open file leads to another one by now, or to none.
 func hasMoved(_ handle: OpaquePointer?) -> Bool {
-  guard let handle else { return false }
+  guard let handle = unsafe handle else { return false }
   var moved: Int32 = 0
-  let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
+  let code = unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
   return code == SQLITE_OK && moved != 0
 }
 
 func size(of file: UnsafeMutablePointer<sqlite3_file>?) -> Int {
   var size: sqlite3_int64 = 0
-  guard let file, file.pointee.pMethods?.pointee.xFileSize?(file, &size) == SQLITE_OK else { return 0 }
+  guard let file = unsafe file, unsafe file.pointee.pMethods?.pointee.xFileSize?(file, &size) == SQLITE_OK
+  else { return 0 }
   return Int(size)
 }
 
@@ -136,13 +141,15 @@ func size(of file: UnsafeMutablePointer<sqlite3_file>?) -> Int {
 func read(
   _ file: UnsafeMutablePointer<sqlite3_file>?, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
 ) -> Bool {
-  guard let file, let base = buffer.baseAddress, let read = file.pointee.pMethods?.pointee.xRead else {
+  guard let file = unsafe file, let base = buffer.baseAddress,
+    let read = unsafe file.pointee.pMethods?.pointee.xRead
+  else {
     return false
   }
-  return read(file, base, Int32(buffer.count), sqlite3_int64(offset)) == SQLITE_OK
+  return unsafe read(file, base, Int32(buffer.count), sqlite3_int64(offset)) == SQLITE_OK
 }
 
 private func readBytes(of file: UnsafeMutablePointer<sqlite3_file>?, count: Int, at offset: Int) -> [UInt8]? {
   var bytes = [UInt8](repeating: 0, count: count)
-  return bytes.withUnsafeMutableBytes { read(file, into: $0, at: offset) } ? bytes : nil
+  return unsafe bytes.withUnsafeMutableBytes { unsafe read(file, into: $0, at: offset) } ? bytes : nil
 }

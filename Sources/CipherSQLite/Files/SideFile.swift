@@ -10,7 +10,7 @@ final class SideFile {
 
   /// nil when there is none that can be read. A pipe or a link that somebody planted there is none.
   init?(_ path: String) {
-    descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     guard FileStatus(descriptor: descriptor)?.isRegular ?? false else { return nil }
   }
@@ -27,10 +27,10 @@ final class SideFile {
 
   /// At most `count` bytes from `offset`; fewer at the end of the file.
   func readUp(to count: Int, at offset: Int) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: count) { room, filled in
+    unsafe [UInt8](unsafeUninitializedCapacity: count) { room, filled in
       while filled < count {
-        let got = pread(
-          descriptor, room.baseAddress.map { $0 + filled }, count - filled, off_t(offset + filled))
+        let got = unsafe pread(
+          descriptor, room.baseAddress.map { unsafe $0 + filled }, count - filled, off_t(offset + filled))
         if got < 0, errno == EINTR { continue }
         guard got > 0 else { break }
         filled += got

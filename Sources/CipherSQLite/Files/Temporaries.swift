@@ -56,7 +56,7 @@ package enum Temporaries {
   {
     try state.withLock { state in
       guard !state.isEnding else { throw CancellationError() }
-      guard rename(file.path + suffix, path) == 0 else { return false }
+      guard unsafe rename(file.path + suffix, path) == 0 else { return false }
       state.aside.append(Aside(file: file, status: status, suffix: suffix, path: path))
       return true
     }
@@ -86,19 +86,19 @@ package enum Temporaries {
       state.isEnding = true
       for path in state.paths {
         var status = stat()
-        if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+        if unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
           try? FileManager.default.removeItem(atPath: path)
         }
         // The file first: its name is what a rename still needs.
-        for suffix in [""] + DatabasePath.companionSuffixes { unlink(path + suffix) }
+        for suffix in [""] + DatabasePath.companionSuffixes { unsafe unlink(path + suffix) }
       }
       state.paths = []
       // Nothing can take the place of a file any more.
       for log in state.aside {
         if FileStatus(log.file.path)?.isSameFile(as: log.status) ?? false {
-          _ = rename(log.path, log.file.path + log.suffix)
+          _ = unsafe rename(log.path, log.file.path + log.suffix)
         } else {
-          unlink(log.path)
+          unsafe unlink(log.path)
         }
       }
       state.aside = []

@@ -73,16 +73,16 @@ private struct Checksum {
 
   /// - Parameter bytes: A multiple of 8.
   mutating func add(_ bytes: ArraySlice<UInt8>) {
-    bytes.withUnsafeBytes { bytes in
+    unsafe bytes.withUnsafeBytes { bytes in
       for offset in stride(from: 0, to: bytes.count - 7, by: 8) {
-        first = first &+ word(bytes, offset) &+ second
-        second = second &+ word(bytes, offset + 4) &+ first
+        first = unsafe first &+ word(bytes, offset) &+ second
+        second = unsafe second &+ word(bytes, offset + 4) &+ first
       }
     }
   }
 
   private func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
-    let word = bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+    let word = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
     return isBigEndian ? UInt32(bigEndian: word) : UInt32(littleEndian: word)
   }
 

@@ -44,7 +44,7 @@ extension KeyFile {
 
     private static func secured(_ bytes: [UInt8], _ wrap: (SecureBytes) -> Secret) -> Unlock {
       do { return Unlock(secret: wrap(try SecureBytes(copying: bytes))) } catch {
-        return Unlock(secret: .invalid((error as? SQLError) ?? .emptyKey))
+        return Unlock(secret: .invalid(error))
       }
     }
 
@@ -62,10 +62,11 @@ extension KeyFile {
       let info = Array("ObjectVault key file slot 1".utf8)
       return switch secret {
       case .passphrase(let bytes):
-        try bytes.withBytes { try Primitives.scrypt($0, salt: salt, work: work ?? .least) }
-      case .rawKey(let bytes): try bytes.withBytes { try Primitives.hkdf($0, salt: salt, info: info) }
+        try unsafe bytes.withBytes { try unsafe Primitives.scrypt($0, salt: salt, work: work ?? .least) }
+      case .rawKey(let bytes):
+        try unsafe bytes.withBytes { try unsafe Primitives.hkdf($0, salt: salt, info: info) }
       case .recoveryCode(let code):
-        try code.secret.withBytes { try Primitives.hkdf($0, salt: salt, info: info) }
+        try unsafe code.secret.withBytes { try unsafe Primitives.hkdf($0, salt: salt, info: info) }
       case .invalid(let error): throw error
       }
     }

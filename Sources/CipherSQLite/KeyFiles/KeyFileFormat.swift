@@ -97,8 +97,8 @@ struct KeyFileFormat: Equatable {
   }
 
   static func macKey(_ dataKey: SecureBytes, identity: [UInt8]) throws -> SecureBytes {
-    try dataKey.withBytes {
-      try Primitives.hkdf($0, salt: identity, info: Array("ObjectVault key file MAC 1".utf8))
+    try unsafe dataKey.withBytes {
+      try unsafe Primitives.hkdf($0, salt: identity, info: Array("ObjectVault key file MAC 1".utf8))
     }
   }
 
@@ -118,7 +118,7 @@ struct KeyFileFormat: Equatable {
   }
 
   /// - Throws: ``SQLError/keyFileDamaged(file:reason:)``.
-  init(_ file: [UInt8], path: String) throws {
+  init(_ file: [UInt8], path: String) throws(SQLError) {
     func damaged(_ reason: String) -> SQLError { .keyFileDamaged(file: path, reason: reason) }
     guard file.starts(with: Self.magic) else { throw damaged("it does not begin like a key file") }
     guard file.count >= Self.headerBytes + 64 else { throw damaged("it has only \(file.count) bytes") }
@@ -166,6 +166,6 @@ struct KeyFileFormat: Equatable {
 
 extension [UInt8] {
   fileprivate mutating func append(_ number: some FixedWidthInteger) {
-    Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+    unsafe Swift.withUnsafeBytes(of: number.bigEndian) { unsafe append(contentsOf: $0) }
   }
 }

@@ -41,7 +41,7 @@ final class KeyFileLock {
     let (path, given) = (file.path, file.given)
     let deadline = Deadline(seconds)
     while true {
-      let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+      let descriptor = unsafe Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
       guard descriptor >= 0 else {
         throw errno == ENOENT ? SQLError.notFound(file: given) : .failed("open", on: given)
       }

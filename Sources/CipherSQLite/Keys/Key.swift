@@ -90,9 +90,7 @@ public struct Key: Sendable {
   }
 
   private static func secured(_ bytes: [UInt8], _ wrap: (SecureBytes) -> Material) -> Material {
-    do { return wrap(try SecureBytes(copying: bytes)) } catch let error as SQLError {
-      return .invalid(error)
-    } catch { return .invalid(.system(file: "memory", operation: "mmap", code: 0)) }
+    do { return wrap(try SecureBytes(copying: bytes)) } catch { return .invalid(error) }
   }
 }
 

@@ -3,6 +3,7 @@
 
 private import CLibCrypto
 
+// Buffers are lent to a call with their own counts, and nothing is kept of them; contexts are freed where they are made.
 package enum Primitives {
   /// scrypt (RFC 7914).
   /// - Parameters:
@@ -13,8 +14,8 @@ package enum Primitives {
   package static func scrypt(
     _ secret: UnsafeRawBufferPointer, salt: [UInt8], work: ScryptWork, count: Int = 32
   ) throws -> SecureBytes {
-    try SecureBytes(count: count) { output in
-      let done = EVP_PBE_scrypt(
+    try unsafe SecureBytes(count: count) { output in
+      let done = unsafe EVP_PBE_scrypt(
         secret.baseAddress?.assumingMemoryBound(to: CChar.self), secret.count, salt, salt.count,
         UInt64(1) << UInt64(work.logN), UInt64(work.r), UInt64(work.p),
         // What scrypt needs, and some for its working blocks.
@@ -30,12 +31,12 @@ package enum Primitives {
   package static func hkdf(
     _ secret: UnsafeRawBufferPointer, salt: [UInt8], info: [UInt8], count: Int = 32
   ) throws -> SecureBytes {
-    try SecureBytes(count: count) { output in
-      let context = EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, nil)
-      defer { EVP_PKEY_CTX_free(context) }
+    try unsafe SecureBytes(count: count) { output in
+      let context = unsafe EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, nil)
+      defer { unsafe EVP_PKEY_CTX_free(context) }
       var length = count
       let isDone =
-        EVP_PKEY_derive_init(context) == 1
+        unsafe EVP_PKEY_derive_init(context) == 1
         && EVP_PKEY_CTX_set_hkdf_md(context, EVP_sha256()) == 1
         && EVP_PKEY_CTX_set1_hkdf_salt(context, salt, Int32(salt.count)) == 1
         && EVP_PKEY_CTX_set1_hkdf_key(
@@ -51,15 +52,15 @@ package enum Primitives {
   /// HMAC-SHA256 (RFC 2104).
   package static func hmac(_ bytes: [UInt8], key: SecureBytes) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
-    key.withBytes {
-      _ = HMAC(EVP_sha256(), $0.baseAddress, Int32($0.count), bytes, bytes.count, &digest, nil)
+    unsafe key.withBytes {
+      _ = unsafe HMAC(EVP_sha256(), $0.baseAddress, Int32($0.count), bytes, bytes.count, &digest, nil)
     }
     return digest
   }
 
   /// Whether two digests are equal, in a time that does not depend on where they differ.
   package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-    left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
+    unsafe left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
   }
 
   /// AES-256-GCM (NIST SP 800-38D): the ciphertext, then the tag of 16 bytes.
@@ -67,14 +68,14 @@ package enum Primitives {
     _ plain: SecureBytes, key: SecureBytes, nonce: [UInt8], associated: [UInt8]
   ) throws -> [UInt8] {
     var sealed = [UInt8](repeating: 0, count: plain.count + 16)
-    let context = EVP_CIPHER_CTX_new()
-    defer { EVP_CIPHER_CTX_free(context) }
+    let context = unsafe EVP_CIPHER_CTX_new()
+    defer { unsafe EVP_CIPHER_CTX_free(context) }
     var length: Int32 = 0
-    let isDone = key.withBytes { key in
-      plain.withBytes { plain in
-        sealed.withUnsafeMutableBufferPointer { output in
+    let isDone = unsafe key.withBytes { key in
+      unsafe plain.withBytes { plain in
+        unsafe sealed.withUnsafeMutableBufferPointer { output in
           guard let out = output.baseAddress else { return false }
-          return EVP_EncryptInit_ex(context, EVP_aes_256_gcm(), nil, nil, nil) == 1
+          return unsafe EVP_EncryptInit_ex(context, EVP_aes_256_gcm(), nil, nil, nil) == 1
             && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, Int32(nonce.count), nil) == 1
             && EVP_EncryptInit_ex(
               context, nil, nil, key.baseAddress?.assumingMemoryBound(to: UInt8.self), nonce) == 1
@@ -100,14 +101,14 @@ package enum Primitives {
     guard sealed.count >= 16, key.count == 32 else { return nil }
     let count = sealed.count - 16
     var tag = Array(sealed[count...])
-    let context = EVP_CIPHER_CTX_new()
-    defer { EVP_CIPHER_CTX_free(context) }
+    let context = unsafe EVP_CIPHER_CTX_new()
+    defer { unsafe EVP_CIPHER_CTX_free(context) }
     var length: Int32 = 0
     var isAuthentic = false
-    let plain = try SecureBytes(count: count) { output in
-      guard let out = output.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-      isAuthentic = key.withBytes { key in
-        EVP_DecryptInit_ex(context, EVP_aes_256_gcm(), nil, nil, nil) == 1
+    let plain = try unsafe SecureBytes(count: count) { output in
+      guard let out = unsafe output.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+      isAuthentic = unsafe key.withBytes { key in
+        unsafe EVP_DecryptInit_ex(context, EVP_aes_256_gcm(), nil, nil, nil) == 1
           && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, Int32(nonce.count), nil) == 1
           && EVP_DecryptInit_ex(
             context, nil, nil, key.baseAddress?.assumingMemoryBound(to: UInt8.self), nonce) == 1
@@ -131,7 +132,7 @@ package enum Primitives {
   /// SHA-256 (FIPS 180-4).
   package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
-    EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
+    unsafe EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
     return digest
   }
 }

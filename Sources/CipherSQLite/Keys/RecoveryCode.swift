@@ -7,14 +7,16 @@ public struct RecoveryCode: Sendable {
   let secret: SecureBytes
 
   /// A new code.
-  public static func random() throws -> RecoveryCode { RecoveryCode(secret: try .random(count: 19)) }
+  public static func random() throws(SQLError) -> RecoveryCode {
+    RecoveryCode(secret: try .random(count: 19))
+  }
 
   private init(secret: SecureBytes) { self.secret = secret }
 
   /// A code as somebody typed it. Spaces, hyphens and the case do not count; O is read as 0, I and L as 1.
   /// - Throws: ``SQLError/recoveryCode(reason:)`` when it has another length, a sign that no code has, or a
   ///   checksum that does not fit: then it was mistyped, whatever it should open.
-  public init(typed text: String) throws {
+  public init(typed text: String) throws(SQLError) {
     var digits: [UInt8] = []
     for byte in text.uppercased().utf8 where !Array(" -\n\t".utf8).contains(byte) {
       let plain: UInt8 =
@@ -51,7 +53,7 @@ public struct RecoveryCode: Sendable {
 
   /// The code as it is shown, `7Q2M-…`. The caller shows it once and does not keep it.
   public func text() -> String {
-    var bytes = secret.withBytes { Array($0) }
+    var bytes = unsafe secret.withBytes { unsafe Array($0) }
     bytes.append(Primitives.sha256(bytes)[0])
     var text = ""
     for group in stride(from: 0, to: 20, by: 5) {

@@ -46,7 +46,7 @@ public struct ScryptWork: Sendable, Hashable {
     let secret = try SecureBytes(copying: Array("calibration".utf8))
     let sample = ScryptWork(logN: 14) ?? least
     let taken = try ContinuousClock().measure {
-      _ = try secret.withBytes { try Primitives.scrypt($0, salt: [0], work: sample) }
+      _ = try unsafe secret.withBytes { try unsafe Primitives.scrypt($0, salt: [0], work: sample) }
     }
     // Time doubles with N, and again with p. A busy machine measures too much; below the least it does not go.
     return taken * 16 <= .milliseconds(670) ? ScryptWork(passes: 2) : least

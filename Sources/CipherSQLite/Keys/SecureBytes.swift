@@ -10,15 +10,22 @@ private import Foundation
 /// The pages are mapped for this value alone, locked against swapping where the process may lock memory
 /// (`mlock`; a refusal is tolerated), excluded from core dumps, and wiped before they are returned.
 /// Prints as its size only.
-public final class SecureBytes: @unchecked Sendable {
+@safe public final class SecureBytes: @unchecked Sendable {
+  // Mapped by init for this object alone, `mapped` bytes, and returned by deinit. Whoever is lent an address holds the
+  // object meanwhile (withBytes).
   private let memory: UnsafeMutableRawPointer
   private let mapped: Int
   /// How many bytes there are.
   public let count: Int
 
   /// Maps `count` zeroed bytes and lets `fill` write them.
-  /// - Throws: ``SQLError/system(file:operation:code:)`` when no memory can be mapped.
-  public init(count: Int, fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
+  /// - Throws: ``SQLError/system(file:operation:code:)`` when no memory can be mapped; what `fill` throws.
+  public convenience init(count: Int, fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
+    try self.init(zeros: count)
+    try unsafe fill(UnsafeMutableRawBufferPointer(start: memory, count: count))
+  }
+
+  private init(zeros count: Int) throws(SQLError) {
     let page = Int(sysconf(Int32(_SC_PAGESIZE)))
     let mapped = max(page, (count + page - 1) / page * page)
     #if canImport(Glibc)
@@ -26,42 +33,45 @@ public final class SecureBytes: @unchecked Sendable {
     #else
       let flags = MAP_PRIVATE | MAP_ANON
     #endif
-    guard let memory = mmap(nil, mapped, PROT_READ | PROT_WRITE, flags, -1, 0), memory != MAP_FAILED else {
-      throw SQLError.system(file: "memory", operation: "mmap", code: Int(errno))
+    let found = unsafe mmap(nil, mapped, PROT_READ | PROT_WRITE, flags, -1, 0)
+    guard let memory = unsafe found, unsafe memory != MAP_FAILED else {
+      throw .system(file: "memory", operation: "mmap", code: Int(errno))
     }
-    _ = mlock(memory, mapped)
+    _ = unsafe mlock(memory, mapped)
     #if canImport(Glibc)
-      _ = madvise(memory, mapped, 16 /* MADV_DONTDUMP */)
+      _ = unsafe madvise(memory, mapped, 16 /* MADV_DONTDUMP */)
     #endif
-    self.memory = memory
+    unsafe self.memory = unsafe memory
     self.mapped = mapped
     self.count = count
-    try fill(UnsafeMutableRawBufferPointer(start: memory, count: count))
   }
 
   deinit {
-    vault_wipe(memory, mapped)
-    _ = munlock(memory, mapped)
-    munmap(memory, mapped)
+    unsafe vault_wipe(memory, mapped)
+    _ = unsafe munlock(memory, mapped)
+    unsafe munmap(memory, mapped)
   }
 
   /// A secure copy of `bytes`. The caller's copy is the caller's to wipe.
-  public convenience init(copying bytes: some Collection<UInt8>) throws {
-    try self.init(count: bytes.count) { $0.copyBytes(from: bytes) }
+  /// - Throws: ``SQLError/system(file:operation:code:)`` when no memory can be mapped.
+  public convenience init(copying bytes: some Collection<UInt8>) throws(SQLError) {
+    try self.init(zeros: bytes.count)
+    unsafe UnsafeMutableRawBufferPointer(start: memory, count: count).copyBytes(from: bytes)
   }
 
   /// `count` random bytes from libcrypto's generator.
-  public static func random(count: Int) throws -> SecureBytes {
-    try SecureBytes(count: count) { buffer in
-      guard RAND_bytes(buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(count)) == 1 else {
-        throw SQLError.system(file: "memory", operation: "RAND_bytes", code: 0)
-      }
+  /// - Throws: ``SQLError/system(file:operation:code:)`` when there is no memory, or no chance.
+  public static func random(count: Int) throws(SQLError) -> SecureBytes {
+    let bytes = try SecureBytes(zeros: count)
+    guard unsafe RAND_bytes(bytes.memory.assumingMemoryBound(to: UInt8.self), Int32(count)) == 1 else {
+      throw .system(file: "memory", operation: "RAND_bytes", code: 0)
     }
+    return bytes
   }
 
   /// Lends the bytes for the length of the call.
   public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-    try body(UnsafeRawBufferPointer(start: memory, count: count))
+    try unsafe body(UnsafeRawBufferPointer(start: memory, count: count))
   }
 }
 

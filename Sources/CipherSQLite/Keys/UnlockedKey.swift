@@ -3,6 +3,7 @@
 private import CLibCrypto
 private import Foundation
 
+// Every buffer of a key is lent by its SecureBytes for the length of a call, with its own count.
 /// The result of deriving a key once: 32 key bytes, the file's salt, and the profile that fits.
 ///
 /// Opening a connection with it takes a fraction of a millisecond; the passphrase is no longer needed.
@@ -24,20 +25,20 @@ public struct UnlockedKey: Sendable {
   init(deriving key: Key, salt: [UInt8], profile: CipherProfile) throws {
     self.salt = salt
     self.profile = profile
-    let digest = profile.derivationHash.digest
-    bytes = try SecureBytes(count: 64) { output in
-      guard let base = output.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+    let digest = unsafe profile.derivationHash.digest
+    bytes = try unsafe SecureBytes(count: 64) { output in
+      guard let base = unsafe output.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
       switch key.material {
       case .invalid(let error): throw error
       case .provider:
         throw SQLError.verificationFailed(file: "key", reason: "a provider's key must be resolved first")
       case .kept(let keeper):
-        try keeper.dataKey().withBytes { output.copyMemory(from: $0) }
+        try unsafe keeper.dataKey().withBytes { unsafe output.copyMemory(from: $0) }
       case .raw(let raw):
-        raw.withBytes { output.copyMemory(from: $0) }
+        unsafe raw.withBytes { unsafe output.copyMemory(from: $0) }
       case .passphrase(let passphrase):
-        try passphrase.withBytes { text in
-          let done = PKCS5_PBKDF2_HMAC(
+        try unsafe passphrase.withBytes { text in
+          let done = unsafe PKCS5_PBKDF2_HMAC(
             text.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(text.count), salt, Int32(salt.count),
             Int32(profile.rounds), digest, 32, base)
           guard done == 1 else {
@@ -48,7 +49,7 @@ public struct UnlockedKey: Sendable {
       // The HMAC key: the same hash, the 32 bytes as password, each salt byte XOR 0x3a, 2 rounds
       // (SQLCipher's design page, "per-page HMAC").
       let masked = salt.map { $0 ^ 0x3a }
-      PKCS5_PBKDF2_HMAC(
+      unsafe PKCS5_PBKDF2_HMAC(
         UnsafeRawPointer(base).assumingMemoryBound(to: CChar.self), 32, masked, Int32(masked.count), 2,
         digest,
         32, base + 32)
@@ -83,20 +84,21 @@ public struct UnlockedKey: Sendable {
   /// Lends SQLCipher's raw key text, `x'…'` of 64 + 32 hexadecimal digits, in memory that is wiped.
   func withKeySpecification<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result {
     let digits = Array("0123456789abcdef".utf8)
-    let text = try SecureBytes(count: 99) { output in
-      output[0] = UInt8(ascii: "x")
-      output[1] = UInt8(ascii: "'")
+    let text = try unsafe SecureBytes(count: 99) { output in
+      unsafe output[0] = UInt8(ascii: "x")
+      unsafe output[1] = UInt8(ascii: "'")
       var next = 2
       func put(_ byte: UInt8) {
-        output[next] = digits[Int(byte >> 4)]
-        output[next + 1] = digits[Int(byte & 15)]
+        unsafe output[next] = digits[Int(byte >> 4)]
+        unsafe output[next + 1] = digits[Int(byte & 15)]
         next += 2
       }
-      bytes.withBytes { key in for byte in key.prefix(32) { put(byte) } }
+      // One by one: no copy of the key is made outside of such memory.
+      unsafe bytes.withBytes { key in for index in 0..<32 { unsafe put(key[index]) } }
       for byte in salt { put(byte) }
-      output[98] = UInt8(ascii: "'")
+      unsafe output[98] = UInt8(ascii: "'")
     }
-    return try text.withBytes(body)
+    return try unsafe text.withBytes(body)
   }
 
   /// Whether a page carries the HMAC that this key gives it.
@@ -106,16 +108,16 @@ public struct UnlockedKey: Sendable {
   ///   - number: Its number, counted from 1.
   func verifies(page: [UInt8], number: Int) -> Bool {
     var page = page
-    return page.withUnsafeMutableBytes { PageVerifier(self).verifies($0, number: number) }
+    return unsafe page.withUnsafeMutableBytes { unsafe PageVerifier(self).verifies($0, number: number) }
   }
 }
 
 extension CipherProfile.Hash {
   fileprivate var digest: OpaquePointer? {
     switch self {
-    case .sha1: EVP_sha1()
-    case .sha256: EVP_sha256()
-    case .sha512: EVP_sha512()
+    case .sha1: unsafe EVP_sha1()
+    case .sha256: unsafe EVP_sha256()
+    case .sha512: unsafe EVP_sha512()
     }
   }
 }

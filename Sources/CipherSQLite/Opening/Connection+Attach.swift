@@ -20,7 +20,7 @@ extension Connection {
   /// - Throws: As ``open(_:key:configuration:)``; ``SQLError/engine(code:extendedCode:message:sql:)`` inside a
   ///   transaction, or for a name that is taken.
   public func attach(_ path: String, as name: String, key: Key, profile: CipherProfile? = nil) throws {
-    _ = try opened()
+    try checkOpen()
     let file = try DatabasePath(path)
     try PathState.existing(file)
     try attach(
@@ -31,7 +31,7 @@ extension Connection {
 
   /// Lets go of a file that was attached.
   public func detach(_ name: String) throws {
-    cache.removeIdle()
+    unsafe cache.removeIdle()
     try execute(sql: "DETACH DATABASE \(quoted(name))")
   }
 
@@ -43,17 +43,17 @@ extension Connection {
     try CipherDefaults.withProfile(unlocked.profile, on: self) {
       let statement = try prepare(sql: "ATTACH DATABASE ? AS \(quoted(name)) KEY ?")
       try statement.bind(file.path, at: 1)
-      try unlocked.withKeySpecification { text in
+      try unsafe unlocked.withKeySpecification { text in
         // Not copied: the text lies in memory that is wiped, and outlives the statement's run.
-        let code = sqlite3_bind_text(
+        let code = unsafe sqlite3_bind_text(
           statement.raw, 2, text.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(text.count), nil)
-        defer { sqlite3_clear_bindings(statement.raw) }
+        defer { unsafe sqlite3_clear_bindings(statement.raw) }
         // Unbound, it would be NULL, and the file in clear.
         guard code == SQLITE_OK else { throw error(code, sql: "attach") }
         try FileGate.opening {
           // The engine reads the file within this statement. Nobody else in this process opens a file meanwhile, so
           // it does not wait for a lock here.
-          sqlite3_busy_handler(handle, nil, nil)
+          unsafe sqlite3_busy_handler(handle, nil, nil)
           defer { installBusyHandler() }
           try statement.run()
         }

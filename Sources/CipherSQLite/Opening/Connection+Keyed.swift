@@ -17,15 +17,16 @@ extension Connection {
     var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
     flags |= configuration.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     let name = fileURI(file.path) + (configuration.access == .immutable ? "?immutable=1" : "")
-    let code = FileGate.opening { sqlite3_open_v2(name, &handle, flags, nil) }
-    let connection = Connection(handle: handle, file: file, unlocked: unlocked, configuration: configuration)
+    let code = FileGate.opening { unsafe sqlite3_open_v2(name, &handle, flags, nil) }
+    let connection = unsafe Connection(
+      handle: handle, file: file, unlocked: unlocked, configuration: configuration)
     guard code == SQLITE_OK else {
-      throw code == SQLITE_CANTOPEN
+      throw unsafe code == SQLITE_CANTOPEN
         ? SQLError.cannotOpen(file, system: sqlite3_system_errno(handle)) : connection.error(code, sql: "")
     }
     try CipherDefaults.whileUnchanged {
-      let keyed = try unlocked.withKeySpecification {
-        sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count))
+      let keyed = try unsafe unlocked.withKeySpecification {
+        unsafe sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count))
       }
       guard keyed == SQLITE_OK else { throw connection.error(keyed, sql: "") }
       if Engine.current.cipherMajor >= 4 {
@@ -35,7 +36,7 @@ extension Connection {
       try connection.executeScript(unlocked.profile.pragmas("cipher_"))
     }
     connection.installBusyHandler()
-    sqlite3_extended_result_codes(handle, 1)
+    unsafe sqlite3_extended_result_codes(handle, 1)
     return connection
   }
 
@@ -58,16 +59,17 @@ extension Connection {
     let flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
     let name = fileURI(file.path) + (access == .immutable ? "?immutable=1" : "")
     let code = FileGate.opening {
-      sqlite3_open_v2(
+      unsafe sqlite3_open_v2(
         name, &handle, flags | (access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY), nil)
     }
     // Keys of zeros, which nothing asks for: a plain file has none.
     let none = try UnlockedKey(
       deriving: .raw([UInt8](repeating: 0, count: 32)), salt: [UInt8](repeating: 0, count: 16),
       profile: Engine.current.newFileProfile)
-    let connection = Connection(handle: handle, file: file, unlocked: none, configuration: Configuration())
+    let connection = unsafe Connection(
+      handle: handle, file: file, unlocked: none, configuration: Configuration())
     guard code == SQLITE_OK else {
-      throw code == SQLITE_CANTOPEN
+      throw unsafe code == SQLITE_CANTOPEN
         ? SQLError.cannotOpen(file, system: sqlite3_system_errno(handle)) : connection.error(code, sql: "")
     }
     connection.installBusyHandler()

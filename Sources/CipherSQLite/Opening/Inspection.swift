@@ -95,7 +95,7 @@ public final class Inspection {
       (try? raw.lock(.exclusive, of: file, seconds: 0)) != nil, !raw.hasMoved
     else { return }
     // Not what somebody planted there.
-    if FileStatus(file.sharedMemory)?.isRegular ?? false { unlink(file.sharedMemory) }
-    if let log = FileStatus(file.log), log.isRegular, log.byteCount == 0 { unlink(file.log) }
+    if FileStatus(file.sharedMemory)?.isRegular ?? false { unsafe unlink(file.sharedMemory) }
+    if let log = FileStatus(file.log), log.isRegular, log.byteCount == 0 { unsafe unlink(file.log) }
   }
 }

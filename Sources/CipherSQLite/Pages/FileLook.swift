@@ -122,7 +122,7 @@ extension UnlockedKey {
     let verifier = PageVerifier(self)
     for number in Set(Array(2...min(last, 7)) + spread) {
       guard var page = file.read(size, at: (number - 1) * size) else { continue }
-      if page.withUnsafeMutableBytes({ verifier.verifies($0, number: number) }) { return true }
+      if unsafe page.withUnsafeMutableBytes({ unsafe verifier.verifies($0, number: number) }) { return true }
     }
     return false
   }

@@ -5,7 +5,7 @@ internal import CSQLCipher
 private import Foundation
 
 extension RawFile {
-  func damagedPages(key: UnlockedKey) -> [Int] { PageAudit(key).damagedPages(of: file, nil) ?? [] }
+  func damagedPages(key: UnlockedKey) -> [Int] { unsafe PageAudit(key).damagedPages(of: file, nil) ?? [] }
 
   /// The same of a file that somebody still writes, every page once. A page that does not verify is looked at
   /// again until the file is final.
@@ -17,7 +17,7 @@ extension RawFile {
   func damagedPages(
     key: UnlockedKey, during writing: () -> PageWriting, progress: ((Int, Int) -> Void)?
   ) -> [Int]? {
-    PageAudit(key).damagedPages(of: file, during: writing, progress)
+    unsafe PageAudit(key).damagedPages(of: file, during: writing, progress)
   }
 }
 
@@ -46,8 +46,9 @@ struct PageAudit {
     of file: UnsafeMutablePointer<sqlite3_file>?, during writing: () -> PageWriting = { .done },
     except isElsewhere: (Int) -> Bool = { _ in false }, _ progress: ((Int, Int) -> Void)?
   ) -> [Int]? {
-    var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-    defer { room.deallocate() }
+    // Of this call alone, and of the lanes that it waits for; freed on every way out.
+    var room = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    defer { unsafe room.deallocate() }
     var damaged: [Int] = []
     var first = 1
     var pause = 0.001
@@ -55,7 +56,7 @@ struct PageAudit {
       // Asked before the pages are read: what is read after the end is final.
       let state = writing()
       if state == .failed { return nil }
-      let total = (size(of: file) + pageBytes - 1) / pageBytes
+      let total = unsafe (size(of: file) + pageBytes - 1) / pageBytes
       let count = min(Self.pagesAtOnce, total - first + 1)
       if count <= 0 {
         if state == .done { break }
@@ -63,10 +64,11 @@ struct PageAudit {
         continue
       }
       if room.count < count * pageBytes {
-        room.deallocate()
-        room = .allocate(byteCount: count * pageBytes, alignment: 16)
+        unsafe room.deallocate()
+        unsafe room = .allocate(byteCount: count * pageBytes, alignment: 16)
       }
-      let found = damagedPages(of: file, room, first: first, count: count, leavingOneCore: state == .underway)
+      let found = unsafe damagedPages(
+        of: file, room, first: first, count: count, leavingOneCore: state == .underway)
       if state == .underway, let page = found.first {
         // Longer and longer while nothing comes: a reader in the way may keep the writing for seconds.
         pause = page == first ? min(pause * 2, 0.02) : 0.001
@@ -84,9 +86,9 @@ struct PageAudit {
   /// Which of some pages do not verify.
   func damaged(among pages: [Int], of file: UnsafeMutablePointer<sqlite3_file>?) -> [Int] {
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: pageBytes, alignment: 16)
-    defer { room.deallocate() }
+    defer { unsafe room.deallocate() }
     return pages.filter {
-      !damagedPages(of: file, room, first: $0, count: 1, leavingOneCore: false).isEmpty
+      unsafe !damagedPages(of: file, room, first: $0, count: 1, leavingOneCore: false).isEmpty
     }
   }
 
@@ -94,14 +96,15 @@ struct PageAudit {
     of file: UnsafeMutablePointer<sqlite3_file>?, _ room: UnsafeMutableRawBufferPointer, first: Int,
     count: Int, leavingOneCore: Bool
   ) -> [Int] {
-    let part = UnsafeMutableRawBufferPointer(rebasing: room[..<(count * pageBytes)])
-    if read(file, into: part, at: (first - 1) * pageBytes) {
-      return check(part, first: first, count: count, lanes: max(1, lanes.count - (leavingOneCore ? 1 : 0)))
+    let part = unsafe UnsafeMutableRawBufferPointer(rebasing: room[..<(count * pageBytes)])
+    if unsafe read(file, into: part, at: (first - 1) * pageBytes) {
+      return unsafe check(
+        part, first: first, count: count, lanes: max(1, lanes.count - (leavingOneCore ? 1 : 0)))
     }
     // The file ends within a page, or the disk fails somewhere: one by one, to tell where.
     return (first..<first + count).filter { number in
-      let page = UnsafeMutableRawBufferPointer(rebasing: room[..<pageBytes])
-      return !read(file, into: page, at: (number - 1) * pageBytes)
+      let page = unsafe UnsafeMutableRawBufferPointer(rebasing: room[..<pageBytes])
+      return unsafe !read(file, into: page, at: (number - 1) * pageBytes)
         || !check(page, first: number, count: 1, lanes: 1).isEmpty
     }
   }
@@ -119,13 +122,13 @@ struct PageAudit {
     let laneCount = count < Self.pagesWorthSharing ? 1 : most
     let damaged = Locked<[Int]>([])
     // Safe to share: each lane has a verifier of its own, and every page is one lane's alone.
-    nonisolated(unsafe) let (lanes, pages) = (lanes, pages)
+    nonisolated(unsafe) let (lanes, pages) = unsafe (lanes, pages)
     let pageBytes = pageBytes
     DispatchQueue.concurrentPerform(iterations: laneCount) { lane in
       for index in stride(from: lane, to: count, by: laneCount) where first + index != lockPage {
-        let page = UnsafeMutableRawBufferPointer(
+        let page = unsafe UnsafeMutableRawBufferPointer(
           rebasing: pages[(index * pageBytes)..<((index + 1) * pageBytes)])
-        if !lanes[lane].verifies(page, number: first + index) {
+        if unsafe !lanes[lane].verifies(page, number: first + index) {
           damaged.withLock { $0.append(first + index) }
         }
       }

@@ -37,14 +37,14 @@ struct PageHeader {
 extension UnlockedKey {
   /// One block of AES-256-CBC; nil when libcrypto refuses.
   fileprivate func decrypted(_ block: [UInt8], initial: [UInt8]) -> [UInt8]? {
-    let context = EVP_CIPHER_CTX_new()
-    defer { EVP_CIPHER_CTX_free(context) }
-    return bytes.withBytes { key in
+    let context = unsafe EVP_CIPHER_CTX_new()
+    defer { unsafe EVP_CIPHER_CTX_free(context) }
+    return unsafe bytes.withBytes { key in
       var (output, count) = ([UInt8](repeating: 0, count: 32), Int32(0))
-      let keyBytes = key.baseAddress?.assumingMemoryBound(to: UInt8.self)
-      guard EVP_DecryptInit_ex(context, EVP_aes_256_cbc(), nil, keyBytes, initial) == 1,
-        EVP_CIPHER_CTX_set_padding(context, 0) == 1,
-        EVP_DecryptUpdate(context, &output, &count, block, Int32(block.count)) == 1, count == 16
+      let keyBytes = unsafe key.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      guard unsafe EVP_DecryptInit_ex(context, EVP_aes_256_cbc(), nil, keyBytes, initial) == 1,
+        unsafe EVP_CIPHER_CTX_set_padding(context, 0) == 1,
+        unsafe EVP_DecryptUpdate(context, &output, &count, block, Int32(block.count)) == 1, count == 16
       else { return nil }
       return Array(output.prefix(16))
     }

@@ -7,15 +7,17 @@ internal import CSQLCipher
 /// fails, and the engine undoes the transaction as it does when a disk fails.
 ///
 /// For the thread that uses the connection, and for the length of one call of the engine.
-final class CommitWatch {
-  private struct Place {
+@safe final class CommitWatch {
+  // `file` and `original` are the engine's, whose connection is open until end(); `room` is ours from stand() to end().
+  @unsafe private struct Place {
     let file: UnsafeMutablePointer<sqlite3_file>
     let original: UnsafePointer<sqlite3_io_methods>
     let room: UnsafeMutableRawPointer
   }
 
+  // The gate is held by the watch, whose end() takes the table away before both go.
   /// What the functions below find behind the table that they were called through.
-  fileprivate struct Context {
+  @unsafe fileprivate struct Context {
     let original: UnsafePointer<sqlite3_io_methods>
     let gate: Unmanaged<CommitGate>
     let isLog: Bool
@@ -24,44 +26,47 @@ final class CommitWatch {
   }
 
   private let gate: CommitGate
-  private var places: [Place] = []
+  private var places: [Place] = unsafe []
 
   /// - Parameters:
   ///   - connection: With a transaction open, so that its log is.
   ///   - gate: Asked before each write, and told of the commit.
   init(_ connection: Connection, _ gate: CommitGate) {
     self.gate = gate
-    stand(before: rawFile(of: connection.handle), isLog: false)
+    unsafe stand(before: rawFile(of: connection.handle), isLog: false)
     // Without a log there is a journal, whose deletion is the commit; the sync of the file comes before that.
-    if let log = logFile(of: connection.handle), log != places.first?.file { stand(before: log, isLog: true) }
+    if let log = unsafe logFile(of: connection.handle), unsafe log != places.first?.file {
+      unsafe stand(before: log, isLog: true)
+    }
   }
 
   /// Goes out of the way. Must be called before the connection is closed.
   func end() {
-    for place in places {
-      place.file.pointee.pMethods = place.original
-      place.room.deallocate()
+    while let place = unsafe places.popLast() {
+      unsafe place.file.pointee.pMethods = unsafe place.original
+      unsafe place.room.deallocate()
     }
-    places = []
   }
 
   deinit { end() }
 
   private func stand(before file: UnsafeMutablePointer<sqlite3_file>?, isLog: Bool) {
-    guard let file, let original = file.pointee.pMethods else { return }
-    let room = UnsafeMutableRawPointer.allocate(
+    guard let file = unsafe file, let original = unsafe file.pointee.pMethods else { return }
+    let room = unsafe UnsafeMutableRawPointer.allocate(
       byteCount: contextOffset + MemoryLayout<Context>.size, alignment: 16)
-    var methods = original.pointee
-    methods.xWrite = { file, bytes, count, offset in guardedWrite(file, bytes, count, offset) }
+    var methods = unsafe original.pointee
+    unsafe methods.xWrite = { file, bytes, count, offset in unsafe guardedWrite(file, bytes, count, offset) }
     if !isLog {
-      methods.xFileControl = { file, operation, argument in guardedControl(file, operation, argument) }
+      unsafe methods.xFileControl = { file, operation, argument in
+        unsafe guardedControl(file, operation, argument)
+      }
     }
-    room.initializeMemory(as: sqlite3_io_methods.self, to: methods)
-    (room + contextOffset).initializeMemory(
+    unsafe room.initializeMemory(as: sqlite3_io_methods.self, to: methods)
+    unsafe (room + contextOffset).initializeMemory(
       as: Context.self,
       to: Context(original: original, gate: Unmanaged.passUnretained(gate), isLog: isLog))
-    file.pointee.pMethods = UnsafePointer(room.assumingMemoryBound(to: sqlite3_io_methods.self))
-    places.append(Place(file: file, original: original, room: room))
+    unsafe file.pointee.pMethods = unsafe UnsafePointer(room.assumingMemoryBound(to: sqlite3_io_methods.self))
+    unsafe places.append(Place(file: file, original: original, room: room))
   }
 }
 
@@ -71,8 +76,8 @@ private let contextOffset = (MemoryLayout<sqlite3_io_methods>.size + 15) / 16 * 
 private func context(_ file: UnsafeMutablePointer<sqlite3_file>?) -> UnsafeMutablePointer<
   CommitWatch.Context
 >? {
-  guard let methods = file?.pointee.pMethods else { return nil }
-  return UnsafeMutableRawPointer(mutating: UnsafeRawPointer(methods) + contextOffset)
+  guard let methods = unsafe file?.pointee.pMethods else { return nil }
+  return unsafe UnsafeMutableRawPointer(mutating: UnsafeRawPointer(methods) + contextOffset)
     .assumingMemoryBound(to: CommitWatch.Context.self)
 }
 
@@ -80,22 +85,22 @@ private func guardedWrite(
   _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeRawPointer?, _ count: Int32,
   _ offset: sqlite3_int64
 ) -> Int32 {
-  guard let context = context(file), let write = context.pointee.original.pointee.xWrite else {
+  guard let context = unsafe context(file), let write = unsafe context.pointee.original.pointee.xWrite else {
     return SQLITE_IOERR
   }
-  let gate = context.pointee.gate.takeUnretainedValue()
-  if !context.pointee.hasRefused {
+  let gate = unsafe context.pointee.gate.takeUnretainedValue()
+  if unsafe !context.pointee.hasRefused {
     // File format, "The Write-Ahead Log": the header of a frame has 24 bytes, and those from 4 to 7 are other than
     // zero in the frame that commits.
     let isCommit =
-      context.pointee.isLog && count == 24
-      && bytes.map { $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self) != 0 } ?? false
+      unsafe context.pointee.isLog && count == 24
+      && bytes.map { unsafe $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self) != 0 } ?? false
     if isCommit ? !gate.mayCommit() : gate.current == .stopped {
-      context.pointee.hasRefused = true
+      unsafe context.pointee.hasRefused = true
       return SQLITE_IOERR
     }
   }
-  let code = write(file, bytes, count, offset)
+  let code = unsafe write(file, bytes, count, offset)
   if code & 0xff == SQLITE_FULL { gate.didFindDiskFull() }
   return code
 }
@@ -103,27 +108,28 @@ private func guardedWrite(
 private func guardedControl(
   _ file: UnsafeMutablePointer<sqlite3_file>?, _ operation: Int32, _ argument: UnsafeMutableRawPointer?
 ) -> Int32 {
-  guard let context = context(file), let control = context.pointee.original.pointee.xFileControl else {
+  guard let context = unsafe context(file), let control = unsafe context.pointee.original.pointee.xFileControl
+  else {
     return SQLITE_NOTFOUND
   }
-  let gate = context.pointee.gate.takeUnretainedValue()
+  let gate = unsafe context.pointee.gate.takeUnretainedValue()
   // Sent when all pages are written and only the journal has to go.
-  if operation == SQLITE_FCNTL_SYNC, !context.pointee.hasRefused, !gate.mayCommit() {
-    context.pointee.hasRefused = true
+  if operation == SQLITE_FCNTL_SYNC, unsafe !context.pointee.hasRefused, !gate.mayCommit() {
+    unsafe context.pointee.hasRefused = true
     return SQLITE_IOERR
   }
-  let code = control(file, operation, argument)
-  if operation == SQLITE_FCNTL_COMMIT_PHASETWO, !context.pointee.hasRefused { gate.didCommit() }
+  let code = unsafe control(file, operation, argument)
+  if operation == SQLITE_FCNTL_COMMIT_PHASETWO, unsafe !context.pointee.hasRefused { gate.didCommit() }
   return code
 }
 
 /// The log of a connection in WAL mode that has a transaction open; else its journal.
 private func logFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
-  guard let handle else { return nil }
+  guard let handle = unsafe handle else { return nil }
   var file: UnsafeMutablePointer<sqlite3_file>?
-  let code = withUnsafeMutablePointer(to: &file) {
-    sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, $0)
+  let code = unsafe withUnsafeMutablePointer(to: &file) {
+    unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, $0)
   }
   // A journal that is not open yet has no functions.
-  return code == SQLITE_OK && file?.pointee.pMethods != nil ? file : nil
+  return unsafe code == SQLITE_OK && file?.pointee.pMethods != nil ? file : nil
 }

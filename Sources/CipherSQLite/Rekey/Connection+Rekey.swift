@@ -34,7 +34,7 @@ extension Connection {
   /// The same with a gate by which another thread can stop it.
   /// - Throws: As above; `CancellationError` when the gate was closed before the commit.
   package func rekey(to newKey: Key, gate: CommitGate, progress: ((Int, Int) throws -> Void)?) throws {
-    _ = try opened()
+    try checkOpen()
     guard configuration.access == .readWrite else { throw SQLError.readOnly(file: path) }
     guard !isInTransaction else { throw SQLError.uncommittedChanges(file: path) }
     let new = try UnlockedKey(deriving: newKey, salt: unlocked.salt, profile: unlocked.profile)
@@ -84,7 +84,7 @@ extension Connection {
     // The commit shall not copy the log: that is done while pages are verified.
     let copiesAfter = try value("PRAGMA wal_autocheckpoint")?.int64 ?? 1000
     try execute("PRAGMA wal_autocheckpoint = 0")
-    defer { sqlite3_wal_autocheckpoint(handle, Int32(clamping: copiesAfter)) }
+    defer { unsafe sqlite3_wal_autocheckpoint(handle, Int32(clamping: copiesAfter)) }
     // BEGIN IMMEDIATE turns contention into an error: without it sqlite3_rekey answers 0 and does nothing.
     try execute("BEGIN IMMEDIATE")
     let growth = progress.map {
@@ -95,7 +95,9 @@ extension Connection {
     let watch = CommitWatch(self, gate)
     // The engine commits within this call.
     let result = Result {
-      try new.withKeySpecification { sqlite3_rekey_v2(handle, "main", $0.baseAddress, Int32($0.count)) }
+      try unsafe new.withKeySpecification {
+        unsafe sqlite3_rekey_v2(handle, "main", $0.baseAddress, Int32($0.count))
+      }
     }
     watch.end()
     let thrown = growth?.stop()
@@ -123,7 +125,7 @@ extension Connection {
     // Safe to hand over: this thread does not touch the connection before the end is signalled.
     nonisolated(unsafe) let connection = self
     Thread.detachNewThread {
-      let result = Result { try connection.checkpoint() }
+      let result = Result { try unsafe connection.checkpoint() }
       outcome.withLock { $0 = result }
       end.signal()
     }

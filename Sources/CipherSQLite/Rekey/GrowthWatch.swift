@@ -55,6 +55,6 @@ final class GrowthWatch {
 
   private static func size(_ path: String) -> Int {
     var status = stat()
-    return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    return unsafe stat(path, &status) == 0 ? Int(status.st_size) : 0
   }
 }

@@ -98,7 +98,7 @@ extension UUID: SQLConvertible {
     switch value {
     case .text(let text): UUID(uuidString: text)
     case .blob(let data) where data.count == 16:
-      data.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+      unsafe data.withUnsafeBytes { unsafe UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     default: nil
     }
   }

@@ -5,9 +5,7 @@ extension MigrationStep {
   func applied(to schema: Schema) throws -> Schema {
     var schema = schema
     for operation in operations {
-      do { try operation.apply(to: &schema) } catch let error as ModelError {
-        throw failed(operation, error.reason)
-      }
+      do { try operation.apply(to: &schema) } catch { throw failed(operation, error.reason) }
     }
     let faults = schema.modelFaults
     guard faults.isEmpty else {
@@ -35,7 +33,7 @@ extension MigrationStep {
 }
 
 extension MigrationOperation {
-  func apply(to schema: inout Schema) throws {
+  func apply(to schema: inout Schema) throws(ModelError) {
     switch self {
     case .createEntity(let entity):
       guard schema.entity(named: entity.name) == nil else {
@@ -54,27 +52,27 @@ extension MigrationOperation {
       }
     case .renameEntity(let name, let new): try schema.rename(name, to: new)
     case .addAttribute(let entity, let attribute):
-      try schema.change(entity) { entity in
+      try schema.change(entity) { entity throws(ModelError) in
         try entity.requireFree(attribute.name)
         try attribute.requireDefault()
         entity.attributes.append(attribute)
         entity.attributes[entity.attributes.count - 1].normalizeDefault()
       }
     case .dropAttribute(let entity, let name):
-      try schema.change(entity) { entity in
+      try schema.change(entity) { entity throws(ModelError) in
         let index = try entity.attributeIndex(name)
         try entity.requireUnindexed(name)
         entity.attributes.remove(at: index)
       }
     case .renameAttribute(let entity, let name, let new):
-      try schema.change(entity) { entity in
+      try schema.change(entity) { entity throws(ModelError) in
         let index = try entity.attributeIndex(name)
         try entity.requireFree(new)
         entity.attributes[index].name = new
         entity.renameInIndexes(name, new)
       }
     case .retype(let entity, let name, let type, let using):
-      try schema.changeAttribute(entity, name) { attribute in
+      try schema.changeAttribute(entity, name) { attribute throws(ModelError) in
         guard using != nil || attribute.type.converts(to: type) else {
           throw ModelError(
             reason:
@@ -93,13 +91,13 @@ extension MigrationOperation {
       if try schema.changeRelationship(entity, name, { $0.isRequired = false }) { return }
       try schema.changeAttribute(entity, name) { $0.isOptional = true }
     case .setDefault(let entity, let name, let value):
-      try schema.changeAttribute(entity, name) { attribute in
+      try schema.changeAttribute(entity, name) { attribute throws(ModelError) in
         attribute.defaultValue = value
         try attribute.requireDefault()
         attribute.normalizeDefault()
       }
     case .addRelationship(let entity, let relationship):
-      try schema.change(entity) { entity in
+      try schema.change(entity) { entity throws(ModelError) in
         try entity.requireFree(relationship.name)
         entity.relationships.append(relationship)
       }
@@ -118,13 +116,13 @@ extension MigrationOperation {
 }
 
 extension EntityDescription {
-  fileprivate func requireFree(_ name: String) throws {
+  fileprivate func requireFree(_ name: String) throws(ModelError) {
     guard !propertyNames.contains(name) else {
       throw ModelError(reason: "\(self.name).\(name) exists already")
     }
   }
 
-  fileprivate func attributeIndex(_ name: String) throws -> Int {
+  fileprivate func attributeIndex(_ name: String) throws(ModelError) -> Int {
     guard let index = attributes.firstIndex(where: { $0.name == name }) else {
       throw ModelError(
         reason: "there is no attribute \(self.name).\(name)\(Self.hint(name, attributes.map(\.name)))")
@@ -136,7 +134,7 @@ extension EntityDescription {
     didYouMean(nearest(name, among: names)).map { "; \($0)" } ?? ""
   }
 
-  fileprivate func requireUnindexed(_ name: String) throws {
+  fileprivate func requireUnindexed(_ name: String) throws(ModelError) {
     if let index = indexes.first(where: { $0.properties.contains(name) }) {
       throw ModelError(
         reason: "the index \(self.name)(\(index.properties.joined(separator: ", "))) uses it; drop that first"
@@ -152,7 +150,7 @@ extension EntityDescription {
 }
 
 extension Schema {
-  fileprivate func index(of name: String) throws -> Int {
+  fileprivate func index(of name: String) throws(ModelError) -> Int {
     guard let index = entities.firstIndex(where: { $0.name == name }) else {
       throw ModelError(
         reason: "there is no entity \(name)\(EntityDescription.hint(name, entities.map(\.name)))")
@@ -160,17 +158,23 @@ extension Schema {
     return index
   }
 
-  fileprivate mutating func change(_ name: String, _ body: (inout EntityDescription) throws -> Void) throws {
+  fileprivate mutating func change(
+    _ name: String, _ body: (inout EntityDescription) throws(ModelError) -> Void
+  ) throws(ModelError) {
     try body(&entities[index(of: name)])
   }
 
   fileprivate mutating func changeAttribute(
-    _ entity: String, _ name: String, _ body: (inout AttributeDescription) throws -> Void
-  ) throws {
-    try change(entity) { entity in try body(&entity.attributes[entity.attributeIndex(name)]) }
+    _ entity: String, _ name: String, _ body: (inout AttributeDescription) throws(ModelError) -> Void
+  ) throws(ModelError) {
+    try change(entity) { entity throws(ModelError) in
+      try body(&entity.attributes[entity.attributeIndex(name)])
+    }
   }
 
-  fileprivate func requireFilling(_ filling: DefaultValue?, _ entity: String, _ name: String) throws {
+  fileprivate func requireFilling(_ filling: DefaultValue?, _ entity: String, _ name: String)
+    throws(ModelError)
+  {
     guard let filling, let owner = self.entity(named: entity) else { return }
     if let type = owner.attribute(named: name)?.type, let problem = filling.problem(for: type) {
       throw ModelError(reason: problem)
@@ -183,7 +187,7 @@ extension Schema {
   /// Changes a to-one of this name; false when there is none.
   fileprivate mutating func changeRelationship(
     _ entity: String, _ name: String, _ body: (inout RelationshipDescription) -> Void
-  ) throws -> Bool {
+  ) throws(ModelError) -> Bool {
     let owner = try index(of: entity)
     guard let index = entities[owner].relationships.firstIndex(where: { $0.name == name }) else {
       return false
@@ -192,7 +196,7 @@ extension Schema {
     return true
   }
 
-  fileprivate mutating func rename(_ name: String, to new: String) throws {
+  fileprivate mutating func rename(_ name: String, to new: String) throws(ModelError) {
     guard entity(named: new) == nil else { throw ModelError(reason: "\(new) exists already") }
     entities[try index(of: name)].name = new
     for entity in entities.indices {
@@ -204,7 +208,7 @@ extension Schema {
     entities.sort { $0.name < $1.name }
   }
 
-  private func relationshipIndex(_ owner: Int, _ name: String) throws -> Int {
+  private func relationshipIndex(_ owner: Int, _ name: String) throws(ModelError) -> Int {
     guard let index = entities[owner].relationships.firstIndex(where: { $0.name == name }) else {
       let hint = EntityDescription.hint(name, entities[owner].relationships.map(\.name))
       throw ModelError(reason: "there is no relationship \(entities[owner].name).\(name)\(hint)")
@@ -224,7 +228,7 @@ extension Schema {
     return nil
   }
 
-  fileprivate mutating func dropRelationship(_ entity: String, _ name: String) throws {
+  fileprivate mutating func dropRelationship(_ entity: String, _ name: String) throws(ModelError) {
     let owner = try index(of: entity)
     let index = try relationshipIndex(owner, name)
     try entities[owner].requireUnindexed(name)
@@ -232,7 +236,9 @@ extension Schema {
     entities[owner].relationships.remove(at: index)
   }
 
-  fileprivate mutating func renameRelationship(_ entity: String, _ name: String, _ new: String) throws {
+  fileprivate mutating func renameRelationship(_ entity: String, _ name: String, _ new: String)
+    throws(ModelError)
+  {
     let owner = try index(of: entity)
     let index = try relationshipIndex(owner, name)
     try entities[owner].requireFree(new)
@@ -241,7 +247,7 @@ extension Schema {
     entities[owner].renameInIndexes(name, new)
   }
 
-  fileprivate mutating func addIndex(_ entity: String, _ index: IndexDescription) throws {
+  fileprivate mutating func addIndex(_ entity: String, _ index: IndexDescription) throws(ModelError) {
     let owner = try self.index(of: entity)
     let former = entities[owner]
     entities[owner].indexes.append(index)
@@ -253,7 +259,7 @@ extension Schema {
     }
   }
 
-  fileprivate mutating func dropIndex(_ entity: String, _ names: [String]) throws {
+  fileprivate mutating func dropIndex(_ entity: String, _ names: [String]) throws(ModelError) {
     let owner = try index(of: entity)
     if names.count == 1,
       let attribute = entities[owner].attributes.firstIndex(where: { $0.name == names[0] }),

@@ -113,7 +113,7 @@ extension MigrationStep {
         do {
           try operation.apply(to: &run.after)
           try run.mapping.follow(operation, model)
-        } catch let error as ModelError { throw failed(operation, error.reason) }
+        } catch { throw failed(operation, error.reason) }
         run.operations.append(operation)
       }
     }
@@ -129,7 +129,7 @@ extension MigrationStep {
     _ sql: String, _ model: Schema, _ operation: MigrationOperation, _ format: Int
   ) throws -> String {
     let resolved: String
-    do { resolved = try SQLNames(model: model).resolved(sql) } catch let error as ModelError {
+    do { resolved = try SQLNames(model: model).resolved(sql) } catch {
       throw failed(operation, error.reason)
     }
     return try withLinkColumns(resolved, model, operation, format: format)

@@ -10,9 +10,9 @@ struct SQLNames {
   let model: Schema
 
   /// - Throws: ``ModelError`` that says which name there is instead.
-  func resolved(_ sql: String) throws -> String { try SQLTemplate.resolved(sql, name) }
+  func resolved(_ sql: String) throws(ModelError) -> String { try SQLTemplate.resolved(sql, name) }
 
-  private func name(_ words: String) throws -> String {
+  private func name(_ words: String) throws(ModelError) -> String {
     let names = words.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard let entity = model.entity(named: names[0]) else {
       throw unknown(words, "entity", names[0], among: model.entities.map(\.name)) { $0 }
@@ -35,7 +35,7 @@ struct SQLNames {
 
   private func linkName(
     _ words: String, _ names: [String], _ entity: EntityDescription, _ relationship: RelationshipDescription
-  ) throws -> String {
+  ) throws(ModelError) -> String {
     guard let (join, _) = model.joinTable(of: relationship, in: entity) else {
       throw ModelError(
         reason: "$\(words) is one to many and has no column here; use the to-one at its other end")

@@ -3,7 +3,10 @@
 enum SQLTemplate {
   /// Puts SQL in the place of `$User`, `$User.name` and the like. `$$` is a dollar sign.
   /// - Parameter name: The SQL for a name, given without its dollar sign.
-  static func resolved(_ sql: String, _ name: (String) throws -> String) rethrows -> String {
+  /// - Throws: What `name` throws.
+  static func resolved<Failure>(
+    _ sql: String, _ name: (String) throws(Failure) -> String
+  ) throws(Failure) -> String {
     var scanner = SQLScanner(sql)
     var result = ""
     while let piece = scanner.next() {

@@ -72,7 +72,7 @@ struct SegmentMapping {
   }
 
   /// - Parameter model: The model before the operation.
-  mutating func follow(_ operation: MigrationOperation, _ model: Schema) throws {
+  mutating func follow(_ operation: MigrationOperation, _ model: Schema) throws(ModelError) {
     trail.follow(operation)
     switch operation {
     case .createEntity(let entity):
@@ -100,7 +100,7 @@ struct SegmentMapping {
       rename(entity, name, new)
       changesTables = true
     case .retype(let entity, let name, let type, let using):
-      let expression = try using.map { try SQLNames(model: model).resolved($0) }
+      let expression = try using.map { sql throws(ModelError) in try SQLNames(model: model).resolved(sql) }
       guard let column = column(entity, name) else { return }
       express(entity, name, expression ?? Self.cast(column, to: type))
     case .makeRequired(let entity, let name, let filling):

@@ -44,7 +44,7 @@ extension AttributeDescription {
   /// Gives the default the form in which the type stores it: two models of one meaning would differ else.
   mutating func normalizeDefault() { defaultValue = defaultValue?.stored(as: type) }
 
-  func requireDefault() throws {
+  func requireDefault() throws(ModelError) {
     if let problem = defaultValue?.problem(for: type) { throw ModelError(reason: problem) }
   }
 }
