@@ -56,6 +56,8 @@ extension FormatParser {
   ) throws -> PredicateNode {
     if case .list(let list) = right { return .isIn(element, list, options) }
     let other = try single(right, place)
+    // `name IN $names`, whose values come later.
+    if case .variable = other { return .isIn(element, [other], options) }
     // `%@ IN tags`: the members of a to-many.
     if case .path(let path) = other, case .value(let value) = element, value.type == .int {
       return .quantified(.any, path, member(path, is: element))

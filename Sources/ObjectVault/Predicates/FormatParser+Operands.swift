@@ -84,11 +84,40 @@ extension FormatParser {
         "a property or a value is missing before \(upper); a property of this name is #\(word)", at: place)
     default: break
     }
-    guard !word.hasPrefix("$") else { throw failure("variables cannot be used here; use %@", at: place) }
+    if word.hasPrefix("$") { return try variable(String(word.dropFirst()), place) }
     guard !word.hasPrefix("@") else {
       throw failure("\(shortened(word)) belongs behind a to-many, as in tags.@count", at: place)
     }
     return try path(upper == "SELF" ? [] : [word], place)
+  }
+
+  /// A variable, or the value that it has.
+  private func variable(_ name: String, _ place: Int) throws -> Parsed {
+    guard Schema.isIdentifier(name) else {
+      throw failure("behind $ belongs the name of a variable, which begins with a letter", at: place)
+    }
+    guard let variables else { return .operand(.variable(name), count: 1) }
+    guard let argument = variables[name] else {
+      let hint = didYouMean(nearest(name, among: variables.keys.sorted()))
+      throw failure(
+        "the variable $\(shortened(name)) has no value\(hint.map { "; \($0)" } ?? "")", at: place)
+    }
+    return parsed(argument.content, place)
+  }
+
+  /// What fills a `%@` or a variable.
+  private func parsed(_ content: PredicateArgument.Content, _ place: Int) -> Parsed {
+    switch content {
+    case .value(let value): return constant(value, place)
+    case .text(let text): return constant(.string, .text(text), place)
+    case .list(let list):
+      return .list(
+        list.map { element in
+          var element = element
+          element.place = place
+          return .value(element)
+        })
+    }
   }
 
   /// The rest of a key path whose first names are known.
@@ -133,15 +162,7 @@ extension FormatParser {
     let content = arguments[argumentIndex].content
     argumentIndex += 1
     switch (letters, content) {
-    case ("@", .value(let value)): return constant(value, place)
-    case ("@", .text(let text)): return constant(.string, .text(text), place)
-    case ("@", .list(let list)):
-      return .list(
-        list.map { element in
-          var element = element
-          element.place = place
-          return .value(element)
-        })
+    case ("@", _): return parsed(content, place)
     case ("K", .text(let text)):
       let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
       guard names.allSatisfy({ Schema.isIdentifier($0) || $0 == "@count" }) else {

@@ -72,9 +72,9 @@ struct PredicatePreparation {
 
   private mutating func list(
     _ operand: PredicateOperand, _ list: [PredicateOperand], _ options: StringOptions
-  )
-    -> Condition
-  {
+  ) -> Condition {
+    // A constant is made to fit each of the others in its own way.
+    if constant(operand) != nil { return .any(list.map { comparison(operand, .equal, $0, options) }) }
     let subject = type(operand)
     var constants: [SQLValue] = []
     var rest: [Operand] = []
@@ -131,8 +131,8 @@ struct PredicatePreparation {
 
   private mutating func isNumber(_ operand: PredicateOperand) -> Bool {
     switch operand {
-    case .value(let template):
-      let value = template.current(among: values)
+    case .value, .variable:
+      guard let value = constant(operand) else { return false }
       return value.entity == nil && !value.stored.isNull
     case .path(let path): return walk(path).rest.first.map { $0 != "id" } ?? false
     case .count, .arithmetic, .coalesce: return true
@@ -141,9 +141,13 @@ struct PredicatePreparation {
 
   // MARK: Operands
 
+  private func constant(_ operand: PredicateOperand) -> PredicateValue? {
+    operand.constant(among: values)?.value
+  }
+
   private mutating func operand(_ operand: PredicateOperand) -> Operand {
     switch operand {
-    case .value(let template): return .value(template.current(among: values).stored)
+    case .value, .variable: return .value(constant(operand)?.stored ?? .null)
     case .path(let path): return self.path(path)
     case .count(let path):
       let end = walk(path)
@@ -210,7 +214,7 @@ struct PredicatePreparation {
 
   private mutating func type(_ operand: PredicateOperand) -> AttributeType? {
     switch operand {
-    case .value(let template): return template.current(among: values).type
+    case .value, .variable: return constant(operand)?.type
     case .path(let path): return type(path)
     case .count: return .int
     case .arithmetic(let left, _, let right):

@@ -89,6 +89,7 @@ extension PredicateOperand {
           throw PredicateNode.tooMuch(
             "a value is said to be \(value.type.map { "a \($0.rawValue)" } ?? "nil") and is stored otherwise")
         }
+      case .variable: break
       case .path(let path), .count(let path): try path.check(members)
       case .arithmetic(let left, _, let right), .coalesce(let left, let right):
         operands += [right, left]

@@ -29,7 +29,7 @@ extension PredicateNode {
 }
 
 extension PredicateOperand {
-  private enum Case: String, CodingKey { case value, path, count, arithmetic, coalesce }
+  private enum Case: String, CodingKey { case value, variable, path, count, arithmetic, coalesce }
 
   /// From what encoding gives.
   /// - Throws: `DecodingError` for another form; ``StoreError/predicate(_:)`` for a calculation that is deeper
@@ -40,6 +40,7 @@ extension PredicateOperand {
     let parts = try Parts<Case>(decoder)
     switch parts.name {
     case .value: self = .value(try parts[.first])
+    case .variable: self = .variable(try parts[.first])
     case .path: self = .path(try parts[.first])
     case .count: self = .count(try parts[.first])
     case .arithmetic: self = .arithmetic(try parts[.first], try parts[.second], try parts[.third])

@@ -107,6 +107,9 @@ public struct PropertyPath: Sendable, Hashable, Codable {
 public indirect enum PredicateOperand: Sendable, Hashable, Codable {
   /// A constant.
   case value(PredicateValue)
+  /// A constant that is given later, by ``PredicateNode/substituting(_:)``: `$name` in the format language. A fetch
+  /// takes no tree in which one is left.
+  case variable(String)
   /// What a path leads to; nil behind a nil to-one.
   case path(PropertyPath)
   /// How many members a to-many has; nil behind a nil to-one.
@@ -131,8 +134,6 @@ public struct PredicateValue: Sendable, Hashable, Codable {
   var map: ObjectIdentifier?
   /// For an id: its store; no part of what it means there.
   var store = StoreMark.unknown
-  /// The place among the captured values of the `#Predicate` that it came from; no part of what it means.
-  var source: Int?
   /// Where it stands in the text, counted in Unicode scalars; no part of what it means.
   var place: Int?
 

@@ -30,7 +30,9 @@ extension PredicateCompiler {
   ) throws -> Condition {
     var (a, b) = (try compiled(left), try compiled(right))
     var comparison = comparison
-    if a.constant != nil, b.constant == nil, let flipped = comparison.flipped {
+    // The constant to the right; of two, the text that may stand for a UUID.
+    let isFlipped = b.constant == nil ? a.constant != nil : a.constant?.type == .string && b.type == .uuid
+    if isFlipped, let flipped = comparison.flipped {
       (a, b, comparison) = (b, a, flipped)
     }
     if comparison.isForStrings { return try strings(a, comparison, b, options) }

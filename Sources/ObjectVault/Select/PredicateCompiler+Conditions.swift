@@ -84,14 +84,14 @@ extension PredicateCompiler {
     var values: [SQLValue] = []
     var parts: [Condition] = []
     for element in list {
-      guard case .value(let template) = element else {
+      guard let (constant, _) = constant(element), !isUUID(constant, against: subject) else {
         // What is no constant may be nil, and nil equals nil.
         parts.append(try compare(operand, .equal, element, options, isNegated: isNegated))
         continue
       }
       let candidate = try compiled(element)
       dependsOnValues(candidate.fragment)
-      if template.stored.isNull {
+      if constant.stored.isNull {
         hasNil = true
         continue
       }
@@ -116,6 +116,11 @@ extension PredicateCompiler {
       if hasNil { parts.append(isNil(left, !isNegated)) }
     }
     return parts.isEmpty ? .constant(isNegated) : combined(parts, isAnd: isNegated)
+  }
+
+  /// Whether it is a UUID that is sought by its text, whose letters are made those that it is stored with.
+  private func isUUID(_ constant: PredicateValue, against subject: CompiledOperand) -> Bool {
+    constant.type == .uuid && subject.constant?.type == .string
   }
 
   private static func list(_ values: [SQLValue]) -> Fragment {

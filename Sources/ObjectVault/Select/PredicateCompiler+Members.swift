@@ -141,16 +141,20 @@ extension PredicateCompiler {
   func isNarrow(_ node: PredicateNode, depth: Int) -> Bool {
     switch node {
     case .and(let parts): parts.contains { isNarrow($0, depth: depth) }
-    case .comparison(.path(let path), .equal, .value(let value), []),
-      .comparison(.value(let value), .equal, .path(let path), []):
-      !current(value).stored.isNull && isIndexed(path, depth: depth)
+    case .comparison(.path(let path), .equal, let other, []),
+      .comparison(let other, .equal, .path(let path), []):
+      isValue(other) && isIndexed(path, depth: depth)
     case .isIn(.path(let path), let list, []):
-      list.count <= 1000 && isIndexed(path, depth: depth)
-        && list.allSatisfy { if case .value(let value) = $0 { !value.stored.isNull } else { false } }
+      list.count <= 1000 && isIndexed(path, depth: depth) && list.allSatisfy(isValue)
     case .quantified(.any, let path, let inner):
       path.depth == depth && isNarrow(inner, path, depth: depth + 1)
-    default: false
+    case .constant, .or, .not, .truth, .comparison, .between, .isIn, .quantified: false
     }
+  }
+
+  /// Whether it is a constant and not nil.
+  private func isValue(_ operand: PredicateOperand) -> Bool {
+    constant(operand).map { !$0.value.stored.isNull } ?? false
   }
 
   private func isNarrow(_ inner: PredicateNode, _ path: PropertyPath, depth: Int) -> Bool {
@@ -212,7 +216,7 @@ extension PredicateNode {
 extension PredicateOperand {
   fileprivate func refers(toLessThan depth: Int) -> Bool {
     switch self {
-    case .value: false
+    case .value, .variable: false
     case .path(let path), .count(let path): path.depth < depth
     case .arithmetic(let left, _, let right), .coalesce(let left, let right):
       left.refers(toLessThan: depth) || right.refers(toLessThan: depth)

@@ -50,10 +50,10 @@ struct CompiledOperand {
 extension PredicateCompiler {
   mutating func compiled(_ operand: PredicateOperand) throws -> CompiledOperand {
     switch operand {
-    case .value(let template):
-      let value = current(template)
+    case .value, .variable:
+      guard let (value, source) = constant(operand) else { throw unbound(operand) }
       return CompiledOperand(
-        fragment: .bound(value.stored, source: value.source), type: value.type, isID: value.type == .int,
+        fragment: .bound(value.stored, source: source), type: value.type, isID: value.type == .int,
         constant: value, place: value.place, label: .constant)
     case .path(let path): return try column(path)
     case .count(let path): return try count(path)
@@ -66,6 +66,11 @@ extension PredicateCompiler {
         label: .other("a calculation"))
     case .coalesce: return try coalesced(operand)
     }
+  }
+
+  private func unbound(_ operand: PredicateOperand) -> StoreError {
+    guard case .variable(let name) = operand else { return failure("a constant has no value") }
+    return failure("the variable $\(shortened(name)) has no value; give it one with substituting(_:)")
   }
 
   /// `a ?? b ?? c` as one call.

@@ -54,11 +54,10 @@ struct PredicateCompiler {
 
   init(_ entity: EntityMapping) { scopes = [Scope(entity: entity, alias: 0)] }
 
-  /// What stands in the place of a template's constant this time.
-  func current(_ template: PredicateValue) -> PredicateValue {
-    var value = template.current(among: values)
-    value.source = value.source.map { firstSource + $0 }
-    return value
+  /// The constant that an operand is, and its place among the captured values of the request.
+  func constant(_ operand: PredicateOperand) -> (value: PredicateValue, source: Int?)? {
+    guard let (value, source) = operand.constant(among: values) else { return nil }
+    return (value, source.map { firstSource + $0 })
   }
 
   /// Notes that the SQL is made after the values in the fragment, and not for all like them.

@@ -11,7 +11,8 @@ import Testing
     ("title == %q", 9, "after %"),
     ("title IN {1, 2", 14, "}"), ("title ==[x] 'a'", 9, "[cd]"), ("title & 'x'", 6, "no meaning"),
     ("year BETWEEN 3", 5, "two bounds"), ("@count > 3", 0, "belongs behind"), ("genres.@sum > 3", 7, "@sum"),
-    ("SUBQUERY(x, $y, z)", 0, "cannot be used"), ("$x == 3", 0, "variables"), ("title", 5, ""),
+    ("SUBQUERY(x, $y, z)", 0, "cannot be used"), ("$1 == 3", 0, "variable"), ("year == $", 8, "variable"),
+    ("title", 5, ""),
     ("NOT", 3, "missing"), ("title == 99999999999999999999999x", 32, "left over"),
     ("ANY 3 == 4", 0, "path of a to-many"),
   ])

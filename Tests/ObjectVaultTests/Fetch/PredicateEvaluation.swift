@@ -69,6 +69,7 @@ struct PredicateEvaluation {
   private func value(_ operand: PredicateOperand) -> SQLValue {
     switch operand {
     case .value(let value): return value.stored
+    case .variable: return .null
     case .path(let path):
       let names = scopes[path.depth].prefix + path.names
       guard let last = names.last else { return .integer(scopes[path.depth].object.id) }
