@@ -51,15 +51,13 @@ extension SaveOperation {
     for (entity, objects) in grouped(going) {
       for relationship in ends {
         guard let join = relationship.join else { continue }
-        let (own, other) = join.table.columns(from: join.isSource)
-        for column in [
-          relationship.owner === entity ? own : nil, relationship.destination === entity ? other : nil,
-        ] {
-          guard let column else { continue }
-          for object in objects {
-            try connection.execute(
-              sql: "DELETE FROM \(quoted(join.table.name)) WHERE \(column) = ?", [.integer(object.rowID)])
-          }
+        let sides = [
+          relationship.owner === entity ? join.isSource : nil,
+          relationship.destination === entity ? !join.isSource : nil,
+        ]
+        for isSource in sides.compactMap({ $0 }) {
+          let sql = join.table.unlinkAllSQL(fromSource: isSource)
+          for object in objects { try connection.execute(sql: sql, [.integer(object.rowID)]) }
         }
       }
     }

@@ -70,14 +70,11 @@ final class PendingObjects {
       owner.row == nil && owner.overlay == nil && owner.state == .deleted
     }
     var found = owners.filter { !isUnknown($0) }.compactMap { $0.toOneTarget(relationship.slot) }
-    let (entity, column) = (relationship.owner, relationship.owner.slots[relationship.slot].column)
     for some in owners.filter(isUnknown).chunked(batchSize) {
       context.statistics.queries += 1
       let ids = try context.withConnection {
         try $0.query(
-          sql:
-            "SELECT \(column) FROM \(entity.table) WHERE id IN (\(marks(some.count))) AND \(column) NOT NULL",
-          some.map { .integer($0.rowID) }
+          sql: relationship.relatedSQL(count: some.count), some.map { .integer($0.rowID) }
         ) { $0.int64(0) }
       }
       found += ids.map { context.object(relationship.destination, $0) }

@@ -66,6 +66,9 @@ extension PredicateReader {
     if keyPath == \String.isEmpty, case .path(let path) = base {
       return .condition(.comparison(.path(path), .equal, .value(try PredicateValue("")), []), isNil: nil)
     }
+    if let function = PredicateFunction(keyPath: keyPath) {
+      return .operand(.call(function, [try base.operand()]))
+    }
     throw Self.unsupported("a property of \(root) has no counterpart in SQL")
   }
 }

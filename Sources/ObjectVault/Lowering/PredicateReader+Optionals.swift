@@ -30,6 +30,7 @@ extension PredicateReader {
       guard case .path(let start) = base, path.depth == start.depth else { return false }
       return path.names.starts(with: start.names)
     case .arithmetic(let left, _, let right): return isNil(left, with: base) || isNil(right, with: base)
+    case .call(_, let arguments): return arguments.contains { isNil($0, with: base) }
     case .coalesce(let left, let right): return isNil(left, with: base) && isNil(right, with: base)
     case .value, .variable: return constant(operand)?.stored.isNull == true
     }

@@ -31,50 +31,60 @@ struct PredicateTape {
   /// What shapes are told apart by. A type of its own: that an array of words is Hashable the runtime would
   /// have to look up.
   struct Key: Hashable {
-    fileprivate(set) var words: [UInt]
+    private(set) var words: [UInt] = []
+    private var digest: UInt = 0
 
-    fileprivate init(word: UInt) {
-      words = []
-      words.reserveCapacity(64)
+    fileprivate init() { words.reserveCapacity(64) }
+
+    fileprivate mutating func append(_ word: UInt) {
       words.append(word)
+      // Words are addresses and small numbers of a program, which nobody chooses so that they collide.
+      digest = (digest ^ word) &* 0x9E37_79B9_7F4A_7C15
+      digest ^= digest >> 32
     }
 
-    func hash(into hasher: inout Hasher) {
-      words.withUnsafeBytes { hasher.combine(bytes: $0) }
+    func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+
+    static func == (left: Key, right: Key) -> Bool {
+      left.digest == right.digest && left.words == right.words
     }
   }
 
-  private(set) var key: Key
+  private(set) var key = Key()
   private(set) var keyPaths: [AnyKeyPath] = []
   private(set) var values: [PredicateValue] = []
   private(set) var lists: [[PredicateValue]] = []
   /// False when a captured value itself decides what the SQL looks like, as a list does.
   private(set) var isReusable = true
-  private var variables: [PredicateExpressions.VariableID]
+  private var variables: [PredicateExpressions.VariableID] = []
 
   /// Where the first expression stands, behind the type of the whole, which says which types the values have.
   static let start = 1
 
   /// - Throws: As ``TapedExpression/write(on:)``.
   init(_ root: some TapedExpression, over variable: PredicateExpressions.VariableID) throws {
-    key = Key(word: UInt(bitPattern: ObjectIdentifier(type(of: root))))
-    variables = [variable]
+    // What most predicates need: growing step by step costs more than the rest of the walk.
+    keyPaths.reserveCapacity(8)
+    values.reserveCapacity(8)
+    variables.reserveCapacity(4)
+    variables.append(variable)
+    key.append(UInt(bitPattern: ObjectIdentifier(type(of: root))))
     try root.write(on: &self)
   }
 
   /// How many variables have been met; the object that is fetched is the first.
   var variableCount: Int { variables.count }
 
-  mutating func write(_ kind: Kind) { key.words.append(UInt(kind.rawValue)) }
+  mutating func write(_ kind: Kind) { key.append(UInt(kind.rawValue)) }
 
   private mutating func write(_ kind: Kind, _ detail: UInt) {
-    key.words.append(UInt(kind.rawValue) | detail << 8)
+    key.append(UInt(kind.rawValue) | detail << 8)
   }
 
   /// By its address, which stands for it while something holds it.
   mutating func write(_ keyPath: AnyKeyPath) {
     write(.keyPath)
-    key.words.append(UInt(bitPattern: ObjectIdentifier(keyPath)))
+    key.append(UInt(bitPattern: ObjectIdentifier(keyPath)))
     keyPaths.append(keyPath)
   }
 

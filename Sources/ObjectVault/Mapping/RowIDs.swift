@@ -32,11 +32,11 @@ struct RowIDs {
   /// Ids of rows that somebody else has written are not given out any more either.
   func raiseToRows(of entity: String) throws {
     try connection.execute(
-      sql: """
-        INSERT OR REPLACE INTO vault_ids (entity, last)
-        SELECT ?, max(ifnull((SELECT last FROM vault_ids WHERE entity = ?), 0),
-          ifnull((SELECT max("id") FROM \(quoted(entity))), 0))
-        """, [.text(entity), .text(entity)])
+      """
+      INSERT OR REPLACE INTO vault_ids (entity, last)
+      SELECT \(entity), max(ifnull((SELECT last FROM vault_ids WHERE entity = \(entity)), 0),
+        ifnull((SELECT max("id") FROM \(identifier: entity)), 0))
+      """)
   }
 
   /// Of one row, which OR FAIL changes or leaves as ABORT would. What may have to be undone alone, as REPLACE and ABORT,

@@ -115,7 +115,7 @@ struct FormatParser {
     guard case .word(let word) = token.kind else { return failure("this is left over") }
     let near = nearest(
       word.uppercased(),
-      among: ["AND", "OR", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE"])
+      among: ["AND", "OR"] + Self.comparisonWords.subtracting(["MATCHES"]).sorted())
     return failure("\"\(shortened(word))\" is no operator\(didYouMean(near).map { "; \($0)" } ?? "")")
   }
 
@@ -177,23 +177,24 @@ struct FormatParser {
       switch symbol {
       case "||": return (.or, symbol)
       case "&&": return (.and, symbol)
-      case "=", "==", "!=", "<>", "<", "<=", "=<", ">", ">=", "=>": return (.comparison, symbol)
-      case "+", "-": return (.sum, symbol)
-      case "*", "/": return (.product, symbol)
-      default: return nil
+      case _ where ComparisonOperator.byWord[symbol] != nil: return (.comparison, symbol)
+      default:
+        return ArithmeticOperator(word: symbol).map { ($0.entry.isProduct ? .product : .sum, symbol) }
       }
     case .word(let word) where word.utf8.count < 20:
       let upper = word.uppercased()
       switch upper {
       case "OR": return (.or, upper)
       case "AND": return (.and, upper)
-      case "BETWEEN", "IN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES":
-        return (.comparison, upper)
-      default: return nil
+      default: return Self.comparisonWords.contains(upper) ? (.comparison, upper) : nil
       }
     default: return nil
     }
   }
+
+  /// The comparisons that are words. MATCHES is read to be refused.
+  static let comparisonWords = Set(ComparisonOperator.byWord.keys.filter { $0.allSatisfy(\.isLetter) })
+    .union(["IN", "BETWEEN", "MATCHES"])
 
   private mutating func take(_ level: Level) -> Bool {
     guard let (next, _) = infix(), next == level else { return false }

@@ -41,7 +41,8 @@ struct PredicatePreparation {
     case .and(let parts): return .all(parts.map { condition($0) })
     case .or(let parts): return .any(parts.map { condition($0) })
     case .not(let inner): return .not(condition(inner))
-    case .truth(let operand): return .comparison(self.operand(operand), .equal, .value(.integer(1)), .numbers)
+    case .truth(let operand):
+      return .comparison(self.operand(operand), .equality(true), .value(.integer(1)), .numbers)
     case .comparison(let left, let comparison, let right, let options):
       return self.comparison(left, comparison, right, options)
     case .between(let operand, let low, let high):
@@ -67,7 +68,7 @@ struct PredicatePreparation {
     if comparison == .like, case .value(.text(let pattern)) = second {
       return .like(first, LikePattern(pattern))
     }
-    return .comparison(first, comparison, second, Self.order(a, b))
+    return .comparison(first, comparison.entry.meaning, second, Self.order(a, b))
   }
 
   private mutating func list(
@@ -135,7 +136,7 @@ struct PredicatePreparation {
       guard let value = constant(operand) else { return false }
       return value.entity == nil && !value.stored.isNull
     case .path(let path): return walk(path).rest.first.map { $0 != "id" } ?? false
-    case .count, .arithmetic, .coalesce: return true
+    case .count, .arithmetic, .call, .coalesce: return true
     }
   }
 
@@ -156,6 +157,13 @@ struct PredicatePreparation {
       return .count(depth: path.depth, end.toOnes, name)
     case .arithmetic(let left, let operation, let right):
       return .arithmetic(number(left), operation, number(right))
+    case .call(let function, let arguments):
+      let entry = function.entry
+      return .call(
+        entry,
+        zip(arguments, entry.parameters).map { argument, kind in
+          kind == .text ? stored(argument) : number(argument)
+        })
     case .coalesce(let first, let second):
       return .coalesce(stored(first), fitting(stored(second), type(second), type(first)))
     }
@@ -219,6 +227,8 @@ struct PredicatePreparation {
     case .count: return .int
     case .arithmetic(let left, _, let right):
       return AttributeType.common(calculatedType(left), calculatedType(right))
+    case .call(let function, let arguments):
+      return AttributeType(function.entry.result) ?? arguments.first.flatMap { calculatedType($0) }
     case .coalesce(let first, let second): return type(first) ?? type(second)
     }
   }

@@ -54,6 +54,8 @@ extension PredicateOperand {
       return .value(value)
     case .arithmetic(let left, let operation, let right):
       return .arithmetic(try left.replacing(values), operation, try right.replacing(values))
+    case .call(let function, let arguments):
+      return .call(function, try arguments.map { try $0.replacing(values) })
     case .coalesce(let first, let second):
       return .coalesce(try first.replacing(values), try second.replacing(values))
     }

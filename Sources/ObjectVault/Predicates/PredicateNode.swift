@@ -35,7 +35,7 @@ public indirect enum PredicateNode: Sendable, Hashable, Codable {
 }
 
 /// How two operands are compared.
-public enum ComparisonOperator: String, Sendable, Hashable, Codable {
+public enum ComparisonOperator: String, Sendable, Hashable, Codable, CaseIterable {
   /// Equal; nil equals nil only.
   case equal
   /// The opposite of ``equal``.
@@ -60,7 +60,7 @@ public enum ComparisonOperator: String, Sendable, Hashable, Codable {
 }
 
 /// For how many members a condition has to hold.
-public enum Quantifier: String, Sendable, Hashable, Codable {
+public enum Quantifier: String, Sendable, Hashable, Codable, CaseIterable {
   /// At least one; false over none.
   case any
   /// Every one; true over none.
@@ -116,6 +116,8 @@ public indirect enum PredicateOperand: Sendable, Hashable, Codable {
   case count(PropertyPath)
   /// A calculation on two operands; nil when one of them is.
   case arithmetic(PredicateOperand, ArithmeticOperator, PredicateOperand)
+  /// A function of operands, as many as it takes; nil when one of them is.
+  case call(PredicateFunction, [PredicateOperand])
   /// The first operand, or the second where the first is nil.
   case coalesce(PredicateOperand, PredicateOperand)
 }

@@ -64,6 +64,7 @@ extension PredicateOperand {
       case .value(let value): if test(value) { return value }
       case .variable, .path, .count: break
       case .arithmetic(let left, _, let right), .coalesce(let left, let right): operands += [right, left]
+      case .call(_, let arguments): operands += arguments.reversed()
       }
     }
     return nil

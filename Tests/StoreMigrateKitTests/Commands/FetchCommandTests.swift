@@ -140,7 +140,7 @@ private let wide = Schema(entities: [
   @Test func `every type has its form in JSON, lines, CSV and tables`() async throws {
     try await makeThings { context in
       let first = try context.insert(entity: "Thing") {
-        $0["text"] = "a,\"b\"\n\u{1B}[31m\u{202E}\u{61C}\0"
+        $0["text"] = "a,\"b\"\n\u{1B}[31m\u{202E}\0"
         $0["flag"] = true
         $0["number"] = Int.max
         $0["real"] = 0.1
@@ -158,7 +158,7 @@ private let wide = Schema(entities: [
     }
     let rows = try objects(try run("fetch", "Thing", "--sort", "id", "--format", "json").output)
     let row = try #require(rows.first)
-    #expect(row["text"] as? String == "a,\"b\"\n\u{1B}[31m\u{202E}\u{61C}\0" && row["flag"] as? Bool == true)
+    #expect(row["text"] as? String == "a,\"b\"\n\u{1B}[31m\u{202E}\0" && row["flag"] as? Bool == true)
     #expect(row["number"] as? Int == Int.max && row["real"] as? Double == 0.1)
     #expect(row["price"] as? String == "1234567890.1" && row["at"] as? String == "2023-11-14T22:13:20.500Z")
     #expect(row["data"] as? String == "AP8=" && row["parent"] is NSNull)
@@ -172,10 +172,10 @@ private let wide = Schema(entities: [
     let csv = try run("fetch", "Thing", "--columns", "id,text,flag,data,parent,at", "--format", "csv").output
     #expect(
       csv
-        == "id,text,flag,data,parent,at\r\n1,\"a,\"\"b\"\"\n\u{1B}[31m\u{202E}\u{61C}\0\",true,AP8=,,2023-11-14T22:13:20.500Z\r\n"
+        == "id,text,flag,data,parent,at\r\n1,\"a,\"\"b\"\"\n\u{1B}[31m\u{202E}\0\",true,AP8=,,2023-11-14T22:13:20.500Z\r\n"
         + "2,\"\",,,1,\r\n")
     let table = try run("fetch", "Thing", "--columns", "text,data,number").output
-    #expect(table.contains("a,\"b\"\\n\\u{1B}[31m\\u{202E}\\u{61C}\\u{0}  00ff"), "\(table)")
+    #expect(table.contains("a,\"b\"\\n\\u{1B}[31m\\u{202E}\\u{0}  00ff"), "\(table)")
     #expect(!table.contains("\u{1B}"))
     let envelope = try run("fetch", "Thing", "--json", "--columns", "id").output
     let whole = try #require(try JSONSerialization.jsonObject(with: Data(envelope.utf8)) as? [String: Any])
