@@ -1,7 +1,7 @@
 # ObjectVault: `make demo` and `make test` do all the set-up themselves. A bare `make` prints help.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps sqlcipher4 demo test test4 sanitize torture torture4 lint format golden docs docs-serve bench bench4 check
+.PHONY: help deps sqlcipher4 demo test test4 sanitize torture torture4 lint format golden golden4 fixtures docs docs-serve bench bench4 check
 
 SWIFT ?= swift
 SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
@@ -9,6 +9,7 @@ ENGINE4 := .build/sqlcipher4/environment
 WITH4 = . ./$(ENGINE4) && 
 FLAGS4 = --scratch-path .build/v4 --pkg-config-path "$$PKG_CONFIG_PATH"
 REVISION := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+GOLDENS := PredicateSQL|Goldens
 ARGS ?=
 
 help: ## this list
@@ -53,7 +54,16 @@ format: ## put the sources into the project's format
 	@$(SWIFT) format --in-place --recursive --configuration .swift-format $(SOURCES)
 
 golden: deps ## write the golden files of the tests; review the difference
-	@UPDATE_GOLDEN=1 $(SWIFT) test --filter PredicateSQL
+	@UPDATE_GOLDEN=1 $(SWIFT) test --filter '$(GOLDENS)'
+	@git --no-pager diff --stat -- Tests
+
+golden4: sqlcipher4 ## then what SQLCipher 4 gives another text for, in files of its own
+	@$(WITH4) UPDATE_GOLDEN=1 $(SWIFT) test $(FLAGS4) --filter '$(GOLDENS)'
+	@git --no-pager diff --stat -- Tests
+
+fixtures: deps sqlcipher4 ## make the stores of a release that is not out yet anew, on both engines
+	@VAULT_FIXTURES=1 $(SWIFT) test --filter FixtureStores
+	@$(WITH4) VAULT_FIXTURES=1 $(SWIFT) test $(FLAGS4) --filter FixtureStores
 	@git --no-pager diff --stat -- Tests
 
 docs: deps ## build one static site of the documentation of the three libraries; warnings are errors

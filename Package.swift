@@ -81,6 +81,7 @@ let package = Package(
         "StoreMigrateKit", "ObjectVault", "Microblog", "Migrations", "TestSupport", "store-migrate",
         "test-child",
       ],
+      exclude: ["Golden"],
       swiftSettings: settings),
     .testTarget(
       name: "DocumentationTests", dependencies: ["ObjectVault", "CipherSQLite", "TestSupport"],

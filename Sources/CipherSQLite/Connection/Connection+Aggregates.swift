@@ -104,7 +104,7 @@ extension Connection {
     aggregate name: String, argumentCount: Int, initial: State,
     step: @escaping (inout State, [SQLValue]) -> Void, result: @escaping (State) -> SQLValue
   ) throws {
-    guard handle != nil else { throw SQLError.closed(file: path) }
+    let handle = try opened()
     let box = Unmanaged.passRetained(Self.boxed(initial, step, { _, _ in }, result)).toOpaque()
     let code = sqlite3_create_function_v2(
       handle, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box, nil, stepCallback,
@@ -127,7 +127,7 @@ extension Connection {
     step: @escaping (inout State, [SQLValue]) -> Void, inverse: @escaping (inout State, [SQLValue]) -> Void,
     result: @escaping (State) -> SQLValue
   ) throws {
-    guard handle != nil else { throw SQLError.closed(file: path) }
+    let handle = try opened()
     // Looked up by name: the older engine's headers and library have no such call.
     typealias Create =
       @convention(c) (

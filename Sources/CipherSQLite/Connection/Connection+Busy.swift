@@ -25,9 +25,9 @@ extension Connection {
   private func isWorthWaiting(_ count: Int) -> Bool {
     if count == 0 {
       waiting.since = .now()
-      waiting.interruptsBefore = waiting.interrupts.withLock { $0 }
+      waiting.interruptsBefore = waiting.interruptor.count
     }
-    if waiting.run?.isCancelled ?? false || waiting.interrupts.withLock({ $0 }) != waiting.interruptsBefore {
+    if waiting.run?.isCancelled ?? false || waiting.interruptor.count != waiting.interruptsBefore {
       waiting.wasInterrupted = true
       return false
     }

@@ -1,4 +1,4 @@
-// SQL functions, collations and the authorizer, as Swift closures.
+// SQL functions and collations, as Swift closures.
 
 private import CSQLCipher
 private import Foundation
@@ -19,7 +19,7 @@ extension Connection {
   public func register(
     function name: String, argumentCount: Int, _ body: @escaping @Sendable ([SQLValue]) -> SQLValue
   ) throws {
-    guard handle != nil else { throw SQLError.closed(file: path) }
+    let handle = try opened()
     let box = Unmanaged.passRetained(Box(body)).toOpaque()
     let code = sqlite3_create_function_v2(
       handle, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box,
@@ -42,7 +42,7 @@ extension Connection {
     collation name: String,
     _ compare: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int
   ) throws {
-    guard handle != nil else { throw SQLError.closed(file: path) }
+    let handle = try opened()
     typealias Compare = @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int
     let box = Unmanaged.passRetained(Box(compare)).toOpaque()
     let code = sqlite3_create_collation_v2(
@@ -62,35 +62,6 @@ extension Connection {
   /// Registers what is registered on another connection: the schema of a copy needs it too.
   func adoptFunctions(of other: Connection) throws {
     for register in other.registrations { try register(self) }
-  }
-
-  /// Runs `body` while every statement that is prepared must be allowed, action by action.
-  ///
-  /// - Parameters:
-  ///   - allows: Asked for each action; `false` makes the statement fail with "not authorized".
-  ///   - body: Prepares and runs the statements.
-  public func withAuthorizer<Result>(
-    _ allows: @escaping (AuthorizerAction) -> Bool, _ body: () throws -> Result
-  ) throws -> Result {
-    guard handle != nil else { throw SQLError.closed(file: path) }
-    // Cached statements were prepared without the authorizer: they must not slip through.
-    cache.removeAll()
-    authorizer = allows
-    sqlite3_set_authorizer(
-      handle,
-      { data, action, first, second, _, _ in
-        guard let data else { return SQLITE_DENY }
-        let connection = Unmanaged<Connection>.fromOpaque(data).takeUnretainedValue()
-        let request = AuthorizerAction(
-          code: Int(action), first: first.map { String(cString: $0) },
-          second: second.map { String(cString: $0) })
-        return connection.authorizer?(request) ?? true ? SQLITE_OK : SQLITE_DENY
-      }, Unmanaged.passUnretained(self).toOpaque())
-    defer {
-      sqlite3_set_authorizer(handle, nil, nil)
-      authorizer = nil
-    }
-    return try body()
   }
 }
 

@@ -7,7 +7,7 @@ extension Connection {
   /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` with SQLite's message for bad SQL;
   ///   ``SQLError/notOneStatement(sql:)`` when the text holds none, or more than one.
   public func prepare(sql: String) throws -> Statement {
-    guard handle != nil else { throw SQLError.closed(file: path) }
+    let handle = try opened()
     var raw: OpaquePointer?
     var text = sql
     let (code, isWhole) = text.withUTF8 { bytes in
@@ -57,7 +57,7 @@ extension Connection {
   }
 
   private func lend(_ sql: String) throws -> Statement {
-    guard handle != nil else { throw SQLError.closed(file: path) }
+    _ = try opened()
     if let cached = cache.take(sql) { return cached }
     let statement = try prepare(sql: sql)
     cache.insert(statement)
@@ -77,7 +77,7 @@ extension Connection {
 
   /// Runs a text of many statements, made at run time. Takes no parameters; stops at the first error.
   public func executeScript(_ sql: String) throws {
-    guard handle != nil else { throw SQLError.closed(file: path) }
+    let handle = try opened()
     let code = sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw error(code, sql: sql) }
   }
@@ -85,7 +85,7 @@ extension Connection {
   /// Runs a text of many statements and calls `onRow` for each row that any of them gives.
   /// - Throws: ``SQLError`` at the first error; what `onRow` throws, which ends the script.
   public func executeScript(_ sql: String, onRow: (Row) throws -> Void) throws {
-    guard handle != nil else { throw SQLError.closed(file: path) }
+    _ = try opened()
     // A copy with an address of its own: the statements are prepared one behind the other.
     let bytes = ContiguousArray(sql.utf8CString)
     try bytes.withUnsafeBufferPointer { buffer in
@@ -93,7 +93,8 @@ extension Connection {
       while let start = next, start.pointee != 0 {
         var raw: OpaquePointer?
         var tail: UnsafePointer<CChar>?
-        let code = sqlite3_prepare_v2(handle, start, -1, &raw, &tail)
+        // Asked for each statement: the one before may have given a row to somebody who closed the connection.
+        let code = sqlite3_prepare_v2(try opened(), start, -1, &raw, &tail)
         guard code == SQLITE_OK else { throw error(code, sql: sql) }
         next = tail
         // Spaces and comments make no statement.

@@ -68,7 +68,7 @@ extension Connection {
   ///   (never in passive mode).
   @discardableResult
   public func checkpoint(_ mode: CheckpointMode, schema: String? = nil) throws -> Checkpoint {
-    guard handle != nil else { throw SQLError.closed(file: path) }
+    let handle = try opened()
     var (log, copied): (Int32, Int32) = (-1, -1)
     let code = sqlite3_wal_checkpoint_v2(handle, schema, mode.rawValue, &log, &copied)
     guard code == SQLITE_OK else { throw error(code, sql: "checkpoint") }

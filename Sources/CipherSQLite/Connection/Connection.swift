@@ -58,20 +58,20 @@ public final class Connection {
   public let configuration: Configuration
   // Unchecked exclusivity: the cache calls nothing of the caller's, and is asked for every statement that runs.
   @exclusivity(unchecked) var cache: StatementCache
-  // Every live statement, so that close() can finalize what callers still hold.
+  // Every live statement and stream, so that close() can end what callers still hold.
   private var live: [ObjectIdentifier: Weak] = [:]
+  private var streams: [ObjectIdentifier: WeakStream] = [:]
   var transactionDepth = 0
   /// Whether the key has been seen to fit: from then on the engine's "not a database" means something else.
   var isVerified = false
-  /// Whether the file is in clear: the source of an encryption, or the result of an export, never anything else.
-  var isPlain = false
   var hooks = Hooks()
-  var waiting = Waiting()
-  var authorizer: ((AuthorizerAction) -> Bool)?
+  var waiting: Waiting
+  var authorizer: ((AuthorizerAction) -> AuthorizerAnswer)?
   /// Registers again, on another connection, what was registered here.
   var registrations: [(Connection) throws -> Void] = []
 
   private struct Weak { weak var statement: Statement? }
+  private struct WeakStream { weak var stream: BlobStream? }
 
   init(handle: OpaquePointer?, file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration) {
     self.handle = handle
@@ -79,18 +79,30 @@ public final class Connection {
     self.unlocked = unlocked
     self.configuration = configuration
     cache = StatementCache(capacity: configuration.statementCacheSize)
+    waiting = Waiting(interruptor: Interruptor(handle))
   }
 
   deinit { close() }
 
-  /// Finalizes all statements and closes the file. Calling it again does nothing.
+  /// Finalizes all statements, ends all streams and closes the file. Calling it again does nothing; other calls throw
+  /// ``SQLError/closed(file:)`` from then on, or do nothing where they cannot throw.
   public func close() {
     guard let open = handle else { return }
     cache.removeAll()
     for entry in live.values { entry.statement?.finalize() }
     live.removeAll()
-    sqlite3_close_v2(open)
+    for entry in streams.values { entry.stream?.end() }
+    streams.removeAll()
+    waiting.interruptor.detach()
     handle = nil
+    sqlite3_close_v2(open)
+  }
+
+  /// The engine's handle.
+  /// - Throws: ``SQLError/closed(file:)``.
+  func opened() throws(SQLError) -> OpaquePointer {
+    guard let handle else { throw .closed(file: path) }
+    return handle
   }
 
   /// What the cache of prepared statements has done since the connection was opened.
@@ -102,8 +114,9 @@ public final class Connection {
   /// Whether the connection is still open.
   public var isOpen: Bool { handle != nil }
 
-  /// A handle that other threads may use to stop the statement that is running here, or waiting for a lock.
-  public var interruptor: Interruptor { Interruptor(handle: handle, count: waiting.interrupts) }
+  /// What other threads may use to stop the statement that is running here, or waiting for a lock. Does nothing once the
+  /// connection is closed.
+  public var interruptor: Interruptor { waiting.interruptor }
 
   /// Whether another file has been put in the place of the one that is open here.
   var hasMoved: Bool { CipherSQLite.hasMoved(handle) }
@@ -129,6 +142,14 @@ public final class Connection {
 
   func willFinalize(_ statement: Statement) {
     live[ObjectIdentifier(statement)] = nil
+  }
+
+  func didOpen(_ stream: BlobStream) {
+    streams[ObjectIdentifier(stream)] = WeakStream(stream: stream)
+  }
+
+  func willEnd(_ stream: BlobStream) {
+    streams[ObjectIdentifier(stream)] = nil
   }
 
   func error(_ code: Int32, sql: String) -> SQLError {

@@ -1,4 +1,4 @@
-// What the engine tells of its work, and what it asks, as values; and the closures that want to hear of it.
+// What the engine tells of its work, as values; and the closures that want to hear of it.
 
 /// A row that a statement of this connection inserted, updated or deleted.
 public struct RowChange: Sendable, Hashable {
@@ -38,14 +38,4 @@ struct Hooks {
   var showsValues = false
   var busy: ((Int) -> Bool)?
   var progress: (() -> Bool)?
-}
-
-/// One action that SQLite asks leave for while it prepares a statement.
-public struct AuthorizerAction: Sendable, Hashable {
-  /// SQLite's action code, such as 9 (DELETE) or 18 (INSERT).
-  public let code: Int
-  /// The table, index or pragma, as SQLite's table of action codes says.
-  public let first: String?
-  /// The column, or a second name.
-  public let second: String?
 }

@@ -54,7 +54,9 @@ public final class Statement {
   public var columnCount: Int { Int(sqlite3_column_count(raw)) }
   /// The name of column `index`.
   public func columnName(_ index: Int) -> String {
-    sqlite3_column_name(raw, Int32(index)).map { String(cString: $0) } ?? ""
+    // The engine looks at the statement before it looks whether there is one.
+    guard let raw, let name = sqlite3_column_name(raw, Int32(index)) else { return "" }
+    return String(cString: name)
   }
 
   // MARK: Binding

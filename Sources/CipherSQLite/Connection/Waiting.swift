@@ -8,8 +8,8 @@ struct Waiting {
   var since = DispatchTime.now()
   /// How long was waited in vain, until the error that says so is made.
   var seconds = 0.0
-  /// How often somebody asked the statement to stop: counted, because the engine forgets when nothing runs.
-  let interrupts = Locked(0)
+  /// By what other threads ask the statement to stop, and how often they had before it began to wait.
+  let interruptor: Interruptor
   var interruptsBefore = 0
   var wasInterrupted = false
   /// The call that is running, which may be cancelled.

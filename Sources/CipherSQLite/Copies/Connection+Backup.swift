@@ -22,7 +22,7 @@ extension Connection {
   public func backup(
     to path: String, key: Key? = nil, progress: (_ copied: Int, _ total: Int) throws -> Void = { _, _ in }
   ) throws {
-    guard handle != nil else { throw SQLError.closed(file: self.path) }
+    _ = try opened()
     let target = try DatabasePath(path)
     let unlocked =
       try key.map {

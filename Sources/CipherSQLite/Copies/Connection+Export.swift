@@ -124,7 +124,7 @@ extension Connection {
   private func exportAll(
     to path: String, _ unlocked: UnlockedKey?, _ progress: ((Int, Int) throws -> Void)?
   ) throws {
-    guard handle != nil else { throw SQLError.closed(file: self.path) }
+    _ = try opened()
     guard !isInTransaction else { throw SQLError.uncommittedChanges(file: self.path) }
     let target = try DatabasePath(path)
     try PathState.ensureAbsent(target)

@@ -56,14 +56,12 @@ extension Connection {
   private static func held(
     _ target: DatabasePath, key: Key, profile: CipherProfile?, busyTimeout: Double
   ) throws -> FileHold? {
-    do {
-      guard case .file = try PathState.of(target) else {
-        guard !target.isDanglingLink else {
-          throw SQLError.danglingLink(file: target.given, target: target.path)
-        }
-        return nil
-      }
-    } catch SQLError.emptyFile {}
+    switch try PathState.of(target) {
+    case .absent where !target.isDanglingLink: return nil
+    // Without a byte it is replaced as a store is, under its lock.
+    case .file, .empty: break
+    default: try PathState.existing(target)
+    }
     var settings = Configuration()
     settings.busyTimeout = busyTimeout
     settings.profile = profile

@@ -4,9 +4,10 @@ private import Foundation
 
 enum Replaceable {
   /// Goes on when a file may be a store, or has no bytes.
-  /// - Throws: ``SQLError/notReplaceable(file:kind:)``; as ``PathState/of(_:)``.
+  /// - Throws: ``SQLError/notReplaceable(file:kind:)``; as ``PathState/existing(_:)``.
   static func check(_ file: DatabasePath) throws {
-    do { try PathState.existing(file) } catch SQLError.emptyFile { return }
+    if try PathState.of(file) == .empty { return }
+    try PathState.existing(file)
     let start = try RawFile.open(file)
     let byteCount = min(512, start.byteCount)
     guard let bytes = start.read(byteCount, at: 0) else { return }

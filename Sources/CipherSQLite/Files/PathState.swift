@@ -2,38 +2,53 @@
 
 private import Foundation
 
-enum PathState {
-  case absent
+enum PathState: Equatable {
+  /// A file with something in it, which this user may read.
   case file(byteCount: Int)
+  /// Nothing, or a link that leads nowhere.
+  case absent
+  /// A folder.
+  case folder
+  /// A device, a pipe or the like.
+  case other(kind: String)
+  /// A file without a byte.
+  case empty
+  /// Something that this user may not read, or not even see.
+  case denied
 
-  /// - Throws: ``SQLError/isDirectory(file:)``, ``SQLError/notAFile(file:kind:)``, ``SQLError/emptyFile(file:)``,
-  ///   ``SQLError/permissionDenied(file:)``.
-  static func of(_ file: DatabasePath) throws -> PathState {
+  /// - Throws: ``SQLError/system(file:operation:code:)`` when the system does not say what is there.
+  static func of(_ file: DatabasePath) throws(SQLError) -> PathState {
     var status = stat()
     guard stat(file.path, &status) == 0 else {
       switch errno {
       case ENOENT: return .absent
-      case EACCES: throw SQLError.permissionDenied(file: file.given)
-      default: throw SQLError.failed("stat", on: file.given)
+      case EACCES: return .denied
+      default: throw .failed("stat", on: file.given)
       }
     }
     guard let found = FileStatus(file.path) else { return .absent }
-    guard !found.isDirectory else { throw SQLError.isDirectory(file: file.given) }
-    guard found.isRegular else { throw SQLError.notAFile(file: file.given, kind: found.kind) }
-    guard found.byteCount > 0 else { throw SQLError.emptyFile(file: file.given) }
-    guard access(file.path, R_OK) == 0 else { throw SQLError.permissionDenied(file: file.given) }
-    return .file(byteCount: found.byteCount)
+    if found.isDirectory { return .folder }
+    guard found.isRegular else { return .other(kind: found.kind) }
+    if found.byteCount == 0 { return .empty }
+    return access(file.path, R_OK) == 0 ? .file(byteCount: found.byteCount) : .denied
   }
 
   /// Goes on when there is a file.
-  /// - Throws: ``SQLError/notFound(file:)``, ``SQLError/danglingLink(file:target:)``; as ``of(_:)``.
+  /// - Returns: How many bytes it has.
+  /// - Throws: ``SQLError/notFound(file:)``, ``SQLError/danglingLink(file:target:)``, ``SQLError/isDirectory(file:)``,
+  ///   ``SQLError/notAFile(file:kind:)``, ``SQLError/emptyFile(file:)``, ``SQLError/permissionDenied(file:)``; as
+  ///   ``of(_:)``.
   @discardableResult
-  static func existing(_ file: DatabasePath) throws -> Int {
-    guard case .file(let byteCount) = try of(file) else {
-      throw file.isDanglingLink
-        ? SQLError.danglingLink(file: file.given, target: file.path) : .notFound(file: file.given)
+  static func existing(_ file: DatabasePath) throws(SQLError) -> Int {
+    switch try of(file) {
+    case .file(let byteCount): return byteCount
+    case .absent where file.isDanglingLink: throw .danglingLink(file: file.given, target: file.path)
+    case .absent: throw .notFound(file: file.given)
+    case .folder: throw .isDirectory(file: file.given)
+    case .other(let kind): throw .notAFile(file: file.given, kind: kind)
+    case .empty: throw .emptyFile(file: file.given)
+    case .denied: throw .permissionDenied(file: file.given)
     }
-    return byteCount
   }
 
   /// Goes on when there is nothing, so that a file can be made.

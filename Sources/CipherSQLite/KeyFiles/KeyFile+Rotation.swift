@@ -22,14 +22,14 @@ extension KeyFile {
         throw SQLError.noSuchSlot(file: path, name: name, available: format.slots.map(\.name))
       }
       let fresh = try SecureBytes.random(count: 32)
-      format.pending = []
+      var renewed: [KeyFileFormat.Slot] = []
       for slot in format.slots {
         guard let secret = secrets[slot.name] else { continue }
         // A mistyped secret would lock its owner out.
         _ = try KeyFile.open(at: file.path, unlock: secret, slot: slot.name)
-        format.pending.append(
-          try sealed(fresh, slot.name, secret, slot.work, format, beside: format.pending))
+        renewed.append(try sealed(fresh, slot.name, secret, slot.work, format, beside: renewed))
       }
+      format.rotation = .pending(renewed)
       try write(format, dataKey: dataKey, isRevoking: false, under: lock)
       do { try rekey(.raw(fresh)) } catch SQLError.notVerified(let file) {
         // Stopped after the commit: that the new key is the one is certain.
@@ -50,8 +50,8 @@ extension KeyFile {
     _ format: KeyFileFormat, _ fresh: SecureBytes, _ lock: KeyFileLock
   ) throws -> KeyFile {
     var format = format
-    format.slots = format.pending
-    format.pending = []
+    format.slots = format.rotation.slots
+    format.rotation = .none
     try write(format, dataKey: fresh, isRevoking: true, under: lock)
     var renewed = KeyFile(file: file, dataKey: fresh)
     renewed.lockTimeout = lockTimeout
@@ -62,14 +62,14 @@ extension KeyFile {
   /// be changed any more. Does nothing while somebody else changes the file, who may be rotating.
   /// - Parameter fits: Whether the database opens with a key.
   func abandonRotation(where fits: (Key) -> Bool) {
-    guard let format = try? authentic(), !format.pending.isEmpty else { return }
+    guard let format = try? authentic(), format.rotation.isPending else { return }
     try? locked(waiting: 0) { dropPending($0, where: fits) }
   }
 
   /// Called under the lock. The engine, which reads the log too, has to open the database with this file's key.
   private func dropPending(_ lock: KeyFileLock, where fits: (Key) -> Bool) {
-    guard var format = try? authentic(), !format.pending.isEmpty, fits(key) else { return }
-    format.pending = []
+    guard var format = try? authentic(), format.rotation.isPending, fits(key) else { return }
+    format.rotation = .none
     // A failure leaves the file as it was, which opens the database too.
     try? write(format, dataKey: dataKey, isRevoking: true, under: lock)
   }
@@ -79,7 +79,7 @@ extension KeyFile {
     do {
       try locked(waiting: 0) { lock in
         // Somebody else may have been faster; then there is nothing left to do.
-        guard let format = try? authentic(), !format.pending.isEmpty else { return }
+        guard let format = try? authentic(), format.rotation.isPending else { return }
         _ = try finish(format, fresh, lock)
       }
     } catch let error as SQLError where error.isBusy {

@@ -81,7 +81,7 @@ extension KeyFile {
   func change(isRevoking: Bool = false, _ body: (inout KeyFileFormat) throws -> Void) throws {
     try locked { lock in
       var format = try authentic()
-      guard format.pending.isEmpty else {
+      guard !format.rotation.isPending else {
         throw SQLError.keyFileDamaged(
           file: path,
           reason: "a rotation was interrupted; open the database with the file once, which finishes it")

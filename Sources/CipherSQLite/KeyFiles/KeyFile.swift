@@ -109,7 +109,7 @@ public struct KeyFile: Sendable {
   /// The key that a rotation was changing to when it was interrupted; nil when there is none for this secret.
   static func pendingKey(at path: String, unlock: Unlock) throws -> SecureBytes? {
     let format = try KeyFileFormat(read(DatabasePath(path)), path: path)
-    return try opened(format.pending, of: format, unlock, nil, path)
+    return try opened(format.rotation.slots, of: format, unlock, nil, path)
   }
 
   // MARK: Slots

@@ -43,6 +43,18 @@ struct KeyFileFormat: Equatable {
     var sealed: [UInt8]
   }
 
+  /// Whether the database is being given another data key.
+  enum Rotation: Equatable {
+    /// It is not.
+    case none
+    /// It is, or somebody died over it. These slots hold the key that the database gets, or has got already: which of
+    /// the two, only the database tells.
+    case pending([Slot])
+
+    var slots: [Slot] { if case .pending(let slots) = self { slots } else { [] } }
+    var isPending: Bool { if case .pending = self { true } else { false } }
+  }
+
   static let magic = Array("OVKEYS\r\n".utf8)
   static let version: UInt16 = 1
   static let headerBytes = 48
@@ -51,8 +63,9 @@ struct KeyFileFormat: Equatable {
 
   var identity: [UInt8]
   var generation: UInt64 = 0
+  /// The slots of the data key; during a rotation, of the one before it.
   var slots: [Slot] = []
-  var pending: [Slot] = []
+  var rotation = Rotation.none
 
   // MARK: Writing
 
@@ -60,11 +73,11 @@ struct KeyFileFormat: Equatable {
   var body: [UInt8] {
     var bytes = Self.magic
     bytes.append(Self.version)
-    bytes += [UInt8(slots.count), UInt8(pending.count), 0, 0, 0, 0]
+    bytes += [UInt8(slots.count), UInt8(rotation.slots.count), 0, 0, 0, 0]
     bytes += identity
     bytes.append(generation)
     bytes += [UInt8](repeating: 0, count: 8)
-    for slot in slots + pending { bytes += encoded(slot) }
+    for slot in slots + rotation.slots { bytes += encoded(slot) }
     return bytes
   }
 
@@ -131,7 +144,7 @@ struct KeyFileFormat: Equatable {
       all.append(slot)
     }
     slots = Array(all.prefix(count))
-    pending = Array(all.dropFirst(count))
+    rotation = pendingCount == 0 ? .none : .pending(Array(all.dropFirst(count)))
   }
 
   init(identity: [UInt8]) { self.identity = identity }

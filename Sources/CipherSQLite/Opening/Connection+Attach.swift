@@ -20,6 +20,7 @@ extension Connection {
   /// - Throws: As ``open(_:key:configuration:)``; ``SQLError/engine(code:extendedCode:message:sql:)`` inside a
   ///   transaction, or for a name that is taken.
   public func attach(_ path: String, as name: String, key: Key, profile: CipherProfile? = nil) throws {
+    _ = try opened()
     let file = try DatabasePath(path)
     try PathState.existing(file)
     try attach(

@@ -70,7 +70,6 @@ extension Connection {
       throw code == SQLITE_CANTOPEN
         ? SQLError.cannotOpen(file, system: sqlite3_system_errno(handle)) : connection.error(code, sql: "")
     }
-    connection.isPlain = true
     connection.installBusyHandler()
     try connection.executeScript("PRAGMA temp_store = MEMORY")
     return connection

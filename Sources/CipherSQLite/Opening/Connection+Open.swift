@@ -37,8 +37,9 @@ extension Connection {
       // Whoever promised that nobody changes the file wants no lock taken.
       let look = try FileLook(
         file, seconds: configuration.access == .immutable ? nil : configuration.busyTimeout)
-      let unlocked = try look.unlock(
-        key, candidates, known: configuration.profile, isThorough: attempt > 0)
+      let unlocked = try look.state(
+        key, candidates, known: configuration.profile, isThorough: attempt > 0
+      ).key(of: file)
       // The look's lock is kept until the engine has its own, so that the file is not replaced between the two: the engine
       // would take the new file's journal for one of the old file, and put it back. But where there is a journal, the
       // engine may need the file for itself.

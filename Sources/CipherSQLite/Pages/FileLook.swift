@@ -1,4 +1,4 @@
-// What a file is, and whether a key fits: decided by us, because the engine answers everything with code 26.
+// Looking at a file to find out what it is to a key (FileState).
 
 private import Foundation
 
@@ -6,7 +6,8 @@ private import Foundation
 final class FileLook {
   private let path: DatabasePath
   private let file: RawFile
-  private let header: [UInt8]
+  /// The first 512 bytes; nil where there are fewer.
+  private let header: [UInt8]?
   /// What the journal will put in the place of the file's first page.
   private let former: [UInt8]?
   // Read when page 1 does not verify, which is to say hardly ever.
@@ -15,17 +16,13 @@ final class FileLook {
   /// - Parameters:
   ///   - path: The file.
   ///   - seconds: How long to wait for somebody who is replacing it; nil takes no lock.
-  /// - Throws: ``SQLError/notADatabase(file:reason:)`` for a file that is too short for any page;
-  ///   ``SQLError/busy(file:waitedSeconds:holders:)``; as ``RawFile/open(_:forWriting:)``.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``; as ``RawFile/open(_:forWriting:)``.
   init(_ path: DatabasePath, seconds: Double?) throws {
     self.path = path
     try HotJournal.checkSuperJournal(of: path)
     if let seconds { try AsideLogs.recover(path, seconds: seconds) }
     file = try seconds.map { try RawFile.open(path, holding: .shared, seconds: $0) } ?? RawFile.open(path)
-    guard file.byteCount >= 512, let header = file.read(512, at: 0) else {
-      throw SQLError.notADatabase(file: path.given, reason: "it has only \(file.byteCount) bytes")
-    }
-    self.header = header
+    header = file.byteCount >= 512 ? file.read(512, at: 0) : nil
     former = HotJournal.firstPage(of: path)
   }
 
@@ -35,24 +32,24 @@ final class FileLook {
   /// Whether another file has been put in the place of this one.
   var isOutdated: Bool { file.hasMoved }
 
-  /// Finds the key under which the file's pages, or its log, verify.
+  /// Finds out what the file is to a key, and under which settings its pages, or its log, verify.
   ///
   /// - Parameters:
   ///   - key: The key.
   ///   - candidates: What it becomes under each setting.
   ///   - known: The settings that the file is said to have.
   ///   - isThorough: Whether pages from all over the file are looked at before a key is called wrong.
-  /// - Throws: ``SQLError/notEncrypted(file:)``, ``SQLError/notADatabase(file:reason:)``, ``SQLError/wrongKey(file:)``,
-  ///   ``SQLError/corrupted(file:pages:)`` when page 1 is damaged but other pages verify,
-  ///   ``SQLError/cipherSettingsMismatch(file:profile:)``, ``SQLError/unauthenticated(file:)``,
-  ///   ``SQLError/saltMissing(file:)``.
-  func unlock(_ key: Key, _ candidates: KeyCandidates, known: CipherProfile?, isThorough: Bool) throws
-    -> UnlockedKey
+  /// - Throws: What deriving the key throws.
+  func state(_ key: Key, _ candidates: KeyCandidates, known: CipherProfile?, isThorough: Bool) throws
+    -> FileState
   {
-    if let known, !known.isUsable { throw SQLError.cipherSettingsMismatch(file: path.given, profile: known) }
-    if header.starts(with: Array("SQLite format 3\0".utf8)) { return try unlockUnderClearHeader(key, known) }
+    guard let header else { return .foreign(reason: "it has only \(file.byteCount) bytes") }
+    if let known, !known.isUsable { return .unusable(known) }
+    if header.starts(with: Array("SQLite format 3\0".utf8)) {
+      return try stateUnderClearHeader(header, key, known)
+    }
     let salt = Array(header.prefix(16))
-    if let given = key.salt, given != salt { throw SQLError.wrongKey(file: path.given) }
+    if let given = key.salt, given != salt { return .locked }
     let largest = file.byteCount
     let found = try candidates.first(salt: salt) { derived in
       let variants = derived.variants(largest: largest)
@@ -60,24 +57,18 @@ final class FileLook {
       // A rekey that was committed and not copied back yet: the file's first page is under the key before it.
       return former == nil ? log?.fits(among: variants) : nil
     }
-    if let found {
-      guard found.profile.isUsable else {
-        throw SQLError.cipherSettingsMismatch(file: path.given, profile: found.profile)
-      }
-      return found
-    }
+    if let found { return found.profile.isUsable ? .open(found) : .unusable(found.profile) }
     // The journal says under which key the file will be; what its pages are under now does not count.
-    if former != nil { throw SQLError.wrongKey(file: path.given) }
-    guard isThorough else { throw SQLError.wrongKey(file: path.given) }
+    guard former == nil, isThorough else { return .locked }
     let isUnauthenticated = try candidates.first(salt: salt) { derived in
       CipherProfile.pageSizes.contains {
         PageHeader(of: file, derived.with(pageBytes: $0), reserved: 16) != nil
       }
         ? true : nil
     }
-    if isUnauthenticated ?? false { throw SQLError.unauthenticated(file: path.given) }
+    if isUnauthenticated ?? false { return .unauthenticated }
     // A log that is whole and fits no key: whatever the file's own pages are under.
-    if log != nil { throw SQLError.wrongKey(file: path.given) }
+    if log != nil { return .locked }
     // Page 1 verifies under nothing. If another page does, the key is right and page 1 is damaged.
     let damaged = try candidates.first(salt: salt) { derived in
       // A whole number of pages, as every database has that was not cut.
@@ -85,35 +76,28 @@ final class FileLook {
       let fitting = variants.filter { largest % $0.profile.pageBytes == 0 }
       return (fitting.isEmpty ? variants : fitting).first { $0.verifiesSample(of: file) }
     }
-    if let damaged { throw SQLError.corrupted(file: path.given, pages: file.damagedPages(key: damaged)) }
-    guard largest % 512 == 0 else {
-      throw SQLError.notADatabase(file: path.given, reason: "its \(largest) bytes are not whole pages")
-    }
-    throw SQLError.wrongKey(file: path.given)
+    if let damaged { return .damaged(pages: file.damagedPages(key: damaged)) }
+    return largest % 512 == 0 ? .locked : .foreign(reason: "its \(largest) bytes are not whole pages")
   }
 
   /// A file that begins like a plain one: encrypted behind its header, or not at all.
-  private func unlockUnderClearHeader(_ key: Key, _ known: CipherProfile?) throws -> UnlockedKey {
+  private func stateUnderClearHeader(
+    _ header: [UInt8], _ key: Key, _ known: CipherProfile?
+  ) throws -> FileState {
     // SQLite's header: the page size, big-endian with 1 for 65536, at 16; the bytes reserved in each page at 20. The
     // engine reserves what IV and HMAC take, a plain file nothing.
-    guard header[20] >= 32 else { throw SQLError.notEncrypted(file: path.given) }
-    guard let salt = key.salt else { throw SQLError.saltMissing(file: path.given) }
+    guard header[20] >= 32 else { return .plain }
+    guard let salt = key.salt else { return .saltMissing }
     var profile = known ?? .sqlcipher4
     let size = Int(header[16]) << 8 + Int(header[17])
     profile.pageBytes = size == 1 ? 65_536 : size
     if profile.clearHeaderBytes == 0 { profile.clearHeaderBytes = 32 }
-    guard profile.isUsable else { throw SQLError.cipherSettingsMismatch(file: path.given, profile: profile) }
+    guard profile.isUsable else { return .unusable(profile) }
     let derived = try UnlockedKey(deriving: key, salt: salt, profile: profile)
-    if verifiesFirst(derived) { return derived }
-    if former != nil { throw SQLError.wrongKey(file: path.given) }
-    if let log {
-      guard log.fits(derived) else { throw SQLError.wrongKey(file: path.given) }
-      return derived
-    }
-    guard !derived.verifiesSample(of: file) else {
-      throw SQLError.corrupted(file: path.given, pages: file.damagedPages(key: derived))
-    }
-    throw SQLError.wrongKey(file: path.given)
+    if verifiesFirst(derived) { return .open(derived) }
+    if former != nil { return .locked }
+    if let log { return log.fits(derived) ? .open(derived) : .locked }
+    return derived.verifiesSample(of: file) ? .damaged(pages: file.damagedPages(key: derived)) : .locked
   }
 
   private func verifiesFirst(_ key: UnlockedKey) -> Bool {
@@ -144,18 +128,33 @@ extension UnlockedKey {
   }
 }
 
-extension UnlockedKey {
-  /// Derives the key for the file at `path` and finds the settings under which its pages verify.
+extension FileState {
+  /// What a file is to a key, looked at thoroughly.
   ///
   /// Costs one key derivation when the file has the engine's own settings, two when it has the other
   /// version's, and up to five when the key is wrong.
-  /// - Throws: As ``FileLook/unlock(_:_:known:isThorough:)``.
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - key: The key; not one that is kept in a file.
+  ///   - profile: The settings that the file is said to have.
+  ///   - seconds: How long to wait for somebody who is replacing the file; nil takes no lock.
+  /// - Throws: What deriving the key throws; as ``FileLook/init(_:seconds:)``.
+  package static func of(
+    _ path: DatabasePath, key: Key, profile: CipherProfile? = nil, seconds: Double?
+  ) throws -> FileState {
+    try FileLook(path, seconds: seconds).state(
+      key, KeyCandidates(key, known: profile), known: profile, isThorough: true)
+  }
+}
+
+extension UnlockedKey {
+  /// Derives the key for the file at `path` and finds the settings under which its pages verify.
+  /// - Throws: As ``FileState/of(_:key:profile:seconds:)`` and ``FileState/key(of:)``.
   static func unlock(path: DatabasePath, key: Key, profile: CipherProfile? = nil, seconds: Double?) throws
     -> UnlockedKey
   {
     guard case .kept(let keeper) = key.material else {
-      return try FileLook(path, seconds: seconds).unlock(
-        key, KeyCandidates(key, known: profile), known: profile, isThorough: true)
+      return try FileState.of(path, key: key, profile: profile, seconds: seconds).key(of: path)
     }
     return try keeper.unlock(settling: nil) {
       try unlock(path: path, key: $0.salted(as: key), profile: profile, seconds: seconds)

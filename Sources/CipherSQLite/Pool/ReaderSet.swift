@@ -25,7 +25,23 @@ final class ReaderSet: Sendable {
     var generation = 0
     var isBarred = false
     var isClosed = false
-    var waiters: [@Sendable () -> Void] = []
+    /// In the order in which they came.
+    var waiters: [Waiter] = []
+  }
+
+  /// What somebody waits for.
+  private enum Event {
+    /// A lease can be had: one is idle, or fewer than the maximum are out.
+    case freeLease
+    /// Leases go out, whether one is free or not: for those who take one beyond the maximum.
+    case endOfBar
+    /// No lease is out any more: for the one who keeps new ones back.
+    case allReturned
+  }
+
+  private struct Waiter {
+    let event: Event
+    let wake: @Sendable () -> Void
   }
 
   private enum Outcome {
@@ -57,7 +73,7 @@ final class ReaderSet: Sendable {
   /// Waits, without blocking a thread, until a connection may be free. Who was woken has to try, also when he was
   /// cancelled meanwhile: nobody else is woken for the same connection.
   func waitForFree() async {
-    await withCheckedContinuation { wait in enqueue { wait.resume() } }
+    await withCheckedContinuation { wait in wake(at: .freeLease) { wait.resume() } }
   }
 
   /// A connection for callers that block. Never waits for another lease: a caller that holds one already, and
@@ -67,10 +83,7 @@ final class ReaderSet: Sendable {
       switch try attempt(allowsOverflow: true) {
       case .lease(let lease): return lease
       case .open(let generation): return try opened(generation)
-      case .wait:
-        let signal = DispatchSemaphore(value: 0)
-        enqueue { signal.signal() }
-        signal.wait()
+      case .wait: block(until: .endOfBar)
       }
     }
   }
@@ -85,18 +98,16 @@ final class ReaderSet: Sendable {
         return state.isBarred
       }
       guard isBarred else { break }
-      let signal = DispatchSemaphore(value: 0)
-      enqueue(onlyWhileBarred: true) { signal.signal() }
-      signal.wait()
+      block(until: .endOfBar)
     }
     do { return Lease(try open(), generation: 0, isExtra: true) } catch {
-      state.withLock { $0.extraCount -= 1 }
+      change { $0.extraCount -= 1 }
       throw error
     }
   }
 
   func release(_ lease: Lease) {
-    let next: (@Sendable () -> Void)? = state.withLock { state in
+    change { state in
       if lease.isExtra {
         state.extraCount -= 1
       } else if lease.generation != state.generation || state.isClosed || state.openCount > maximum {
@@ -104,9 +115,7 @@ final class ReaderSet: Sendable {
       } else {
         state.idle.append(lease)
       }
-      return state.waiters.isEmpty ? nil : state.waiters.removeFirst()
     }
-    next?()
   }
 
   /// Keeps new leases back and waits until all are returned, then closes the connections.
@@ -114,32 +123,19 @@ final class ReaderSet: Sendable {
   func bar(seconds: Double) -> Bool {
     state.withLock { $0.isBarred = true }
     let deadline = DispatchTime.now() + seconds
-    while true {
-      let isDrained = state.withLock { $0.openCount == $0.idle.count && $0.extraCount == 0 }
-      if isDrained { break }
-      let signal = DispatchSemaphore(value: 0)
-      enqueue(evenWhenFree: false) { signal.signal() }
-      if signal.wait(timeout: min(deadline, .now() + 0.05)) == .timedOut, DispatchTime.now() >= deadline {
-        unbar()
-        return false
-      }
+    guard block(until: .allReturned, deadline) else {
+      unbar()
+      return false
     }
     closeIdle()
     return true
   }
 
   /// Lets leases go out again; they get fresh connections.
-  func unbar() {
-    let waiters = state.withLock { state in
-      state.isBarred = false
-      defer { state.waiters = [] }
-      return state.waiters
-    }
-    for wake in waiters { wake() }
-  }
+  func unbar() { change { $0.isBarred = false } }
 
   /// Closes what is idle now and, on return, what is still out. New leases get fresh connections.
-  func closeIdle() {
+  private func closeIdle() {
     let closing = state.withLock { state in
       state.generation += 1
       state.openCount -= state.idle.count
@@ -150,13 +146,8 @@ final class ReaderSet: Sendable {
   }
 
   func close() {
-    let waiters = state.withLock { state in
-      state.isClosed = true
-      defer { state.waiters = [] }
-      return state.waiters
-    }
+    change { $0.isClosed = true }
     closeIdle()
-    for wake in waiters { wake() }
   }
 
   private func attempt(allowsOverflow: Bool) throws -> Outcome {
@@ -172,21 +163,67 @@ final class ReaderSet: Sendable {
 
   private func opened(_ generation: Int) throws -> Lease {
     do { return Lease(try open(), generation: generation) } catch {
-      state.withLock { $0.openCount -= 1 }
+      // Somebody else may have waited for the place that this one took.
+      change { $0.openCount -= 1 }
       throw error
     }
   }
 
-  private func enqueue(
-    evenWhenFree: Bool = true, onlyWhileBarred: Bool = false, _ wake: @escaping @Sendable () -> Void
-  ) {
-    // A lease may have come back between the attempt and now: then nobody would wake this waiter.
-    let isFree = state.withLock { state in
-      let hasRoom = !state.idle.isEmpty || state.openCount < maximum || state.isClosed
-      let isFree = !state.isBarred && (hasRoom || onlyWhileBarred)
-      if !isFree || !evenWhenFree { state.waiters.append(wake) }
-      return isFree && evenWhenFree
+  // MARK: Waiting
+
+  /// Calls `body` once something has happened, at once when it has already. Who was woken looks again: somebody else may
+  /// have been faster.
+  private func wake(at event: Event, _ body: @escaping @Sendable () -> Void) {
+    let isNow = state.withLock { state in
+      // Under the lock: a change between the question and now would wake nobody.
+      let isNow = has(event, happenedIn: state)
+      if !isNow { state.waiters.append(Waiter(event: event, wake: body)) }
+      return isNow
     }
-    if isFree { wake() }
+    if isNow { body() }
+  }
+
+  /// Blocks the thread until something has happened.
+  /// - Returns: `false` when it had not at the deadline.
+  @discardableResult
+  private func block(until event: Event, _ deadline: DispatchTime = .distantFuture) -> Bool {
+    let signal = DispatchSemaphore(value: 0)
+    wake(at: event) { signal.signal() }
+    return signal.wait(timeout: deadline) == .success
+  }
+
+  /// Changes the state and wakes those for whom that was what they waited for: one for each lease that became free.
+  private func change(_ body: (inout State) -> Void) {
+    let woken = state.withLock { state in
+      let before = freeLeases(in: state)
+      body(&state)
+      guard !state.waiters.isEmpty else { return [Waiter]() }
+      var leases = state.isClosed ? Int.max : freeLeases(in: state) - before
+      var (woken, left): ([Waiter], [Waiter]) = ([], [])
+      for waiter in state.waiters {
+        guard has(waiter.event, happenedIn: state), waiter.event != .freeLease || leases > 0 else {
+          left.append(waiter)
+          continue
+        }
+        if waiter.event == .freeLease { leases -= 1 }
+        woken.append(waiter)
+      }
+      state.waiters = left
+      return woken
+    }
+    for waiter in woken { waiter.wake() }
+  }
+
+  private func has(_ event: Event, happenedIn state: State) -> Bool {
+    switch event {
+    // Who waits for a lease of a closed pool is told so when he looks again.
+    case .freeLease: state.isClosed || freeLeases(in: state) > 0
+    case .endOfBar: state.isClosed || !state.isBarred
+    case .allReturned: state.openCount == state.idle.count && state.extraCount == 0
+    }
+  }
+
+  private func freeLeases(in state: State) -> Int {
+    state.isBarred ? 0 : state.idle.count + max(0, maximum - state.openCount)
   }
 }

@@ -34,7 +34,7 @@ extension Connection {
   /// The same with a gate by which another thread can stop it.
   /// - Throws: As above; `CancellationError` when the gate was closed before the commit.
   package func rekey(to newKey: Key, gate: CommitGate, progress: ((Int, Int) throws -> Void)?) throws {
-    guard handle != nil else { throw SQLError.closed(file: path) }
+    _ = try opened()
     guard configuration.access == .readWrite else { throw SQLError.readOnly(file: path) }
     guard !isInTransaction else { throw SQLError.uncommittedChanges(file: path) }
     let new = try UnlockedKey(deriving: newKey, salt: unlocked.salt, profile: unlocked.profile)

@@ -70,11 +70,6 @@ struct ChangeCollector {
   mutating func link(_ link: ChangeSet.Link) { set(link, true) }
   mutating func unlink(_ link: ChangeSet.Link) { set(link, false) }
 
-  /// Whether a deletion of the row was told.
-  func hasDeleted(_ entity: String, _ rowID: Int64) -> Bool {
-    if case .deleted? = entries[Key(entity: entity, rowID: rowID)]?.entry { true } else { false }
-  }
-
   var isEmpty: Bool { entries.isEmpty && links.isEmpty }
 
   var changes: ChangeSet {

@@ -21,8 +21,8 @@ extension ObjectContext {
         let wasNew = object.state == .inserted
         object.leaveRelationships()
         object.state = .deleted
-        if wasNew { didForget() }
-        deleted.append(object)
+        if wasNew { changePending { $0.didForget() } }
+        pending.didDelete(object)
         if object.entity?.isInJoins == true { deletions.append(object) }
       case .deleted, .invalid, .detached: break
       }
@@ -39,7 +39,7 @@ extension ObjectContext {
   /// - Returns: The objects that its delete rules take along.
   private func forget(_ object: ManagedObject) -> [ManagedObject] {
     guard let entity = object.entity else { return [] }
-    let relationships = entity.slots.compactMap(\.relationship)
+    let relationships = entity.relationships
     for relationship in relationships where relationship.deleteRule == .deny {
       let count = object.related(by: relationship).count
       guard count == 0 else {
@@ -59,18 +59,19 @@ extension ObjectContext {
     object.leaveRelationships()
     if entity.isInJoins { deletions.append(object) }
     discard(object)
-    didForget()
+    changePending { $0.didForget() }
     return taken
   }
 
-  private func didForget() {
-    forgotten += 1
-    guard forgotten > 16, forgotten * 2 > inserted.count else { return }
-    inserted.removeAll { $0.state != .inserted }
-    forgotten = 0
-  }
-
   // MARK: Bookkeeping
+
+  /// Changes what is pending so that objects may be let go by it: they are released behind, as the deinit of a class may
+  /// ask the context what is pending.
+  func changePending(_ body: (inout PendingChanges) -> Void) {
+    let former = pending
+    body(&pending)
+    withExtendedLifetime(former) {}
+  }
 
   /// Whether changes are taken now. The reason why not is told.
   var takesChanges: Bool {
@@ -82,23 +83,6 @@ extension ObjectContext {
     // Once is enough: the body of a cancelled write may go on for long.
     if !(faultErrors.last is CancellationError) { note(CancellationError()) }
     return false
-  }
-
-  func clearPending() {
-    waiting = [:]
-    keepPending(inserted: [], updated: [], deleted: [])
-  }
-
-  /// What is pending from now on: all that a save left out.
-  func keepPending(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]) {
-    self.inserted = inserted
-    forgotten = 0
-    self.updated = updated
-    self.deleted = deleted
-    if deleted.isEmpty { deniedDeletions = 0 }
-    touched = []
-    links = [:]
-    firstTemporaryID = nextTemporaryID
   }
 
   /// Ends the work of a transaction that was rolled back: what its objects say is not in the file.
@@ -133,10 +117,10 @@ extension ObjectContext {
   func didWrite(_ object: ManagedObject) {
     guard object.state == .loaded, !object.isRegistered else { return }
     object.isRegistered = true
-    updated.append(object)
+    pending.didChange(object)
   }
 
-  func didTouchMembers(_ object: ManagedObject) { touched.insert(object) }
+  func didTouchMembers(_ object: ManagedObject) { pending.didTouch(object) }
 
   func accepts(_ target: ManagedObject?, for owner: ManagedObject, _ relationship: RelationshipMapping)
     -> Bool
@@ -154,20 +138,7 @@ extension ObjectContext {
   ) {
     guard let join = relationship.join else { return }
     let (source, target) = join.isSource ? (owner, member) : (member, owner)
-    let key = LinkKey(
-      table: join.table.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
-    touched.insert(source)
-    touched.insert(target)
-    // Two changes come to none only where the first is known to differ from the file. Else the last word is written,
-    // which does nothing to a link that is as it should be.
-    let new = PendingLink(
-      source: source, target: target, join: join.table, isAdded: isAdded,
-      isKnown: isKnown && links[key] == nil)
-    guard let pending = links[key] else {
-      links[key] = new
-      return
-    }
-    if pending.isAdded != isAdded { links[key] = pending.isKnown ? nil : new }
+    pending.didLink(source, target, join.table, isAdded: isAdded, isKnown: isKnown)
   }
 
   func discard(_ object: ManagedObject) {
@@ -187,7 +158,21 @@ extension ObjectContext {
     case .transaction(let connection, _):
       try run?.check()
       return try told(connection, body)
-    case .pooled: return try core.pool.withReader { try told($0, body) }
+    case .pooled:
+      if let snapshot { return try told(snapshot, body) }
+      return try core.pool.withReader { try told($0, body) }
+    }
+  }
+
+  /// Runs `body` with all its reads in one snapshot of the file, where each would else have its own.
+  func withSnapshot<Result>(_ body: () throws -> Result) throws -> Result {
+    guard case .pooled = access, snapshot == nil else { return try body() }
+    return try core.pool.withReader { connection in
+      try connection.transaction(.deferred) {
+        snapshot = connection
+        defer { snapshot = nil }
+        return try body()
+      }
     }
   }
 

@@ -30,14 +30,17 @@ extension ObjectContext {
   }
 
   /// The object of a row that somebody named; nil when there is none.
-  func existing(_ entity: EntityMapping, _ row: Int64) throws -> ManagedObject? {
-    if let known = maps[entity.index].find(row) {
-      switch known.state {
-      case .loaded, .inserted: return known
-      case .fault: return try loadIfThere(known) ? known : nil
-      case .deleted, .invalid, .detached: return nil
-      }
-    }
+  // Inlined, as most look-ups end here: to find what is in memory takes less time than a call.
+  @inline(__always) func existing(_ entity: EntityMapping, _ row: Int64) throws -> ManagedObject? {
+    let known = maps[entity.index].find(row)
+    if let known, known.state == .loaded || known.state == .inserted { return known }
+    return try fetched(known, entity, row)
+  }
+
+  @inline(never) private func fetched(_ known: ManagedObject?, _ entity: EntityMapping, _ row: Int64) throws
+    -> ManagedObject?
+  {
+    if let known { return known.state == .fault ? try loadIfThere(known) ? known : nil : nil }
     guard row > 0 else { return nil }
     return try fetchRow(entity, row)
   }
@@ -106,17 +109,35 @@ extension ObjectContext {
 
   /// All objects of a query whose columns are those of ``EntityMapping/objectColumns``.
   func objects(_ entity: EntityMapping, _ sql: String, _ values: [SQLValue]) throws -> [ManagedObject] {
+    try objects(ManagedObject.self, entity, sql, values)
+  }
+
+  /// The same as what their class is.
+  /// - Throws: ``StoreError/unknownEntity(name:)`` when they are of another class.
+  func objects<Object: ManagedObject>(
+    _ type: Object.Type, _ entity: EntityMapping, _ sql: String, _ values: [SQLValue]
+  ) throws -> [Object] {
+    let typed = try proof(type, entity)
     statistics.queries += 1
     return try withConnection { connection in
       try connection.withStatement(sql: sql) { statement in
         try statement.bind(values)
         var reader = RowReader(entity, self, firstPageBytes: 4096)
-        var found: [ManagedObject] = []
-        while try statement.step() { found.append(materialize(statement, &reader)) }
+        var found: [Object] = []
+        while try statement.step() { found.append(typed(materialize(statement, &reader))) }
         statistics.rows += found.count
         return found
       }
     }
+  }
+
+  /// That an entity's objects are of a class.
+  /// - Throws: ``StoreError/unknownEntity(name:)`` when they are not.
+  func proof<Object: ManagedObject>(
+    _ type: Object.Type, _ entity: EntityMapping
+  ) throws(StoreError) -> ClassProof<Object> {
+    if let proof = ClassProof<Object>(maps[entity.index]) { return proof }
+    throw .unknownEntity(name: "\(type)")
   }
 
   // MARK: Members of a to-many

@@ -9,13 +9,13 @@ extension ObjectContext {
   /// Costs time and memory in proportion to what is pending.
   public var pendingChanges: ChangeSet {
     var changes = ChangeSet(author: author, name: transactionName)
-    for object in inserted where object.state == .inserted {
+    for object in pending.inserted where object.state == .inserted {
       guard let entity = object.entity, let overlay = object.overlay else { continue }
       let values = Self.values(entity, entity.storedSlots) { overlay.values[$0] }
       changes.inserted.append(
         .init(entity: entity.name, rowID: object.rowID, values: values.filter { !$0.value.isNull }))
     }
-    for object in updated where object.state == .loaded {
+    for object in pending.updated where object.state == .loaded {
       guard let entity = object.entity, let overlay = object.overlay, let row = object.row else { continue }
       let slots = entity.storedSlots.filter {
         overlay.changed.contains($0) && !RowCell(row: row, slot: $0).value.isStored(as: overlay.values[$0])
@@ -27,7 +27,7 @@ extension ObjectContext {
           old: Self.values(entity, slots) { RowCell(row: row, slot: $0).value },
           new: Self.values(entity, slots) { overlay.values[$0] }))
     }
-    for object in deleted where object.state == .deleted && !object.isUnwritten {
+    for object in pending.deleted where object.state == .deleted && !object.isUnwritten {
       guard let entity = object.entity else { continue }
       let values = object.row.map { row in
         Self.values(entity, entity.storedSlots) { RowCell(row: row, slot: $0).value }
@@ -36,7 +36,7 @@ extension ObjectContext {
         .init(
           entity: entity.name, rowID: object.rowID, values: (values ?? [:]).filter { !$0.value.isNull }))
     }
-    let ends = links.values.filter(\.isLive).map { link in
+    let ends = pending.links.values.filter(\.isLive).map { link in
       (link.join.link(link.source.rowID, link.target.rowID), link.isAdded)
     }.sorted {
       ($0.0.entity, $0.0.relationship, $0.0.source, $0.0.target)

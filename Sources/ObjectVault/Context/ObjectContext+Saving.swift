@@ -29,12 +29,10 @@ extension ObjectContext {
       flushed = []
       writtenBefore = written
     }
-    guard deleted.isEmpty || deleted.count != deniedDeletions else {
-      return try save(.partialWithoutDeletions)
-    }
+    guard pending.mayDelete else { return try save(.partialWithoutDeletions) }
     do { try save(.partial) } catch {
-      guard Self.isRule(error), !deleted.isEmpty else { throw error }
-      deniedDeletions = deleted.count
+      guard Self.isRule(error), !pending.deleted.isEmpty else { throw error }
+      pending.didDenyDeletions()
       try save(.partialWithoutDeletions)
     }
   }
@@ -43,12 +41,12 @@ extension ObjectContext {
 
   private static func isRule(_ error: any Error) -> Bool {
     switch error {
-    case StoreError.validation, StoreError.deleteDenied, SQLError.constraint: true
+    case StoreError.validation, StoreError.deleteDenied, SQLError.constraint, is DeletionsMustWait: true
     default: false
     }
   }
 
-  private func save(_ extent: SaveOperation.Extent) throws {
+  private func save(_ extent: SaveExtent) throws {
     if let first = faultErrors.first {
       faultErrors = []
       throw first
@@ -58,28 +56,36 @@ extension ObjectContext {
     guard canWrite else { throw StoreError.readOnlyContext }
     switch access {
     case .transaction(let connection, _):
-      let operation = SaveOperation(self, connection, extent)
       // A savepoint inside of the one beneath all flushes costs memory on SQLCipher 3 until that one ends. It is there
       // for errors that one can put right; a flush that deletes nothing has none.
-      if extent == .whole || (operation.deletes && !deleted.isEmpty) {
-        try operation.undoOnError { try connection.savepoint { try operation.run() } }
+      let writer: SaveWriter
+      if extent == .whole || (extent.deletes && !pending.deleted.isEmpty) {
+        writer = try connection.savepoint { try write(extent, connection) }
       } else {
-        do { try operation.undoOnError { try operation.run() } } catch {
+        do { writer = try write(extent, connection) } catch {
           failure = error
           throw error
         }
       }
-      operation.finish()
+      adopt(writer.plan)
       hasWritten = true
-      if let record = operation.record { written?.add(record.changes) }
+      if let record = writer.record { written?.add(record.changes) }
     case .pooled:
       try core.pool.withWriter { connection in
-        let operation = SaveOperation(self, connection, extent)
-        try operation.undoOnError { try connection.transaction(.immediate) { try operation.run() } }
-        operation.finish()
-        publish(operation.record)
+        let writer = try connection.transaction(.immediate) { try write(extent, connection) }
+        adopt(writer.plan)
+        publish(writer.record)
       }
     }
+  }
+
+  /// Plans and writes; in memory nothing has changed when it returns.
+  private func write(_ extent: SaveExtent, _ connection: Connection) throws -> SaveWriter {
+    try core.checkGeneration(connection)
+    var planner = SavePlanner(pending, extent, core.mapping, maps, ConnectionReader(connection: connection))
+    let writer = SaveWriter(try planner.make(), core.mapping, maps, connection, records: records)
+    try writer.write()
+    return writer
   }
 
   /// Forgets all changes since the last save: new objects become invalid, the others are as in the store. Errors of
@@ -90,13 +96,13 @@ extension ObjectContext {
   public func rollback() {
     deletions.restart()
     faultErrors = []
-    for object in inserted { discard(object) }
+    for object in pending.inserted { discard(object) }
     // Their rows may be others by now, which is why one rolls back after a conflict.
-    for object in updated {
+    for object in pending.updated {
       refresh(object)
       object.isRegistered = false
     }
-    for object in deleted where object.state == .deleted {
+    for object in pending.deleted where object.state == .deleted {
       if object.isUnwritten {
         discard(object)
       } else {
@@ -105,10 +111,10 @@ extension ObjectContext {
         object.isRegistered = false
       }
     }
-    for object in touched.union(waiting.values.joined()) {
+    for object in pending.touched.union(pending.waiting.values.joined()) {
       for state in object.toMany.values { state.forget() }
     }
-    clearPending()
+    changePending { $0.clear() }
     undoFlush()
   }
 

@@ -1,7 +1,9 @@
 // The scratch pad: identity map, pending changes, and the doors to reading and saving.
-//   ObjectContext+Faults     rows into objects, faults, prefetching   Save*   what a save does
-//   ObjectContext+Changes    deletions, and what is noted until the save
-//   ObjectContext+Saving     saves, flushes before fetches, and rollbacks
+//   ObjectContext+Faults          rows into objects, faults, prefetching
+//   ObjectContext+Changes         deletions, and what is noted until the save
+//   ObjectContext+Saving          saves, flushes before fetches, and rollbacks
+//   ObjectContext+Adoption        what a save leaves in memory      +Publishing   what it tells to those who listen
+//   ObjectContext+PendingChanges  what a save would change, as a value
 
 internal import CipherSQLite
 
@@ -29,32 +31,19 @@ public final class ObjectContext: ObjectHost {
   let canWrite: Bool
   /// The call that all work of this context is part of; nil for one that works between calls.
   let run: CancellableRun?
-  /// New objects, in the order of their insertion; with them some that were deleted again, which are taken out
-  /// many at a time: taking each out by itself would be quadratic.
-  var inserted: [ManagedObject] = []
-  var forgotten = 0
-  /// Saved objects with an overlay, and some that were refreshed since.
-  var updated: [ManagedObject] = []
-  var deleted: [ManagedObject] = []
-  /// Owners of to-manys that changed, and ends of changed links: kept alive until the save.
-  var touched: Set<ManagedObject> = []
-  /// By object that a flush left out: who was touched and has it among the members that were added or removed.
-  var waiting: [ManagedObject: Set<ManagedObject>] = [:]
-  var links: [LinkKey: PendingLink] = [:]
+  /// What differs from the store.
+  var pending = PendingChanges()
+  /// The reader of a fetch that asks several times, in a transaction; nil outside of one.
+  var snapshot: Connection?
   /// Deletions after which sets that are in memory may hold an object that is no member any more.
   let deletions = DeletionLog()
   /// The relationships of objects that were released, and are to be released: see ``ManagedObject``'s deinit.
   var releasing: [Extras?] = []
   let former: FormerHost
   var isReleasing = false
-  var nextTemporaryID: Int64 = -1
   private var lastEntity: (type: ManagedObject.Type, entity: EntityMapping)?
-  /// The temporary id that comes first in the numbering of those that have no final one.
-  var firstTemporaryID: Int64 = -1
   /// New objects that fetches wrote since the last save, with a savepoint beneath; nil when no fetch did.
   var flushed: [ManagedObject]?
-  /// How many deletions were pending when one of them was denied to a flush: until there are others, none is tried.
-  var deniedDeletions = 0
   /// What the saves of the transaction have written, while somebody listens; nil outside of one.
   var written: ChangeCollector?
   /// The same before the first of the flushes that ``rollback()`` takes back.
@@ -108,7 +97,9 @@ public final class ObjectContext: ObjectHost {
       (canWrite, run, isRecording) = (true, nil, nil)
     }
     former = FormerHost(of: core.mark)
-    maps = core.mapping.entities.map { IdentityMap($0, make: core.classes.maker(of: $0)) }
+    maps = core.mapping.entities.map {
+      IdentityMap($0, of: core.classes.type(of: $0), make: core.classes.maker(of: $0))
+    }
     for map in maps { map.host = self }
     former.host = self
   }
@@ -127,13 +118,7 @@ public final class ObjectContext: ObjectHost {
   }
 
   /// Whether there is anything to save.
-  public var hasChanges: Bool {
-    inserted.count > forgotten || updated.contains { $0.overlay != nil } || !deleted.isEmpty
-      || links.values.contains(where: \.isLive)
-  }
-
-  /// Whether there may be anything to save: quickly said.
-  var hasPending: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty || !touched.isEmpty }
+  public var hasChanges: Bool { pending.isLive }
 
   // MARK: Making and deleting
 
@@ -154,7 +139,8 @@ public final class ObjectContext: ObjectHost {
   public func insert<Object: ManagedObject>(
     _ type: Object.Type, _ configure: (Object) throws -> Void
   ) rethrows -> Object {
-    let object = Object()
+    // Of the class that the type is, which may be below the one that it is known as here: its map holds no other.
+    let object = type.init()
     guard let entity = entity(of: type) else {
       note(StoreError.unknownEntity(name: "\(type)"))
       return object
@@ -171,11 +157,10 @@ public final class ObjectContext: ObjectHost {
     let map = maps[entity.index]
     object.map = map
     object.state = .inserted
-    object.rowID = nextTemporaryID
-    nextTemporaryID -= 1
+    object.rowID = pending.makeTemporaryID()
     object.extras = Extras(overlay: Overlay(initial: entity, run))
     map.insert(object, for: object.rowID)
-    inserted.append(object)
+    pending.didInsert(object)
     do { try configure(object) } catch {
       dismiss(object)
       throw error
@@ -204,25 +189,6 @@ public final class ObjectContext: ObjectHost {
     lastEntity = core.entity(of: type).map { (type, $0) }
     return lastEntity?.entity
   }
-}
-
-struct LinkKey: Hashable {
-  let table: String
-  let source: ObjectIdentifier
-  let target: ObjectIdentifier
-}
-
-/// A row of a join table to be written or deleted.
-struct PendingLink {
-  let source: ManagedObject
-  let target: ManagedObject
-  let join: JoinTable
-  let isAdded: Bool
-  /// Whether it is known to differ from the file, because the members were in memory.
-  let isKnown: Bool
-
-  /// Whether neither end is gone meanwhile.
-  var isLive: Bool { source.state != .invalid && target.state != .invalid }
 }
 
 extension ManagedObject {

@@ -8,7 +8,7 @@ final class StoreCore: Sendable {
   let mapping: SchemaMapping
   let classes: EntityClasses
   let path: String
-  /// `vault_meta.generation` as it was at open; another value means that somebody migrated the store.
+  /// ``MetaTable/Entry/generation`` as it was at open; another value means that somebody migrated the store.
   let generation: Int64
   /// Which store it is.
   let mark: StoreMark
@@ -48,7 +48,7 @@ final class StoreCore: Sendable {
 
   /// - Throws: ``StoreError/storeMigratedElsewhere(file:)`` when the store's tables may have changed.
   func checkGeneration(_ connection: Connection) throws {
-    let found = try connection.value("SELECT value FROM vault_meta WHERE key = 'generation'")?.int64
+    let found = try MetaTable(connection: connection).value(.generation)?.int64
     guard found == generation else { throw StoreError.storeMigratedElsewhere(file: path) }
   }
 }
@@ -82,6 +82,11 @@ struct EntityClasses: @unchecked Sendable {
   }
 
   func index(of type: ManagedObject.Type) -> Int? { indexes[ObjectIdentifier(type)] }
+
+  /// The class of an entity's objects.
+  func type(of entity: EntityMapping) -> ManagedObject.Type {
+    isDynamic ? DynamicObject.self : types[entity.index]
+  }
 
   /// What makes an object of an entity.
   func maker(of entity: EntityMapping) -> () -> ManagedObject {

@@ -18,9 +18,10 @@ package struct EntityRows {
   /// By default the id, all attributes, and the ids of to-ones.
   package private(set) var columns: [Column] = []
 
+  /// - Parameter format: The layout of the file.
   /// - Throws: ``StoreError/noEntity(name:similar:)``.
-  package init(_ model: Schema, entity name: String) throws {
-    mapping = try SchemaMapping(model)
+  init(_ model: Schema, entity name: String, format: Int) throws {
+    mapping = try SchemaMapping(model, format: format)
     entity = try mapping.known(name)
     try select(["id"] + entity.storedSlots.map { entity.slots[$0].name })
   }

@@ -128,17 +128,26 @@ public struct Fetch<Object: ManagedObject> {
   /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func all() throws -> [Object] {
     let entity = try entity()
-    let found: [ManagedObject]
+    return try atOneMoment { try all(entity) }
+  }
+
+  private func all(_ entity: EntityMapping) throws -> [Object] {
+    let found: [Object]
     if let merge = try merge(entity) {
-      found = try merge.all()
+      let typed = try context.proof(Object.self, entity)
+      found = try merge.all().map { typed($0) }
     } else {
       let compiled = try compile(.objects, try present(entity), entity)
-      found = try context.objects(entity, compiled.text, compiled.bindings)
+      found = try context.objects(Object.self, entity, compiled.text, compiled.bindings)
     }
-    for path in parameters.prefetch { try prefetch(path, of: found) }
-    // Every object of the entity was made as its class, and arrays of class references have one layout: no
-    // second array, and no count of references, for what is the same.
-    return unsafeBitCast(found, to: [Object].self)
+    if !parameters.prefetch.isEmpty {
+      // Not by a cast of the whole array, which asks each object.
+      var owners: [ManagedObject] = []
+      owners.reserveCapacity(found.count)
+      for object in found { owners.append(object) }
+      for path in parameters.prefetch { try prefetch(path, of: owners) }
+    }
+    return found
   }
 
   /// The first object, or nil.
@@ -156,15 +165,19 @@ public struct Fetch<Object: ManagedObject> {
   /// How many objects there are, at most the limit.
   public func count() throws -> Int {
     let entity = try entity()
-    if let merge = try merge(entity) { return try merge.count() }
-    return Int(try value(try compile(.count, try present(entity), entity))?.int64 ?? 0)
+    return try atOneMoment {
+      if let merge = try merge(entity) { return try merge.count() }
+      return Int(try value(try compile(.count, try present(entity), entity))?.int64 ?? 0)
+    }
   }
 
   /// Whether there is any such object.
   public func exists() throws -> Bool {
     let entity = try entity()
-    if let merge = try atMost(1).merge(entity) { return try merge.exists() }
-    return try value(try compile(.existence, try atMost(1).present(entity), entity)) != nil
+    return try atOneMoment {
+      if let merge = try atMost(1).merge(entity) { return try merge.exists() }
+      return try value(try compile(.existence, try atMost(1).present(entity), entity)) != nil
+    }
   }
 
   /// The ids of the objects, in order; no object is made but for what is pending. Those of new objects are temporary.
@@ -174,13 +187,13 @@ public struct Fetch<Object: ManagedObject> {
 
   func rowIDs<ID>(_ make: (Int64) -> ID) throws -> [ID] {
     let entity = try entity()
-    if let merge = try merge(entity) {
-      return try merge.ids().map(make)
-    }
-    let compiled = try compile(.ids, try present(entity), entity)
-    context.statistics.queries += 1
-    return try context.withConnection { connection in
-      try connection.query(sql: compiled.text, compiled.bindings) { make($0.int64(0)) }
+    return try atOneMoment {
+      if let merge = try merge(entity) { return try merge.ids().map(make) }
+      let compiled = try compile(.ids, try present(entity), entity)
+      context.statistics.queries += 1
+      return try context.withConnection { connection in
+        try connection.query(sql: compiled.text, compiled.bindings) { make($0.int64(0)) }
+      }
     }
   }
 
@@ -211,8 +224,8 @@ public struct Fetch<Object: ManagedObject> {
   /// that limits and counts are those of what is left.
   private func present(_ entity: EntityMapping) throws -> FetchParameters {
     var copy = try current()
-    guard !context.deleted.isEmpty else { return copy }
-    let gone = context.deleted.filter { $0.entity === entity }
+    guard !context.pending.deleted.isEmpty else { return copy }
+    let gone = context.pending.deleted.filter { $0.entity === entity }
     for some in gone.chunked(PredicateError.maximumListCount) {
       let ids = some.map { PredicateOperand.value(.id($0.rowID)) }
       copy.conditions.append(FetchCondition(node: .not(.isIn(.path(PropertyPath([])), ids, []))))
@@ -220,9 +233,16 @@ public struct Fetch<Object: ManagedObject> {
     return copy
   }
 
+  private var mayMerge: Bool { context.pending.mayBeLive && includesPending }
+
+  /// Lets what asks the file more than once, for pending changes or to prefetch, see it as it is at one moment.
+  private func atOneMoment<Result>(_ body: () throws -> Result) throws -> Result {
+    mayMerge || !parameters.prefetch.isEmpty ? try context.withSnapshot(body) : try body()
+  }
+
   /// What memory has a part in; nil where nothing is pending, and in writing transactions, which write it before.
   private func merge(_ entity: EntityMapping) throws -> PendingMerge? {
-    guard context.hasPending, includesPending, case .pooled = context.access else { return nil }
+    guard mayMerge, case .pooled = context.access else { return nil }
     return try PendingMerge(try current(), on: entity, in: context)
   }
 

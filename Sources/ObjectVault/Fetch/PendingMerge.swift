@@ -48,7 +48,7 @@ struct PendingMerge {
 
   /// The request as the file takes it: for new objects of this context stands an id that no row has.
   private static func inFile(_ request: FetchParameters, _ context: ObjectContext) throws -> FetchParameters {
-    guard !context.inserted.isEmpty else { return request }
+    guard !context.pending.inserted.isEmpty else { return request }
     let maps = Set(context.maps.map { ObjectIdentifier($0) })
     var copy = request
     copy.conditions = request.conditions.map { condition in
@@ -72,8 +72,8 @@ struct PendingMerge {
     _ request: FetchParameters, on entity: EntityMapping, in context: ObjectContext
   ) -> Bool {
     // What is wrong with the changes or the request is told behind.
-    guard context.deleted.isEmpty, context.faultErrors.isEmpty, context.failure == nil,
-      request.failure == nil, context.inserted.count + context.updated.count <= fewObjects,
+    guard context.pending.deleted.isEmpty, context.faultErrors.isEmpty, context.failure == nil,
+      request.failure == nil, context.pending.count <= fewObjects,
       (try? request.conditions.forEach { try $0.node.check() }) != nil
     else { return true }
     let schema = context.core.mapping.schema
@@ -83,8 +83,8 @@ struct PendingMerge {
     guard evaluator.routes.isEmpty, !evaluator.asksForNumbersOfIDs,
       EvaluatedOrder(sort, entity: entity.name, schema: schema).routes.isEmpty
     else { return true }
-    if context.updated.contains(where: { $0.entity === entity && $0.overlay != nil }) { return true }
-    return context.inserted.contains { object in
+    if context.pending.updated.contains(where: { $0.entity === entity && $0.overlay != nil }) { return true }
+    return context.pending.inserted.contains { object in
       object.entity === entity && evaluator.holds(for: PlainSubject(object: object))
     }
   }

@@ -15,12 +15,12 @@ final class PendingObjects {
   init(_ context: ObjectContext, of entities: Set<Int>) throws {
     self.entities = entities
     changed = context.maps.map { _ in [] }
-    for object in context.inserted where object.state == .inserted { note(object) }
-    for object in context.updated where object.overlay != nil { note(object) }
-    for object in context.deleted where object.state == .deleted { note(object) }
-    for object in context.touched { note(object) }
-    for object in context.waiting.values.joined() { note(object) }
-    try follow(context.deleted.filter { $0.state == .deleted }, in: context)
+    for object in context.pending.inserted where object.state == .inserted { note(object) }
+    for object in context.pending.updated where object.overlay != nil { note(object) }
+    for object in context.pending.deleted where object.state == .deleted { note(object) }
+    for object in context.pending.touched { note(object) }
+    for object in context.pending.waiting.values.joined() { note(object) }
+    try follow(context.pending.deleted.filter { $0.state == .deleted }, in: context)
   }
 
   private func note(_ object: ManagedObject) {
@@ -45,7 +45,7 @@ final class PendingObjects {
     while !level.isEmpty {
       var next: [ManagedObject] = []
       for (index, objects) in Dictionary(grouping: level, by: { $0.entity?.index ?? -1 }) where index >= 0 {
-        for relationship in context.maps[index].entity.slots.compactMap(\.relationship)
+        for relationship in context.maps[index].entity.relationships
         where relationship.deleteRule == .cascade {
           for object in try related(by: relationship, objects, in: context) where isPresent(object) {
             doomed.insert(object)
@@ -70,12 +70,11 @@ final class PendingObjects {
       owner.row == nil && owner.overlay == nil && owner.state == .deleted
     }
     var found = owners.filter { !isUnknown($0) }.compactMap { $0.toOneTarget(relationship.slot) }
-    for some in owners.filter(isUnknown).chunked(batchSize) {
+    let unknown = owners.filter(isUnknown).map(\.rowID)
+    if !unknown.isEmpty {
       context.statistics.queries += 1
       let ids = try context.withConnection {
-        try $0.query(
-          sql: relationship.relatedSQL(count: some.count), some.map { .integer($0.rowID) }
-        ) { $0.int64(0) }
+        try ConnectionReader(connection: $0).targets(relationship.owner, relationship.slot, of: unknown)
       }
       found += ids.map { context.object(relationship.destination, $0) }
     }

@@ -10,6 +10,7 @@ final class EntityMapping: @unchecked Sendable {
   let description: EntityDescription
   let table: SQLName
   fileprivate(set) var slots: [PropertyMapping] = []
+  fileprivate(set) var relationships: [RelationshipMapping] = []
   /// The slots that have a column: attributes and to-ones, in the order of the column list.
   fileprivate(set) var storedSlots: [Int] = []
   /// By slot: whether it is a to-one, whose value may be a temporary id.
@@ -55,6 +56,7 @@ final class EntityMapping: @unchecked Sendable {
   /// Derives what follows from the slots.
   fileprivate func complete() {
     for (slot, property) in slots.enumerated() { slotsByName[property.name] = slot }
+    relationships = slots.compactMap(\.relationship)
     storedSlots = slots.indices.filter { slots[$0].columnName != nil }
     isToOne = slots.map { $0.relationship?.isToMany == false }
     hasToOne = isToOne.contains(true)
@@ -96,8 +98,9 @@ final class SchemaMapping: @unchecked Sendable {
   let entities: [EntityMapping]
   private let byName: [String: EntityMapping]
 
+  /// - Parameter format: The layout of the file; links of format 1 can be read under their former columns.
   /// - Throws: ``StoreError/invalidSchema(_:)``.
-  init(_ schema: Schema) throws {
+  init(_ schema: Schema, format: Int = FileFormat.current) throws {
     try schema.validate()
     self.schema = schema
     entities = schema.entities.enumerated().map { EntityMapping(index: $0, description: $1) }
@@ -108,7 +111,7 @@ final class SchemaMapping: @unchecked Sendable {
       })
     for entity in entities {
       entity.slots = (names[entity.name] ?? []).enumerated().map { slot, name in
-        property(name, slot, of: entity, names)
+        property(name, slot, of: entity, names, format)
       }
       entity.complete()
     }
@@ -131,7 +134,7 @@ final class SchemaMapping: @unchecked Sendable {
   }
 
   private func property(
-    _ name: String, _ slot: Int, of entity: EntityMapping, _ names: [String: [String]]
+    _ name: String, _ slot: Int, of entity: EntityMapping, _ names: [String: [String]], _ format: Int
   ) -> PropertyMapping {
     let binding = schema.bindings[entity.name]
     if let attribute = entity.description.attribute(named: name) {
@@ -146,12 +149,12 @@ final class SchemaMapping: @unchecked Sendable {
       name: name,
       columnName: relationship.flatMap { $0.isToMany ? nil : SQLName($0.columnName) },
       attribute: nil, initialValue: nil, checks: [],
-      relationship: relationship.flatMap { end($0, slot, of: entity, names) })
+      relationship: relationship.flatMap { end($0, slot, of: entity, names, format) })
   }
 
   private func end(
     _ relationship: RelationshipDescription, _ slot: Int, of entity: EntityMapping,
-    _ names: [String: [String]]
+    _ names: [String: [String]], _ format: Int
   ) -> RelationshipMapping? {
     guard let destination = byName[relationship.destination] else { return nil }
     let inverse = relationship.inverse.flatMap { name -> (slot: Int, isToMany: Bool, column: SQLName)? in
@@ -160,8 +163,9 @@ final class SchemaMapping: @unchecked Sendable {
       else { return nil }
       return (back, description.isToMany, SQLName(description.columnName))
     }
+    let join = schema.joinTable(of: relationship, in: entity.description)
     return RelationshipMapping(
       relationship, slot: slot, owner: entity, destination: destination, inverse: inverse,
-      join: schema.joinTable(of: relationship, in: entity.description))
+      join: join.map { (format < 2 ? $0.former : $0, $1) })
   }
 }

@@ -30,6 +30,11 @@ extension EntityMapping {
   /// The version of one row; no row where it is gone.
   var versionSQL: String { text("SELECT \"_version\" FROM \(table) WHERE \"id\" = ?") }
 
+  /// The ids and versions of so many rows.
+  func versionsSQL(count: Int) -> String {
+    text("SELECT \"id\", \"_version\" FROM \(table) WHERE \"id\" IN (\(parameters: count))")
+  }
+
   /// Another version of one row.
   var versionUpdateSQL: String { text("UPDATE \(table) SET \"_version\" = ? WHERE \"id\" = ?") }
 
@@ -84,6 +89,13 @@ extension EntityMapping {
     return text("UPDATE \(table) SET \(settings) WHERE \"id\" IN (\(parameters: count))")
   }
 
+  /// The ids that the to-one of rows leads to.
+  func targetsSQL(_ slot: Int, count: Int) -> String {
+    let column = SQL.names(columns([slot]))
+    return text(
+      "SELECT \(column) FROM \(table) WHERE \"id\" IN (\(parameters: count)) AND \(column) NOT NULL")
+  }
+
   /// The ids of the rows whose to-one leads to some ids.
   func referrersSQL(_ slot: Int, count: Int) -> String {
     let name = SQL.names(columns([slot]))
@@ -131,20 +143,6 @@ extension RelationshipMapping {
     let columns: SQL = withOwner ? "\(destination.objectColumns), \(key)" : destination.objectColumns
     let owners: SQL = ownerCount == 1 ? "= ?" : "IN (\(parameters: ownerCount))"
     return text("SELECT \(columns) FROM \(tables) WHERE \(key) \(owners)")
-  }
-
-  /// The ids at the other end, of so many owners.
-  func relatedSQL(count: Int) -> String {
-    switch storage {
-    case .join(let join, let isSource):
-      let (own, other) = join.columns(from: isSource)
-      return text("SELECT \(other) FROM \(join.tableName) WHERE \(own) IN (\(parameters: count))")
-    case .inverseColumn(let column):
-      return text("SELECT \"id\" FROM \(destination.table) WHERE \(column) IN (\(parameters: count))")
-    case .column(let column):
-      return text(
-        "SELECT \(column) FROM \(owner.table) WHERE \"id\" IN (\(parameters: count)) AND \(column) NOT NULL")
-    }
   }
 }
 

@@ -4,51 +4,46 @@ internal import CipherSQLite
 
 /// Gives out ids of new rows.
 struct RowIDs {
-  let connection: Connection
+  private let marks: IdentifierTable
 
-  /// The highest id that was given out; nil when the entity has no mark yet.
-  private func mark(of entity: String) throws -> Int64? {
-    try connection.value("SELECT last FROM vault_ids WHERE entity = ?", [.text(entity)])?.int64
+  init(connection: Connection) { marks = IdentifierTable(connection: connection) }
+
+  /// Ids that follow each other.
+  struct Run {
+    /// The mark that they come behind.
+    fileprivate let mark: Int64?
+    let first: Int64
+    let last: Int64
+
+    /// - Throws: ``StoreError/idsExhausted(entity:)``.
+    init(behind mark: Int64?, count: Int, of entity: String) throws {
+      self.mark = mark
+      guard mark ?? 0 < Int64.max - Int64(count) else { throw StoreError.idsExhausted(entity: entity) }
+      first = (mark ?? 0) + 1
+      last = (mark ?? 0) + Int64(count)
+    }
   }
 
-  /// Reserves so many ids that follow each other.
-  /// - Returns: The first of them.
+  /// So many ids that were never given out. They are free until they are taken in the same transaction.
   /// - Throws: ``StoreError/idsExhausted(entity:)``.
-  func reserve(_ count: Int, of entity: String) throws -> Int64 {
-    let found = try mark(of: entity)
-    let last = found ?? 0
-    guard last < Int64.max - Int64(count) else { throw StoreError.idsExhausted(entity: entity) }
-    try set(entity, from: found, to: last + Int64(count))
-    return last + 1
+  func free(_ count: Int, of entity: String) throws -> Run {
+    try Run(behind: marks.mark(of: entity), count: count, of: entity)
+  }
+
+  /// Gives free ids out.
+  func take(_ ids: Run, of entity: String) throws {
+    try marks.set(entity, to: ids.last, isNew: ids.mark == nil)
   }
 
   /// Ids up to `highest` are not given out any more.
   func raise(_ entity: String, to highest: Int64) throws {
-    let found = try mark(of: entity)
+    let found = try marks.mark(of: entity)
     guard found ?? 0 < highest else { return }
-    try set(entity, from: found, to: highest)
+    try marks.set(entity, to: highest, isNew: found == nil)
   }
 
   /// Ids of rows that somebody else has written are not given out any more either.
-  func raiseToRows(of entity: String) throws {
-    try connection.execute(
-      """
-      INSERT OR REPLACE INTO vault_ids (entity, last)
-      SELECT \(entity), max(ifnull((SELECT last FROM vault_ids WHERE entity = \(entity)), 0),
-        ifnull((SELECT max("id") FROM \(identifier: entity)), 0))
-      """)
-  }
-
-  /// Of one row, which OR FAIL changes or leaves as ABORT would. What may have to be undone alone, as REPLACE and ABORT,
-  /// makes the engine copy each page that the statement changes; SQLCipher 3 keeps those copies in memory until the
-  /// savepoint beneath all flushes ends.
-  private func set(_ entity: String, from found: Int64?, to last: Int64) throws {
-    try connection.execute(
-      found == nil
-        ? "INSERT INTO vault_ids (last, entity) VALUES (?, ?)"
-        : "UPDATE OR FAIL vault_ids SET last = ? WHERE entity = ?",
-      [.integer(last), .text(entity)])
-  }
+  func raiseToRows(of entity: String) throws { try marks.raiseToRows(of: entity) }
 }
 
 /// The versions of a row: each write of it gives the next.

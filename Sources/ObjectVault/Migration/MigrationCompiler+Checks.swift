@@ -70,16 +70,10 @@ extension MigrationCompiler {
   func highWaterMarks() -> [PlannedStatement] {
     let renamed = mapping.entities.filter { $0.key != $0.value }.sorted { $0.key < $1.key }
     guard !renamed.isEmpty else { return [] }
-    // All from the marks of before: names may go round in a circle.
-    let marks = renamed.map { final, former -> SQL in
-      "SELECT \(literal: final) AS name, last FROM vault_ids WHERE entity IN (\(literal: final), \(literal: former))"
-    }
-    let all = SQL.joined(marks, by: " UNION ALL ")
-    let sql: SQL =
-      "INSERT OR REPLACE INTO vault_ids (entity, last) SELECT name, max(last) FROM (\(all)) GROUP BY name"
     return [
       PlannedStatement(
-        statement: .sql(sql.text), operations: renamed.flatMap { mapping.trail.operations(of: $0.key) })
+        statement: .sql(IdentifierTable.renaming(renamed.map { ($0.key, $0.value) })),
+        operations: renamed.flatMap { mapping.trail.operations(of: $0.key) })
     ]
   }
 }

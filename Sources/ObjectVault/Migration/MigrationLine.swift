@@ -53,6 +53,8 @@ struct MigrationLine {
     return line.sqlColumn ?? line.end
   }
 
+  var isAtEnd: Bool { index == words.count }
+
   mutating func end() throws {
     guard index < words.count else { return }
     throw failure("\"\(words[index].text)\" has no meaning here", "end the line before it")

@@ -5,6 +5,8 @@ struct MigrationParser {
     var header: [String: String] = [:]
     var up: [MigrationOperation] = []
     var down: [MigrationOperation]?
+    /// Why there is no way back, where the author says that there is none.
+    var irreversible: String?
   }
 
   private let file: String
@@ -58,12 +60,7 @@ struct MigrationParser {
         index += 1
         if line == "[down]" { result.down = [] }
       } else if section == "[down]" {
-        if line.hasPrefix("irreversible") {
-          result.down = nil
-          index += 1
-        } else {
-          result.down?.append(try operation(line))
-        }
+        try down(line, &result)
       } else if section == "[up]" {
         result.up.append(try operation(line))
       } else {
@@ -74,6 +71,26 @@ struct MigrationParser {
       throw failure("there is no [up] section", "write [up], and the operations below it")
     }
     return result
+  }
+
+  /// A line of `[down]`: an operation, or `irreversible "why"`, which then is its only line.
+  private mutating func down(_ line: String, _ result: inout Result) throws {
+    guard MigrationWords(line).words.first?.text == "irreversible" else {
+      guard result.irreversible == nil else {
+        throw failure("[down] is irreversible and goes on", "write operations, or irreversible \"why\"")
+      }
+      result.down?.append(try operation(line))
+      return
+    }
+    guard result.down?.isEmpty != false else {
+      throw failure("[down] has operations and is irreversible", "write operations, or irreversible \"why\"")
+    }
+    var words = try words(at: index)
+    try words.expect("irreversible")
+    result.irreversible = try words.isAtEnd ? "its author says so" : words.string("why, in quotes")
+    try words.end()
+    result.down = nil
+    index += 1
   }
 
   private mutating func header(_ result: inout Result) throws {

@@ -21,12 +21,11 @@ extension MigrationRunner {
       throw StoreError.schemaDrift(file: connection.path, differences: differences)
     }
     // Programs that have the store open look for columns that are gone.
-    let meta: [(String, SQLValue)] = [
-      ("format", .integer(Int64(FileFormat.current))),
-      ("physicalHash", .text(SchemaDifference.physicalHash(found))),
-      ("generation", .integer(history.generation + 1)),
-    ]
-    try write(meta)
+    try write([
+      (.format, .integer(Int64(FileFormat.current))),
+      (.physicalHash, .text(SchemaDifference.physicalHash(found))),
+      (.generation, .integer(history.generation + 1)),
+    ])
     return try StoreHistory.read(connection)
   }
 }

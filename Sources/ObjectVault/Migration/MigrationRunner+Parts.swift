@@ -3,11 +3,6 @@
 internal import CipherSQLite
 
 extension MigrationRunner {
-  /// SQLite's action codes of what a data block may do: DELETE, INSERT, READ, SELECT, UPDATE, FUNCTION,
-  /// RECURSIVE (sqlite.org, "Authorizer Action Codes").
-  private static let writing: Set<Int> = [9, 18, 20, 21, 23, 31, 33]
-  private static let reading: Set<Int> = [20, 21, 31, 33]
-
   /// Runs the parts of a step, and has rows checked after each run of data blocks: for new stores and old ones.
   func run(_ parts: [CompiledStep.Part], of step: MigrationStep, _ audit: inout RowAudit) throws {
     var touched = TouchedColumns()
@@ -67,11 +62,11 @@ extension MigrationRunner {
       var written = TouchedColumns()
       try connection.withAuthorizer({ action in
         written.note(action)
-        return Self.allows(action, Self.writing)
+        return Self.reads(action) || Self.writes(action) ? .allow : .deny
       }) { try connection.executeScript(sql) }
       touched.formUnion(written)
     case .require(let text, let query):
-      let value = try connection.withAuthorizer({ Self.allows($0, Self.reading) }) {
+      let value = try connection.withAuthorizer({ Self.reads($0) ? .allow : .deny }) {
         try connection.value(sql: query)
       }
       guard let value, let number = value.double, number != 0 else {
@@ -80,12 +75,26 @@ extension MigrationRunner {
     }
   }
 
-  /// Data blocks reach rows of entities only: no schema, no transaction, none of the store's own tables.
-  private static func allows(_ action: AuthorizerAction, _ codes: Set<Int>) -> Bool {
-    guard codes.contains(action.code) else { return false }
-    if action.code == 31 { return action.second?.lowercased() != "load_extension" }
-    guard let table = action.first?.lowercased(), action.code != 21, action.code != 33 else { return true }
-    return !table.hasPrefix("vault_") && !table.hasPrefix("sqlite_")
+  // Data blocks reach rows of entities only: no schema, no transaction, none of the store's own tables.
+
+  private static func reads(_ action: AuthorizerAction) -> Bool {
+    switch action {
+    case .select, .recursive: true
+    case .read(let table, _): isOfEntities(table)
+    case .function(let name): name.lowercased() != "load_extension"
+    default: false
+    }
+  }
+
+  private static func writes(_ action: AuthorizerAction) -> Bool {
+    switch action {
+    case .insert(let table), .update(let table, _), .delete(let table): isOfEntities(table)
+    default: false
+    }
+  }
+
+  private static func isOfEntities(_ table: String) -> Bool {
+    !OwnTables.own(table) && !table.lowercased().hasPrefix("sqlite_")
   }
 
   /// Rows that a data block inserted take part in the promise that ids are never given out twice.

@@ -28,7 +28,7 @@ struct MigrationRunner {
     }
     try withoutForeignKeys {
       try connection.transaction(.exclusive) {
-        try connection.executeScript(StoreHistory.tables)
+        try OwnTables(connection).create()
         var replayed = Schema()
         var audit = try RowAudit(connection, readers: readers, model: nil)
         for step in set.steps {
@@ -180,39 +180,32 @@ struct MigrationRunner {
       throw StoreError.schemaDrift(file: connection.path, differences: differences)
     }
     let reader = set.steps.map(\.reader).max() ?? set.version
-    let meta: [(String, SQLValue)] = [
-      ("format", .integer(Int64(FileFormat.current))), ("version", .integer(Int64(set.version))),
-      ("modelHash", .text(model.meaningHash)),
-      ("modelJSON", .text(model.json)), ("physicalHash", .text(SchemaDifference.physicalHash(found))),
-      ("minReader", .integer(Int64(reader))), ("generation", .integer(generation)),
-      ("createdBy", .text("ObjectVault, \(Engine.current)")),
-    ]
-    try write(meta.filter { $0.0 != "createdBy" || generation == 1 })
+    try write([
+      (.format, .integer(Int64(FileFormat.current))), (.version, .integer(Int64(set.version))),
+      (.modelHash, .text(model.meaningHash)), (.modelJSON, .text(model.json)),
+      (.physicalHash, .text(SchemaDifference.physicalHash(found))),
+      (.minimumReader, .integer(Int64(reader))), (.generation, .integer(generation)),
+    ])
+    if generation == 1 { try write([(.createdBy, .text("ObjectVault, \(Engine.current)"))]) }
     try connection.setUserVersion(set.version)
   }
 
-  /// Writes rows of `vault_meta`, and gives a store that has none its identity.
-  func write(_ meta: [(key: String, value: SQLValue)]) throws {
-    for (key, value) in meta {
-      try connection.execute(
-        "INSERT OR REPLACE INTO vault_meta (key, value) VALUES (?, ?)", [.text(key), value])
-    }
-    try connection.execute(
-      "INSERT OR IGNORE INTO vault_meta (key, value) VALUES ('storeID', ?)", [.text(UUID().uuidString)])
+  /// Writes down what the store is, and gives one that has none its identity.
+  func write(_ values: [(entry: MetaTable.Entry, value: SQLValue)]) throws {
+    let meta = MetaTable(connection: connection)
+    try meta.write(values)
+    try meta.writeIfMissing(.storeID, .text(UUID().uuidString))
   }
 
   private func record(_ step: MigrationStep, kind: String, since start: Date, model: Schema) throws {
-    let down = step.down.map { $0.map(\.description).joined(separator: "\n") }
-    try connection.execute(
-      "INSERT INTO vault_migrations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      [
-        .integer(Int64(step.number)), .text(step.name), .text(kind), .text(step.checksum),
-        .text(model.meaningHash),
-        .text(step.canonicalText), down.map { .text($0) } ?? .null, .text(StoreHistory.now()),
-        .integer(Int64(Date().timeIntervalSince(start) * 1000)), .text(StoreHistory.program),
-        .text("ObjectVault"),
-        .text("\(Engine.current)"),
-      ])
+    let applied = AppliedStep(
+      number: step.number, name: step.name, kind: kind, checksum: step.checksum,
+      appliedAt: StoreHistory.now(), milliseconds: Int(Date().timeIntervalSince(start) * 1000),
+      app: StoreHistory.program, engine: "\(Engine.current)", text: step.canonicalText)
+    try HistoryTable(connection: connection).append(
+      .init(
+        step: applied, modelHash: model.meaningHash,
+        down: step.down.map { $0.map(\.description).joined(separator: "\n") }, tool: "ObjectVault"))
   }
 
   func checkCancelled() throws {

@@ -33,6 +33,8 @@ public struct MigrationStep: Sendable, Hashable {
   public let operations: [MigrationOperation]
   /// The way back, where the author gave one; kept with the store.
   public let down: [MigrationOperation]?
+  /// Why there is no way back, where its author says so: `irreversible "why"` in `[down]`.
+  public let irreversible: String?
 
   /// Parses the text of a migration file.
   ///
@@ -53,6 +55,7 @@ public struct MigrationStep: Sendable, Hashable {
     backup = parsed.header["backup"].flatMap { BackupRule(rawValue: $0) } ?? .auto
     operations = parsed.up
     down = parsed.down
+    irreversible = parsed.irreversible
   }
 
   init(number: Int, name: String, operations: [MigrationOperation]) {
@@ -64,6 +67,7 @@ public struct MigrationStep: Sendable, Hashable {
     backup = .auto
     self.operations = operations
     down = nil
+    irreversible = nil
   }
 
   /// Such as `0002_add_tags.migration`.
@@ -101,5 +105,6 @@ public struct MigrationStep: Sendable, Hashable {
       + (backup == .auto ? "" : "backup: \(backup.rawValue)\n")
       + (allowed.isEmpty ? "" : "allow: \(allowed.joined(separator: ", "))\n") + "\n[up]\n\(canonicalText)\n"
       + (down.map { "\n[down]\n" + $0.map(\.description).joined(separator: "\n") + "\n" } ?? "")
+      + (irreversible.map { "\n[down]\nirreversible \(MigrationOperation.quoted($0))\n" } ?? "")
   }
 }

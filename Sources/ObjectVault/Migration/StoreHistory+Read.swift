@@ -7,103 +7,89 @@ extension StoreHistory {
   /// - Throws: ``StoreError/notAStore(file:)`` when the file has no such tables,
   ///   ``StoreError/bookkeepingDamaged(file:place:reason:)`` when something in them cannot be.
   static func read(_ connection: Connection) throws -> StoreHistory {
-    guard try connection.tableExists("vault_meta"), try connection.tableExists("vault_migrations") else {
+    let tables = OwnTables(connection)
+    guard try tables.meta.exists(), try tables.history.exists() else {
       throw StoreError.notAStore(file: connection.path)
     }
-    let meta = try Bookkeeping(connection)
-    let version = try meta.integer("version", 0...Int64(Int32.max))
-    let modelJSON = try meta.model()
-    let steps = try meta.rows("vault_migrations", appliedSteps)
+    let read = try Reading(tables, file: connection.path)
+    let version = try read.integer(.version, 0...Int64(Int32.max))
+    let modelJSON = try read.model()
+    let steps = try read.table(HistoryTable.name) { try tables.history.steps() }
     if let step = steps.first(where: { $0.number < 1 || $0.number > version }) {
-      throw meta.damage(
-        "vault_migrations, row \(step.number),",
-        "is of no step from 1 to \(version), the version in vault_meta")
+      throw read.damage(
+        "\(HistoryTable.name), row \(step.number),",
+        "is of no step from 1 to \(version), the version in \(MetaTable.name)")
     }
     for number in 1...max(1, Int(version)) where number <= version {
       guard number <= steps.count, steps[number - 1].number == number else {
         throw StoreError.historyConflict(.gap(number))
       }
     }
-    try meta.checkIDs()
+    try read.checkIDs()
     return StoreHistory(
       steps: steps, version: Int(version), modelJSON: modelJSON,
-      minimumReader: Int(try meta.integer("minReader", 0...Int64(Int32.max), default: version)),
+      minimumReader: Int(try read.integer(.minimumReader, 0...Int64(Int32.max), default: version)),
       // With room above it for as many changes as anybody will make.
-      generation: try meta.integer("generation", 0...Int64.max >> 1, default: 0),
-      format: Int(try meta.integer("format", 1...Int64(Int32.max), default: 1)),
-      storeID: try meta.uuid("storeID"))
-  }
-
-  private static func appliedSteps(_ connection: Connection) throws -> [AppliedStep] {
-    try connection.query(
-      """
-      SELECT version, name, kind, checksum, applied_at, ms, app, engine, text FROM vault_migrations
-      ORDER BY version
-      """
-    ) { row in
-      AppliedStep(
-        number: Int(row.int64(0)), name: row.text(1) ?? "", kind: row.text(2) ?? "",
-        checksum: row.text(3) ?? "",
-        appliedAt: row.text(4) ?? "", milliseconds: Int(row.int64(5)), app: row.text(6) ?? "",
-        engine: row.text(7) ?? "", text: row.text(8) ?? "")
-    }
+      generation: try read.integer(.generation, 0...Int64.max >> 1, default: 0),
+      format: Int(try read.integer(.format, 1...Int64(Int32.max), default: 1)),
+      storeID: try read.uuid(.storeID))
   }
 }
 
-/// The rows of `vault_meta`, and what else the store keeps for itself.
-private struct Bookkeeping {
-  let connection: Connection
-  private var values: [String: SQLValue] = [:]
+/// What stands in the store's own tables, and the errors for what cannot stand there.
+private struct Reading {
+  private let tables: OwnTables
+  private let file: String
+  private var values: [MetaTable.Entry: SQLValue] = [:]
 
-  init(_ connection: Connection) throws {
-    self.connection = connection
-    for row in try rows("vault_meta", { try $0.rows("SELECT key, value FROM vault_meta") }) {
-      if let key = row.first?.string { values[key] = row.last }
-    }
+  init(_ tables: OwnTables, file: String) throws {
+    (self.tables, self.file) = (tables, file)
+    values = try table(MetaTable.name) { try tables.meta.values() }
   }
 
   func damage(_ place: String, _ reason: String) -> StoreError {
-    .bookkeepingDamaged(file: connection.path, place: place, reason: reason)
+    .bookkeepingDamaged(file: file, place: place, reason: reason)
   }
 
-  /// Rows of a table of the store's own, whose columns may have been changed.
-  func rows<Row>(_ table: String, _ body: (Connection) throws -> [Row]) throws -> [Row] {
-    do { return try body(connection) } catch SQLError.engine(1, _, let message, _) {
-      throw damage(table, "cannot be read: \(message)")
+  /// Reads a table of the store's own, whose columns may have been changed.
+  func table<Content>(_ name: String, _ body: () throws -> Content) throws -> Content {
+    do { return try body() } catch SQLError.engine(1, _, let message, _) {
+      throw damage(name, "cannot be read: \(message)")
     }
   }
 
   /// - Parameter default: For a row that files of older versions do not have.
-  func integer(_ key: String, _ range: ClosedRange<Int64>, default: Int64? = nil) throws -> Int64 {
-    let place = "vault_meta, row \(key),"
-    guard let value = values[key] else {
+  func integer(
+    _ entry: MetaTable.Entry, _ range: ClosedRange<Int64>, default: Int64? = nil
+  ) throws(StoreError) -> Int64 {
+    guard let value = values[entry] else {
       if let `default` { return `default` }
-      throw damage(place, "is missing")
+      throw damage(entry.place, "is missing")
     }
     guard case .integer(let number) = value, range.contains(number) else {
-      throw damage(place, "holds no number from \(range.lowerBound) to \(range.upperBound)")
+      throw damage(entry.place, "holds no number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
 
   /// - Returns: nil when there is no such row, as in files of older versions.
-  func uuid(_ key: String) throws -> UUID? {
-    guard let value = values[key] else { return nil }
+  func uuid(_ entry: MetaTable.Entry) throws(StoreError) -> UUID? {
+    guard let value = values[entry] else { return nil }
     guard case .text(let text) = value, let uuid = UUID(uuidString: text) else {
-      throw damage("vault_meta, row \(key),", "holds no UUID")
+      throw damage(entry.place, "holds no UUID")
     }
     return uuid
   }
 
   /// The model's JSON, which is a model, and the one that was written.
-  func model() throws -> String {
-    let place = "vault_meta, row modelJSON,"
-    guard let json = values["modelJSON"] else { throw damage(place, "is missing") }
+  func model() throws(StoreError) -> String {
+    let place = MetaTable.Entry.modelJSON.place
+    guard let json = values[.modelJSON] else { throw damage(place, "is missing") }
     guard case .text(let json) = json, let model = try? Schema(json: json) else {
       throw damage(place, "is no model")
     }
     if let fault = model.modelFaults.first { throw damage(place, "is no model: \(fault)") }
-    guard let hash = values["modelHash"] else { throw damage("vault_meta, row modelHash,", "is missing") }
+    guard let hash = values[.modelHash] else { throw damage(MetaTable.Entry.modelHash.place, "is missing") }
     guard hash == .text(sha256(Array(json.utf8))) else {
       throw damage(place, "is not the model that modelHash is of")
     }
@@ -111,13 +97,9 @@ private struct Bookkeeping {
   }
 
   func checkIDs() throws {
-    guard try connection.tableExists("vault_ids") else { throw damage("vault_ids", "is missing") }
-    let wrong = try rows("vault_ids") {
-      try $0.rows(
-        "SELECT entity FROM vault_ids WHERE typeof(entity) <> 'text' OR typeof(last) <> 'integer' OR last < 0 LIMIT 1"
-      )
-    }
-    guard let row = wrong.first else { return }
-    throw damage("vault_ids, row \(row.first?.string ?? "without a name"),", "holds no highest id")
+    let name = IdentifierTable.name
+    guard try tables.identifiers.exists() else { throw damage(name, "is missing") }
+    guard let row = try table(name, { try tables.identifiers.damagedRow() }) else { return }
+    throw damage("\(name), row \(row),", "holds no highest id")
   }
 }

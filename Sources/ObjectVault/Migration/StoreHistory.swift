@@ -1,29 +1,8 @@
-// What a store remembers of itself: vault_meta and vault_migrations. The tables are authoritative; the
-// file's user_version is a fast path that some tools reset.
+// What a store remembers of itself. Its own tables (Bookkeeping) are authoritative; the file's user_version is a fast
+// path that some tools reset.
 
 internal import CipherSQLite
 internal import Foundation
-
-/// A step as the store recorded it.
-public struct AppliedStep: Sendable, Hashable, Codable {
-  /// Its number.
-  public let number: Int
-  /// Its name.
-  public let name: String
-  /// `created` for steps that a new store was made with, `migration` for others.
-  public let kind: String
-  /// The checksum of what was run.
-  public let checksum: String
-  /// When, as ISO 8601 in UTC.
-  public let appliedAt: String
-  /// How long it took, in milliseconds.
-  public let milliseconds: Int
-  /// The program that ran it.
-  public let app: String
-  /// The engine that ran it.
-  public let engine: String
-  let text: String
-}
 
 /// What a store says about itself.
 struct StoreHistory {
@@ -36,14 +15,6 @@ struct StoreHistory {
   let format: Int
   /// What the store is known by; nil when an earlier release made it and none that runs steps has seen it since.
   let storeID: UUID?
-
-  static let tables = """
-    CREATE TABLE vault_meta (key TEXT PRIMARY KEY, value);
-    CREATE TABLE vault_ids (entity TEXT PRIMARY KEY, last INTEGER NOT NULL);
-    CREATE TABLE vault_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL,
-      checksum TEXT NOT NULL, model_hash TEXT NOT NULL, text TEXT NOT NULL, down TEXT,
-      applied_at TEXT NOT NULL, ms INTEGER, app TEXT, tool TEXT, engine TEXT);
-    """
 
   /// The store's own model.
   func model() throws -> Schema { try Schema(json: modelJSON) }

@@ -13,12 +13,12 @@ struct TouchedColumns {
 
   var isEmpty: Bool { columns.isEmpty && tables.isEmpty }
 
-  /// Notes what a statement will write: SQLite says so while it prepares it (18 INSERT, 23 UPDATE).
+  /// Notes what a statement will write: SQLite says so while it prepares it.
   mutating func note(_ action: AuthorizerAction) {
-    guard let table = action.first?.lowercased() else { return }
-    if action.code == 18 { tables.insert(table) }
-    if action.code == 23, let column = action.second?.lowercased() {
-      columns[table, default: []].insert(column)
+    switch action {
+    case .insert(let table): tables.insert(table.lowercased())
+    case .update(let table, let column): insert(table, column)
+    default: break
     }
   }
 

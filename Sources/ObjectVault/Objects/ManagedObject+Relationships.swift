@@ -184,7 +184,7 @@ extension ManagedObject {
 
   /// Takes the object out of all its relationships, so that no delete rule reaches anybody.
   final func leaveEverybody() {
-    for relationship in entity?.slots.compactMap(\.relationship) ?? [] {
+    for relationship in entity?.relationships ?? [] {
       if relationship.isToMany {
         for member in loadedMembers(relationship.slot).members ?? [] { disconnect(member, relationship) }
       } else {

@@ -64,7 +64,7 @@ open class ManagedObject: Persistable {
   }
 
   // Takes the object out of its context's identity map.
-  @inline(__always) final func leaveMap() { map?.remove(rowID, object: Unmanaged.passUnretained(self)) }
+  @inline(__always) final func leaveMap() { map?.remove(rowID, self) }
 
   final var host: (any ObjectHost)? { map?.host }
   final var entity: EntityMapping? { map?.entity }

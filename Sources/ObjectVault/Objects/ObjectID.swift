@@ -74,7 +74,7 @@ extension StoreMark {
   ///
   /// Every look-up by an id goes through here, and every constant of a predicate through `check(_:on:)`.
   /// - Throws: ``StoreError/idOfAnotherStore(entity:rowID:)``.
-  func row<Object>(of id: ObjectID<Object>) throws -> Int64 {
+  @inline(__always) func row<Object>(of id: ObjectID<Object>) throws -> Int64 {
     guard admits(id.store) else {
       throw StoreError.idOfAnotherStore(entity: "\(Object.self)", rowID: id.rowID)
     }

@@ -52,6 +52,16 @@ final class Overlay {
     self.recording = recording
   }
 
+  /// The same values, of its own.
+  init(copy other: Overlay) {
+    values = .allocate(capacity: other.values.count)
+    _ = values.initialize(from: other.values)
+    changed = other.changed
+    refused = other.refused
+    run = other.run
+    recording = other.recording
+  }
+
   deinit {
     values.deinitialize()
     values.deallocate()

@@ -88,11 +88,12 @@ package struct StoreInfo {
     throw StoreError.otherFormat(file: connection.path, found: format, supported: FileFormat.current)
   }
 
-  /// A question for rows of an entity.
-  /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/otherFormat(file:found:supported:)``.
+  /// A question for rows of an entity; of files that an earlier release laid out, too, because nothing is written.
+  /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/otherFormat(file:found:supported:)`` for a file
+  ///   of a later release.
   package func rows(of entity: String, in connection: Connection) throws -> EntityRows {
-    try requireFormat(connection)
-    return try EntityRows(model, entity: entity)
+    if format > FileFormat.current { try requireFormat(connection) }
+    return try EntityRows(model, entity: entity, format: format)
   }
 
   /// Values that are not of their attributes' types, a sentence each.

@@ -6,7 +6,9 @@ import ObjectVault
 enum CheckCommand: Command {
   static let name = "check"
   static let summary = "For CI: steps, lock, snapshot and embedded code agree"
+  static let group = CommandGroup.write
   static let positionalCount = 0
+  static let options = [Option.migrations]
   static let help = """
     EXAMPLES
       store-migrate check
@@ -30,6 +32,7 @@ enum CheckCommand: Command {
   }
 
   static func run(_ session: Session) async throws -> any Report {
+    try session.requireFolder(session.migrationsFolder)
     let files = try GeneratedFiles(folder: session.migrationsFolder, typeName: nil)
     var findings: [String] = []
     for file in try files.contents() {

@@ -1,11 +1,22 @@
 // What a command is: a name, what it needs, and a run that returns a report. The runner prints the report as
 // text or JSON, and maps errors to exit codes.
 
+/// Under which heading the overview lists a command.
+enum CommandGroup: String, CaseIterable {
+  case look = "LOOK (these change no byte of a store, and leave no file behind)"
+  case change = "CHANGE A STORE"
+  case copy = "COPIES AND KEYS"
+  case write = "WRITE MIGRATIONS (no store, no key needed)"
+}
+
 /// One command of the tool.
 protocol Command: Sendable {
   static var name: String { get }
   static var summary: String { get }
-  /// Shown by `help NAME`, examples first.
+  static var group: CommandGroup { get }
+  /// The options that it takes beside those of every command; its help and the overview list them.
+  static var options: [Option] { get }
+  /// Shown by `help NAME` in front of the options, examples first.
   static var help: String { get }
   /// How many arguments stand behind the command's name.
   static var positionalCount: Int { get }

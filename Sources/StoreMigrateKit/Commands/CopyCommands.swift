@@ -29,8 +29,10 @@ struct CopyReport: Report {
 enum EncryptCommand: Command {
   static let name = "encrypt"
   static let summary = "A plain SQLite file as a new encrypted one"
+  static let group = CommandGroup.copy
   static let positionalCount = 2
   static let positionalNames = "PLAINFILE STORE"
+  static let options = Option.newKey + [Option.newCipher]
   static let help = """
     EXAMPLES
       store-migrate encrypt legacy.db notes.store                       asks twice for the new key
@@ -50,9 +52,17 @@ enum EncryptCommand: Command {
     let (key, profile) = (try session.newKey(), try session.newProfile())
     session.interruption.begin(NewCopy(target: target, source: "\(plain) is as it was, in clear."))
     let bar = ProgressBar("encrypt", session)
-    try Connection.encrypt(
-      plaintext: plain, to: target, key: key, profile: profile, prepare: { try StoreInfo.prepare($0) },
-      progress: session.steps(bar))
+    do {
+      try Connection.encrypt(
+        plaintext: plain, to: target, key: key, profile: profile, prepare: { try StoreInfo.prepare($0) },
+        progress: session.steps(bar))
+    } catch SQLError.notADatabase {
+      throw RefusedError(
+        code: .cannotDecrypt,
+        description:
+          "\(plain): this is no plain SQLite file. If it is encrypted already, look at it with store-migrate "
+          + "info, and give it another key with rekey. Nothing was changed.")
+    }
     bar.finish()
     return CopyReport(
       target, since: start, note: "\(plain) is still there, in clear. Delete it when the store is in use.")
@@ -62,8 +72,10 @@ enum EncryptCommand: Command {
 enum ExportCommand: Command {
   static let name = "export"
   static let summary = "The whole content IN CLEAR, as a plain SQLite file"
+  static let group = CommandGroup.copy
   static let positionalCount = 2
   static let positionalNames = "STORE PLAINFILE"
+  static let options = [Option.yes] + Option.store
   static let help = """
     EXAMPLES
       store-migrate export notes.store notes.db --yes
@@ -94,8 +106,10 @@ enum ExportCommand: Command {
 enum BackupCommand: Command {
   static let name = "backup"
   static let summary = "Encrypted copy of a store, of one moment, every page authenticated"
+  static let group = CommandGroup.copy
   static let positionalCount = 2
   static let positionalNames = "STORE FILE"
+  static let options = Option.look + Option.newKey
   static let help = """
     EXAMPLES
       store-migrate backup notes.store /mnt/backups/notes-2026-11-20.store

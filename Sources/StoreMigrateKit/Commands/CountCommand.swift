@@ -6,8 +6,10 @@ import ObjectVault
 enum CountCommand: Command {
   static let name = "count"
   static let summary = "How many objects of an entity there are"
+  static let group = CommandGroup.look
   static let positionalCount = 2
   static let positionalNames = "STORE ENTITY"
+  static let options = [Option.filter] + Option.look
   static let help = """
     EXAMPLES
       store-migrate count notes.store Status

@@ -6,7 +6,12 @@ import ObjectVault
 enum EmbedCommand: Command {
   static let name = "embed"
   static let summary = "Write Embedded.swift, schema.json and migrations.lock"
+  static let group = CommandGroup.write
   static let positionalCount = 0
+  static let options = [
+    Option.migrations,
+    Option("--type", value: "NAME", "how the enum of the steps is called in Swift; default AppMigrations"),
+  ]
   static let help = """
     EXAMPLES
       store-migrate embed                          in ./Migrations
@@ -26,6 +31,7 @@ enum EmbedCommand: Command {
 
   static func run(_ session: Session) async throws -> any Report {
     let type = session.arguments.value("--type")
+    try session.requireFolder(session.migrationsFolder)
     let files = try GeneratedFiles(folder: session.migrationsFolder, typeName: type)
     var (written, unchanged): ([String], [String]) = ([], [])
     for file in try files.contents() {

@@ -7,8 +7,28 @@ import ObjectVault
 enum FetchCommand: Command {
   static let name = "fetch"
   static let summary = "Objects of an entity, as a table, JSON or CSV"
+  static let group = CommandGroup.look
   static let positionalCount = 2
   static let positionalNames = "STORE ENTITY"
+  static let options =
+    [
+      Option.filter,
+      Option(
+        "--sort", value: "NAME[:desc],…",
+        "paths through to-ones as well (user.name); the id decides at last, and alone",
+        "where nothing is said"),
+      Option("--limit", value: "N", "at most so many objects"),
+      Option("--offset", value: "N", "without the first so many"),
+      Option(
+        "--columns", value: "NAME,…",
+        "id, attributes, to-ones (their ids), paths through to-ones; all but paths without it"),
+      Option(
+        "--format", value: "FORMAT",
+        "table (the default), json, lines, csv; --json is json within the tool's object"),
+      Option(
+        "--nil", value: "TEXT",
+        "what stands for nil in CSV; a text that is the same stands in quotation marks"),
+    ] + Option.look
   static let help = """
     EXAMPLES
       store-migrate fetch notes.store Status
@@ -16,20 +36,17 @@ enum FetchCommand: Command {
       store-migrate fetch notes.store Status --sort createdAt:desc,text --limit 20
       store-migrate fetch notes.store Status --columns id,text,user.name --format csv > statuses.csv
 
-    OPTIONS
-      --where PREDICATE     the format language of the library: ANY tags.name == 'x', city == nil, age BETWEEN {1, 9}
-      --sort NAME[:desc],…  paths through to-ones as well (user.name); the id decides at last
-      --limit N, --offset N at most so many objects; without the first so many
-      --columns NAME,…      id, attributes, to-ones (their ids), paths through to-ones; all but paths without it
-      --format FORMAT       table   aligned, control characters escaped, cut to the width of a terminal; data in hex
-                            json    one array    lines   one JSON object a line    csv   RFC 4180
-                            In JSON decimals are strings, and JSON attributes what they are. In JSON and CSV dates
-                            are ISO 8601 in UTC, data base64; in CSV nil is an empty field, an empty text is "".
-      --json                json within the object that every command writes
+    FORMATS
+      table   aligned, control characters escaped, cut to the width of a terminal; data in hexadecimal digits
+      json    one array; decimals are strings, JSON attributes what they are
+      lines   the same, one object a line
+      csv     RFC 4180; nil is an empty field and an empty text is "". Of one column both are "", because readers drop
+              empty lines
+      In JSON and CSV dates are ISO 8601 in UTC, data base64.
 
-    Needs no migrations and no classes. Reads one state of the store and holds none of it in memory, but for a --sort that
-    no index serves. Ends without a word when the reader of a pipe has enough. Changes no byte of the store, and leaves no
-    file behind.
+    Needs no migrations and no classes. Reads one state of the store and holds none of it in memory, but for an order that
+    no index serves, which sorts the rows that were found. Ends without a word when the reader of a pipe has enough.
+    Changes no byte of the store, and leaves no file behind.
     """
 
   /// The rows are written already.
@@ -46,15 +63,16 @@ enum FetchCommand: Command {
       throw UsageError("--columns names \(twice) twice.")
     }
     let (limit, offset) = (try arguments.count("--limit"), try arguments.count("--offset") ?? 0)
-    let keys = try sortKeys(arguments)
+    let (keys, mark) = (try sortKeys(arguments), try nilMark(arguments, format))
     let inspection = try session.inspection()
     var rows = try session.entityRows(inspection.connection)
     if let columns { try rows.select(columns) }
-    try rows.sort(keys)
+    // Else they would come in the order of whatever index has all columns that were asked for.
+    try rows.sort(keys.isEmpty ? [("id", false)] : keys)
     rows.window(limit: limit, offset: offset)
     var writer = format.writer(
       rows.columns, to: session.rows, width: StandardStream.output.lineWidth,
-      envelope: arguments.has("--json") ? name : nil)
+      envelope: arguments.has("--json") ? name : nil, mark: mark ?? "")
     try writer.begin()
     try rows.forEach(inspection.connection) { try writer.write($0.row()) }
     try writer.end()
@@ -74,6 +92,17 @@ enum FetchCommand: Command {
       throw UsageError("--json and --format \(name) ask for two things. Leave one of them out.")
     }
     return format
+  }
+
+  private static func nilMark(_ arguments: Arguments, _ format: RowFormat) throws -> String? {
+    guard let mark = arguments.value("--nil") else { return nil }
+    guard format == .csv else {
+      throw UsageError("--nil is for CSV; JSON has null, and in a table nil is empty.")
+    }
+    guard !mark.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else {
+      throw UsageError("--nil takes a text without commas, quotation marks and line ends.")
+    }
+    return mark
   }
 
   private static func list(_ text: String) -> [String] {

@@ -7,7 +7,9 @@ import ObjectVault
 enum InfoCommand: Command {
   static let name = "info"
   static let summary = "Cipher, pages, version, and the lines a shell needs"
+  static let group = CommandGroup.look
   static let positionalCount = 1
+  static let options = Option.look
   static let help = """
     EXAMPLES
       store-migrate info notes.store --key-env NOTES_KEY
@@ -72,7 +74,7 @@ enum InfoCommand: Command {
       shell: session.arguments.value("--slots") == nil
         ? ["sqlcipher \(session.storePath)", "PRAGMA key = 'your passphrase';"]
           + profile.shellPragmas(major: Engine.current.cipherMajor)
-          + [summary == nil ? ".tables" : "SELECT * FROM vault_meta;"]
+          + [summary == nil ? ".tables" : "SELECT * FROM \(MetaTable.name);"]
         : [
           "It has no passphrase of its own: the key file holds its key. Make a copy that has one:",
           "store-migrate backup \(session.storePath) COPY --slots KEYFILE --new-key-file PASSPHRASEFILE",

@@ -6,8 +6,10 @@ import ObjectVault
 enum NewCommand: Command {
   static let name = "new"
   static let summary = "Create the next numbered file"
+  static let group = CommandGroup.write
   static let positionalCount = 1
   static let positionalNames = "NAME"
+  static let options = [Option.migrations]
   static let help = """
     EXAMPLES
       store-migrate new "add city"                 writes Migrations/0003_add_city.migration

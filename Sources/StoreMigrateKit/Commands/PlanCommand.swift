@@ -6,7 +6,9 @@ import ObjectVault
 enum PlanCommand: Command {
   static let name = "plan"
   static let summary = "Pending steps and their exact SQL for this engine; writes nothing"
+  static let group = CommandGroup.look
   static let positionalCount = 1
+  static let options = [Option.migrations] + Option.look
   static let help = """
     EXAMPLES
       store-migrate plan notes.store --key-command 'pass show notes'

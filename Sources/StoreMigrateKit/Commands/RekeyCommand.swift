@@ -7,7 +7,9 @@ import ObjectVault
 enum RekeyCommand: Command {
   static let name = "rekey"
   static let summary = "Encrypt the store under another key, verified"
+  static let group = CommandGroup.change
   static let positionalCount = 1
+  static let options = Option.store + Option.newKey + [Option.newCipher]
   static let help = """
     EXAMPLES
       store-migrate rekey notes.store                                   asks for both keys

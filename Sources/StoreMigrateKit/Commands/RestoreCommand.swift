@@ -7,8 +7,10 @@ import ObjectVault
 enum RestoreCommand: Command {
   static let name = "restore"
   static let summary = "Check a backup, and put it in the place of a store"
+  static let group = CommandGroup.change
   static let positionalCount = 2
   static let positionalNames = "BACKUP STORE"
+  static let options = [Option.yes] + Option.store
   static let help = """
     EXAMPLES
       store-migrate restore notes-2026-11-20.store notes.store

@@ -36,7 +36,22 @@ struct Session: Sendable {
   /// The steps: of the folder, or those that the tool was built with.
   func migrations() throws -> MigrationSet {
     if let bundled, arguments.value("--migrations") == nil { return bundled }
+    try requireFolder(migrationsFolder)
     return try .directory(migrationsFolder)
+  }
+
+  /// - Throws: ``RefusedError`` where there is no folder to read steps from.
+  func requireFolder(_ folder: URL) throws {
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isDirectory),
+      isDirectory.boolValue
+    else {
+      throw RefusedError(
+        code: .failed,
+        description:
+          "\(folder.path): there is no folder of migrations. Name it with --migrations, or write the first "
+          + "step into it with store-migrate new NAME.")
+    }
   }
 
   func key() throws -> Key {

@@ -7,9 +7,19 @@ import ObjectVault
 enum SlotsCommand: Command {
   static let name = "slots"
   static let summary = "Key file: create, list, add, change, remove, rename, rotate"
+  static let group = CommandGroup.copy
   // Depends on the word behind it; checked below.
   static let positionalCount = -1
   static let positionalNames = "ACTION KEYFILE …"
+  static let options =
+    [
+      Option("--recovery", "add: the tool makes a recovery code, and shows it once"),
+      Option(
+        "--keep", value: "NAME=FILE", "rotate: a slot that stays, and the file with its secret; once for each"
+      ),
+      Option("--drop-others", "rotate: the slots that are not kept go"),
+      Option.yes,
+    ] + Option.slotKeys + [Option.cipher, Option.lockTimeout]
   static let help = """
     EXAMPLES
       store-migrate slots create notes.keys Ann                     a new data key, opened by Ann's passphrase
@@ -34,6 +44,15 @@ enum SlotsCommand: Command {
       let name: String
       let kind: String
       let work: String?
+
+      /// The kind as people write it.
+      var kindInWords: String {
+        switch kind {
+        case "rawKey": "raw key"
+        case "recoveryCode": "recovery code"
+        default: kind
+        }
+      }
     }
     let file: String
     let slots: [Slot]
@@ -56,7 +75,9 @@ enum SlotsCommand: Command {
 
     var description: String {
       let width = slots.map(\.name.count).max() ?? 0
-      var lines = slots.map { "  \(padded($0.name, width))  \($0.kind)\($0.work.map { ", \($0)" } ?? "")" }
+      var lines = slots.map {
+        "  \(padded($0.name, width))  \($0.kindInWords)\($0.work.map { ", \($0)" } ?? "")"
+      }
       lines.insert("\(file): \(slots.count) \(slots.count == 1 ? "slot" : "slots")", at: 0)
       if let recoveryCode {
         lines += ["", "Recovery code, shown this once: write it down.", "", "  \(recoveryCode)"]

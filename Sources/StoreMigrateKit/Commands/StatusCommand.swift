@@ -7,7 +7,12 @@ import ObjectVault
 enum StatusCommand: Command {
   static let name = "status"
   static let summary = "Version, pending steps, health of the history"
+  static let group = CommandGroup.look
   static let positionalCount = 1
+  static let options =
+    [
+      Option.migrations, Option("--exit-code", "end with 2 when steps are pending"),
+    ] + Option.look
   static let help = """
     EXAMPLES
       store-migrate status notes.store --key-file key.txt
@@ -58,7 +63,8 @@ enum StatusCommand: Command {
         lines.append(
           "  \(numbered(step.number))  \(padded(step.name, width))  "
             + (step.state == "applied"
-              ? "applied  \(step.appliedAt ?? "")" : "pending  \(notes.joined(separator: ", "))"))
+              ? "applied  \(step.appliedAt ?? "")"
+              : "pending\(notes.isEmpty ? "" : "  ")\(notes.joined(separator: ", "))"))
       }
       lines += [
         "", "history      \(migrations.filter { $0.state == "applied" }.count) steps, all checksums match",

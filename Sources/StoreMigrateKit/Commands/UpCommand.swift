@@ -7,7 +7,15 @@ import ObjectVault
 enum UpCommand: Command {
   static let name = "up"
   static let summary = "Apply pending steps, all in one transaction"
+  static let group = CommandGroup.change
   static let positionalCount = 1
+  static let options =
+    [
+      Option.migrations,
+      Option("--allow", value: "lossy:NAME", "a loss, such as lossy:User.town; once for each"),
+      Option("--no-backup", "no copy before a step that loses or rewrites values"),
+      Option.yes,
+    ] + Option.store
   static let help = """
     EXAMPLES
       store-migrate up notes.store --key-file key.txt

@@ -7,7 +7,9 @@ import ObjectVault
 enum UpgradeCipherCommand: Command {
   static let name = "upgrade-cipher"
   static let summary = "Move a store of older cipher settings to the engine's own"
+  static let group = CommandGroup.change
   static let positionalCount = 1
+  static let options = Option.store + [Option.newCipher]
   static let help = """
     EXAMPLES
       store-migrate upgrade-cipher notes.store --key-file key.txt

@@ -7,7 +7,13 @@ import ObjectVault
 enum VerifyCommand: Command {
   static let name = "verify"
   static let summary = "Page authentication, integrity, references, tables, checksums"
+  static let group = CommandGroup.look
   static let positionalCount = 1
+  static let options =
+    [
+      Option.migrations,
+      Option("--deep", "every index entry against its row too: slower"),
+    ] + Option.look
   static let help = """
     EXAMPLES
       store-migrate verify notes.store --key-file key.txt

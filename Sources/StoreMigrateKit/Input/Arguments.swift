@@ -1,23 +1,12 @@
-// The command line, flags anywhere. What is unknown is an error with the nearest name.
+// The command line, options anywhere. What is unknown is an error with the nearest name.
 
 /// Parsed arguments of one command.
 struct Arguments {
+  /// The options that were given, in their order.
+  private(set) var given: [String] = []
   private(set) var positional: [String] = []
   private var values: [String: [String]] = [:]
   private var flags: Set<String> = []
-
-  /// Options that take a value, and those that do not, of all commands.
-  static let valued = [
-    "--migrations", "--key-file", "--key-fd", "--key-env", "--key-command", "--key-format", "--new-key-file",
-    "--new-key-fd", "--new-key-env", "--new-key-command", "--new-key-format", "--lock-timeout", "--allow",
-    "--type", "--slots", "--new-slots", "--keep", "--cipher", "--new-cipher", "--slots-work",
-    "--where", "--sort", "--limit", "--offset", "--columns", "--format",
-  ]
-  static let unvalued = [
-    "--yes", "--json", "--no-input", "--exit-code", "--help", "--version", "--quiet", "--no-backup", "--deep",
-    "--recovery", "--drop-others", "--immutable",
-  ]
-  private static let short = ["-m": "--migrations", "-y": "--yes", "-h": "--help", "-q": "--quiet"]
 
   /// The words behind the program's name, as they were given.
   /// - Throws: ``UsageError`` for one that is no UTF-8: `CommandLine.arguments` would repair it silently, and it would
@@ -34,38 +23,50 @@ struct Arguments {
     }
   }
 
-  init(_ arguments: [String]) throws {
-    var rest = arguments[...]
-    while let argument = rest.popFirst() {
-      guard argument.hasPrefix("-"), argument != "-" else {
-        positional.append(argument)
+  /// - Parameters:
+  ///   - words: The words behind the program's name.
+  ///   - known: The options of all commands: the command may stand behind its options.
+  /// - Throws: ``UsageError``.
+  init(_ words: [String], known: [Option]) throws {
+    let options = Dictionary(
+      known.flatMap { option in [option.name, option.short].compactMap { $0 }.map { ($0, option) } },
+      uniquingKeysWith: { first, _ in first })
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      guard word.hasPrefix("-"), word != "-" else {
+        positional.append(word)
         continue
       }
-      if argument == "--" {
+      if word == "--" {
         positional += rest
         return
       }
-      let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
-      let name = Self.short[parts[0]] ?? parts[0]
-      if Self.valued.contains(name) {
-        guard let value = parts.count > 1 ? parts[1] : rest.popFirst() else {
-          throw UsageError("\(name) needs a value behind it.")
-        }
-        values[name, default: []].append(value)
-      } else if Self.unvalued.contains(name), parts.count == 1 {
-        flags.insert(name)
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      guard let option = options[parts[0]] else { throw UnknownOption(name: parts[0], words: words) }
+      given.append(option.name)
+      let value = parts.count > 1 ? parts[1] : nil
+      if option.value == nil {
+        guard value == nil else { throw UsageError("\(option.name) takes no value.") }
+        flags.insert(option.name)
       } else {
-        throw UsageError(Self.unknown(name))
+        values[option.name, default: []].append(try value ?? Self.value(of: option, &rest, options))
       }
     }
   }
 
-  private static func unknown(_ name: String) -> String {
-    if ["--key", "--password", "--passphrase", "--new-key"].contains(name) {
-      return "\(name) is not offered: other users could read it in the list of processes. "
-        + "Use --key-file, --key-fd, --key-env, --key-command or the prompt."
+  /// The word behind an option, which is its value.
+  private static func value(
+    of option: Option, _ rest: inout ArraySlice<String>, _ options: [String: Option]
+  ) throws -> String {
+    guard let value = rest.popFirst() else {
+      throw UsageError("\(option.name) needs a value behind it (\(option.value ?? "")).")
     }
-    return "\"\(name)\" is no option.\(didYouMean(name, among: valued + unvalued))"
+    guard options[value] == nil else {
+      throw UsageError(
+        "\(option.name) needs a value behind it, and \(value) is an option. A value of that name is given as "
+          + "\(option.name)=\(value).")
+    }
+    return value
   }
 
   func has(_ flag: String) -> Bool { flags.contains(flag) }
@@ -88,5 +89,22 @@ struct Arguments {
       throw UsageError("\(name) takes a number of seconds, and \"\(text)\" is none.")
     }
     return seconds
+  }
+}
+
+/// A word that looks like an option and is none of any command.
+struct UnknownOption: Error {
+  let name: String
+  /// The whole line: what may have been meant depends on the command in it.
+  let words: [String]
+
+  /// The error, with the nearest of these options.
+  func usageError(among options: [Option]) -> UsageError {
+    if ["--key", "--password", "--passphrase", "--new-key"].contains(name) {
+      return UsageError(
+        "\(name) is not offered: other users could read it in the list of processes. "
+          + "Use --key-file, --key-fd, --key-env, --key-command or the prompt.")
+    }
+    return UsageError("\"\(name)\" is no option.\(didYouMean(name, among: options.map(\.name)))")
   }
 }

@@ -102,7 +102,7 @@ struct KeySource {
     if prefix == "key", let value = getenv("STORE_MIGRATE_KEY") { return Array(String(cString: value).utf8) }
     guard !arguments.has("--no-input"), isatty(0) == 1 else {
       throw UsageError(
-        "There is no key: give --\(prefix)-file, --\(prefix)-fd, --\(prefix)-env or --\(prefix)-command"
+        "There is no \(prefix == "key" ? "" : "new ")key: give --\(prefix)-file, --\(prefix)-fd, --\(prefix)-env or --\(prefix)-command"
           + (prefix == "key" ? ", or set STORE_MIGRATE_KEY." : "."))
     }
     return try prompted(for: file)

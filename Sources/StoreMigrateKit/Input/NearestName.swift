@@ -8,8 +8,10 @@ func didYouMean(_ name: String, among names: [String]) -> String {
 }
 
 private func nearestName(_ name: String, among names: [String]) -> String? {
+  guard !name.isEmpty else { return nil }
   let candidates = names.map { ($0, editDistance($0, name)) }
-  guard let best = candidates.min(by: { $0.1 < $1.1 }), best.1 <= max(2, name.count / 3) else {
+  guard let best = candidates.min(by: { $0.1 < $1.1 }), best.1 <= max(name.count > 2 ? 2 : 1, name.count / 3)
+  else {
     return names.first { $0.hasPrefix(name) }
   }
   return best.0

@@ -66,13 +66,9 @@ enum CellText {
     case .null: "null"
     case .integer where type != .decimal && type != .date: plain(value, type)
     case .real(let number) where type != .date && number.isFinite: plain(value, type)
-    case .text(let text) where type == .json && isJSON(text): text.replacing(#/[\r\n]+/#, with: " ")
+    case .text(let text) where type == .json: JSONText.compact(text) ?? quoted(text)
     default: quoted(plain(value, type))
     }
-  }
-
-  private static func isJSON(_ text: String) -> Bool {
-    (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil
   }
 
   /// A text as a string of JSON.

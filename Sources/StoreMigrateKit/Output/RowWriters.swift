@@ -7,13 +7,17 @@ import ObjectVault
 enum RowFormat: String, CaseIterable {
   case table, json, csv, lines
 
-  func writer(_ columns: [EntityRows.Column], to sink: RowSink, width: Int?, envelope: String?)
-    -> any RowWriter
-  {
+  /// - Parameters:
+  ///   - width: The cells of a line, where there is a terminal.
+  ///   - envelope: The command that `--json` names around the rows.
+  ///   - mark: What stands for nil in CSV.
+  func writer(
+    _ columns: [EntityRows.Column], to sink: RowSink, width: Int?, envelope: String?, mark: String
+  ) -> any RowWriter {
     switch self {
     case .table: TableWriter(columns, sink, width: width)
     case .json: ArrayWriter(columns: columns, sink: sink, command: envelope)
-    case .csv: CSVWriter(columns: columns, sink: sink)
+    case .csv: CSVWriter(columns: columns, sink: sink, mark: mark)
     case .lines: LinesWriter(columns: columns, sink: sink)
     }
   }
@@ -76,23 +80,32 @@ private struct ArrayWriter: RowWriter {
 }
 
 /// RFC 4180: lines end with CR LF, and what holds a comma, a quotation mark or a line end stands in quotation marks. Nil
-/// is an empty field, an empty text a pair of quotation marks.
+/// is an empty field, or what stands for it; an empty text is a pair of quotation marks, and so is a text that is what
+/// stands for nil. A line of one empty field would be an empty line, which readers drop: there nil has the marks, too.
 private struct CSVWriter: RowWriter {
   let columns: [EntityRows.Column]
   let sink: RowSink
+  /// What stands for nil.
+  let mark: String
+
+  init(columns: [EntityRows.Column], sink: RowSink, mark: String) {
+    (self.columns, self.sink) = (columns, sink)
+    self.mark = mark.isEmpty && columns.count == 1 ? "\"\"" : mark
+  }
 
   func begin() throws { try sink.write(columns.map { field($0.name) }.joined(separator: ",") + "\r\n") }
   func end() {}
 
   func write(_ row: [SQLValue]) throws {
     let fields = zip(columns, row).map { column, value in
-      value.isNull ? "" : field(CellText.plain(value, column.type))
+      value.isNull ? mark : field(CellText.plain(value, column.type))
     }
     try sink.write(fields.joined(separator: ",") + "\r\n")
   }
 
   private func field(_ text: String) -> String {
-    let isPlain = !text.isEmpty && !text.utf8.contains { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }
+    let isPlain =
+      !text.isEmpty && text != mark && !text.utf8.contains { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }
     return isPlain ? text : "\"\(text.replacing("\"", with: "\"\""))\""
   }
 }

@@ -1,4 +1,5 @@
-// The tool: finds the command, runs it, prints its report, maps errors to exit codes.
+// The tool: finds the command, runs it, prints its report, maps errors to exit codes. What it says of itself is in
+// StoreMigrate+Help.
 
 import CipherSQLite
 import Foundation
@@ -17,11 +18,24 @@ public import ObjectVault
 public enum StoreMigrate {
   static let commands: [any Command.Type] = [
     StatusCommand.self, PlanCommand.self, InfoCommand.self, VerifyCommand.self, FetchCommand.self,
-    CountCommand.self, UpCommand.self,
-    RekeyCommand.self, EncryptCommand.self, ExportCommand.self, BackupCommand.self, RestoreCommand.self,
-    UpgradeCipherCommand.self, SlotsCommand.self,
+    CountCommand.self,
+    UpCommand.self, RekeyCommand.self, UpgradeCipherCommand.self, RestoreCommand.self,
+    BackupCommand.self, EncryptCommand.self, ExportCommand.self, SlotsCommand.self,
     NewCommand.self, EmbedCommand.self, CheckCommand.self,
   ]
+
+  /// The names of all commands, in the order of the overview.
+  package static var commandNames: [String] { commands.map { $0.name } }
+
+  /// The names of a command's options, those of every command among them.
+  package static func optionNames(of name: String) -> [String] {
+    (commands.filter { $0.name == name }.flatMap { $0.options } + Option.common).distinct.map(\.name)
+  }
+
+  /// What a command is for, in a few words; nil where there is none of this name.
+  package static func summary(of name: String) -> String? {
+    commands.first { $0.name == name }.map { $0.summary }
+  }
 
   /// The tool's version.
   public static let version = "0.1.0"
@@ -70,11 +84,12 @@ public enum StoreMigrate {
   static func run(
     _ words: [String], migrations: MigrationSet?, interruption: Interruption
   ) async -> Output {
-    let isJSON = words.contains("--json")
+    let isJSON = words.prefix { $0 != "--" }.contains("--json")
     let rows = RowSink()
-    var name = ""
+    // Of a line that cannot be read, too.
+    var name = words.first { word in commandNames.contains(word) } ?? ""
     do {
-      let arguments = try Arguments(words)
+      let arguments = try arguments(words)
       if arguments.has("--version") {
         return Output(code: .ok, text: "store-migrate \(version), \(Engine.current)")
       }
@@ -82,12 +97,14 @@ public enum StoreMigrate {
       if first == nil || first == "help" || arguments.has("--help") { return help(arguments, first) }
       name = first ?? ""
       let command = try command(named: name)
+      try check(arguments, of: command)
       let given = arguments.positional.count - 1
       guard given == command.positionalCount || command.positionalCount < 0 else {
         throw UsageError(
           "\(name) takes \(command.positionalCount == 0 ? "no argument" : command.positionalNames), "
             + "\(given) given. See: store-migrate help \(name)")
       }
+      try checkPaths(arguments, of: command)
       let session = Session(
         arguments: arguments, bundled: migrations,
         standardError: { StandardStream.error.write($0 + "\n") }, interruption: interruption,
@@ -107,7 +124,7 @@ public enum StoreMigrate {
     } catch is ReaderGone {
       return Output(code: .ok, isCut: true)
     } catch {
-      var (code, message) = (ExitCode(error), "\(error)")
+      var (code, message) = (ExitCode(error), ErrorText.of(error))
       if let aftermath = interruption.aftermath, let signal = interruption.signal {
         code = ExitCode(signal: signal)
         // Another error than the one that the signal made is told besides.
@@ -124,80 +141,49 @@ public enum StoreMigrate {
     }
   }
 
-  private static func command(named name: String) throws -> any Command.Type {
+  /// - Throws: ``UsageError`` for a path that is none.
+  private static func checkPaths(_ arguments: Arguments, of command: any Command.Type) throws {
+    for (name, word) in zip(command.positionalNames.split(separator: " "), arguments.positional.dropFirst())
+    where ["STORE", "FILE", "BACKUP", "PLAINFILE", "KEYFILE"].contains(name) {
+      guard !word.isEmpty else { throw UsageError("\(command.name): the path of \(name) is empty.") }
+      guard word != "-" else {
+        throw UsageError(
+          "\(command.name): \(name) is a file, and cannot come or go through a pipe. One that is called - is ./-."
+        )
+      }
+    }
+  }
+
+  static func command(named name: String) throws -> any Command.Type {
     if let command = commands.first(where: { $0.name == name }) { return command }
     throw UsageError(
       "\"\(name)\" is no command.\(didYouMean(name, among: commands.map { $0.name })) See: store-migrate --help"
     )
   }
 
-  // MARK: Help
+  // MARK: Options
 
-  private static func help(_ arguments: Arguments, _ first: String?) -> Output {
-    let topic = first == "help" ? arguments.positional.dropFirst().first : first
-    guard let topic else { return Output(code: .ok, text: overview) }
-    do {
-      let command = try command(named: topic)
-      let store = command.positionalNames.isEmpty ? "" : " " + command.positionalNames
-      return Output(
-        code: .ok, text: "store-migrate \(command.name)\(store): \(command.summary)\n\n\(command.help)")
-    } catch { return Output(code: .usage, errors: "store-migrate: \(error)") }
+  /// Of no command: the first one that is given decides.
+  static let versionOption = Option("--version", in: .common, "the tool's version and the engine's")
+
+  static var everyOption: [Option] {
+    (commands.flatMap { $0.options } + Option.common + [versionOption]).distinct
   }
 
-  static var overview: String {
-    let list = { (names: [String]) in
-      names.compactMap { name in commands.first { $0.name == name } }
-        .map { "  \(padded($0.name, 14)) \($0.summary)" }.joined(separator: "\n")
+  private static func arguments(_ words: [String]) throws -> Arguments {
+    do { return try Arguments(words, known: everyOption) } catch let error as UnknownOption {
+      let named = commands.first { command in words.first { !$0.hasPrefix("-") } == command.name }
+      throw error.usageError(among: named.map { $0.options + Option.common } ?? everyOption)
     }
-    return """
-      store-migrate: move an encrypted store from one schema version to another.
+  }
 
-      EXAMPLES
-        store-migrate status notes.store            where is this store?
-        store-migrate plan   notes.store            what would `up` do? (prints SQL, writes nothing)
-        store-migrate up     notes.store            migrate, all in one transaction
-        store-migrate new    "split user name"      write Migrations/0007_split_user_name.migration
-        store-migrate check                         CI: steps, lock, snapshot and embedded code agree
-
-      LOOK (these change no byte of a store, and leave no file behind)
-      \(list(["status", "plan", "info", "verify", "fetch", "count"]))
-
-      CHANGE A STORE
-      \(list(["up", "rekey", "upgrade-cipher", "restore"]))
-
-      COPIES AND KEYS
-      \(list(["backup", "encrypt", "export", "slots"]))
-
-      WRITE MIGRATIONS (no store, no key needed)
-      \(list(["new", "embed", "check"]))
-
-      KEY (never an argument; with --new-key-… for rekey)
-        --key-file PATH|-   --key-fd N   --key-env NAME   --key-command COMMAND
-        otherwise $STORE_MIGRATE_KEY, otherwise a prompt.   --key-format passphrase|hex|base64
-        --slots FILE: the key opens a slot of this key file, which holds the store's (also --key-format recovery)
-        --slots-work S: let the file's passphrases cost so many seconds to try; 2 without it
-
-      CIPHER (older defaults, hashes and page sizes are found by themselves; rounds and headers in clear are not)
-        --cipher SETTINGS       what the file has           --new-cipher SETTINGS   rekey, encrypt, upgrade-cipher
-        SETTINGS, with commas between: sqlcipher3 or sqlcipher4 first, then
-        page=BYTES rounds=N hmac=sha1|sha256|sha512 kdf=sha1|sha256|sha512 header=BYTES salt=HEX
-
-      COMMON
-        -m, --migrations DIR    default ./Migrations       --json        one JSON object on standard output
-        -y, --yes               no questions               --no-input    fail instead of asking
-            --lock-timeout S    default 15                 -q, --quiet   -h, --help   --version
-            --no-backup         up: no copy before a step that loses or rewrites values
-            --immutable         status, plan, info, verify, fetch, count, backup: of a file that nobody can write
-                                meanwhile, as on a read-only disk; without it locks are taken, and beside a log its
-                                -shm is written
-
-      A signal (Ctrl-C, SIGTERM, SIGHUP) stops a command in order: what it was about is undone, or was done already,
-      and the last line says which key opens the store. A second one ends it at once, and says the same.
-
-      EXIT CODES
-      \(ExitCode.allCases.map { "  \(padded("\($0.rawValue)", 4)) \($0.meaning)" }.joined(separator: "\n"))
-
-      Run `store-migrate help COMMAND` for more.
-      """
+  /// - Throws: ``UsageError`` for an option of other commands.
+  private static func check(_ arguments: Arguments, of command: any Command.Type) throws {
+    let own = (command.options + Option.common).map(\.name)
+    guard let foreign = arguments.given.first(where: { !own.contains($0) }) else { return }
+    let others = commands.filter { $0.options.contains { $0.name == foreign } }.map { $0.name }
+    throw UsageError(
+      "\(foreign) is no option of \(command.name), but of \(others.joined(separator: ", "))."
+        + "\(didYouMean(foreign, among: own)) See: store-migrate help \(command.name)")
   }
 }

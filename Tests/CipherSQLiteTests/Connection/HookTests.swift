@@ -150,50 +150,6 @@ import Testing
   }
 }
 
-@Suite struct ClosedConnections {
-  @Test func `every call on a closed connection is an error or does nothing, and none ends the process`()
-    throws
-  {
-    let database = try TemporaryDatabase("CREATE TABLE t(x); INSERT INTO t VALUES (1)")
-    let connection = database.connection
-    let statement = try connection.prepare("SELECT x FROM t WHERE x = ?")
-    let cursor = try connection.cursor("SELECT x FROM t")
-    connection.close()
-    connection.close()
-    let closed = SQLError.closed(file: database.path)
-    let calls: [() throws -> Void] = [
-      { try connection.execute("DELETE FROM t") }, { _ = try connection.rows("SELECT 1") },
-      { try connection.executeScript("SELECT 1") }, { try connection.executeScript("SELECT 1") { _ in } },
-      { _ = try connection.prepare("SELECT 1") }, { try connection.begin() }, { try connection.vacuum() },
-      { try connection.savepoint {} }, { try connection.backup(to: database.folder.path("b")) },
-      { try connection.copy(to: database.folder.path("b"), key: testKey) },
-      { try connection.exportPlaintext(to: database.folder.path("b")) },
-      { _ = try connection.checkpoint(.full) }, { _ = try connection.blob(table: "t", column: "x", row: 1) },
-      { try connection.register(function: "f", argumentCount: 0) { _ in .null } },
-      { try connection.register(collation: "c") { _, _ in 0 } },
-      {
-        try connection.register(aggregate: "a", argumentCount: 0, initial: 0) { _, _ in
-        } result: { _ in
-          .null
-        }
-      },
-      { try connection.withAuthorizer({ _ in true }) {} },
-      { _ = try connection.pragma("user_version", as: Int.self) },
-      { _ = try statement.step() }, { try statement.bind(Int64(1), at: 1) }, { _ = try cursor.next() },
-    ]
-    for (index, call) in calls.enumerated() {
-      #expect(throws: closed, "call \(index)") { try call() }
-    }
-    connection.rollback()
-    connection.interruptor.interrupt()
-    connection.onProgress(every: 1) { true }
-    #expect(connection.limit(.length) == 0 && connection.changes == 0 && connection.lastInsertedID == 0)
-    #expect(connection.auditPages().isEmpty && !connection.isInTransaction)
-    #expect(statement.columnCount == 0 && statement.int64(0) == 0 && statement.text(0) == nil)
-    #expect(database.folder.names == ["a.store"])
-  }
-}
-
 @Suite struct Aggregates {
   let database: TemporaryDatabase
   var connection: Connection { database.connection }

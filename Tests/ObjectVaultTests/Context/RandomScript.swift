@@ -72,6 +72,7 @@ final class RandomScript {
     for _ in 0..<steps {
       try look()
       try step()
+      try checkPending(context)
     }
     try putRight(all: true)
     try look()
@@ -129,6 +130,7 @@ final class RandomScript {
       return
     }
     guard problems.isEmpty else { throw Mismatch("the save succeeded in spite of \(problems)") }
+    try checkPending(context)
     (saved, isDirty) = (world, false)
     for (key, object) in objects {
       if object.state == .invalid { throw Mismatch("after a save \(key) is invalid") }

@@ -53,12 +53,6 @@ import Testing
   }
 }
 
-/// Compares with a golden file, or writes it when UPDATE_GOLDEN is set.
-func expectGolden(_ text: String, _ name: String) throws {
-  let url = packageRoot.appendingPathComponent("Tests/ObjectVaultTests/Golden/\(name).txt")
-  if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil {
-    try Data(text.utf8).write(to: url)
-  }
-  let golden = try String(contentsOf: url, encoding: .utf8)
-  #expect(text == golden, "differs from \(name).txt; run make golden and review the difference")
+private func expectGolden(_ text: String, _ name: String) throws {
+  #expect(try Golden.difference(of: text, from: "\(name).txt", in: "ObjectVaultTests") == nil)
 }

@@ -114,3 +114,34 @@ import Testing
     ghost = nil
   }
 }
+
+@Suite struct ClassesOfObjects {
+  @Test func `an object that is made by a class known at run time is of that class`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    // As a program does that reads the names of its entities from a file.
+    let type: ManagedObject.Type = Author.self
+    let made = context.insert(type)
+    #expect(made is Author)
+    (made as? Author)?.name = "Ann"
+    try context.save()
+    let found = try context.fetch(Author.self).all()
+    #expect(found.map(\.name) == ["Ann"])
+    #expect(found.first === made)
+  }
+
+  @Test func `results of many objects, new ones among them, are of the class that was asked for`()
+    async throws
+  {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    for index in 0..<50 { context.insert(Author.self) { $0.name = "a\(index)" } }
+    try context.save()
+    context.insert(Author.self) { $0.name = "new" }
+    let all = try context.fetch(Author.self).prefetch(\.books).all()
+    #expect(all.count == 51 && all.allSatisfy { type(of: $0 as ManagedObject) == Author.self })
+    #expect(throws: StoreError.unknownEntity(name: "ManagedObject")) {
+      try context.fetch(ManagedObject.self).all()
+    }
+  }
+}

@@ -27,7 +27,8 @@ import Testing
   func run(_ words: [String], in directory: URL? = nil, newKey: Bool = false) throws -> ToolResult {
     try runTool(
       builtExecutable("store-migrate"),
-      words + ["--no-input", "--key-env", newKey ? "NEW" : "OLD", "--key-format", "hex"]
+      words + ["--no-input"]
+        + (words[0] == "encrypt" ? [] : ["--key-env", newKey ? "NEW" : "OLD", "--key-format", "hex"])
         + (words[0] == "rekey" && !words.contains("--new-cipher") || words[0] == "encrypt"
           ? ["--new-key-env", newKey ? "OLD" : "NEW", "--new-key-format", "hex"] : []),
       environment: ["OLD": Template.hex(Template.key), "NEW": Template.hex(Template.newKey)],
@@ -130,7 +131,10 @@ import Testing
     #expect(try Connection.open(store, key: .raw(Template.newKey)).auditPages().isEmpty)
   }
 
-  @Test(arguments: ["backup $store b", "export $store e --yes", "encrypt $plain n", "up $store -m $steps"])
+  @Test(arguments: [
+    "backup $store b $key", "export $store e --yes $key", "encrypt $plain n --new-key-env OLD",
+    "up $store -m $steps $key",
+  ])
   func `a limit of the file size ends with 6`(_ line: String) throws {
     let plain = folder.path("plain.db")
     let connection = try Connection.open(store, key: .raw(Template.key))
@@ -142,10 +146,11 @@ import Testing
       "/bin/bash",
       [
         "-c",
-        "trap '' XFSZ; ulimit -f 64; \"$tool\" \(line) --no-input --key-env OLD --new-key-env OLD --key-format hex",
+        "trap '' XFSZ; ulimit -f 64; \"$tool\" \(line) --no-input",
       ],
       environment: [
-        "OLD": Template.hex(Template.key), "tool": builtExecutable("store-migrate"), "store": store,
+        "OLD": Template.hex(Template.key), "key": "--key-env OLD --key-format hex",
+        "tool": builtExecutable("store-migrate"), "store": store,
         "plain": plain,
         "steps": migrations,
       ], directory: folder.url.path)

@@ -32,7 +32,7 @@ import Testing
     let store = command == "check" ? [] : [url.path, "--key-format", "hex"]
     return try runTool(
       builtExecutable("store-migrate"),
-      [command] + store + ["-m", folder.path("Steps"), "--no-input"] + more,
+      [command] + store + (command == "info" ? [] : ["-m", folder.path("Steps")]) + ["--no-input"] + more,
       environment: ["STORE_MIGRATE_KEY": Self.hex])
   }
 

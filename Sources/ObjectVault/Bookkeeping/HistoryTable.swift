@@ -1,0 +1,89 @@
+// vault_migrations: the steps that a store has been through, a row for each. Nobody else writes SQL with its name.
+
+internal import CipherSQLite
+
+/// A step as the store recorded it.
+public struct AppliedStep: Sendable, Hashable, Codable {
+  /// Its number.
+  public let number: Int
+  /// Its name.
+  public let name: String
+  /// `created` for steps that a new store was made with, `migration` for others.
+  public let kind: String
+  /// The checksum of what was run.
+  public let checksum: String
+  /// When, as ISO 8601 in UTC.
+  public let appliedAt: String
+  /// How long it took, in milliseconds.
+  public let milliseconds: Int
+  /// The program that ran it.
+  public let app: String
+  /// The engine that ran it.
+  public let engine: String
+  let text: String
+}
+
+/// The table `vault_migrations` of one file.
+struct HistoryTable {
+  /// How SQL calls it.
+  static let name = "vault_migrations"
+
+  /// A step, and what is written down beside it.
+  struct Record {
+    let step: AppliedStep
+    /// A digest of what the model means after it.
+    let modelHash: String
+    /// The operations that lead back; nil where its author gave none.
+    let down: String?
+    /// What ran it.
+    let tool: String
+  }
+
+  let connection: Connection
+
+  /// Makes the table.
+  func create() throws {
+    try connection.execute(
+      """
+      CREATE TABLE vault_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL,
+        checksum TEXT NOT NULL, model_hash TEXT NOT NULL, text TEXT NOT NULL, down TEXT,
+        applied_at TEXT NOT NULL, ms INTEGER, app TEXT, tool TEXT, engine TEXT)
+      """)
+  }
+
+  /// Whether the file has it: only a store does.
+  func exists() throws -> Bool { try connection.tableExists(Self.name) }
+
+  /// All steps, in their order.
+  func steps() throws -> [AppliedStep] {
+    try connection.query(
+      """
+      SELECT version, name, kind, checksum, applied_at, ms, app, engine, text FROM vault_migrations
+      ORDER BY version
+      """
+    ) { row in
+      AppliedStep(
+        number: Int(row.int64(0)), name: row.text(1) ?? "", kind: row.text(2) ?? "",
+        checksum: row.text(3) ?? "",
+        appliedAt: row.text(4) ?? "", milliseconds: Int(row.int64(5)), app: row.text(6) ?? "",
+        engine: row.text(7) ?? "", text: row.text(8) ?? "")
+    }
+  }
+
+  /// Writes a step down.
+  func append(_ record: Record) throws {
+    let step = record.step
+    try connection.execute(
+      """
+      INSERT INTO vault_migrations
+        (version, name, kind, checksum, model_hash, text, down, applied_at, ms, app, tool, engine)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .integer(Int64(step.number)), .text(step.name), .text(step.kind), .text(step.checksum),
+        .text(record.modelHash), .text(step.text), record.down.map { .text($0) } ?? .null,
+        .text(step.appliedAt), .integer(Int64(step.milliseconds)), .text(step.app), .text(record.tool),
+        .text(step.engine),
+      ])
+  }
+}

@@ -1,0 +1,164 @@
+// After the commit: memory is made to agree with what was written.
+
+internal import CipherSQLite
+
+extension ObjectContext {
+  /// Makes memory agree with what was written.
+  func adopt(_ plan: SavePlan) {
+    for (object, overlay) in plan.released { object.overlay = overlay }
+    for (entity, ids) in plan.ids.ranges { maps[entity.index].highest = ids.last }
+    let inserted =
+      plan.leftOut.isEmpty
+      ? plan.inserted : plan.inserted.map { ($0, $1.filter { !plan.leftOut.contains($0) }) }
+    adoptRows(inserted, plan)
+    // To-ones of what stays pending may hold temporary ids: they are resolved while all objects still have theirs.
+    for object in plan.leftOut { resolveReferences(of: object, plan) }
+    for object in plan.heldBack.keys { resolveReferences(of: object, plan) }
+    if !plan.extent.deletes { for object in pending.deleted { resolveReferences(of: object, plan) } }
+    for object in plan.leftOut { if let map = object.map { settle(object, map, plan) } }
+    for (entity, objects) in inserted {
+      let map = maps[entity.index]
+      for object in objects {
+        settle(object, map, plan)
+        object.state = .loaded
+      }
+    }
+    let unsaved = plan.leftOut.union(plan.heldBack.lazy.filter { Self.holdsReference($0, $1) }.map(\.key))
+    changePending { $0.settleMembers(but: unsaved) }
+    forgetReleased(plan.deletion)
+    forgetDeleted(plan)
+    if plan.extent.isPartial { flushed?.append(contentsOf: inserted.flatMap(\.objects)) }
+    // Those that were refreshed are not among the updated ones any more.
+    for object in pending.updated where object.overlay == nil { object.isRegistered = false }
+    let inserts = plan.leftOut.isEmpty ? [] : pending.inserted.filter { $0.state == .inserted }
+    let updates =
+      plan.heldBack.isEmpty ? [] : (pending.updated + plan.newlyChanged).filter { plan.heldBack[$0] != nil }
+    changePending {
+      $0.keep(inserted: inserts, updated: updates, deleted: plan.extent.deletes ? [] : $0.deleted)
+    }
+  }
+
+  // MARK: Rows
+
+  private func adoptRows(_ inserted: [EntityObjects], _ plan: SavePlan) {
+    let count = (inserted + plan.updated).reduce(0) { $0 + $1.objects.count }
+    var packer = RowPacker(firstPageBytes: count > 8 ? 65_536 : 512)
+    for (entity, objects) in inserted {
+      for object in objects { adopt(object, entity, plan, version: RowVersions.first, &packer) }
+    }
+    for (entity, objects) in plan.updated {
+      for object in objects {
+        if let slots = plan.held(object) {
+          adopt(object, entity, plan, but: slots, &packer)
+        } else {
+          adopt(object, entity, plan, version: RowVersions.next(object.rowVersion), &packer)
+        }
+      }
+    }
+  }
+
+  private func adopt(
+    _ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan, version: Int64,
+    _ packer: inout RowPacker
+  ) {
+    guard let overlay = object.overlay else { return }
+    // The overlay is given up with this: it becomes the whole row.
+    if object.row != nil || entity.hasToOne {
+      for slot in entity.storedSlots {
+        if !overlay.changed.contains(slot), let row = object.row {
+          overlay.values[slot] = RowCell(row: row, slot: slot).value
+        } else if entity.isToOne[slot] {
+          overlay.values[slot] = plan.resolved(overlay.values[slot])
+        }
+      }
+    }
+    object.row = packer.pack(overlay.values)
+    object.page = packer.page
+    object.overlay = nil
+    object.rowVersion = version
+    object.isRegistered = false
+  }
+
+  /// The same for an object of which some properties stay pending.
+  private func adopt(
+    _ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan, but held: SlotSet,
+    _ packer: inout RowPacker
+  ) {
+    guard let overlay = object.overlay else { return }
+    let written = overlay.changed.subtracting(held)
+    let whole = Overlay(slotCount: entity.slots.count, changed: written, run: overlay.run)
+    for slot in entity.storedSlots where written.contains(slot) { whole.values[slot] = overlay.values[slot] }
+    object.overlay = whole
+    adopt(
+      object, entity, plan,
+      version: written.isEmpty ? object.rowVersion : RowVersions.next(object.rowVersion), &packer)
+    overlay.changed = held
+    object.overlay = overlay
+    object.isRegistered = true
+  }
+
+  /// Gives an object its final id.
+  private func settle(_ object: ManagedObject, _ map: IdentityMap, _ plan: SavePlan) {
+    map.remove(object.rowID, object)
+    object.rowID = plan.ids.final(object.rowID)
+    map.insert(object, for: object.rowID)
+  }
+
+  /// What stays pending refers to what was saved by its final id from now on.
+  private func resolveReferences(of object: ManagedObject, _ plan: SavePlan) {
+    guard let overlay = object.overlay, let entity = object.entity, entity.hasToOne else { return }
+    for slot in entity.storedSlots where entity.isToOne[slot] && overlay.changed.contains(slot) {
+      overlay.values[slot] = plan.resolved(overlay.values[slot])
+    }
+  }
+
+  private static func holdsReference(_ object: ManagedObject, _ slots: SlotSet) -> Bool {
+    guard let entity = object.entity else { return false }
+    return entity.storedSlots.contains { entity.isToOne[$0] && slots.contains($0) }
+  }
+
+  // MARK: Deletions
+
+  /// Objects of rows that lost a reference by SQL are fetched again when they are next needed: what they hold,
+  /// and their version, is older than the row.
+  private func forgetReleased(_ deletion: PlannedDeletion) {
+    for (entity, slot, ids) in deletion.released {
+      for object in ids.compactMap(maps[entity].find) where object.state == .loaded {
+        if let overlay = object.overlay {
+          object.rowVersion = RowVersions.next(object.rowVersion)
+          guard !overlay.changed.contains(slot) else { continue }
+          overlay.values[slot] = .null
+          overlay.changed.insert(slot)
+        } else {
+          refresh(object)
+        }
+      }
+    }
+  }
+
+  /// Objects of deleted rows become invalid and leave the sets they are in.
+  private func forgetDeleted(_ plan: SavePlan) {
+    for map in maps {
+      for object in plan.deletion.going[map.entity.index].compactMap(map.find) {
+        leaveSets(object, map.entity, plan)
+        discard(object)
+      }
+    }
+  }
+
+  /// Takes an object that is going out of the sets of those it refers to. Whom it does not know to have it looks for
+  /// itself, when its set is read after a deletion: by a link, or where its row was never fetched.
+  private func leaveSets(_ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan) {
+    let isKnown = object.row != nil || object.overlay != nil
+    if entity.isInJoins || (!isKnown && entity.hasToOne) { deletions.append(object) }
+    guard isKnown else { return }
+    for relationship in entity.relationships where !relationship.isToMany {
+      guard let inverse = relationship.inverseSlot, relationship.inverseIsToMany,
+        case .integer(let id) = plan.resolved(object.storedValue(relationship.slot) ?? .null),
+        let state = maps[relationship.destination.index].find(id)?.toMany[inverse]
+      else { continue }
+      state.members?.remove(object)
+      state.typed?.remove(object)
+    }
+  }
+}

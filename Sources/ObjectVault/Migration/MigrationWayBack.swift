@@ -1,0 +1,147 @@
+// What leads back from a step: what its author wrote, or else what follows from its operations where they lose nothing.
+
+/// What takes a step back.
+public enum MigrationWayBack: Sendable, Hashable {
+  /// These operations, on the model after the step.
+  case operations([MigrationOperation])
+  /// Nothing does, for this reason.
+  case none(reason: String)
+}
+
+extension MigrationStep {
+  /// What takes this step back: its `[down]` section, or where it has none what is derived from its operations.
+  ///
+  /// Derived is what restores the model and every value: a property or entity that was added is dropped, a name is given
+  /// back, a default, rule or index is as before. What was dropped, retyped or computed is gone, and the step
+  /// is irreversible then, unless its author says how in `[down]`. What is entered after the step in properties that it
+  /// added goes with them: see ``MigrationPlan/Step/losses`` of a plan that leads back.
+  /// - Parameter model: The model before the step.
+  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` where the step does not fit the model.
+  public func wayBack(from model: Schema) throws -> MigrationWayBack {
+    if let irreversible { return .none(reason: irreversible) }
+    let after = try applied(to: model)
+    if let down {
+      guard try Self.leads(down, from: after, to: model) else {
+        return .none(reason: "its [down] section does not lead to the model before it")
+      }
+      return .operations(down)
+    }
+    return try derivedWayBack(from: model, to: after)
+  }
+
+  private func derivedWayBack(from before: Schema, to after: Schema) throws -> MigrationWayBack {
+    var model = before
+    var back: [MigrationOperation] = []
+    for operation in operations {
+      switch operation.wayBack(from: model) {
+      case .operations(let operations): back = operations + back
+      case .none(let reason): return .none(reason: "\(operation.summary): \(reason)")
+      }
+      try operation.apply(to: &model)
+    }
+    for candidate in [back, Self.cuttingFirst(back, in: after)] {
+      if (try? Self.leads(candidate, from: after, to: before)) == true { return .operations(candidate) }
+    }
+    return .none(reason: "its operations depend on each other, so that [down] has to say what leads back")
+  }
+
+  /// New entities that lead to each other are dropped after their relationships.
+  private static func cuttingFirst(
+    _ operations: [MigrationOperation], in model: Schema
+  ) -> [MigrationOperation] {
+    let dropped = Set(
+      operations.compactMap { if case .dropEntity(let name) = $0 { name } else { nil } })
+    let cuts = model.entities.filter { dropped.contains($0.name) }.flatMap { entity in
+      entity.relationships.map { MigrationOperation.dropRelationship(entity.name, $0.name) }
+    }
+    return cuts + operations.filter { !cuts.contains($0) }
+  }
+
+  private static func leads(
+    _ operations: [MigrationOperation], from after: Schema, to before: Schema
+  ) throws -> Bool {
+    var model = after
+    for operation in operations { try operation.apply(to: &model) }
+    return model == before
+  }
+}
+
+extension MigrationOperation {
+  /// What takes this operation back, on the model after it.
+  /// - Parameter model: The model before it.
+  fileprivate func wayBack(from model: Schema) -> MigrationWayBack {
+    switch self {
+    case .createEntity(let entity): .operations([.dropEntity(entity.name)])
+    case .dropEntity: .none(reason: "its objects are gone")
+    case .renameEntity(let name, let new): .operations([.renameEntity(new, to: name)])
+    case .addAttribute(let entity, let attribute): .operations([.dropAttribute(entity, attribute.name)])
+    case .dropAttribute: .none(reason: "its values are gone")
+    case .renameAttribute(let entity, let name, let new):
+      .operations([.renameAttribute(entity, new, to: name)])
+    case .retype(let entity, let name, let type, let using):
+      Self.retypingBack(
+        model.entity(named: entity)?.attribute(named: name), entity, type, isComputed: using != nil)
+    case .makeRequired(let entity, let name, let filling):
+      filling == nil && model.entity(named: entity)?.attribute(named: name)?.defaultValue == nil
+        ? .operations([.makeOptional(entity, name)])
+        : .none(reason: "which of them had no value is not known any more")
+    case .makeOptional(let entity, let name): .operations([.makeRequired(entity, name, filling: nil)])
+    case .setDefault(let entity, let name, _):
+      .operations([
+        .setDefault(entity, name, model.entity(named: entity)?.attribute(named: name)?.defaultValue)
+      ])
+    case .addRelationship(let entity, let relationship):
+      .operations([.dropRelationship(entity, relationship.name)])
+    case .dropRelationship: .none(reason: "its links are gone")
+    case .setDeleteRule(let entity, let name, _):
+      model.entity(named: entity)?.relationship(named: name).map {
+        .operations([.setDeleteRule(entity, name, $0.deleteRule)])
+      } ?? .none(reason: "it has no rule")
+    case .renameRelationship(let entity, let name, let new):
+      .operations([.renameRelationship(entity, new, to: name)])
+    case .addIndex(let entity, let index):
+      // Beside one of the same property, which a drop takes first.
+      if let former = model.index(entity, index.properties) {
+        .operations([
+          .dropIndex(entity, index.properties), .dropIndex(entity, index.properties),
+          .addIndex(entity, former),
+        ])
+      } else {
+        .operations([.dropIndex(entity, index.properties)])
+      }
+    case .dropIndex(let entity, let properties):
+      .operations(model.index(entity, properties).map { [.addIndex(entity, $0)] } ?? [])
+    case .transform: .none(reason: "what it wrote over is gone")
+    case .seed: .none(reason: "which objects it made is not known any more")
+    case .require: .operations([])
+    }
+  }
+
+  private static func retypingBack(
+    _ former: AttributeDescription?, _ entity: String, _ type: AttributeType, isComputed: Bool
+  ) -> MigrationWayBack {
+    guard let former, !isComputed else { return .none(reason: "the values that it computed from are gone") }
+    let restored: [MigrationOperation] = [.setDefault(entity, former.name, former.defaultValue)]
+    if type.converts(to: former.type) {
+      return .operations([.retype(entity, former.name, to: former.type, using: nil)] + restored)
+    }
+    guard type.integerRange != nil, former.type.integerRange != nil else {
+      return .none(reason: "not every \(type.rawValue) is \(former.type.rawValue)")
+    }
+    // Of the same numbers; those that are too large by now are refused when the types of the column are checked.
+    let value = "$\(entity).\(former.name)"
+    return .operations([.retype(entity, former.name, to: former.type, using: value)] + restored)
+  }
+}
+
+extension Schema {
+  /// The index of these properties, however it is declared.
+  fileprivate func index(_ entity: String, _ properties: [String]) -> IndexDescription? {
+    guard let entity = self.entity(named: entity) else { return nil }
+    if let index = entity.indexes.first(where: { $0.properties == properties }) { return index }
+    guard properties.count == 1, let attribute = entity.attribute(named: properties[0]),
+      attribute.isUnique || attribute.isIndexed
+    else { return nil }
+    return IndexDescription(properties: properties, isUnique: attribute.isUnique)
+  }
+}

@@ -1,0 +1,204 @@
+// What differs from the store in a context, as a value: a copy of it stays as it was.
+//
+// Objects themselves hold what was written to them; here stands which objects a save has to look at, and the links that
+// no object holds. Who changes it has a verb for it, and tests ask after each whether it still agrees with itself.
+
+/// The objects of a context that differ from the store.
+struct PendingChanges {
+  /// New objects, in the order of their insertion; with them some that were deleted again, which are taken out
+  /// many at a time: taking each out by itself would be quadratic.
+  private(set) var inserted: [ManagedObject] = []
+  private var forgotten = 0
+  /// Saved objects with an overlay, and some that were refreshed since.
+  private(set) var updated: [ManagedObject] = []
+  /// Objects that the next save deletes.
+  private(set) var deleted: [ManagedObject] = []
+  /// Owners of to-manys that changed, and ends of changed links: kept alive until the save.
+  private(set) var touched: Set<ManagedObject> = []
+  /// By object that a flush left out: who was touched and has it among the members that were added or removed.
+  private(set) var waiting: [ManagedObject: Set<ManagedObject>] = [:]
+  private(set) var links: [LinkKey: PendingLink] = [:]
+  private var nextTemporaryID: Int64 = -1
+  /// The temporary id that comes first in the numbering of those that have no final one.
+  private(set) var firstTemporaryID: Int64 = -1
+  /// How many deletions were pending when one of them was denied to a flush: until there are others, none is tried.
+  private var deniedDeletions = 0
+
+  /// Whether there is anything to save.
+  var isLive: Bool {
+    inserted.count > forgotten || updated.contains { $0.overlay != nil } || !deleted.isEmpty
+      || links.values.contains(where: \.isLive)
+  }
+
+  /// Whether there may be anything to save: quickly said.
+  var mayBeLive: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty || !touched.isEmpty }
+
+  /// How many objects a fetch has to look at, about: quickly said.
+  var count: Int { inserted.count + updated.count }
+
+  /// Whether deletions are pending that no flush has been denied yet.
+  var mayDelete: Bool { deleted.isEmpty || deleted.count != deniedDeletions }
+
+  // MARK: What happens to objects
+
+  mutating func makeTemporaryID() -> Int64 {
+    defer { nextTemporaryID -= 1 }
+    return nextTemporaryID
+  }
+
+  mutating func didInsert(_ object: ManagedObject) { inserted.append(object) }
+
+  /// A new object is none any more.
+  mutating func didForget() {
+    forgotten += 1
+    guard forgotten > 16, forgotten * 2 > inserted.count else { return }
+    inserted.removeAll { $0.state != .inserted }
+    forgotten = 0
+  }
+
+  /// A saved object got its first change. The caller sees to it that it is told once.
+  @inline(__always) mutating func didChange(_ object: ManagedObject) { updated.append(object) }
+
+  mutating func didDelete(_ object: ManagedObject) { deleted.append(object) }
+  mutating func didTouch(_ object: ManagedObject) { touched.insert(object) }
+
+  /// A flush was denied one of the deletions.
+  mutating func didDenyDeletions() { deniedDeletions = deleted.count }
+
+  /// A link is there from now on, or is not.
+  /// - Parameter isKnown: Whether the members are in memory, so that it is known to differ from the file.
+  mutating func didLink(
+    _ source: ManagedObject, _ target: ManagedObject, _ join: JoinTable, isAdded: Bool, isKnown: Bool
+  ) {
+    let key = LinkKey(table: join.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
+    touched.insert(source)
+    touched.insert(target)
+    // Two changes come to none only where the first is known to differ from the file. Else the last word is written,
+    // which does nothing to a link that is as it should be.
+    let new = PendingLink(
+      source: source, target: target, join: join, isAdded: isAdded, isKnown: isKnown && links[key] == nil)
+    guard let pending = links[key] else {
+      links[key] = new
+      return
+    }
+    if pending.isAdded != isAdded { links[key] = pending.isKnown ? nil : new }
+  }
+
+  // MARK: What a save leaves
+
+  /// Nothing is pending any more.
+  mutating func clear() {
+    waiting = [:]
+    keep(inserted: [], updated: [], deleted: [])
+  }
+
+  /// What is pending from now on: all that a save left out.
+  mutating func keep(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]) {
+    self.inserted = inserted
+    forgotten = 0
+    self.updated = updated
+    self.deleted = deleted
+    if deleted.isEmpty { deniedDeletions = 0 }
+    touched = []
+    links = [:]
+    firstTemporaryID = nextTemporaryID
+  }
+
+  /// The members of to-manys are as the store has them, but for those that were left out. Whom a flush has looked at
+  /// only waits for these: the next one looks at nobody twice, however many there are.
+  mutating func settleMembers(but unsaved: Set<ManagedObject>) {
+    for object in waiting.keys.filter({ !unsaved.contains($0) }) {
+      touched.formUnion(waiting.removeValue(forKey: object) ?? [])
+    }
+    for object in touched {
+      for state in object.toMany.values {
+        state.didSave(but: unsaved)
+        for other in state.added { waiting[other, default: []].insert(object) }
+        for other in state.removed { waiting[other, default: []].insert(object) }
+      }
+    }
+  }
+}
+
+struct LinkKey: Hashable {
+  let table: String
+  let source: ObjectIdentifier
+  let target: ObjectIdentifier
+}
+
+/// A row of a join table to be written or deleted.
+struct PendingLink {
+  let source: ManagedObject
+  let target: ManagedObject
+  let join: JoinTable
+  let isAdded: Bool
+  /// Whether it is known to differ from the file, because the members were in memory.
+  let isKnown: Bool
+
+  /// Whether neither end is gone meanwhile.
+  var isLive: Bool { source.state != .invalid && target.state != .invalid }
+}
+
+// MARK: Invariants
+
+extension PendingChanges {
+  /// What does not agree with itself, for tests; empty when all is well.
+  /// - Parameter objects: All live objects of the context.
+  func violations(among objects: [ManagedObject]) -> [String] {
+    var found: [String] = []
+    for (name, list) in [("inserted", inserted), ("updated", updated), ("deleted", deleted)]
+    where Set(list).count != list.count {
+      found.append("an object is twice among the \(name)")
+    }
+    let new = inserted.filter { $0.state == .inserted }
+    if inserted.count - new.count != forgotten {
+      found.append("\(inserted.count - new.count) objects are forgotten, not \(forgotten)")
+    }
+    let (isNew, isUpdated, isDeleted) = (Set(new), Set(updated), Set(deleted))
+    for object in objects {
+      found += violations(
+        of: object, isNew.contains(object), isUpdated.contains(object), isDeleted.contains(object)
+      ).map { "\(object.entity?.name ?? "?") \(object.rowID), \(object.state), \($0)" }
+    }
+    return found + linkViolations
+  }
+
+  private func violations(
+    of object: ManagedObject, _ isNew: Bool, _ isUpdated: Bool, _ isDeleted: Bool
+  ) -> [String] {
+    var found: [String] = []
+    if (object.state == .inserted) != isNew { found.append("is new, or is said to be") }
+    if (object.state == .deleted) != isDeleted { found.append("is deleted, or is said to be") }
+    if object.state == .loaded, object.overlay != nil, !isUpdated { found.append("changed unheard") }
+    // One that is to be deleted takes no changes any more.
+    if object.isRegistered != isUpdated, object.state != .deleted {
+      found.append("does not know whether it is pending")
+    }
+    if object.rowID <= nextTemporaryID || (object.rowID > firstTemporaryID && object.rowID <= 0) {
+      found.append("has an id that was not given out")
+    }
+    for state in object.toMany.values where !(state.added.isEmpty && state.removed.isEmpty) {
+      let others = state.added.union(state.removed)
+      guard !touched.contains(object), !others.allSatisfy({ waiting[$0]?.contains(object) == true }) else {
+        continue
+      }
+      found.append("has other members than the file, and nobody knows")
+    }
+    return found
+  }
+
+  private var linkViolations: [String] {
+    links.flatMap { key, link -> [String] in
+      var found: [String] = []
+      if key.source != ObjectIdentifier(link.source) || key.target != ObjectIdentifier(link.target)
+        || key.table != link.join.name
+      {
+        found.append("a link has another's key")
+      }
+      if !touched.contains(link.source) || !touched.contains(link.target) {
+        found.append("an end of a link is not kept alive")
+      }
+      return found
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// What a save will write, decided before its first statement: a value that was made of pending changes and of what the
+// file says, and that no object knows of. A save that fails has changed nothing in memory.
+
+internal import CipherSQLite
+
+/// Objects of one entity.
+typealias EntityObjects = (entity: EntityMapping, objects: [ManagedObject])
+
+/// How much of what is pending is written.
+enum SaveExtent {
+  /// All, or nothing.
+  case whole
+  /// What breaks no rule.
+  case partial
+  /// The same, and the deletions wait.
+  case partialWithoutDeletions
+
+  var isPartial: Bool { self != .whole }
+  var deletes: Bool { self != .partialWithoutDeletions }
+}
+
+/// What a save will write.
+struct SavePlan {
+  let extent: SaveExtent
+  /// The new and the changed objects that are written.
+  var inserted: [EntityObjects] = []
+  var updated: [EntityObjects] = []
+  /// New objects that stay pending.
+  var leftOut: Set<ManagedObject> = []
+  /// Of changed objects, the properties that stay pending.
+  var heldBack: [ManagedObject: SlotSet] = [:]
+  /// What objects will hold that lose a reference by this save: their overlays with nil in its place.
+  var released: [ManagedObject: Overlay] = [:]
+  /// Those of them that had no change before.
+  var newlyChanged: [ManagedObject] = []
+  var links: [PlannedLink] = []
+  var deletion: PlannedDeletion
+  var ids = PlannedIDs()
+
+  init(_ extent: SaveExtent, entityCount: Int) {
+    self.extent = extent
+    deletion = PlannedDeletion(entityCount: entityCount)
+  }
+
+  /// What an object will hold; nil when it has no change.
+  @inline(__always) func overlay(of object: ManagedObject) -> Overlay? {
+    released.isEmpty ? object.overlay : released[object] ?? object.overlay
+  }
+
+  /// The properties of an object that stay pending.
+  @inline(__always) func held(_ object: ManagedObject) -> SlotSet? {
+    heldBack.isEmpty ? nil : heldBack[object]
+  }
+
+  /// Whether an object is deleted by the save.
+  func goes(_ object: ManagedObject) -> Bool {
+    guard !deletion.isEmpty, let entity = object.entity else { return false }
+    return deletion.going[entity.index].contains(object.rowID)
+  }
+
+  /// The slots of unique values that an object gives up, one for each index.
+  func givenUp(_ entity: EntityMapping, _ object: ManagedObject) -> [Int] {
+    guard let changed = overlay(of: object)?.changed.subtracting(held(object)) else { return [] }
+    return entity.uniqueKeys.compactMap { key in key.first(where: changed.contains) }
+  }
+
+  /// A to-one may hold a temporary id until it is written.
+  @inline(__always) func resolved(_ value: SQLValue) -> SQLValue {
+    if case .integer(let id) = value, id < 0 { .integer(ids.final(id)) } else { value }
+  }
+}
+
+/// A row of a join table to be written or deleted, with the ids that its ends will have.
+struct PlannedLink {
+  let link: PendingLink
+  let source: Int64
+  let target: Int64
+}
+
+/// What goes, and what loses a reference in rows that no object stands for.
+struct PlannedDeletion {
+  /// By the entity's index: the ids of all that goes; those of new objects are negative.
+  private(set) var going: [Set<Int64>]
+  /// The rows in the order of their discovery: who is below comes after who is above.
+  private(set) var levels: [(entity: Int, ids: [Int64])] = []
+  private(set) var isEmpty = true
+  /// Rows whose to-one a delete rule sets to nil.
+  var released: [(entity: Int, slot: Int, ids: [Int64])] = []
+  /// New objects that go with deleted ones, or were deleted after a flush had left them out: their links go one by one,
+  /// as they have no row whose deletion takes them along.
+  var unwritten: [ManagedObject] = []
+
+  init(entityCount: Int) { going = .init(repeating: [], count: entityCount) }
+
+  /// A level: what goes with those who were added before.
+  mutating func add(_ ids: Set<Int64>, of entity: EntityMapping) {
+    guard !ids.isEmpty else { return }
+    isEmpty = false
+    going[entity.index].formUnion(ids)
+    let rows = ids.filter { $0 > 0 }.sorted()
+    if !rows.isEmpty { levels.append((entity.index, rows)) }
+  }
+
+  /// The rows of an entity, in the order of their ids.
+  func rows(_ entity: EntityMapping) -> [Int64] { going[entity.index].filter { $0 > 0 }.sorted() }
+}
+
+/// The ids of new objects.
+struct PlannedIDs {
+  /// Taken from the high-water marks, which only ever rise: the id of a deleted row is never given out again.
+  private(set) var ranges: [(entity: EntityMapping, ids: RowIDs.Run)] = []
+  // The final id of each temporary one: temporary id -n-1-first at index n.
+  private var assigned: [Int64] = []
+  private let first: Int64
+
+  init(first: Int64 = -1, lowest: Int64 = 0) {
+    self.first = first
+    assigned = [Int64](repeating: 0, count: Int(max(0, first - lowest + 1)))
+  }
+
+  mutating func assign(_ ids: RowIDs.Run, to objects: [ManagedObject], _ entity: EntityMapping) {
+    ranges.append((entity, ids))
+    for (offset, object) in objects.enumerated() {
+      assigned[Int(first - object.rowID)] = ids.first + Int64(offset)
+    }
+  }
+
+  func final(_ id: Int64) -> Int64 {
+    guard id < 0, id <= first else { return id }
+    let index = Int(first - id)
+    return index >= assigned.count || assigned[index] == 0 ? id : assigned[index]
+  }
+}

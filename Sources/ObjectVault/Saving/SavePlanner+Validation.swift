@@ -1,0 +1,82 @@
+// The rules of the schema, checked before anything is written; all broken ones are reported.
+
+internal import CipherSQLite
+
+extension SavePlanner {
+  /// Decides which of the new and changed objects are written.
+  mutating func validate() throws {
+    plan.inserted = grouped(those(of: pending.inserted) { $0.state == .inserted })
+    for (entity, objects) in plan.inserted where entity.hasToOne { releaseForgotten(objects, entity) }
+    plan.updated = changed
+    for (entity, objects) in plan.updated where entity.hasToOne { releaseForgotten(objects, entity) }
+    var failures: [ValidationFailure] = []
+    for (entity, objects) in plan.inserted + plan.updated { check(objects, entity, &failures) }
+    guard plan.extent.isPartial || failures.isEmpty else { throw StoreError.validation(failures) }
+    guard !plan.leftOut.isEmpty else { return }
+    plan.inserted = grouped(plan.inserted.flatMap(\.objects).filter { !plan.leftOut.contains($0) })
+  }
+
+  private var changed: [EntityObjects] {
+    let objects =
+      plan.newlyChanged.isEmpty
+      ? pending.updated : pending.updated + plan.newlyChanged.filter { $0.state == .loaded }
+    return grouped(those(of: objects) { $0.state == .loaded && plan.overlay(of: $0) != nil })
+  }
+
+  /// The objects that stay and that `belongs` holds for: mostly all of them, which then need no array of their own.
+  private func those(of objects: [ManagedObject], _ belongs: (ManagedObject) -> Bool) -> [ManagedObject] {
+    if !plan.deletion.isEmpty { return objects.filter { belongs($0) && !plan.goes($0) } }
+    return objects.allSatisfy(belongs) ? objects : objects.filter(belongs)
+  }
+
+  /// A to-one whose new target was deleted before it was saved is nil.
+  private mutating func releaseForgotten(_ objects: [ManagedObject], _ entity: EntityMapping) {
+    for object in objects {
+      guard let overlay = plan.overlay(of: object) else { continue }
+      for slot in entity.storedSlots where entity.isToOne[slot] {
+        guard case .integer(let id) = overlay.values[slot], id < 0, overlay.changed.contains(slot),
+          let destination = entity.slots[slot].relationship?.destination
+        else { continue }
+        let target = maps[destination.index].find(id)
+        if target?.state != .inserted || target.map(plan.goes) == true { release(object, slot) }
+      }
+    }
+  }
+
+  private mutating func check(
+    _ objects: [ManagedObject], _ entity: EntityMapping, _ failures: inout [ValidationFailure]
+  ) {
+    let (stored, isRequired) = (entity.storedSlots, entity.isRequired)
+    for object in objects {
+      guard let overlay = plan.overlay(of: object) else { continue }
+      for slot in stored {
+        guard case .null = overlay.values[slot], overlay.changed.contains(slot) else { continue }
+        if let error = overlay.refused?[slot] {
+          fail(object, entity, slot, "cannot be stored: \(error)", &failures)
+        } else if isRequired[slot] {
+          fail(object, entity, slot, "is required", &failures)
+        }
+      }
+      for slot in entity.checkedSlots where overlay.changed.contains(slot) && !overlay.values[slot].isNull {
+        for rule in entity.slots[slot].checks where !rule.holds(overlay.values[slot]) {
+          fail(object, entity, slot, rule.text, &failures)
+        }
+      }
+    }
+  }
+
+  private mutating func fail(
+    _ object: ManagedObject, _ entity: EntityMapping, _ slot: Int, _ reason: String,
+    _ failures: inout [ValidationFailure]
+  ) {
+    failures.append(
+      ValidationFailure(
+        entity: entity.name, property: entity.slots[slot].name, rowID: object.rowID, reason: reason))
+    guard plan.extent.isPartial else { return }
+    if object.state == .inserted {
+      plan.leftOut.insert(object)
+    } else {
+      plan.heldBack[object, default: SlotSet()].insert(slot)
+    }
+  }
+}

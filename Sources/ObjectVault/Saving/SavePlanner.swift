@@ -1,0 +1,103 @@
+// From pending changes to the plan of a save. Reads the file, writes nothing, and changes no object.
+//   SavePlanner+Deletions    delete rules, in memory and in the file at once
+//   SavePlanner+Validation   the rules of the schema
+
+internal import CipherSQLite
+
+/// Makes the plan of one save.
+struct SavePlanner {
+  let pending: PendingChanges
+  let mapping: SchemaMapping
+  /// The live objects, by their entity's index.
+  let maps: [IdentityMap]
+  let reader: any SaveReader
+  var plan: SavePlan
+  /// New and changed objects by whom a to-one leads to; made when it is first asked for.
+  var referrers: [SlotPlace: [Int64: [ManagedObject]]] = [:]
+  /// Pending links by their table; made when they are first asked for.
+  var linksByTable: [String: [PendingLink]]?
+  /// The first deletion that a rule denies. What is wrong with values, or changed meanwhile, is told before.
+  var denial: StoreError?
+
+  struct SlotPlace: Hashable {
+    let entity: Int
+    let slot: Int
+  }
+
+  init(
+    _ pending: PendingChanges, _ extent: SaveExtent, _ mapping: SchemaMapping, _ maps: [IdentityMap],
+    _ reader: any SaveReader
+  ) {
+    (self.pending, self.mapping, self.maps, self.reader) = (pending, mapping, maps, reader)
+    plan = SavePlan(extent, entityCount: mapping.entities.count)
+  }
+
+  /// - Throws: ``StoreError/validation(_:)``, ``StoreError/deleteDenied(entity:property:count:)``,
+  ///   ``StoreError/conflict(_:)``, ``StoreError/idsExhausted(entity:)``; ``SQLError``.
+  mutating func make() throws -> SavePlan {
+    if plan.extent.deletes { try planDeletions() }
+    try validate()
+    if plan.extent.deletes { try checkVersions() }
+    if let denial { throw denial }
+    try planIDs()
+    planLinks()
+    return plan
+  }
+
+  /// Reserves an id for each new object.
+  private mutating func planIDs() throws {
+    // Those that an earlier flush left out have theirs.
+    let isFresh = plan.leftOut.isEmpty && plan.inserted.allSatisfy { $0.objects.allSatisfy { $0.rowID < 0 } }
+    let new =
+      isFresh
+      ? plan.inserted
+      : grouped(pending.inserted.filter { $0.state == .inserted && $0.rowID < 0 && !plan.goes($0) })
+    var lowest: Int64 = 0
+    for (_, objects) in new { for object in objects { lowest = min(lowest, object.rowID) } }
+    plan.ids = PlannedIDs(first: pending.firstTemporaryID, lowest: lowest)
+    for (entity, objects) in new {
+      plan.ids.assign(try reader.freeIDs(objects.count, of: entity), to: objects, entity)
+    }
+  }
+
+  private mutating func planLinks() {
+    for link in pending.links.values where link.isLive {
+      // A new object that goes with a deleted one has no row to be linked.
+      if link.isAdded, plan.goes(link.source) || plan.goes(link.target) { continue }
+      let (source, target) = (plan.ids.final(link.source.rowID), plan.ids.final(link.target.rowID))
+      guard source > 0, target > 0 else { continue }
+      plan.links.append(PlannedLink(link: link, source: source, target: target))
+    }
+    plan.links.sort {
+      ($0.link.join.name, $0.source, $0.target) < ($1.link.join.name, $1.source, $1.target)
+    }
+  }
+
+  func grouped(_ objects: [ManagedObject]) -> [EntityObjects] {
+    guard !objects.isEmpty else { return [] }
+    // Most saves are of one entity.
+    if let map = objects[0].map, objects.allSatisfy({ $0.map === map }) { return [(map.entity, objects)] }
+    var groups = [[ManagedObject]](repeating: [], count: mapping.entities.count)
+    for object in objects { if let entity = object.entity { groups[entity.index].append(object) } }
+    return groups.enumerated().filter { !$0.element.isEmpty }.map {
+      (mapping.entities[$0.offset], $0.element)
+    }
+  }
+
+  /// Sets a to-one to nil in what is written of an object.
+  mutating func release(_ object: ManagedObject, _ slot: Int) {
+    let overlay: Overlay
+    if let present = plan.released[object] {
+      overlay = present
+    } else {
+      overlay =
+        object.overlay.map(Overlay.init(copy:))
+        ?? Overlay(slotCount: object.entity?.slots.count ?? 0, run: object.host?.run)
+      plan.released[object] = overlay
+      if object.state == .loaded, !object.isRegistered { plan.newlyChanged.append(object) }
+    }
+    overlay.values[slot] = .null
+    overlay.changed.insert(slot)
+    overlay.refused?[slot] = nil
+  }
+}

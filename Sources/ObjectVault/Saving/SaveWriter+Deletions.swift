@@ -1,0 +1,107 @@
+// Deletions in the file, as planned: who loses a reference, then what goes, level by level.
+
+internal import CipherSQLite
+
+/// Something that a flush left out keeps a deleted row from going, or another row at one: all deletions wait.
+struct DeletionsMustWait: Error {}
+
+extension SaveWriter {
+  func delete() throws {
+    guard plan.extent.deletes, !plan.deletion.isEmpty else { return }
+    try recordLinksThatGo()
+    try unlinkUnwritten()
+    for (index, slot, ids) in plan.deletion.released {
+      let entity = mapping.entities[index]
+      for batch in ids.chunked(batchSize) {
+        try recordReleases(entity, slot, batch)
+        try connection.execute(
+          sql: entity.releaseSQL(slot, count: batch.count), batch.map { .integer($0) })
+      }
+    }
+    if !plan.leftOut.isEmpty || !plan.heldBack.isEmpty { try checkNothingElseGoes() }
+    try deleteRows()
+  }
+
+  /// The plan stands for the file as it is when all is written, and a flush leaves things out.
+  private func checkNothingElseGoes() throws {
+    let reader = ConnectionReader(connection: connection)
+    for entity in mapping.entities {
+      let rows = plan.deletion.rows(entity)
+      guard !rows.isEmpty else { continue }
+      for relationship in entity.relationships {
+        if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
+          // Whatever the rule: the engine has one for each column that leads to a row that goes.
+          try requireGoing(try reader.referrers(relationship.destination, inverse, to: rows), relationship)
+        }
+        guard relationship.deleteRule != .nullify else { continue }
+        switch relationship.storage {
+        case .inverseColumn: break
+        case .column:
+          // What was changed of a row that goes is not written.
+          let stored = rows.filter { id in
+            maps[entity.index].find(id)?.overlay?.changed.contains(relationship.slot) != true
+          }
+          try requireGoing(try reader.targets(entity, relationship.slot, of: stored), relationship)
+        case .join(let table, let isSource):
+          let links = try reader.links(table, fromSource: isSource, of: rows)
+          try requireGoing(Set(links.lazy.map(\.other)), relationship)
+        }
+      }
+      for referrer in entity.danglingReferrers {
+        let left = try reader.referrers(referrer.owner, referrer.slot, to: rows)
+        guard left.isSubset(of: plan.deletion.going[referrer.owner.index]) else { throw DeletionsMustWait() }
+      }
+    }
+  }
+
+  private func requireGoing(_ ids: Set<Int64>, _ relationship: RelationshipMapping) throws {
+    let going = plan.deletion.going[relationship.destination.index]
+    guard ids.isSubset(of: going) else { throw DeletionsMustWait() }
+  }
+
+  /// Deletes the links of objects whose row was never written: no deletion of a row takes them along.
+  private func unlinkUnwritten() throws {
+    let unwritten = plan.deletion.unwritten.filter { $0.rowID > 0 }
+    guard !unwritten.isEmpty else { return }
+    for relationship in mapping.entities.flatMap(\.relationships) {
+      guard case .join(let table, isSource: true) = relationship.storage else { continue }
+      for (entity, side) in [(relationship.owner, true), (relationship.destination, false)] {
+        for object in unwritten where object.entity === entity {
+          try connection.execute(sql: table.unlinkAllSQL(fromSource: side), [.integer(object.rowID)])
+        }
+      }
+    }
+  }
+
+  /// Deletes who is below before who is above: SQLite would else cascade by itself, from row to row, and gives up
+  /// a thousand levels down.
+  private func deleteRows() throws {
+    do { try connection.savepoint(deleteLevels) } catch let error as SQLError {
+      guard "\(error)".contains("trigger recursion") else { throw error }
+      // The rows of one level hang on each other. Cut them apart first, as far as their columns take NULL.
+      try cutApart()
+      try deleteLevels()
+    }
+  }
+
+  private func deleteLevels() throws {
+    for level in plan.deletion.levels.reversed() {
+      let entity = mapping.entities[level.entity]
+      for batch in level.ids.chunked(batchSize) {
+        try connection.execute(
+          sql: entity.deleteSQL(count: batch.count), batch.map { .integer($0) })
+      }
+    }
+  }
+
+  private func cutApart() throws {
+    for entity in mapping.entities {
+      let slots = entity.storedSlots.filter { entity.isToOne[$0] && !entity.isRequired[$0] }
+      guard !slots.isEmpty else { continue }
+      for batch in plan.deletion.rows(entity).chunked(batchSize) {
+        try connection.execute(
+          sql: entity.clearSQL(slots, count: batch.count), batch.map { .integer($0) })
+      }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+// What a save does, written down for those who listen. Nothing of it is done when nobody does.
+
+internal import CipherSQLite
+
+extension SaveWriter {
+  func recordInsertion(of object: ManagedObject, _ entity: EntityMapping, _ overlay: Overlay) {
+    guard record != nil else { return }
+    var values: ChangeSet.Values = [:]
+    for slot in entity.storedSlots {
+      values[entity.slots[slot].name] = resolved(overlay.values[slot], entity, slot)
+    }
+    record?.insert(entity.name, plan.ids.final(object.rowID), values)
+  }
+
+  func recordUpdate(
+    of object: ManagedObject, _ entity: EntityMapping, _ slots: [Int], _ overlay: Overlay
+  ) {
+    guard record != nil, let row = object.row else { return }
+    var (old, new): (ChangeSet.Values, ChangeSet.Values) = ([:], [:])
+    for slot in slots {
+      let name = entity.slots[slot].name
+      old[name] = RowCell(row: row, slot: slot).value
+      new[name] = resolved(overlay.values[slot], entity, slot)
+    }
+    record?.update(entity.name, object.rowID, old: old, new: new)
+  }
+
+  private func resolved(_ value: SQLValue, _ entity: EntityMapping, _ slot: Int) -> SQLValue {
+    entity.isToOne[slot] ? plan.resolved(value) : value
+  }
+
+  func recordLink(_ planned: PlannedLink) {
+    // What was so already is no change.
+    guard record != nil, connection.changes == 1 else { return }
+    let link = planned.link.join.link(planned.source, planned.target)
+    if planned.link.isAdded { record?.link(link) } else { record?.unlink(link) }
+  }
+
+  /// The references that a delete rule is about to set to nil.
+  func recordReleases(_ entity: EntityMapping, _ slot: Int, _ ids: [Int64]) throws {
+    guard record != nil else { return }
+    let name = entity.slots[slot].name
+    let rows = try connection.query(
+      sql: entity.columnSQL(slot, count: ids.count), ids.map { .integer($0) }
+    ) { ($0.int64(0), $0.value(1)) }
+    for (id, value) in rows { record?.update(entity.name, id, old: [name: value], new: [name: .null]) }
+  }
+
+  /// The rows that are to be deleted, as they are before anything is written.
+  func recordRowsThatGo() throws {
+    guard record != nil else { return }
+    for level in plan.deletion.levels {
+      let entity = mapping.entities[level.entity]
+      let names = entity.storedSlots.map { entity.slots[$0].name }
+      for batch in level.ids.chunked(batchSize) {
+        let rows = try connection.query(
+          sql: entity.wholeRowsSQL(count: batch.count), batch.map { .integer($0) }
+        ) { row in (row.int64(0), names.indices.map { row.value($0 + 1) }) }
+        for (id, values) in rows.sorted(by: { $0.0 < $1.0 }) {
+          record?.delete(entity.name, id, Dictionary(uniqueKeysWithValues: zip(names, values)))
+        }
+      }
+    }
+  }
+
+  /// The links that go with them.
+  func recordLinksThatGo() throws {
+    guard record != nil else { return }
+    var gone: Set<ChangeSet.Link> = []
+    for relationship in mapping.entities.flatMap(\.relationships) {
+      guard let (table, isSource) = relationship.join else { continue }
+      for (entity, side) in [(relationship.owner, isSource), (relationship.destination, !isSource)] {
+        for batch in plan.deletion.rows(entity).chunked(batchSize) {
+          let links = try connection.query(
+            sql: table.linksSQL(fromSource: side, count: batch.count), batch.map { .integer($0) }
+          ) { table.link($0.int64(0), $0.int64(1)) }
+          gone.formUnion(links)
+        }
+      }
+    }
+    for link in gone.sorted(by: { ($0.entity, $0.source, $0.target) < ($1.entity, $1.source, $1.target) }) {
+      record?.unlink(link)
+    }
+  }
+}
+
+extension JoinTable {
+  func link(_ source: Int64, _ target: Int64) -> ChangeSet.Link {
+    ChangeSet.Link(entity: self.source, relationship: relationship, source: source, target: target)
+  }
+}

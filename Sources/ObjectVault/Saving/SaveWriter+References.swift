@@ -1,0 +1,63 @@
+// References that lead to rows which somebody else deleted.
+
+internal import CipherSQLite
+
+extension SaveWriter {
+  /// Finds references to rows that somebody else deleted, while the object can still be named: the commit would
+  /// only say that there is one.
+  ///
+  /// What a flush leaves out counts as being there: its row comes with the save.
+  func checkReferences() throws {
+    guard connection.hasUnresolvedReferences else { return }
+    var failures: [ValidationFailure] = []
+    for (entity, objects) in plan.inserted + plan.updated where entity.hasToOne {
+      for object in objects {
+        guard let overlay = plan.overlay(of: object) else { continue }
+        for slot in entity.storedSlots where entity.isToOne[slot] && overlay.changed.contains(slot) {
+          guard let relationship = entity.slots[slot].relationship,
+            case .integer(let id) = plan.resolved(overlay.values[slot]),
+            try isGone(relationship.destination, id)
+          else { continue }
+          failures.append(missing(relationship, object, id))
+        }
+      }
+    }
+    for planned in plan.links {
+      let link = planned.link
+      guard link.isAdded, link.source.state != .deleted, link.target.state != .deleted else { continue }
+      guard let source = link.source.entity, let target = link.target.entity else { continue }
+      let end = source.relationships.first { $0.join?.table.name == link.join.name }
+      let other = target.relationships.first { $0.join?.table.name == link.join.name }
+      if let end, try isGone(target, planned.target) {
+        failures.append(missing(end, link.source, link.target.rowID))
+      } else if let other, try isGone(source, planned.source) {
+        failures.append(missing(other, link.target, link.source.rowID))
+      } else if let end, try isGone(source, planned.source) {
+        throw StoreError.objectGone(entity: end.owner.name, rowID: link.source.rowID)
+      }
+    }
+    guard failures.isEmpty else { throw StoreError.validation(failures) }
+    guard !plan.extent.isPartial else { return }
+    throw SQLError.constraint(
+      message: "a reference leads to a row that is gone", extendedCode: 787, sql: "COMMIT")
+  }
+
+  private func isGone(_ entity: EntityMapping, _ id: Int64) throws -> Bool {
+    if plan.extent.isPartial {
+      // Also one that is to be deleted, as long as its deletion waits.
+      if maps[entity.index].find(id)?.isUnwritten == true { return false }
+      if plan.leftOut.contains(where: { $0.entity === entity && plan.ids.final($0.rowID) == id }) {
+        return false
+      }
+    }
+    return try connection.value(sql: entity.existenceSQL, [.integer(id)]) == nil
+  }
+
+  private func missing(
+    _ relationship: RelationshipMapping, _ object: ManagedObject, _ id: Int64
+  ) -> ValidationFailure {
+    ValidationFailure(
+      entity: relationship.owner.name, property: relationship.name, rowID: object.rowID,
+      reason: "leads to \(relationship.destination.name) \(id), which somebody else deleted")
+  }
+}

@@ -1,0 +1,114 @@
+// Inserts and updates, grouped so that each shape of statement is prepared once.
+
+internal import CipherSQLite
+
+extension SaveWriter {
+  func insert(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
+    let (slots, isToOne) = (entity.storedSlots, entity.isToOne)
+    try connection.withStatement(sql: entity.insertSQL) { statement in
+      for object in objects {
+        guard let overlay = plan.overlay(of: object) else { continue }
+        try statement.bind(plan.ids.final(object.rowID), at: 1)
+        var parameter = 2
+        for slot in slots {
+          if isToOne[slot] {
+            try statement.bind(plan.resolved(overlay.values[slot]), at: parameter)
+          } else {
+            try statement.bind(overlay.values[slot], at: parameter)
+          }
+          parameter += 1
+        }
+        try unlessColliding {
+          try run(statement, for: object)
+          recordInsertion(of: object, entity, overlay)
+        } wait: { _ in
+          plan.leftOut.insert(object)
+        }
+      }
+    }
+  }
+
+  private func run(_ statement: Statement, for object: ManagedObject) throws {
+    do { _ = try statement.step() } catch SQLError.constraint(let message, let code, let sql) {
+      statement.reset()
+      throw translated(message, code, sql, object)
+    }
+    statement.reset()
+  }
+
+  /// Runs `body`; what collides with a unique value then waits, if some may wait.
+  private func unlessColliding(_ body: () throws -> Void, wait: (_ columns: [String]) -> Void) throws {
+    do { try body() } catch let collision as UniqueCollision {
+      guard waits else { throw collision }
+      wait(collision.columns)
+    }
+  }
+
+  /// Groups the changed objects by the columns that changed, so that each shape is prepared once.
+  func update() throws {
+    for (entity, objects) in plan.updated {
+      var shapes: [SlotSet: Int] = [:]
+      var groups: [(changed: SlotSet, objects: [ManagedObject])] = []
+      for object in objects {
+        guard let overlay = plan.overlay(of: object) else { continue }
+        let changed = overlay.changed.subtracting(plan.held(object))
+        if let place = shapes[changed] {
+          groups[place].objects.append(object)
+        } else {
+          shapes[changed] = groups.count
+          groups.append((changed, [object]))
+        }
+      }
+      for (changed, objects) in groups { try update(objects, entity, changed) }
+    }
+  }
+
+  private func update(_ objects: [ManagedObject], _ entity: EntityMapping, _ changed: SlotSet) throws {
+    guard !changed.isEmpty else { return }
+    let slots = entity.storedSlots.filter(changed.contains)
+    var collided: [(object: ManagedObject, columns: [String])] = []
+    try connection.withStatement(sql: entity.updateSQL(slots)) { statement in
+      for object in objects {
+        try unlessColliding {
+          try update(object, entity, slots, statement)
+        } wait: { columns in
+          collided.append((object, columns))
+        }
+      }
+    }
+    for (object, columns) in collided {
+      // Without the values that collide; and where that says nothing, without any that could.
+      let few = slots.filter { columns.contains(entity.slots[$0].column) }
+      for slot in few.isEmpty ? Array(entity.uniqueKeys.joined()) : few {
+        plan.heldBack[object, default: SlotSet()].insert(slot)
+      }
+      try update([object], entity, changed.subtracting(plan.held(object)))
+    }
+  }
+
+  private func update(
+    _ object: ManagedObject, _ entity: EntityMapping, _ slots: [Int], _ statement: Statement
+  ) throws {
+    guard let overlay = plan.overlay(of: object) else { return }
+    var parameter = 1
+    for slot in slots {
+      try statement.bind(
+        entity.isToOne[slot] ? plan.resolved(overlay.values[slot]) : overlay.values[slot], at: parameter)
+      parameter += 1
+    }
+    try statement.bind(object.rowID, at: parameter)
+    try statement.bind(object.rowVersion, at: parameter + 1)
+    try run(statement, for: object)
+    if connection.changes != 1 { throw try conflict(object, slots.map { entity.slots[$0].name }) }
+    recordUpdate(of: object, entity, slots, overlay)
+  }
+
+  private func conflict(_ object: ManagedObject, _ properties: [String]) throws -> StoreError {
+    guard let entity = object.entity else { return .unknownEntity(name: "\(type(of: object))") }
+    let found = try connection.value(sql: entity.versionSQL, [.integer(object.rowID)])
+    return .conflict(
+      Conflict(
+        entity: entity.name, rowID: object.rowID, fetchedVersion: object.rowVersion,
+        storedVersion: found?.int64, properties: properties))
+  }
+}

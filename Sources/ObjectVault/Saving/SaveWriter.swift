@@ -1,0 +1,107 @@
+// Runs the plan of a save on one connection, inside a transaction that the caller opened. Changes no object.
+//   SaveWriter+Rows        inserts and updates     +Unique      unique values that change hands
+//   SaveWriter+Deletions   what goes               +References  those that lead to rows which are gone
+//   SaveWriter+Record      what was written, as a change set
+
+internal import CipherSQLite
+
+/// Writes one plan.
+final class SaveWriter {
+  /// What was planned. A flush leaves more out when it meets unique values that collide.
+  var plan: SavePlan
+  let mapping: SchemaMapping
+  let maps: [IdentityMap]
+  let connection: Connection
+  /// What has been written, while somebody listens.
+  var record: ChangeCollector?
+  /// Whether objects whose unique values collide are left out from now on.
+  var waits = false
+
+  init(
+    _ plan: SavePlan, _ mapping: SchemaMapping, _ maps: [IdentityMap], _ connection: Connection, records: Bool
+  ) {
+    (self.plan, self.mapping, self.maps, self.connection) = (plan, mapping, maps, connection)
+    record = records ? ChangeCollector() : nil
+  }
+
+  func write() throws {
+    for (entity, ids) in plan.ids.ranges { try RowIDs(connection: connection).take(ids, of: entity.name) }
+    try recordRowsThatGo()
+    try writeRowsInAnyOrder()
+    do {
+      try writeLinks()
+      try delete()
+    } catch SQLError.constraint(let message, let code, let sql) {
+      throw translated(message, code, sql, nil)
+    }
+    try writeCollided()
+    try checkReferences()
+  }
+
+  /// Inserts and updates, in the order that costs least.
+  func writeRows() throws {
+    for (entity, objects) in plan.inserted { try insert(objects, entity) }
+    try update()
+  }
+
+  /// What a deleted row stood in the way of.
+  private func writeCollided() throws {
+    guard plan.extent.isPartial, !plan.leftOut.isEmpty, !plan.deletion.levels.isEmpty else { return }
+    for (entity, objects) in plan.inserted {
+      let collided = objects.filter(plan.leftOut.contains)
+      plan.leftOut.subtract(collided)
+      try insert(collided, entity)
+    }
+  }
+
+  private func writeLinks() throws {
+    for planned in plan.links {
+      let join = planned.link.join
+      try connection.execute(
+        sql: planned.link.isAdded ? join.linkSQL : join.unlinkSQL,
+        [.integer(planned.source), .integer(planned.target)])
+      recordLink(planned)
+    }
+  }
+
+  // MARK: Errors
+
+  /// SQLite's constraint messages name table and columns: `UNIQUE constraint failed: User.name, User.city`.
+  /// - Parameter object: The object whose row was being written.
+  func translated(_ message: String, _ code: Int, _ sql: String, _ object: ManagedObject?) -> any Error {
+    // SQLITE_CONSTRAINT_UNIQUE and _PRIMARYKEY, _NOTNULL.
+    let isUnique = code == 2067 || code == 1555
+    guard isUnique || code == 1299, let (entity, columns) = brokenColumns(message) else {
+      return SQLError.constraint(message: message, extendedCode: code, sql: sql)
+    }
+    let reason =
+      isUnique
+      ? "must be unique, and another \(entity.name) has the same value\(columns.count > 1 ? "s" : "")"
+      : object == nil ? "is required, and what it leads to is deleted" : "is required"
+    let error = StoreError.validation([
+      ValidationFailure(
+        entity: entity.name, property: columns.map(\.property).joined(separator: ", "),
+        rowID: object?.rowID ?? 0, reason: reason)
+    ])
+    guard isUnique, object != nil else { return error }
+    return UniqueCollision(error: error, columns: columns.map(\.column))
+  }
+
+  /// What a constraint's message is about, the columns quoted; nil when one of them is no property's: somebody else's
+  /// trigger may write to a table of its own.
+  private func brokenColumns(_ message: String) -> (EntityMapping, [(property: String, column: String)])? {
+    let names = message.split(separator: ": ", maxSplits: 1).last?.split(separator: ", ").map {
+      $0.split(separator: ".", maxSplits: 1).map(String.init)
+    }
+    guard let names, let table = names.first?.first, let entity = mapping.entity(named: table) else {
+      return nil
+    }
+    let columns = names.compactMap { name -> (property: String, column: String)? in
+      guard name.count == 2, name[0] == table else { return nil }
+      let column = quoted(name[1])
+      if name[1] == "id" { return ("id", column) }
+      return entity.slots.first { $0.column == column }.map { ($0.name, column) }
+    }
+    return columns.count == names.count ? (entity, columns) : nil
+  }
+}

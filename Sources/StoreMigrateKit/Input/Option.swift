@@ -1,0 +1,139 @@
+// What may stand on a command line beside its arguments. Each command declares its options; the parser, its help and the
+// overview read the same declaration.
+
+/// An option, with what its help says of it.
+struct Option: Sendable {
+  /// Under which heading a help lists an option.
+  enum Section: String, CaseIterable {
+    case own = "OPTIONS"
+    case key = "KEY (never an argument; without these $STORE_MIGRATE_KEY, otherwise a prompt)"
+    case newKey = "NEW KEY (otherwise a prompt)"
+    case cipher = "CIPHER (older defaults, hashes and page sizes are found by themselves)"
+    case common = "OF EVERY COMMAND"
+  }
+
+  let name: String
+  /// Another name, of one letter.
+  let short: String?
+  /// How its value is called; nil where it takes none.
+  let value: String?
+  let section: Section
+  /// A line for each line of the help.
+  let help: [String]
+
+  init(
+    _ name: String, short: String? = nil, value: String? = nil, in section: Section = .own, _ help: String...
+  ) {
+    (self.name, self.short, self.value, self.section, self.help) = (name, short, value, section, help)
+  }
+
+  /// Such as `-m, --migrations DIR`.
+  var form: String {
+    (short.map { "\($0), " } ?? "    ") + name + (value.map { " \($0)" } ?? "")
+  }
+}
+
+extension Option {
+  static let migrations = Option(
+    "--migrations", short: "-m", value: "DIR", "the folder of the steps; default ./Migrations")
+  static let yes = Option("--yes", short: "-y", "no questions: what they would ask is allowed")
+  static let lockTimeout = Option(
+    "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15")
+  static let immutable = Option(
+    "--immutable", "the file is one that nobody can write meanwhile, as on a read-only disk: no lock is",
+    "taken; without it locks are taken, and beside a log its -shm is written")
+  static let filter = Option(
+    "--where", value: "PREDICATE",
+    "the format language of the library: ANY tags.name == 'x', city == nil, age BETWEEN {1, 9};",
+    "given twice, both have to hold")
+
+  /// What every command takes.
+  static let common = [
+    Option("--json", in: .common, "one JSON object on standard output, of a failure too"),
+    Option("--quiet", short: "-q", in: .common, "no report and no progress; errors are told"),
+    Option("--no-input", in: .common, "fail instead of asking"),
+    Option("--help", short: "-h", in: .common, "examples and options of the command"),
+  ]
+
+  /// Where the key of the store comes from.
+  static let key =
+    keyWays("--key", in: .key) + [
+      Option(
+        "--key-format", value: "FORMAT", in: .key,
+        "passphrase (the default), hex, base64; of a slot recovery, too"),
+      Option(
+        "--slots", value: "FILE", in: .key, "the key opens a slot of this key file, which holds the store's"),
+      slotsWork,
+    ]
+
+  /// Where a new key comes from.
+  static let newKey =
+    keyWays("--new-key", in: .newKey) + [
+      Option("--new-key-format", value: "FORMAT", in: .newKey, "as --key-format"),
+      Option("--new-slots", value: "FILE", in: .newKey, "the new key opens a slot of this key file"),
+      slotsWork,
+    ]
+
+  /// Where the secrets of slots come from: no other key file.
+  static let slotKeys = (key + newKey).filter { !$0.name.hasSuffix("slots") }
+
+  private static let slotsWork = Option(
+    "--slots-work", value: "SECONDS", in: .key, "let the file's passphrases cost so much to try; 2 without it"
+  )
+
+  private static func keyWays(_ name: String, in section: Section) -> [Option] {
+    [
+      Option(
+        "\(name)-file", value: "PATH", in: section,
+        "what is in a file, less one line end; - is standard input"),
+      Option("\(name)-fd", value: "N", in: section, "from an open descriptor"),
+      Option("\(name)-env", value: "NAME", in: section, "from a variable of the environment"),
+      Option(
+        "\(name)-command", value: "COMMAND", in: section, "what a command writes, such as 'pass show notes'"),
+    ]
+  }
+
+  private static let settings = [
+    "SETTINGS, with commas between: sqlcipher3 or sqlcipher4 first, then page=BYTES rounds=N",
+    "hmac=sha1|sha256|sha512 kdf=sha1|sha256|sha512 header=BYTES salt=HEX",
+  ]
+  static let cipher = Option(
+    "--cipher", value: "SETTINGS", section: .cipher,
+    help: ["what the file has, where it does not tell it (rounds, header)"] + settings)
+  static let newCipher = Option(
+    "--new-cipher", value: "SETTINGS", section: .cipher, help: ["what the file is to have"])
+
+  private init(_ name: String, value: String, section: Section, help: [String]) {
+    (self.name, short, self.value, self.section, self.help) = (name, nil, value, section, help)
+  }
+
+  /// What every command takes that opens a store.
+  static let store = key + [cipher, lockTimeout]
+  /// What every command takes that only looks at a store.
+  static let look = store + [immutable]
+}
+
+extension [Option] {
+  /// Each option once, where it stands first.
+  var distinct: [Option] {
+    var seen: Set<String> = []
+    return filter { seen.insert($0.name).inserted }
+  }
+
+  /// The lines of a help, under their headings.
+  func lines(of sections: [Option.Section] = Option.Section.allCases) -> String {
+    let options = distinct
+    return sections.compactMap { section in
+      let here = options.filter { $0.section == section }
+      guard !here.isEmpty else { return nil }
+      let width = Swift.min(here.map(\.form.count).max() ?? 0, 30)
+      let lines = here.flatMap { option in
+        option.help.enumerated().map { index, line in
+          let form = index == 0 ? option.form : ""
+          return "  " + form + String(repeating: " ", count: Swift.max(width - form.count, 0) + 2) + line
+        }
+      }
+      return ([section.rawValue] + lines).joined(separator: "\n")
+    }.joined(separator: "\n\n")
+  }
+}

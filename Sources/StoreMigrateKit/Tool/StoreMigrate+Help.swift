@@ -1,0 +1,72 @@
+// Help and overview, made of what the commands declare.
+
+extension StoreMigrate {
+  static func help(_ arguments: Arguments, _ first: String?) -> Output {
+    let topic = first == "help" ? arguments.positional.dropFirst().first : first
+    guard let topic else { return Output(code: .ok, text: overview) }
+    do {
+      let command = try command(named: topic)
+      let store = command.positionalNames.isEmpty ? "" : " " + command.positionalNames
+      return Output(
+        code: .ok,
+        text: "store-migrate \(command.name)\(store): \(command.summary)\n\n\(command.help)\n\n"
+          + (command.options + Option.common).lines())
+    } catch { return Output(code: .usage, errors: "store-migrate: \(error)") }
+  }
+
+  static var overview: String {
+    let groups = CommandGroup.allCases.map { group in
+      let lines = commands.filter { $0.group == group }.map { "  \(padded($0.name, 14)) \($0.summary)" }
+      return ([group.rawValue] + lines).joined(separator: "\n")
+    }
+    return """
+      store-migrate: move an encrypted store from one schema version to another.
+
+      EXAMPLES
+        store-migrate status notes.store            where is this store?
+        store-migrate plan   notes.store            what would `up` do? (prints SQL, writes nothing)
+        store-migrate up     notes.store            migrate, all in one transaction
+        store-migrate new    "split user name"      write Migrations/0007_split_user_name.migration
+        store-migrate check                         CI: steps, lock, snapshot and embedded code agree
+
+      \(groups.joined(separator: "\n\n"))
+
+      \(everyOption.lines(of: [.key, .newKey, .cipher]))
+
+      OF SEVERAL COMMANDS
+      \(shared)
+
+      \((Option.common + [versionOption]).lines())
+
+      A signal (Ctrl-C, SIGTERM, SIGHUP) stops a command in order: what it was about is undone, or was done already,
+      and the last line says which key opens the store. A second one ends it at once, and says the same.
+
+      EXIT CODES
+      \(ExitCode.allCases.map { "  \(padded("\($0.rawValue)", 4)) \($0.meaning)" }.joined(separator: "\n"))
+
+      Run `store-migrate help COMMAND` for more.
+      """
+  }
+
+  /// The options that several commands have, with their names; those of keys and settings stand by themselves.
+  private static var shared: String {
+    let options = everyOption.filter { option in
+      option.section == .own && commands.count { $0.options.contains { $0.name == option.name } } > 1
+    }
+    return options.map { option in
+      let names = commands.filter { $0.options.contains { $0.name == option.name } }.map { $0.name }
+      return "  \(padded(option.form, 27)) \(wrapped(names).joined(separator: "\n" + padded("", 30)))"
+    }.joined(separator: "\n")
+  }
+
+  /// Names with commas between, in lines that a terminal has room for.
+  private static func wrapped(_ names: [String]) -> [String] {
+    var lines = [""]
+    for (index, name) in names.enumerated() {
+      let word = name + (index < names.count - 1 ? ", " : "")
+      if lines[lines.count - 1].count + word.count > 84 { lines.append("") }
+      lines[lines.count - 1] += word
+    }
+    return lines
+  }
+}

@@ -1,0 +1,125 @@
+// The pool's readers, seen from outside: who waits is woken when there is something for him, and by nothing else.
+
+import CipherSQLite
+import Dispatch
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct Readers {
+  /// Counts the connections that are prepared, and refuses some.
+  private final class Gate: Sendable {
+    struct State {
+      var openings = 0
+      var refused: Set<Int> = []
+    }
+    struct Refused: Error {}
+    let state = Locked(State())
+    /// Waited for by the opening that is to be refused, so that others come meanwhile.
+    let mayFail = DispatchSemaphore(value: 0)
+
+    func prepare(_ connection: Connection) throws {
+      guard connection.configuration.access == .readOnly else { return }
+      let isRefused = state.withLock { state in
+        state.openings += 1
+        return state.refused.contains(state.openings)
+      }
+      guard isRefused else { return }
+      mayFail.wait()
+      throw Refused()
+    }
+  }
+
+  private let database: TemporaryDatabase
+  private let gate = Gate()
+
+  init() throws { database = try TemporaryDatabase("CREATE TABLE t(x); INSERT INTO t VALUES (1)") }
+
+  private func pool(readers: Int) throws -> ConnectionPool {
+    var configuration = ConnectionPool.Configuration()
+    configuration.readers = readers
+    let gate = gate
+    configuration.prepare = { try gate.prepare($0) }
+    return try ConnectionPool(path: database.path, key: testKey, configuration: configuration)
+  }
+
+  @Test func `who waits for a reader gets its place when the one before could not open it`() async throws {
+    gate.state.withLock { $0.refused = [1] }
+    let pool = try pool(readers: 1)
+    let first = Task { try await pool.read { _ in } }
+    while gate.state.withLock({ $0.openings }) == 0 { await Task.yield() }
+    // The only place is taken by an opening that goes on.
+    let waiting = (0..<5).map { _ in Task { try await pool.read { try $0.value("SELECT x FROM t") } } }
+    for _ in 0..<1000 { await Task.yield() }
+    gate.mayFail.signal()
+    await #expect(throws: Gate.Refused.self) { try await first.value }
+    for task in waiting { #expect(try await task.value == 1) }
+    #expect(gate.state.withLock { $0.openings } == 2)
+  }
+
+  @Test(arguments: [1, 2, 3])
+  func `two hundred reads on few readers all come through, and no more are open than there may be`(
+    _ readers: Int
+  ) async throws {
+    let pool = try pool(readers: readers)
+    let inside = Locked((now: 0, most: 0))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<200 {
+        group.addTask {
+          try await pool.read { connection in
+            inside.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            _ = try connection.value("SELECT count(*) FROM t")
+            inside.withLock { $0.now -= 1 }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(inside.withLock { $0.most } <= readers)
+    #expect(gate.state.withLock { $0.openings } <= readers)
+  }
+
+  @Test func `reads and snapshots that come during a change of the key wait for its end`() async throws {
+    let pool = try pool(readers: 2)
+    let tasks = Locked<[Task<SQLValue?, any Error>]>([])
+    let next = Key.raw([UInt8](repeating: 0x33, count: 32))
+    try await onThread { [tasks] in
+      try pool.rekey(to: next) { _, _ in
+        tasks.withLock { tasks in
+          guard tasks.count < 20 else { return }
+          tasks.append(Task { try await pool.read { try $0.value("SELECT x FROM t") } })
+          tasks.append(
+            Task { try await onThread { try pool.withReader { try $0.value("SELECT x FROM t") } } })
+          tasks.append(
+            Task {
+              try await onThread { try pool.snapshot().withConnection { try $0.value("SELECT x FROM t") } }
+            })
+        }
+      }
+    }
+    let all = tasks.withLock { $0 }
+    #expect(!all.isEmpty)
+    for task in all { #expect(try await task.value == 1) }
+  }
+
+  @Test func `who waits for a reader of a pool that is closed is told so`() async throws {
+    let pool = try pool(readers: 1)
+    let isIn = DispatchSemaphore(value: 0)
+    let mayGo = DispatchSemaphore(value: 0)
+    let first = Task {
+      try await pool.read { _ in
+        isIn.signal()
+        mayGo.wait()
+      }
+    }
+    try await onThread { isIn.wait() }
+    let waiting = (0..<3).map { _ in Task { try await pool.read { _ in } } }
+    for _ in 0..<1000 { await Task.yield() }
+    pool.close()
+    for task in waiting {
+      await #expect(throws: SQLError.closed(file: pool.path)) { try await task.value }
+    }
+    mayGo.signal()
+    try await first.value
+  }
+}

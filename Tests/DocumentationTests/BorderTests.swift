@@ -1,0 +1,78 @@
+// Who may name the libraries in C, raw pointers, and the tables that a store keeps for itself.
+
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct BorderTests {
+  @Test(arguments: HouseTests.modules)
+  func `libraries in C and raw pointers are named where the table of the module says`(_ module: String) throws
+  {
+    let page = packageRoot.appendingPathComponent("Sources/\(module)/Documentation.docc/architecture.md")
+    let sources = try Architecture.sources(module).map { path, text in
+      (path: String(path.dropFirst(module.count + 1).dropLast(".swift".count)), text: text)
+    }
+    let violations = Borders(sources, page: try String(contentsOf: page, encoding: .utf8)).violations
+    #expect(violations.isEmpty, "\(module): \(violations.joined(separator: "\n"))")
+  }
+
+  static let page = """
+    | folder | holds | may use |
+    | --- | --- | --- |
+    | `Files` | where it lies | `Values` |
+
+    | what | only in |
+    | --- | --- |
+    | `CSQLCipher` | `Files`, `Store/Handle` |
+    | pointers | `Store/Handle` |
+    """
+
+  static func violations(_ changes: [String: String] = [:]) -> [String] {
+    let sound = [
+      "Files/File": "private import CSQLCipher\nstruct File {}",
+      "Store/Handle": "internal import CSQLCipher\nstruct Handle { let raw: OpaquePointer }",
+      "Store/Store": "// An OpaquePointer of CSQLCipher\nlet text = \"Unmanaged\"\nstruct Store {}",
+    ]
+    let sources = sound.merging(changes) { $1 }.sorted { $0.key < $1.key }
+    return Borders(sources.map { (path: $0.key, text: $0.value) }, page: page).violations
+  }
+
+  @Test func `files that the table names may, by themselves or with their folder`() {
+    #expect(Self.violations() == [])
+  }
+
+  @Test(arguments: [
+    ("let a: UnsafeMutableRawPointer", "pointers"), ("func a(_ b: UnsafeBufferPointer<Int>) {}", "pointers"),
+    ("let a = Unmanaged.passRetained(b)", "pointers"), ("let a = unsafeBitCast(b, to: Int.self)", "pointers"),
+    ("private import CSQLCipher", "CSQLCipher"), ("import CLibCrypto", "CLibCrypto"),
+  ])
+  func `any other file may not`(_ text: String, _ thing: String) {
+    #expect(
+      Self.violations(["Store/Other": text])
+        == ["Store/Other names \(thing), and is not among the files that may"])
+  }
+
+  @Test func `a line that is not needed any more is found`() {
+    #expect(
+      Self.violations(["Store/Handle": "struct Handle {}"]) == [
+        "the table lets Store/Handle name CSQLCipher, and it does not",
+        "the table lets Store/Handle name pointers, and it does not",
+      ])
+  }
+
+  @Test(arguments: Architecture.layers.keys.sorted())
+  func `SQL with the store's own tables stands in the files of these tables alone`(_ target: String) throws {
+    let sql = #/\b(?:FROM|INTO|UPDATE|FAIL|TABLE|JOIN|EXISTS)\s+"?vault_(?:meta|ids|migrations)|"vault_\w+"/#
+    for file in try Architecture.sources(target) {
+      let own = file.path.hasPrefix("ObjectVault/Bookkeeping/")
+      for line in file.text.split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") {
+        guard let found = line.firstMatch(of: sql), Self.tables.contains(where: found.0.contains) else {
+          continue
+        }
+        #expect(own, "\(file.path) spells \(found.0): see ObjectVault/Bookkeeping")
+      }
+    }
+  }
+
+  static let tables = ["vault_meta", "vault_ids", "vault_migrations"]
+}

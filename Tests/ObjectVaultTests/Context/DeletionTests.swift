@@ -1,0 +1,173 @@
+// Deletions where memory, file and pending changes do not say the same of a relationship.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+final class Bearer: ManagedObject {
+  @Attribute var name: String
+  @ToOne(inverse: \Card.holder, onDelete: .cascade) var card: Card?
+  @ToOne(inverse: \Seal.holder, onDelete: .cascade) var seal: Seal?
+}
+
+final class Card: ManagedObject {
+  @Attribute var text: String
+  @ToOne var holder: Bearer?
+}
+
+final class Seal: ManagedObject {
+  @Attribute var text: String
+  @ToOne(.required) var holder: Bearer?
+}
+
+@Suite struct Deletions {
+  private static let holders = Schema {
+    Entity(Bearer.self)
+    Entity(Card.self)
+    Entity(Seal.self)
+  }
+
+  @Test func `a deny asks the file and not objects that are older than it`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let (context, other) = (temporary.store.makeContext(), temporary.store.makeContext())
+    let one = context.insert(Book.self) { $0.title = "One" }
+    let loan = context.insert(Loan.self) {
+      $0.reader = "R"
+      $0.book = one
+    }
+    try context.save()
+    other.delete(try other.fetch(Loan.self).one())
+    try other.save()
+    context.delete(one)
+    try context.save()
+    #expect(try other.fetch(Book.self).count() == 0)
+    withExtendedLifetime(loan) {}
+  }
+
+  @Test func `who was moved away by somebody else stays, whatever memory says`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let (context, other) = (temporary.store.makeContext(), temporary.store.makeContext())
+    let ann = context.insert(Author.self) { $0.name = "Ann" }
+    let one = context.insert(Book.self) {
+      $0.title = "One"
+      $0.author = ann
+    }
+    try context.save()
+    let bob = other.insert(Author.self) { $0.name = "Bob" }
+    try other.fetch(Book.self).one().author = bob
+    try other.save()
+    context.delete(ann)
+    try context.save()
+    let reader = temporary.store.makeContext()
+    #expect(try reader.fetch(Book.self).one().author?.name == "Bob")
+    withExtendedLifetime(one) {}
+  }
+
+  @Test func `a new partner saves from the deletion of the former one, also where that was never fetched`()
+    async throws
+  {
+    let temporary = try await TemporaryStore(Self.holders)
+    try await temporary.store.write { context in
+      let card = context.insert(Card.self) { $0.text = "c" }
+      context.insert(Bearer.self) {
+        $0.name = "former"
+        $0.card = card
+      }
+    }
+    let context = temporary.store.makeContext()
+    let card = try context.fetch(Card.self).one()
+    let former = try #require(card.holder)
+    #expect(former.isFault)
+    context.delete(former)
+    card.holder = context.insert(Bearer.self) { $0.name = "new" }
+    try context.save()
+    #expect(card.state == .loaded && card.holder?.name == "new")
+    let reader = temporary.store.makeContext()
+    #expect(try reader.fetch(Card.self).one().holder?.name == "new")
+    #expect(try await temporary.store.verify().isEmpty)
+  }
+
+  @Test func `the engine takes nobody along whom a flush left out`() async throws {
+    let temporary = try await TemporaryStore(Self.holders)
+    try await temporary.store.write { context in
+      let seal = context.insert(Seal.self) { $0.text = "s" }
+      context.insert(Bearer.self) {
+        $0.name = "a"
+        $0.seal = seal
+      }
+      context.insert(Bearer.self) { $0.name = "b" }
+    }
+    try await temporary.store.write { context in
+      let seal = try context.fetch(Seal.self).one()
+      let (a, b) = (seal.holder, try context.fetch(Bearer.self).where("name == 'b'").one())
+      seal.holder = nil
+      #expect(try context.fetch(Seal.self).count() == 1)
+      if let a { context.delete(a) }
+      #expect(try context.fetch(Bearer.self).count() == 1)
+      #expect(try context.fetch(Seal.self).count() == 1)
+      seal.holder = b
+    }
+    let reader = temporary.store.makeContext()
+    #expect(try reader.fetch(Seal.self).one().holder?.name == "b")
+  }
+
+  @Test func `what a deleted object had let go of does not hold its deletion back`() async throws {
+    let temporary = try await TemporaryStore(library)
+    try await temporary.store.write { context in
+      let ann = context.insert(Author.self) { $0.name = "Ann" }
+      ann.books = [context.insert(Book.self) { $0.title = "One" }]
+      ann.passport = context.insert(Passport.self) { $0.number = "1" }
+    }
+    try await temporary.store.write { context in
+      let ann = try context.fetch(Author.self).one()
+      ann.passport = nil
+      context.delete(ann)
+      let open = context.insert(Genre.self)
+      #expect(try context.fetch(Book.self).count() == 0)
+      #expect(try context.fetch(Passport.self).count() == 1)
+      open.name = "g"
+    }
+  }
+
+  @Test func `sets do not keep an object that goes, whatever it was`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    let ann = context.insert(Author.self) { $0.name = "Ann" }
+    let one = context.insert(Book.self) {
+      $0.title = "One"
+      $0.author = ann
+    }
+    try context.save()
+    #expect(ann.books == [one])
+    let club = context.insert(Club.self) { $0.name = "C" }
+    ann.club = club
+    #expect(club.members == [ann])
+    // As a fault, whom it leads to is not known any more.
+    context.refresh(one)
+    let books = ann.books
+    context.delete(ann)
+    try context.save()
+    #expect(club.members.isEmpty && one.state == .invalid && books == [one])
+  }
+
+  @Test func `ids near the end of all numbers are taken`() async throws {
+    let temporary = try await TemporaryStore(library)
+    var changes = ChangeSet()
+    changes.inserted = [
+      .init(entity: "Genre", rowID: Int64.max - 1, values: ["name": .text("last")])
+    ]
+    try await temporary.store.apply(changes)
+    let context = temporary.store.makeContext()
+    for title in ["One", "Two", "Three"] { context.insert(Book.self) { $0.title = title } }
+    try context.save()
+    let genre = try context.fetch(Genre.self).one()
+    let four = context.insert(Book.self) {
+      $0.title = "Four"
+      $0.genres = [genre]
+    }
+    try context.save()
+    #expect(four.genres == [genre] && genre.id.rowID == Int64.max - 1)
+  }
+}

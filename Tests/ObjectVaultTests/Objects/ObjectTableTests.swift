@@ -1,0 +1,122 @@
+// The table of the identity map against a dictionary, without a store and without objects: random insertions and
+// removals, and what must hold after each of them.
+
+import Foundation
+import ObjectVault
+import Testing
+
+@Suite struct ObjectTables {
+  /// A table and what should be in it.
+  final class Model {
+    private let table = ObjectTable()
+    private var expected: [Int64: UnsafeMutableRawPointer] = [:]
+    private var nextAddress = 16
+    private var random: Generator
+
+    init(seed: UInt64) { random = Generator(state: seed) }
+
+    var count: Int { expected.count }
+    var keys: [Int64] { expected.keys.sorted() }
+    var places: (all: Int, removed: Int) { table.places }
+
+    /// An address that nothing lies at: the table looks at none.
+    private func address() throws -> UnsafeMutableRawPointer {
+      nextAddress += 16
+      return try #require(UnsafeMutableRawPointer(bitPattern: nextAddress))
+    }
+
+    func insert(_ key: Int64) throws {
+      let address = try address()
+      #expect(table.insert(address, for: key) == expected.updateValue(address, forKey: key), "\(key)")
+    }
+
+    func remove(_ key: Int64) throws {
+      // What another object would do that had the key before.
+      table.remove(key, try address())
+      #expect(table.find(key) == expected[key], "\(key)")
+      guard let address = expected.removeValue(forKey: key) else { return }
+      table.remove(key, address)
+      #expect(table.find(key) == nil, "\(key)")
+    }
+
+    /// Compares everything.
+    func check(_ moment: String) {
+      let broken = table.brokenInvariants()
+      #expect(broken.isEmpty, "\(moment): \(broken.joined(separator: "; "))")
+      #expect(Set(table.all) == Set(expected.values) && table.all.count == expected.count, "\(moment)")
+      for (key, address) in expected where table.find(key) != address {
+        Issue.record("\(moment): \(key) is not found")
+      }
+    }
+
+    func step(among keys: [Int64], removing share: Int) throws {
+      let key = keys[Int.random(in: keys.indices, using: &random)]
+      if Int.random(in: 0..<100, using: &random) < share { try remove(key) } else { try insert(key) }
+    }
+  }
+
+  /// Small numbers that repeat: xorshift64*.
+  struct Generator: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state ^= state >> 12
+      state ^= state << 25
+      state ^= state >> 27
+      return state &* 2_685_821_657_736_338_717
+    }
+  }
+
+  /// Ids as they come: of one row after another, of new objects, far apart, in clusters, at the ends of the numbers, and
+  /// those that lead to one place of any table.
+  static let kinds: [(name: String, keys: [Int64])] = [
+    ("ascending", Array(1...400)), ("temporary", Array(-400 ... -1)),
+    ("far apart", (0..<300).map { $0 * 7_919 * 1_000_003 }),
+    ("in clusters", (0..<40).flatMap { cluster in (0..<10).map { Int64(cluster) << 20 + $0 } }),
+    ("at the ends", Array(Int64.min..<Int64.min + 60) + Array(Int64.max - 60...Int64.max)),
+    ("of one place", (0..<200).map { Int64($0) << 16 }),
+  ]
+
+  @Test(arguments: kinds.indices)
+  func `a table holds what a dictionary holds, after each of many random steps`(_ kind: Int) throws {
+    let (name, keys) = Self.kinds[kind]
+    for seed in 1...3 as ClosedRange<UInt64> {
+      let model = Model(seed: seed &* 0x9E37_79B9_7F4A_7C15)
+      model.check("\(name), empty")
+      // Growing, staying, shrinking to nothing, and growing again.
+      for (phase, share) in [20, 50, 85, 100, 30].enumerated() {
+        for step in 0..<500 {
+          try model.step(among: keys, removing: share)
+          if step % 25 == 0 { model.check("\(name), seed \(seed), phase \(phase), step \(step)") }
+        }
+        model.check("\(name), seed \(seed), end of phase \(phase)")
+      }
+      for key in model.keys { try model.remove(key) }
+      model.check("\(name), emptied")
+      #expect(model.count == 0)
+    }
+  }
+
+  @Test func `objects that come and go leave no table that grows, and places of removed ones are taken back`()
+    throws
+  {
+    let model = Model(seed: 7)
+    // Each in a block of its own, so that each removal leaves a place behind.
+    for key in 0..<20_000 as Range<Int64> {
+      try model.insert(key * 8)
+      if key >= 3 { try model.remove((key - 3) * 8) }
+    }
+    model.check("three at a time")
+    #expect(model.count == 3)
+    #expect(model.places.all <= 16, "\(model.places)")
+    #expect(model.places.removed < model.places.all)
+  }
+
+  @Test func `a table grows with its objects, and no further`() throws {
+    let model = Model(seed: 1)
+    for key in 0..<8_000 as Range<Int64> { try model.insert(key) }
+    model.check("full")
+    // A thousand blocks in at most three quarters of the places.
+    #expect(model.places.all == 2_048, "\(model.places)")
+    #expect(model.places.removed == 0)
+  }
+}

@@ -1,0 +1,174 @@
+// A planner without a store: a model of two entities, rows in dictionaries, and objects in every situation.
+
+import CipherSQLite
+
+@testable import ObjectVault
+
+/// How two entities are related, and by which rule on the deleted one's side.
+enum PlanKind: CaseIterable, Sendable { case toMany, toOne, oneToOne, manyToMany, manyOneWay }
+
+/// Where the object at the other end is, and what is pending of it.
+enum PlanSituation: CaseIterable, Sendable {
+  case inFile, fault, loaded, movedAway, movedHere, new
+  /// Loaded and not changed, while somebody else has let it go since, or related it.
+  case goneElsewhere, comeElsewhere
+
+  /// Whether it is related to the deleted object once all is saved.
+  var isRelated: Bool { self != .movedAway && self != .goneElsewhere }
+  /// Whether it is related in the file.
+  var isRelatedInFile: Bool { self != .movedHere && self != .new && self != .goneElsewhere }
+  /// Whether the row in memory is related.
+  var isRelatedInRow: Bool { self == .loaded || self == .movedAway || self == .goneElsewhere }
+  /// Whether an object in memory knows that it is.
+  var isKnown: Bool { self == .loaded || self == .movedHere || self == .new }
+  /// Whether a relationship was changed here.
+  var isChanged: Bool { self == .movedAway || self == .movedHere || self == .new }
+}
+
+/// Answers from dictionaries.
+struct BenchReader: SaveReader {
+  /// By the names of entity and to-one: what rows lead to.
+  var columns: [String: [Int64: Int64]] = [:]
+  var links: [(source: Int64, target: Int64)] = []
+  var versions: [Int64: Int64] = [1: 1]
+
+  private func column(_ entity: EntityMapping, _ slot: Int) -> [Int64: Int64] {
+    columns["\(entity.name).\(entity.slots[slot].name)"] ?? [:]
+  }
+  func targets(_ entity: EntityMapping, _ slot: Int, of owners: [Int64]) -> Set<Int64> {
+    Set(owners.compactMap { column(entity, slot)[$0] })
+  }
+  func referrers(_ entity: EntityMapping, _ slot: Int, to targets: [Int64]) -> Set<Int64> {
+    Set(column(entity, slot).filter { targets.contains($0.value) }.keys)
+  }
+  func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) -> [(own: Int64, other: Int64)] {
+    links.map { fromSource ? ($0.source, $0.target) : ($0.target, $0.source) }.filter { ids.contains($0.0) }
+  }
+  func versions(_ entity: EntityMapping, of ids: [Int64]) -> [Int64: Int64] {
+    versions.filter { ids.contains($0.key) }
+  }
+  func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Run {
+    try RowIDs.Run(behind: 40, count: count, of: entity.name)
+  }
+}
+
+/// An `A` with row 1 that is deleted, and a `B` that it may be related to.
+final class PlanBench {
+  let mapping: SchemaMapping
+  let maps: [IdentityMap]
+  var reader = BenchReader()
+  var pending = PendingChanges()
+  let owner: ManagedObject
+  let member: ManagedObject?
+  let kind: PlanKind
+
+  init(_ kind: PlanKind, _ rule: DeleteRule, _ situation: PlanSituation) throws {
+    self.kind = kind
+    let mapping = try SchemaMapping(Self.schema(kind, rule))
+    self.mapping = mapping
+    maps = mapping.entities.map { entity in
+      IdentityMap(entity, of: DynamicObject.self) { DynamicObject.make(entity) }
+    }
+    owner = Self.object(1, .loaded, maps[0])
+    member =
+      switch situation {
+      case .inFile: nil
+      case .fault: Self.object(1, .fault, maps[1])
+      case .loaded, .movedAway, .movedHere, .goneElsewhere, .comeElsewhere: Self.object(1, .loaded, maps[1])
+      case .new: Self.object(pending.makeTemporaryID(), .inserted, maps[1])
+      }
+    if situation == .new, let member { pending.didInsert(member) }
+    for (end, other) in [(owner, member), (member, owner)] { try relate(end, other, situation) }
+    owner.state = .deleted
+    pending.didDelete(owner)
+    if kind == .manyToMany || kind == .manyOneWay { relateByLink(situation) }
+  }
+
+  // Objects do not retain their map, which the context does otherwise.
+  deinit { for object in maps.flatMap(\.all) { object.map = nil } }
+
+  func plan(_ extent: SaveExtent = .whole) throws -> SavePlan {
+    var planner = SavePlanner(pending, extent, mapping, maps, reader)
+    return try planner.make()
+  }
+
+  /// What the objects hold, as a text that can be compared.
+  var memory: [String] {
+    maps.flatMap(\.all).map { object in
+      let values = (object.entity?.storedSlots ?? []).map { slot in
+        let overlay = object.overlay.map { $0.changed.contains(slot) ? "\($0.values[slot])" : "-" }
+        return overlay ?? "none"
+      }
+      return "\(object.entity?.name ?? "") \(object.rowID) \(object.state) \(object.isRegistered) \(values)"
+    }.sorted()
+  }
+
+  // MARK: Making
+
+  private static func schema(_ kind: PlanKind, _ rule: DeleteRule) -> Schema {
+    let isToMany = kind != .toOne && kind != .oneToOne
+    let inverse: String? = kind == .toOne || kind == .manyOneWay ? nil : "a"
+    let back = RelationshipDescription(
+      name: "a", destination: "A", isToMany: kind == .manyToMany, inverse: "b", deleteRule: .nullify)
+    return Schema(entities: [
+      EntityDescription(
+        name: "A",
+        relationships: [
+          RelationshipDescription(
+            name: "b", destination: "B", isToMany: isToMany, inverse: inverse, deleteRule: rule)
+        ]),
+      EntityDescription(name: "B", relationships: inverse == nil ? [] : [back]),
+    ])
+  }
+
+  private static func object(
+    _ id: Int64, _ state: ManagedObject.State, _ map: IdentityMap
+  ) -> ManagedObject {
+    let object = map.make()
+    object.map = map
+    object.rowID = id
+    object.state = state
+    if state == .inserted {
+      object.overlay = Overlay(slotCount: map.entity.slots.count, changed: map.entity.allStored)
+    }
+    map.insert(object, for: id)
+    return object
+  }
+
+  /// Lets a to-one of `end` lead to `other`, in the file and in memory.
+  private func relate(
+    _ end: ManagedObject?, _ other: ManagedObject?, _ situation: PlanSituation
+  ) throws {
+    let isOwner = end === owner
+    let entity = mapping.entities[isOwner ? 0 : 1]
+    let slot = entity.storedSlots.first { entity.isToOne[$0] }
+    if let slot, situation.isRelatedInFile {
+      reader.columns["\(entity.name).\(entity.slots[slot].name)"] = [1: 1]
+    }
+    guard let end, end.state == .loaded || end.state == .inserted else { return }
+    var packer = RowPacker(firstPageBytes: 512)
+    let row = Overlay(slotCount: entity.slots.count)
+    if let slot, situation.isRelatedInRow { row.values[slot] = .integer(1) }
+    if end.state == .loaded {
+      end.row = packer.pack(row.values)
+      end.page = packer.page
+      end.rowVersion = 1
+    }
+    guard let slot, situation.isChanged else { return }
+    let overlay = end.overlay ?? Overlay(slotCount: entity.slots.count)
+    overlay.values[slot] = situation == .movedAway ? .null : .integer(isOwner ? other?.rowID ?? 1 : 1)
+    overlay.changed.insert(slot)
+    end.overlay = overlay
+    guard end.state == .loaded else { return }
+    end.isRegistered = true
+    pending.didChange(end)
+  }
+
+  private func relateByLink(_ situation: PlanSituation) {
+    guard let (table, isSource) = mapping.entities[0].relationships[0].join else { return }
+    if situation.isRelatedInFile { reader.links = [(1, 1)] }
+    guard let member, situation.isChanged else { return }
+    let (source, target) = isSource ? (owner, member) : (member, owner)
+    pending.didLink(source, target, table, isAdded: situation != .movedAway, isKnown: true)
+  }
+}

@@ -1,0 +1,54 @@
+// A closed store: every call of it, and of the contexts that it gave, says so.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct ClosedStores {
+  @Test func `every call on a closed store says that it is closed`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let store = temporary.store
+    let changes = try await store.write { context -> ChangeSet in
+      context.insert(Author.self) { $0.name = "Ann" }
+      return context.pendingChanges
+    }
+    let context = store.makeContext()
+    let ann = try #require(try context.fetch(Author.self).first())
+    let fault = try #require(try await store.read { try $0.fetch(Author.self).ids().first })
+    let feed = store.changes()
+    store.close()
+    store.close()
+
+    let closed = SQLError.closed(file: store.url.path)
+    await #expect(throws: closed) { try await store.read { _ in } }
+    await #expect(throws: closed) { try await store.write { _ in } }
+    await #expect(throws: closed) { try await store.rekey(to: testKey) }
+    await #expect(throws: closed) { try await store.rekey(to: testKey, profile: .sqlcipher4) }
+    await #expect(throws: closed) { _ = try await store.verify() }
+    await #expect(throws: closed) { try await store.backup(to: temporary.folder.url.appending(path: "b")) }
+    await #expect(throws: closed) {
+      try await store.exportPlaintext(to: temporary.folder.url.appending(path: "c"))
+    }
+    await #expect(throws: closed) { try await store.apply(changes) }
+    var told = 0
+    for await _ in feed { told += 1 }
+    for await _ in store.changes() { told += 1 }
+    #expect(told == 0)
+    let tried: Set<String> = [
+      "read", "write", "rekey", "verify", "backup", "exportPlaintext", "apply", "changes", "close",
+      "makeContext",
+    ]
+    #expect(try publicMethods(of: "Store", in: "ObjectVault") == tried)
+    #expect(temporary.folder.names == ["test.store"])
+
+    // What is in memory stays; what would have to be fetched or saved is an error.
+    #expect(ann.name == "Ann")
+    #expect(throws: closed) { _ = try context.fetch(Author.self).all() }
+    #expect(throws: closed) { _ = try store.makeContext().existing(fault) }
+    ann.name = "Bo"
+    #expect(throws: closed) { try context.save() }
+    #expect(context.hasChanges)
+  }
+}

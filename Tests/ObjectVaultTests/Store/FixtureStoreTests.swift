@@ -1,0 +1,145 @@
+// Stores that releases have written, under either engine: every later version reads them, works on with them and takes
+// its steps on them. `make fixtures` makes those of a release that is not out yet.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct FixtureStores {
+  static let isMaking = ProcessInfo.processInfo.environment["VAULT_FIXTURES"] != nil
+  /// Those of this engine's majors; an older engine has no way to read what a newer one wrote.
+  static let readable = [3, 4].filter { $0 <= Engine.current.cipherMajor }
+
+  private let folder: TemporaryFolder
+  private let url: URL
+
+  init() throws {
+    folder = try TemporaryFolder()
+    url = folder.url.appendingPathComponent("pictures.store")
+  }
+
+  private func open(_ migrations: Store.Migrations = .directory(Fixture.steps)) async throws -> Store {
+    try await Store.open(at: url, key: Fixture.key, schema: Fixture.schema, migrations: migrations)
+  }
+
+  private func expectGraph(_ found: [String]) {
+    #expect(found.count == Fixture.expected.count)
+    for (line, expected) in zip(found, Fixture.expected) { #expect(line == expected) }
+  }
+
+  @Test(.enabled(if: isMaking, "make fixtures makes them anew"))
+  func `the store of this engine is made anew`() async throws {
+    let file = Fixture.file(Engine.current.cipherMajor)
+    let store = try await open()
+    try await store.write { Fixture.fill($0) }
+    store.close()
+    #expect(folder.names == ["pictures.store"])
+    try? FileManager.default.removeItem(at: file)
+    try FileManager.default.copyItem(at: url, to: file)
+  }
+
+  @Test(.enabled(if: !isMaking), arguments: readable)
+  func `classes find what was in it, and work on with it`(_ major: Int) async throws {
+    try FileManager.default.copyItem(at: Fixture.file(major), to: url)
+    let store = try await open()
+    #expect(!store.opening.isNew && store.opening.migratedSteps.isEmpty && store.opening.version == 2)
+    expectGraph(try await store.read { try Fixture.graph($0) })
+    #expect(try await store.verify().isEmpty)
+    try await store.write { context in
+      let painter = try context.fetch(Painter.self).where("name == '吳道子'").one()
+      let painting = context.insert(Painting.self) { Fixture.fillPlainly($0, title: "new", painter: painter) }
+      // The ids that were handed out before are known.
+      try context.save()
+      #expect(painting.id.rowID == 3)
+      painting.add(try context.fetch(Motif.self).where("name == 'horse'").one(), to: \.motifs)
+    }
+    let titles = try await store.read { context in
+      try context.fetch(Painting.self).where("ANY motifs.name == 'horse'").sorted(by: \.id).all().map(\.title)
+    }
+    #expect(titles.count == 3 && titles.last == "new")
+    #expect(try await store.verify().isEmpty)
+    store.close()
+  }
+
+  @Test(.enabled(if: !isMaking), arguments: readable)
+  func `its own model finds the same, and takes changes`(_ major: Int) async throws {
+    try FileManager.default.copyItem(at: Fixture.file(major), to: url)
+    let store = try await Store.open(at: url, key: Fixture.key)
+    #expect(store.opening.cipher.hash == (major == 3 ? .sha1 : .sha512))
+    expectGraph(try await store.read { try Fixture.graph(byNames: $0) })
+    try await store.write { context in
+      context.delete(try context.fetch(entity: "Painter").where("name == '吳道子'").one())
+    }
+    let left = try await store.read { context in
+      try ["Painter", "Painting", "Motif"].map { try context.fetch(entity: $0).count() }
+    }
+    // Its painting went by the cascade.
+    #expect(left == [1, 1, 2])
+    #expect(try await store.verify().isEmpty)
+    store.close()
+  }
+
+  @Test(.enabled(if: !isMaking), arguments: readable)
+  func `a later step runs on it, and its rows are kept`(_ major: Int) async throws {
+    try FileManager.default.copyItem(at: Fixture.file(major), to: url)
+    let steps = try MigrationSet.directory(Fixture.steps).steps
+    let set = try MigrationSet(
+      steps + [
+        MigrationStep(
+          number: 3, name: "later",
+          text:
+            "format: 1\n[up]\nadd attribute Painter.city string optional\nretype Painting.int16 to int32\n"
+        )
+      ])
+    #expect(try await Store.migrate(at: url, key: Fixture.key, migrations: set).steps == [3])
+    let store = try await Store.open(at: url, key: Fixture.key)
+    #expect(try await store.read { try $0.fetch(entity: "Painting").where("int16 == 32767").count() } == 1)
+    #expect(try await store.verify().isEmpty)
+    store.close()
+  }
+
+  @Test(.enabled(if: !isMaking && Engine.current.cipherMajor == 3, "SQLCipher 4 reads both"))
+  func `an engine that is too old for a store says that the key fits, and what it lacks`() async throws {
+    try FileManager.default.copyItem(at: Fixture.file(4), to: url)
+    let before = try folder.bytes("pictures.store")
+    for isByItsModel in [true, false] {
+      do {
+        _ = try await isByItsModel ? Store.open(at: url, key: Fixture.key) : open()
+        Issue.record("It was opened.")
+      } catch let error as SQLError {
+        #expect(
+          "\(error)".contains("the key fits, but the file has the settings page 4096, HMAC-SHA512"),
+          "\(error)")
+        #expect("\(error)".contains("Open it with an engine that can."))
+      }
+    }
+    #expect(try folder.bytes("pictures.store") == before && folder.names == ["pictures.store"])
+  }
+
+  // MARK: Format 1
+
+  @Test func `a store of format 1 is not opened by its own model, and the error says what to do`()
+    async throws
+  {
+    try FileManager.default.copyItem(
+      at: packageRoot.appendingPathComponent("Tests/Fixtures/stores/format-1/microblog.sqlcipher"), to: url)
+    let before = try folder.bytes("pictures.store")
+    do {
+      _ = try await Store.open(at: url, key: testKey)
+      Issue.record("It was opened.")
+    } catch StoreError.otherFormat(let file, let found, let supported) {
+      #expect((found, supported) == (1, 2) && file == url.path)
+      let text = "\(StoreError.otherFormat(file: file, found: found, supported: supported))"
+      #expect(text.contains("with its classes and steps") && text.contains("store-migrate up"))
+    }
+    #expect(try folder.bytes("pictures.store") == before)
+    // As it says: once with its classes and steps, and from then on by its own model.
+    try await openMicroblog(url).close()
+    let store = try await Store.open(at: url, key: testKey)
+    #expect(
+      try await store.read { try $0.fetch(entity: "Status").where("ANY tags.name == 'x'").count() } == 1)
+    store.close()
+  }
+}

@@ -1,0 +1,57 @@
+// What differs from run to run and from machine to machine, taken out of what the tool prints.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+
+/// What the tool printed, without paths, times, sizes, versions of engines and codes: the same in every run. Of JSON each
+/// value stands on a line of its own.
+func normalized(_ output: String, folder: String) -> String {
+  // Rows keep the order of their columns, and are no objects with sorted keys.
+  if !output.contains("\"rows\":["), let data = output.hasPrefix("{") ? Data(output.utf8) : nil,
+    let object = try? JSONSerialization.jsonObject(with: data),
+    let pretty = try? JSONSerialization.data(
+      withJSONObject: normalizedValue(object, folder),
+      options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
+  {
+    return String(decoding: pretty, as: UTF8.self) + "\n"
+  }
+  return normalizedText(output, folder)
+}
+
+private let volatileKeys = ["bytes", "seconds", "pages", "freePages", "neededBytes", "cipher", "sqlite"]
+
+private func normalizedValue(_ value: Any, _ folder: String, key: String = "") -> Any {
+  switch value {
+  case let object as [String: Any]:
+    return Dictionary(uniqueKeysWithValues: object.map { ($0, normalizedValue($1, folder, key: $0)) })
+  case let array as [Any]: return array.map { normalizedValue($0, folder) }
+  case is NSNull: return value
+  case let text as String:
+    return volatileKeys.contains(key) || key == "recoveryCode"
+      ? key.uppercased() : normalizedText(text, folder)
+  default: return volatileKeys.contains(key) ? key.uppercased() : value
+  }
+}
+
+private func normalizedText(_ text: String, _ folder: String) -> String {
+  var text = text
+  for path in [folder, URL(fileURLWithPath: folder).resolvingSymlinksInPath().path] {
+    text = text.replacing(path, with: "FOLDER")
+  }
+  let engine = Engine.current
+  text = text.replacing("\(engine)", with: "SQLCipher CIPHER / SQLite SQLITE")
+    .replacing("SQLite \(engine.sqliteVersion)", with: "SQLite SQLITE")
+    .replacing("\(CipherProfile.engineDefault)", with: "PROFILE")
+  text = text.replacing(#/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC)?/#, with: "TIME")
+    .replacing(#/\.v(\d+)-[^\s"]+?\.backup/#) { ".v\($0.1)-TIME.backup" }
+    .replacing(#/\d+(\.\d+)? (kB|MB)\b/#, with: "SIZE").replacing(
+      #/\(\d+(\.\d+)?(e-\d+)? s\)/#, with: "(SECONDS s)"
+    )
+    .replacing(#/\d+ pages/#, with: "N pages").replacing(#/\d+ free\b/#, with: "N free")
+  // A recovery code stands alone at the end.
+  if text.contains("Recovery code"), let end = text.split(separator: "\n").last {
+    text = text.replacing(end, with: "  CODE")
+  }
+  return text
+}

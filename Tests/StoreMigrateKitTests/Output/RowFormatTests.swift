@@ -1,0 +1,195 @@
+// The forms of rows: each against a reader that is not ours.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct RowFormats {
+  let bench: FetchBench
+
+  init() throws { bench = try FetchBench() }
+
+  @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
+  func `CSV is what the sqlcipher shell writes`() async throws {
+    try await bench.makeBlog()
+    let shell = try #require(cipherShell)
+    let profile = try Connection.open(bench.url.path, key: FetchBench.key).unlocked.profile
+    let pragmas = profile.shellPragmas(major: Engine.current.cipherMajor).joined(separator: "\n")
+    let plain = try runTool(
+      shell, [bench.url.path],
+      input:
+        "PRAGMA key = 'horse';\n\(pragmas)\n.mode csv\nSELECT id, name, city FROM \"User\" ORDER BY name;\n")
+    let found = try bench.run(
+      "fetch", "User", "--columns", "id,name,city", "--sort", "name", "--format", "csv")
+    let lines = plain.output.replacing("\r\n", with: "\n").split(separator: "\n").filter { $0 != "ok" }
+    // The shell puts more texts in quotation marks than has to be.
+    let rows = lines.map { $0.replacing("\"City 1, \"\"old\"\"\"", with: "C1").replacing("\"", with: "") }
+    let ours = found.output.split(separator: "\r\n").dropFirst()
+      .map { $0.replacing("\"City 1, \"\"old\"\"\"", with: "C1").replacing("\"", with: "") }
+    #expect(rows == ours && ours.count == 4, "\(lines)\n\(ours)")
+  }
+
+  @Test func `every type has its form in JSON, lines, CSV and tables`() async throws {
+    try await bench.makeThings { context in
+      let first = try context.insert(entity: "Thing") {
+        $0["text"] = "a,\"b\"\n\u{1B}[31m\u{202E}\0"
+        $0["flag"] = true
+        $0["number"] = Int.max
+        $0["real"] = 0.1
+        $0["float"] = Float(0.1)
+        $0["price"] = Decimal(string: "1234567890.10") ?? 0
+        $0["at"] = Date(timeIntervalSince1970: 1_700_000_000.5)
+        $0["data"] = Data([0, 255])
+        $0["json"] = "{\"a\":[1,null]}"
+      }
+      try context.insert(entity: "Thing") {
+        $0["text"] = ""
+        $0[toOne: "parent"] = first
+        $0["real"] = Double.infinity
+      }
+    }
+    let rows = try bench.objects(try bench.run("fetch", "Thing", "--sort", "id", "--format", "json").output)
+    let row = try #require(rows.first)
+    #expect(row["text"] as? String == "a,\"b\"\n\u{1B}[31m\u{202E}\0" && row["flag"] as? Bool == true)
+    #expect(row["number"] as? Int == Int.max && row["real"] as? Double == 0.1)
+    #expect(row["price"] as? String == "1234567890.1" && row["at"] as? String == "2023-11-14T22:13:20.500Z")
+    #expect(row["data"] as? String == "AP8=" && row["parent"] is NSNull)
+    #expect((row["json"] as? [String: [Any]])?["a"]?.count == 2)
+    #expect(
+      rows[1]["text"] as? String == "" && rows[1]["parent"] as? Int == 1
+        && rows[1]["real"] as? String == "inf")
+    let lines = try bench.run("fetch", "Thing", "--sort", "id", "--format", "lines").output.split(
+      separator: "\n")
+    #expect(lines.count == 2 && lines[0].contains("\"float\":0.1,"))
+    #expect(try lines.flatMap { try bench.objects("[\($0)]") }.count == 2)
+    let csv = try bench.run("fetch", "Thing", "--columns", "id,text,flag,data,parent,at", "--format", "csv")
+      .output
+    #expect(
+      csv
+        == "id,text,flag,data,parent,at\r\n1,\"a,\"\"b\"\"\n\u{1B}[31m\u{202E}\0\",true,AP8=,,2023-11-14T22:13:20.500Z\r\n"
+        + "2,\"\",,,1,\r\n")
+    let table = try bench.run("fetch", "Thing", "--columns", "text,data,number").output
+    #expect(table.contains("a,\"b\"\\n\\u{1B}[31m\\u{202E}\\u{0}  00ff"), "\(table)")
+    #expect(!table.contains("\u{1B}"))
+    let envelope = try bench.run("fetch", "Thing", "--json", "--columns", "id").output
+    let whole = try #require(try JSONSerialization.jsonObject(with: Data(envelope.utf8)) as? [String: Any])
+    #expect(
+      (whole["rows"] as? [Any])?.count == 2 && whole["ok"] as? Bool == true
+        && whole["command"] as? String == "fetch")
+    #expect(whole["columns"] as? [String] == ["id"] && whole["exit"] as? Int == 0 && whole["error"] is NSNull)
+  }
+
+  @Test func `a table is aligned by the cells of a terminal`() async throws {
+    try await bench.makeThings { context in
+      for text in ["abc", "北京", "한국어 ok", "e\u{301}", "👩‍👩‍👧", "ｱﾊﾟ"] {
+        try context.insert(entity: "Thing") {
+          $0["text"] = text
+          $0["number"] = 7
+        }
+      }
+    }
+    let output = try bench.run("fetch", "Thing", "--columns", "text,number").output
+    #expect(
+      output == """
+        text       number
+        ---------  ------
+        abc             7
+        北京            7
+        한국어 ok       7
+        e\u{301}               7
+        👩‍👩‍👧              7
+        ｱﾊﾟ             7
+
+        """, "\(output)")
+  }
+
+  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/script"), "there is no script"))
+  func `on a terminal lines are cut to its width`() async throws {
+    try await bench.makeThings { context in
+      try context.insert(entity: "Thing") {
+        $0["text"] = String(repeating: "北京", count: 30)
+        $0["number"] = 7
+      }
+    }
+    let words = "fetch \"$STORE\" Thing --no-input --columns text,number"
+    let output = try bench.shell("script -qec 'stty cols 40; \"$TOOL\" \(words)' /dev/null").output
+    let lines = output.split { $0.isNewline }
+    #expect(lines.last.map(String.init) == String(repeating: "北京", count: 7) + "北…        7", "\(output)")
+  }
+
+  // MARK: JSON within JSON
+
+  static let jsonTexts: [(text: String, line: String)] = [
+    ("{\r\n  \"a\" : [ 1 ,\r\n\t2.50e+1 ]\r\n}\n", #"{"a":[1,2.50e+1]}"#),
+    ("\u{FEFF}{\"a\":1}", #"{"a":1}"#), ("\u{FEFF}\r\n[]\r", "[]"), (" \n\"é\\r\\n\" ", #""é\r\n""#),
+    ("12345678901234567890123", "12345678901234567890123"), ("-0", "-0"), ("null", "null"),
+    ("[[],{}]", "[[],{}]"),
+    // What is no JSON is a text.
+    ("{\"a\":1} x", #""{\"a\":1} x""#), ("{'a':1}", #""{'a':1}""#), ("[1,]", #""[1,]""#), ("01", #""01""#),
+    ("\"a\r\nb\"", #""\"a\r\nb\"""#), ("1\0", #""1\u0000""#), ("", #""""#), ("NaN", #""NaN""#),
+    ("{\"a\" 1}", #""{\"a\" 1}""#), ("\"\\x\"", #""\"\\x\"""#), ("[", #""[""#), ("1.", #""1.""#),
+    (String(repeating: "[", count: 9000), "\"\(String(repeating: "[", count: 9000))\""),
+  ]
+
+  @Test func `a JSON attribute is JSON in JSON, in one line, whatever line ends and marks are in it`()
+    async throws
+  {
+    let texts = Self.jsonTexts
+    try await bench.makeThings { _ in }
+    do {
+      // By SQL: a context refuses what is no JSON.
+      let connection = try Connection.open(bench.url.path, key: FetchBench.key)
+      defer { connection.close() }
+      for each in texts { try connection.execute("INSERT INTO Thing(json) VALUES (\(each.text))") }
+    }
+    let words = ["fetch", "Thing", "--columns", "json", "--format"]
+    let output = try bench.run(words + ["lines"]).output
+    #expect(!output.contains("\r") && !output.unicodeScalars.contains("\u{FEFF}"))
+    let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.count == texts.count + 1 && lines.last == "")
+    for (line, each) in zip(lines, texts) {
+      #expect(line == "{\"json\":\(each.line)}", "\(each.text)")
+      // Foundation keeps no number of that many digits.
+      if each.line.count != 23 { #expect(try bench.objects("[\(line)]").count == 1, "\(line)") }
+    }
+    let array = try bench.run(words + ["json"]).output
+    #expect(array == "[\n\(lines.dropLast().joined(separator: ",\n"))\n]\n")
+  }
+
+  // MARK: Nil in CSV
+
+  @Test func `in CSV of one column no row is an empty line`() async throws {
+    try await bench.makeThings { context in
+      for text in [nil, "", "x", "\\N", "\"\""] as [String?] {
+        try context.insert(entity: "Thing") { $0["text"] = text }
+      }
+    }
+    let words = ["fetch", "Thing", "--format", "csv", "--columns"]
+    #expect(try bench.run(words + ["text"]).output == "text\r\n\"\"\r\n\"\"\r\nx\r\n\\N\r\n\"\"\"\"\"\"\r\n")
+    #expect(try bench.run(words + ["text,id"]).output.hasPrefix("text,id\r\n,1\r\n\"\",2\r\nx,3\r\n"))
+    // What stands for nil is told from a text that is the same.
+    let marked = try bench.run(words + ["text", "--nil", "\\N"]).output
+    #expect(marked == "text\r\n\\N\r\n\"\"\r\nx\r\n\"\\N\"\r\n\"\"\"\"\"\"\r\n")
+    let mistakes = [["fetch", "Thing", "--nil", "x"], words + ["text", "--nil", "a,b"]]
+    for line in mistakes { #expect(try bench.run(line).status == 64) }
+  }
+
+  @Test(.enabled(if: KeyInput.python != nil, "needs python3, for its reader of CSV"))
+  func `another reader of CSV finds every row`() async throws {
+    let texts = [nil, "", "a\r\nb", "\"", "a,b", "é"] as [String?]
+    try await bench.makeThings { context in
+      for text in texts { try context.insert(entity: "Thing") { $0["text"] = text } }
+    }
+    for columns in ["text", "text,number", "number"] {
+      let found = try bench.shell(
+        "\"$TOOL\" fetch \"$STORE\" Thing --no-input --format csv --columns \(columns) | python3 -c '"
+          + "import csv, json, sys; sys.stdin.reconfigure(newline=\"\"); print(json.dumps([r[0] for r in csv.reader(sys.stdin)]))'"
+      )
+      let rows = try #require(try JSONSerialization.jsonObject(with: Data(found.output.utf8)) as? [String])
+      let expected = columns == "number" ? texts.map { _ in "" } : texts.map { $0 ?? "" }
+      #expect(Array(rows.dropFirst()) == expected, "\(found)")
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// What stands in the place of a store and is none: each is told as what it is, with what to do.
+
+import Foundation
+import StoreMigrateKit
+import TestSupport
+import Testing
+
+@Suite struct CommandArguments {
+  let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(
+      at: folder.url.appendingPathComponent("dir"), withIntermediateDirectories: false)
+    try folder.write(Data(), to: "empty")
+    try folder.write(Data("hello world, no store at all".utf8), to: "text")
+  }
+
+  static let cases: [(line: String, code: Int32, message: String)] = [
+    ("info absent", 10, "absent: there is no such file. Check the path.\n"),
+    ("info absent/a.store", 10, "there is no such file. Check the path.\n"),
+    ("info dir", 10, "dir: this is a directory."),
+    ("info empty", 12, "empty: the file has no bytes. Check the path"),
+    ("info text", 12, "text: this is not an encrypted database (it has only 28 bytes)"),
+    (
+      "info -", 64,
+      "info: STORE is a file, and cannot come or go through a pipe. One that is called - is ./-.\n"
+    ),
+    ("info ''", 64, "info: the path of STORE is empty.\n"), ("backup empty -", 64, "backup: FILE is a file"),
+    ("slots create - Ann", 64, "slots: KEYFILE is a file"), ("slots list dir", 10, "this is a directory"),
+    ("slots list empty", 12, "Check the path"), ("slots", 64, "takes one of add, change, create"),
+    ("encrypt text a.store --new-key-env STORE_MIGRATE_KEY", 12, "text: this is no plain SQLite file."),
+    ("encrypt dir a.store --new-key-env STORE_MIGRATE_KEY", 10, "this is a directory"),
+    ("check", 1, "/Migrations: there is no folder of migrations. Name it with --migrations"),
+    ("check -m empty", 1, "/empty: there is no folder of migrations."),
+    ("embed -m absent", 1, "/absent: there is no folder of migrations."),
+    ("new x -m empty/y", 1, "empty/y: Not a directory\n"),
+    ("fetch empty", 64, "fetch takes STORE ENTITY, 1 given."),
+    ("''", 64, "\"\" is no command. See"), ("x", 64, "\"x\" is no command. See"),
+    ("help sttus", 64, "Did you mean \"status\"?"),
+  ]
+
+  @Test(arguments: cases.indices)
+  func `each mistake is told as what it is`(_ index: Int) throws {
+    let (line, code, message) = Self.cases[index]
+    let names = folder.names
+    let result = try runTool(
+      "/bin/bash", ["-c", "\"$tool\" \(line) --no-input"],
+      environment: ["tool": builtExecutable("store-migrate"), "STORE_MIGRATE_KEY": "horse"],
+      directory: folder.url.path)
+    #expect(result.status == code && result.output.isEmpty, "\(line): \(result)")
+    #expect(
+      result.errors.hasPrefix("store-migrate: ") && result.errors.contains(message), "\(line): \(result)")
+    #expect(
+      !result.errors.contains("Domain=") && !result.errors.contains("to be created"), "\(line): \(result)")
+    #expect(folder.names == names)
+  }
+}

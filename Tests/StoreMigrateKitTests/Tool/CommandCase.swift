@@ -1,0 +1,78 @@
+// One run of each command at least that ends well, and one that does not: by these its exit codes and its reports are
+// tested. A command without them fails `CommandList`.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+
+/// A command line, how it ends, and where its report lies.
+struct CommandCase: Sendable, CustomStringConvertible {
+  /// What is behind the tool's name. A word that begins with `@` is of the folder.
+  let words: [String]
+  let code: Int32
+  /// The name of its golden files, of the text and of the JSON; nil where nothing is compared but the code.
+  let golden: String?
+
+  init(_ line: String, _ code: Int32 = 0, golden: String? = nil) {
+    words = line.split(separator: " ").map { String($0).replacing("·", with: " ") }
+    (self.code, self.golden) = (code, golden)
+  }
+
+  var command: String { words[0] }
+  var description: String { words.joined(separator: " ") }
+
+  private static let newKey = " --new-key-env NEW_KEY --new-key-format hex"
+
+  static let all: [CommandCase] = [
+    .init("status @new.store -m @Steps", golden: "status"),
+    .init("status @old.store -m @Steps", golden: "status-pending"),
+    .init("status @old.store -m @Steps --exit-code", 2),
+    .init("status @absent.store -m @Steps", 10, golden: "status-absent"),
+    .init("status @plain.db -m @Steps", 12, golden: "status-unencrypted"),
+    .init("status @new.store -m @First", 4, golden: "status-newer"),
+    .init("status @new.store -m @Edited", 3, golden: "status-edited"),
+    .init("plan @old.store -m @Steps", golden: "plan"),
+    .init("plan @new.store -m @Steps", golden: "plan-nothing"),
+    .init("plan @absent.store -m @Steps", 10),
+    .init("info @new.store", golden: "info"),
+    .init("info @absent.store", 10),
+    .init("verify @new.store -m @Steps", golden: "verify"),
+    .init("verify @damaged.store -m @Steps", 2, golden: "verify-damaged"),
+    .init("fetch @new.store Note", golden: "fetch"),
+    .init(
+      "fetch @new.store Note --columns id,author.name --sort id:desc --where author·!=·nil",
+      golden: "fetch-columns"),
+    .init("fetch @new.store Nte", 64, golden: "fetch-mistyped"),
+    .init("count @new.store Note --where author·==·nil", golden: "count"),
+    .init("count @new.store Nte", 64, golden: "count-mistyped"),
+    .init("up @old.store -m @Steps", golden: "up"),
+    .init("up @new.store -m @Steps", golden: "up-nothing"),
+    .init("up @new.store -m @Losing", 5, golden: "up-refused"),
+    .init("rekey @new.store" + newKey, golden: "rekey"),
+    .init("rekey @new.store", 64, golden: "rekey-without-key"),
+    .init("upgrade-cipher @new.store", golden: "upgrade-cipher-nothing"),
+    .init("upgrade-cipher @pages.store", golden: "upgrade-cipher"),
+    .init("upgrade-cipher @absent.store", 10),
+    .init("restore @old.store @restored.store", golden: "restore"),
+    .init("restore @old.store @new.store", 5, golden: "restore-refused"),
+    .init("backup @new.store @copy.store", golden: "backup"),
+    .init("backup @new.store @old.store", 1, golden: "backup-onto-another"),
+    .init("encrypt @plain.db @made.store" + newKey, golden: "encrypt"),
+    .init("encrypt @new.store @made.store" + newKey, 12, golden: "encrypt-encrypted"),
+    .init("export @new.store @made.db --yes", golden: "export"),
+    .init("export @new.store @made.db", 5, golden: "export-refused"),
+    .init("slots list @n.keys", golden: "slots-list"),
+    .init("slots create @made.keys Ann" + newKey, golden: "slots-create"),
+    .init("slots add @n.keys paper --recovery", golden: "slots-recovery"),
+    .init("slots remove @n.keys Ann --yes", 5, golden: "slots-last"),
+    .init("slots lst @n.keys", 64, golden: "slots-mistyped"),
+    .init("new add·city -m @Steps", golden: "new"),
+    .init("new !! -m @Steps", 64, golden: "new-without-name"),
+    .init("embed -m @Steps --type NoteMigrations", golden: "embed"),
+    .init("embed -m @Broken", 1, golden: "embed-broken"),
+    .init("check -m @Embedded", golden: "check"),
+    .init("check -m @Steps", 2, golden: "check-stale"),
+    .init("check -m @Broken", 1),
+  ]
+}

@@ -1,0 +1,107 @@
+// The files that the command lines of `CommandCase` work on: made once, copied for each run.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+
+/// A folder with a copy of the files, for one run.
+struct CommandFolder {
+  private static let steps = [
+    """
+    create entity Author {
+      attribute name string unique
+      relationship notes -> Note many inverse Note.author
+    }
+    create entity Note {
+      attribute text string
+      attribute createdAt date indexed
+      relationship author -> Author inverse Author.notes
+    }
+    """,
+    """
+    add attribute Author.city string optional indexed
+    create entity Tag {
+      attribute name string unique
+      relationship notes -> Note many inverse Note.tags
+    }
+    add relationship Note.tags -> Tag many inverse Tag.notes
+    transform sql { UPDATE $Author SET $Author.city = 'Berlin' }
+    """,
+  ]
+  private static let template = Task { try await make() }
+
+  let folder: TemporaryFolder
+
+  init() async throws {
+    folder = try TemporaryFolder()
+    let template = try await Self.template.value
+    for name in template.names {
+      try FileManager.default.copyItem(atPath: template.path(name), toPath: folder.path(name))
+    }
+  }
+
+  /// Runs the tool with a line, in which `@` is the folder.
+  func run(_ words: [String], _ more: String...) throws -> ToolResult {
+    var words = words.map { $0.hasPrefix("@") ? folder.path(String($0.dropFirst())) : $0 }
+    words += more
+    let needsKey =
+      !["new", "embed", "check", "encrypt"].contains(words[0]) && words.prefix(2) != ["slots", "list"]
+      && words.prefix(2) != ["slots", "create"]
+    if needsKey { words += ["--key-env", "KEY", "--key-format", "hex"] }
+    return try runTool(
+      builtExecutable("store-migrate"), words + ["--no-input"],
+      environment: ["KEY": Template.hex(Template.key), "NEW_KEY": Template.hex(Template.newKey)],
+      directory: folder.url.path)
+  }
+
+  // MARK: Making
+
+  private static func make() async throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try write(steps, to: "Steps", in: folder)
+    try write(Array(steps.prefix(1)), to: "First", in: folder)
+    try write(
+      [steps[0].replacing("text string", with: "text string indexed"), steps[1]], to: "Edited", in: folder)
+    try write(steps + ["drop attribute Author.city"], to: "Losing", in: folder)
+    try write(["add atribute Author.city string"], to: "Broken", in: folder)
+    try write(steps, to: "Embedded", in: folder)
+    let embedded = try runTool(
+      builtExecutable("store-migrate"), ["embed", "-m", folder.path("Embedded"), "--type", "NoteMigrations"])
+    guard embedded.status == 0 else { throw CocoaError(.fileWriteUnknown) }
+    let key = Key.raw(Template.key)
+    for (name, folderName) in [("new.store", "Steps"), ("old.store", "First")] {
+      try await Store.create(
+        at: folder.url.appendingPathComponent(name), key: key,
+        migrations: .directory(folder.url.appendingPathComponent(folderName)))
+      let connection = try Connection.open(folder.path(name), key: key)
+      defer { connection.close() }
+      try connection.executeScript(
+        """
+        INSERT INTO Author(id, name) VALUES (1, 'Ann'), (2, '陳大文');
+        INSERT INTO Note(id, text, createdAt, author_id)
+          VALUES (1, 'first', 800000000.5, 2), (2, '', 800000060, NULL), (3, 'a, "b"' || char(10), 800000120, 1);
+        """)
+    }
+    let connection = try Connection.open(folder.path("new.store"), key: key)
+    defer { connection.close() }
+    try StoreInfo.prepare(connection)
+    var pages = CipherProfile.engineDefault
+    pages.pageBytes = 2048
+    try connection.copy(to: folder.path("pages.store"), key: key, profile: pages)
+    try connection.exportPlaintext(to: folder.path("plain.db"))
+    try FileManager.default.copyItem(atPath: folder.path("new.store"), toPath: folder.path("damaged.store"))
+    try folder.flip("damaged.store", at: 2 * 4096 + 100)
+    _ = try KeyFile.create(at: folder.path("n.keys"), slot: "Ann", unlock: .rawKey(Template.key))
+    return folder
+  }
+
+  private static func write(_ steps: [String], to name: String, in folder: TemporaryFolder) throws {
+    let target = folder.url.appendingPathComponent(name)
+    try FileManager.default.createDirectory(at: target, withIntermediateDirectories: false)
+    for (index, step) in steps.enumerated() {
+      try Data("format: 1\n\n[up]\n\(step)\n".utf8).write(
+        to: target.appendingPathComponent("000\(index + 1)_step.migration"))
+    }
+  }
+}

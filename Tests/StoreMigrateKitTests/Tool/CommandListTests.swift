@@ -1,0 +1,116 @@
+// What every command has to have: its help and its reports in golden files, runs that end well and otherwise, and its
+// line on the page of the tool. The list of commands is the tool's own.
+
+import Foundation
+import StoreMigrateKit
+import TestSupport
+import Testing
+
+@Suite struct HelpGoldens {
+  static let topics = ["overview"] + StoreMigrate.commandNames
+
+  @Test(arguments: topics)
+  func `each help is that of its golden file`(_ topic: String) throws {
+    let words = topic == "overview" ? ["--help"] : ["help", topic]
+    let result = try runTool(builtExecutable("store-migrate"), words)
+    #expect(result.status == 0 && result.errors.isEmpty)
+    #expect(
+      try Golden.difference(of: result.output, from: "help-\(topic).txt", in: "StoreMigrateKitTests") == nil)
+    if topic != "overview" {
+      #expect(try runTool(builtExecutable("store-migrate"), [topic, "--help"]).output == result.output)
+    }
+  }
+
+  @Test(arguments: topics)
+  func `no line of a help is wider than a terminal may be`(_ topic: String) throws {
+    let result = try runTool(builtExecutable("store-migrate"), topic == "overview" ? [] : ["help", topic])
+    for line in result.output.split(separator: "\n") { #expect(line.count <= 120, "\(topic): \(line)") }
+  }
+}
+
+@Suite struct ReportGoldens {
+  static let cases = CommandCase.all.filter { $0.golden != nil }
+
+  @Test(arguments: cases.indices)
+  func `each report is that of its golden file, as text and as JSON`(_ index: Int) async throws {
+    let command = Self.cases[index]
+    let name = try #require(command.golden)
+    // Each in a folder of its own: a command that changes something does it once.
+    for (isJSON, file) in [(false, "\(name).txt"), (true, "\(name).json")] {
+      let folder = try await CommandFolder()
+      let result = try isJSON ? folder.run(command.words, "--json") : folder.run(command.words)
+      let path = folder.folder.url.path
+      let text =
+        isJSON
+        ? normalized(result.output, folder: path)
+        : "\(normalized(result.output, folder: path))----\n\(normalized(result.errors, folder: path))"
+      #expect(try Golden.difference(of: text, from: file, in: "StoreMigrateKitTests") == nil, "\(command)")
+      if isJSON { #expect(result.errors.isEmpty && !result.output.contains(Template.hex(Template.key))) }
+    }
+  }
+
+  @Test(arguments: CommandCase.all.indices)
+  func `each line ends with its code, in JSON too`(_ index: Int) async throws {
+    let command = CommandCase.all[index]
+    let folder = try await CommandFolder()
+    let result = try folder.run(command.words, "--json")
+    #expect(result.status == command.code, "\(command): \(result)")
+    let object = try #require(
+      try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any],
+      "\(command): \(result)")
+    #expect(object["exit"] as? Int == Int(command.code) && object["ok"] as? Bool == (command.code == 0))
+    #expect(object["command"] as? String == command.command && object["tool"] as? String == "store-migrate")
+    #expect((object["error"] is NSNull) == (object["error"] as? String == nil))
+  }
+}
+
+@Suite struct CommandList {
+  static let names = StoreMigrate.commandNames
+  static func page() throws -> String {
+    try String(
+      contentsOf: packageRoot.appendingPathComponent(
+        "Sources/StoreMigrateKit/Documentation.docc/commands.md"), encoding: .utf8)
+  }
+
+  @Test(arguments: names)
+  func `every command has runs that end well and runs that do not, and the JSON of one in a golden file`(
+    _ name: String
+  ) {
+    let cases = CommandCase.all.filter { $0.command == name }
+    #expect(cases.contains { $0.code == 0 && $0.golden != nil }, "\(name) has no golden file of its report")
+    #expect(cases.contains { $0.code != 0 }, "\(name) has no run that fails")
+  }
+
+  @Test func `every command of the cases is one of the tool`() {
+    #expect(Set(CommandCase.all.map(\.command)) == Set(Self.names))
+    #expect(Set(CommandCase.all.compactMap(\.golden)).count == CommandCase.all.count { $0.golden != nil })
+  }
+
+  @Test(arguments: names)
+  func `every command has its line on the page of the tool, with the words of its help`(_ name: String) throws
+  {
+    let summary = try #require(StoreMigrate.summary(of: name))
+    #expect(try Self.page().contains("| `\(name)` | \(summary) |"))
+  }
+
+  @Test func `the page of the tool has no other command, and each exit code with its meaning`() throws {
+    let page = try Self.page()
+    let listed = page.matches(of: #/(?m)^\| `([a-z-]+)` \|/#).map { String($0.1) }
+    #expect(listed.sorted() == Self.names.sorted())
+    for code in ExitCode.allCases { #expect(page.contains("| \(code.rawValue) | \(code.meaning) |")) }
+  }
+
+  @Test(arguments: names)
+  func `the overview has each command once, with its summary`(_ name: String) throws {
+    let overview = try runTool(builtExecutable("store-migrate"), []).output
+    let lines = overview.split(separator: "\n").filter { $0.hasPrefix("  \(name) ") }
+    #expect(lines.count == 1 && lines.first?.hasSuffix(StoreMigrate.summary(of: name) ?? "?") == true)
+  }
+
+  @Test func `no golden file is left of what is gone`() throws {
+    let known = Set(HelpGoldens.topics.map { "help-\($0)" } + CommandCase.all.compactMap(\.golden))
+    for file in try Golden.names(in: "StoreMigrateKitTests") {
+      #expect(known.contains(String(file.prefix { $0 != "." })), "\(file)")
+    }
+  }
+}

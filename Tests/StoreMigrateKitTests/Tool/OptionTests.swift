@@ -1,0 +1,73 @@
+// Options: each command takes its own, and says of others whose they are.
+
+import Foundation
+import StoreMigrateKit
+import TestSupport
+import Testing
+
+@Suite struct Options {
+  static let all = Set(StoreMigrate.commandNames.flatMap { StoreMigrate.optionNames(of: $0) })
+
+  private func run(_ words: String...) throws -> ToolResult {
+    try runTool(
+      builtExecutable("store-migrate"), words + ["--no-input"], environment: ["STORE_MIGRATE_KEY": "x"])
+  }
+
+  @Test(arguments: StoreMigrate.commandNames)
+  func `a help lists the options that the command takes, and no other`(_ name: String) throws {
+    let help = try run("help", name).output
+    let listed = help.matches(of: #/(?m)^  (?:-., |    )(--[a-z-]+)/#).map { String($0.1) }
+    #expect(Set(listed) == Set(StoreMigrate.optionNames(of: name)) && listed.count == Set(listed).count)
+  }
+
+  @Test(arguments: StoreMigrate.commandNames)
+  func `an option of other commands is refused before anything is opened`(_ name: String) throws {
+    let own = StoreMigrate.optionNames(of: name)
+    for foreign in Self.all.subtracting(own).sorted().prefix(6) {
+      let owner = try #require(
+        StoreMigrate.commandNames.first { StoreMigrate.optionNames(of: $0).contains(foreign) })
+      let result = try run(name, "/nowhere/a.store", "\(foreign)", "1")
+      #expect(result.status == 64, "\(result)")
+      #expect(result.errors.contains("\(foreign) is no option of \(name), but of \(owner)"), "\(result)")
+      #expect(result.errors.contains("help \(name)"), "\(result)")
+    }
+  }
+
+  @Test func `a lossy option is not taken where it means nothing`() throws {
+    let result = try run("status", "a.store", "--drop-others")
+    #expect(
+      result.status == 64 && result.errors.contains("--drop-others is no option of status, but of slots."))
+  }
+
+  @Test(arguments: [
+    (["status", "a.store", "--exit-cod"], "\"--exit-cod\" is no option. Did you mean \"--exit-code\"?"),
+    (["fetch", "a.store", "Note", "--colums", "id"], "Did you mean \"--columns\"?"),
+    (["--wher", "x", "count", "a.store", "Note"], "Did you mean \"--where\"?"),
+    (["up", "a.store", "--yes=1"], "--yes takes no value."),
+    (["up", "a.store", "-m"], "--migrations needs a value behind it (DIR)."),
+    (
+      ["up", "a.store", "--migrations", "--yes"],
+      "--migrations needs a value behind it, and --yes is an option."
+    ),
+    (["status", "a.store", "--passphrase", "x"], "list of processes"),
+  ])
+  func `a mistyped option is told with what the command takes`(words: [String], message: String) throws {
+    let result = try runTool(builtExecutable("store-migrate"), words)
+    #expect(result.status == 64 && result.errors.contains(message), "\(result)")
+  }
+
+  @Test func `a line that cannot be read has its command in the JSON`() throws {
+    let result = try run("--json", "status", "a.store", "--exit-cod")
+    let object = try #require(
+      try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+    #expect(object["command"] as? String == "status" && object["exit"] as? Int == 64 && result.errors.isEmpty)
+  }
+
+  @Test func `options stand anywhere, and behind two dashes nothing is one`() throws {
+    #expect(try run("--json", "status", "/nowhere/a.store").status == 10)
+    #expect(try run("-m", "Steps", "status", "/nowhere/a.store").status == 10)
+    #expect(try run("status", "--migrations=--yes", "/nowhere/a.store").status == 10)
+    let dashed = try runTool(builtExecutable("store-migrate"), ["info", "--", "--json"])
+    #expect(dashed.status == 10 && dashed.errors.contains("--json"))
+  }
+}

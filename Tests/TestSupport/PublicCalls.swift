@@ -1,0 +1,26 @@
+// Which calls a type offers, read from the sources: so that a test of all of them fails for one that was added.
+
+import Foundation
+
+/// The names of the public methods of a type: those of instances, in all files of a module.
+/// - Parameters:
+///   - type: The type's name.
+///   - module: The module's folder in `Sources`.
+public func publicMethods(of type: String, in module: String) throws -> Set<String> {
+  let folder = packageRoot.appendingPathComponent("Sources/\(module)")
+  var names: Set<String> = []
+  let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+  for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
+    var isInside = false
+    for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+      if let head = line.firstMatch(of: #/^(?:public final class|extension) (\w+)/#) {
+        isInside = head.1 == type
+      } else if line.hasPrefix("}") {
+        isInside = false
+      } else if isInside, let method = line.firstMatch(of: #/^  public (?:mutating )?func (\w+)/#) {
+        names.insert(String(method.1))
+      }
+    }
+  }
+  return names
+}
