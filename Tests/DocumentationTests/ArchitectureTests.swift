@@ -60,6 +60,26 @@ import Testing
     }
   }
 
+  @Test func `no SQL is spliced together from strings in the object layer`() throws {
+    // What a call with the label `sql:` is given is a text that the builder made, and no literal with holes.
+    func spliced(_ text: String) -> [Substring] {
+      let calls =
+        #/(?:execute|value|rows|query|withStatement|executeScript)\(\s*sql:\s*("""[\s\S]*?"""|"(?:\\[\s\S]|[^"\\\n])*)/#
+      return text.matches(of: calls).map(\.output.1).filter { $0.contains("\\(") }
+    }
+    for sample in [#"execute(sql: "DROP \(name)")"#, "value(\n  sql: \"\"\"\n  a\n  b \\(c)\n  \"\"\")"] {
+      #expect(spliced(sample).count == 1, "\(sample)")
+    }
+    let raw = try Self.sources("ObjectVault").flatMap { path, text in
+      spliced(text).map { "\(path): \($0)" }
+    }
+    #expect(raw.isEmpty, "\(raw.joined(separator: "\n"))")
+    // SQL as it stands goes into the builder where a person wrote it: in migrations, and for tables.
+    for (path, text) in try Self.sources("ObjectVault") where text.contains("\\(written:") {
+      #expect(path.contains("/Migration/") || path.hasSuffix("/TableLayout.swift"), "\(path)")
+    }
+  }
+
   @Test(arguments: layers.keys.sorted())
   func `paths are taken apart in one place, and files replaced in one`(_ target: String) throws {
     for file in try Self.sources(target) {

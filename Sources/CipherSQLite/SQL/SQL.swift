@@ -9,16 +9,19 @@
 /// // runs: INSERT INTO students(name) VALUES (?)
 /// ```
 /// `\(identifier: x)` puts a name in double quotes, `\(list: xs)` makes `?, ?, ?`, and another ``SQL`` joins
-/// with its values. Text made at run time has no way in; it goes through the calls with the label `sql:`.
+/// with its values. Text made at run time has no way in; it goes through the calls with the label `sql:`. What the
+/// package's own modules add for names, aliases and the like is in SQL+Building.
 public struct SQL: Sendable, ExpressibleByStringInterpolation {
   /// The text, `?` for each value.
   public private(set) var text: String
   /// The values, in order.
   public private(set) var values: [any SQLConvertible]
+  /// Those of the values that are others when the text is used again.
+  package private(set) var replaceable = ReplaceableValues()
 
   /// A literal without values.
   public init(stringLiteral value: StaticString) {
-    text = "\(value)"
+    text = value.description
     values = []
   }
 
@@ -26,6 +29,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
   public init(stringInterpolation: StringInterpolation) {
     text = stringInterpolation.text
     values = stringInterpolation.values
+    replaceable = stringInterpolation.replaceable
   }
 
   private init(text: String, values: [any SQLConvertible]) {
@@ -33,24 +37,35 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     self.values = values
   }
 
+  /// Puts another piece behind it, with its values.
+  package mutating func append(_ piece: SQL) {
+    text += piece.text
+    replaceable.append(piece.replaceable, behind: values.count)
+    if values.isEmpty { values = piece.values } else if !piece.values.isEmpty { values += piece.values }
+  }
+
   /// Pieces, with a literal between them.
   public static func joined(_ pieces: [SQL], by separator: SQL = ", ") -> SQL {
-    SQL(
-      text: pieces.map(\.text).joined(separator: separator.text),
-      values: Array(pieces.map(\.values).joined(separator: separator.values)))
+    guard var joined = pieces.first else { return SQL(text: "", values: []) }
+    for piece in pieces.dropFirst() {
+      joined.append(separator)
+      joined.append(piece)
+    }
+    return joined
   }
 
   /// Collects the pieces of a literal.
   public struct StringInterpolation: StringInterpolationProtocol {
     var text = ""
     var values: [any SQLConvertible] = []
+    var replaceable = ReplaceableValues()
 
     /// Empty.
     public init(literalCapacity: Int, interpolationCount: Int) {
       text.reserveCapacity(literalCapacity + interpolationCount)
     }
     /// Text of the program.
-    public mutating func appendLiteral(_ literal: StaticString) { text += "\(literal)" }
+    public mutating func appendLiteral(_ literal: StaticString) { text += literal.description }
     /// A value: bound.
     public mutating func appendInterpolation(_ value: some SQLConvertible) {
       text += "?"
@@ -72,7 +87,8 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     /// Another piece, with its values.
     public mutating func appendInterpolation(_ piece: SQL) {
       text += piece.text
-      values += piece.values
+      replaceable.append(piece.replaceable, behind: values.count)
+      if values.isEmpty { values = piece.values } else if !piece.values.isEmpty { values += piece.values }
     }
   }
 

@@ -40,22 +40,24 @@ struct IdentifierTable {
   /// Raises the mark of an entity to the highest id that a row of its table has.
   func raiseToRows(of entity: String) throws {
     try connection.execute(
-      sql: """
-        INSERT OR REPLACE INTO vault_ids (entity, last)
-        SELECT ?, max(ifnull((SELECT last FROM vault_ids WHERE entity = ?), 0),
-          ifnull((SELECT max("id") FROM \(quoted(entity))), 0))
-        """, [.text(entity), .text(entity)])
+      """
+      INSERT OR REPLACE INTO vault_ids (entity, last)
+      SELECT \(entity), max(ifnull((SELECT last FROM vault_ids WHERE entity = \(entity)), 0),
+        ifnull((SELECT max("id") FROM \(identifier: entity)), 0))
+      """)
   }
 
   /// The statement that gives each new name the larger of its own mark and of the one that its former name has; all from
   /// the marks of before, because names may go round in a circle. No mark goes away.
   /// - Parameter names: What entities are called now, and what they were called; at least one.
   static func renaming(_ names: [(new: String, former: String)]) -> String {
-    let marks = names.map { new, former in
-      "SELECT \(literal(new)) AS name, last FROM vault_ids WHERE entity IN (\(literal(new)), \(literal(former)))"
+    let marks = names.map { new, former -> SQL in
+      "SELECT \(literal: new) AS name, last FROM vault_ids WHERE entity IN (\(literal: new), \(literal: former))"
     }
-    return "INSERT OR REPLACE INTO vault_ids (entity, last) SELECT name, max(last) FROM "
-      + "(\(marks.joined(separator: " UNION ALL "))) GROUP BY name"
+    let all = SQL.joined(marks, by: " UNION ALL ")
+    let sql: SQL =
+      "INSERT OR REPLACE INTO vault_ids (entity, last) SELECT name, max(last) FROM (\(all)) GROUP BY name"
+    return sql.text
   }
 
   /// A row that holds no mark: what it is of, in words; nil when all do.
@@ -65,6 +67,4 @@ struct IdentifierTable {
     )
     return wrong.first.map { $0.first?.string ?? "without a name" }
   }
-
-  private static func literal(_ name: String) -> String { "'\(name.replacing("'", with: "''"))'" }
 }

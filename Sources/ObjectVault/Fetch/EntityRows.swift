@@ -36,7 +36,10 @@ package struct EntityRows {
   /// - Throws: ``StoreError/predicate(_:)``.
   package mutating func filter(_ format: String) throws {
     request.conditions.append(try FetchCondition(format: format, []))
-    _ = try compiled { try $0.select("1", request, isOrdered: false) }
+    _ = try compiled { compiler in
+      let statement = try compiler.select("1", request, isOrdered: false)
+      return try compiler.plan(statement)
+    }
   }
 
   /// Sorts by properties, and at last by the id, so that two runs give one order.
@@ -63,7 +66,8 @@ package struct EntityRows {
   package func forEach(_ connection: Connection, _ body: (Statement) throws -> Void) throws {
     let compiled = try compiled { compiler in
       let columns = try columns.map { try compiler.compiled(.path(PropertyPath(names($0.name)))) }
-      return try compiler.select(columns.map(\.fragment.sql).joined(separator: ", "), request)
+      let statement = try compiler.select(.joined(columns.map(\.sql)), request)
+      return try compiler.plan(statement)
     }
     try connection.withStatement(sql: compiled.text) { statement in
       try statement.bind(compiled.bindings)

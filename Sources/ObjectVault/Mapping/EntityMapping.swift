@@ -8,8 +8,7 @@ internal import CipherSQLite
 final class EntityMapping: @unchecked Sendable {
   let index: Int
   let description: EntityDescription
-  /// The quoted table.
-  let table: String
+  let table: SQLName
   fileprivate(set) var slots: [PropertyMapping] = []
   fileprivate(set) var relationships: [RelationshipMapping] = []
   /// The slots that have a column: attributes and to-ones, in the order of the column list.
@@ -30,8 +29,10 @@ final class EntityMapping: @unchecked Sendable {
   /// The slots whose values together are unique, one array for each index.
   fileprivate(set) var uniqueKeys: [[Int]] = []
   fileprivate(set) var insertSQL = ""
+  /// The whole row of one id.
+  fileprivate(set) var rowSQL = ""
   /// `id`, the version and all stored columns of the table, which is called `t0`.
-  fileprivate(set) var objectColumns = ""
+  fileprivate(set) var objectColumns: SQL = ""
   private var slotsByName: [String: Int] = [:]
 
   var name: String { description.name }
@@ -39,7 +40,7 @@ final class EntityMapping: @unchecked Sendable {
   fileprivate init(index: Int, description: EntityDescription) {
     self.index = index
     self.description = description
-    table = quoted(description.name)
+    table = SQLName(description.name)
   }
 
   func slot(named name: String) -> Int? { slotsByName[name] }
@@ -56,7 +57,7 @@ final class EntityMapping: @unchecked Sendable {
   fileprivate func complete() {
     for (slot, property) in slots.enumerated() { slotsByName[property.name] = slot }
     relationships = slots.compactMap(\.relationship)
-    storedSlots = slots.indices.filter { !slots[$0].column.isEmpty }
+    storedSlots = slots.indices.filter { slots[$0].columnName != nil }
     isToOne = slots.map { $0.relationship?.isToMany == false }
     hasToOne = isToOne.contains(true)
     isRequired = slots.map {
@@ -69,21 +70,25 @@ final class EntityMapping: @unchecked Sendable {
       description.attributes.filter(\.isUnique).compactMap { slot(named: $0.name).map { [$0] } }
       + description.indexes.filter(\.isUnique).map { $0.properties.compactMap(slot(named:)) }
     objectColumns = "t0.\"id\", t0.\"_version\""
-    for slot in storedSlots { objectColumns += ", t0." + slots[slot].column }
-    let columns = ["\"id\""] + storedSlots.map { slots[$0].column }
-    insertSQL = "INSERT INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks(columns.count)))"
+    let columns = storedSlots.compactMap { slots[$0].columnName }
+    for column in columns { objectColumns.append(", t0.\(column)") }
+    insertSQL = insertStatement(columns)
+    rowSQL = rowStatement
   }
 }
 
 /// A property with what the store needs of it.
 struct PropertyMapping {
   let name: String
-  /// The quoted column; empty for a to-many.
-  let column: String
+  /// The column; nil for a to-many.
+  let columnName: SQLName?
   let attribute: AttributeDescription?
   let initialValue: (() throws -> SQLValue)?
   let checks: [CheckRule]
   let relationship: RelationshipMapping?
+
+  /// The column in quotes; empty for a to-many.
+  var column: String { columnName?.description ?? "" }
 }
 
 // Safe to share: set up by SchemaMapping before anyone else has it, never changed afterwards.
@@ -111,6 +116,7 @@ final class SchemaMapping: @unchecked Sendable {
       entity.complete()
     }
     for relationship in entities.flatMap(\.slots).compactMap(\.relationship) {
+      relationship.complete()
       if !relationship.isToMany, relationship.inverseSlot == nil {
         relationship.destination.danglingReferrers.append(relationship)
       }
@@ -134,13 +140,14 @@ final class SchemaMapping: @unchecked Sendable {
     if let attribute = entity.description.attribute(named: name) {
       let constant = attribute.defaultValue?.sqlValue
       return PropertyMapping(
-        name: name, column: quoted(name), attribute: attribute,
+        name: name, columnName: SQLName(name), attribute: attribute,
         initialValue: binding.map { $0.initialValue(of: name) } ?? constant.map { value in { value } },
         checks: binding?.checks(of: name) ?? [], relationship: nil)
     }
     let relationship = entity.description.relationship(named: name)
     return PropertyMapping(
-      name: name, column: relationship?.isToMany == false ? quoted(relationship?.columnName ?? "") : "",
+      name: name,
+      columnName: relationship.flatMap { $0.isToMany ? nil : SQLName($0.columnName) },
       attribute: nil, initialValue: nil, checks: [],
       relationship: relationship.flatMap { end($0, slot, of: entity, names, format) })
   }
@@ -150,11 +157,11 @@ final class SchemaMapping: @unchecked Sendable {
     _ names: [String: [String]], _ format: Int
   ) -> RelationshipMapping? {
     guard let destination = byName[relationship.destination] else { return nil }
-    let inverse = relationship.inverse.flatMap { name -> (slot: Int, isToMany: Bool, column: String)? in
+    let inverse = relationship.inverse.flatMap { name -> (slot: Int, isToMany: Bool, column: SQLName)? in
       guard let back = names[destination.name]?.firstIndex(of: name),
         let description = destination.description.relationship(named: name)
       else { return nil }
-      return (back, description.isToMany, quoted(description.columnName))
+      return (back, description.isToMany, SQLName(description.columnName))
     }
     let join = schema.joinTable(of: relationship, in: entity.description)
     return RelationshipMapping(

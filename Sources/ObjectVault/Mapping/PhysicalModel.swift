@@ -3,7 +3,7 @@
 internal import CipherSQLite
 
 /// A many-to-many relationship: a table of its own, kept by one of its two sides.
-struct JoinTable: Hashable {
+struct JoinTable {
   let name: String
   let source: String
   /// The relationship of `source` that the table is named after.
@@ -13,6 +13,8 @@ struct JoinTable: Hashable {
   /// to know which end keeps the table.
   let sourceColumn: String
   let targetColumn: String
+  /// What is run for each link.
+  let statements: LinkStatements
 
   /// The table of a relationship of `source`.
   init(_ source: String, _ relationship: String, _ target: String, inverse: String?) {
@@ -26,11 +28,13 @@ struct JoinTable: Hashable {
       let other = inverse ?? source
       sourceColumn = other.lowercased() == relationship.lowercased() ? "\(other)_owner_id" : "\(other)_id"
     }
+    statements = LinkStatements(SQLName(name), SQLName(sourceColumn), SQLName(targetColumn))
   }
 
   private init(former table: JoinTable) {
     (name, source, relationship, target) = (table.name, table.source, table.relationship, table.target)
     (sourceColumn, targetColumn) = (Self.formerColumns.source, Self.formerColumns.target)
+    statements = LinkStatements(SQLName(name), SQLName(sourceColumn), SQLName(targetColumn))
   }
 
   /// The table as stores of format 1 have it.
@@ -38,11 +42,23 @@ struct JoinTable: Hashable {
   /// What every join table's columns were called in stores of format 1.
   static let formerColumns = (source: "source_id", target: "target_id")
 
-  /// The quoted columns, seen from one end: its own ids, and those of the other end.
-  func columns(from isSource: Bool) -> (own: String, other: String) {
-    let (source, target) = (quoted(sourceColumn), quoted(targetColumn))
+  var tableName: SQLName { SQLName(name) }
+
+  /// The columns, seen from one end: its own ids, and those of the other end.
+  func columns(from isSource: Bool) -> (own: SQLName, other: SQLName) {
+    let (source, target) = (SQLName(sourceColumn), SQLName(targetColumn))
     return isSource ? (source, target) : (target, source)
   }
+}
+
+extension JoinTable: Hashable {
+  static func == (left: JoinTable, right: JoinTable) -> Bool {
+    left.name == right.name && left.source == right.source && left.relationship == right.relationship
+      && left.target == right.target && left.sourceColumn == right.sourceColumn
+      && left.targetColumn == right.targetColumn
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 /// The layout of a store's file.
@@ -119,7 +135,7 @@ extension Schema {
     for attribute in entity.attributes {
       columns.append(
         TableInfo.Column(
-          name: attribute.name, type: attribute.type.sqlType, isRequired: !attribute.isOptional,
+          name: attribute.name, type: attribute.type.traits.sqlType, isRequired: !attribute.isOptional,
           defaultSQL: attribute.defaultValue?.sql, isPrimaryKey: false))
       if attribute.isUnique || attribute.isIndexed {
         indexes.append(
@@ -173,52 +189,7 @@ extension DefaultValue {
     switch self {
     case .integer(let value): "\(value)"
     case .real(let value): "\(value)"
-    case .text(let value): "'\(value.replacing("'", with: "''"))'"
+    case .text(let value): ("\(literal: value)" as SQL).text
     }
-  }
-}
-
-extension TableInfo {
-  /// The statements that create the table, first itself, then its indexes.
-  ///
-  /// - Parameter name: The name to create it under; references to itself still name the final one.
-  func createSQL(as temporaryName: String? = nil, collations: [String: String] = [:]) -> String {
-    let isJoin = columns.allSatisfy(\.isPrimaryKey)
-    var parts = columns.map { columnSQL($0, collations, isKey: !isJoin) }
-    if isJoin { parts.append("PRIMARY KEY (\(columns.map { quoted($0.name) }.joined(separator: ", ")))") }
-    let suffix = isJoin ? " WITHOUT ROWID" : ""
-    return "CREATE TABLE \(quoted(temporaryName ?? name)) (\(parts.joined(separator: ", ")))\(suffix)"
-  }
-
-  /// A column as CREATE TABLE and ADD COLUMN write it.
-  func columnSQL(_ column: Column, _ collations: [String: String], isKey: Bool = true) -> String {
-    var text = "\(quoted(column.name)) \(column.type)"
-    if column.isPrimaryKey && isKey { text += " PRIMARY KEY" }
-    text += collations[column.name] ?? ""
-    if column.isRequired { text += " NOT NULL" }
-    if let value = column.defaultSQL { text += " DEFAULT \(value)" }
-    if let key = foreignKeys.first(where: { $0.column == column.name }) {
-      text += " REFERENCES \(quoted(key.table))(\"id\")"
-      text += key.onDelete == "NO ACTION" ? "" : " ON DELETE \(key.onDelete)"
-      text += " DEFERRABLE INITIALLY DEFERRED"
-    }
-    return text
-  }
-
-  func indexSQL(_ index: Index) -> String {
-    let columns = index.columns.map(quoted).joined(separator: ", ")
-    return
-      "CREATE \(index.isUnique ? "UNIQUE " : "")INDEX \(quoted(index.name)) ON \(quoted(name)) (\(columns))"
-  }
-}
-
-extension Schema {
-  /// What stands behind the types of a table's columns.
-  func collations(ofTable name: String) -> [String: String] {
-    guard let entity = entity(named: name) else { return [:] }
-    return Dictionary(
-      uniqueKeysWithValues: entity.attributes.filter { !$0.type.columnSuffix.isEmpty }.map {
-        ($0.name, $0.type.columnSuffix)
-      })
   }
 }

@@ -5,9 +5,9 @@ internal import CipherSQLite
 /// Where the links of a relationship lie, seen from one end.
 enum RelationshipStorage {
   /// A to-one: in a column of the owner's table.
-  case column(String)
+  case column(SQLName)
   /// A to-many whose other end is a to-one: in that one's column, of the destination's table.
-  case inverseColumn(String)
+  case inverseColumn(SQLName)
   /// A many-to-many: in a table of its own, of which this end is the source or the target.
   case join(JoinTable, isSource: Bool)
 }
@@ -23,17 +23,19 @@ final class RelationshipMapping: @unchecked Sendable {
   unowned let destination: EntityMapping
   let inverseSlot: Int?
   let inverseIsToMany: Bool
-  /// Where the links lie; columns are quoted.
+  /// Where the links lie.
   let storage: RelationshipStorage
+  /// The whole rows at the other end of one owner's to-many.
+  private(set) var membersSQL = ""
 
   init?(
     _ relationship: RelationshipDescription, slot: Int, owner: EntityMapping, destination: EntityMapping,
-    inverse: (slot: Int, isToMany: Bool, column: String)?, join: (JoinTable, Bool)?
+    inverse: (slot: Int, isToMany: Bool, column: SQLName)?, join: (JoinTable, Bool)?
   ) {
     if let (table, isSource) = join {
       storage = .join(table, isSource: isSource)
     } else if !relationship.isToMany {
-      storage = .column(quoted(relationship.columnName))
+      storage = .column(SQLName(relationship.columnName))
     } else if let inverse {
       storage = .inverseColumn(inverse.column)
     } else {
@@ -51,6 +53,14 @@ final class RelationshipMapping: @unchecked Sendable {
 
   var isToMany: Bool {
     if case .column = storage { false } else { true }
+  }
+
+  /// Derives what follows from the slots of both entities.
+  func complete() { membersSQL = membersStatement(ownerCount: 1, withOwner: false) }
+
+  /// The column of a to-one, in its owner's table.
+  var column: SQLName? {
+    if case .column(let column) = storage { column } else { nil }
   }
 
   /// The join table of a many-to-many, and whether this end is its source.

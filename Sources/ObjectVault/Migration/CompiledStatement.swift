@@ -17,13 +17,24 @@ enum CompiledStatement: Hashable {
 }
 
 extension CompiledStatement {
+  /// One that must count no row, of SQL that has no values.
+  static func check(query: SQL, rows: SQL, message: String) -> CompiledStatement {
+    .mustBeEmpty(query: query.text, rows: rows.text, message: message)
+  }
+
+  /// One that copies a table's rows, in the form for people and, with a condition on ids, in that for the engine.
+  static func copying(_ from: String, _ to: String, _ columns: [String], _ expressions: [String]) -> SQL {
+    let names = SQL.names(columns.map { SQLName($0) })
+    let values = SQL.joined(expressions.map { "\(written: $0)" })
+    return "INSERT INTO \(identifier: to) (\(names)) SELECT \(values) FROM \(identifier: from)"
+  }
+
   /// The statement as `plan` shows it.
   var text: String {
     switch self {
     case .sql(let sql): sql + ";"
     case .copy(let from, let to, let columns, let expressions, _):
-      "INSERT INTO \(quoted(to)) (\(columns.map { quoted($0) }.joined(separator: ", "))) SELECT "
-        + "\(expressions.joined(separator: ", ")) FROM \(quoted(from));"
+      Self.copying(from, to, columns, expressions).text + ";"
     case .mustBeEmpty(let query, _, _): "-- must be 0: \(query);"
     case .data(let sql): sql
     case .require(let text, let query): "-- require \(text): \(query)"

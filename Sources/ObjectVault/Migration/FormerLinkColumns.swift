@@ -38,7 +38,9 @@ extension MigrationStep {
   private static func hasOwnColumns(_ columns: [String], _ words: Set<String>, _ model: Schema) -> Bool {
     model.entities.contains { entity in
       words.contains(entity.name.lowercased())
-        && entity.relationships.contains { !$0.isToMany && columns.contains("\($0.name)_id") }
+        && entity.relationships.contains {
+          !$0.isToMany && columns.contains(RelationshipDescription.columnName($0.name))
+        }
     }
   }
 

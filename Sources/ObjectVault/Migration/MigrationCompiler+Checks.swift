@@ -9,10 +9,11 @@ extension MigrationCompiler {
     _ index: TableInfo.Index, of table: TableInfo, _ former: TableInfo, _ origin: Origin
   ) -> [PlannedStatement] {
     guard index.isUnique, !wasUnique(index, former, origin) else { return [] }
-    let columns = index.columns.map(quoted).joined(separator: ", ")
-    let isThere = index.columns.map { "\(quoted($0)) NOT NULL" }.joined(separator: " AND ")
-    let groups = "FROM \(quoted(table.name)) WHERE \(isThere) GROUP BY \(columns) HAVING count(*) > 1"
-    let check = CompiledStatement.mustBeEmpty(
+    let columns = index.columns.map { SQLName($0) }
+    let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
+    let groups: SQL =
+      "FROM \(identifier: table.name) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1"
+    let check = CompiledStatement.check(
       query: "SELECT count(*) FROM (SELECT 1 \(groups))",
       rows: "SELECT max(\"id\") \(groups) ORDER BY 1 LIMIT 5",
       message:
@@ -33,13 +34,15 @@ extension MigrationCompiler {
   }
 
   func fillingCheck(_ required: SegmentMapping.RequiredColumn) -> PlannedStatement {
-    let (table, isMissing) = (quoted(required.table), "\(required.column) IS NULL")
+    let (table, isMissing): (SQLName, SQL) = (
+      SQLName(required.table), "\(written: required.column) IS NULL"
+    )
     var (entity, name) = ("", "")
     if case .makeRequired(let owner, let property, _) = required.operation {
       (entity, name) = (owner, property)
     }
     return PlannedStatement(
-      statement: .mustBeEmpty(
+      statement: .check(
         query: "SELECT count(*) FROM \(table) WHERE \(isMissing)",
         rows: "SELECT \"id\" FROM \(table) WHERE \(isMissing) ORDER BY \"id\" LIMIT 5",
         message: "%d objects have no \(name); write: make \(entity).\(name) required filling VALUE"),
@@ -53,9 +56,9 @@ extension MigrationCompiler {
     guard column.isRequired, column.defaultSQL == nil else { return nil }
     let isToOne = table.key(of: column.name) != nil
     return PlannedStatement(
-      statement: .mustBeEmpty(
-        query: "SELECT count(*) FROM \(quoted(former.name))",
-        rows: "SELECT \"id\" FROM \(quoted(former.name)) ORDER BY \"id\" LIMIT 5",
+      statement: .check(
+        query: "SELECT count(*) FROM \(identifier: former.name)",
+        rows: "SELECT \"id\" FROM \(identifier: former.name) ORDER BY \"id\" LIMIT 5",
         message: "%d objects would have NULL in \(table.name).\(column.name), which is NOT NULL; "
           + (isToOne
             ? "add it without required, fill it, then make it required" : "give it a default, or optional")),

@@ -30,7 +30,7 @@ struct MigrationCompiler {
         changes += alterations
       } else {
         copies += rebuild(former, table, origin)
-        swaps.append(planned("DROP TABLE \(quoted(former.name))", table))
+        swaps.append(planned("DROP TABLE \(identifier: former.name)", table))
         changes = swapIn(table, former, origin) + changes
       }
     }
@@ -64,8 +64,9 @@ struct MigrationCompiler {
         guard let name = mapping.properties[entity.name]?[relationship.name],
           before.entity(named: former)?.relationship(named: name)?.isToMany == false
         else { continue }
-        expressions["\(relationship.name)_id"] =
-          mapping.expressions[entity.name]?[relationship.name] ?? quoted("\(name)_id")
+        expressions[RelationshipDescription.columnName(relationship.name)] =
+          mapping.expressions[entity.name]?[relationship.name]
+          ?? quoted(RelationshipDescription.columnName(name))
       }
       return Origin(table: former, expressions: expressions)
     }
@@ -106,7 +107,7 @@ struct MigrationCompiler {
           join.targetColumn: quoted(JoinTable.formerColumns.target),
         ])
       let statements =
-        rebuild(former, table, origin) + [planned("DROP TABLE \(quoted(former.name))", table)]
+        rebuild(former, table, origin) + [planned("DROP TABLE \(identifier: former.name)", table)]
         + swapIn(table, former, origin)
       return statements.map(\.statement)
     }
@@ -114,8 +115,13 @@ struct MigrationCompiler {
 
   // MARK: Tables
 
-  private func planned(_ sql: String, _ table: TableInfo) -> PlannedStatement {
-    PlannedStatement(statement: .sql(sql), operations: mapping.trail.operations(of: table.name))
+  private func planned(_ sql: SQL, _ table: TableInfo) -> PlannedStatement {
+    planned(text: sql.text, table)
+  }
+
+  // With a label: a literal would be a String where both are possible, and SQL in it a description.
+  private func planned(text: String, _ table: TableInfo) -> PlannedStatement {
+    PlannedStatement(statement: .sql(text), operations: mapping.trail.operations(of: table.name))
   }
 
   private func makeIndex(_ index: TableInfo.Index, _ table: TableInfo) -> PlannedStatement {
@@ -125,7 +131,7 @@ struct MigrationCompiler {
   }
 
   private func create(_ table: TableInfo) -> [PlannedStatement] {
-    [planned(table.createSQL(collations: after.collations(ofTable: table.name)), table)]
+    [planned(text: table.createSQL(after.layout(ofTable: table.name)), table)]
       + table.indexes.map { makeIndex($0, table) }
   }
 
@@ -146,8 +152,8 @@ struct MigrationCompiler {
     }
     return table.columns.filter { origin.expressions[$0.name] == nil }
       .compactMap { emptinessCheck($0, of: table, former) } + [
-        planned("DROP TABLE IF EXISTS \(quoted(temporary))", table),
-        planned(table.createSQL(as: temporary, collations: after.collations(ofTable: table.name)), table),
+        planned("DROP TABLE IF EXISTS \(identifier: temporary)", table),
+        planned(text: table.createSQL(as: temporary, after.layout(ofTable: table.name)), table),
         copy,
       ]
   }
@@ -160,7 +166,7 @@ struct MigrationCompiler {
 
   private func swapIn(_ table: TableInfo, _ former: TableInfo, _ origin: Origin) -> [PlannedStatement] {
     let rename = planned(
-      "ALTER TABLE \(quoted("_mig_\(table.name)")) RENAME TO \(quoted(table.name))", table)
+      "ALTER TABLE \(identifier: "_mig_\(table.name)") RENAME TO \(identifier: table.name)", table)
     // On newer engines a rename would rewrite what mentions the table; here everything names it already.
     let renames =
       engine.rewritesReferencesOnRename
@@ -180,8 +186,7 @@ struct MigrationCompiler {
     -> [PlannedStatement]?
   {
     guard former.name == table.name else { return nil }
-    let oldCollations = before.collations(ofTable: former.name)
-    let newCollations = after.collations(ofTable: table.name)
+    let (oldLayout, layout) = (before.layout(ofTable: former.name), after.layout(ofTable: table.name))
     var renames: [(old: String, new: String)] = []
     var added: [TableInfo.Column] = []
     var kept: Set<String> = []
@@ -194,7 +199,9 @@ struct MigrationCompiler {
       kept.insert(old.name)
       var same = old
       same.name = column.name
-      guard same == column, oldCollations[old.name] == newCollations[column.name] else { return nil }
+      guard same == column, oldLayout.collations[old.name] == layout.collations[column.name] else {
+        return nil
+      }
       let (was, now) = (former.key(of: old.name), table.key(of: column.name))
       guard was?.table == now?.table, was?.onDelete == now?.onDelete else { return nil }
       if old.name != column.name { renames.append((old.name, column.name)) }
@@ -206,28 +213,29 @@ struct MigrationCompiler {
       dropped.isEmpty || engine.canDropColumn, dropped.allSatisfy({ former.key(of: $0.name) == nil }),
       added.allSatisfy({ canAdd($0, to: table, taken) })
     else { return nil }
-    return inPlace(former, table, origin, renames, dropped, added, newCollations)
+    return inPlace(former, table, origin, renames, dropped, added, layout)
   }
 
   private func inPlace(
     _ former: TableInfo, _ table: TableInfo, _ origin: Origin, _ renames: [(old: String, new: String)],
-    _ dropped: [TableInfo.Column], _ added: [TableInfo.Column], _ collations: [String: String]
+    _ dropped: [TableInfo.Column], _ added: [TableInfo.Column], _ layout: TableLayout
   ) -> [PlannedStatement] {
-    let name = quoted(table.name)
+    let name = SQLName(table.name)
     var statements: [PlannedStatement] = []
     for index in former.indexes where !table.indexes.contains(index) {
-      statements.append(planned("DROP INDEX \(quoted(index.name))", table))
+      statements.append(planned("DROP INDEX \(identifier: index.name)", table))
     }
     for rename in renames {
       statements.append(
-        planned("ALTER TABLE \(name) RENAME COLUMN \(quoted(rename.old)) TO \(quoted(rename.new))", table))
+        planned(
+          "ALTER TABLE \(name) RENAME COLUMN \(identifier: rename.old) TO \(identifier: rename.new)", table))
     }
     for column in dropped {
-      statements.append(planned("ALTER TABLE \(name) DROP COLUMN \(quoted(column.name))", table))
+      statements.append(planned("ALTER TABLE \(name) DROP COLUMN \(identifier: column.name)", table))
     }
     for column in added {
       statements.append(
-        planned("ALTER TABLE \(name) ADD COLUMN \(table.columnSQL(column, collations))", table))
+        planned("ALTER TABLE \(name) ADD COLUMN \(table.definition(column, layout))", table))
     }
     for index in table.indexes where !former.indexes.contains(index) {
       statements += uniqueCheck(index, of: table, former, origin) + [makeIndex(index, table)]

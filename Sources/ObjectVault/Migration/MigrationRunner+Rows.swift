@@ -7,13 +7,12 @@ extension MigrationRunner {
   func copy(
     _ from: String, _ to: String, _ columns: [String], _ expressions: [String], _ keyed: Bool
   ) throws {
-    let insert =
-      "INSERT INTO \(quoted(to)) (\(columns.map { quoted($0) }.joined(separator: ", "))) "
-      + "SELECT \(expressions.joined(separator: ", ")) FROM \(quoted(from))"
+    let insert = CompiledStatement.copying(from, to, columns, expressions)
+    let table = SQLName(from)
     var copied = 0
     if keyed {
       let bounds =
-        try connection.rows(sql: "SELECT min(\"id\"), max(\"id\") FROM \(quoted(from))").first ?? []
+        try connection.rows("SELECT min(\"id\"), max(\"id\") FROM \(table)").first ?? []
       var low = bounds.first?.int64 ?? 1
       let high = bounds.last?.int64 ?? 0
       let slice: Int64 = 65_536
@@ -22,19 +21,16 @@ extension MigrationRunner {
         let (next, overflow) = low.addingReportingOverflow(slice)
         let end = overflow ? Int64.max : next - 1
         copied += try connection.execute(
-          sql: insert + " WHERE \"id\" BETWEEN ? AND ?", [.integer(low), .integer(min(end, high))])
+          "\(insert) WHERE \"id\" BETWEEN \(low) AND \(min(end, high))")
         if overflow || end >= high { break }
         // Ids far apart are not walked through slice by slice.
         low =
-          try connection.value(
-            sql: "SELECT min(\"id\") FROM \(quoted(from)) WHERE \"id\" > ?", [.integer(end)])?
-          .int64
-          ?? Int64.max
+          try connection.value("SELECT min(\"id\") FROM \(table) WHERE \"id\" > \(end)")?.int64 ?? Int64.max
       }
     } else {
-      copied = try connection.execute(sql: insert)
+      copied = try connection.execute(insert)
     }
-    let expected = try connection.value(sql: "SELECT count(*) FROM \(quoted(from))")?.int64 ?? 0
+    let expected = try connection.value("SELECT count(*) FROM \(table)")?.int64 ?? 0
     guard Int64(copied) == expected else {
       throw ModelError(reason: "\(copied) of \(expected) rows of \(from) were copied")
     }

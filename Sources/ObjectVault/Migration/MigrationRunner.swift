@@ -49,7 +49,7 @@ struct MigrationRunner {
   }
 
   private func create(_ table: TableInfo, _ model: Schema) throws {
-    try connection.execute(sql: table.createSQL(collations: model.collations(ofTable: table.name)))
+    try connection.execute(sql: table.createSQL(model.layout(ofTable: table.name)))
     for index in table.indexes { try connection.execute(sql: table.indexSQL(index)) }
   }
 

@@ -49,20 +49,24 @@ struct OperationTrail {
 
   /// Those that change what is in a column, which is called like the property or, for a to-one, `name_id`.
   func operations(of entity: String, column: String) -> [MigrationOperation] {
-    let property = Self.property(of: column)
-    return entries.filter { $0.entity == entity && $0.property == property }.map(\.operation)
+    entries.filter { $0.entity == entity && $0.property.map { Self.lies($0, in: column) } == true }
+      .map(\.operation)
   }
 
   /// Those that an index over some columns stands for: who asked for it, else who changed its values.
   func operations(of entity: String, index columns: [String]) -> [MigrationOperation] {
-    let properties = columns.map(Self.property)
-    let asking = entries.filter { $0.entity == entity && $0.index == properties }.map(\.operation)
+    let asking = entries.filter { entry in
+      guard entry.entity == entity, let index = entry.index, index.count == columns.count else {
+        return false
+      }
+      return zip(index, columns).allSatisfy { Self.lies($0, in: $1) }
+    }.map(\.operation)
       .filter { if case .addIndex = $0 { true } else { false } }
     return asking.isEmpty ? columns.flatMap { operations(of: entity, column: $0) } : asking
   }
 
-  // No property ends like this itself.
-  private static func property(of column: String) -> String {
-    column.hasSuffix("_id") ? String(column.dropLast(3)) : column
+  /// Whether a property is what a column holds; no attribute is called like the column of a to-one.
+  private static func lies(_ property: String, in column: String) -> Bool {
+    property == column || RelationshipDescription.columnName(property) == column
   }
 }

@@ -36,19 +36,14 @@ struct PartnerCheck {
     guard !relationship.isToMany, let inverse = relationship.inverse,
       model.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
     else { return nil }
-    let (column, back) = (quoted("\(relationship.name)_id"), quoted("\(inverse)_id"))
-    let (table, other) = (quoted(entity.name), quoted(relationship.destination))
-    let counts = try connection.rows(
-      sql: """
-        SELECT count(*), total(p.\(back) IS NOT o."id") FROM \(table) o JOIN \(other) p ON p."id" = o.\(column)
-        """
-    ).first
+    let column = SQLName(relationship.columnName)
+    let back = SQLName(RelationshipDescription.columnName(inverse))
+    let (table, other) = (SQLName(entity.name), SQLName(relationship.destination))
+    let pairs: SQL = "FROM \(table) o JOIN \(other) p ON p.\"id\" = o.\(column)"
+    let counts = try connection.rows("SELECT count(*), total(p.\(back) IS NOT o.\"id\") \(pairs)").first
     guard let bad = counts?.last?.int64, bad > 0 else { return nil }
     let rows = try connection.query(
-      sql: """
-        SELECT o."id" FROM \(table) o JOIN \(other) p ON p."id" = o.\(column)
-        WHERE p.\(back) IS NOT o."id" ORDER BY 1 LIMIT 5
-        """
+      "SELECT o.\"id\" \(pairs) WHERE p.\(back) IS NOT o.\"id\" ORDER BY 1 LIMIT 5"
     ) { $0.int64(0) }
     return PartnerFinding(
       property: "\(entity.name).\(relationship.name)", inverse: "\(relationship.destination).\(inverse)",

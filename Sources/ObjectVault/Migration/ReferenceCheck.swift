@@ -20,11 +20,11 @@ enum ReferenceCheck {
   /// All references of the model's tables that lead nowhere.
   static func dangling(_ connection: Connection, _ model: Schema) throws -> Set<DanglingReference> {
     // One pass of SQLite's own, which mostly is all: it stops at the first.
-    guard try connection.value(sql: "PRAGMA foreign_key_check") != nil else { return [] }
+    guard try connection.value("PRAGMA foreign_key_check") != nil else { return [] }
     var found: Set<DanglingReference> = []
     for entity in model.entities {
       for relationship in entity.relationships where !relationship.isToMany {
-        let column = "\(relationship.name)_id"
+        let column = relationship.columnName
         try collect(
           "\(entity.name).\(relationship.name)", false, ["id", column], entity.name, column,
           relationship.destination,
@@ -46,12 +46,12 @@ enum ReferenceCheck {
     _ destination: String,
     _ connection: Connection, _ found: inout Set<DanglingReference>
   ) throws {
-    let list = columns.map { "o.\(quoted($0))" }.joined(separator: ", ")
+    let list = SQL.joined(columns.map { "o.\(identifier: $0)" })
     let rows = try connection.rows(
-      sql: """
-        SELECT \(list) FROM \(quoted(table)) o WHERE o.\(quoted(column)) IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM \(quoted(destination)) d WHERE d."id" = o.\(quoted(column)))
-        """)
+      """
+      SELECT \(list) FROM \(identifier: table) o WHERE o.\(identifier: column) IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM \(identifier: destination) d WHERE d."id" = o.\(identifier: column))
+      """)
     for row in rows { found.insert(DanglingReference(property: name, key: row, isLink: isLink)) }
   }
 

@@ -95,7 +95,8 @@ extension TouchedColumns {
     case .renameEntity(let name, let new): rename(entity: name, to: new)
     case .dropEntity(let name): rename(entity: name, to: nil)
     case .renameAttribute(let entity, let name, let new): rename(entity, name, to: new)
-    case .renameRelationship(let entity, let name, let new): rename(entity, "\(name)_id", to: "\(new)_id")
+    case .renameRelationship(let entity, let name, let new):
+      rename(entity, RelationshipDescription.columnName(name), to: RelationshipDescription.columnName(new))
     case .dropAttribute(let entity, let name): rename(entity, name, to: nil)
     default: break
     }

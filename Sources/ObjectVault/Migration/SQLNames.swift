@@ -30,7 +30,7 @@ struct SQLNames {
       throw ModelError(
         reason: "$\(words) goes on behind $\(names[0]).\(names[1]), which is a column\(isToOne)")
     }
-    return quoted(relationship == nil ? names[1] : "\(names[1])_id")
+    return quoted(relationship == nil ? names[1] : RelationshipDescription.columnName(names[1]))
   }
 
   private func linkName(
@@ -42,12 +42,12 @@ struct SQLNames {
     }
     guard names.count > 2 else { return quoted(join.name) }
     let columns = [join.sourceColumn, join.targetColumn]
-    guard names.count == 3, columns.contains("\(names[2])_id") else {
+    guard names.count == 3, columns.contains(RelationshipDescription.columnName(names[2])) else {
       let known = columns.map { "$\(names[0]).\(names[1]).\($0.dropLast(3))" }
       throw ModelError(
         reason: "$\(words) names no column of the links; there are \(known.joined(separator: " and "))")
     }
-    return quoted("\(names[2])_id")
+    return quoted(RelationshipDescription.columnName(names[2]))
   }
 
   private func unknown(

@@ -149,7 +149,7 @@ struct SegmentMapping {
 
   private mutating func express(_ entity: String, _ name: String, _ sql: String) {
     expressions[entity, default: [:]][name] = sql
-    changedWords.formUnion([name.lowercased(), "\(name)_id".lowercased()])
+    changedWords.formUnion([name.lowercased(), RelationshipDescription.columnName(name).lowercased()])
   }
 
   /// The column that a property had before the run; nil when it was added in it, or has no column.
@@ -158,7 +158,7 @@ struct SegmentMapping {
       let owner = entities[entity].flatMap({ before.entity(named: $0) })
     else { return nil }
     guard let relationship = owner.relationship(named: former) else { return quoted(former) }
-    return relationship.isToMany ? nil : quoted("\(former)_id")
+    return relationship.isToMany ? nil : quoted(RelationshipDescription.columnName(former))
   }
 
   private static func cast(_ column: String, to type: AttributeType) -> String {

@@ -54,7 +54,7 @@ struct StandingColumns {
       var table = Table(name: entity.name)
       for attribute in entity.attributes { table.columns[attribute.name] = .column(attribute.name) }
       for relationship in entity.relationships where !relationship.isToMany {
-        table.columns[relationship.name] = .column("\(relationship.name)_id")
+        table.columns[relationship.name] = .column(relationship.columnName)
       }
       tables[entity.name] = table
     }
@@ -101,11 +101,11 @@ struct StandingColumns {
       return .unasked("step \(writer) writes rows of \(question.entity) before")
     }
     guard let name = table.name else { return .accepted }
-    var columns: [String] = []
+    var columns: [SQLName] = []
     var isNull = false
     for property in question.properties {
       switch table.columns[property] {
-      case .column(let column): columns.append(quoted(column))
+      case .column(let column): columns.append(SQLName(column))
       case .same(let isNullThere): isNull = isNull || isNullThere
       case .changed(let operation):
         return .unasked("\"\(operation)\" changes \(question.entity).\(property) before")
@@ -115,19 +115,19 @@ struct StandingColumns {
     }
     let (count, rows) =
       switch question.rule {
-      case .required: Self.missing(columns, isNull, quoted(name))
-      case .unique: Self.repeated(columns, isNull, quoted(name))
+      case .required: Self.missing(columns, isNull, SQLName(name))
+      case .unique: Self.repeated(columns, isNull, SQLName(name))
       }
-    guard let count, let bad = try connection.value(sql: count)?.int64, bad > 0 else { return .accepted }
+    guard let count, let bad = try connection.value(count)?.int64, bad > 0 else { return .accepted }
     return .refused(
       MigrationPlan.Refusal(
         operation: operation.summary, entity: question.entity, properties: question.properties,
         rule: question.rule,
-        count: Int(bad), rows: try connection.query(sql: rows) { $0.int64(0) }))
+        count: Int(bad), rows: try connection.query(rows) { $0.int64(0) }))
   }
 
-  private static func missing(_ columns: [String], _ isNull: Bool, _ table: String) -> (String?, String) {
-    let condition = isNull ? "1" : columns.map { "\($0) IS NULL" }.joined(separator: " OR ")
+  private static func missing(_ columns: [SQLName], _ isNull: Bool, _ table: SQLName) -> (SQL?, SQL) {
+    let condition = isNull ? "1" : SQL.joined(columns.map { "\($0) IS NULL" }, by: " OR ")
     guard !condition.isEmpty else { return (nil, "") }
     return (
       "SELECT count(*) FROM \(table) WHERE \(condition)",
@@ -135,12 +135,12 @@ struct StandingColumns {
     )
   }
 
-  private static func repeated(_ columns: [String], _ isNull: Bool, _ table: String) -> (String?, String) {
+  private static func repeated(_ columns: [SQLName], _ isNull: Bool, _ table: SQLName) -> (SQL?, SQL) {
     // NULL is like no other NULL.
     if isNull { return (nil, "") }
-    let isThere = columns.isEmpty ? "1" : columns.map { "\($0) NOT NULL" }.joined(separator: " AND ")
-    let group = columns.isEmpty ? "typeof(1)" : columns.joined(separator: ", ")
-    let groups = "FROM \(table) WHERE \(isThere) GROUP BY \(group) HAVING count(*) > 1"
+    let isThere = columns.isEmpty ? "1" : SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
+    let group = columns.isEmpty ? "typeof(1)" : SQL.names(columns)
+    let groups: SQL = "FROM \(table) WHERE \(isThere) GROUP BY \(group) HAVING count(*) > 1"
     return (
       "SELECT count(*) FROM (SELECT 1 \(groups))", "SELECT max(\"id\") \(groups) ORDER BY 1 LIMIT 5"
     )

@@ -93,7 +93,7 @@ struct TypeCheck {
     let property: String
     let column: String
     let expected: String
-    let condition: String
+    let condition: SQL
     /// Whether a Swift type is asked.
     var isRead = false
   }
@@ -102,14 +102,14 @@ struct TypeCheck {
     of entity: EntityDescription, _ checks: [Check], _ connection: Connection
   ) throws -> [TypeFinding] {
     guard !checks.isEmpty else { return [] }
-    let sums = checks.map { ", total(NOT (\($0.condition)))" }.joined()
-    let counts = try connection.rows(sql: "SELECT count(*)\(sums) FROM \(quoted(entity.name))").first ?? []
+    let table = SQLName(entity.name)
+    let sums = SQL.joined(checks.map { ", total(NOT (\($0.condition)))" }, by: "")
+    let counts = try connection.rows("SELECT count(*)\(sums) FROM \(table)").first ?? []
     var findings: [TypeFinding] = []
     for (check, count) in zip(checks, counts.dropFirst()) {
       guard let bad = count.int64, bad > 0 else { continue }
       let rows = try connection.query(
-        sql:
-          "SELECT \"id\" FROM \(quoted(entity.name)) WHERE NOT (\(check.condition)) ORDER BY \"id\" LIMIT 5"
+        "SELECT \"id\" FROM \(table) WHERE NOT (\(check.condition)) ORDER BY \"id\" LIMIT 5"
       ) { $0.int64(0) }
       findings.append(
         TypeFinding(
@@ -123,58 +123,30 @@ struct TypeCheck {
     var checks = [
       Check(
         property: "id", column: "id", expected: "id from 1 to \(Self.highestID)",
-        condition: "\"id\" BETWEEN 1 AND \(Self.highestID)"),
+        condition: "\"id\" BETWEEN 1 AND \(number: Self.highestID)"),
       Check(
         property: "_version", column: "_version", expected: "version",
         condition: "typeof(\"_version\") = 'integer' AND \"_version\" > 0"),
     ]
     for attribute in entity.attributes {
-      let column = quoted(attribute.name)
-      var condition = Self.condition(column, attribute.type)
+      let column = SQLName(attribute.name)
+      var condition = attribute.type.holds(column)
       let name = "\(entity.name).\(attribute.name)"
       let isRead = readers[name]?.isNarrow == true
-      if isRead { condition = "\(condition) AND vault_reads('\(name)', \(column))" }
+      if isRead { condition = "\(condition) AND vault_reads(\(literal: name), \(column))" }
       checks.append(
         Check(
           property: attribute.name, column: attribute.name, expected: attribute.type.rawValue,
           condition: "\(column) IS NULL OR (\(condition))", isRead: isRead))
     }
     for relationship in entity.relationships where !relationship.isToMany {
-      let column = "\(relationship.name)_id"
+      let column = RelationshipDescription.columnName(relationship.name)
       checks.append(
         Check(
           property: relationship.name, column: column, expected: "id of \(relationship.destination)",
-          condition: "\(quoted(column)) IS NULL OR typeof(\(quoted(column))) = 'integer'"))
+          condition: "\(identifier: column) IS NULL OR typeof(\(identifier: column)) = 'integer'"))
     }
     return checks
-  }
-
-  /// SQL that is true for a value, not NULL, that the type can hold.
-  static func condition(_ column: String, _ type: AttributeType) -> String {
-    let isInteger = "typeof(\(column)) = 'integer'"
-    let isNumber = "typeof(\(column)) IN ('real', 'integer')"
-    func range<Number: FixedWidthInteger>(_ type: Number.Type) -> String {
-      "\(isInteger) AND \(column) BETWEEN \(Number.min) AND \(Number.max)"
-    }
-    switch type {
-    case .bool: return "\(isInteger) AND \(column) IN (0, 1)"
-    case .int: return isInteger
-    case .int8: return range(Int8.self)
-    case .int16: return range(Int16.self)
-    case .int32: return range(Int32.self)
-    case .uint8: return range(UInt8.self)
-    case .uint16: return range(UInt16.self)
-    case .uint32: return range(UInt32.self)
-    // Infinity is a float; what is between it and what rounds to the largest one would become it.
-    case .float:
-      return
-        "\(isNumber) AND (abs(\(column)) < 3.4028235677973366e38 OR abs(\(column)) > 1.7976931348623157e308)"
-    case .double, .date: return isNumber
-    case .string: return "typeof(\(column)) = 'text'"
-    case .data: return "typeof(\(column)) = 'blob'"
-    case .decimal, .uuid, .url, .json:
-      return "typeof(\(column)) = 'text' AND vault_is('\(type.rawValue)', \(column))"
-    }
   }
 
   private func register(on connection: Connection) throws {
@@ -187,6 +159,26 @@ struct TypeCheck {
     try connection.register(function: "vault_reads", argumentCount: 2) { arguments in
       guard case .text(let name) = arguments[0] else { return 1 }
       return readers[name]?.reads(arguments[1]) == false ? 0 : 1
+    }
+  }
+}
+
+extension AttributeType {
+  /// SQL that is true for a value, not NULL, that the type can hold.
+  fileprivate func holds(_ column: SQLName) -> SQL {
+    switch traits.storage {
+    case .integer(let range) where range == Int64.min...Int64.max: return "typeof(\(column)) = 'integer'"
+    case .integer(let range):
+      return
+        "typeof(\(column)) = 'integer' AND \(column) BETWEEN \(number: range.lowerBound) AND \(number: range.upperBound)"
+    // Infinity is a float; what is between it and what rounds to the largest one would become it.
+    case .real(isSingle: true):
+      return
+        "typeof(\(column)) IN ('real', 'integer') AND (abs(\(column)) < 3.4028235677973366e38 OR abs(\(column)) > 1.7976931348623157e308)"
+    case .real(isSingle: false): return "typeof(\(column)) IN ('real', 'integer')"
+    case .text(.any): return "typeof(\(column)) = 'text'"
+    case .text: return "typeof(\(column)) = 'text' AND vault_is(\(literal: rawValue), \(column))"
+    case .blob: return "typeof(\(column)) = 'blob'"
     }
   }
 }

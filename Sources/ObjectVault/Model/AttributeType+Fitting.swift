@@ -7,7 +7,7 @@ extension AttributeType {
   /// floating-point type for the other, and strings for what is stored as text.
   func takes(_ type: AttributeType) -> Bool {
     if self == type { return true }
-    if type == .string { return sqlType == "TEXT" }
+    if type == .string { return isStoredAsText }
     if type.isInteger, type != .bool { return isNumeric && self != .bool }
     return isFloating && type.isFloating
   }
@@ -15,10 +15,10 @@ extension AttributeType {
   /// Whether values may be read as a Swift type of another attribute type.
   func reads(as type: AttributeType) -> Bool {
     if self == type { return true }
-    return type == .string ? sqlType == "TEXT" : type != .string && self != .string && type.takes(self)
+    return type == .string ? isStoredAsText : type != .string && self != .string && type.takes(self)
   }
 
-  private var isFloating: Bool { self == .float || self == .double }
+  private var isFloating: Bool { isNumeric && traits.sqlType == "REAL" }
 
   /// The form in which the type stores a value.
   /// - Throws: ``UnstorableValue`` for what is none of its values.
@@ -26,15 +26,22 @@ extension AttributeType {
     switch value {
     case .null: return .null
     case .integer(let number):
-      if let integerRange, integerRange.contains(number) { return value }
-      if self == .decimal { return .text("\(number)") }
-      if sqlType == "REAL" { return try stored(.real(Double(number))) }
+      switch traits.storage {
+      case .integer(let range): if range.contains(number) { return value }
+      case .text(.decimal): return .text("\(number)")
+      case .real: return try stored(.real(Double(number)))
+      case .text, .blob: break
+      }
     case .real(let number):
       guard !number.isNaN else { throw UnstorableValue.notANumber }
-      if self == .float, Float(number).isInfinite == number.isInfinite { return .real(Double(Float(number))) }
-      if self == .double || self == .date { return .real(number == 0 ? 0 : number) }
-    case .text(let text): if sqlType == "TEXT", isForm(text) { return value }
-    case .blob: if self == .data { return value }
+      switch traits.storage {
+      case .real(isSingle: true):
+        if Float(number).isInfinite == number.isInfinite { return .real(Double(Float(number))) }
+      case .real(isSingle: false): return .real(number == 0 ? 0 : number)
+      case .integer, .text, .blob: break
+      }
+    case .text(let text): if isStoredAsText, isForm(text) { return value }
+    case .blob: if traits.storage == .blob { return value }
     }
     throw UnstorableValue(description: "\(value.kind) that was given is none of type \(rawValue)")
   }

@@ -8,12 +8,12 @@ extension AttributeType {
   /// comparison. It has when the getter's own initializer takes it. Only of JSON a getter takes more: a type may have got
   /// members since, and has to read what it wrote before.
   func isForm(_ text: String) -> Bool {
-    switch self {
-    case .decimal: Decimal(stored: .text(text)) != nil
-    case .uuid: UUID(stored: .text(text)) != nil
-    case .url: URL(stored: .text(text)) != nil
-    case .json: JSONForm.isStored(text)
-    default: true
+    switch traits.storage {
+    case .text(.decimal): Decimal(stored: .text(text)) != nil
+    case .text(.uuid): UUID(stored: .text(text)) != nil
+    case .text(.url): URL(stored: .text(text)) != nil
+    case .text(.json): JSONForm.isStored(text)
+    case .text(.any), .integer, .real, .blob: true
     }
   }
 }

@@ -1,18 +1,20 @@
-// Which types are numbers of one kind, and which are text: the same for SQL and for evaluation in memory.
-
-/// How numbers are stored.
-enum NumberKind { case integer, real, decimal }
+// What calculations and functions give: the same for SQL and for evaluation in memory.
 
 extension AttributeType {
-  var numberKind: NumberKind { self == .decimal ? .decimal : isInteger ? .integer : .real }
-
-  /// Whether values are text that a string may stand for.
-  var isText: Bool { self == .string || self == .url }
+  /// The type of what a function gives.
+  init?(_ kind: PredicateFunction.Kind?) {
+    switch kind {
+    case .text: self = .string
+    case .integer: self = .int
+    case .number: self = .double
+    case nil: return nil
+    }
+  }
 
   /// What a calculation on numbers of two types gives; nil stands for nil.
   static func common(_ a: AttributeType?, _ b: AttributeType?) -> AttributeType? {
     guard let a, let b else { return a ?? b }
-    if a == .decimal || b == .decimal { return .decimal }
+    if a.numberKind == .decimal || b.numberKind == .decimal { return .decimal }
     return a.isInteger && b.isInteger ? .int : .double
   }
 }

@@ -1,4 +1,4 @@
-// The closed list of attribute types: their names in schemas and migration files, and their SQL types.
+// The closed list of attribute types: their names in schemas and migration files. What they are: AttributeTraits.
 
 /// The type of an attribute, as schemas, migration files and the store name it.
 public enum AttributeType: String, Sendable, Hashable, Codable, CaseIterable {
@@ -36,22 +36,4 @@ public enum AttributeType: String, Sendable, Hashable, Codable, CaseIterable {
   case url
   /// A `Codable` value, stored as JSON text with sorted keys.
   case json
-
-  /// The column's declared type, with what follows from it.
-  var sqlType: String {
-    switch self {
-    case .bool, .int, .int8, .int16, .int32, .uint8, .uint16, .uint32: "INTEGER"
-    case .float, .double, .date: "REAL"
-    case .decimal, .string, .uuid, .url, .json: "TEXT"
-    case .data: "BLOB"
-    }
-  }
-
-  /// What stands behind the type in a column definition.
-  var columnSuffix: String { self == .decimal ? " COLLATE vault_decimal" : "" }
-
-  /// Whether values are whole numbers.
-  var isInteger: Bool { sqlType == "INTEGER" }
-  /// Whether values are numbers that compare by value with each other.
-  var isNumeric: Bool { isInteger || self == .float || self == .double || self == .decimal }
 }

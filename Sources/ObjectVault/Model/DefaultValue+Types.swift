@@ -4,7 +4,9 @@ extension DefaultValue {
   /// The value as an object of the type has it in its column: of a float, the nearest one.
   func stored(as type: AttributeType) -> DefaultValue {
     let value = fitting(type)
-    guard type == .float, case .real(let number) = value, Float(number).isFinite else { return value }
+    guard type.traits.storage == .real(isSingle: true), case .real(let number) = value,
+      Float(number).isFinite
+    else { return value }
     return .real(Double(Float(number)))
   }
 
@@ -12,9 +14,12 @@ extension DefaultValue {
   ///
   /// It keeps the digits that were written, because the checksum of a step is over what it says.
   func fitting(_ type: AttributeType) -> DefaultValue {
-    if case .integer(let number) = self, type.sqlType == "REAL" { return .real(Double(number)) }
-    if case .integer(let number) = self, type == .decimal { return .text("\(number)") }
-    return self
+    guard case .integer(let number) = self else { return self }
+    switch type.traits.storage {
+    case .real: return .real(Double(number))
+    case .text(.decimal): return .text("\(number)")
+    case .integer, .text, .blob: return self
+    }
   }
 
   /// Why attributes of this type cannot have the value, as half a sentence; nil when they can.
@@ -34,8 +39,12 @@ extension DefaultValue {
   private func isValue(of type: AttributeType) -> Bool {
     switch self {
     case .integer(let number): type.integerRange?.contains(number) ?? false
-    case .real(let number): type.sqlType == "REAL" && (type != .float || Float(number).isFinite)
-    case .text(let text): type.sqlType == "TEXT" && type.isForm(text)
+    case .real(let number):
+      switch type.traits.storage {
+      case .real(let isSingle): !isSingle || Float(number).isFinite
+      case .integer, .text, .blob: false
+      }
+    case .text(let text): type.isStoredAsText && type.isForm(text)
     }
   }
 }
@@ -50,21 +59,6 @@ extension AttributeDescription {
 }
 
 extension AttributeType {
-  /// The whole numbers that the type holds; nil for other types.
-  var integerRange: ClosedRange<Int64>? {
-    switch self {
-    case .bool: 0...1
-    case .int: Int64.min...Int64.max
-    case .int8: Int64(Int8.min)...Int64(Int8.max)
-    case .int16: Int64(Int16.min)...Int64(Int16.max)
-    case .int32: Int64(Int32.min)...Int64(Int32.max)
-    case .uint8: 0...Int64(UInt8.max)
-    case .uint16: 0...Int64(UInt16.max)
-    case .uint32: 0...Int64(UInt32.max)
-    default: nil
-    }
-  }
-
   /// Whether a cast makes of every value of this type a value of the other that says the same.
   ///
   /// Not of a float or a double to a string: SQLite writes 15 digits of a number, and some have 17.
@@ -75,6 +69,6 @@ extension AttributeType {
       return type == .string || type == .decimal || (type == .double && self != .int)
     }
     if self == .float && type == .double { return true }
-    return type == .string && sqlType == "TEXT"
+    return type == .string && isStoredAsText
   }
 }

@@ -3,7 +3,7 @@
 internal import CipherSQLite
 
 // Safe to share: nothing in it changes, and key paths are immutable.
-/// The lowered form of all predicates of one shape: constants say which captured value they are.
+/// The lowered form of all predicates of one shape: captured values are variables, named by their numbers.
 final class PredicateTemplate: @unchecked Sendable {
   let node: PredicateNode
   /// Held, so that no other key path gets the address that stands for one of them in the shape.
@@ -17,12 +17,12 @@ final class PredicateTemplate: @unchecked Sendable {
 
 /// One condition of a fetch.
 struct FetchCondition: Sendable {
-  /// The condition; its constants are those of the first predicate of this shape where `template` is not nil.
+  /// The condition; that of all predicates of the shape where `template` is not nil.
   var node: PredicateNode
   var template: PredicateTemplate?
   /// The text it was written in, for the places in errors.
   var format: String?
-  /// What the constants are this time, by their sources.
+  /// What the variables of the template are this time.
   var values: [PredicateValue] = []
 }
 
@@ -33,19 +33,29 @@ extension FetchCondition {
   }
 }
 
-extension PredicateValue {
-  /// What stands in the place of a template's constant this time; its source is the place among `values`.
-  func current(among values: [PredicateValue]) -> PredicateValue {
-    var value = self
-    value.source = nil
-    if let source, source < values.count {
-      value = values[source]
-      value.source = source
+extension PredicateOperand {
+  /// The variable of a captured value. In the format language no name begins with a digit.
+  static func captured(_ index: Int) -> PredicateOperand { .variable("\(index)") }
+
+  /// The constant that it is, with its place among the captured values where it is one of those; nil for what is no
+  /// constant, and for a variable that has no value.
+  func constant(among values: [PredicateValue]) -> (value: PredicateValue, source: Int?)? {
+    switch self {
+    case .value(let value): return (value.normal, nil)
+    case .variable(let name):
+      guard let index = Int(name), values.indices.contains(index) else { return nil }
+      return (values[index].normal, index)
+    case .path, .count, .arithmetic, .call, .coalesce: return nil
     }
-    // Nil has one form, whatever type a tree that was made by hand gives it: from here on it is `.null`.
-    guard value.stored.isNull else { return value }
+  }
+}
+
+extension PredicateValue {
+  /// Nil has one form, whatever type a tree that was made by hand gives it: it is `.null`.
+  fileprivate var normal: PredicateValue {
+    guard stored.isNull else { return self }
     var null = PredicateValue.null
-    (null.source, null.place) = (value.source, value.place)
+    null.place = place
     return null
   }
 }

@@ -64,7 +64,7 @@ struct FormatLexer {
     if isWordStart(scalar) || scalar == "@" || scalar == "$" {
       return FormatToken(kind: .word(word()), position: start)
     }
-    for symbol in ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||"] where isNext(symbol) {
+    for symbol in Self.pairs where isNext(symbol) {
       index += 2
       return FormatToken(kind: .symbol(symbol), position: start)
     }
@@ -74,6 +74,10 @@ struct FormatLexer {
     index += 1
     return FormatToken(kind: .symbol(String(Character(scalar))), position: start)
   }
+
+  /// What is read as one though its first sign is one by itself.
+  private static let pairs =
+    ComparisonOperator.byWord.keys.filter { $0.unicodeScalars.count == 2 } + ["&&", "||"]
 
   private func isNext(_ text: String) -> Bool { scalars[index...].starts(with: text.unicodeScalars) }
 

@@ -13,13 +13,16 @@ extension FormatParser {
     let member = PredicateOperand.path(PropertyPath(depth: 1, [], place: path.place))
     let place = token.position
     switch token.kind {
-    case .symbol(let symbol) where ["+", "-", "*", "/"].contains(symbol):
+    case .symbol(let symbol) where ArithmeticOperator(word: symbol) != nil:
       throw failure("behind ANY, ALL and NONE belongs the path of a to-many, and no calculation", at: start)
-    case .symbol(let symbol) where ["=", "==", "!=", "<>", "<", "<=", "=<", ">", ">=", "=>"].contains(symbol):
+    case .symbol(let symbol) where ComparisonOperator.byWord[symbol] != nil:
       index += 1
       return .quantified(quantifier, path, try comparison(member, symbol, place))
     default:
-      if let word = takeWord("BETWEEN", "IN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES") {
+      if case .word(let written) = token.kind, case let word = written.uppercased(),
+        Self.comparisonWords.contains(word)
+      {
+        index += 1
         return .quantified(quantifier, path, try comparison(member, word, place))
       }
       return .quantified(quantifier, path, .truth(member))
@@ -42,12 +45,15 @@ extension FormatParser {
     let right = try expression(.sum)
     if symbol == "IN" { return try isIn(left, right, options, start) }
     let other = try single(right, start)
-    switch symbol {
-    case "CONTAINS": return contains(left, other, options)
-    case "BEGINSWITH": return nonEmpty(other, options, .comparison(left, .beginsWith, other, options))
-    case "ENDSWITH": return nonEmpty(other, options, .comparison(left, .endsWith, other, options))
-    case "LIKE": return .comparison(left, .like, other, options)
-    default: return .comparison(left, Self.comparison(symbol), other, options)
+    guard let comparison = ComparisonOperator.byWord[symbol] else {
+      throw failure("\(shortened(symbol)) is no comparison", at: place)
+    }
+    switch comparison {
+    case .contains: return contains(left, other, options)
+    case .beginsWith, .endsWith:
+      return nonEmpty(other, options, .comparison(left, comparison, other, options))
+    case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .like:
+      return .comparison(left, comparison, other, options)
     }
   }
 
@@ -56,6 +62,8 @@ extension FormatParser {
   ) throws -> PredicateNode {
     if case .list(let list) = right { return .isIn(element, list, options) }
     let other = try single(right, place)
+    // `name IN $names`, whose values come later.
+    if case .variable = other { return .isIn(element, [other], options) }
     // `%@ IN tags`: the members of a to-many.
     if case .path(let path) = other, case .value(let value) = element, value.type == .int {
       return .quantified(.any, path, member(path, is: element))
@@ -104,16 +112,5 @@ extension FormatParser {
     index += 1
     guard takeSymbol("]") != nil else { throw failure("] is missing here, behind [\(shortened(letters))") }
     return options
-  }
-
-  private static func comparison(_ symbol: String) -> ComparisonOperator {
-    switch symbol {
-    case "!=", "<>": .notEqual
-    case "<": .less
-    case "<=", "=<": .lessOrEqual
-    case ">": .greater
-    case ">=", "=>": .greaterOrEqual
-    default: .equal
-    }
   }
 }

@@ -9,7 +9,7 @@ extension FormatParser {
     let right = try expression(level == .sum ? .product : .factor)
     let (a, b) = (try single(left, start), try single(right, place))
     guard case .operand(_, let first) = left, case .operand(_, let second) = right,
-      let operation = ArithmeticOperator(rawValue: symbol)
+      let operation = ArithmeticOperator(word: symbol)
     else { throw failure("a calculation is not possible here", at: place) }
     guard first + second <= PredicateError.maximumOperands else {
       throw failure("a calculation has more than \(PredicateError.maximumOperands) operands", at: place)
@@ -70,25 +70,78 @@ extension FormatParser {
     if ["SUBQUERY", "FUNCTION", "CAST"].contains(upper) {
       throw failure("\(upper) cannot be used in a store's predicate", at: place)
     }
-    if case .symbol("(") = token.kind {
-      throw failure(
-        "\(shortened(word)) would be a function, and none can be used in a store's predicate; give its value with %@",
-        at: place)
-    }
+    if takeSymbol("(") != nil { return try call(word, place) }
     switch upper {
     case "NIL", "NULL": return constant(nil, .null, place)
     case "TRUE", "YES": return constant(PredicateValue.boolean(true), place)
     case "FALSE", "NO": return constant(PredicateValue.boolean(false), place)
-    case "AND", "OR", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES":
+    case "AND", "OR",
+      _ where Self.comparisonWords.contains(upper):
       throw failure(
         "a property or a value is missing before \(upper); a property of this name is #\(word)", at: place)
     default: break
     }
-    guard !word.hasPrefix("$") else { throw failure("variables cannot be used here; use %@", at: place) }
+    if word.hasPrefix("$") { return try variable(String(word.dropFirst()), place) }
     guard !word.hasPrefix("@") else {
       throw failure("\(shortened(word)) belongs behind a to-many, as in tags.@count", at: place)
     }
     return try path(upper == "SELF" ? [] : [word], place)
+  }
+
+  /// A function whose name and bracket have been read.
+  private mutating func call(_ word: String, _ place: Int) throws -> Parsed {
+    guard let function = PredicateFunction(word: word) else {
+      let known = PredicateFunction.allCases.map(\.rawValue).joined(separator: ", ")
+      throw failure(
+        "\(shortened(word)) is no function of predicates, which are \(known); give its value with %@",
+        at: place)
+    }
+    var arguments: [PredicateOperand] = []
+    var total = 1
+    repeat {
+      let start = token.position
+      let parsed = try expression(.sum)
+      arguments.append(try single(parsed, start))
+      if case .operand(_, let count) = parsed { total += count }
+    } while takeSymbol(",") != nil
+    guard takeSymbol(")") != nil else { throw failure(") is missing here, for the bracket of \(word)") }
+    let wanted = function.entry.parameters.count
+    guard arguments.count == wanted else {
+      throw failure("\(word) takes \(wanted) operand\(wanted == 1 ? "" : "s")", at: place)
+    }
+    guard total <= PredicateError.maximumOperands else {
+      throw failure("a calculation has more than \(PredicateError.maximumOperands) operands", at: place)
+    }
+    return .operand(.call(function, arguments), count: total)
+  }
+
+  /// A variable, or the value that it has.
+  private func variable(_ name: String, _ place: Int) throws -> Parsed {
+    guard Schema.isIdentifier(name) else {
+      throw failure("behind $ belongs the name of a variable, which begins with a letter", at: place)
+    }
+    guard let variables else { return .operand(.variable(name), count: 1) }
+    guard let argument = variables[name] else {
+      let hint = didYouMean(nearest(name, among: variables.keys.sorted()))
+      throw failure(
+        "the variable $\(shortened(name)) has no value\(hint.map { "; \($0)" } ?? "")", at: place)
+    }
+    return parsed(argument.content, place)
+  }
+
+  /// What fills a `%@` or a variable.
+  private func parsed(_ content: PredicateArgument.Content, _ place: Int) -> Parsed {
+    switch content {
+    case .value(let value): return constant(value, place)
+    case .text(let text): return constant(.string, .text(text), place)
+    case .list(let list):
+      return .list(
+        list.map { element in
+          var element = element
+          element.place = place
+          return .value(element)
+        })
+    }
   }
 
   /// The rest of a key path whose first names are known.
@@ -133,15 +186,7 @@ extension FormatParser {
     let content = arguments[argumentIndex].content
     argumentIndex += 1
     switch (letters, content) {
-    case ("@", .value(let value)): return constant(value, place)
-    case ("@", .text(let text)): return constant(.string, .text(text), place)
-    case ("@", .list(let list)):
-      return .list(
-        list.map { element in
-          var element = element
-          element.place = place
-          return .value(element)
-        })
+    case ("@", _): return parsed(content, place)
     case ("K", .text(let text)):
       let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
       guard names.allSatisfy({ Schema.isIdentifier($0) || $0 == "@count" }) else {

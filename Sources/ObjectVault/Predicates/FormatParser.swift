@@ -14,17 +14,36 @@ extension PredicateNode {
   ///
   /// Comparisons `= == != <> < <= > >=`, `BETWEEN {a, b}`, `IN {…}`, `BEGINSWITH ENDSWITH CONTAINS LIKE` with
   /// `[c] [d] [cd]`, `AND OR NOT` and `&& || !`, `ANY ALL NONE SOME`, `@count`, `nil`, `TRUE FALSE`,
-  /// `TRUEPREDICATE`, `FALSEPREDICATE`, `SELF`, `+ - * /`, key paths, `%@`, `%K`, `%d %ld %f …`. Words may be
-  /// in either case; `#any` is a property called `any`. In strings `\n \r \t \0 \" \' \\` and `\uXXXX` are
-  /// what they are in Swift; a backslash before anything else stays.
+  /// `TRUEPREDICATE`, `FALSEPREDICATE`, `SELF`, `+ - * /`, key paths, `%@`, `%K`, `%d %ld %f …`, `$name`. Words may
+  /// be in either case; `#any` is a property called `any`. In strings `\n \r \t \0 \" \' \\` and `\uXXXX` are
+  /// what they are in Swift; a backslash before anything else stays. A `$name` stays open, for
+  /// ``substituting(_:)``: behind `IN` it stands for a list, everywhere else for one value, and `CONTAINS` takes it
+  /// for a string.
   /// - Throws: ``StoreError/predicate(_:)`` with the position in the text for anything else, and for too
   ///   few or too many arguments.
   public init(format: String, _ arguments: Any?...) throws {
-    try self.init(format: format, arguments: arguments)
+    try self.init(format, arguments, variables: nil)
   }
 
   /// The same with the arguments in an array.
   public init(format: String, arguments: [Any?]) throws {
+    try self.init(format, arguments, variables: nil)
+  }
+
+  /// The same with values for all of its variables, each of which may be whatever fills a `%@`.
+  ///
+  /// ```swift
+  /// try PredicateNode(
+  ///   format: "age BETWEEN {$low, $high} AND name IN $names",
+  ///   variables: ["low": 18, "high": 30, "names": ["Ann", "Bo"]])
+  /// ```
+  /// - Parameter variables: The values by the names without `$`. Those that the format does not name are ignored.
+  /// - Throws: ``StoreError/predicate(_:)``, also for a variable that has no value here.
+  public init(format: String, _ arguments: Any?..., variables: [String: Any?]) throws {
+    try self.init(format, arguments, variables: variables)
+  }
+
+  init(_ format: String, _ arguments: [Any?], variables: [String: Any?]?) throws {
     guard arguments.count <= PredicateError.maximumArguments else {
       throw StoreError.predicate(
         PredicateError(
@@ -34,8 +53,11 @@ extension PredicateNode {
       var parser = FormatParser(
         tokens: try FormatLexer.tokens(of: format),
         arguments: try arguments.enumerated().map {
-          try PredicateArgument($0.element, number: $0.offset + 1)
+          try PredicateArgument($0.element, named: "argument \($0.offset + 1)")
         })
+      if let variables {
+        parser.variables = try PredicateArgument.variables(variables)
+      }
       self = try parser.predicate()
       try check()
     } catch StoreError.predicate(let error) { throw StoreError.predicate(error.located(in: format)) }
@@ -47,6 +69,8 @@ struct FormatParser {
   let arguments: [PredicateArgument]
   var index = 0
   var argumentIndex = 0
+  /// By their names; nil where variables stay open.
+  var variables: [String: PredicateArgument]?
   private var depth = 0
 
   init(tokens: [FormatToken], arguments: [PredicateArgument]) {
@@ -91,7 +115,7 @@ struct FormatParser {
     guard case .word(let word) = token.kind else { return failure("this is left over") }
     let near = nearest(
       word.uppercased(),
-      among: ["AND", "OR", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE"])
+      among: ["AND", "OR"] + Self.comparisonWords.subtracting(["MATCHES"]).sorted())
     return failure("\"\(shortened(word))\" is no operator\(didYouMean(near).map { "; \($0)" } ?? "")")
   }
 
@@ -153,23 +177,24 @@ struct FormatParser {
       switch symbol {
       case "||": return (.or, symbol)
       case "&&": return (.and, symbol)
-      case "=", "==", "!=", "<>", "<", "<=", "=<", ">", ">=", "=>": return (.comparison, symbol)
-      case "+", "-": return (.sum, symbol)
-      case "*", "/": return (.product, symbol)
-      default: return nil
+      case _ where ComparisonOperator.byWord[symbol] != nil: return (.comparison, symbol)
+      default:
+        return ArithmeticOperator(word: symbol).map { ($0.entry.isProduct ? .product : .sum, symbol) }
       }
     case .word(let word) where word.utf8.count < 20:
       let upper = word.uppercased()
       switch upper {
       case "OR": return (.or, upper)
       case "AND": return (.and, upper)
-      case "BETWEEN", "IN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES":
-        return (.comparison, upper)
-      default: return nil
+      default: return Self.comparisonWords.contains(upper) ? (.comparison, upper) : nil
       }
     default: return nil
     }
   }
+
+  /// The comparisons that are words. MATCHES is read to be refused.
+  static let comparisonWords = Set(ComparisonOperator.byWord.keys.filter { $0.allSatisfy(\.isLetter) })
+    .union(["IN", "BETWEEN", "MATCHES"])
 
   private mutating func take(_ level: Level) -> Bool {
     guard let (next, _) = infix(), next == level else { return false }

@@ -1,4 +1,4 @@
-// What may fill a placeholder of the format language.
+// What may fill a placeholder or a variable of the format language.
 
 internal import CipherSQLite
 
@@ -10,7 +10,7 @@ protocol PredicateObject {
   var isNew: Bool { get }
 }
 
-/// A value for a placeholder of a predicate format: any ``AttributeValue``, an object or its id, nil, or an array of them.
+/// A value for a placeholder or a variable of a predicate format: any ``AttributeValue``, an object or its id, nil, or an array of them.
 struct PredicateArgument {
   enum Content {
     case value(PredicateValue)
@@ -20,20 +20,21 @@ struct PredicateArgument {
   let content: Content
 
   /// The value of whatever a caller gave.
+  /// - Parameter name: What errors call it, such as `argument 2` and `$limit`.
   /// - Throws: ``StoreError/predicate(_:)`` when it can be no argument.
-  init(_ value: Any?, number: Int) throws {
+  init(_ value: Any?, named name: String) throws {
     guard let value else {
       content = .value(.null)
       return
     }
     if let list = value as? [Any] {
-      content = .list(try list.map { try Self.constant($0, number) })
+      content = .list(try list.map { try Self.constant($0, name) })
     } else if let text = value as? String {
       content = .text(text)
     } else if let set = value as? Set<AnyHashable> {
-      content = .list(try set.map { try Self.constant($0.base, number) })
+      content = .list(try set.map { try Self.constant($0.base, name) })
     } else {
-      content = .value(try Self.constant(value, number))
+      content = .value(try Self.constant(value, name))
     }
   }
 
@@ -47,14 +48,14 @@ struct PredicateArgument {
     }
   }
 
-  private static func constant(_ value: Any, _ number: Int) throws -> PredicateValue {
+  private static func constant(_ value: Any, _ name: String) throws -> PredicateValue {
     do {
       if let value = value as? any AttributeValue { return try PredicateValue(value) }
       if let object = value as? any PredicateObject { return try object.predicateValue() }
     } catch StoreError.predicate(let error) {
-      throw StoreError.predicate(PredicateError("argument \(number): \(error.reason)"))
+      throw StoreError.predicate(PredicateError("\(name): \(error.reason)"))
     }
     throw StoreError.predicate(
-      PredicateError("argument \(number) is a \(type(of: value)), which no attribute can hold"))
+      PredicateError("\(name) is a \(type(of: value)), which no attribute can hold"))
   }
 }

@@ -41,7 +41,8 @@ struct PredicatePreparation {
     case .and(let parts): return .all(parts.map { condition($0) })
     case .or(let parts): return .any(parts.map { condition($0) })
     case .not(let inner): return .not(condition(inner))
-    case .truth(let operand): return .comparison(self.operand(operand), .equal, .value(.integer(1)), .numbers)
+    case .truth(let operand):
+      return .comparison(self.operand(operand), .equality(true), .value(.integer(1)), .numbers)
     case .comparison(let left, let comparison, let right, let options):
       return self.comparison(left, comparison, right, options)
     case .between(let operand, let low, let high):
@@ -67,14 +68,14 @@ struct PredicatePreparation {
     if comparison == .like, case .value(.text(let pattern)) = second {
       return .like(first, LikePattern(pattern))
     }
-    return .comparison(first, comparison, second, Self.order(a, b))
+    return .comparison(first, comparison.entry.meaning, second, Self.order(a, b))
   }
 
   private mutating func list(
     _ operand: PredicateOperand, _ list: [PredicateOperand], _ options: StringOptions
-  )
-    -> Condition
-  {
+  ) -> Condition {
+    // A constant is made to fit each of the others in its own way.
+    if constant(operand) != nil { return .any(list.map { comparison(operand, .equal, $0, options) }) }
     let subject = type(operand)
     var constants: [SQLValue] = []
     var rest: [Operand] = []
@@ -131,19 +132,23 @@ struct PredicatePreparation {
 
   private mutating func isNumber(_ operand: PredicateOperand) -> Bool {
     switch operand {
-    case .value(let template):
-      let value = template.current(among: values)
+    case .value, .variable:
+      guard let value = constant(operand) else { return false }
       return value.entity == nil && !value.stored.isNull
     case .path(let path): return walk(path).rest.first.map { $0 != "id" } ?? false
-    case .count, .arithmetic, .coalesce: return true
+    case .count, .arithmetic, .call, .coalesce: return true
     }
   }
 
   // MARK: Operands
 
+  private func constant(_ operand: PredicateOperand) -> PredicateValue? {
+    operand.constant(among: values)?.value
+  }
+
   private mutating func operand(_ operand: PredicateOperand) -> Operand {
     switch operand {
-    case .value(let template): return .value(template.current(among: values).stored)
+    case .value, .variable: return .value(constant(operand)?.stored ?? .null)
     case .path(let path): return self.path(path)
     case .count(let path):
       let end = walk(path)
@@ -152,6 +157,13 @@ struct PredicatePreparation {
       return .count(depth: path.depth, end.toOnes, name)
     case .arithmetic(let left, let operation, let right):
       return .arithmetic(number(left), operation, number(right))
+    case .call(let function, let arguments):
+      let entry = function.entry
+      return .call(
+        entry,
+        zip(arguments, entry.parameters).map { argument, kind in
+          kind == .text ? stored(argument) : number(argument)
+        })
     case .coalesce(let first, let second):
       return .coalesce(stored(first), fitting(stored(second), type(second), type(first)))
     }
@@ -210,11 +222,13 @@ struct PredicatePreparation {
 
   private mutating func type(_ operand: PredicateOperand) -> AttributeType? {
     switch operand {
-    case .value(let template): return template.current(among: values).type
+    case .value, .variable: return constant(operand)?.type
     case .path(let path): return type(path)
     case .count: return .int
     case .arithmetic(let left, _, let right):
       return AttributeType.common(calculatedType(left), calculatedType(right))
+    case .call(let function, let arguments):
+      return AttributeType(function.entry.result) ?? arguments.first.flatMap { calculatedType($0) }
     case .coalesce(let first, let second): return type(first) ?? type(second)
     }
   }

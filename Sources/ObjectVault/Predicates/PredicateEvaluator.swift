@@ -15,7 +15,7 @@ package struct PredicateEvaluator {
     case all([Condition])
     case any([Condition])
     case not(Condition)
-    case comparison(Operand, ComparisonOperator, Operand, Order)
+    case comparison(Operand, ComparisonOperator.Meaning, Operand, Order)
     case like(Operand, LikePattern)
     case list(Operand, EvaluatedList, [Operand], Order)
     /// For whether one of the members behind the steps fulfils the condition.
@@ -32,6 +32,7 @@ package struct PredicateEvaluator {
     case numberOfID(Operand)
     case count(depth: Int, [String], String)
     case arithmetic(Operand, ArithmeticOperator, Operand)
+    case call(PredicateFunction.Entry, [Operand])
     case coalesce(Operand, Operand)
     /// A number as a Decimal or a Double.
     case cast(Operand, NumberKind)
@@ -82,15 +83,15 @@ struct Evaluation<Subject: PredicateSubject> {
     case .all(let parts): return parts.allSatisfy { holds($0) }
     case .any(let parts): return parts.contains { holds($0) }
     case .not(let inner): return !holds(inner)
-    case .comparison(let left, let comparison, let right, let order):
-      return comparison.holds(value(left), value(right), order)
+    case .comparison(let left, let meaning, let right, let order):
+      return meaning.holds(value(left), value(right), order)
     case .like(let operand, let pattern):
       guard case .text(let text) = value(operand) else { return false }
       return pattern.matches(text)
     case .list(let operand, let list, let rest, let order):
       let value = value(operand)
       return list.contains(value, order)
-        || rest.contains { ComparisonOperator.equal.holds(value, self.value($0), order) }
+        || rest.contains { ComparisonOperator.Meaning.equality(true).holds(value, self.value($0), order) }
     case .anyMember(let depth, let steps, let inner):
       guard subjects.indices.contains(depth) else { return false }
       return anyMember(of: subjects[depth], steps[...], inner)
@@ -126,6 +127,7 @@ struct Evaluation<Subject: PredicateSubject> {
       return owner(depth, names).map { .integer(Int64($0.members(of: name).count)) } ?? .null
     case .arithmetic(let left, let operation, let right):
       return ValueArithmetic.calculate(value(left), operation, value(right))
+    case .call(let function, let arguments): return function.apply(arguments.map { value($0) })
     case .coalesce(let first, let second):
       let value = value(first)
       return value.isNull ? self.value(second) : value

@@ -18,6 +18,8 @@ extension PredicateError {
   public static let maximumValues = 900
   /// How many operands a calculation may have.
   public static let maximumOperands = 100
+  /// How deep functions may be nested.
+  public static let maximumCalls = 4
   /// How many values an `IN` may have.
   public static let maximumListCount = 100_000
   /// How many relationships the paths of a predicate may follow, on one level of ANY, ALL and NONE. A
@@ -80,23 +82,32 @@ extension PredicateNode {
 
 extension PredicateOperand {
   fileprivate func check(_ members: Int) throws {
-    var operands = [self]
+    var operands = [(operand: self, calls: 0)]
     var count = 0
-    while let operand = operands.popLast() {
+    while let (operand, calls) = operands.popLast() {
       switch operand {
       case .value(let value):
         guard value.isWellFormed else {
           throw PredicateNode.tooMuch(
             "a value is said to be \(value.type.map { "a \($0.rawValue)" } ?? "nil") and is stored otherwise")
         }
-      case .path(let path), .count(let path): try path.check(members)
+        continue
+      case .variable: continue
+      case .path(let path), .count(let path):
+        try path.check(members)
+        continue
       case .arithmetic(let left, _, let right), .coalesce(let left, let right):
-        operands += [right, left]
-        count += 1
-        guard count < PredicateError.maximumOperands else {
-          throw PredicateNode.tooMuch(
-            "a calculation has more than \(PredicateError.maximumOperands) operands")
+        operands += [(right, calls), (left, calls)]
+      case .call(_, let arguments):
+        guard calls < PredicateError.maximumCalls else {
+          throw PredicateNode.tooMuch("functions are nested deeper than \(PredicateError.maximumCalls)")
         }
+        operands += arguments.reversed().map { ($0, calls + 1) }
+      }
+      count += 1
+      guard count < PredicateError.maximumOperands else {
+        throw PredicateNode.tooMuch(
+          "a calculation has more than \(PredicateError.maximumOperands) operands")
       }
     }
   }
@@ -120,14 +131,15 @@ extension PropertyPath {
 extension PredicateValue {
   /// Whether the value is stored as its type says.
   fileprivate var isWellFormed: Bool {
-    switch (stored, type) {
-    case (.null, _): true
-    case (_, nil): false
-    case (.integer, let type?): type.isInteger
-    case (.real(let number), let type?): type.sqlType == "REAL" || (type == .decimal && !number.isFinite)
-    case (.text(let text), .decimal?): DecimalText(text.utf8) != nil
-    case (.text, let type?): type.sqlType == "TEXT"
-    case (.blob, let type?): type == .data
+    guard !stored.isNull else { return true }
+    guard let storage = type?.traits.storage else { return false }
+    return switch (stored, storage) {
+    case (.null, _), (.integer, .integer), (.real, .real), (.blob, .blob): true
+    // Infinity, which is no decimal, is beyond all of them.
+    case (.real(let number), .text(.decimal)): !number.isFinite
+    case (.text(let text), .text(.decimal)): DecimalText(text.utf8) != nil
+    case (.text, .text): true
+    case (.integer, _), (.real, _), (.text, _), (.blob, _): false
     }
   }
 }

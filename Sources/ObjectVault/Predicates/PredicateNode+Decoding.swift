@@ -29,7 +29,7 @@ extension PredicateNode {
 }
 
 extension PredicateOperand {
-  private enum Case: String, CodingKey { case value, path, count, arithmetic, coalesce }
+  private enum Case: String, CodingKey { case value, variable, path, count, arithmetic, call, coalesce }
 
   /// From what encoding gives.
   /// - Throws: `DecodingError` for another form; ``StoreError/predicate(_:)`` for a calculation that is deeper
@@ -38,13 +38,39 @@ extension PredicateOperand {
     try Parts<Case>.check(
       decoder, PredicateError.maximumDepth + PredicateError.maximumOperands, "conditions and calculations")
     let parts = try Parts<Case>(decoder)
+    // One function for each form, so that a level of the recursion has the frame of its form alone.
+    self =
+      switch parts.name {
+      case .value, .variable, .path, .count: try Self.leaf(parts)
+      case .arithmetic: try Self.calculation(parts)
+      case .call: try Self.call(parts, decoder.codingPath)
+      case .coalesce: try Self.choice(parts)
+      }
+  }
+
+  private static func leaf(_ parts: Parts<Case>) throws -> PredicateOperand {
     switch parts.name {
-    case .value: self = .value(try parts[.first])
-    case .path: self = .path(try parts[.first])
-    case .count: self = .count(try parts[.first])
-    case .arithmetic: self = .arithmetic(try parts[.first], try parts[.second], try parts[.third])
-    case .coalesce: self = .coalesce(try parts[.first], try parts[.second])
+    case .variable: .variable(try parts[.first])
+    case .path: .path(try parts[.first])
+    case .count: .count(try parts[.first])
+    case .value, .arithmetic, .call, .coalesce: .value(try parts[.first])
     }
+  }
+
+  private static func calculation(_ parts: Parts<Case>) throws -> PredicateOperand {
+    .arithmetic(try parts[.first], try parts[.second], try parts[.third])
+  }
+
+  private static func choice(_ parts: Parts<Case>) throws -> PredicateOperand {
+    .coalesce(try parts[.first], try parts[.second])
+  }
+
+  private static func call(_ parts: Parts<Case>, _ path: [any CodingKey]) throws -> PredicateOperand {
+    guard path.count(where: { $0 as? Case == .call }) < PredicateError.maximumCalls else {
+      throw StoreError.predicate(
+        PredicateError("functions are nested deeper than \(PredicateError.maximumCalls)"))
+    }
+    return .call(try parts[.first], try parts[.second])
   }
 }
 

@@ -33,9 +33,10 @@ extension PredicateOperand {
   fileprivate func replacing(_ body: (PredicateValue) -> PredicateValue) -> PredicateOperand {
     switch self {
     case .value(let value): .value(body(value))
-    case .path, .count: self
+    case .variable, .path, .count: self
     case .arithmetic(let left, let operation, let right):
       .arithmetic(left.replacing(body), operation, right.replacing(body))
+    case .call(let function, let arguments): .call(function, arguments.map { $0.replacing(body) })
     case .coalesce(let first, let second): .coalesce(first.replacing(body), second.replacing(body))
     }
   }

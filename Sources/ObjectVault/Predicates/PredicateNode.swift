@@ -35,7 +35,7 @@ public indirect enum PredicateNode: Sendable, Hashable, Codable {
 }
 
 /// How two operands are compared.
-public enum ComparisonOperator: String, Sendable, Hashable, Codable {
+public enum ComparisonOperator: String, Sendable, Hashable, Codable, CaseIterable {
   /// Equal; nil equals nil only.
   case equal
   /// The opposite of ``equal``.
@@ -60,7 +60,7 @@ public enum ComparisonOperator: String, Sendable, Hashable, Codable {
 }
 
 /// For how many members a condition has to hold.
-public enum Quantifier: String, Sendable, Hashable, Codable {
+public enum Quantifier: String, Sendable, Hashable, Codable, CaseIterable {
   /// At least one; false over none.
   case any
   /// Every one; true over none.
@@ -107,12 +107,17 @@ public struct PropertyPath: Sendable, Hashable, Codable {
 public indirect enum PredicateOperand: Sendable, Hashable, Codable {
   /// A constant.
   case value(PredicateValue)
+  /// A constant that is given later, by ``PredicateNode/substituting(_:)``: `$name` in the format language. A fetch
+  /// takes no tree in which one is left.
+  case variable(String)
   /// What a path leads to; nil behind a nil to-one.
   case path(PropertyPath)
   /// How many members a to-many has; nil behind a nil to-one.
   case count(PropertyPath)
   /// A calculation on two operands; nil when one of them is.
   case arithmetic(PredicateOperand, ArithmeticOperator, PredicateOperand)
+  /// A function of operands, as many as it takes; nil when one of them is.
+  case call(PredicateFunction, [PredicateOperand])
   /// The first operand, or the second where the first is nil.
   case coalesce(PredicateOperand, PredicateOperand)
 }
@@ -131,8 +136,6 @@ public struct PredicateValue: Sendable, Hashable, Codable {
   var map: ObjectIdentifier?
   /// For an id: its store; no part of what it means there.
   var store = StoreMark.unknown
-  /// The place among the captured values of the `#Predicate` that it came from; no part of what it means.
-  var source: Int?
   /// Where it stands in the text, counted in Unicode scalars; no part of what it means.
   var place: Int?
 

@@ -25,44 +25,17 @@ struct Binding {
   var source: Int?
 }
 
-/// A piece of SQL while it grows.
-struct Fragment {
-  var sql: String
-  var bindings: [Binding] = []
+extension SQL {
+  /// A question mark with its value.
+  static func bound(_ value: SQLValue, source: Int? = nil) -> SQL { "\(value: value, number: source)" }
 
-  static func + (left: consuming Fragment, right: Fragment) -> Fragment {
-    left.append(right)
-    return left
+  /// The values of the question marks, in order.
+  var bindings: [Binding] {
+    var bindings = values.map { Binding(value: $0.sqlValue(dates: .secondsSince1970)) }
+    for (place, number) in replaceable.places { bindings[place].source = number }
+    return bindings
   }
 
-  static func + (left: consuming Fragment, right: String) -> Fragment {
-    left.sql += right
-    return left
-  }
-
-  static func + (left: String, right: Fragment) -> Fragment {
-    Fragment(sql: left + right.sql, bindings: right.bindings)
-  }
-
-  mutating func append(_ other: Fragment) {
-    sql += other.sql
-    if bindings.isEmpty {
-      bindings = other.bindings
-    } else if !other.bindings.isEmpty {
-      bindings += other.bindings
-    }
-  }
-
-  static func bound(_ value: SQLValue, source: Int? = nil) -> Fragment {
-    Fragment(sql: "?", bindings: [Binding(value: value, source: source)])
-  }
-
-  static func joined(_ parts: [Fragment], _ separator: String) -> Fragment {
-    guard var joined = parts.first else { return Fragment(sql: "") }
-    for part in parts.dropFirst() {
-      joined.sql += separator
-      joined.append(part)
-    }
-    return joined
-  }
+  /// The value of a single question mark.
+  var boundValue: SQLValue? { values.first?.sqlValue(dates: .secondsSince1970) }
 }

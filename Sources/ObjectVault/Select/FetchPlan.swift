@@ -103,16 +103,15 @@ final class FetchPlans: Sendable {
 
   private func made(_ selection: Selection, _ request: FetchParameters) throws -> FetchPlan {
     var compiler = PredicateCompiler(entity)
-    switch selection {
-    case .objects: return try compiler.select(entity.objectColumns, request)
-    case .ids: return try compiler.select("t0.\"id\"", request)
-    case .existence: return try compiler.select("1", request, isOrdered: false)
-    case .count:
-      guard request.isWindow else { return try compiler.select("count(*)", request, isOrdered: false) }
-      let window = try compiler.select("1", request, isOrdered: false)
-      return FetchPlan(
-        text: "SELECT count(*) FROM (\(window.text))", bindings: window.bindings,
-        isReusable: window.isReusable)
-    }
+    let statement =
+      switch selection {
+      case .objects: try compiler.select(entity.objectColumns, request)
+      case .ids: try compiler.select("t0.\"id\"", request)
+      case .existence: try compiler.select("1", request, isOrdered: false)
+      case .count where request.isWindow:
+        SelectStatement.count(of: try compiler.select("1", request, isOrdered: false))
+      case .count: try compiler.select("count(*)", request, isOrdered: false)
+      }
+    return try compiler.plan(statement)
   }
 }

@@ -5,10 +5,14 @@ private import Foundation
 
 extension PackedList {
   /// A subquery that yields the values, which are all numbers, all text or all bytes.
-  static func query(_ values: [SQLValue]) -> Fragment {
-    var sql = Fragment(
-      sql: "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < "
-        + "\(values.count - 1)) SELECT ")
+  static func query(_ values: [SQLValue]) -> SQL {
+    let last = values.count - 1
+    return
+      "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < \(number: last)) SELECT \(element(values)) FROM n"
+  }
+
+  /// What stands in the row `i`.
+  private static func element(_ values: [SQLValue]) -> SQL {
     switch values.first {
     case .text?, .blob?:
       var (data, places) = (Data(), Data())
@@ -18,19 +22,20 @@ extension PackedList {
         append(.integer(Int64(bytes.count)), to: &places)
         data.append(bytes)
       }
-      let piece =
-        "substr(" + .bound(.blob(data)) + ", " + number(places, 0, 2) + ", " + number(places, 1, 2) + ")"
-      if case .text? = values.first { sql = sql + "CAST(" + piece + " AS TEXT)" } else { sql = sql + piece }
-    default:
+      let piece: SQL =
+        "substr(\(SQL.bound(.blob(data))), \(number(places, 0, 2)), \(number(places, 1, 2)))"
+      if case .text? = values.first { return "CAST(\(piece) AS TEXT)" }
+      return piece
+    case .integer?, .real?, .null?, nil:
       var numbers = Data()
       for value in values { append(value, to: &numbers) }
-      sql = sql + number(numbers, 0, 1)
+      return number(numbers, 0, 1)
     }
-    return sql + " FROM n"
   }
 
-  private static func number(_ data: Data, _ index: Int, _ count: Int) -> Fragment {
-    "vault_unpack(substr(" + .bound(.blob(data))
-      + ", i * \(width * count) + \(width * index + 1), \(width)))"
+  private static func number(_ data: Data, _ index: Int, _ count: Int) -> SQL {
+    let (step, start) = (width * count, width * index + 1)
+    return
+      "vault_unpack(substr(\(SQL.bound(.blob(data))), i * \(number: step) + \(number: start), \(number: width)))"
   }
 }

@@ -17,10 +17,10 @@ extension PredicateCompiler {
     }
     let condition = try compare(left, comparison, right, options)
     guard isNegated else { return condition }
-    switch condition.sql.sql {
+    switch condition.sql.text {
     case "0": return .constant(true)
     case "1": return .constant(false)
-    default: return Condition(sql: "(" + condition.sql + ") IS NOT 1")
+    default: return Condition(sql: "(\(condition.sql)) IS NOT 1")
     }
   }
 
@@ -30,7 +30,11 @@ extension PredicateCompiler {
   ) throws -> Condition {
     var (a, b) = (try compiled(left), try compiled(right))
     var comparison = comparison
-    if a.constant != nil, b.constant == nil, let flipped = comparison.flipped {
+    // The constant to the right; of two, the text that may stand for a UUID.
+    let isFlipped =
+      b.constant == nil
+      ? a.constant != nil : a.type == .string && b.type?.traits.storage == .text(.uuid)
+    if isFlipped, let flipped = comparison.entry.flipped {
       (a, b, comparison) = (b, a, flipped)
     }
     if comparison.isForStrings { return try strings(a, comparison, b, options) }
@@ -56,25 +60,23 @@ extension PredicateCompiler {
     let needs = a.needs.union(b.needs)
     if isMixed(a, b) {
       // The older engine makes integers doubles to compare them with one; a Decimal is text to both.
-      let order = "vault_compare(" + a.fragment + ", " + b.fragment + ")"
+      let order: SQL = "vault_compare(\(a.sql), \(b.sql))"
       switch comparison {
       // Two nils are equal.
       case .equal:
-        return Condition(
-          sql: order + " = 0 OR " + a.fragment + " IS NULL AND " + b.fragment + " IS NULL", height: 1)
+        return Condition(sql: "\(order) = 0 OR \(a.sql) IS NULL AND \(b.sql) IS NULL", height: 1)
       case .notEqual:
-        return Condition(
-          sql: "ifnull(" + order + " <> 0, (" + a.fragment + " IS NULL) <> (" + b.fragment + " IS NULL))")
-      default: return Condition(sql: order + comparison.sql + "0", needs: needs)
+        return Condition(sql: "ifnull(\(order) <> 0, (\(a.sql) IS NULL) <> (\(b.sql) IS NULL))")
+      case .less, .lessOrEqual, .greater, .greaterOrEqual, .contains, .beginsWith, .endsWith, .like:
+        return Condition(sql: comparison.entry.sql(order, "0"), needs: needs)
       }
     }
-    let (left, right) = (comparable(a, with: b), b.fragment)
+    let left = comparable(a, with: b)
     switch comparison {
-    case .equal:
-      return isConstant
-        ? Condition(sql: left + " = " + right, needs: needs) : Condition(sql: left + " IS " + right)
-    case .notEqual: return Condition(sql: left + " IS NOT " + right)
-    default: return Condition(sql: left + comparison.sql + right, needs: needs)
+    case .equal where isConstant: return Condition(sql: "\(left) = \(b.sql)", needs: needs)
+    case .equal, .notEqual: return Condition(sql: comparison.entry.sql(left, b.sql))
+    case .less, .lessOrEqual, .greater, .greaterOrEqual, .contains, .beginsWith, .endsWith, .like:
+      return Condition(sql: comparison.entry.sql(left, b.sql), needs: needs)
     }
   }
 
@@ -85,10 +87,11 @@ extension PredicateCompiler {
   }
 
   /// The left side of a comparison. Only a column has its collation by itself.
-  func comparable(_ a: CompiledOperand, with b: CompiledOperand? = nil) -> Fragment {
-    let isDecimal = a.type == .decimal || b?.type == .decimal
-    guard isDecimal, !a.isColumn, b?.isColumn != true else { return a.fragment }
-    return a.fragment + " COLLATE vault_decimal"
+  func comparable(_ a: CompiledOperand, with b: CompiledOperand? = nil) -> SQL {
+    // Only decimals have a collation; of both sides the column's serves.
+    let isDecimal = a.type?.traits.collation != nil || b?.type?.traits.collation != nil
+    guard isDecimal, !a.isColumn, b?.isColumn != true else { return a.sql }
+    return "\(a.sql) COLLATE vault_decimal"
   }
 
   // MARK: Strings
@@ -97,31 +100,25 @@ extension PredicateCompiler {
     _ a: CompiledOperand, _ comparison: ComparisonOperator, _ b: CompiledOperand, _ options: StringOptions
   ) throws -> Condition {
     for side in [a, b] where side.constant != .null {
-      guard !side.isObject, side.type == .string || side.type == .url else {
+      guard !side.isObject, side.type?.isText == true else {
         throw failure("\(side.name) is no string; \(comparison.word) takes strings", at: side.place)
       }
     }
     if a.constant == .null || b.constant == .null { return .constant(false) }
-    let (left, right) = (try folded(a, options).fragment, try folded(b, options).fragment)
+    let (left, right) = (try folded(a, options).sql, try folded(b, options).sql)
     let needs = a.needs.union(b.needs)
-    switch comparison {
-    case .beginsWith:
-      guard let range = prefixRange(right) else {
-        return Condition(sql: "instr(" + left + ", " + right + ") = 1", needs: needs)
-      }
+    if comparison == .beginsWith, let range = prefixRange(right) {
       // A range, so that an index serves.
       return Condition(
-        sql: left + " >= " + .bound(range.lower) + " AND " + left + " < " + .bound(range.upper), needs: needs)
-    case .endsWith: return Condition(sql: "vault_ends(" + left + ", " + right + ")", needs: needs)
-    case .like: return Condition(sql: "vault_like(" + left + ", " + right + ")", needs: needs)
-    default: return Condition(sql: "instr(" + left + ", " + right + ") > 0", needs: needs)
+        sql: "\(left) >= \(SQL.bound(range.lower)) AND \(left) < \(SQL.bound(range.upper))", needs: needs)
     }
+    return Condition(sql: comparison.entry.sql(left, right), needs: needs)
   }
 
   /// The strings that begin with a constant: from itself to the next that does not, by code points.
-  private mutating func prefixRange(_ fragment: Fragment) -> (lower: SQLValue, upper: SQLValue)? {
-    dependsOnValues(fragment)
-    guard fragment.sql == "?", case .text(let prefix)? = fragment.bindings.first?.value,
+  private mutating func prefixRange(_ sql: SQL) -> (lower: SQLValue, upper: SQLValue)? {
+    dependsOnValues(sql)
+    guard sql.text == "?", case .text(let prefix)? = sql.boundValue,
       let last = prefix.unicodeScalars.last
     else { return nil }
     let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
@@ -141,52 +138,11 @@ extension PredicateCompiler {
     var folded = operand
     folded.isColumn = false
     if case .text(let text)? = operand.constant?.stored {
-      dependsOnValues(operand.fragment)
-      folded.fragment = .bound(.text(Folding.fold(text, options)))
+      dependsOnValues(operand.sql)
+      folded.sql = .bound(.text(Folding.fold(text, options)))
     } else {
-      folded.fragment = "vault_fold(" + operand.fragment + ", \(options.rawValue))"
+      folded.sql = "vault_fold(\(operand.sql), \(number: options.rawValue))"
     }
     return folded
-  }
-}
-
-extension ComparisonOperator {
-  fileprivate var sql: String {
-    switch self {
-    case .less: " < "
-    case .lessOrEqual: " <= "
-    case .greater: " > "
-    case .greaterOrEqual: " >= "
-    case .notEqual: " IS NOT "
-    default: " IS "
-    }
-  }
-
-  /// As the format language writes it.
-  var word: String {
-    switch self {
-    case .equal: "=="
-    case .notEqual: "!="
-    case .contains: "CONTAINS"
-    case .beginsWith: "BEGINSWITH"
-    case .endsWith: "ENDSWITH"
-    case .like: "LIKE"
-    case .less: "<"
-    case .lessOrEqual: "<="
-    case .greater: ">"
-    case .greaterOrEqual: ">="
-    }
-  }
-
-  /// The operator for exchanged sides; nil where sides cannot be exchanged.
-  var flipped: ComparisonOperator? {
-    switch self {
-    case .equal, .notEqual: self
-    case .less: .greater
-    case .lessOrEqual: .greaterOrEqual
-    case .greater: .less
-    case .greaterOrEqual: .lessOrEqual
-    default: nil
-    }
   }
 }

@@ -56,7 +56,7 @@ extension PredicateCompiler {
       parts = parts.chunked(50).map { combined($0, isAnd: isAnd) }
       return combined(parts, isAnd: isAnd)
     }
-    let sql = "(" + Fragment.joined(parts.map(\.sql), isAnd ? ") AND (" : ") OR (") + ")"
+    let sql: SQL = "(\(SQL.joined(parts.map(\.sql), by: isAnd ? ") AND (" : ") OR (")))"
     let needs = parts.dropFirst().reduce(parts[0].needs) {
       isAnd ? $0.union($1.needs) : $0.intersection($1.needs)
     }
@@ -84,33 +84,33 @@ extension PredicateCompiler {
     var values: [SQLValue] = []
     var parts: [Condition] = []
     for element in list {
-      guard case .value(let template) = element else {
+      guard let (constant, _) = constant(element), !isUUID(constant, against: subject) else {
         // What is no constant may be nil, and nil equals nil.
         parts.append(try compare(operand, .equal, element, options, isNegated: isNegated))
         continue
       }
       let candidate = try compiled(element)
-      dependsOnValues(candidate.fragment)
-      if template.stored.isNull {
+      dependsOnValues(candidate.sql)
+      if constant.stored.isNull {
         hasNil = true
         continue
       }
       guard subject.constant != .null else { continue }
       // A value that the attribute's type cannot hold equals nothing.
       guard case .operand(let fitting, _) = try adapted(candidate, to: subject, for: .equal) else { continue }
-      if let value = try folded(fitting, options).fragment.bindings.first?.value { values.append(value) }
+      if let value = try folded(fitting, options).sql.boundValue { values.append(value) }
     }
     if subject.constant == .null {
       if hasNil { return .constant(!isNegated) }
     } else {
       let left = try folded(subject, options)
       if !values.isEmpty {
-        let sql = comparable(left) + " IN (" + Self.list(values) + ")"
+        let sql: SQL = "\(comparable(left)) IN (\(Self.list(values)))"
         // A packed list is as deep as several brackets.
         let height = values.count > PackedList.threshold ? 4 : 0
         parts.append(
           isNegated
-            ? Condition(sql: "(" + sql + ") IS NOT 1", height: height)
+            ? Condition(sql: "(\(sql)) IS NOT 1", height: height)
             : Condition(sql: sql, needs: subject.needs, height: height))
       }
       if hasNil { parts.append(isNil(left, !isNegated)) }
@@ -118,18 +118,23 @@ extension PredicateCompiler {
     return parts.isEmpty ? .constant(isNegated) : combined(parts, isAnd: isNegated)
   }
 
-  private static func list(_ values: [SQLValue]) -> Fragment {
+  /// Whether it is a UUID that is sought by its text, whose letters are made those that it is stored with.
+  private func isUUID(_ constant: PredicateValue, against subject: CompiledOperand) -> Bool {
+    constant.type == .uuid && subject.constant?.type == .string
+  }
+
+  private static func list(_ values: [SQLValue]) -> SQL {
     guard values.count <= PackedList.threshold else { return PackedList.query(values) }
     return .joined(
       values.map { value in
         // Numbers are written out: they cannot be mistaken for anything else, and parameters are few.
-        if case .integer(let number) = value { Fragment(sql: "\(number)") } else { .bound(value) }
-      }, ", ")
+        if case .integer(let number) = value { "\(number: number)" } else { .bound(value) }
+      })
   }
 
   func isNil(_ operand: CompiledOperand, _ isNil: Bool) -> Condition {
     isNil
-      ? Condition(sql: operand.fragment + " IS NULL")
-      : Condition(sql: operand.fragment + " IS NOT NULL", needs: operand.needs)
+      ? Condition(sql: "\(operand.sql) IS NULL")
+      : Condition(sql: "\(operand.sql) IS NOT NULL", needs: operand.needs)
   }
 }

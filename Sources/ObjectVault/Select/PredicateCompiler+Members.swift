@@ -7,11 +7,11 @@ internal import CipherSQLite
 extension PredicateCompiler {
   /// A table on the way to the members, with what ties it to the one before.
   private struct Step {
-    let table: String
+    let table: SQLName
     let alias: Int
     /// `link = owner`.
-    let link: String
-    let owner: String
+    let link: SQL
+    let owner: SQL
   }
 
   /// The way to the members, and the scope in which their condition stands.
@@ -36,26 +36,24 @@ extension PredicateCompiler {
     scopes[depth].isLinkDriven = !isSet
     let body = try condition(inner, isNegated: isInnerNegated, isNarrowed: false)
     let first = members.steps.removeFirst()
-    // A cross join keeps the order in which it is written.
-    let word = isSet ? " JOIN " : " CROSS JOIN "
-    var tables = "\(first.table) t\(first.alias)"
-    for step in members.steps {
-      tables += "\(word)\(step.table) t\(step.alias) ON \(step.link) = \(step.owner)"
+    let kind: SelectStatement.Join.Kind = isSet ? .inner : .cross
+    var query = SelectStatement(
+      isSet ? first.link : "1", from: .table(first.table, alias: first.alias))
+    query.joins = members.steps.map { step in
+      .init(kind: kind, table: step.table, alias: step.alias, condition: "\(step.link) = \(step.owner)")
     }
-    tables += try joins(of: scopes[depth], needs: body.needs, word: word)
-    let needs = members.needs.union(body.needs)
+    query.joins += try joins(of: scopes[depth], needs: body.needs, kind: kind)
+    let (needs, height) = (members.needs.union(body.needs), body.height + 3)
     if isSet {
-      return Condition(
-        sql: "\(first.owner) IN (SELECT \(first.link) FROM \(tables) WHERE " + body.sql + ")", needs: needs,
-        height: body.height + 3)
+      query.condition = body.sql
+      return Condition(sql: "\(first.owner) IN (\(query.sql))", needs: needs, height: height)
     }
     // The deepest first, as in combined().
-    let link = "\(first.link) = \(first.owner)"
-    let both = body.height > 3 ? "(" + body.sql + ") AND \(link)" : "\(link) AND (" + body.sql + ")"
-    let sql = "EXISTS (SELECT 1 FROM \(tables) WHERE " + both + ")"
+    let link: SQL = "\(first.link) = \(first.owner)"
+    query.condition = body.height > 3 ? "(\(body.sql)) AND \(link)" : "\(link) AND (\(body.sql))"
     return exists
-      ? Condition(sql: sql, needs: needs, height: body.height + 3)
-      : Condition(sql: "NOT " + sql, height: body.height + 3)
+      ? Condition(sql: "EXISTS (\(query.sql))", needs: needs, height: height)
+      : Condition(sql: "NOT EXISTS (\(query.sql))", height: height)
   }
 
   /// Several to-many steps are flattened by joining them.
@@ -97,19 +95,19 @@ extension PredicateCompiler {
 
   private mutating func steps(_ relationship: RelationshipMapping, from alias: Int, to next: Int) -> [Step] {
     let table = relationship.destination.table
-    let (owner, member) = ("t\(alias).\"id\"", "t\(next).\"id\"")
+    let (owner, member): (SQL, SQL) = ("\(alias: alias).\"id\"", "\(alias: next).\"id\"")
     switch relationship.storage {
     case .join(let join, let isSource):
       let link = newAlias()
       let (own, other) = join.columns(from: isSource)
       return [
-        Step(table: quoted(join.name), alias: link, link: "t\(link).\(own)", owner: owner),
-        Step(table: table, alias: next, link: member, owner: "t\(link).\(other)"),
+        Step(table: join.tableName, alias: link, link: "\(alias: link).\(own)", owner: owner),
+        Step(table: table, alias: next, link: member, owner: "\(alias: link).\(other)"),
       ]
     case .inverseColumn(let column):
-      return [Step(table: table, alias: next, link: "t\(next).\(column)", owner: owner)]
+      return [Step(table: table, alias: next, link: "\(alias: next).\(column)", owner: owner)]
     case .column(let column):
-      return [Step(table: table, alias: next, link: member, owner: "t\(alias).\(column)")]
+      return [Step(table: table, alias: next, link: member, owner: "\(alias: alias).\(column)")]
     }
   }
 
@@ -125,13 +123,14 @@ extension PredicateCompiler {
     let next = newAlias()
     // Not the members' own rows: the link says how many there are.
     let first = steps(relationship, from: end.alias, to: next)[0]
-    let counted =
-      "(SELECT count(*) FROM \(first.table) t\(first.alias) WHERE \(first.link) = \(first.owner))"
+    var counted = SelectStatement("count(*)", from: .table(first.table, alias: first.alias))
+    counted.condition = "\(first.link) = \(first.owner)"
     // Behind a nil to-one there is no owner, and no count.
-    let sql =
-      end.needs.isEmpty ? counted : "CASE WHEN \(first.owner) IS NULL THEN NULL ELSE \(counted) END"
+    let sql: SQL =
+      end.needs.isEmpty
+      ? "(\(counted.sql))" : "CASE WHEN \(first.owner) IS NULL THEN NULL ELSE (\(counted.sql)) END"
     return CompiledOperand(
-      fragment: Fragment(sql: sql), type: .int, needs: end.needs, place: path.place,
+      sql: sql, type: .int, needs: end.needs, place: path.place,
       label: .other("\(path.names.joined(separator: ".")).@count"))
   }
 
@@ -141,16 +140,20 @@ extension PredicateCompiler {
   func isNarrow(_ node: PredicateNode, depth: Int) -> Bool {
     switch node {
     case .and(let parts): parts.contains { isNarrow($0, depth: depth) }
-    case .comparison(.path(let path), .equal, .value(let value), []),
-      .comparison(.value(let value), .equal, .path(let path), []):
-      !current(value).stored.isNull && isIndexed(path, depth: depth)
+    case .comparison(.path(let path), .equal, let other, []),
+      .comparison(let other, .equal, .path(let path), []):
+      isValue(other) && isIndexed(path, depth: depth)
     case .isIn(.path(let path), let list, []):
-      list.count <= 1000 && isIndexed(path, depth: depth)
-        && list.allSatisfy { if case .value(let value) = $0 { !value.stored.isNull } else { false } }
+      list.count <= 1000 && isIndexed(path, depth: depth) && list.allSatisfy(isValue)
     case .quantified(.any, let path, let inner):
       path.depth == depth && isNarrow(inner, path, depth: depth + 1)
-    default: false
+    case .constant, .or, .not, .truth, .comparison, .between, .isIn, .quantified: false
     }
+  }
+
+  /// Whether it is a constant and not nil.
+  private func isValue(_ operand: PredicateOperand) -> Bool {
+    constant(operand).map { !$0.value.stored.isNull } ?? false
   }
 
   private func isNarrow(_ inner: PredicateNode, _ path: PropertyPath, depth: Int) -> Bool {
@@ -212,10 +215,11 @@ extension PredicateNode {
 extension PredicateOperand {
   fileprivate func refers(toLessThan depth: Int) -> Bool {
     switch self {
-    case .value: false
+    case .value, .variable: false
     case .path(let path), .count(let path): path.depth < depth
     case .arithmetic(let left, _, let right), .coalesce(let left, let right):
       left.refers(toLessThan: depth) || right.refers(toLessThan: depth)
+    case .call(_, let arguments): arguments.contains { $0.refers(toLessThan: depth) }
     }
   }
 }

@@ -1,11 +1,11 @@
-// Operands -> SQL. A to-one is joined once, however many paths run through it; a calculation is one call, so
-// that its text is flat.
+// Operands -> SQL. A to-one is joined once, however many paths run through it. Calculations and functions are in
+// PredicateCompiler+Calculations.
 
 internal import CipherSQLite
 
 /// An operand in SQL with what is known of it.
 struct CompiledOperand {
-  var fragment: Fragment
+  var sql: SQL
   /// The attribute's type; nil for nil.
   var type: AttributeType?
   /// The entity, for an object, standing for its id.
@@ -50,22 +50,21 @@ struct CompiledOperand {
 extension PredicateCompiler {
   mutating func compiled(_ operand: PredicateOperand) throws -> CompiledOperand {
     switch operand {
-    case .value(let template):
-      let value = current(template)
+    case .value, .variable:
+      guard let (value, source) = constant(operand) else { throw unbound(operand) }
       return CompiledOperand(
-        fragment: .bound(value.stored, source: value.source), type: value.type, isID: value.type == .int,
+        sql: .bound(value.stored, source: source), type: value.type, isID: value.type == .int,
         constant: value, place: value.place, label: .constant)
     case .path(let path): return try column(path)
     case .count(let path): return try count(path)
-    case .arithmetic:
-      var calculation = Calculation()
-      let result = try calculate(operand, &calculation)
-      let call = "vault_math('\(calculation.program)', " + Fragment.joined(calculation.operands, ", ") + ")"
-      return CompiledOperand(
-        fragment: call, type: result.type, needs: result.needs, place: result.place,
-        label: .other("a calculation"))
+    case .arithmetic, .call: return try calculation(operand)
     case .coalesce: return try coalesced(operand)
     }
+  }
+
+  private func unbound(_ operand: PredicateOperand) -> StoreError {
+    guard case .variable(let name) = operand else { return failure("a constant has no value") }
+    return failure("the variable $\(shortened(name)) has no value; give it one with substituting(_:)")
   }
 
   /// `a ?? b ?? c` as one call.
@@ -80,14 +79,14 @@ extension PredicateCompiler {
       }
     }
     var result = parts[0]
-    var fragments = [result.fragment]
+    var fragments = [result.sql]
     for part in parts.dropFirst() {
-      fragments.append(try fitting(part, for: result).fragment)
+      fragments.append(try fitting(part, for: result).sql)
       result.type = result.type ?? part.type
       result.object = result.object ?? part.object
       result.needs.formIntersection(part.needs)
     }
-    result.fragment = "coalesce(" + .joined(fragments, ", ") + ")"
+    result.sql = "coalesce(\(SQL.joined(fragments)))"
     result.constant = nil
     result.isColumn = false
     return result
@@ -102,55 +101,13 @@ extension PredicateCompiler {
     return fitting
   }
 
-  // MARK: Calculations
-
-  /// A calculation as `ValueArithmetic.run` takes it.
-  private struct Calculation {
-    var program = ""
-    var operands: [Fragment] = []
-  }
-
-  private mutating func calculate(_ operand: PredicateOperand, _ calculation: inout Calculation) throws
-    -> CompiledOperand
-  {
-    let (left, symbol, right): (PredicateOperand, String, PredicateOperand)
-    switch operand {
-    case .arithmetic(let a, let operation, let b): (left, symbol, right) = (a, operation.rawValue, b)
-    case .coalesce(let a, let b): (left, symbol, right) = (a, "?", b)
-    default:
-      let leaf = try compiled(operand)
-      try checkNumber(leaf)
-      calculation.program += "."
-      calculation.operands.append(leaf.fragment)
-      return leaf
-    }
-    let (a, b) = (try calculate(left, &calculation), try calculate(right, &calculation))
-    calculation.program += symbol
-    let type = AttributeType.common(a.type, b.type)
-    if symbol == "?", let type, a.type?.numberKind != b.type?.numberKind {
-      calculation.program += type.numberKind == .decimal ? "d" : "r"
-    }
-    var result = a
-    result.constant = nil
-    result.isColumn = false
-    result.type = type
-    result.needs = symbol == "?" ? a.needs.intersection(b.needs) : a.needs.union(b.needs)
-    return result
-  }
-
-  private func checkNumber(_ operand: CompiledOperand) throws {
-    guard operand.type?.isNumeric ?? true, !operand.isObject else {
-      throw failure("\(operand.name) is no number, and cannot be calculated with", at: operand.place)
-    }
-  }
-
   // MARK: Columns
 
   private mutating func column(_ path: PropertyPath) throws -> CompiledOperand {
     let end = try walk(path)
     let (entity, names) = (end.entity, end.rest)
     var operand = CompiledOperand(
-      fragment: Fragment(sql: "t\(end.alias).\"id\""), type: .int, object: entity, isColumn: true,
+      sql: "\(alias: end.alias).\"id\"", type: .int, object: entity, isColumn: true,
       needs: end.needs, place: path.place, label: .other("the object"))
     guard let name = names.first else { return operand }
     operand.label = .property(entity, name)
@@ -162,7 +119,10 @@ extension PredicateCompiler {
     let info = entity.slots[slot]
     // A plus before a column keeps the engine from finding the row by that column's index.
     let isKept = scopes[path.depth].isLinkDriven && end.alias == scopes[path.depth].alias
-    operand.fragment.sql = (isKept && entity.isIndexed(slot) ? "+" : "") + "t\(end.alias).\(info.column)"
+    let isPlain = !isKept || !entity.isIndexed(slot)
+    if let column = info.columnName {
+      operand.sql = isPlain ? "\(alias: end.alias).\(column)" : "+\(alias: end.alias).\(column)"
+    }
     if let relationship = info.relationship {
       guard !relationship.isToMany else {
         throw failure(
@@ -221,8 +181,7 @@ extension PredicateCompiler {
     let destination = relationship.destination
     let join = Join(
       path: path, alias: alias, entity: destination,
-      sql:
-        "\(destination.table) t\(alias) ON t\(alias).\"id\" = t\(end.alias).\(end.entity.slots[relationship.slot].column)",
+      condition: relationship.column.map { "\(alias: alias).\"id\" = \(alias: end.alias).\($0)" } ?? "0",
       needs: end.needs.union([alias]))
     scopes[depth].joins.append(join)
     return join

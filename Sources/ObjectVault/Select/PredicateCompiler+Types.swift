@@ -28,7 +28,7 @@ extension PredicateCompiler {
     }
     if type.isNumeric && other.isNumeric {
       if constant.stored.isPlain(type.numberKind) { return .operand(operand, comparison) }
-      dependsOnValues(operand.fragment)
+      dependsOnValues(operand.sql)
       return number(constant.stored, operand, type.numberKind, comparison)
     }
     if type == other { return .operand(operand, comparison) }
@@ -36,16 +36,17 @@ extension PredicateCompiler {
     guard case .text(let text) = constant.stored, other == .string || type == .string else {
       throw mismatch(subject, operand)
     }
-    dependsOnValues(operand.fragment)
-    switch type {
-    case .uuid:
+    dependsOnValues(operand.sql)
+    switch type.traits.storage {
+    case .text(.uuid):
       guard let uuid = UUID(uuidString: text) else {
         throw failure("\"\(shortened(text))\" is no UUID, and \(subject.name) is one", at: operand.place)
       }
       return .operand(replacing(operand, .text(uuid.uuidString)), comparison)
-    case .url: return .operand(operand, comparison)
-    case .string where other.isText || other == .uuid: return .operand(operand, comparison)
-    default: throw mismatch(subject, operand)
+    case .text(.url): return .operand(operand, comparison)
+    case .text(.any) where other.isText || other.traits.storage == .text(.uuid):
+      return .operand(operand, comparison)
+    case .integer, .real, .text, .blob: throw mismatch(subject, operand)
     }
   }
 
@@ -58,7 +59,7 @@ extension PredicateCompiler {
 
   func replacing(_ operand: CompiledOperand, _ value: SQLValue) -> CompiledOperand {
     var copy = operand
-    copy.fragment = .bound(value)
+    copy.sql = .bound(value)
     copy.constant?.stored = value
     return copy
   }

@@ -1,4 +1,4 @@
-// Condition tree -> SQL text and bindings. Pure: no connection, no clock, no file access.
+// Condition tree -> a SelectStatement with its values. Pure: no connection, no clock, no file access.
 //   +Conditions    logic, lists          +Comparisons  two operands        +Types  what fits what
 //   +Paths         operands, to-ones     +Members      to-manys
 //
@@ -28,20 +28,21 @@ struct PredicateCompiler {
     let path: [String]
     let alias: Int
     let entity: EntityMapping
-    let sql: String
+    /// What ties it to the one before.
+    let condition: SQL
     /// Its alias, and those of the joins that lead to it.
     let needs: Set<Int>
   }
 
   /// A condition in SQL: true where it holds, false or NULL where it does not.
   struct Condition {
-    var sql: Fragment
+    var sql: SQL
     /// The joined tables without whose rows it cannot hold.
     var needs: Set<Int> = []
     /// How many brackets deep it is.
     var height = 0
 
-    static func constant(_ value: Bool) -> Condition { Condition(sql: Fragment(sql: value ? "1" : "0")) }
+    static func constant(_ value: Bool) -> Condition { Condition(sql: value ? "1" : "0") }
   }
 
   var scopes: [Scope]
@@ -54,16 +55,15 @@ struct PredicateCompiler {
 
   init(_ entity: EntityMapping) { scopes = [Scope(entity: entity, alias: 0)] }
 
-  /// What stands in the place of a template's constant this time.
-  func current(_ template: PredicateValue) -> PredicateValue {
-    var value = template.current(among: values)
-    value.source = value.source.map { firstSource + $0 }
-    return value
+  /// The constant that an operand is, and its place among the captured values of the request.
+  func constant(_ operand: PredicateOperand) -> (value: PredicateValue, source: Int?)? {
+    guard let (value, source) = operand.constant(among: values) else { return nil }
+    return (value, source.map { firstSource + $0 })
   }
 
   /// Notes that the SQL is made after the values in the fragment, and not for all like them.
-  mutating func dependsOnValues(_ fragment: Fragment) {
-    if fragment.bindings.contains(where: { $0.source != nil }) { isReusable = false }
+  mutating func dependsOnValues(_ sql: SQL) {
+    if !sql.replaceable.isEmpty { isReusable = false }
   }
 
   var entityName: String { scopes[0].entity.name }
@@ -79,10 +79,29 @@ struct PredicateCompiler {
 
   // MARK: Whole statements
 
-  /// `SELECT columns FROM … WHERE … ORDER BY … LIMIT …` for a request on the compiler's entity.
-  mutating func select(_ columns: String, _ request: FetchParameters, isOrdered: Bool = true) throws
-    -> FetchPlan
+  /// The query of a request on the compiler's entity, and whether it serves for other captured values, too.
+  mutating func select(_ columns: SQL, _ request: FetchParameters, isOrdered: Bool = true) throws
+    -> SelectStatement
   {
+    let filter = try filter(request)
+    var statement = SelectStatement(columns, from: .table(scopes[0].entity.table, alias: 0))
+    if isOrdered {
+      for key in request.sort {
+        let operand = try compiled(.path(PropertyPath(key.names)))
+        statement.order.append(.init(expression: operand.sql, isDescending: key.isDescending))
+      }
+    }
+    statement.joins = try joins(of: scopes[0], needs: filter?.needs ?? [], kind: .inner)
+    statement.condition = filter?.sql
+    if request.isWindow {
+      // SQLite has no OFFSET without LIMIT; -1 is none.
+      statement.window = request.offset > 0 ? .limitAndOffset : .limit
+    }
+    return statement
+  }
+
+  /// All conditions of a request; nil where there are none.
+  private mutating func filter(_ request: FetchParameters) throws -> Condition? {
     var filters: [Condition] = []
     for condition in request.conditions { try locating(condition) { try $0.check() } }
     let narrowing = request.conditions.map { isNarrow($0.node, depth: 0) }
@@ -95,28 +114,19 @@ struct PredicateCompiler {
         })
       firstSource += values.count
     }
-    let filter = filters.isEmpty ? nil : combined(filters, isAnd: true)
-    var order: [String] = []
-    if isOrdered {
-      for key in request.sort {
-        let operand = try compiled(.path(PropertyPath(key.names)))
-        order.append(operand.fragment.sql + (key.isDescending ? " DESC" : ""))
-      }
-    }
-    var statement = Fragment(sql: "SELECT \(columns) FROM \(scopes[0].entity.table) t0")
-    statement.sql += try joins(of: scopes[0], needs: filter?.needs ?? [], word: " JOIN ")
-    if let filter { statement = statement + " WHERE " + filter.sql }
-    if !order.isEmpty { statement = statement + " ORDER BY \(order.joined(separator: ", "))" }
-    if request.isWindow {
-      // SQLite has no OFFSET without LIMIT; -1 is none.
-      statement.sql += request.offset > 0 ? " LIMIT ? OFFSET ?" : " LIMIT ?"
-    }
-    guard statement.bindings.count <= PredicateError.maximumValues else {
+    return filters.isEmpty ? nil : combined(filters, isAnd: true)
+  }
+
+  /// The statement as it is kept.
+  func plan(_ statement: SelectStatement) throws -> FetchPlan {
+    let sql = statement.sql
+    let bindings = sql.bindings
+    guard bindings.count <= PredicateError.maximumValues else {
       throw failure(
-        "it has \(statement.bindings.count) values; \(PredicateError.maximumValues) are possible, and many more in one IN"
+        "it has \(bindings.count) values; \(PredicateError.maximumValues) are possible, and many more in one IN"
       )
     }
-    return FetchPlan(text: statement.sql, bindings: statement.bindings, isReusable: isReusable)
+    return FetchPlan(text: sql.text, bindings: bindings, isReusable: isReusable)
   }
 
   /// Gives errors the entity, and the text of the condition where it has one.
@@ -131,16 +141,23 @@ struct PredicateCompiler {
 
   /// The to-ones of a scope. Those that the condition needs come first and are joined plainly, so that the
   /// engine may begin with them; behind a left join it would keep the order.
-  func joins(of scope: Scope, needs: Set<Int>, word: String) throws -> String {
+  func joins(
+    of scope: Scope, needs: Set<Int>, kind: SelectStatement.Join.Kind
+  ) throws -> [SelectStatement.Join] {
     guard scope.tableCount + scope.joins.count <= PredicateError.maximumSteps + 1 else {
       throw failure(
         "its paths follow \(scope.tableCount + scope.joins.count - 1) relationships; \(PredicateError.maximumSteps) are possible"
       )
     }
-    var sql = ""
-    for join in scope.joins where needs.contains(join.alias) { sql += word + join.sql }
-    for join in scope.joins where !needs.contains(join.alias) { sql += " LEFT JOIN " + join.sql }
-    return sql
+    let isNeeded = { (join: Join) in needs.contains(join.alias) }
+    return scope.joins.filter(isNeeded).map { $0.joined(kind) }
+      + scope.joins.filter { !isNeeded($0) }.map { $0.joined(.left) }
+  }
+}
+
+extension PredicateCompiler.Join {
+  fileprivate func joined(_ kind: SelectStatement.Join.Kind) -> SelectStatement.Join {
+    .init(kind: kind, table: entity.table, alias: alias, condition: condition)
   }
 }
 

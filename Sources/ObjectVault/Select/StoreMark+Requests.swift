@@ -62,8 +62,9 @@ extension PredicateOperand {
     while let operand = operands.popLast() {
       switch operand {
       case .value(let value): if test(value) { return value }
-      case .path, .count: break
+      case .variable, .path, .count: break
       case .arithmetic(let left, _, let right), .coalesce(let left, let right): operands += [right, left]
+      case .call(_, let arguments): operands += arguments.reversed()
       }
     }
     return nil

@@ -4,25 +4,32 @@ internal import CipherSQLite
 
 enum ValueArithmetic {
   /// A calculation in the order in which it is done: `.` takes the next operand, an operator the two last, `?`
-  /// the first of the two that is not nil; `d` and `r` make the last one a Decimal or a Double.
+  /// the first of the two that is not nil; `d` and `r` make the last one a Decimal or a Double, and the other letters are
+  /// those of ``PredicateFunction``.
   static func run(_ program: String, _ operands: some Collection<SQLValue>) -> SQLValue {
     var stack: [SQLValue] = []
     var rest = operands.makeIterator()
     for symbol in program.unicodeScalars {
-      if symbol == "." {
-        stack.append(rest.next() ?? .null)
-        continue
-      }
-      guard let right = stack.popLast() else { return .null }
-      if symbol == "d" || symbol == "r" {
-        stack.append(cast(right, toDecimal: symbol == "d"))
-        continue
-      }
-      guard let left = stack.popLast() else { return .null }
-      if symbol == "?" {
-        stack.append(left.isNull ? right : left)
-      } else if let operation = ArithmeticOperator(rawValue: String(symbol)) {
-        stack.append(calculate(left, operation, right))
+      switch symbol {
+      case ".": stack.append(rest.next() ?? .null)
+      case "d", "r":
+        guard let last = stack.popLast() else { return .null }
+        stack.append(cast(last, toDecimal: symbol == "d"))
+      case "a"..."z":
+        guard let function = PredicateFunction.bySymbol[symbol], stack.count >= function.parameters.count
+        else {
+          return .null
+        }
+        let arguments = Array(stack.suffix(function.parameters.count))
+        stack.removeLast(arguments.count)
+        stack.append(function.apply(arguments))
+      default:
+        guard let right = stack.popLast(), let left = stack.popLast() else { return .null }
+        if symbol == "?" {
+          stack.append(left.isNull ? right : left)
+        } else if let operation = ArithmeticOperator(rawValue: String(symbol)) {
+          stack.append(calculate(left, operation, right))
+        }
       }
     }
     return stack.last ?? .null
@@ -31,34 +38,32 @@ enum ValueArithmetic {
   /// Overflow, division by zero and nil give nil. Text is a Decimal, and what it meets becomes one.
   static func calculate(_ left: SQLValue, _ operation: ArithmeticOperator, _ right: SQLValue) -> SQLValue {
     if case .integer(let a) = left, case .integer(let b) = right {
-      let (value, overflows) =
-        switch operation {
-        case .add: a.addingReportingOverflow(b)
-        case .subtract: a.subtractingReportingOverflow(b)
-        case .multiply: a.multipliedReportingOverflow(by: b)
-        case .divide: a.dividedReportingOverflow(by: b)
-        case .remainder: a.remainderReportingOverflow(dividingBy: b)
-        }
+      let (value, overflows) = operation.entry.integers(a, b)
       return overflows ? .null : .integer(value)
     }
     guard let a = left.double, let b = right.double else {
       guard let a = DecimalText(left), let b = DecimalText(right) else { return .null }
       return DecimalText.calculate(a, operation, b).map { .text($0.text) } ?? .null
     }
-    let value: Double =
-      switch operation {
-      case .add: a + b
-      case .subtract: a - b
-      case .multiply: a * b
-      case .divide: a / b
-      case .remainder: a.truncatingRemainder(dividingBy: b)
-      }
+    let value = operation.entry.reals(a, b)
     return value.isFinite ? .real(value) : .null
   }
 
   /// A number as a Decimal or a Double; nil for what is none.
   static func cast(_ value: SQLValue, toDecimal: Bool) -> SQLValue {
     toDecimal ? DecimalText(value).map { .text($0.text) } ?? .null : value.double.map { .real($0) } ?? .null
+  }
+
+  /// A number without its sign; nil for what is none, and for the least integer, which has no counterpart.
+  static func magnitude(_ value: SQLValue) -> SQLValue {
+    switch value {
+    case .integer(let number): return number == .min ? .null : .integer(abs(number))
+    case .real(let number): return .real(abs(number))
+    case .text:
+      guard let text = DecimalText(value)?.text else { return .null }
+      return .text(text.hasPrefix("-") ? String(text.dropFirst()) : text)
+    case .null, .blob: return .null
+    }
   }
 
   // MARK: Order

@@ -26,10 +26,16 @@ import Testing
     ("date < %@", [Date(timeIntervalSinceReferenceDate: 2)]), ("maybeDate >= date", []),
     ("maybeDate == nil", []),
     ("uuid == %@", [uuid]), ("uuid == '6ba7b810-9dad-11d1-80b4-00c04fd430c8'", []),
-    ("uuid IN {'6ba7b810-9dad-11d1-80b4-00c04fd430c8'}", []), ("url == 'https://a.test/1'", []),
+    ("uuid IN {'6ba7b810-9dad-11d1-80b4-00c04fd430c8'}", []),
+    ("'6ba7b810-9dad-11d1-80b4-00c04fd430c8' IN {uuid, 'x'}", []),
+    ("'6ba7b810-9dad-11d1-80b4-00c04fd430c8' == uuid", []), ("url == 'https://a.test/1'", []),
     ("url CONTAINS 'test/2'", []), ("mood == 'calm'", []), ("shelf >= 2", []), ("maybeMood == nil", []),
     ("SELF == %@", [ObjectID<Sample>(rowID: 2)]), ("id > 2", []), ("id IN {1, 3}", []), ("TRUEPREDICATE", []),
-    ("FALSEPREDICATE OR int > 1", []), ("int > %@", [Double.infinity]), ("decimal < %@", [Double.infinity]),
+    ("FALSEPREDICATE OR int > 1", []),
+    ("lowercase(string) == 'straße'", []), ("uppercase(maybeString) IN {'X', 'B'}", []),
+    ("length(string) >= 2", []), ("abs(maybeInt - 4) <= 1", []), ("abs(decimal) == 3", []),
+    ("abs(maybeDecimal) + length(url) > 20", []), ("length(lowercase(string)) == length(string)", []),
+    ("int > %@", [Double.infinity]), ("decimal < %@", [Double.infinity]),
     ("double != %@", [Double.nan]), ("int IN {}", []),
   ]
 

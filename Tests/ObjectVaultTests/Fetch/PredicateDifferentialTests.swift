@@ -47,6 +47,27 @@ import Testing
     }
   }
 
+  @Test func `the generator makes everything that the tables hold`() {
+    var random = SeededGenerator(seed: 4711)
+    var seen = SeenParts()
+    for _ in 0..<2000 { seen.note(Self.node(depth: 3, &random)) }
+    #expect(seen.comparisons == Set(ComparisonOperator.allCases))
+    #expect(seen.calculations == Set(ArithmeticOperator.allCases))
+    #expect(seen.functions == Set(PredicateFunction.allCases))
+    #expect(seen.quantifiers == Set(Quantifier.allCases))
+  }
+
+  @Test func `each function has its name in the format language`() throws {
+    for function in PredicateFunction.allCases {
+      let format = "\(function.rawValue.uppercased())(title) == 3"
+      let operand = PredicateOperand.path(PropertyPath(["title"]))
+      let three = PredicateOperand.value(PredicateValue(type: .int, stored: .integer(3)))
+      let node = PredicateNode.comparison(.call(function, [operand]), .equal, three, [])
+      #expect(try PredicateNode(format: format) == node)
+      #expect(try JSONDecoder().decode(PredicateNode.self, from: JSONEncoder().encode(node)) == node)
+    }
+  }
+
   /// Genres, authors and books, with the same in plain values.
   static func fill(_ context: ObjectContext, _ random: inout SeededGenerator) -> [(
     ManagedObject, PlainObject
@@ -149,6 +170,14 @@ import Testing
       .count(PropertyPath(["author", "books"])), .arithmetic(.path(year), .add, .value(integer(1))),
       .arithmetic(.path(price), .multiply, .value(integer(3))),
       .arithmetic(.coalesce(.path(price), .value(integer(0))), .add, .path(age)),
+      .arithmetic(.path(year), .subtract, .value(integer(2000))),
+      .arithmetic(.path(year), .divide, .value(integer(7))),
+      .arithmetic(.path(year), .remainder, .value(integer(7))),
+      .arithmetic(.path(rating), .divide, .value(real(0.5))), .call(.absolute, [.path(price)]),
+      .call(.absolute, [.arithmetic(.path(year), .subtract, .value(integer(2000)))]),
+      .call(.absolute, [.arithmetic(.path(rating), .subtract, .value(real(2)))]),
+      .call(.length, [.path(PropertyPath(["title"]))]),
+      .arithmetic(.call(.length, [.path(PropertyPath(["author", "nick"]))]), .add, .path(age)),
       .arithmetic(.path(rating), .add, .value(real(0.5))), .coalesce(.path(rating), .value(real(1.5))),
       .coalesce(.path(price), .value(integer(0))),
     ]
@@ -179,6 +208,13 @@ import Testing
   }
 
   private static func text(_ path: PredicateOperand, _ random: inout SeededGenerator) -> PredicateNode {
+    var path = path
+    switch Int.random(in: 0..<12, using: &random) {
+    case 0: path = .call(.lowercase, [path])
+    case 1: path = .call(.uppercase, [path])
+    case 2: path = .call(.uppercase, [.coalesce(path, .call(.lowercase, [.path(PropertyPath(["title"]))]))])
+    default: break
+    }
     let words =
       names + ["A", "s", "ß", "SS", "*a*", "?nn!", "*?n*", "\\*", "Watch", " II", "crime", "\u{308}", "하"]
     let value = PredicateOperand.value(
@@ -192,6 +228,44 @@ import Testing
       .contains, .beginsWith, .endsWith, .like, .equal, .notEqual, .less, .greaterOrEqual,
     ]
     return .comparison(path, kinds.randomElement(using: &random) ?? .equal, value, options)
+  }
+
+  /// What predicates are made of.
+  private struct SeenParts {
+    var comparisons: Set<ComparisonOperator> = []
+    var calculations: Set<ArithmeticOperator> = []
+    var functions: Set<PredicateFunction> = []
+    var quantifiers: Set<Quantifier> = []
+
+    mutating func note(_ node: PredicateNode) {
+      switch node {
+      case .constant: break
+      case .and(let parts), .or(let parts): for part in parts { note(part) }
+      case .not(let inner): note(inner)
+      case .truth(let operand): note(operand)
+      case .comparison(let left, let comparison, let right, _):
+        comparisons.insert(comparison)
+        for operand in [left, right] { note(operand) }
+      case .between(let operand, let low, let high): for each in [operand, low, high] { note(each) }
+      case .isIn(let operand, let list, _): for each in [operand] + list { note(each) }
+      case .quantified(let quantifier, _, let inner):
+        quantifiers.insert(quantifier)
+        note(inner)
+      }
+    }
+
+    mutating func note(_ operand: PredicateOperand) {
+      switch operand {
+      case .value, .variable, .path, .count: break
+      case .arithmetic(let left, let operation, let right):
+        calculations.insert(operation)
+        for operand in [left, right] { note(operand) }
+      case .call(let function, let arguments):
+        functions.insert(function)
+        for operand in arguments { note(operand) }
+      case .coalesce(let first, let second): for operand in [first, second] { note(operand) }
+      }
+    }
   }
 
   private static func comparison(_ random: inout SeededGenerator) -> ComparisonOperator {

@@ -11,9 +11,13 @@ import Testing
     ("title == %q", 9, "after %"),
     ("title IN {1, 2", 14, "}"), ("title ==[x] 'a'", 9, "[cd]"), ("title & 'x'", 6, "no meaning"),
     ("year BETWEEN 3", 5, "two bounds"), ("@count > 3", 0, "belongs behind"), ("genres.@sum > 3", 7, "@sum"),
-    ("SUBQUERY(x, $y, z)", 0, "cannot be used"), ("$x == 3", 0, "variables"), ("title", 5, ""),
+    ("SUBQUERY(x, $y, z)", 0, "cannot be used"), ("$1 == 3", 0, "variable"), ("year == $", 8, "variable"),
+    ("title", 5, ""),
     ("NOT", 3, "missing"), ("title == 99999999999999999999999x", 32, "left over"),
     ("ANY 3 == 4", 0, "path of a to-many"),
+    ("trim(title) == 'x'", 0, "no function"), ("length(title, year) > 2", 0, "takes 1 operand"),
+    ("length(title > 2", 13, ") is missing"), ("length() > 2", 7, "missing"),
+    ("length(length(length(length(length(title))))) > 2", 0, "nested deeper"),
   ])
   func `what is no predicate is an error with its place`(_ format: String, _ position: Int, _ reason: String)
   {
@@ -34,6 +38,10 @@ import Testing
     ("year CONTAINS 'x'", "no string"),
     ("title.@count > 3", "to-many"), ("year ==[c] 3", "no string"), ("author == 'Ann'", "id"),
     ("title + 1 > 2", "no number"),
+    ("length(year) > 2", "no string"), ("abs(title) > 2", "no number"),
+    ("lowercase(title) + 1 > 2", "no number"),
+    ("length(author) > 2", "no string"), ("uppercase(title) == 3", "string"),
+    ("length(length(title)) > 2", "no string"),
   ])
   func `what does not fit the model is an error that helps`(_ format: String, _ hint: String) async throws {
     let temporary = try await TemporaryStore(library)

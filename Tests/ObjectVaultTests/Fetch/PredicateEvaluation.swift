@@ -69,6 +69,7 @@ struct PredicateEvaluation {
   private func value(_ operand: PredicateOperand) -> SQLValue {
     switch operand {
     case .value(let value): return value.stored
+    case .variable: return .null
     case .path(let path):
       let names = scopes[path.depth].prefix + path.names
       guard let last = names.last else { return .integer(scopes[path.depth].object.id) }
@@ -80,6 +81,7 @@ struct PredicateEvaluation {
       return .integer(Int64(object.many[names.last ?? ""]?.count ?? 0))
     case .arithmetic(let left, let operation, let right):
       return calculate(value(left), operation, value(right))
+    case .call(let function, let arguments): return call(function, arguments.map(value))
     case .coalesce(let first, let second): return value(first).isNull ? value(second) : value(first)
     }
   }
@@ -91,13 +93,58 @@ struct PredicateEvaluation {
   private func calculate(_ left: SQLValue, _ operation: ArithmeticOperator, _ right: SQLValue) -> SQLValue {
     if left.isNull || right.isNull { return .null }
     if case .integer(let a) = left, case .integer(let b) = right {
+      // The generator divides by constants alone.
       let result =
-        operation == .add ? a.addingReportingOverflow(b) : a.multipliedReportingOverflow(by: b)
-      return result.overflow ? .null : .integer(result.partialValue)
+        switch operation {
+        case .add: a.addingReportingOverflow(b)
+        case .subtract: a.subtractingReportingOverflow(b)
+        case .multiply: a.multipliedReportingOverflow(by: b)
+        case .divide: (a / b, false)
+        case .remainder: (a - a / b * b, false)
+        }
+      return result.1 ? .null : .integer(result.0)
     }
-    if let a = left.double, let b = right.double { return .real(operation == .add ? a + b : a * b) }
+    if let a = left.double, let b = right.double {
+      switch operation {
+      case .add: return .real(a + b)
+      case .subtract: return .real(a - b)
+      case .multiply: return .real(a * b)
+      case .divide: return .real(a / b)
+      case .remainder: return .real(fmod(a, b))
+      }
+    }
     let (a, b) = (exact(left), exact(right))
-    return .text("\(operation == .add ? a + b : a * b)")
+    switch operation {
+    case .add: return .text("\(a + b)")
+    case .subtract: return .text("\(a - b)")
+    case .multiply: return .text("\(a * b)")
+    case .divide, .remainder: return .null
+    }
+  }
+
+  /// The generator's own letters, by a table, and not by the library's functions.
+  private func call(_ function: PredicateFunction, _ arguments: [SQLValue]) -> SQLValue {
+    switch (function, arguments[0]) {
+    case (.lowercase, .text(let text)):
+      return .text(mapped(text, ["Ä": "ä", "ẞ": "ß"]) { (65...90).contains($0) ? $0 + 32 : $0 })
+    case (.uppercase, .text(let text)):
+      return .text(
+        mapped(text, ["ä": "Ä", "é": "É", "ß": "SS"]) { (97...122).contains($0) ? $0 - 32 : $0 })
+    case (.length, .text(let text)):
+      return .integer(Int64(text.unicodeScalars.count { !(0x300...0x36F).contains($0.value) }))
+    case (.absolute, .integer(let number)): return number < 0 ? .integer(-number) : .integer(number)
+    case (.absolute, .real(let number)): return number < 0 ? .real(0 - number) : .real(number)
+    case (.absolute, .text): return exact(arguments[0]) < 0 ? .text("\(-exact(arguments[0]))") : arguments[0]
+    default: return .null
+    }
+  }
+
+  private func mapped(
+    _ text: String, _ letters: [Unicode.Scalar: String], _ ascii: (UInt32) -> UInt32
+  ) -> String {
+    text.unicodeScalars.map { scalar in
+      letters[scalar] ?? String(Character(Unicode.Scalar(ascii(scalar.value)) ?? scalar))
+    }.joined()
   }
 
   // MARK: Comparing
@@ -176,7 +223,9 @@ struct PredicateEvaluation {
   private func fold(_ text: String, _ options: StringOptions) -> String {
     var result = text
     if options.contains(.diacriticInsensitive) {
-      for (marked, plain) in [("Ä", "A"), ("é", "e"), ("e\u{301}", "e"), ("\u{308}", "")] {
+      for (marked, plain) in [
+        ("Ä", "A"), ("ä", "a"), ("é", "e"), ("e\u{301}", "e"), ("É", "E"), ("E\u{301}", "E"), ("\u{308}", ""),
+      ] {
         result = result.replacingOccurrences(of: marked, with: plain, options: .literal)
       }
     }
@@ -188,7 +237,10 @@ struct PredicateEvaluation {
         String.UnicodeScalarView(
           result.unicodeScalars.map { scalar in
             scalar == "Ä"
-              ? "ä" : (65...90).contains(scalar.value) ? Unicode.Scalar(scalar.value + 32) ?? scalar : scalar
+              ? "ä"
+              : scalar == "É"
+                ? "é"
+                : (65...90).contains(scalar.value) ? Unicode.Scalar(scalar.value + 32) ?? scalar : scalar
           }))
     }
     return result

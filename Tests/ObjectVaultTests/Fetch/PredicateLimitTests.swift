@@ -177,6 +177,7 @@ import Testing
       ("", #"{"and":{"_0":["#, #"{"constant":{"_0":true}}"#, "]}}", ""),
       (#"{"truth":{"_0":"#, sum, path, "}}", "}}"),
       (#"{"truth":{"_0":"#, #"{"coalesce":{"_0":\#(path),"_1":"#, path, "}}", "}}"),
+      (#"{"truth":{"_0":"#, #"{"call":{"_0":"length","_1":["#, path, "]}}", "}}"),
     ] {
       for depth in [101, 150, 200, 245, 2_000] {
         let text = start + repeated(open, depth) + leaf + repeated(close, depth) + end
@@ -202,7 +203,7 @@ import Testing
       .comparison(
         .coalesce(year, .value(one)), .like, .count(PropertyPath(depth: 1, ["genres"])), [.caseInsensitive]),
       .between(.arithmetic(year, .remainder, .value(.id(3, of: "Author"))), year, year),
-      .isIn(year, [.value(one), .value(.null)], []),
+      .isIn(year, [.value(one), .value(.null), .variable("x")], []), .truth(.call(.length, [year])),
       .quantified(.none, PropertyPath(["genres"]), .constant(false)),
     ])
     #expect(try JSONDecoder().decode(PredicateNode.self, from: JSONEncoder().encode(node)) == node)

@@ -71,6 +71,13 @@ import Testing
     try check(#Predicate { $0.author?.nick?.contains("1") ?? true })
   }
 
+  @Test func `the length of a string and the magnitude of a number`() throws {
+    try check(#Predicate { $0.title.count > 4 })
+    try check(#Predicate { $0.author?.nick?.count == 3 })
+    try check(#Predicate { ($0.author?.nick?.count ?? 0) < 3 })
+    try check(#Predicate { (($0.rating ?? 0) - 8).magnitude < 3 })
+  }
+
   @Test func `flatMap gives nil for nil, whatever it makes of a value`() throws {
     try check(#Predicate { $0.author.flatMap { $0.nick ?? "none" } == "none" })
     try check(#Predicate { $0.author.flatMap { $0.nick ?? "none" } != "none" })

@@ -29,7 +29,9 @@ import Testing
     ("contains-object", "genres CONTAINS %@", [ObjectID<Genre>(rowID: 3)]),
     ("arithmetic", "year + 1 > 2 * 3", []), ("key-path-argument", "%K == %d", ["author.age", 3]),
     ("self", "SELF == %@", [ObjectID<Book>(rowID: 2)]), ("true", "TRUEPREDICATE", []),
-    ("columns", "title == author.name", []),
+    ("columns", "title == author.name", []), ("function", "length(title) > 3", []),
+    ("function-nested", "lowercase(uppercase(author.nick)) BEGINSWITH 'a'", []),
+    ("function-of-calculation", "abs(year - 2000) + 1 < length(title)", []),
   ]
 
   @Test(arguments: formats.map(\.name))

@@ -1,0 +1,172 @@
+// From a tape to the tree. What the words mean is in PredicateReader+Comparisons, +Optionals and +Collections.
+
+internal import CipherSQLite
+internal import Foundation
+
+/// What an expression means.
+enum Lowered {
+  /// A constant, a calculation, an attribute.
+  case operand(PredicateOperand)
+  /// An object or a to-many, by its path.
+  case path(PropertyPath)
+  /// A truth value, and the condition under which it is nil (inside optional chaining).
+  case condition(PredicateNode, isNil: PredicateNode?)
+  /// An operand that has a value also where it should be nil, and when that is (inside `flatMap`).
+  case guarded(PredicateOperand, isNil: PredicateNode)
+  /// Several constants.
+  case list([PredicateValue])
+  /// From one operand to another; the flag says whether the upper one is included.
+  case range(PredicateOperand, PredicateOperand, isClosed: Bool)
+}
+
+extension Lowered {
+  /// What can be compared or calculated with.
+  func operand() throws -> PredicateOperand {
+    switch self {
+    case .operand(let operand): return operand
+    case .path(let path): return .path(path)
+    case .guarded: throw PredicateReader.unsupported(PredicateReader.guardedReason)
+    case .condition, .list, .range:
+      throw PredicateReader.unsupported("a list, a range or a condition cannot be compared")
+    }
+  }
+}
+
+/// Reads a tape from its beginning to its end, once.
+struct PredicateReader {
+  private let tape: PredicateTape
+  /// Whether captured values become variables, for all predicates of the shape, and not constants.
+  private let namesValues: Bool
+  private var place = PredicateTape.start
+  private var (keyPathCount, valueCount, listCount) = (0, 0, 0)
+  /// What each variable stands for, where it does.
+  var variables: [Lowered?]
+  /// How many to-manys are around.
+  var depth = 0
+
+  private init(_ tape: PredicateTape, namesValues: Bool) {
+    self.tape = tape
+    self.namesValues = namesValues
+    variables = [Lowered?](repeating: nil, count: tape.variableCount)
+    variables[0] = .path(PropertyPath([]))
+  }
+
+  /// The tree.
+  /// - Parameter namesValues: Whether captured values become variables, numbered as the tape has them.
+  static func node(_ tape: PredicateTape, namesValues: Bool) throws -> PredicateNode {
+    var reader = PredicateReader(tape, namesValues: namesValues)
+    return try reader.condition()
+  }
+
+  // MARK: The next expression
+
+  mutating func operand() throws -> PredicateOperand {
+    let kind = try peek()
+    switch try next() {
+    case .operand(let operand): return operand
+    case .path(let path): return .path(path)
+    case .guarded: throw Self.unsupported(Self.guardedReason)
+    case .condition, .list, .range:
+      throw Self.unsupported("\(kind.name) cannot stand in a comparison here")
+    }
+  }
+
+  mutating func condition() throws -> PredicateNode {
+    let kind = try peek()
+    switch try next() {
+    case .condition(let node, _): return node
+    case .operand(let operand): return .truth(operand)
+    case .path(let path): return .truth(.path(path))
+    case .list, .range, .guarded: throw Self.unsupported("\(kind.name) is no condition")
+    }
+  }
+
+  /// What the next expression means.
+  mutating func next() throws -> Lowered {
+    let kind = try peek()
+    let detail = Int(word() >> 8)
+    switch kind {
+    case .variable:
+      guard let bound = variables[detail] else { throw Self.unsupported("a variable has no binding") }
+      return bound
+    case .value: return .operand(value())
+    case .list: return .list(list())
+    case .nilLiteral: return .operand(.value(.null))
+    case .keyPath: return try property(keyPath())
+    case .conjunction: return try conjunction()
+    case .disjunction: return try disjunction()
+    case .negation: return .condition(.not(try condition()), isNil: nil)
+    case .equal: return .condition(try equality(), isNil: nil)
+    case .notEqual: return .condition(try inequality(), isNil: nil)
+    case .less: return try comparison(.less)
+    case .lessOrEqual: return try comparison(.lessOrEqual)
+    case .greater: return try comparison(.greater)
+    case .greaterOrEqual: return try comparison(.greaterOrEqual)
+    case .add: return try calculation(.add)
+    case .subtract: return try calculation(.subtract)
+    case .multiply: return try calculation(.multiply)
+    case .divide: return try calculation(.divide)
+    case .remainder: return try calculation(.remainder)
+    case .unaryMinus: return try negative()
+    case .optionalFlatMap: return try flatMap(detail)
+    case .nilCoalesce: return try coalesce()
+    case .collectionContainsCollection: return try strings(.contains)
+    case .sequenceStartsWith: return try strings(.beginsWith)
+    case .sequenceContains: return try contains()
+    case .sequenceContainsWhere: return try members(.any, detail)
+    case .sequenceAllSatisfy: return try members(.all, detail)
+    case .rangeExpressionContains: return try isWithin()
+    case .range: return .range(try operand(), try operand(), isClosed: false)
+    case .closedRange: return .range(try operand(), try operand(), isClosed: true)
+    }
+  }
+
+  // MARK: Words
+
+  private func peek() throws -> PredicateTape.Kind {
+    guard place < tape.key.words.count,
+      let kind = PredicateTape.Kind(rawValue: UInt8(truncatingIfNeeded: tape.key.words[place]))
+    else { throw Self.unsupported("an expression ends before its time") }
+    return kind
+  }
+
+  private mutating func word() -> UInt {
+    defer { place += 1 }
+    return tape.key.words[place]
+  }
+
+  private mutating func keyPath() -> AnyKeyPath {
+    defer { (place, keyPathCount) = (place + 1, keyPathCount + 1) }
+    return tape.keyPaths[keyPathCount]
+  }
+
+  private mutating func value() -> PredicateOperand {
+    defer { valueCount += 1 }
+    return namesValues ? .captured(valueCount) : .value(tape.values[valueCount])
+  }
+
+  private mutating func list() -> [PredicateValue] {
+    defer { listCount += 1 }
+    return tape.lists[listCount]
+  }
+
+  /// The value of a constant, captured or not. What is made of the tree holds for all values that write the same word.
+  func constant(_ operand: PredicateOperand) -> PredicateValue? {
+    operand.constant(among: tape.values)?.value
+  }
+
+  // MARK: Errors
+
+  static let guardedReason =
+    "what flatMap gives without its value, as by ?? inside, can only be compared; write the ?? behind the flatMap"
+
+  static func unsupported(_ what: String) -> StoreError { .predicate(PredicateError(what)) }
+}
+
+extension PredicateTape.Kind {
+  /// As Foundation calls the expression.
+  fileprivate var name: String {
+    let name = "\(self)"
+    return name.prefix(1).uppercased() + name.dropFirst()
+  }
+}

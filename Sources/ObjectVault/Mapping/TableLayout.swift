@@ -1,0 +1,70 @@
+// What a table is besides its columns, and the statements that create it.
+
+internal import CipherSQLite
+
+/// What the rows of a table of a store are.
+enum TableKind {
+  /// Objects of an entity, under an id that the table gives.
+  case objects
+  /// Links of a many-to-many, which are nothing but the ids of both ends.
+  case links
+}
+
+/// What a model says of a table and its columns do not.
+struct TableLayout {
+  let kind: TableKind
+  /// What stands behind the types of some columns.
+  let collations: [String: String]
+}
+
+extension Schema {
+  /// The layout of one of the model's tables.
+  func layout(ofTable name: String) -> TableLayout {
+    guard let entity = entity(named: name) else { return TableLayout(kind: .links, collations: [:]) }
+    let collations = entity.attributes.compactMap { attribute in
+      attribute.type.traits.collation.map { (attribute.name, $0) }
+    }
+    return TableLayout(kind: .objects, collations: Dictionary(uniqueKeysWithValues: collations))
+  }
+}
+
+extension TableInfo {
+  /// The statement that creates the table; its indexes come behind.
+  ///
+  /// - Parameter temporaryName: The name to create it under; references to itself still name the final one.
+  func createSQL(as temporaryName: String? = nil, _ layout: TableLayout) -> String {
+    var parts = columns.map { definition($0, layout) }
+    let table = SQLName(temporaryName ?? name)
+    let sql: SQL
+    switch layout.kind {
+    case .objects: sql = "CREATE TABLE \(table) (\(SQL.joined(parts)))"
+    case .links:
+      parts.append("PRIMARY KEY (\(SQL.names(columns.map { SQLName($0.name) })))")
+      sql = "CREATE TABLE \(table) (\(SQL.joined(parts))) WITHOUT ROWID"
+    }
+    return sql.text
+  }
+
+  /// A column as CREATE TABLE and ADD COLUMN write it.
+  func definition(_ column: Column, _ layout: TableLayout) -> SQL {
+    var sql: SQL = "\(identifier: column.name) \(written: column.type)"
+    if column.isPrimaryKey && layout.kind == .objects { sql.append(" PRIMARY KEY") }
+    if let collation = layout.collations[column.name] { sql.append(" COLLATE \(written: collation)") }
+    if column.isRequired { sql.append(" NOT NULL") }
+    if let value = column.defaultSQL { sql.append(" DEFAULT \(written: value)") }
+    if let key = foreignKeys.first(where: { $0.column == column.name }) {
+      sql.append(" REFERENCES \(identifier: key.table)(\"id\")")
+      if key.onDelete != "NO ACTION" { sql.append(" ON DELETE \(written: key.onDelete)") }
+      sql.append(" DEFERRABLE INITIALLY DEFERRED")
+    }
+    return sql
+  }
+
+  func indexSQL(_ index: Index) -> String {
+    let unique: SQL = index.isUnique ? "UNIQUE " : ""
+    let columns = SQL.names(index.columns.map { SQLName($0) })
+    let sql: SQL =
+      "CREATE \(unique)INDEX \(identifier: index.name) ON \(identifier: name) (\(columns))"
+    return sql.text
+  }
+}

@@ -1,0 +1,32 @@
+// SQL put together at run time: what is a name, a literal or a parameter cannot become anything else.
+
+import CipherSQLite
+import TestSupport
+import Testing
+
+@Suite struct SQLBuilding {
+  @Test func `names are quoted, numbers and aliases written, values bound`() {
+    let (name, count, text) = (SQLName("a\"; DROP TABLE b;--"), 3, "it's")
+    let sql: SQL = "SELECT \(alias: count).\(name), \(number: -count), \(literal: text) WHERE x = \(text)"
+    #expect(sql.text == #"SELECT t3."a""; DROP TABLE b;--", -3, 'it''s' WHERE x = ?"#)
+    #expect(sql.values.map { $0.sqlValue(dates: .secondsSince1970) } == ["it's"])
+    #expect("\(name)" == quoted("a\"; DROP TABLE b;--") && name == SQLName("a\"; DROP TABLE b;--"))
+  }
+
+  @Test func `parameters are as many question marks, and have no values yet`() {
+    for count in 0...3 {
+      let sql: SQL = "(\(parameters: count))"
+      #expect(sql.text == ["()", "(?)", "(?, ?)", "(?, ?, ?)"][count] && sql.values.isEmpty)
+    }
+  }
+
+  @Test func `pieces keep their values in the order of the text`() throws {
+    var sql: SQL = "SELECT \(1)"
+    sql.append(", \(2)")
+    sql.append(", \(SQL.joined(["\(3)", "\(4)"], by: " + \(5) * "))")
+    #expect(
+      sql.text == "SELECT ?, ?, ? + ? * ?" && SQL.names([SQLName("a"), SQLName("b")]).text == "\"a\", \"b\"")
+    let temporary = try TemporaryDatabase()
+    #expect(try temporary.connection.rows(sql) == [[1, 2, 23]])
+  }
+}

@@ -1,0 +1,40 @@
+// A query as a value: where each of its parts stands in the text, and that their values are in the text's order. What the
+// compiler makes of predicates is in the golden files of PredicateSQLTests.
+
+import CipherSQLite
+import ObjectVault
+import Testing
+
+@Suite struct SelectStatements {
+  static let owner = SQLName("Ow\"ner")
+
+  private func values(_ sql: SQL) -> [SQLValue] { sql.values.map { $0.sqlValue(dates: .secondsSince1970) } }
+
+  @Test func `all parts stand in their places, with their values in order`() {
+    var query = SelectStatement("t0.\"city\", count(*) > \(1)", from: .table(Self.owner, alias: 0))
+    query.joins = [
+      .init(kind: .inner, table: SQLName("A"), alias: 1, condition: "t1.\"id\" = t0.\"a_id\""),
+      .init(kind: .left, table: SQLName("B"), alias: 2, condition: "t2.\"id\" = \(2)"),
+      .init(kind: .cross, table: SQLName("C"), alias: 3, condition: "1"),
+    ]
+    query.condition = "t0.\"age\" > \(3)"
+    query.having = "count(*) > \(4)"
+    // HAVING is of groups.
+    #expect(!query.sql.text.contains("HAVING"))
+    query.grouping = ["t0.\"city\"", "t0.\"age\" / \(5)"]
+    query.order = [
+      .init(expression: "t0.\"city\"", isDescending: true), .init(expression: "\(6)", isDescending: false),
+    ]
+    query.window = .limitAndOffset
+    #expect(
+      query.sql.text == """
+        SELECT t0."city", count(*) > ? FROM "Ow""ner" t0 JOIN "A" t1 ON t1."id" = t0."a_id" \
+        LEFT JOIN "B" t2 ON t2."id" = ? CROSS JOIN "C" t3 ON 1 WHERE t0."age" > ? \
+        GROUP BY t0."city", t0."age" / ? HAVING count(*) > ? ORDER BY t0."city" DESC, ? LIMIT ? OFFSET ?
+        """)
+    #expect(values(query.sql) == [1, 2, 3, 5, 4, 6])
+    let counted = SelectStatement.count(of: query).sql
+    #expect(
+      counted.text == "SELECT count(*) FROM (\(query.sql.text))" && values(counted) == values(query.sql))
+  }
+}
