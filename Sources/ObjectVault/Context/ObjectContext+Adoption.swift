@@ -130,7 +130,7 @@ extension ObjectContext {
           overlay.values[slot] = .null
           overlay.changed.insert(slot)
         } else {
-          refresh(object)
+          forget(object)
         }
       }
     }

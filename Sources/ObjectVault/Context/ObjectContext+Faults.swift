@@ -109,22 +109,13 @@ extension ObjectContext {
 
   /// All objects of a query whose columns are those of ``EntityMapping/objectColumns``.
   func objects(_ entity: EntityMapping, _ sql: String, _ values: [SQLValue]) throws -> [ManagedObject] {
-    try objects(ManagedObject.self, entity, sql, values)
-  }
-
-  /// The same as what their class is.
-  /// - Throws: ``StoreError/unknownEntity(name:)`` when they are of another class.
-  func objects<Object: ManagedObject>(
-    _ type: Object.Type, _ entity: EntityMapping, _ sql: String, _ values: [SQLValue]
-  ) throws -> [Object] {
-    let typed = try proof(type, entity)
     statistics.queries += 1
     return try withConnection { connection in
       try connection.withStatement(sql: sql) { statement in
         try statement.bind(values)
         var reader = RowReader(entity, self, firstPageBytes: 4096)
-        var found: [Object] = []
-        while try statement.step() { found.append(typed(materialize(statement, &reader))) }
+        var found: [ManagedObject] = []
+        while try statement.step() { found.append(materialize(statement, &reader)) }
         statistics.rows += found.count
         return found
       }

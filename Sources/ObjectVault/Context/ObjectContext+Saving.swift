@@ -99,7 +99,7 @@ extension ObjectContext {
     for object in pending.inserted { discard(object) }
     // Their rows may be others by now, which is why one rolls back after a conflict.
     for object in pending.updated {
-      refresh(object)
+      forget(object)
       object.isRegistered = false
     }
     for object in pending.deleted where object.state == .deleted {
@@ -107,7 +107,7 @@ extension ObjectContext {
         discard(object)
       } else {
         object.state = .fault
-        refresh(object)
+        forget(object)
         object.isRegistered = false
       }
     }
@@ -132,7 +132,7 @@ extension ObjectContext {
     for object in flushed { discard(object) }
     for object in maps.flatMap(\.all) {
       for state in object.toMany.values { state.forget() }
-      refresh(object)
+      forget(object)
     }
   }
 

@@ -171,9 +171,18 @@ public final class ObjectContext: ObjectHost {
   @discardableResult
   public func insert<Object: ManagedObject>(_ type: Object.Type) -> Object { insert(type) { _ in } }
 
-  /// Forgets an object's changes and its row; the row is fetched again when it is next needed. Changes of
-  /// relationships to other objects are not undone; use ``rollback()`` for those.
+  /// Forgets an object's changes and its row; the row is fetched again when it is next needed.
+  ///
+  /// A to-one that was changed goes back at both ends: who was its partner here is no more, who was one in the store is
+  /// one again. Members that were added to a many-to-many, or removed, stay so; use ``rollback()`` for those.
   public func refresh(_ object: ManagedObject) {
+    guard object.context === self, object.state == .loaded || object.state == .fault else { return }
+    takeBackReferences(of: object)
+    forget(object)
+  }
+
+  /// Forgets what was written to an object, and its row.
+  func forget(_ object: ManagedObject) {
     guard object.context === self, object.state == .loaded || object.state == .fault else { return }
     // It stays among the updated ones, which a save looks through: taking each out by itself would be quadratic.
     object.overlay = nil

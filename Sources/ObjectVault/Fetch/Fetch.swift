@@ -132,22 +132,16 @@ public struct Fetch<Object: ManagedObject> {
   }
 
   private func all(_ entity: EntityMapping) throws -> [Object] {
-    let found: [Object]
+    let typed = try context.proof(Object.self, entity)
+    let found: [ManagedObject]
     if let merge = try merge(entity) {
-      let typed = try context.proof(Object.self, entity)
-      found = try merge.all().map { typed($0) }
+      found = try merge.all()
     } else {
       let compiled = try compile(.objects, try present(entity), entity)
-      found = try context.objects(Object.self, entity, compiled.text, compiled.bindings)
+      found = try context.objects(entity, compiled.text, compiled.bindings)
     }
-    if !parameters.prefetch.isEmpty {
-      // Not by a cast of the whole array, which asks each object.
-      var owners: [ManagedObject] = []
-      owners.reserveCapacity(found.count)
-      for object in found { owners.append(object) }
-      for path in parameters.prefetch { try prefetch(path, of: owners) }
-    }
-    return found
+    for path in parameters.prefetch { try prefetch(path, of: found) }
+    return typed(found)
   }
 
   /// The first object, or nil.

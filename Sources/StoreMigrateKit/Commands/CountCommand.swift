@@ -13,7 +13,7 @@ enum CountCommand: Command {
   static let help = """
     EXAMPLES
       store-migrate count notes.store Status
-      store-migrate count notes.store Status --where "createdAt > '2026-01-01' AND ANY tags.name == 'home'"
+      store-migrate count notes.store Status --where "text CONTAINS[cd] 'cafe' AND ANY tags.name == 'home'"
 
     Writes the number alone. Needs no migrations and no classes; see `help fetch` for --where. Changes no byte of the
     store, and leaves no file behind.

@@ -197,7 +197,7 @@ final class Knot: ManagedObject {
       #Predicate<Parcel> { $0.isBig }, #Predicate { $0.negated == 1 }, #Predicate { $0.absolute == 1 },
       #Predicate { $0.hasSender }, #Predicate { $0.senderName == name },
       #Predicate { $0.knownSender == name },
-      #Predicate { $0.sentSender?.name == name }, #Predicate { $0.name.count == 1 },
+      #Predicate { $0.sentSender?.name == name },
       #Predicate { $0.address.street == name },
       #Predicate { $0.trusted.isEmpty }, #Predicate { $0.isWaiting },
     ] {

@@ -90,6 +90,7 @@ import Testing
         said.insert("old")
       case 128 + signal where result.text.contains("Nothing was changed"):
         #expect(opens == ["horse"], place)
+        said.insert("nothing")
       // Before the program has listened, the signal ends it as it ends any other.
       case signal where result.text.isEmpty: #expect(moment == 0 && opens == ["horse"], place)
       default: Issue.record(place)
@@ -97,7 +98,8 @@ import Testing
       // The engine's own journal may lie there after the end of a process; it is as encrypted as the store.
       #expect(folder.names.filter { times == 1 || $0 != "a.store-journal" } == ["a.store"], place)
     }
-    #expect(said.contains("old"), "\(said)")
+    // On a busy machine the moments miss one of the two.
+    #expect(!said.isDisjoint(with: ["old", "nothing"]), "\(said)")
   }
 
   @Test func `who told the process to ignore a signal is obeyed`() throws {

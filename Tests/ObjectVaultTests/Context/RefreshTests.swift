@@ -1,0 +1,88 @@
+// What refreshing one object does to those at the other end of its relationships.
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct Refreshes {
+  let temporary: TemporaryStore
+  let context: ObjectContext
+  let ann: Author
+  let bob: Author
+  let one: Passport
+  let two: Passport
+
+  /// Ann has the first passport, Bob the second, and a club has both.
+  init() async throws {
+    temporary = try await TemporaryStore(library)
+    context = temporary.store.makeContext()
+    ann = context.insert(Author.self) { $0.name = "Ann" }
+    bob = context.insert(Author.self) { $0.name = "Bob" }
+    (one, two) = (
+      context.insert(Passport.self) { $0.number = "1" }, context.insert(Passport.self) { $0.number = "2" }
+    )
+    (ann.passport, bob.passport) = (one, two)
+    context.insert(Club.self) { $0.name = "C" }.members = [ann]
+    try context.save()
+  }
+
+  /// What the file says, when all is saved.
+  private func expectUnchanged() async throws {
+    try checkPending(context)
+    try context.save()
+    #expect(try await temporary.store.verify().isEmpty)
+    let reader = temporary.store.makeContext()
+    let owners = try reader.fetch(Passport.self).sorted(by: \.number).all().map { $0.owner?.name }
+    #expect(owners == ["Ann", "Bob"])
+    #expect(ann.passport === one && one.owner === ann && bob.passport === two && two.owner === bob)
+  }
+
+  @Test func `the partner that was given goes with it`() async throws {
+    ann.passport = context.insert(Passport.self) { $0.number = "3" }
+    let three = ann.passport
+    context.refresh(ann)
+    #expect(three?.owner == nil && one.owner === ann)
+    if let three { context.delete(three) }
+    #expect(!context.hasChanges)
+    try await expectUnchanged()
+  }
+
+  @Test func `whom the partner was taken from gets it back`() async throws {
+    ann.passport = two
+    #expect(bob.passport == nil && one.owner == nil)
+    context.refresh(ann)
+    #expect(!context.hasChanges)
+    try await expectUnchanged()
+  }
+
+  @Test func `so does who is refreshed at the other end of the chain`() async throws {
+    ann.passport = two
+    context.refresh(one)
+    try await expectUnchanged()
+    ann.passport = nil
+    context.refresh(one)
+    try await expectUnchanged()
+  }
+
+  @Test func `a set loses a member that goes back, and the former one gets it again`() async throws {
+    let former = try #require(ann.club)
+    #expect(former.members == [ann])
+    let club = context.insert(Club.self) { $0.name = "D" }
+    (ann.club, bob.club) = (club, club)
+    #expect(club.members == [ann, bob] && former.members.isEmpty)
+    context.refresh(ann)
+    #expect(club.members == [bob] && former.members == [ann] && ann.club === former)
+    try await expectUnchanged()
+    #expect(club.members == [bob] && former.members == [ann])
+  }
+
+  @Test func `other changes of who is at the other end stay`() async throws {
+    ann.passport = nil
+    one.number = "0"
+    context.refresh(ann)
+    #expect(one.changedValues.keys.sorted() == ["number"])
+    try context.save()
+    #expect(one.owner === ann && one.number == "0")
+  }
+}
