@@ -37,7 +37,10 @@ extension PredicateNode {
   ///   format: "age BETWEEN {$low, $high} AND name IN $names",
   ///   variables: ["low": 18, "high": 30, "names": ["Ann", "Bo"]])
   /// ```
-  /// - Parameter variables: The values by the names without `$`. Those that the format does not name are ignored.
+  /// - Parameters:
+  ///   - format: The text.
+  ///   - arguments: What fills its placeholders, in order.
+  ///   - variables: The values by the names without `$`. Those that the format does not name are ignored.
   /// - Throws: ``StoreError/predicate(_:)``, also for a variable that has no value here.
   public init(format: String, _ arguments: Any?..., variables: [String: Any?]) throws {
     try self.init(format, arguments, variables: variables)
