@@ -67,9 +67,7 @@ extension PredicateExpressions.UnaryMinus: TapedExpression where Wrapped: TapedE
 extension PredicateExpressions.OptionalFlatMap: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
-    tape.write(.optionalFlatMap, variable.key)
-    try wrapped.write(on: &tape)
-    try transform.write(on: &tape)
+    try tape.write(.optionalFlatMap, variable.key, wrapped, transform)
   }
 }
 extension PredicateExpressions.ForcedUnwrap: TapedExpression where Inner: TapedExpression {
@@ -102,17 +100,13 @@ where LHS: TapedExpression, RHS: TapedExpression {
 extension PredicateExpressions.SequenceContainsWhere: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
-    tape.write(.sequenceContainsWhere, variable.key)
-    try sequence.write(on: &tape)
-    try test.write(on: &tape)
+    try tape.write(.sequenceContainsWhere, variable.key, sequence, test)
   }
 }
 extension PredicateExpressions.SequenceAllSatisfy: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
-    tape.write(.sequenceAllSatisfy, variable.key)
-    try sequence.write(on: &tape)
-    try test.write(on: &tape)
+    try tape.write(.sequenceAllSatisfy, variable.key, sequence, test)
   }
 }
 extension PredicateExpressions.Range: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
@@ -139,6 +133,16 @@ extension PredicateExpressions.KeyPath: TapedExpression where Root: TapedExpress
 }
 
 extension PredicateTape {
+  /// An expression that makes a variable for its second part.
+  fileprivate mutating func write(
+    _ kind: Kind, _ variable: PredicateExpressions.VariableID, _ first: some TapedExpression,
+    _ second: some TapedExpression
+  ) throws {
+    write(kind, variable)
+    try first.write(on: &self)
+    try second.write(on: &self)
+  }
+
   fileprivate mutating func write(_ kind: Kind, _ part: some TapedExpression) throws {
     write(kind)
     try part.write(on: &self)

@@ -140,7 +140,7 @@ extension SavePlanner {
     if let known = referrers[place] { return ids.sorted().flatMap { known[$0] ?? [] } }
     // Of a deep hierarchy each level asks: looking through all of them each time would be quadratic.
     var known: [Int64: [ManagedObject]] = [:]
-    for object in pending.inserted + pending.updated
+    for object in [pending.inserted, pending.updated].joined()
     where object.entity === entity && (object.state == .loaded || object.state == .inserted)
       && isChanged(object, slot)
     {
@@ -173,7 +173,7 @@ extension SavePlanner {
     let other: Int64
   }
 
-  /// Whom a to-one leads to, as far as memory knows.
+  /// Whom a to-one leads to, as far as it is known without a fetch.
   private func target(of object: ManagedObject, _ slot: Int) -> Int64? {
     let value: SQLValue? =
       if let overlay = plan.overlay(of: object), overlay.changed.contains(slot) {
