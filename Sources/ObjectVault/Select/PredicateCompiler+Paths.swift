@@ -106,8 +106,11 @@ extension PredicateCompiler {
   private mutating func column(_ path: PropertyPath) throws -> CompiledOperand {
     let end = try walk(path)
     let (entity, names) = (end.entity, end.rest)
+    // A plus before a column keeps the engine from finding the row by that column's index.
+    let isKept = scopes[path.depth].isLinkDriven && end.alias == scopes[path.depth].alias
     var operand = CompiledOperand(
-      sql: "\(alias: end.alias).\"id\"", type: .int, object: entity, isColumn: true,
+      sql: isKept ? "+\(alias: end.alias).\"id\"" : "\(alias: end.alias).\"id\"", type: .int, object: entity,
+      isColumn: true,
       needs: end.needs, place: path.place, label: .other("the object"))
     guard let name = names.first else { return operand }
     operand.label = .property(entity, name)
@@ -117,8 +120,6 @@ extension PredicateCompiler {
     }
     guard let slot = entity.slot(named: name) else { throw unknown(name, in: entity, at: path.place) }
     let info = entity.slots[slot]
-    // A plus before a column keeps the engine from finding the row by that column's index.
-    let isKept = scopes[path.depth].isLinkDriven && end.alias == scopes[path.depth].alias
     let isPlain = !isKept || !entity.isIndexed(slot)
     if let column = info.columnName {
       operand.sql = isPlain ? "\(alias: end.alias).\(column)" : "+\(alias: end.alias).\(column)"

@@ -90,6 +90,13 @@ struct PredicateCompiler {
         let operand = try compiled(.path(PropertyPath(key.names)))
         statement.order.append(.init(expression: operand.sql, isDescending: key.isDescending))
       }
+      // What the keys find equal is in one order, too, so that pages of it do not overlap. In the direction of the
+      // last key: an index has the ids behind its columns, and serves for both.
+      if let last = request.sort.last, last.names != ["id"] {
+        // Behind a to-one no index serves, and the engine is not to look for one.
+        let id: SQL = last.names.count == 1 ? "t0.\"id\"" : "+t0.\"id\""
+        statement.order.append(.init(expression: id, isDescending: last.isDescending))
+      }
     }
     statement.joins = try joins(of: scopes[0], needs: filter?.needs ?? [], kind: .inner)
     statement.condition = filter?.sql
