@@ -17,7 +17,7 @@ struct CompiledOperand {
   /// The value, where it is a constant.
   var constant: PredicateValue?
   /// The joined tables without whose rows it is nil.
-  var needs: Set<Int> = []
+  var needs: SlotSet = []
   /// Where it stands in the text.
   var place: Int?
   /// How errors call it, put together when one does.
@@ -84,7 +84,7 @@ extension PredicateCompiler {
       fragments.append(try fitting(part, for: result).sql)
       result.type = result.type ?? part.type
       result.object = result.object ?? part.object
-      result.needs.formIntersection(part.needs)
+      result.needs = result.needs.intersection(part.needs)
     }
     result.sql = "coalesce(\(SQL.joined(fragments)))"
     result.constant = nil
@@ -149,7 +149,7 @@ extension PredicateCompiler {
     var alias: Int
     var entity: EntityMapping
     var rest: ArraySlice<String>
-    var needs: Set<Int>
+    var needs: SlotSet
   }
 
   /// Follows to-ones, joining them.

@@ -31,14 +31,14 @@ struct PredicateCompiler {
     /// What ties it to the one before.
     let condition: SQL
     /// Its alias, and those of the joins that lead to it.
-    let needs: Set<Int>
+    let needs: SlotSet
   }
 
   /// A condition in SQL: true where it holds, false or NULL where it does not.
   struct Condition {
     var sql: SQL
     /// The joined tables without whose rows it cannot hold.
-    var needs: Set<Int> = []
+    var needs: SlotSet = []
     /// How many brackets deep it is.
     var height = 0
 
@@ -149,7 +149,7 @@ struct PredicateCompiler {
   /// The to-ones of a scope. Those that the condition needs come first and are joined plainly, so that the
   /// engine may begin with them; behind a left join it would keep the order.
   func joins(
-    of scope: Scope, needs: Set<Int>, kind: SelectStatement.Join.Kind
+    of scope: Scope, needs: SlotSet, kind: SelectStatement.Join.Kind
   ) throws -> [SelectStatement.Join] {
     guard scope.tableCount + scope.joins.count <= PredicateError.maximumSteps + 1 else {
       throw failure(

@@ -8,6 +8,8 @@ import ObjectVault
 struct Session: Sendable {
   let arguments: Arguments
   let bundled: MigrationSet?
+  /// The classes of the app; nil in the tool that is nobody's own.
+  let model: Schema?
   let standardError: @Sendable (String) -> Void
   /// What a signal does.
   let interruption: Interruption

@@ -5,23 +5,25 @@ import CipherSQLite
 import Foundation
 public import ObjectVault
 
-/// `store-migrate` as a library, so that an app can build its own, with its steps inside:
+/// `store-migrate` as a library, so that an app can build its own, with its steps and classes inside:
 ///
 /// ```swift
 /// @main struct Tool {
 ///   static func main() async {
 ///     let steps = try? MigrationSet.embedded(AppMigrations.steps)
-///     await StoreMigrate.main(migrations: steps)
+///     await StoreMigrate.main(migrations: steps, model: AppModel.schema)
 ///   }
 /// }
 /// ```
+/// Such a tool can compare the classes with the steps, and write the next step: `diff`, `new NAME --from-model`.
 public enum StoreMigrate {
   static let commands: [any Command.Type] = [
     StatusCommand.self, PlanCommand.self, InfoCommand.self, VerifyCommand.self, FetchCommand.self,
     CountCommand.self,
     UpCommand.self, RekeyCommand.self, UpgradeCipherCommand.self, RestoreCommand.self,
     BackupCommand.self, EncryptCommand.self, ExportCommand.self, SlotsCommand.self,
-    NewCommand.self, EmbedCommand.self, CheckCommand.self,
+    NewCommand.self, DiffCommand.self, LintCommand.self, SQLCommand.self, RebaseCommand.self,
+    EmbedCommand.self, CheckCommand.self,
   ]
 
   /// The names of all commands, in the order of the overview.
@@ -42,14 +44,17 @@ public enum StoreMigrate {
 
   /// Runs the tool with the process's arguments and ends the process.
   ///
-  /// - Parameter migrations: Steps to use where `--migrations` is not given; nil reads `./Migrations`.
-  public static func main(migrations: MigrationSet? = nil) async -> Never {
+  /// - Parameters:
+  ///   - migrations: Steps to use where `--migrations` is not given; nil reads `./Migrations`.
+  ///   - model: The classes of the app, for `diff` and `new --from-model`.
+  public static func main(migrations: MigrationSet? = nil, model: Schema? = nil) async -> Never {
     StandardStream.prepare()
     let interruption = Interruption()
     interruption.listen()
     var output: Output
     do {
-      output = await run(try Arguments.ofProcess(), migrations: migrations, interruption: interruption)
+      output = await run(
+        try Arguments.ofProcess(), migrations: migrations, model: model, interruption: interruption)
     } catch { output = Output(code: ExitCode(error), errors: "store-migrate: \(error)") }
     interruption.end()
     exit(write(&output).rawValue)
@@ -82,7 +87,7 @@ public enum StoreMigrate {
   }
 
   static func run(
-    _ words: [String], migrations: MigrationSet?, interruption: Interruption
+    _ words: [String], migrations: MigrationSet?, model: Schema?, interruption: Interruption
   ) async -> Output {
     let isJSON = words.prefix { $0 != "--" }.contains("--json")
     let rows = RowSink()
@@ -106,7 +111,7 @@ public enum StoreMigrate {
       }
       try checkPaths(arguments, of: command)
       let session = Session(
-        arguments: arguments, bundled: migrations,
+        arguments: arguments, bundled: migrations, model: model,
         standardError: { StandardStream.error.write($0 + "\n") }, interruption: interruption,
         rows: rows)
       // Before anything is opened: a mistyped number is a mistake of the line and not of the store.
