@@ -130,6 +130,7 @@ final class Interruption: Sendable {
     // From here on no change of a key is committed any more, and no new file gets its name.
     let phase = gate.stop()
     Temporaries.removeAll()
+    InspectedFiles.removeAll()
     EchoGuard.restore()
     if case .ends(let aftermath) = answer {
       let truth = aftermath?.leftBehind(phase) ?? "Nothing was changed."
