@@ -59,7 +59,7 @@ public enum StoreMigrate {
   /// - Returns: The exit code: 1 in the place of 0 when something could not be written.
   private static func write(_ output: inout Output) -> ExitCode {
     if !output.text.isEmpty, !StandardStream.output.write(output.text + "\n") {
-      let reason = String(cString: strerror(StandardStream.output.failure ?? EIO))
+      let reason = systemText(StandardStream.output.failure ?? EIO)
       output.errors +=
         (output.errors.isEmpty ? "" : "\n")
         + "store-migrate: The command was run to its end, but its report could not be written to standard output "
