@@ -45,7 +45,7 @@ struct Session: Sendable {
   /// - Throws: ``RefusedError`` where there is no folder to read steps from.
   func requireFolder(_ folder: URL) throws {
     var isDirectory: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isDirectory),
+    guard unsafe FileManager.default.fileExists(atPath: folder.path, isDirectory: &isDirectory),
       isDirectory.boolValue
     else {
       throw RefusedError(

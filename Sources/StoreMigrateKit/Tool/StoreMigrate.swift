@@ -64,7 +64,7 @@ public enum StoreMigrate {
   /// - Returns: The exit code: 1 in the place of 0 when something could not be written.
   private static func write(_ output: inout Output) -> ExitCode {
     if !output.text.isEmpty, !StandardStream.output.write(output.text + "\n") {
-      let reason = String(cString: strerror(StandardStream.output.failure ?? EIO))
+      let reason = systemText(StandardStream.output.failure ?? EIO)
       output.errors +=
         (output.errors.isEmpty ? "" : "\n")
         + "store-migrate: The command was run to its end, but its report could not be written to standard output "
@@ -182,13 +182,19 @@ public enum StoreMigrate {
     }
   }
 
-  /// - Throws: ``UsageError`` for an option of other commands.
+  /// - Throws: ``UsageError`` for an option of other commands, or of other actions of the command.
   private static func check(_ arguments: Arguments, of command: any Command.Type) throws {
-    let own = (command.options + Option.common).map(\.name)
+    let action = command.action(arguments)
+    let own = ((action?.options ?? command.options) + Option.common).map(\.name)
     guard let foreign = arguments.given.first(where: { !own.contains($0) }) else { return }
-    let others = commands.filter { $0.options.contains { $0.name == foreign } }.map { $0.name }
+    let takes = { (options: [Option]) in options.contains { $0.name == foreign } }
+    let others =
+      takes(command.options)
+      ? command.actions.filter { takes($0.options) }.map { "\(command.name) \($0.name)" }
+      : commands.filter { takes($0.options) }.map { $0.name }
+    let name = command.name + (action.map { " \($0.name)" } ?? "")
     throw UsageError(
-      "\(foreign) is no option of \(command.name), but of \(others.joined(separator: ", "))."
+      "\(foreign) is no option of \(name), but of \(others.joined(separator: ", "))."
         + "\(didYouMean(foreign, among: own)) See: store-migrate help \(command.name)")
   }
 }
