@@ -18,9 +18,11 @@ public import ObjectVault
 /// Such a tool can compare the classes with the steps, and write the next step: `diff`, `new NAME --from-model`.
 public enum StoreMigrate {
   static let commands: [any Command.Type] = [
-    StatusCommand.self, PlanCommand.self, InfoCommand.self, VerifyCommand.self, FetchCommand.self,
+    StatusCommand.self, PlanCommand.self, HistoryCommand.self, InfoCommand.self, VerifyCommand.self,
+    FetchCommand.self,
     CountCommand.self,
-    UpCommand.self, RekeyCommand.self, UpgradeCipherCommand.self, RestoreCommand.self,
+    CreateCommand.self, UpCommand.self, DownCommand.self, RedoCommand.self, RekeyCommand.self,
+    UpgradeCipherCommand.self, RestoreCommand.self,
     BackupCommand.self, EncryptCommand.self, ExportCommand.self, SlotsCommand.self,
     NewCommand.self, DiffCommand.self, LintCommand.self, SQLCommand.self, RebaseCommand.self,
     EmbedCommand.self, CheckCommand.self,
