@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct Snippets {
-  static let modules = ["CipherSQLite", "ObjectVault", "StoreMigrateKit"]
+  static let modules = ["CipherSQLite", "ObjectVault", "StoreMigrateKit", "ObjectVaultTesting"]
   /// What a page shows without scrolling.
   static let widestLine = 78
 
@@ -54,6 +54,29 @@ import Testing
       import StoreMigrateKit
       enum AppMigrations { static let steps: [MigrationSet.Embedded] = [] }
       """, ""
+    ),
+    "ObjectVaultTesting": (
+      #"""
+      import Foundation
+      import ObjectVault
+      import ObjectVaultTesting
+      enum MicroblogMigrations { static let all = Store.Migrations.creatingSchema }
+      final class User: ManagedObject {
+        @Attribute(.unique) var name: String
+        @Attribute var city: String?
+        @ToMany(inverse: \Status.user, onDelete: .cascade) var statuses: Set<Status>
+      }
+      final class Status: ManagedObject {
+        @Attribute var text: String
+        @Attribute var createdAt: Date
+        @ToOne var user: User?
+      }
+      let microblog = Schema {
+        Entity(User.self)
+        Entity(Status.self)
+      }
+      """#,
+      "schema: Schema, test: TestStore, store: Store, context: ObjectContext, lab: MigrationLab, old: LabStore, new: LabStore, ada: DynamicID"
     ),
   ]
 
