@@ -55,27 +55,19 @@ import Testing
       enum AppMigrations { static let steps: [MigrationSet.Embedded] = [] }
       """, ""
     ),
+    // Its classes are those of ObjectVault's pages, which are of the same target.
     "ObjectVaultTesting": (
-      #"""
+      """
       import Foundation
       import ObjectVault
       import ObjectVaultTesting
       enum MicroblogMigrations { static let all = Store.Migrations.creatingSchema }
-      final class User: ManagedObject {
-        @Attribute(.unique) var name: String
-        @Attribute var city: String?
-        @ToMany(inverse: \Status.user, onDelete: .cascade) var statuses: Set<Status>
-      }
-      final class Status: ManagedObject {
-        @Attribute var text: String
-        @Attribute var createdAt: Date
-        @ToOne var user: User?
-      }
       let microblog = Schema {
         Entity(User.self)
         Entity(Status.self)
+        Entity(Tag.self)
       }
-      """#,
+      """,
       "schema: Schema, test: TestStore, store: Store, context: ObjectContext, lab: MigrationLab, old: LabStore, new: LabStore, ada: DynamicID"
     ),
   ]

@@ -48,7 +48,7 @@ public struct StoreContent: Sendable, Hashable {
 
 extension StoreContent {
   /// Reads a store of any format and version, open or not; nothing is changed in it.
-  /// - Throws: ``SQLError`` for file and key; ``StoreError/notAStore(file:)``.
+  /// - Throws: `SQLError` for file and key; `StoreError.notAStore`.
   public init(at url: URL, key: Key) throws {
     let connection = try Connection.open(url.path, key: key)
     defer { connection.close() }

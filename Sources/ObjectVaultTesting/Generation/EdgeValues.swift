@@ -4,10 +4,14 @@ public import CipherSQLite
 internal import Foundation
 public import ObjectVault
 
-extension AttributeType {
-  /// Values of the type that are apt to break things, in the form in which they are stored: limits, what is empty, quotes,
+extension GeneratedObjects {
+  /// Values of a type that are apt to break things, in the form in which they are stored: limits, what is empty, quotes,
   /// line ends, NUL, other scripts. The first is a plain one.
-  public var edgeValues: [SQLValue] {
+  public static func edgeValues(of type: AttributeType) -> [SQLValue] { type.edgeValues }
+}
+
+extension AttributeType {
+  var edgeValues: [SQLValue] {
     switch self {
     case .bool: [.integer(1), .integer(0)]
     case .int, .int8, .int16, .int32, .uint8, .uint16, .uint32: wholeEdges

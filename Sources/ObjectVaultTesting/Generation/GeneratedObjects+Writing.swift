@@ -6,8 +6,8 @@ public import ObjectVault
 extension GeneratedObjects {
   /// Makes the objects in a context of a store that was opened without classes; the caller saves.
   /// - Returns: The objects, each at the place that it has in ``all``.
-  /// - Throws: ``StoreError/noEntity(name:similar:)`` when the store has another model;
-  ///   ``StoreError/openedWithClasses(entity:)``.
+  /// - Throws: `StoreError.noEntity` when the store has another model;
+  ///   `StoreError.openedWithClasses`.
   @discardableResult
   public func insert(into context: ObjectContext) throws -> [DynamicObject] {
     var places: [String: [Int]] = [:]

@@ -13,7 +13,7 @@ public import ObjectVault
 /// ```
 ///
 /// Optional attributes are nil in some and set in others; the values are limits, empty ones, quotes, other scripts
-/// (``/ObjectVault/AttributeType/edgeValues``). What is unique is there once, what is required is there; to-ones lead to
+/// (``edgeValues(of:)``). What is unique is there once, what is required is there; to-ones lead to
 /// others of their kind and around in circles, one-to-ones pair each with one, to-manys have no member, one and several.
 /// An entity of which a unique value, such as a `bool`, allows fewer objects has fewer.
 ///
@@ -57,7 +57,7 @@ public struct GeneratedObjects: Sendable, Hashable {
   ///   - values: What attributes are to hold instead, by `Entity.attribute`, such as `["User.mood": ["calm"]]`.
   ///   - rules: What attributes may hold, by `Entity.attribute`, such as `["User.name": { $0 != "" }]`; those that classes
   ///     declare with ``/ObjectVault/Entity/check(_:_:)`` are known.
-  /// - Throws: ``/ObjectVault/StoreError/invalidSchema(_:)``; ``CheckFailure`` when no value of a required attribute keeps
+  /// - Throws: `StoreError.invalidSchema`; ``CheckFailure`` when no value of a required attribute keeps
   ///   its rules.
   public init(
     of schema: Schema, perEntity: Int = 12, seed: UInt64 = 1, links: Links = .some,

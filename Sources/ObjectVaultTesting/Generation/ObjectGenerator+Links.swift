@@ -4,22 +4,22 @@ internal import CipherSQLite
 internal import ObjectVault
 
 extension ObjectGenerator {
-  mutating func link(
+  mutating func connect(
     _ relationship: RelationshipDescription, of entity: EntityDescription
   ) throws(ObjectShortage) {
     let back = schema.partner(of: relationship, in: entity)
     switch (relationship.isToMany, back?.isToMany) {
     // Said by the other end.
     case (true, false): break
-    case (true, _): linkMany(relationship, entity, back)
-    case (false, false?): linkOne(relationship, entity, back)
-    case (false, _): try linkEach(relationship, entity)
+    case (true, _): connectMany(relationship, entity, back)
+    case (false, false?): connectOne(relationship, entity, back)
+    case (false, _): try connectEach(relationship, entity)
     }
   }
 
   // MARK: To-ones of which many may lead to one
 
-  private mutating func linkEach(
+  private mutating func connectEach(
     _ relationship: RelationshipDescription, _ entity: EntityDescription
   ) throws(ObjectShortage) {
     let targets = counts[relationship.destination] ?? 0
@@ -69,7 +69,7 @@ extension ObjectGenerator {
 
   // MARK: One-to-ones
 
-  private mutating func linkOne(
+  private mutating func connectOne(
     _ relationship: RelationshipDescription, _ entity: EntityDescription, _ back: RelationshipDescription?
   ) {
     guard let back else { return }
@@ -89,7 +89,7 @@ extension ObjectGenerator {
 
   // MARK: Many-to-many
 
-  private mutating func linkMany(
+  private mutating func connectMany(
     _ relationship: RelationshipDescription, _ entity: EntityDescription, _ back: RelationshipDescription?
   ) {
     let (name, other) = (entity.name, relationship.destination)

@@ -25,7 +25,7 @@ struct ObjectGenerator {
     limitCounts()
     for entity in schema.entities { made[entity.name] = try objects(of: entity) }
     for entity in schema.entities {
-      for relationship in entity.relationships { try link(relationship, of: entity) }
+      for relationship in entity.relationships { try connect(relationship, of: entity) }
     }
     return schema.entities.flatMap { made[$0.name] ?? [] }
   }

@@ -25,8 +25,8 @@ public struct LabObject {
   public var id: DynamicID { object.id }
 
   /// An attribute, as a type that holds what the attribute's does.
-  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``,
-  ///   ``StoreError/unreadableValue(entity:property:rowID:expected:)``; ``SQLError``.
+  /// - Throws: `StoreError.noProperty`, `StoreError.propertyMisused`,
+  ///   `StoreError.unreadableValue`; `SQLError`.
   public subscript<Value: AttributeValue>(name: String) -> Value {
     get throws { try told { object[name] } }
   }

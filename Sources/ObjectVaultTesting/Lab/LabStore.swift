@@ -44,7 +44,7 @@ public final class LabStore: Sendable {
   public func content() throws -> StoreContent { try StoreContent(at: url, key: lab.key) }
 
   /// How many objects an entity has.
-  /// - Throws: ``StoreError/noEntity(name:similar:)``.
+  /// - Throws: `StoreError.noEntity`.
   public func count(of entity: String) throws -> Int { try store.makeContext().fetch(entity: entity).count() }
 
   // MARK: Objects
@@ -54,8 +54,8 @@ public final class LabStore: Sendable {
   ///   - entity: Its entity.
   ///   - values: What it holds, by the names of its properties: an attribute any ``/ObjectVault/AttributeValue`` or nil, a
   ///     to-one the id of an object, a to-many an array of ids. What is left out has its default, or is nil.
-  /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/noProperty(entity:property:similar:)``,
-  ///   ``StoreError/propertyMisused(entity:property:reason:)``; what a save throws.
+  /// - Throws: `StoreError.noEntity`, `StoreError.noProperty`,
+  ///   `StoreError.propertyMisused`; what a save throws.
   @discardableResult
   public func insert(_ entity: String, _ values: [String: (any Sendable)?] = [:]) throws -> DynamicID {
     let context = store.makeContext()
@@ -102,7 +102,7 @@ public final class LabStore: Sendable {
   }
 
   /// An object by its id, which an earlier version of the store may have given: its entity may be called otherwise now.
-  /// - Throws: ``StoreError/objectGone(entity:rowID:)`` when it is not there.
+  /// - Throws: `StoreError.objectGone` when it is not there.
   public func object(_ id: DynamicID) throws -> LabObject {
     let context = store.makeContext()
     guard let object = try context.existing(try current(id)) else {
@@ -112,7 +112,7 @@ public final class LabStore: Sendable {
   }
 
   /// All objects of an entity, by their ids.
-  /// - Throws: ``StoreError/noEntity(name:similar:)``.
+  /// - Throws: `StoreError.noEntity`.
   public func objects(_ entity: String) throws -> [LabObject] {
     let context = store.makeContext()
     return try context.fetch(entity: entity).sorted(by: "id").all().map { LabObject($0, context) }
@@ -132,7 +132,7 @@ public final class LabStore: Sendable {
 
   /// A copy of the store at a later version, migrated as the app does it, and examined: its model and tables are those of
   /// the version, every page authenticates, references lead somewhere, values are of their types. This store stays.
-  /// - Throws: ``CheckFailure`` with what is wrong; ``StoreError`` when a step refuses to run.
+  /// - Throws: ``CheckFailure`` with what is wrong; `StoreError` when a step refuses to run.
   public func migrate(to version: LabVersion = .latest) async throws -> LabStore {
     let number = try lab.number(of: version)
     guard number >= self.version else {

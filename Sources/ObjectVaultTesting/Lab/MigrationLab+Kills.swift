@@ -95,7 +95,10 @@ private struct MigrationTrial {
 
   /// The store is old or new, and what is left of the way leads to its end.
   private func require(_ url: URL, _ after: StoreContent, _ place: String) throws {
-    let found = try content(url)
+    let found: StoreContent
+    do { found = try content(url) } catch {
+      throw CheckFailure("", place, ["\(place): the store cannot be read: \(error)"])
+    }
     guard found == before || found.isLike(after) else {
       throw CheckFailure(
         "", place,

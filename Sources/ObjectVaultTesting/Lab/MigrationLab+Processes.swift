@@ -64,7 +64,14 @@ extension MigrationLab {
     do {
       try await objects.write(to: bystander)
       throw CheckFailure("", place, ["who had the store open with the old model went on writing"])
-    } catch StoreError.storeMigratedElsewhere {}
+    } catch StoreError.storeMigratedElsewhere {
+    } catch let error as CheckFailure {
+      throw error
+    } catch {
+      throw CheckFailure(
+        "", place,
+        ["who had the store open with the old model was not told that it was migrated, but: \(error)"])
+    }
     try require(
       StoreContent(at: file.url, key: key).differences(from: before), "", "the old model after the migration")
   }

@@ -22,7 +22,9 @@ extension MigrationLab {
         {
           throw CheckFailure(
             error.check, error.place, error.findings,
-            advice: "The step writes \(rebuilt.joined(separator: ", ")) anew. \(error.advice ?? "")")
+            advice: (["The step writes \(rebuilt.joined(separator: ", ")) anew."]
+              + [error.advice].compactMap { $0 })
+              .joined(separator: " "))
         }
       }
     }

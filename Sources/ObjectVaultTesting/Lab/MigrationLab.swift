@@ -49,14 +49,16 @@ public struct MigrationLab: Sendable {
   /// - Parameters:
   ///   - migrations: The steps, as the app opens its stores with.
   ///   - model: The classes.
-  /// - Throws: ``StoreError/schemaMismatch(differences:lines:)`` when the steps do not lead to the classes, with the lines
-  ///   that are missing; ``CheckFailure`` for a step that no store could run; what reading the steps throws.
+  /// - Throws: `StoreError.schemaMismatch` when the steps do not lead to the classes, with the lines
+  ///   that are missing; for a step that no store could run ``CheckFailure`` or
+  ///   `StoreError.migrationFailed`; what reading the steps throws.
   public init(_ migrations: Store.Migrations, model: Schema) throws {
     try self.init(migrations: migrations.loaded(for: model), model: model)
   }
 
   /// A lab of steps, without classes.
-  /// - Throws: ``CheckFailure`` when there is no step, or one that no store could run.
+  /// - Throws: ``CheckFailure`` or `StoreError.migrationFailed` when there is no step, or one
+  ///   that no store could run.
   public init(_ migrations: MigrationSet) throws { try self.init(migrations: migrations, model: nil) }
 
   /// The same lab for stores of another key.

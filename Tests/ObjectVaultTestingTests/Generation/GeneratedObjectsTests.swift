@@ -64,7 +64,7 @@ import Testing
     let objects = try GeneratedObjects(of: GeneratedModels.allTypes, perEntity: 30).objects(of: "Thing")
     for type in AttributeType.allCases {
       let values = objects.map { $0.values["\(type.rawValue)Plain"] }
-      for edge in type.edgeValues { #expect(values.contains(edge), "\(type) \(edge)") }
+      for edge in GeneratedObjects.edgeValues(of: type) { #expect(values.contains(edge), "\(type) \(edge)") }
       let optional = objects.map { $0.values["\(type.rawValue)Optional"] }
       #expect(optional.contains(nil) && !optional.allSatisfy { $0 == nil }, "\(type)")
     }

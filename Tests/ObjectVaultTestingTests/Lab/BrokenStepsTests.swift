@@ -44,10 +44,14 @@ enum Steps {
   }
 
   @Test func `steps that no store could run are refused at once`() throws {
-    let error = #expect(throws: CheckFailure.self) {
+    let error = #expect(throws: StoreError.self) {
       try Steps.lab([Steps.blog, "retype User.age to double"])
     }
-    #expect("\(try #require(error))".contains("0002_step2.migration, \"retype User.age to double\""))
+    #expect("\(try #require(error))".contains("say how: using (SQL)"))
+    let fault = #expect(throws: CheckFailure.self) {
+      try Steps.lab([Steps.blog, "transform sql { DELETE FROM $Nobody }"])
+    }
+    #expect("\(try #require(fault))".contains("0002_step2.migration"))
   }
 
   @Test func `a transform that loses rows is found, and may be meant`() async throws {
