@@ -4,7 +4,8 @@ internal import Foundation
 internal import ObjectVault
 
 extension MigrationLab {
-  /// From each version: a store is filled with made-up objects and migrated to the last one, in one run as the app does it.
+  /// From each version: a store is filled with made-up objects and migrated to the last one, in one run as the app does it;
+  /// and once from the first, with a stop at each version, as a user comes there who installs every release.
   ///
   /// Afterwards model and tables are those of a store that was created new, every page authenticates, all references lead
   /// somewhere, the app's classes read all values; no row and no link is gone, and attributes that no step computed
@@ -12,6 +13,21 @@ extension MigrationLab {
   /// - Throws: ``CheckFailure``, with the version that it began at.
   public func checkEveryPath() async throws {
     for version in 1...migrations.version { try await checkPath(from: version) }
+    try await checkStops()
+  }
+
+  private func checkStops() async throws {
+    let place = "version 1 to \(migrations.version), with a stop at each"
+    try await run("checkEveryPath", place) {
+      let first = try await filledStore(at: 1)
+      var store = first
+      for version in 1...migrations.version { store = try await store.migrate(to: .number(version)) }
+      try requireKept(first.content(), store.content(), "checkEveryPath")
+      let (stopped, direct) = (try store.content(), try await first.migrate().content())
+      try require(
+        stopped.rowDifferences(from: direct, called: "in one run", and: "with stops"), "checkEveryPath", place
+      )
+    }
   }
 
   /// The path of ``checkEveryPath()`` from one version.
@@ -56,7 +72,8 @@ extension MigrationLab {
       let migrated = try await store(at: 1).migrate()
       let differences = try physicalSchema(at: created.url).differences(
         from: physicalSchema(at: migrated.url), called: "a created store", and: "a migrated one")
-      let rows = try Self.rowDifferences(created.content(), migrated.content())
+      let rows = try migrated.content().rowDifferences(
+        from: created.content(), called: "in a created store", and: "in a migrated one")
       try require(
         differences + rows, "checkCreatedEqualsMigrated", place,
         advice: rows.isEmpty
@@ -64,12 +81,16 @@ extension MigrationLab {
           : "Rows that every store has are inserted by seed; what transform inserts is in old stores alone.")
     }
   }
+}
 
-  private static func rowDifferences(_ created: StoreContent, _ migrated: StoreContent) -> [String] {
-    created.objects.keys.sorted().compactMap { entity in
-      let (new, old) = (created.count(of: entity), migrated.count(of: entity))
-      return new == old
-        ? nil : "\(entity): a created store begins with \(new) rows, a migrated one with \(old)"
+extension StoreContent {
+  /// The entities of which another content has more objects, or fewer.
+  fileprivate func rowDifferences(from other: StoreContent, called name: String, and otherName: String)
+    -> [String]
+  {
+    Set(objects.keys).union(other.objects.keys).sorted().compactMap { entity in
+      let (now, then) = (count(of: entity), other.count(of: entity))
+      return now == then ? nil : "\(entity): \(then) rows \(name), \(now) \(otherName)"
     }
   }
 }

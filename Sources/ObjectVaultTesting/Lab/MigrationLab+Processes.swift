@@ -43,14 +43,18 @@ extension MigrationLab {
     try requireKept(before, StoreContent(at: file.url, key: key), "checkOtherProcess")
   }
 
+  /// How long one of two waits for the other, in seconds: a machine may be busy with other tests.
+  private static let patience = 120.0
+
   /// The steps that ran.
   private func opened(_ file: FolderFile) async throws -> [Int] {
     guard let model else {
-      return try await Store.migrate(at: file.url, key: key, migrations: migrations, makesBackups: false)
-        .steps
+      return try await Store.migrate(
+        at: file.url, key: key, migrations: migrations, busyTimeout: Self.patience, makesBackups: false
+      ).steps
     }
     var configuration = Store.Configuration()
-    configuration.makesBackups = false
+    (configuration.makesBackups, configuration.busyTimeout) = (false, Self.patience)
     let store = try await Store.open(
       at: file.url, key: key, schema: model, migrations: .set(migrations), configuration: configuration)
     defer { store.close() }

@@ -101,7 +101,7 @@ enum Steps {
     let error = try await failure {
       try await Steps.lab([Steps.blog, "transform sql { \(insert) }"]).checkCreatedEqualsMigrated()
     }
-    #expect(error.findings == ["User: a created store begins with 0 rows, a migrated one with 1"])
+    #expect(error.findings == ["User: 0 rows in a created store, 1 in a migrated one"])
     #expect(error.advice?.contains("seed") == true)
     try await Steps.lab([Steps.blog, "seed { \(insert) }"]).checkCreatedEqualsMigrated()
   }

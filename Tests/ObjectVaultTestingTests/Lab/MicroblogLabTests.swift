@@ -47,6 +47,14 @@ import Testing
     try await MigrationLab(.embedded(MicroblogMigrations.steps)).checkOtherProcess(from: 5)
   }
 
+  @Test func `an app that later steps let read the store is not refused`() async throws {
+    let steps = try MigrationSet.embedded(MicroblogMigrations.steps).steps
+    let more = try MigrationStep(
+      number: 7, name: "more", text: "format: 1\nreader: 6\n[up]\nadd attribute User.mail string optional\n")
+    try await MigrationLab(MigrationSet(steps + [more])).checkOtherProcess(from: 6)
+    try await MigrationLab(MigrationSet(steps + [more])).checkOtherProcess(from: 5)
+  }
+
   @Test func `without the rule the step refuses the empty name, and the message says what to do`()
     async throws
   {
@@ -63,6 +71,24 @@ import Testing
     let before = try Data(contentsOf: file)
     try await Self.lab().checkGolden(file, key: testKey)
     #expect(try Data(contentsOf: file) == before)
+  }
+
+  @Test(arguments: [3, 4].filter { $0 <= Engine.current.cipherMajor })
+  func `stores of a release are taken through steps of today`(_ major: Int) async throws {
+    let folder = packageRoot.appendingPathComponent("Tests/Fixtures/stores/0.1.0")
+    let steps = try MigrationSet.directory(folder.appendingPathComponent("Steps")).steps
+    let file = folder.appendingPathComponent("sqlcipher\(major).sqlcipher")
+    let key = Key.passphrase("an old brush")
+    let later = try MigrationStep(
+      number: 3, name: "later",
+      text: "format: 1\n[up]\nretype Painting.int16 to int32\nrename entity Painting -> Picture\n")
+    try await MigrationLab(MigrationSet(steps + [later])).checkGolden(file, key: key)
+    let losing = try MigrationStep(
+      number: 3, name: "losing",
+      text: "format: 1\n[up]\ntransform sql { DELETE FROM $Painting WHERE \"id\" = 1 }\n")
+    let lab = try MigrationLab(MigrationSet(steps + [losing]))
+    let error = await #expect(throws: CheckFailure.self) { try await lab.checkGolden(file, key: key) }
+    #expect("\(try #require(error))".contains("checkGolden, sqlcipher\(major).sqlcipher"))
   }
 
   @Test func `a golden store that is not there, or has another key, is said so`() async throws {
