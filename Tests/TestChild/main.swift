@@ -34,6 +34,12 @@ do {
     acknowledge("begin")
     _ = try await openMicroblog(url)
     acknowledge("migrated")
+  case "downgrade":
+    acknowledge("begin")
+    // By what the store carries alone.
+    _ = try await Store.downgrade(
+      at: url, key: testKey, to: 1, migrations: MigrationSet([]), allowing: ["User.town", "Town"])
+    acknowledge("downgraded")
   case "rekey":
     let keys = [childKeys.first, childKeys.second]
     var index = (try? Connection.open(url.path, key: keys[0])) == nil ? 1 : 0

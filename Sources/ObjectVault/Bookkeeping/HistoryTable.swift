@@ -21,6 +21,19 @@ public struct AppliedStep: Sendable, Hashable, Codable {
   /// The engine that ran it.
   public let engine: String
   let text: String
+  /// What takes it back, as a `[down]` section has it; nil where an earlier release ran the step and its author said
+  /// nothing.
+  let down: String?
+}
+
+extension AppliedStep {
+  /// - Parameter row: version, name, kind, checksum, applied_at, ms, app, engine, text, down.
+  init(_ row: Statement) {
+    self.init(
+      number: Int(row.int64(0)), name: row.text(1) ?? "", kind: row.text(2) ?? "",
+      checksum: row.text(3) ?? "", appliedAt: row.text(4) ?? "", milliseconds: Int(row.int64(5)),
+      app: row.text(6) ?? "", engine: row.text(7) ?? "", text: row.text(8) ?? "", down: row.text(9))
+  }
 }
 
 /// The table `vault_migrations` of one file.
@@ -33,8 +46,6 @@ struct HistoryTable {
     let step: AppliedStep
     /// A digest of what the model means after it.
     let modelHash: String
-    /// The operations that lead back; nil where its author gave none.
-    let down: String?
     /// What ran it.
     let tool: String
   }
@@ -58,16 +69,10 @@ struct HistoryTable {
   func steps() throws -> [AppliedStep] {
     try connection.query(
       """
-      SELECT version, name, kind, checksum, applied_at, ms, app, engine, text FROM vault_migrations
+      SELECT version, name, kind, checksum, applied_at, ms, app, engine, text, down FROM vault_migrations
       ORDER BY version
       """
-    ) { row in
-      AppliedStep(
-        number: Int(row.int64(0)), name: row.text(1) ?? "", kind: row.text(2) ?? "",
-        checksum: row.text(3) ?? "",
-        appliedAt: row.text(4) ?? "", milliseconds: Int(row.int64(5)), app: row.text(6) ?? "",
-        engine: row.text(7) ?? "", text: row.text(8) ?? "")
-    }
+    ) { AppliedStep($0) }
   }
 
   /// Writes a step down.
@@ -81,9 +86,14 @@ struct HistoryTable {
       """,
       [
         .integer(Int64(step.number)), .text(step.name), .text(step.kind), .text(step.checksum),
-        .text(record.modelHash), .text(step.text), record.down.map { .text($0) } ?? .null,
+        .text(record.modelHash), .text(step.text), step.down.map { .text($0) } ?? .null,
         .text(step.appliedAt), .integer(Int64(step.milliseconds)), .text(step.app), .text(record.tool),
         .text(step.engine),
       ])
+  }
+
+  /// Takes the row of a step away: what happened to it is in `vault_undone`.
+  func remove(_ number: Int) throws {
+    try connection.execute("DELETE FROM vault_migrations WHERE version = ?", [.integer(Int64(number))])
   }
 }

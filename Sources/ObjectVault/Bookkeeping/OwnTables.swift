@@ -7,18 +7,27 @@ struct OwnTables {
   let meta: MetaTable
   let identifiers: IdentifierTable
   let history: HistoryTable
+  let undone: UndoneTable
 
   init(_ connection: Connection) {
     meta = MetaTable(connection: connection)
     identifiers = IdentifierTable(connection: connection)
     history = HistoryTable(connection: connection)
+    undone = UndoneTable(connection: connection)
   }
 
-  /// Makes them, in a file that has none.
+  /// Makes them, in a file that has none; that of what was taken back, when something is.
   func create() throws {
     try meta.create()
     try identifiers.create()
     try history.create()
+  }
+
+  /// Writes down that the last step was taken back.
+  func takeBack(_ number: Int, _ undoing: Undoing) throws {
+    try undone.createIfMissing()
+    try undone.append(number, undoing)
+    try history.remove(number)
   }
 
   /// Whether a table is one of them, or may become one: no entity has a name that begins so.

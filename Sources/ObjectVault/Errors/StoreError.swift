@@ -61,8 +61,13 @@ public enum StoreError: Error, Sendable, Equatable {
   case diskFull(file: String)
   /// The steps at hand and the store's history disagree.
   case historyConflict(HistoryConflict)
-  /// The store was migrated beyond what these steps know.
-  case storeIsNewer(file: String, found: Int, supported: Int, migratedBy: String?)
+  /// The store was migrated beyond what these steps know. It may carry what leads back to them:
+  /// ``Store/downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:progress:)``.
+  case storeIsNewer(file: String, found: Int, supported: Int, migratedBy: String?, canDowngrade: Bool)
+  /// A step cannot be taken back, for this reason; nothing was changed.
+  case noWayBack(step: Int, name: String, reason: String)
+  /// Taking a step back loses what was entered since, and nobody allowed it; nothing was changed.
+  case wayBackLoses(step: Int, name: String, losses: [String])
   /// The Swift schema is not what the steps make; `lines` are operations that would make it so.
   case schemaMismatch(differences: [String], lines: [String])
   /// The file's tables are not those of the model that the file names.
@@ -209,9 +214,18 @@ extension StoreError: CustomStringConvertible {
         + losses.map { "lossy:\($0)" }.joined(separator: ", ") + ". Nothing was changed."
     case .diskFull(let file): "\(file): the disk is full. The store is unchanged; make room and try again."
     case .historyConflict(let conflict): conflict.description
-    case .storeIsNewer(let file, let found, let supported, let migratedBy):
+    case .storeIsNewer(let file, let found, let supported, let migratedBy, let canDowngrade):
       "\(file) is at version \(found); these migrations end at \(supported)."
-        + (migratedBy.map { " It was last migrated by \($0)." } ?? "") + " Update the program."
+        + (migratedBy.map { " It was last migrated by \($0)." } ?? "") + " Update the program"
+        + (canDowngrade
+          ? ", or take the store back by what it carries itself: store-migrate down \(file) --to \(supported)."
+          : ".")
+    case .noWayBack(let step, let name, let reason):
+      "Step \(numbered(step)) \(name) cannot be taken back: \(ended(reason)) Nothing was changed."
+    case .wayBackLoses(let step, let name, let losses):
+      "Taking back step \(numbered(step)) \(name) loses what is in \(losses.joined(separator: ", ")) for good, and "
+        + "nobody allowed it. When that is meant, allow it: "
+        + losses.map { "--allow lossy:\($0)" }.joined(separator: " ") + ". Nothing was changed."
     case .schemaMismatch(let differences, let lines):
       "The Swift schema is not what the migration steps make: \(differences.joined(separator: "; ")). "
         + "Correct the classes, or write the missing step (store-migrate new NAME)"

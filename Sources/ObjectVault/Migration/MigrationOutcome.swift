@@ -4,6 +4,8 @@ public import Foundation
 
 /// What running pending steps did.
 public struct MigrationOutcome: Sendable, Hashable {
+  /// The numbers of the steps that were taken back, the last first; empty unless that was asked for.
+  public internal(set) var takenBack: [Int] = []
   /// The numbers of the steps that ran, in order; empty when there was nothing to do.
   public internal(set) var steps: [Int] = []
   /// The encrypted copy that was made before them, when one of them asked for it.

@@ -3,21 +3,23 @@
 public import CipherSQLite
 private import Foundation
 
-/// What opening a store with some steps would do.
+/// What opening a store with some steps would do; or what taking steps back would, or running them again.
 public struct MigrationPlan: Sendable {
-  /// One pending step.
+  /// One pending step, or one that would be taken back.
   public struct Step: Sendable {
     /// Its number.
     public let number: Int
     /// Its name.
     public let name: String
-    /// Its operations, a line each.
+    /// Whether it would be taken back.
+    public let leadsBack: Bool
+    /// Its operations, or those that take it back, a line each.
     public let operations: [String]
     /// Its statements for the engine of this process, in order.
     public let sql: [String]
     /// What it loses for good, such as `User.city`.
     public let losses: [String]
-    /// What of it the step's author did not allow.
+    /// What of it the step's author did not allow; of a step that would be taken back all of it.
     public let unallowedLosses: [String]
     /// The tables that are written again whole.
     public let rebuiltTables: [String]
@@ -25,6 +27,8 @@ public struct MigrationPlan: Sendable {
     public let refusals: [Refusal]
     /// What it will ask of rows and could not be asked now, with the reason, a sentence each.
     public let unasked: [String]
+    /// Why nothing takes the step back once it has run; nil where something does.
+    public let irreversible: String?
   }
 
   /// Rows that an operation would refuse.
@@ -54,10 +58,15 @@ public struct MigrationPlan: Sendable {
   public let storeVersion: Int
   /// The version of the steps at hand.
   public let availableVersion: Int
-  /// The steps that would run, in order.
+  /// The version that the store would have afterwards.
+  public let targetVersion: Int
+  /// The steps that would be taken back, the last one first, and then those that would run, in order.
   public let steps: [Step]
   /// The steps that ran, in order.
   public let history: [AppliedStep]
+  /// Why nothing takes a step back, by its number, of all steps that ran or are pending; those with a way back are not
+  /// in it.
+  public let irreversible: [Int: String]
   /// The size of the file, in bytes.
   public let bytes: Int
   /// The settings of the file.
@@ -88,9 +97,13 @@ public struct MigrationPlan: Sendable {
 }
 
 extension MigrationPlan {
-  /// - Parameter asksRows: Whether rows are asked what the steps will ask of them. The connection needs the functions of
-  ///   a store then.
-  package init(_ inspection: Inspection, _ set: MigrationSet, asksRows: Bool = false) throws {
+  /// - Parameters:
+  ///   - goal: What the store is to come to.
+  ///   - asksRows: Whether rows are asked what the steps will ask of them. The connection needs the functions of a store
+  ///     then.
+  package init(
+    _ inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest, asksRows: Bool = false
+  ) throws {
     let connection = inspection.connection
     let history: StoreHistory
     do { history = try StoreHistory.read(connection) } catch StoreError.notAStore {
@@ -98,42 +111,35 @@ extension MigrationPlan {
     } catch StoreError.bookkeepingDamaged(_, let place, let reason) {
       throw StoreError.bookkeepingDamaged(file: inspection.path, place: place, reason: reason)
     }
-    try history.check(against: set, file: inspection.path)
-    var model = try history.model()
+    let work = try history.work(goal, with: set, file: inspection.path)
+    let model = try history.model()
     let expected = model.tables(format: history.format)
     let tables = try SchemaDifference.found(expected, in: connection)
     drift = SchemaDifference.lines(found: tables, expected: expected)
-    changesFormat = history.format < FileFormat.current
-    var pending: [Step] = []
-    var wantsBackup = false
-    var standing = StandingColumns(model)
-    for step in set.steps.dropFirst(history.version) {
-      let compiled = try step.compiled(from: model, engine: .current, format: history.format)
+    changesFormat = history.format < FileFormat.current && (goal == .latest || !work.isNothing)
+    irreversible = try history.irreversible(with: set, file: inspection.path)
+    var (steps, standing) = ([Step](), StandingColumns(model))
+    for (compiled, leadsBack) in work.back.map({ ($0, true) }) + work.ahead.map({ ($0, false) }) {
       let asked =
         asksRows
-        ? try Self.ask(step, &standing, connection, isSound: drift.isEmpty) : (refusals: [], unasked: [])
-      let statements = compiled.parts.flatMap(\.statements)
-      pending.append(
-        Step(
-          number: step.number, name: step.name, operations: step.operations.map(\.summary),
-          sql: statements.map(\.text), losses: compiled.losses, unallowedLosses: compiled.unallowedLosses,
-          rebuiltTables: statements.compactMap {
-            if case .copy(let from, _, _, _, _) = $0 { from } else { nil }
-          }, refusals: asked.refusals, unasked: asked.unasked))
-      wantsBackup = wantsBackup || compiled.wantsBackup
-      model = compiled.model
+        ? try Self.ask(compiled.step, &standing, connection, isSound: drift.isEmpty)
+        : (refusals: [], unasked: [])
+      steps.append(
+        Step(compiled, leadsBack, asked, leadsBack ? nil : irreversible[compiled.step.number]))
     }
-    steps = pending
-    makesBackup = wantsBackup
+    self.steps = steps
+    makesBackup = work.steps.contains(where: \.wantsBackup)
     storeVersion = history.version
     availableVersion = set.version
+    targetVersion = work.version
     self.history = history.steps
     let size = try DatabasePath(inspection.path).byteCount
     bytes = size ?? 0
-    neededBytes = try set.neededBytes(from: history, storeBytes: size ?? 0, makesBackups: true)
+    neededBytes = try work.neededBytes(for: history, storeBytes: size ?? 0, makesBackups: true)
     cipher = connection.unlocked.profile
     minimumReader = history.minimumReader
   }
+
   /// - Parameter isSound: Whether the tables are those of the model, so that they can be asked at all.
   private static func ask(
     _ step: MigrationStep, _ standing: inout StandingColumns, _ connection: Connection, isSound: Bool
@@ -154,6 +160,22 @@ extension MigrationPlan {
       standing.follow(operation, of: step)
     }
     return (refusals, unasked)
+  }
+}
+
+extension MigrationPlan.Step {
+  fileprivate init(
+    _ compiled: CompiledStep, _ leadsBack: Bool,
+    _ asked: (refusals: [MigrationPlan.Refusal], unasked: [String]), _ irreversible: String?
+  ) {
+    let statements = compiled.parts.flatMap(\.statements)
+    (number, name, self.leadsBack) = (compiled.step.number, compiled.step.name, leadsBack)
+    (operations, sql) = (compiled.step.operations.map(\.summary), statements.map(\.text))
+    (losses, unallowedLosses) = (compiled.losses, compiled.unallowedLosses)
+    rebuiltTables = statements.compactMap {
+      if case .copy(let from, _, _, _, _) = $0 { from } else { nil }
+    }
+    (refusals, unasked, self.irreversible) = (asked.refusals, asked.unasked, irreversible)
   }
 }
 

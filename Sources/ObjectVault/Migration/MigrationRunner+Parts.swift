@@ -32,7 +32,7 @@ extension MigrationRunner {
         switch error {
         case .interrupted: throw error
         // The disk, not the step.
-        case .engine(13, _, _, _): throw StoreError.diskFull(file: connection.path)
+        case .diskFull: throw StoreError.diskFull(file: connection.path)
         case .engine(_, _, let message, _): throw step.failed(planned.blamed(for: message), "\(error)")
         case .constraint(let message, _, _):
           let operation = planned.blamed(for: message)

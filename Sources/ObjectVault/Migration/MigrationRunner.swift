@@ -1,6 +1,7 @@
 // How steps run: one algorithm, both engines, the whole chain in one transaction.
-// What is asked before the first of them is in MigrationRunner+Conditions, the change of a file's format in
-// MigrationRunner+Format, the statements of a step in MigrationRunner+Parts; RowAudit checks what they did to rows.
+// What a run has to do is a MigrationWork. What is asked before the first step is in MigrationRunner+Conditions, the change
+// of a file's format in MigrationRunner+Format, the statements of a step in MigrationRunner+Parts; RowAudit checks what
+// they did to rows.
 
 internal import CipherSQLite
 internal import Foundation
@@ -22,28 +23,31 @@ struct MigrationRunner {
   /// Fills an empty file. Without seeds it is created straight from the last model; with seeds by running all
   /// steps, because a seed is written for the model of its own step.
   func createStore() throws {
-    let model = try set.model(at: set.version)
     let hasSeeds = set.steps.contains {
       $0.operations.contains { if case .seed = $0 { true } else { false } }
     }
     try withoutForeignKeys {
       try connection.transaction(.exclusive) {
         try OwnTables(connection).create()
-        var replayed = Schema()
+        var model = Schema()
         var audit = try RowAudit(connection, readers: readers, model: nil)
         for step in set.steps {
-          let start = Date()
+          try checkCancelled()
+          let (start, before) = (Date(), model)
           if hasSeeds {
-            let compiled = try step.compiled(from: replayed, engine: .current)
+            let compiled = try step.compiled(from: before, engine: .current)
             // What a step requires of rows, it requires of those that were there before it.
             try run(compiled.parts.filter { !$0.isRequirement }, of: step, &audit)
-            replayed = compiled.model
+            model = compiled.model
+          } else {
+            model = try step.applied(to: before)
           }
-          try record(step, kind: "created", since: start, model: hasSeeds ? replayed : model)
+          try record(step, kind: "created", since: start, from: before, to: model)
         }
         if !hasSeeds { for table in model.tables { try create(table, model) } }
         try audit.finish(model)
-        try finish(model, generation: 1)
+        try finish(
+          model, version: set.version, minimumReader: set.minimumReader, generation: 1)
       }
     }
   }
@@ -56,34 +60,28 @@ struct MigrationRunner {
   // MARK: An existing store
 
   /// Runs all pending steps.
+  func migrate() throws -> MigrationOutcome { try run(.latest) }
+
+  /// Does what a goal comes to.
   /// A copy that a step asks for is made under the lock, before the first of them, and removed again when the
   /// steps fail: the store is then what the copy is.
   /// - Throws: ``StoreError``, and `CancellationError` when `progress` is cancelled; the store is then as
   ///   it was.
-  func migrate() throws -> MigrationOutcome {
+  func run(_ goal: MigrationGoal) throws -> MigrationOutcome {
     let history = try StoreHistory.read(connection)
-    try history.check(against: set, file: connection.path)
-    guard history.version < set.version || history.format < FileFormat.current else {
+    let work = try history.work(goal, with: set, file: connection.path)
+    guard !work.isNothing || (goal == .latest && history.format < FileFormat.current) else {
       MigrationLeavings.remove(of: connection.file)
       return MigrationOutcome()
     }
-    try checkLosses(from: history)
-    try checkSpace(from: history)
+    try checkLosses(of: work)
+    try checkSpace(for: work, history)
     let mark = MigrationMark(connection.file.path)
     defer { withExtendedLifetime(mark) {} }
     var outcome = MigrationOutcome()
     do {
       try withoutForeignKeys {
-        try connection.transaction(.immediate) {
-          // Another process may have migrated while this one waited for the lock.
-          let found = try StoreHistory.read(connection)
-          let history = try changeFormat(of: found)
-          try history.check(against: set, file: connection.path)
-          guard history.version < set.version else { return }
-          outcome.backup = try backup(from: history, format: found.format)
-          outcome.steps = try migrate(from: history, format: found.format)
-          if let backup = outcome.backup { try MigrationBackup.complete(backup.path, of: connection.path) }
-        }
+        try connection.transaction(.immediate) { try run(goal, &outcome) }
       }
     } catch {
       if let backup = outcome.backup { MigrationBackup.remove(backup.path) }
@@ -94,47 +92,68 @@ struct MigrationRunner {
     return outcome
   }
 
-  private func backup(from history: StoreHistory, format: Int) throws -> URL? {
-    guard makesBackups,
-      try set.compiled(after: history.version, format: format).contains(where: \.wantsBackup)
-    else { return nil }
+  /// Inside the transaction.
+  private func run(_ goal: MigrationGoal, _ outcome: inout MigrationOutcome) throws {
+    // Another process may have migrated while this one waited for the lock.
+    let found = try StoreHistory.read(connection)
+    let history = try changeFormat(of: found)
+    let work = try history.work(goal, with: set, file: connection.path, format: found.format)
+    guard !work.isNothing else { return }
+    // There may be more to take back than there was before the lock.
+    try checkLosses(of: work)
+    outcome.backup = try backup(before: work, history)
+    try run(work, generation: history.generation + 1)
+    outcome.takenBack = work.back.map(\.step.number)
+    outcome.steps = work.ahead.map(\.step.number)
+    if let backup = outcome.backup { try MigrationBackup.complete(backup.path, of: connection.path) }
+  }
+
+  private func backup(before work: MigrationWork, _ history: StoreHistory) throws -> URL? {
+    guard makesBackups, work.steps.contains(where: \.wantsBackup) else { return nil }
     let path = try MigrationBackup.make(of: connection, version: history.version) { try checkCancelled() }
     return URL(fileURLWithPath: path)
   }
 
-  /// - Parameter format: The format of the file when the run began.
-  private func migrate(from history: StoreHistory, format: Int) throws -> [Int] {
-    var model = try set.model(at: history.version)
+  private func run(_ work: MigrationWork, generation: Int64) throws {
+    var model = work.model
     let drift = SchemaDifference.lines(found: try tables(of: model), expected: model.tables)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
+    // Rows that somebody else inserted may go with their tables, and their ids stay taken.
+    if !work.back.isEmpty { try raiseHighWaterMarks(model) }
     var audit = try RowAudit(connection, readers: readers, model: model)
-    let pending = set.steps[history.version...]
-    progress?.totalUnitCount = Int64(pending.count)
+    progress?.totalUnitCount = Int64(work.steps.count)
     progress?.completedUnitCount = 0
-    for step in pending {
-      try checkCancelled()
-      model = try run(step, from: model, format: format, &audit)
-      progress?.completedUnitCount += 1
+    for compiled in work.back {
+      try run(compiled, &audit) { try takeBack(compiled.step, since: $0) }
+      model = compiled.model
+    }
+    for compiled in work.ahead {
+      let before = model
+      try run(compiled, &audit) {
+        try record(compiled.step, kind: "migration", since: $0, from: before, to: compiled.model)
+      }
+      model = compiled.model
     }
     try audit.finish(model)
-    if let reason = try audit.brokenReferences(model), let step = pending.last {
+    if let reason = try audit.brokenReferences(model), let step = work.steps.last?.step {
       throw step.failed(step.operations.last ?? .seed(""), reason)
     }
-    try finish(model, generation: history.generation + 1)
-    return pending.map(\.number)
+    try finish(
+      model, version: work.version, minimumReader: work.minimumReader, generation: generation)
   }
 
+  /// - Parameter record: Writes down what was done; gets the time of its beginning.
   private func run(
-    _ step: MigrationStep, from model: Schema, format: Int, _ audit: inout RowAudit
-  ) throws -> Schema {
+    _ compiled: CompiledStep, _ audit: inout RowAudit, _ record: (Date) throws -> Void
+  ) throws {
+    try checkCancelled()
     let start = Date()
-    return try connection.savepoint {
-      let compiled = try step.compiled(from: model, engine: .current, format: format)
-      try run(compiled.parts, of: step, &audit)
+    try connection.savepoint {
+      try run(compiled.parts, of: compiled.step, &audit)
       try raiseHighWaterMarks(compiled.model)
-      try record(step, kind: "migration", since: start, model: compiled.model)
-      return compiled.model
+      try record(start)
     }
+    progress?.completedUnitCount += 1
   }
 
   // MARK: Around the steps
@@ -170,7 +189,9 @@ struct MigrationRunner {
   }
 
   /// Checks that the tables are those of the model, and writes down what the store is now.
-  private func finish(_ model: Schema, generation: Int64) throws {
+  private func finish(
+    _ model: Schema, version: Int, minimumReader: Int, generation: Int64
+  ) throws {
     try raiseHighWaterMarks(model)
     let found = try tables(of: model)
     let differences = SchemaDifference.lines(found: found, expected: model.tables)
@@ -179,15 +200,14 @@ struct MigrationRunner {
     else {
       throw StoreError.schemaDrift(file: connection.path, differences: differences)
     }
-    let reader = set.steps.map(\.reader).max() ?? set.version
     try write([
-      (.format, .integer(Int64(FileFormat.current))), (.version, .integer(Int64(set.version))),
+      (.format, .integer(Int64(FileFormat.current))), (.version, .integer(Int64(version))),
       (.modelHash, .text(model.meaningHash)), (.modelJSON, .text(model.json)),
       (.physicalHash, .text(SchemaDifference.physicalHash(found))),
-      (.minimumReader, .integer(Int64(reader))), (.generation, .integer(generation)),
+      (.minimumReader, .integer(Int64(minimumReader))), (.generation, .integer(generation)),
     ])
     if generation == 1 { try write([(.createdBy, .text("ObjectVault, \(Engine.current)"))]) }
-    try connection.setUserVersion(set.version)
+    try connection.setUserVersion(version)
   }
 
   /// Writes down what the store is, and gives one that has none its identity.
@@ -197,15 +217,30 @@ struct MigrationRunner {
     try meta.writeIfMissing(.storeID, .text(UUID().uuidString))
   }
 
-  private func record(_ step: MigrationStep, kind: String, since start: Date, model: Schema) throws {
+  private func record(
+    _ step: MigrationStep, kind: String, since start: Date, from before: Schema, to model: Schema
+  ) throws {
+    let back = try step.wayBack(from: before).text
     let applied = AppliedStep(
       number: step.number, name: step.name, kind: kind, checksum: step.checksum,
-      appliedAt: StoreHistory.now(), milliseconds: Int(Date().timeIntervalSince(start) * 1000),
-      app: StoreHistory.program, engine: "\(Engine.current)", text: step.canonicalText)
+      appliedAt: StoreHistory.now(), milliseconds: Self.milliseconds(since: start),
+      app: StoreHistory.program, engine: "\(Engine.current)", text: step.canonicalText, down: back)
     try HistoryTable(connection: connection).append(
-      .init(
-        step: applied, modelHash: model.meaningHash,
-        down: step.down.map { $0.map(\.description).joined(separator: "\n") }, tool: "ObjectVault"))
+      .init(step: applied, modelHash: model.meaningHash, tool: Self.tool))
+  }
+
+  private func takeBack(_ step: MigrationStep, since start: Date) throws {
+    try OwnTables(connection).takeBack(
+      step.number,
+      Undoing(
+        at: StoreHistory.now(), milliseconds: Self.milliseconds(since: start), app: StoreHistory.program,
+        tool: Self.tool, engine: "\(Engine.current)"))
+  }
+
+  private static let tool = "ObjectVault"
+
+  private static func milliseconds(since start: Date) -> Int {
+    Int(Date().timeIntervalSince(start) * 1000)
   }
 
   func checkCancelled() throws {

@@ -91,6 +91,24 @@ public struct MigrationSet: Sendable, Hashable {
   /// The number of the last step; 0 without any.
   public var version: Int { steps.count }
 
+  /// The first steps, up to a number: what a store at that version has been through. A store that is made of them has
+  /// that version, and one that is migrated by them goes no further.
+  /// - Throws: ``StoreError/historyConflict(_:)`` when there is no such step.
+  public func upTo(_ version: Int) throws -> MigrationSet {
+    guard (0...self.version).contains(version) else {
+      throw StoreError.historyConflict(.gap(version < 0 ? version : self.version + 1))
+    }
+    return prefix(version)
+  }
+
+  /// So many of the steps, or all where there are fewer.
+  func prefix(_ count: Int) -> MigrationSet { MigrationSet(first: count, of: self) }
+
+  private init(first count: Int, of set: MigrationSet) { steps = Array(set.steps.prefix(max(0, count))) }
+
+  /// The oldest version of steps that may open a store after the last of these.
+  var minimumReader: Int { steps.map(\.reader).max() ?? version }
+
   /// The model after so many steps, by replaying them.
   /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit the
   ///   model it meets, ``StoreError/invalidSchema(_:)`` with what a step leaves behind.
@@ -139,6 +157,28 @@ public struct MigrationSet: Sendable, Hashable {
         faults.append("\(step.fileName), \"\(operation)\": \(reason).")
       }
       schema = try step.applied(to: schema)
+    }
+    return faults
+  }
+
+  /// Tries the way back of every step whose author wrote one.
+  /// - Returns: What is wrong with it, a sentence for each.
+  package func wayBackFaults() throws -> [String] {
+    var (model, faults): (Schema, [String]) = (Schema(), [])
+    for step in steps {
+      let after = try step.applied(to: model)
+      if step.down != nil {
+        switch try step.wayBack(from: model) {
+        case .none(let reason): faults.append("\(step.fileName): \(reason).")
+        case .operations(let operations):
+          do {
+            _ = try step.takenBack(by: operations).compiled(from: after, engine: .current)
+          } catch StoreError.migrationFailed(_, _, let operation, let reason) {
+            faults.append("\(step.fileName), [down], \"\(operation)\": \(reason).")
+          }
+        }
+      }
+      model = after
     }
     return faults
   }

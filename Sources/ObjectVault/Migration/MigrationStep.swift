@@ -58,13 +58,16 @@ public struct MigrationStep: Sendable, Hashable {
     irreversible = parsed.irreversible
   }
 
-  init(number: Int, name: String, operations: [MigrationOperation]) {
+  init(
+    number: Int, name: String, operations: [MigrationOperation], backup: BackupRule = .auto,
+    allowed: [String] = []
+  ) {
     self.number = number
     self.name = name
     note = nil
     reader = number
-    allowed = []
-    backup = .auto
+    self.allowed = allowed
+    self.backup = backup
     self.operations = operations
     down = nil
     irreversible = nil

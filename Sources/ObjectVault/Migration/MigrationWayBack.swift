@@ -1,11 +1,21 @@
 // What leads back from a step: what its author wrote, or else what follows from its operations where they lose nothing.
 
+internal import CipherSQLite
+
 /// What takes a step back.
 public enum MigrationWayBack: Sendable, Hashable {
   /// These operations, on the model after the step.
   case operations([MigrationOperation])
   /// Nothing does, for this reason.
   case none(reason: String)
+
+  /// The lines of a `[down]` section that say so.
+  var text: String {
+    switch self {
+    case .operations(let operations): operations.map(\.description).joined(separator: "\n")
+    case .none(let reason): "irreversible \(MigrationOperation.quoted(reason))"
+    }
+  }
 }
 
 extension MigrationStep {
@@ -21,12 +31,19 @@ extension MigrationStep {
     if let irreversible { return .none(reason: irreversible) }
     let after = try applied(to: model)
     if let down {
-      guard try Self.leads(down, from: after, to: model) else {
-        return .none(reason: "its [down] section does not lead to the model before it")
+      let leads: Bool
+      do { leads = try Self.leads(down, from: after, to: model) } catch let error as ModelError {
+        return .none(reason: "its [down] section does not fit the model after it: \(error.reason)")
       }
-      return .operations(down)
+      return leads
+        ? .operations(down) : .none(reason: "its [down] section does not lead to the model before it")
     }
-    return try derivedWayBack(from: model, to: after)
+    let derived = try derivedWayBack(from: model, to: after)
+    // What is kept in another place after the step may be gone without an operation that says so.
+    if case .operations = derived, let lost = try compiled(from: model, engine: .current).losses.first {
+      return .none(reason: "what \(lost) held is gone")
+    }
+    return derived
   }
 
   private func derivedWayBack(from before: Schema, to after: Schema) throws -> MigrationWayBack {

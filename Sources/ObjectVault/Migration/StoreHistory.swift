@@ -20,8 +20,28 @@ struct StoreHistory {
   func model() throws -> Schema { try Schema(json: modelJSON) }
 
   /// Compares the history with the steps at hand.
-  /// - Throws: ``StoreError/historyConflict(_:)``, ``StoreError/storeIsNewer(file:found:supported:migratedBy:)``.
+  /// - Throws: ``StoreError/historyConflict(_:)``,
+  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``.
   func check(against set: MigrationSet, file: String) throws {
+    try checkSteps(against: set)
+    guard format > FileFormat.current || (version > set.version && minimumReader > set.version) else {
+      return
+    }
+    throw newer(than: set, file: file)
+  }
+
+  /// The error for a store that is beyond the steps at hand.
+  func newer(than set: MigrationSet, file: String) -> StoreError {
+    .storeIsNewer(
+      file: file, found: version, supported: set.version,
+      migratedBy: steps.last.map { "\($0.app) on \($0.appliedAt.prefix(10)) to \($0.number) \($0.name)" },
+      canDowngrade: format <= FileFormat.current
+        && (try? work(.back(to: set.version), with: set, file: file)) != nil)
+  }
+
+  /// Compares the steps behind the store with those at hand.
+  /// - Throws: ``StoreError/historyConflict(_:)``.
+  func checkSteps(against set: MigrationSet) throws {
     for applied in steps {
       guard applied.number <= set.version else { continue }
       let step = set.steps[applied.number - 1]
@@ -40,12 +60,6 @@ struct StoreHistory {
           number: applied.number, name: applied.name, applied: applied.checksum, found: step.checksum,
           difference: lineDifference(applied.text, step.canonicalText)))
     }
-    guard format > FileFormat.current || (version > set.version && minimumReader > set.version) else {
-      return
-    }
-    throw StoreError.storeIsNewer(
-      file: file, found: version, supported: set.version,
-      migratedBy: steps.last.map { "\($0.app) on \($0.appliedAt.prefix(10)) to \($0.number) \($0.name)" })
   }
 
   static func now() -> String { Date().formatted(.iso8601) }

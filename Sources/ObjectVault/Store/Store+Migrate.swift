@@ -16,26 +16,52 @@ extension Store {
   ///   - losses: What pending steps may lose beside what their files allow, such as `User.city`.
   ///   - progress: Counts the steps; cancelling it ends the run.
   /// - Throws: As ``open(at:key:schema:migrations:configuration:progress:)``; the file is then as it was.
+  @discardableResult
   public static func migrate(
     at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil,
     busyTimeout: Double = 5, makesBackups: Bool = true, allowing losses: Set<String> = [],
     progress: Progress? = nil
   ) async throws -> MigrationOutcome {
+    try await run(
+      .latest, at: url, key: key, migrations,
+      RunSettings(profile, busyTimeout, makesBackups, losses, progress))
+  }
+
+  /// How a run is done, whatever it is for.
+  struct RunSettings: Sendable {
+    let profile: CipherProfile?
+    let busyTimeout: Double
+    let makesBackups: Bool
+    let losses: Set<String>
+    let progress: Progress?
+
+    init(
+      _ profile: CipherProfile?, _ busyTimeout: Double, _ makesBackups: Bool, _ losses: Set<String>,
+      _ progress: Progress?
+    ) {
+      (self.profile, self.busyTimeout, self.makesBackups) = (profile, busyTimeout, makesBackups)
+      (self.losses, self.progress) = (losses, progress)
+    }
+  }
+
+  static func run(
+    _ goal: MigrationGoal, at url: URL, key: Key, _ migrations: MigrationSet, _ settings: RunSettings
+  ) async throws -> MigrationOutcome {
     let key = try await key.resolved()
     return try await detached {
       var configuration = Connection.Configuration()
-      configuration.busyTimeout = busyTimeout
-      configuration.profile = profile
+      configuration.busyTimeout = settings.busyTimeout
+      configuration.profile = settings.profile
       let connection = try Connection.open(url.path, key: key, configuration: configuration)
       try StoreFunctions.register(on: connection)
-      let run = CancellableRun()
+      let (run, progress) = (CancellableRun(), settings.progress)
       progress?.cancellationHandler = { run.cancel() }
       defer { progress?.cancellationHandler = nil }
       return try run.run(connection) {
         try MigrationRunner(
-          connection: connection, set: migrations, progress: progress, makesBackups: makesBackups,
-          allowedLosses: losses
-        ).migrate()
+          connection: connection, set: migrations, progress: progress, makesBackups: settings.makesBackups,
+          allowedLosses: settings.losses
+        ).run(goal)
       }
     }
   }
@@ -52,16 +78,22 @@ extension Store {
   ///   - migrations: The steps.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
   /// - Throws: The errors that opening would throw: ``StoreError/historyConflict(_:)``,
-  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:)``, ``StoreError/notAStore(file:)``;
+  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``, ``StoreError/notAStore(file:)``;
   ///   ``SQLError``.
   public static func plan(
     at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil
+  ) async throws -> MigrationPlan {
+    try await plan(.latest, at: url, key: key, migrations, profile)
+  }
+
+  static func plan(
+    _ goal: MigrationGoal, at url: URL, key: Key, _ migrations: MigrationSet, _ profile: CipherProfile?
   ) async throws -> MigrationPlan {
     let key = try await key.resolved()
     return try await detached {
       let inspection = try Inspection(path: url.path, key: key, profile: profile)
       try StoreFunctions.register(on: inspection.connection)
-      return try MigrationPlan(inspection, migrations, asksRows: true)
+      return try MigrationPlan(inspection, migrations, goal, asksRows: true)
     }
   }
 }
@@ -69,6 +101,8 @@ extension Store {
 /// What a store says about itself.
 package struct StoreInfo {
   package var version: Int { history.version }
+  /// How often the tables were changed.
+  package var generation: Int64 { history.generation }
   package let model: Schema
   let history: StoreHistory
   private var format: Int { history.format }
@@ -122,10 +156,11 @@ extension Store {
   ///   - key: Its key.
   ///   - migrations: The steps.
   ///   - profile: Its cipher settings; by default the engine's for new files.
+  ///   - progress: Cancelling it ends the work.
   /// - Throws: `SQLError.alreadyExists`, `SQLError.folderMissing`, `SQLError.emptyKey`;
-  ///   ``StoreError``. There is no file then.
+  ///   ``StoreError``; `CancellationError`. There is no file then.
   public static func create(
-    at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil
+    at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, progress: Progress? = nil
   ) async throws {
     let key = try await key.resolved()
     try await detached {
@@ -133,7 +168,7 @@ extension Store {
       configuration.profile = profile
       _ = try Connection.create(url.path, key: key, configuration: configuration) { connection in
         try StoreFunctions.register(on: connection)
-        try MigrationRunner(connection: connection, set: migrations, progress: nil).createStore()
+        try MigrationRunner(connection: connection, set: migrations, progress: progress).createStore()
       }
     }
   }

@@ -51,6 +51,7 @@ enum CheckCommand: Command {
     try files.set.model(at: files.set.version).validate()
     let faults = try files.set.compileFaults()
     findings += faults
+    if faults.isEmpty { findings += try files.set.wayBackFaults() }
     for step in faults.isEmpty ? files.set.steps : [] {
       let list = try files.set.unallowedLosses(ofStep: step.number)
       guard !list.isEmpty else { continue }

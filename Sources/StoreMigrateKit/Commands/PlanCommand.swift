@@ -1,5 +1,6 @@
 // plan: what `up` would do, with its SQL.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 
@@ -8,20 +9,29 @@ enum PlanCommand: Command {
   static let summary = "Pending steps and their exact SQL for this engine; writes nothing"
   static let group = CommandGroup.look
   static let positionalCount = 1
-  static let options = [Option.migrations] + Option.look
+  static let options =
+    [
+      Option.migrations,
+      Option(
+        "--to", value: "N",
+        "no further than version N; below the store's version: what `down --to N` would do"),
+    ] + Option.look
   static let help = """
     EXAMPLES
       store-migrate plan notes.store --key-command 'pass show notes'
       store-migrate plan notes.store --json
+      store-migrate plan notes.store --to 6
 
-    Shows what `up` would do. Changes no byte of it, and leaves no file behind. Asks the rows what the steps will ask
-    of them, as far as no earlier step writes there: with values that a unique index or a property that becomes
-    required would refuse it ends with 5, as `up` would.
+    Shows what `up` would do, or `down` where --to leads back. Changes no byte of it, and leaves no file behind. Asks the
+    rows what the steps will ask of them, as far as no earlier step writes there: with values that a unique index or a
+    property that becomes required would refuse it ends with 5, as `up` would.
     """
 
   struct PlannedStep: Encodable {
     let number: Int
     let name: String
+    let leadsBack: Bool
+    let irreversible: String?
     let operations: [String]
     let sql: [String]
     let losses: [String]
@@ -57,16 +67,20 @@ enum PlanCommand: Command {
 
     var description: String {
       let format = "The columns of links get names of their own first (format 2 of the file)."
+      let leadsBack = steps.contains(where: \.leadsBack)
       guard !steps.isEmpty else {
         return "\(store.path) is at version \(from). \(changesFormat ? format : "Nothing to do.")"
       }
       var lines = [String]()
       if changesFormat { lines.append(format) }
       lines += [
-        "\(steps.count) \(steps.count == 1 ? "step" : "steps") in one transaction, from version \(from) to \(to), on SQLite \(store.sqlite)."
+        "\(steps.count) \(steps.count == 1 ? "step" : "steps") \(leadsBack ? "taken back " : "")in one transaction, "
+          + "from version \(from) to \(to), on SQLite \(store.sqlite)."
       ]
       if makesBackup {
-        lines.append("Before them an encrypted copy is made beside the store (up --no-backup leaves it out).")
+        lines.append(
+          "Before them an encrypted copy is made beside the store (\(leadsBack ? "down" : "up") --no-backup leaves it out)."
+        )
       }
       for step in steps {
         lines += [
@@ -75,6 +89,7 @@ enum PlanCommand: Command {
             + (step.losses.isEmpty ? "" : "   LOSES \(step.losses.joined(separator: ", "))"),
         ]
         lines += step.operations.map { "  · \($0)" }
+        if let reason = step.irreversible { lines.append("  ! no way back: \(reason)") }
         lines += step.refusals.map { "  ✗ REFUSED \($0.text)" } + step.unasked.map { "  ? \($0)" }
       }
       lines += ["", "SQL for this engine (foreign keys are off for the connection, outside the transaction)"]
@@ -86,21 +101,36 @@ enum PlanCommand: Command {
       lines += [
         "",
         exitCode == .ok
-          ? "Nothing was written." : "`up` would fail, and leave the store as it is. Nothing was written.",
+          ? "Nothing was written."
+          : "`\(leadsBack ? "down" : "up")` would fail, and leave the store as it is. Nothing was written.",
       ]
       return lines.joined(separator: "\n")
     }
   }
 
   static func run(_ session: Session) async throws -> any Report {
-    let plan = try MigrationPlan(session.inspection(), session.migrations(), asksRows: true)
+    let plan = try plan(session)
     return PlanReport(
       store: StoreSummary(path: session.storePath, bytes: plan.bytes), from: plan.storeVersion,
-      to: max(plan.availableVersion, plan.storeVersion),
+      to: plan.targetVersion,
       steps: plan.steps.map {
         PlannedStep(
-          number: $0.number, name: $0.name, operations: $0.operations, sql: $0.sql, losses: $0.losses,
+          number: $0.number, name: $0.name, leadsBack: $0.leadsBack, irreversible: $0.irreversible,
+          operations: $0.operations, sql: $0.sql, losses: $0.losses,
           rebuilds: $0.rebuiltTables, refusals: $0.refusals.map { Refusal($0) }, unasked: $0.unasked)
       }, makesBackup: plan.makesBackup, changesFormat: plan.changesFormat, neededBytes: plan.neededBytes)
+  }
+
+  private static func plan(_ session: Session) throws -> MigrationPlan {
+    let inspection = try session.inspection()
+    guard let target = try session.arguments.count("--to") else {
+      return try MigrationPlan(inspection, session.migrations(), asksRows: true)
+    }
+    if target < (try StoreInfo(inspection.connection).version) {
+      return try MigrationPlan(inspection, session.migrationsIfAny(), .back(to: target), asksRows: true)
+    }
+    let all = try session.migrations()
+    _ = try session.target(of: all)
+    return try MigrationPlan(inspection, all.upTo(target), asksRows: true)
   }
 }

@@ -61,6 +61,12 @@ struct Session: Sendable {
       for: storePath)
   }
 
+  /// The key that a store is made with: where it is typed, twice.
+  func keyOfNewFile() throws -> Key {
+    try KeySource(arguments: arguments, prefix: "key", standardError: standardError, isOfNewFile: true)
+      .read(for: storePath)
+  }
+
   func newKey() throws -> Key {
     try KeySource(arguments: arguments, prefix: "new-key", standardError: standardError).read(for: storePath)
   }

@@ -18,8 +18,8 @@ enum StatusCommand: Command {
       store-migrate status notes.store --key-file key.txt
       store-migrate status notes.store --exit-code        ends with 2 when steps are pending
 
-    Shows the store's version, every step with its state, and whether history and tables are as they should
-    be. Changes no byte of it, and leaves no file behind.
+    Shows the store's version, every step with its state, why one has no way back, and whether history and tables are as
+    they should be. Changes no byte of it, and leaves no file behind.
     """
 
   struct StepState: Encodable {
@@ -30,6 +30,8 @@ enum StatusCommand: Command {
     let checksum: String?
     let losses: [String]
     let rebuilds: [String]
+    /// Why nothing takes it back.
+    let irreversible: String?
   }
 
   struct Version: Encodable {
@@ -59,12 +61,13 @@ enum StatusCommand: Command {
       ]
       let width = migrations.map(\.name.count).max() ?? 0
       for step in migrations {
-        let notes = step.losses.map { "LOSES \($0)" } + step.rebuilds.map { "rebuilds \($0)" }
+        let notes =
+          step.losses.map { "LOSES \($0)" } + step.rebuilds.map { "rebuilds \($0)" }
+          + (step.irreversible.map { ["no way back: \($0)"] } ?? [])
+        let note = (notes.isEmpty ? "" : "  ") + notes.joined(separator: ", ")
         lines.append(
           "  \(numbered(step.number))  \(padded(step.name, width))  "
-            + (step.state == "applied"
-              ? "applied  \(step.appliedAt ?? "")"
-              : "pending\(notes.isEmpty ? "" : "  ")\(notes.joined(separator: ", "))"))
+            + (step.state == "applied" ? "applied  \(step.appliedAt ?? "")" : "pending") + note)
       }
       lines += [
         "", "history      \(migrations.filter { $0.state == "applied" }.count) steps, all checksums match",
@@ -88,12 +91,12 @@ enum StatusCommand: Command {
     let applied = plan.history.map {
       StepState(
         number: $0.number, name: $0.name, state: "applied", appliedAt: $0.appliedAt, checksum: $0.checksum,
-        losses: [], rebuilds: [])
+        losses: [], rebuilds: [], irreversible: plan.irreversible[$0.number])
     }
     let pending = plan.steps.map {
       StepState(
         number: $0.number, name: $0.name, state: "pending", appliedAt: nil, checksum: nil, losses: $0.losses,
-        rebuilds: $0.rebuiltTables)
+        rebuilds: $0.rebuiltTables, irreversible: $0.irreversible)
     }
     return StatusReport(
       store: StoreSummary(path: session.storePath, bytes: plan.bytes),

@@ -12,15 +12,16 @@ enum UpCommand: Command {
   static let options =
     [
       Option.migrations,
-      Option("--allow", value: "lossy:NAME", "a loss, such as lossy:User.town; once for each"),
-      Option("--no-backup", "no copy before a step that loses or rewrites values"),
-      Option.yes,
+      Option("--to", value: "N", "up to version N; all pending steps without it"),
+      Option("--steps", value: "K", "so many steps"),
+      Option.allow, Option.noBackup, Option.yes,
     ] + Option.store
   static let help = """
     EXAMPLES
       store-migrate up notes.store --key-file key.txt
       store-migrate up notes.store --allow lossy:User.town     when a step drops User.town
       store-migrate up notes.store --yes --lock-timeout 60
+      store-migrate up notes.store --to 6                      no further than version 6
 
     Runs the pending steps in one transaction: afterwards the store is at the last version or, on any error,
     at the one it had. A step that loses data has to be allowed: by a line allow: lossy:NAME in its file, by
@@ -41,7 +42,7 @@ enum UpCommand: Command {
 
     var description: String {
       applied.isEmpty
-        ? "\(store.path) is at version \(to). "
+        ? "\(store.path) is at version \(from). "
           + (changedFormat ? "The columns of its links have names of their own now." : "Nothing to do.")
         : ((backup.map { ["backup   \($0)"] } ?? []) + applied.map { "applied  \($0)" } + [
           "\(store.path) is at version \(to) (\((seconds * 100).rounded() / 100) s)."
@@ -51,9 +52,9 @@ enum UpCommand: Command {
   }
 
   static func run(_ session: Session) async throws -> any Report {
-    let set = try session.migrations()
+    let all = try session.migrations()
     let key = try session.key()
-    let plan = try MigrationPlan(session.inspection(key: key), set)
+    let (set, plan) = try plan(session, key, all)
     let summary = StoreSummary(path: session.storePath, bytes: plan.bytes)
     guard !plan.isUpToDate else {
       MigrationLeavings.remove(of: try DatabasePath(session.storePath))
@@ -61,7 +62,7 @@ enum UpCommand: Command {
         store: summary, from: plan.storeVersion, to: plan.storeVersion, applied: [], backup: nil, seconds: 0,
         changedFormat: false)
     }
-    try allow(plan.unallowedLosses, session)
+    try session.allow(plan, "The pending steps lose")
     session.interruption.begin(
       MigrationRun(
         store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
@@ -79,18 +80,17 @@ enum UpCommand: Command {
       seconds: Date().timeIntervalSince(start), changedFormat: plan.changesFormat)
   }
 
-  private static func allow(_ losses: [String], _ session: Session) throws {
-    let allowed = Set(session.arguments.all("--allow"))
-    let left = losses.filter { !allowed.contains("lossy:\($0)") }
-    guard !left.isEmpty, !session.arguments.has("--yes") else { return }
-    let list = left.joined(separator: ", ")
-    if !session.arguments.has("--no-input"), isatty(0) == 1 {
-      session.standardError("This loses for good: \(list). Type yes to go on:")
-      if readLine() == "yes" { return }
-    }
-    throw RefusedError(
-      code: .refused,
-      description: "The pending steps lose for good: \(list). Allow it with "
-        + left.map { "--allow lossy:\($0)" }.joined(separator: " ") + ". Nothing was changed.")
+  /// The steps as far as they are to run, and what they would do. The history is held against all of them.
+  private static func plan(_ session: Session, _ key: Key, _ all: MigrationSet) throws -> (
+    MigrationSet, MigrationPlan
+  ) {
+    let plan = try MigrationPlan(session.inspection(key: key), all)
+    let asked = try session.target(of: all)
+    let steps = try session.arguments.count("--steps")
+    let target = try session.target(from: plan.storeVersion, steps: steps ?? all.version)
+    guard asked != nil || steps != nil, target < all.version else { return (all, plan) }
+    // Steps that ran stay where they are: down takes them back.
+    let set = try all.upTo(max(target, min(plan.storeVersion, all.version)))
+    return (set, try MigrationPlan(session.inspection(key: key), set))
   }
 }

@@ -16,7 +16,8 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   case historyConflict = 3
   /// The store is newer than the steps.
   case storeTooNew = 4
-  /// A step that loses data was not allowed; or there are rows that a step refuses, found by a plan or by the step.
+  /// A step that loses data was not allowed; or there are rows that a step refuses, found by a plan or by the step; or a
+  /// step has no way back.
   case refused = 5
   /// The backup could not be made, or there is not enough room on the disk.
   case noSpace = 6
@@ -43,7 +44,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .attention: "attention: pending (status --exit-code), out of step (check), damage (verify)"
     case .historyConflict: "history conflict: a step was edited, lost or moved"
     case .storeTooNew: "the store is newer than the steps"
-    case .refused: "refused: a step loses data, see up --allow; or refuses rows, see plan"
+    case .refused: "refused: a step loses data, see up --allow; or refuses rows, see plan; or has no way back"
     case .noSpace: "the backup could not be made, or not enough disk"
     case .notFound: "no such store"
     case .locked: "locked by another process"
@@ -75,7 +76,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .historyConflict: .historyConflict
     case .storeIsNewer: .storeTooNew
     case .notEnoughSpace, .backupFailed, .diskFull: .noSpace
-    case .lossNotAllowed, .rowsRefused: .refused
+    case .lossNotAllowed, .rowsRefused, .wayBackLoses, .noWayBack: .refused
     case .notAStore: .cannotDecrypt
     case .otherFormat(_, let found, let supported): found > supported ? .storeTooNew : .attention
     case .predicate, .noEntity, .noProperty, .propertyMisused: .usage

@@ -9,6 +9,8 @@ struct KeySource {
   /// `key` or `new-key`: the options' common part.
   let prefix: String
   let standardError: @Sendable (String) -> Void
+  /// Whether the key is one that a file is made with: nothing would tell of a slip of the hand.
+  var isOfNewFile = false
 
   /// The key, read once.
   /// - Throws: ``UsageError`` when no way is given and none may be asked for; ``SQLError``.
@@ -167,8 +169,8 @@ struct KeySource {
   private func prompted(for file: String) throws -> [UInt8] {
     let label = prefix == "key" ? "Key of \(file): " : "New key of \(file): "
     let first = try Self.readWithoutEcho(label)
-    guard prefix == "new-key" else { return first }
-    guard try Self.readWithoutEcho("The new key again: ") == first else {
+    guard prefix == "new-key" || isOfNewFile else { return first }
+    guard try Self.readWithoutEcho("The \(isOfNewFile ? "" : "new ")key again: ") == first else {
       throw UsageError("The two keys differ; nothing was changed.")
     }
     return first

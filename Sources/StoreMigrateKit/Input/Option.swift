@@ -37,6 +37,8 @@ extension Option {
   static let migrations = Option(
     "--migrations", short: "-m", value: "DIR", "the folder of the steps; default ./Migrations")
   static let yes = Option("--yes", short: "-y", "no questions: what they would ask is allowed")
+  static let allow = Option("--allow", value: "lossy:NAME", "a loss, such as lossy:User.town; once for each")
+  static let noBackup = Option("--no-backup", "no copy before a step that loses or rewrites values")
   static let lockTimeout = Option(
     "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15")
   static let immutable = Option(

@@ -147,7 +147,42 @@ struct Rotation: Aftermath {
   }
 }
 
-/// Of `up`: all pending steps, or none.
+/// Of `create`: the store has its name, or there is none.
+struct NewStore: Aftermath {
+  let path: String
+
+  func found() -> String {
+    FileManager.default.fileExists(atPath: path)
+      ? "\(path) was made, and opens with its key." : "\(path) was not made, and no part of it is left."
+  }
+  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+}
+
+/// Of `redo`: the steps ran again, all of them, or none.
+struct RepeatedSteps: Aftermath {
+  let store: String
+  let key: Key
+  let version: Int
+  /// How often the tables had been changed before.
+  let generation: Int64
+  let configuration: Connection.Configuration
+
+  func found() -> String {
+    guard let connection = try? Connection.open(store, key: key, configuration: configuration),
+      let info = try? StoreInfo(connection)
+    else { return leftBehind(.stopped) }
+    connection.close()
+    return info.generation == generation
+      ? "\(store) is as it was, at version \(version), and opens with its key."
+      : "The steps were run again; \(store) is at version \(version), and opens with its key."
+  }
+  func leftBehind(_ phase: CommitGate.Phase) -> String {
+    "\(store) opens with its key and is at version \(version) as before; whether its last steps were run again, if that "
+      + "was just being committed, is said by: store-migrate history \(store)"
+  }
+}
+
+/// Of `up` and `down`: all steps, or none.
 struct MigrationRun: Aftermath {
   let store: String
   let key: Key

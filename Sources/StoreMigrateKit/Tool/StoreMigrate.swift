@@ -17,9 +17,11 @@ public import ObjectVault
 /// ```
 public enum StoreMigrate {
   static let commands: [any Command.Type] = [
-    StatusCommand.self, PlanCommand.self, InfoCommand.self, VerifyCommand.self, FetchCommand.self,
+    StatusCommand.self, PlanCommand.self, HistoryCommand.self, InfoCommand.self, VerifyCommand.self,
+    FetchCommand.self,
     CountCommand.self,
-    UpCommand.self, RekeyCommand.self, UpgradeCipherCommand.self, RestoreCommand.self,
+    CreateCommand.self, UpCommand.self, DownCommand.self, RedoCommand.self, RekeyCommand.self,
+    UpgradeCipherCommand.self, RestoreCommand.self,
     BackupCommand.self, EncryptCommand.self, ExportCommand.self, SlotsCommand.self,
     NewCommand.self, EmbedCommand.self, CheckCommand.self,
   ]

@@ -103,7 +103,7 @@ import Testing
     await #expect {
       _ = try await plan(Array(set.steps.prefix(4)))
     } throws: { error in
-      guard case StoreError.storeIsNewer(_, 6, 4, _) = error else { return false }
+      guard case StoreError.storeIsNewer(_, 6, 4, _, true) = error else { return false }
       return true
     }
     var edited = set.steps

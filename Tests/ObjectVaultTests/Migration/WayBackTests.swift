@@ -41,7 +41,7 @@ import Testing
     return try MigrationSet([first, step]).model(at: 2)
   }
 
-  @Test(arguments: [
+  static let reversible = [
     "rename entity U -> W", "rename attribute U.s -> t", "rename relationship U.r -> q",
     "rename relationship V.tagged -> marked", "add attribute U.z int default 3",
     "add attribute U.z string unique optional",
@@ -59,7 +59,9 @@ import Testing
     "rename entity U -> W\nrename attribute W.s -> t\nadd index W(t)\nset default of W.y to 1",
     "add attribute U.z int optional\nrename attribute U.z -> w\nadd index U(w, y)",
     "require \"something\" {\n SELECT 1\n}",
-  ])
+  ]
+
+  @Test(arguments: reversible)
   func `operations that lose nothing are taken back by what follows from them`(_ up: String) throws {
     let step = try step(up)
     guard case .operations(let back) = try step.wayBack(from: model) else {
@@ -106,6 +108,18 @@ import Testing
       return
     }
     #expect(reason == "its [down] section does not lead to the model before it")
+    guard case .none(let unfit) = try step(up, down: "drop attribute U.frst").wayBack(from: model) else {
+      Issue.record("what fits no model is taken")
+      return
+    }
+    #expect(unfit.contains("does not fit the model after it: there is no attribute U.frst"))
+  }
+
+  @Test func `links that move to the other end are gone, though nothing was dropped`() throws {
+    let base = "create entity U {\n relationship more -> V many\n}\ncreate entity V {\n}"
+    let set = try DowngradeLab.set([base, "add relationship V.of -> U inverse U.more"])
+    #expect(try set.losses(ofStep: 2) == ["U.more"])
+    #expect(try set.steps[1].wayBack(from: set.model(at: 1)) == .none(reason: "what U.more held is gone"))
   }
 
   @Test func `an author may say that there is none, and why`() throws {

@@ -64,6 +64,40 @@ extension PackageIndex {
       if [3, 9].contains(version) { #expect(try info.valueFindings(connection).isEmpty) }
     }
 
+    /// The steps that lead back, by what follows from their operations or by what their files say.
+    static let reversible = [2, 4, 5, 6, 8]
+
+    @Test(arguments: PackageIndexFile.available)
+    func `steps that lead back leave what Python counts before them, and what it counts after them again`(
+      _ kind: PackageIndexFile
+    ) async throws {
+      let index = try ImportedIndexes.of(kind)
+      try await index.store.backup(to: url)
+      let all = try PackageIndexSteps.through(9)
+      for version in 2...9 {
+        let (steps, before) = (try all.upTo(version), try physicalHash(url))
+        try await Store.migrate(at: url, key: testKey, migrations: steps, makesBackups: false)
+        guard case .operations = try steps.steps[version - 1].wayBack(from: all.model(at: version - 1)) else {
+          #expect(!Self.reversible.contains(version))
+          continue
+        }
+        #expect(Self.reversible.contains(version))
+        let after = try physicalHash(url)
+        // By what the store carries.
+        let carried = try MigrationSet([])
+        let plan = try await Store.planDowngrade(
+          at: url, key: testKey, to: version - 1, migrations: carried)
+        try await Store.downgrade(
+          at: url, key: testKey, to: version - 1, migrations: carried, makesBackups: false,
+          allowing: Set(plan.unallowedLosses))
+        try check(version - 1, index.counts)
+        #expect(try physicalHash(url) == before)
+        try await Store.migrate(at: url, key: testKey, migrations: steps, makesBackups: false)
+        try check(version, index.counts)
+        #expect(try physicalHash(url) == after)
+      }
+    }
+
     private func physicalHash(_ url: URL) throws -> SQLValue? {
       let connection = try Connection.open(url.path, key: testKey)
       defer { connection.close() }

@@ -91,6 +91,10 @@ enum PackageIndexSteps {
         SELECT count(*) = 0 FROM $Package p JOIN $Version v ON v.$Version.package = p.$Package.id
         WHERE p.$Package.isVirtual
     }
+
+    [down]
+    drop attribute Package.isVirtual
+    drop attribute Dependency.isAlternative
     """
 
   private static let sizes = """
@@ -143,6 +147,17 @@ enum PackageIndexSteps {
     }
     drop attribute Package.section
     rename relationship Package.category -> section
+
+    [down]
+    rename relationship Package.section -> category
+    add attribute Package.section string optional indexed
+    transform sql {
+        UPDATE $Package SET $Package.section =
+          (SELECT s.$Section.name FROM $Section s WHERE s.$Section.id = $Package.$Package.category)
+    }
+    drop relationship Package.category
+    drop relationship Section.packages
+    drop entity Section
     """
 
   private static let deleteRules = """
@@ -201,6 +216,16 @@ enum PackageIndexSteps {
           WHERE t.$Tag.name = 'special::untagged' AND NOT p.$Package.isVirtual
             AND NOT EXISTS (SELECT 1 FROM $Package.tags l WHERE l.$Package.tags.Package = p.$Package.id)
     }
+
+    [down]
+    transform sql {
+        DELETE FROM $Tag.packages WHERE $Tag.packages.Tag =
+          (SELECT t.$Tag.id FROM $Tag t WHERE t.$Tag.name = 'special::untagged');
+        DELETE FROM $Tag WHERE $Tag.name = 'special::untagged'
+    }
+    drop index Section(area, name)
+    drop index Dependency(kind, position)
+    add index Dependency(kind)
     """
 
   private static let fingerprints = """

@@ -3,6 +3,7 @@
 
 import CipherSQLite
 import Foundation
+import Migrations
 import ObjectVault
 import TestSupport
 import Testing
@@ -118,7 +119,58 @@ import Testing
     #expect(try folder.bytes("pictures.store") == before && folder.names == ["pictures.store"])
   }
 
+  @Test(.enabled(if: !isMaking), arguments: readable)
+  func `its steps are taken back by their files, for it carries no way back, and then by what it carries`(
+    _ major: Int
+  ) async throws {
+    try FileManager.default.copyItem(at: Fixture.file(major), to: url)
+    let set = try MigrationSet.directory(Fixture.steps)
+    let losses: Set<String> = ["Motif", "Painting.motifs", "Painting.note"]
+    do {
+      try await Store.downgrade(
+        at: url, key: Fixture.key, to: 1, migrations: set.upTo(1), allowing: losses)
+      Issue.record("It was taken back.")
+    } catch StoreError.noWayBack(2, "motifs", let reason) {
+      #expect(reason.contains("an earlier release"))
+    }
+    for _ in 0..<2 {
+      let plan = try await Store.planDowngrade(at: url, key: Fixture.key, to: 1, migrations: set)
+      #expect(losses.isSuperset(of: plan.unallowedLosses))
+      try await Store.downgrade(
+        at: url, key: Fixture.key, to: 1, migrations: set, makesBackups: false, allowing: losses)
+      let store = try await Store.open(at: url, key: Fixture.key)
+      #expect(store.opening.version == 1)
+      #expect(try await store.read { try $0.fetch(entity: "Painting").where("painter != nil").count() } > 0)
+      #expect(try await store.verify().isEmpty)
+      store.close()
+      try await Store.migrate(at: url, key: Fixture.key, migrations: set)
+    }
+    let outcome = try await Store.downgrade(
+      at: url, key: Fixture.key, to: 1, migrations: set.upTo(1), makesBackups: false, allowing: losses)
+    #expect(outcome.takenBack == [2])
+    try await Store.migrate(at: url, key: Fixture.key, migrations: set)
+    let store = try await open()
+    #expect(try await store.verify().isEmpty)
+    store.close()
+  }
+
   // MARK: Format 1
+
+  @Test func `a store of format 1 goes back, and has the present format then`() async throws {
+    try FileManager.default.copyItem(
+      at: packageRoot.appendingPathComponent("Tests/Fixtures/stores/format-1/microblog.sqlcipher"), to: url)
+    let set = try MigrationSet.embedded(MicroblogMigrations.steps)
+    let plan = try await Store.planDowngrade(at: url, key: testKey, to: 4, migrations: set)
+    #expect(plan.steps.map(\.number) == [6, 5] && plan.changesFormat)
+    try await Store.downgrade(
+      at: url, key: testKey, to: 4, migrations: set, makesBackups: false, allowing: Set(plan.unallowedLosses))
+    let store = try await Store.open(at: url, key: testKey)
+    #expect(store.opening.version == 4)
+    #expect(
+      try await store.read { try $0.fetch(entity: "Status").where("ANY tags.name == 'x'").count() } == 1)
+    #expect(try await store.verify().isEmpty)
+    store.close()
+  }
 
   @Test func `a store of format 1 is not opened by its own model, and the error says what to do`()
     async throws

@@ -63,4 +63,57 @@ import Testing
     }
     #expect(!seen.isEmpty)
   }
+
+  @Test func `kills while steps are taken back leave the new version or the old one`() async throws {
+    let texts = [
+      """
+      create entity User {
+        attribute name string unique
+        relationship statuses -> Status many inverse Status.user on delete cascade
+      }
+      create entity Status {
+        attribute text string
+        relationship user -> User inverse User.statuses
+      }
+      """,
+      "rename attribute Status.text -> body\nmake Status.body optional\nadd index Status(body)",
+      "add attribute User.town string default \"?\" indexed\nrename entity Status -> Post\ncreate entity Town {\n}",
+    ]
+    let set = try MigrationSet(
+      texts.enumerated().map {
+        try MigrationStep(number: $0 + 1, name: "s\($0 + 1)", text: "format: 1\n[up]\n\($1)\n")
+      })
+    let folder = try TemporaryFolder()
+    let template = folder.url.appendingPathComponent("template.store")
+    try await Store.create(at: template, key: testKey, migrations: set)
+    do {
+      let connection = try Connection.open(template.path, key: testKey)
+      try connection.execute(
+        "INSERT INTO User(name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT 'user ' || i FROM n"
+      )
+      try connection.execute("INSERT INTO Post(body, user_id) SELECT 'post', id FROM User")
+    }
+    var seen: Set<Int> = []
+    for round in 0..<max(10, killCount / 2) {
+      let url = folder.url.appendingPathComponent("a\(round).store")
+      try FileManager.default.copyItem(at: template, to: url)
+      _ = try runAndKillChild("downgrade", url, after: 0.0...0.4)
+      let connection = try Connection.open(url.path, key: testKey)
+      try StoreInfo.prepare(connection)
+      let version = try connection.userVersion()
+      seen.insert(version)
+      #expect(version == 1 || version == 3)
+      #expect(try connection.findings().isEmpty && StoreInfo(connection).drift(connection).isEmpty)
+      let table = version == 1 ? "Status" : "Post"
+      #expect(try connection.value(sql: "SELECT count(*) FROM \(table) WHERE user_id IS NOT NULL") == 20000)
+      connection.close()
+      // Once more, and nothing is left of the killed one.
+      try await Store.downgrade(
+        at: url, key: testKey, to: 1, migrations: set, allowing: ["User.town", "Town"])
+      let left = folder.names.filter { $0.hasPrefix("a\(round).") }
+      #expect(left.allSatisfy { $0.hasSuffix(".store") || $0.hasSuffix(".backup") }, "\(left)")
+      #expect(try await Store.migrate(at: url, key: testKey, migrations: set).steps == [2, 3])
+    }
+    #expect(!seen.isEmpty)
+  }
 }

@@ -102,6 +102,17 @@ struct Bench {
     case .newVersion:
       try same(copy.rows(.raw(Template.key)), original)
       return try copy.value("PRAGMA user_version") == 2
+    case .formerVersion:
+      try same(copy.rows(.raw(Template.key)), original)
+      return try copy.value("PRAGMA user_version") == 1
+    case .ranAgain:
+      try same(copy.rows(.raw(Template.key)), original)
+      return try copy.value("SELECT count(*) FROM sqlite_master WHERE name = 'vault_undone'") == 1
+    case .newStore(let name):
+      guard folder.names.contains(name) else { return false }
+      let store = try Look(folder, name)
+      try same(store.rows(.raw(Template.key)), [])
+      return try store.value("PRAGMA user_version") == 2
     }
   }
 
@@ -128,7 +139,7 @@ struct Bench {
   var leftovers: [String] {
     var allowed = Set(command.files + Template.bystanders.keys + [Template.directory])
     switch command.effect {
-    case .copy(let name), .keyFile(let name):
+    case .copy(let name), .keyFile(let name), .newStore(let name):
       allowed.formUnion([name, "again." + (name.split(separator: ".").last ?? "")])
     case .newDataKey: allowed.insert("n.keys.previous")
     default: break

@@ -24,6 +24,12 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
     case keyFile(String)
     /// The store has another version.
     case newVersion
+    /// The store has the version of before.
+    case formerVersion
+    /// The store went back and came again.
+    case ranAgain
+    /// There is a store of this name.
+    case newStore(String)
   }
 
   /// The files that it needs; the first of them is the store.
@@ -75,6 +81,12 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       on: "notes.store",
       effect: .keyFile("new.keys")),
     .init("up @steps.store -m %Steps", on: "steps.store", effect: .newVersion),
+    .init(
+      "down @back.store -m %Steps --to 1 --allow lossy:User.town", on: "back.store", effect: .formerVersion),
+    .init("redo @back.store -m %Steps --allow lossy:User.town", on: "back.store", effect: .ranAgain),
+    .init(
+      "create @new.store -m %Steps", again: "create @again.store -m %Steps", on: "notes.store",
+      effect: .newStore("new.store")),
   ]
 
   // MARK: What it may say
@@ -91,6 +103,9 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       case .newDataKey: (["as before"], ["NEW data key"])
       case .keyFile: (["There is no key file"], ["is whole"])
       case .newVersion: (["version 1, as before"], ["is at version 2"])
+      case .formerVersion: (["version 2, as before"], ["is at version 1"])
+      case .ranAgain: (["is as it was, at version 2"], ["were run again;"])
+      case .newStore: (["was not made"], ["was made"])
       }
     return (own.0 + common, own.1)
   }

@@ -75,5 +75,9 @@ enum Template {
     try Data(
       "format: 1\nname: second\nbackup: always\n[up]\nadd attribute User.town string optional\n".utf8
     ).write(to: steps.appendingPathComponent("0002_second.migration"))
+    let back = folder.path("back.store")
+    try await Store.create(at: URL(fileURLWithPath: back), key: .raw(key), migrations: .directory(steps))
+    try Connection.open(back, key: .raw(key)).executeScript(
+      "INSERT INTO User(id, name, town) VALUES (4, '\(canary)', 'x')")
   }
 }

@@ -29,6 +29,11 @@ struct CommandFolder {
     transform sql { UPDATE $Author SET $Author.city = 'Berlin' }
     """,
   ]
+  /// Steps that lead back, the second one with the loss of what was entered since.
+  private static let back = [
+    steps[0],
+    "add attribute Author.city string optional indexed\nrename attribute Note.text -> body\nmake Note.body optional",
+  ]
   private static let template = Task { try await make() }
 
   let folder: TemporaryFolder
@@ -64,12 +69,14 @@ struct CommandFolder {
     try write(
       [steps[0].replacing("text string", with: "text string indexed"), steps[1]], to: "Edited", in: folder)
     try write(steps + ["drop attribute Author.city"], to: "Losing", in: folder)
+    try write(back, to: "Back", in: folder)
     try write(["add atribute Author.city string"], to: "Broken", in: folder)
     try write(steps, to: "Embedded", in: folder)
     let embedded = try runTool(
       builtExecutable("store-migrate"), ["embed", "-m", folder.path("Embedded"), "--type", "NoteMigrations"])
     guard embedded.status == 0 else { throw CocoaError(.fileWriteUnknown) }
     let key = Key.raw(Template.key)
+    try await makeUndone(folder, key)
     for (name, folderName) in [("new.store", "Steps"), ("old.store", "First")] {
       try await Store.create(
         at: folder.url.appendingPathComponent(name), key: key,
@@ -94,6 +101,19 @@ struct CommandFolder {
     try folder.flip("damaged.store", at: 2 * 4096 + 100)
     _ = try KeyFile.create(at: folder.path("n.keys"), slot: "Ann", unlock: .rawKey(Template.key))
     return folder
+  }
+
+  /// A store at the version of its steps, and one that went down and up.
+  private static func makeUndone(_ folder: TemporaryFolder, _ key: Key) async throws {
+    let steps = try MigrationSet.directory(folder.url.appendingPathComponent("Back"))
+    for name in ["back.store", "undone.store"] {
+      try await Store.create(at: folder.url.appendingPathComponent(name), key: key, migrations: steps)
+    }
+    let url = folder.url.appendingPathComponent("undone.store")
+    try await Store.downgrade(
+      at: url, key: key, to: 0, migrations: steps, makesBackups: false,
+      allowing: ["Author.city", "Author", "Note"])
+    try await Store.migrate(at: url, key: key, migrations: steps.upTo(1))
   }
 
   private static func write(_ steps: [String], to name: String, in folder: TemporaryFolder) throws {

@@ -1,0 +1,157 @@
+// What a run is to do with a store, and what that comes to for the history that it finds: steps to take back, the last
+// first, and steps to run. Whatever it is, one runner runs it (MigrationRunner).
+
+internal import CipherSQLite
+
+/// What a run is to do.
+package enum MigrationGoal: Sendable, Hashable {
+  /// Run the steps that the store lacks.
+  case latest
+  /// Take back the steps above a version.
+  case back(to: Int)
+  /// Take back the last so many steps, and run them again.
+  case again(Int)
+}
+
+/// What a run does with one store.
+struct MigrationWork {
+  /// The model that the store has before it.
+  let model: Schema
+  /// What takes steps back, the last one first: each with the number and the name of the step that it takes back.
+  var back: [CompiledStep] = []
+  /// The steps that run, in order.
+  var ahead: [CompiledStep] = []
+  /// The version after it.
+  let version: Int
+  /// The lowest version of steps that may open the store afterwards.
+  let minimumReader: Int
+
+  var steps: [CompiledStep] { back + ahead }
+  var isNothing: Bool { back.isEmpty && ahead.isEmpty }
+
+  /// The room that it takes on the disk beside the store. Writing tables again needs it twice: for the copies, and in
+  /// the journal. A backup needs it once.
+  func neededBytes(for history: StoreHistory, storeBytes: Int, makesBackups: Bool) throws -> Int {
+    let rebuilds = steps.contains { step in
+      step.parts.contains { $0.statements.contains { if case .copy = $0 { true } else { false } } }
+    }
+    // The change of the format writes the links again.
+    let rebuildsLinks =
+      try history.format < FileFormat.current && !history.model().joinTables.isEmpty
+    let copies = makesBackups && steps.contains(where: \.wantsBackup) ? 1 : 0
+    return storeBytes * (copies + (rebuilds || rebuildsLinks ? 2 : 0))
+  }
+}
+
+extension StoreHistory {
+  /// What a goal comes to, after the history was compared with the steps.
+  /// - Parameters:
+  ///   - set: The steps at hand. Those that are taken back may be missing among them: the store carries their way back.
+  ///   - file: How errors call the store.
+  ///   - format: The format of the file when the run began.
+  func work(_ goal: MigrationGoal, with set: MigrationSet, file: String, format: Int? = nil) throws
+    -> MigrationWork
+  {
+    let format = format ?? self.format
+    switch goal {
+    case .latest:
+      try check(against: set, file: file)
+      return MigrationWork(
+        model: try set.version < version ? model() : set.model(at: version),
+        ahead: try set.compiled(after: version, format: format), version: max(version, set.version),
+        minimumReader: set.minimumReader)
+    case .back(let target):
+      return try workBack(to: max(0, target), with: set, file: file, format: format)
+    case .again(let count):
+      guard set.version >= version else { throw newer(than: set, file: file) }
+      let target = max(0, version - max(0, count))
+      var work = try workBack(to: target, with: set, file: file, format: format)
+      // An edited step is taken back as it was and runs as it is.
+      let again = set.prefix(version)
+      work.ahead = try again.compiled(after: target, format: format)
+      return MigrationWork(
+        model: work.model, back: work.back, ahead: work.ahead, version: version,
+        minimumReader: again.minimumReader)
+    }
+  }
+
+  private func workBack(to target: Int, with set: MigrationSet, file: String, format: Int) throws
+    -> MigrationWork
+  {
+    guard self.format <= FileFormat.current else { throw newer(than: set, file: file) }
+    // What is taken back may be another step than the one at hand; what stays may not.
+    let staying = set.prefix(target)
+    try checkSteps(against: staying)
+    guard target < version else {
+      return MigrationWork(model: try model(), version: version, minimumReader: minimumReader)
+    }
+    let chain = try steps(with: set, file: file)
+    var models = [Schema()]
+    for step in chain.steps { models.append(try step.applied(to: models[models.count - 1])) }
+    var work = MigrationWork(
+      model: models[models.count - 1], version: target,
+      // What steps that are not at hand say of readers is not carried, but none says more than all of them together.
+      minimumReader: staying.version == target ? staying.minimumReader : min(target, minimumReader))
+    for step in chain.steps.dropFirst(target).reversed() {
+      switch try step.wayBack(from: models[step.number - 1]) {
+      case .none(let reason): throw StoreError.noWayBack(step: step.number, name: step.name, reason: reason)
+      case .operations(let operations):
+        work.back.append(
+          try step.takenBack(by: operations).compiled(
+            from: models[step.number], engine: .current, format: format))
+      }
+    }
+    return work
+  }
+
+  /// The steps behind the store: those at hand where they are what ran, else as the store carries them.
+  func steps(with set: MigrationSet, file: String) throws -> MigrationSet {
+    try MigrationSet(
+      steps.map { applied in
+        if applied.number <= set.version {
+          let step = set.steps[applied.number - 1]
+          if step.checksum == applied.checksum || step.formerChecksum == applied.checksum { return step }
+        }
+        return try applied.carried(in: file)
+      })
+  }
+
+  /// Why nothing takes a step back, by the step's number: of those behind the store, and of those that it lacks.
+  func irreversible(with set: MigrationSet, file: String) throws -> [Int: String] {
+    var (reasons, model): ([Int: String], Schema) = ([:], Schema())
+    for step in try steps(with: set, file: file).steps + set.steps.dropFirst(version) {
+      if case .none(let reason) = try step.wayBack(from: model) { reasons[step.number] = reason }
+      model = try step.applied(to: model)
+    }
+    return reasons
+  }
+}
+
+extension AppliedStep {
+  /// Why a store that an earlier release migrated has no way back of its own.
+  private static let notCarried =
+    "the store does not carry its way back, because an earlier release ran it; take it back with the files of the steps"
+
+  /// The step as the store carries it: what it did, and what leads back.
+  /// - Throws: ``StoreError/bookkeepingDamaged(file:place:reason:)`` when that cannot be read.
+  fileprivate func carried(in file: String) throws -> MigrationStep {
+    let back = down ?? MigrationWayBack.none(reason: Self.notCarried).text
+    do {
+      return try MigrationStep(
+        number: number, name: name, text: "format: 1\n[up]\n\(text)\n[down]\n\(back)\n")
+    } catch StoreError.migrationSyntax(let error) {
+      throw StoreError.bookkeepingDamaged(
+        file: file, place: "\(HistoryTable.name), row \(number),", reason: "holds no step: \(error.reason)")
+    }
+  }
+}
+
+extension MigrationStep {
+  /// What takes this step back, as a step of the same number and name. What its author allowed it to lose, it may lose on
+  /// the way there alone.
+  func takenBack(by operations: [MigrationOperation]) -> MigrationStep {
+    MigrationStep(
+      number: number, name: name, operations: operations, backup: backup,
+      allowed: allowed.filter { $0 == Self.formerLinkAllowance })
+  }
+}

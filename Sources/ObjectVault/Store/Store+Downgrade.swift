@@ -1,0 +1,100 @@
+// The way back: to an earlier version by the steps at hand, or by what the store carries.
+
+public import CipherSQLite
+public import Foundation
+
+extension Store {
+  /// Takes back the steps of a store above a version, the last one first, all in one transaction.
+  ///
+  /// Each is taken back by its `[down]` section or by what follows from its operations (``MigrationStep/wayBack(from:)``).
+  /// A step that is not among `migrations`, or that was edited since it ran, is taken back by what the store carries: a
+  /// program whose steps end earlier can so return a store that a newer one has migrated. The checks are those of
+  /// ``migrate(at:key:migrations:profile:busyTimeout:makesBackups:allowing:progress:)``, and so are the copy that is made
+  /// before, the waiting of others, and what other processes get that have the store open
+  /// (``StoreError/storeMigratedElsewhere(file:)``). Ids stay given out. What was entered in properties and entities that go
+  /// is lost, and has to be allowed.
+  /// - Parameters:
+  ///   - url: The store.
+  ///   - key: Its key.
+  ///   - version: The version that it is to have; nothing is done to a store of that version or a lower one.
+  ///   - migrations: The steps at hand.
+  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  ///   - busyTimeout: How long to wait for another process's lock, in seconds.
+  ///   - makesBackups: Whether an encrypted copy is made before values are lost or rewritten.
+  ///   - losses: What may be lost, such as `User.city`: see ``planDowngrade(at:key:to:migrations:profile:)``.
+  ///   - progress: Counts the steps; cancelling it ends the run.
+  /// - Throws: ``StoreError/noWayBack(step:name:reason:)``, ``StoreError/wayBackLoses(step:name:losses:)``,
+  ///   ``StoreError/rowsRefused(step:name:operation:reason:)``; else as
+  ///   ``open(at:key:schema:migrations:configuration:progress:)``. The file is then as it was.
+  @discardableResult
+  public static func downgrade(
+    at url: URL, key: Key, to version: Int, migrations: MigrationSet, profile: CipherProfile? = nil,
+    busyTimeout: Double = 5, makesBackups: Bool = true, allowing losses: Set<String> = [],
+    progress: Progress? = nil
+  ) async throws -> MigrationOutcome {
+    try await run(
+      .back(to: version), at: url, key: key, migrations,
+      RunSettings(profile, busyTimeout, makesBackups, losses, progress))
+  }
+
+  /// Takes back the last steps of a store and runs them again, all in one transaction: while a step is being written.
+  ///
+  /// A step that was edited since it ran is taken back as it was, and runs as it is now.
+  /// - Parameters:
+  ///   - url: The store.
+  ///   - key: Its key.
+  ///   - count: How many steps; all of them where there are fewer.
+  ///   - migrations: The steps, at least those that are behind the store.
+  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  ///   - busyTimeout: How long to wait for another process's lock, in seconds.
+  ///   - makesBackups: Whether an encrypted copy is made before values are lost or rewritten.
+  ///   - losses: What may be lost on the way back, and on the way again beside what the steps' files allow.
+  ///   - progress: Counts the steps, each twice; cancelling it ends the run.
+  /// - Throws: As ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:progress:)``;
+  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)`` where a step is missing.
+  @discardableResult
+  public static func redo(
+    at url: URL, key: Key, last count: Int = 1, migrations: MigrationSet, profile: CipherProfile? = nil,
+    busyTimeout: Double = 5, makesBackups: Bool = true, allowing losses: Set<String> = [],
+    progress: Progress? = nil
+  ) async throws -> MigrationOutcome {
+    try await run(
+      .again(count), at: url, key: key, migrations,
+      RunSettings(profile, busyTimeout, makesBackups, losses, progress))
+  }
+
+  /// What ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:progress:)`` would do, without
+  /// changing a byte.
+  ///
+  /// The plan's steps are those that would be taken back, the last one first, with what that loses. Rows are asked what
+  /// the way back will ask of them.
+  /// - Parameters:
+  ///   - url: The store.
+  ///   - key: Its key.
+  ///   - version: The version that it is to have.
+  ///   - migrations: The steps at hand.
+  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  /// - Throws: ``StoreError/noWayBack(step:name:reason:)``; else as ``plan(at:key:migrations:profile:)``.
+  public static func planDowngrade(
+    at url: URL, key: Key, to version: Int, migrations: MigrationSet, profile: CipherProfile? = nil
+  ) async throws -> MigrationPlan {
+    try await plan(.back(to: version), at: url, key: key, migrations, profile)
+  }
+
+  /// Everything that happened to a store, in its order: the steps that it was made with, those that ran, and those that
+  /// were taken back. Nothing is written.
+  /// - Parameters:
+  ///   - url: The store.
+  ///   - key: Its key.
+  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  /// - Throws: ``StoreError/notAStore(file:)``, ``StoreError/bookkeepingDamaged(file:place:reason:)``; ``SQLError``.
+  public static func history(at url: URL, key: Key, profile: CipherProfile? = nil) async throws
+    -> [HistoryEvent]
+  {
+    let key = try await key.resolved()
+    return try await detached {
+      let inspection = try Inspection(path: url.path, key: key, profile: profile)
+      return try withExtendedLifetime(inspection) { try HistoryEvent.all(inspection.connection) }
+    }
+  }
+}

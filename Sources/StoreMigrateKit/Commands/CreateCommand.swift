@@ -1,0 +1,50 @@
+// create: a new store from the steps.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum CreateCommand: Command {
+  static let name = "create"
+  static let summary = "A new, empty store from the steps"
+  static let group = CommandGroup.change
+  static let positionalCount = 1
+  static let options =
+    [Option.migrations, Option("--to", value: "N", "made by the first N steps; all of them without it")]
+    + Option.key + [Option.newCipher]
+  static let help = """
+    EXAMPLES
+      store-migrate create notes.store                        asks twice for its key
+      store-migrate create notes.store --key-file key.txt
+      store-migrate create old.store --to 3 --key-env TEST_KEY     as the app made it three steps ago
+
+    Makes the file beside, and gives it its name when it is whole; a file that is there is not touched, and the command
+    ends with 1. The steps' seeds and transforms run, and the history says that the store was made with them.
+    """
+
+  struct CreateReport: Report {
+    let store: StoreSummary
+    let version: Int
+    let steps: [String]
+    var description: String {
+      (steps.map { "created  \($0)" } + [
+        "\(store.path) is at version \(version), encrypted (SQLCipher \(store.cipher) / SQLite \(store.sqlite))."
+      ]).joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let all = try session.migrations()
+    let set = try session.target(of: all).map { try all.upTo($0) } ?? all
+    let path = session.storePath
+    guard !FileManager.default.fileExists(atPath: path) else { throw SQLError.alreadyExists(file: path) }
+    let key = try session.kept(session.keyOfNewFile())
+    session.interruption.begin(NewStore(path: path))
+    try await Store.create(
+      at: URL(fileURLWithPath: path), key: key, migrations: set, profile: session.newProfile(),
+      progress: session.progress)
+    return CreateReport(
+      store: StoreSummary(path: path, bytes: try DatabasePath(path).byteCount ?? 0), version: set.version,
+      steps: set.steps.map { "\(numbered($0.number)) \($0.name)" })
+  }
+}

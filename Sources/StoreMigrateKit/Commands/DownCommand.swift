@@ -1,0 +1,81 @@
+// down: take the last steps back.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum DownCommand: Command {
+  static let name = "down"
+  static let summary = "Take the last steps back, all in one transaction"
+  static let group = CommandGroup.change
+  static let positionalCount = 1
+  static let options =
+    [
+      Option.migrations,
+      Option("--to", value: "N", "down to version N; 0 is an empty store"),
+      Option("--steps", value: "K", "so many steps; 1 without it and without --to"),
+      Option.allow, Option.noBackup, Option.yes,
+    ] + Option.store
+  static let help = """
+    EXAMPLES
+      store-migrate plan notes.store --to 6                    what would be done, with its SQL
+      store-migrate down notes.store                           the last step
+      store-migrate down notes.store --to 6 --allow lossy:User.town
+
+    A step is taken back by the [down] section of its file, or by what follows from its operations; see status for those
+    that have no way back, which end with 5. What was entered since in properties and entities that go is lost, and has to
+    be allowed: by --allow lossy:NAME for each, by --yes, or at the question. Rows that fit no longer are refused, as by up.
+
+    The store carries the way back of each step that ran: one whose file is not at hand, or was edited since, is taken back
+    by that, so that an older tool, or one without any migrations, returns a newer store. Copies are made as by up, and
+    ids that were given out stay so.
+    """
+
+  struct DownReport: Report {
+    let store: StoreSummary
+    let from: Int
+    let to: Int
+    let takenBack: [String]
+    let backup: String?
+    let seconds: Double
+
+    var description: String {
+      takenBack.isEmpty
+        ? "\(store.path) is at version \(to). Nothing to do."
+        : ((backup.map { ["backup   \($0)"] } ?? []) + takenBack.map { "undone   \($0)" } + [
+          "\(store.path) is at version \(to) (\((seconds * 100).rounded() / 100) s)."
+        ])
+        .joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let set = try session.migrationsIfAny()
+    let key = try session.key()
+    let inspection = try session.inspection(key: key)
+    let version = try StoreInfo(inspection.connection).version
+    let target = try session.target(from: version, steps: -(session.arguments.count("--steps") ?? 1))
+    let plan = try MigrationPlan(inspection, set, .back(to: target))
+    let summary = StoreSummary(path: session.storePath, bytes: plan.bytes)
+    guard !plan.isUpToDate else {
+      MigrationLeavings.remove(of: try DatabasePath(session.storePath))
+      return DownReport(store: summary, from: version, to: version, takenBack: [], backup: nil, seconds: 0)
+    }
+    try session.allow(plan, "Taking these steps back loses")
+    session.interruption.begin(
+      MigrationRun(
+        store: session.storePath, key: key, from: version, to: target,
+        configuration: try session.configuration()))
+    let start = Date()
+    let outcome = try await Store.downgrade(
+      at: URL(fileURLWithPath: session.storePath), key: key, to: target, migrations: set,
+      profile: session.profile(), busyTimeout: session.lockTimeout(),
+      makesBackups: !session.arguments.has("--no-backup"), allowing: Set(plan.unallowedLosses),
+      progress: session.progress)
+    let names = Dictionary(plan.steps.map { ($0.number, $0.name) }) { first, _ in first }
+    return DownReport(
+      store: summary, from: version, to: target,
+      takenBack: outcome.takenBack.map { "\(numbered($0)) \(names[$0] ?? "")" },
+      backup: outcome.backup?.path, seconds: Date().timeIntervalSince(start))
+  }
+}

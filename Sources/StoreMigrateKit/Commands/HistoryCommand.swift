@@ -1,0 +1,65 @@
+// history: everything that ever happened to a store.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum HistoryCommand: Command {
+  static let name = "history"
+  static let summary = "Every step that ever ran on the store or was taken back"
+  static let group = CommandGroup.look
+  static let positionalCount = 1
+  static let options = Option.look
+  static let help = """
+    EXAMPLES
+      store-migrate history notes.store --key-file key.txt
+      store-migrate history notes.store --json
+
+    In the order in which it was: what happened, when, how long it took, which program did it. Needs no migrations.
+    Changes no byte of the store, and leaves no file behind.
+    """
+
+  struct Event: Encodable {
+    let kind: String
+    let number: Int
+    let name: String
+    let checksum: String
+    let date: String
+    let seconds: Double
+    let app: String
+    let engine: String
+
+    init(_ event: HistoryEvent) {
+      (kind, number, name, checksum) = (event.kind.rawValue, event.number, event.name, event.checksum)
+      (date, app, engine) = (event.date, event.app, event.engine)
+      seconds = Double(event.milliseconds) / 1000
+    }
+  }
+
+  struct HistoryReport: Report {
+    let store: StoreSummary
+    let version: Int
+    let events: [Event]
+
+    var description: String {
+      let width = events.map(\.name.count).max() ?? 0
+      let lines = events.map { event in
+        "  \(padded(event.kind, 7))  \(numbered(event.number))  \(padded(event.name, width))  \(event.date)"
+          + "  (\(event.seconds) s)  \(event.app)"
+      }
+      return (lines + (lines.isEmpty ? [] : [""]) + ["\(store.path) is at version \(version)."])
+        .joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let inspection = try session.inspection()
+    return try withExtendedLifetime(inspection) {
+      HistoryReport(
+        store: StoreSummary(
+          path: session.storePath, bytes: try DatabasePath(session.storePath).byteCount ?? 0),
+        version: try StoreInfo(inspection.connection).version,
+        events: try HistoryEvent.all(inspection.connection).map(Event.init))
+    }
+  }
+}

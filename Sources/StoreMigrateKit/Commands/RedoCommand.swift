@@ -1,0 +1,79 @@
+// redo: take the last steps back, and run them again.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum RedoCommand: Command {
+  static let name = "redo"
+  static let summary = "Take the last steps back and run them again: while one is being written"
+  static let group = CommandGroup.change
+  static let positionalCount = 1
+  static let options =
+    [
+      Option.migrations, Option("--steps", value: "K", "so many steps; 1 without it"),
+      Option.allow, Option.noBackup, Option.yes,
+    ] + Option.store
+  static let help = """
+    EXAMPLES
+      store-migrate redo notes.store                           the last step, after an edit of its file
+      store-migrate redo notes.store --steps 2 --allow lossy:User.town
+
+    Down and up in one transaction: on any error the store is as it was. A step whose file was edited since it ran is taken
+    back as it was, by what the store carries, and runs as it is now; for the steps before it an edit is a conflict, as
+    always. Losses of both ways have to be allowed.
+    """
+
+  struct RedoReport: Report {
+    let store: StoreSummary
+    let version: Int
+    let takenBack: [String]
+    let applied: [String]
+    let backup: String?
+    let seconds: Double
+
+    var description: String {
+      takenBack.isEmpty
+        ? "\(store.path) is at version \(version). Nothing to do."
+        : ((backup.map { ["backup   \($0)"] } ?? []) + takenBack.map { "undone   \($0)" }
+          + applied.map { "applied  \($0)" } + [
+            "\(store.path) is at version \(version) (\((seconds * 100).rounded() / 100) s)."
+          ])
+          .joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let (set, key) = (try session.migrations(), try session.key())
+    let count = try session.arguments.count("--steps") ?? 1
+    let inspection = try session.inspection(key: key)
+    let plan = try MigrationPlan(inspection, set, .again(count))
+    let summary = StoreSummary(path: session.storePath, bytes: plan.bytes)
+    guard !plan.isUpToDate else {
+      return RedoReport(
+        store: summary, version: plan.storeVersion, takenBack: [], applied: [], backup: nil, seconds: 0)
+    }
+    try session.allow(plan, "Running these steps again loses")
+    session.interruption.begin(
+      RepeatedSteps(
+        store: session.storePath, key: key, version: plan.storeVersion,
+        generation: try StoreInfo(inspection.connection).generation,
+        configuration: try session.configuration()))
+    let start = Date()
+    let outcome = try await Store.redo(
+      at: URL(fileURLWithPath: session.storePath), key: key, last: count, migrations: set,
+      profile: session.profile(), busyTimeout: session.lockTimeout(),
+      makesBackups: !session.arguments.has("--no-backup"), allowing: Set(plan.unallowedLosses),
+      progress: session.progress)
+    func names(_ numbers: [Int], leadsBack: Bool) -> [String] {
+      numbers.map { number in
+        let step = plan.steps.first { $0.number == number && $0.leadsBack == leadsBack }
+        return "\(numbered(number)) \(step?.name ?? "")"
+      }
+    }
+    return RedoReport(
+      store: summary, version: plan.storeVersion, takenBack: names(outcome.takenBack, leadsBack: true),
+      applied: names(outcome.steps, leadsBack: false), backup: outcome.backup?.path,
+      seconds: Date().timeIntervalSince(start))
+  }
+}

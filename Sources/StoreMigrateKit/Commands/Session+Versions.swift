@@ -1,0 +1,59 @@
+// To which version a command leads a store, and what may be lost on the way.
+
+import Foundation
+import ObjectVault
+
+extension Session {
+  /// The steps of ``migrations()``; none where no folder was named and the usual one is not there.
+  func migrationsIfAny() throws -> MigrationSet {
+    let isThere = FileManager.default.fileExists(atPath: migrationsFolder.path)
+    return bundled == nil && arguments.value("--migrations") == nil && !isThere
+      ? try MigrationSet([]) : try migrations()
+  }
+
+  /// The version of `--to`; nil where it is not given.
+  /// - Throws: ``UsageError`` where the steps do not reach so far.
+  func target(of set: MigrationSet) throws -> Int? {
+    guard let version = try arguments.count("--to") else { return nil }
+    guard version <= set.version else {
+      throw UsageError("--to \(version): there is no such step; they end at \(set.version).")
+    }
+    return version
+  }
+
+  /// The version that `--to` names, or that is so many steps away from the present one; never below 0.
+  func target(from version: Int, steps: Int) throws -> Int {
+    guard arguments.value("--to") == nil || arguments.value("--steps") == nil else {
+      throw UsageError("Give --to or --steps, not both.")
+    }
+    return try arguments.count("--to") ?? max(0, version + steps)
+  }
+
+  /// Goes on where all that is lost is allowed: by its author, by `--allow`, by `--yes`, or at the question, before which
+  /// the steps are shown.
+  /// - Parameters:
+  ///   - plan: What is about to be done.
+  ///   - what: The beginning of a sentence that ends with what is lost.
+  /// - Throws: ``RefusedError``, which names the options.
+  func allow(_ plan: MigrationPlan, _ what: String) throws {
+    let allowed = Set(arguments.all("--allow"))
+    var left: [String] = []
+    for loss in plan.unallowedLosses where !allowed.contains("lossy:\(loss)") && !left.contains(loss) {
+      left.append(loss)
+    }
+    guard !left.isEmpty, !arguments.has("--yes") else { return }
+    let list = left.joined(separator: ", ")
+    if !arguments.has("--no-input"), isatty(0) == 1 {
+      for step in plan.steps {
+        standardError("\(numbered(step.number)) \(step.name)\(step.leadsBack ? ", taken back:" : ":")")
+        for operation in step.operations { standardError("  · \(operation)") }
+      }
+      standardError("\(what) for good: \(list). Type yes to go on:")
+      if readLine() == "yes" { return }
+    }
+    throw RefusedError(
+      code: .refused,
+      description: "\(what) for good: \(list). Allow it with "
+        + left.map { "--allow lossy:\($0)" }.joined(separator: " ") + ". Nothing was changed.")
+  }
+}

@@ -1,0 +1,235 @@
+// Taking steps back: what is asked and refused before, what the store carries, what is written down.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct Downgrades {
+  static let first = "create entity A {\n attribute n string\n}"
+  static let second = "[up]\nadd attribute A.city string default \"\"\nadd index A(n)"
+  static let third = "[up]\nmake A.n optional\ncreate entity B {\n attribute n int\n}"
+
+  private func lab(_ steps: String..., at version: Int) async throws -> DowngradeLab {
+    try await DowngradeLab(steps, at: version, fill: ["INSERT INTO A(id, n) VALUES (1, 'x'), (4, 'y')"])
+  }
+
+  // MARK: Losses
+
+  @Test func `what is lost on the way back is refused until it is allowed, and a copy is made first`()
+    async throws
+  {
+    let lab = try await lab(Self.first, Self.second, at: 2)
+    try lab.run("UPDATE A SET city = 'Bonn' WHERE id = 1")
+    let before = try lab.folder.bytes("lab.store")
+    await #expect(throws: StoreError.wayBackLoses(step: 2, name: "s2", losses: ["A.city"])) {
+      try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
+    }
+    #expect(try lab.folder.bytes("lab.store") == before && lab.folder.names == ["lab.store"])
+    let outcome = try await Store.downgrade(
+      at: lab.url, key: testKey, to: 1, migrations: lab.set, allowing: ["A.city"])
+    #expect(outcome.takenBack == [2] && outcome.steps.isEmpty)
+    #expect(try lab.rows("SELECT * FROM A") == [[1, 1, "x"], [4, 1, "y"]])
+    // The copy is the store of before, under its key.
+    let copy = try Connection.open(#require(outcome.backup).path, key: testKey)
+    #expect(try copy.rows("SELECT id, city FROM A") == [[1, "Bonn"], [4, ""]] && copy.userVersion() == 2)
+  }
+
+  @Test func `a step that allowed its own losses does not allow those of its way back`() async throws {
+    let lab = try await lab(
+      Self.first,
+      "allow: lossy:A.n\n[up]\nadd attribute A.m string default \"\"\ndrop attribute A.n\n"
+        + "[down]\nadd attribute A.n string default \"\"\nset default of A.n to none\ndrop attribute A.m",
+      at: 1)
+    try await lab.up()
+    await #expect(throws: StoreError.wayBackLoses(step: 2, name: "s2", losses: ["A.m"])) {
+      try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
+    }
+  }
+
+  @Test func `a plan of the way back names steps, losses and rows, and changes no byte`() async throws {
+    let lab = try await lab(Self.first, Self.second, Self.third, at: 3)
+    try lab.run("UPDATE A SET n = NULL WHERE id = 4")
+    let before = try lab.folder.bytes("lab.store")
+    let plan = try await Store.planDowngrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
+    #expect(plan.steps.map(\.number) == [3, 2] && plan.steps.allSatisfy(\.leadsBack))
+    #expect(plan.storeVersion == 3 && plan.targetVersion == 1 && plan.makesBackup)
+    #expect(plan.unallowedLosses == ["B", "A.city"])
+    #expect(plan.refusals.map(\.rows) == [[4]] && plan.refusals.first?.rule == .required)
+    #expect(plan.steps[1].operations == ["drop index A(n)", "drop attribute A.city"])
+    #expect(try lab.folder.bytes("lab.store") == before && lab.folder.names == ["lab.store"])
+    await #expect {
+      try await lab.down(1)
+    } throws: { error in
+      guard case StoreError.rowsRefused(3, "s3", "make A.n required", let reason) = error else {
+        return false
+      }
+      return reason.contains("rows 4")
+    }
+    #expect(try lab.version == 3 && lab.rows("SELECT count(*) FROM vault_migrations") == [[3]])
+    #expect(!lab.folder.names.contains { $0.contains("backup") })
+  }
+
+  @Test func `an id stays given out when its entity goes and comes again`() async throws {
+    let lab = try await lab(Self.first, Self.third, at: 2)
+    try lab.run("INSERT INTO B(id, n) VALUES (77, 1)")
+    try await lab.down(1)
+    #expect(try lab.rows("SELECT last FROM vault_ids WHERE entity = 'B'") == [[77]])
+    try await lab.up()
+    let store = try await Store.open(at: lab.url, key: testKey)
+    defer { store.close() }
+    let id = try await store.write { context in
+      let object = try context.insert(entity: "B") { try $0.set("n", to: 5) }
+      try context.save()
+      return object.id.rowID
+    }
+    #expect(id == 78)
+  }
+
+  // MARK: No way back
+
+  @Test func `an irreversible step is refused with its author's reason, by the file and by the store`()
+    async throws
+  {
+    let lab = try await lab(
+      Self.first, "[up]\nadd index A(n)\n[down]\nirreversible \"it took \\\"days\\\"\"",
+      "add index A(n) unique", at: 3)
+    for steps in [lab.set, try MigrationSet.empty, try lab.set.upTo(1)] {
+      await #expect(throws: StoreError.noWayBack(step: 2, name: "s2", reason: "it took \"days\"")) {
+        try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: steps)
+      }
+      #expect(try lab.version == 3)
+    }
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
+    #expect(plan.irreversible == [2: "it took \"days\""])
+    // Down to it, and no further.
+    #expect(try await lab.down(2).takenBack == [3])
+    // Its author has thought of a way since: the checksum is the same.
+    let better = try DowngradeLab.set([Self.first, "[up]\nadd index A(n)\n[down]\ndrop index A(n)"])
+    #expect(try await lab.down(1, better).takenBack == [2])
+  }
+
+  @Test func `the way back that an earlier release did not write down is that of the files`() async throws {
+    let lab = try await lab(Self.first, Self.second, at: 2)
+    try lab.run("UPDATE vault_migrations SET down = NULL")
+    await #expect {
+      try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set.upTo(1))
+    } throws: { error in
+      guard case StoreError.noWayBack(2, "s2", let reason) = error else { return false }
+      return reason.contains("an earlier release ran it") && reason.contains("files of the steps")
+    }
+    #expect(try await lab.down(1).takenBack == [2])
+  }
+
+  @Test func `a way back that cannot be read is damage, and is named`() async throws {
+    let lab = try await lab(Self.first, Self.second, at: 2)
+    try lab.run("UPDATE vault_migrations SET down = 'drop atribute A.city' WHERE version = 2")
+    await #expect {
+      try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set.upTo(1))
+    } throws: { error in
+      guard case StoreError.bookkeepingDamaged(_, "vault_migrations, row 2,", let reason) = error else {
+        return false
+      }
+      return reason.contains("holds no step")
+    }
+  }
+
+  // MARK: A store that is newer
+
+  @Test func `a store that is newer than the steps goes down by what it carries, and opens then`()
+    async throws
+  {
+    let lab = try await lab(Self.first, Self.second, Self.third, at: 2)
+    try await lab.up()
+    let older = try lab.set.upTo(1)
+    await #expect {
+      _ = try await Store.plan(at: lab.url, key: testKey, migrations: older)
+    } throws: { error in
+      guard case StoreError.storeIsNewer(_, 3, 1, _, canDowngrade: true) = error else { return false }
+      return "\(error)".contains("store-migrate down \(lab.url.path) --to 1")
+    }
+    #expect(try await lab.down(1, older).takenBack == [3, 2])
+    #expect(try await Store.plan(at: lab.url, key: testKey, migrations: older).isUpToDate)
+    #expect(try lab.rows("SELECT value FROM vault_meta WHERE key = 'minReader'") == [[1]])
+    #expect(try await lab.up().steps == [2, 3])
+  }
+
+  @Test func `a store whose last step has no way back says so to an older program`() async throws {
+    let lab = try await lab(Self.first, "[up]\ndrop attribute A.n", at: 1)
+    try await lab.up(allowing: ["A.n"])
+    await #expect {
+      _ = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set.upTo(1))
+    } throws: { error in
+      guard case StoreError.storeIsNewer(_, 2, 1, _, canDowngrade: false) = error else { return false }
+      return "\(error)".hasSuffix("Update the program.")
+    }
+  }
+
+  @Test func `what a step says of readers is not forgotten on the way back`() async throws {
+    let lab = try await lab(
+      Self.first, "reader: 1\n[up]\nadd index A(n)", "[up]\nadd index A(n) unique", at: 3)
+    #expect(try lab.rows("SELECT value FROM vault_meta WHERE key = 'minReader'") == [[3]])
+    try await lab.down(2)
+    #expect(try lab.rows("SELECT value FROM vault_meta WHERE key = 'minReader'") == [[1]])
+    // Without the files nobody knows it, and the store asks for more than it has to.
+    let other = try await self.lab(
+      Self.first, "reader: 1\n[up]\nadd index A(n)", "[up]\nadd index A(n) unique", at: 3)
+    try await other.down(2, try MigrationSet.empty)
+    #expect(try other.rows("SELECT value FROM vault_meta WHERE key = 'minReader'") == [[2]])
+  }
+
+  // MARK: Other processes
+
+  @Test func `who has the store open is told, at the next read and the next write`() async throws {
+    let lab = try await lab(Self.first, Self.second, at: 2)
+    let store = try await Store.open(at: lab.url, key: testKey)
+    defer { store.close() }
+    try await lab.down(1)
+    await #expect(throws: StoreError.storeMigratedElsewhere(file: lab.url.path)) {
+      try await store.read { try $0.fetch(entity: "A").all().count }
+    }
+    await #expect(throws: StoreError.storeMigratedElsewhere(file: lab.url.path)) {
+      try await store.write { _ = try $0.insert(entity: "A") }
+    }
+  }
+
+  @Test func `of two that take the same step back one does, and the other finds it done`() async throws {
+    let lab = try await lab(Self.first, Self.second, at: 2)
+    let (url, set) = (lab.url, lab.set)
+    let outcomes = try await withThrowingTaskGroup(of: MigrationOutcome.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          try await Store.downgrade(
+            at: url, key: testKey, to: 1, migrations: set, busyTimeout: 60, allowing: ["A.city"])
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(outcomes.map(\.takenBack).sorted { $0.count < $1.count } == [[], [], [], [2]])
+    #expect(try lab.version == 1 && lab.folder.names.count { $0.hasSuffix(".backup") } == 1)
+  }
+
+  @Test func `a cancelled way back leaves the version that was there`() async throws {
+    let lab = try await lab(Self.first, Self.second, at: 2)
+    let progress = Progress(totalUnitCount: 1)
+    progress.cancel()
+    await #expect(throws: CancellationError.self) {
+      try await Store.downgrade(
+        at: lab.url, key: testKey, to: 1, migrations: lab.set, allowing: ["A.city"], progress: progress)
+    }
+    #expect(try lab.version == 2 && lab.folder.names == ["lab.store"])
+  }
+
+  @Test func `steps up to a version are a set of their own`() throws {
+    let set = try DowngradeLab.set([Self.first, Self.second, Self.third])
+    #expect(try set.upTo(2).steps == Array(set.steps[..<2]) && set.upTo(3) == set && set.upTo(0).version == 0)
+    #expect(throws: StoreError.historyConflict(.gap(4))) { try set.upTo(9) }
+    #expect(throws: StoreError.historyConflict(.gap(-1))) { try set.upTo(-1) }
+  }
+}
+
+extension MigrationSet {
+  /// No steps at all: what a program has that works by what the store carries.
+  fileprivate static var empty: MigrationSet { get throws { try MigrationSet([]) } }
+}

@@ -1,0 +1,170 @@
+// create, up --to, down, redo, history: the way to a version and the way back, by the real binary.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct DownCommands {
+  let folder: TemporaryFolder
+  let url: URL
+  static let hex = String(repeating: "5a", count: 32)
+  static let steps = [
+    "[up]\ncreate entity Note {\n  attribute text string\n}",
+    "[up]\nadd attribute Note.town string optional\nadd index Note(text)",
+    "[up]\nrename attribute Note.text -> body\n[down]\nrename attribute Note.body -> text",
+    "[up]\nadd index Note(town)\n[down]\nirreversible \"the towns were counted by hand\"",
+  ]
+
+  init() throws {
+    folder = try TemporaryFolder()
+    url = folder.url.appendingPathComponent("notes.store")
+    try FileManager.default.createDirectory(
+      at: folder.url.appendingPathComponent("Steps"), withIntermediateDirectories: false)
+    for (index, step) in Self.steps.enumerated() { try write(index + 1, step) }
+  }
+
+  private func write(_ number: Int, _ step: String) throws {
+    try folder.write(Data("format: 1\n\(step)\n".utf8), to: "Steps/000\(number)_s.migration")
+  }
+
+  private func run(_ words: String..., withSteps: Bool = true) throws -> ToolResult {
+    try runTool(
+      builtExecutable("store-migrate"),
+      [words[0], url.path, "--key-format", "hex", "--no-input"] + words.dropFirst()
+        + (withSteps ? ["-m", folder.path("Steps")] : []),
+      environment: ["STORE_MIGRATE_KEY": Self.hex], directory: folder.url.path)
+  }
+
+  private func version() throws -> Int { try Connection.open(url.path, key: testKey).userVersion() }
+
+  @Test func `create makes a store of any version, and nothing over another file`() throws {
+    for target in 0...4 {
+      let made = try run("create", "--to", "\(target)")
+      #expect(made.status == 0 && made.output.contains("is at version \(target), encrypted"), "\(made)")
+      #expect(try version() == target)
+      #expect(try run("verify").status == 0)
+      let bytes = try folder.bytes("notes.store")
+      let second = try run("create")
+      #expect(second.status == 1, "\(second)")
+      #expect(try folder.bytes("notes.store") == bytes && folder.names == ["Steps", "notes.store"])
+      try FileManager.default.removeItem(at: url)
+    }
+    // A file of one's own is not a store, and stays, too.
+    try folder.write(Data("mine".utf8), to: "notes.store")
+    #expect(try run("create").status == 1)
+    #expect(try folder.bytes("notes.store") == Data("mine".utf8))
+  }
+
+  @Test func `up goes as far as it is told, and down as far back`() throws {
+    #expect(try run("create", "--to", "1").status == 0)
+    #expect(try run("up", "--steps", "1").status == 0)
+    #expect(try version() == 2)
+    #expect(try run("up", "--to", "3").status == 0)
+    #expect(try version() == 3)
+    let low = try run("up", "--to", "2")
+    #expect(low.status == 0 && low.output.contains("is at version 3. Nothing to do."), "\(low)")
+    let one = try run("down")
+    #expect(one.status == 0 && one.output.contains("undone   0003 s"), "\(one)")
+    let refused = try run("down", "--to", "1")
+    #expect(refused.status == 5 && refused.errors.contains("--allow lossy:Note.town"), "\(refused)")
+    #expect(try version() == 2)
+    let allowed = try run("down", "--to", "1", "--allow", "lossy:Note.town")
+    #expect(allowed.status == 0 && allowed.output.contains("backup   \(url.path).v2-"), "\(allowed)")
+    #expect(try version() == 1)
+  }
+
+  @Test func `what has no way back ends with 5 and its reason, and status and plan show it`() throws {
+    #expect(try run("create", "--to", "3").status == 0)
+    #expect(try run("plan").output.contains("! no way back: the towns were counted by hand"))
+    #expect(try run("status").output.contains("pending  no way back: the towns were counted by hand"))
+    #expect(try run("up").status == 0)
+    #expect(try run("status").output.contains("no way back: the towns were counted by hand"))
+    for words in [["down"], ["down", "--to", "0", "--yes"], ["redo"], ["plan", "--to", "2"]] {
+      let result = try runTool(
+        builtExecutable("store-migrate"),
+        words + [url.path, "--key-format", "hex", "--no-input", "-m", folder.path("Steps")],
+        environment: ["STORE_MIGRATE_KEY": Self.hex])
+      #expect(
+        result.status == 5
+          && result.errors.contains("0004 s cannot be taken back: the towns were counted by hand."),
+        "\(words): \(result)")
+    }
+    #expect(try version() == 4)
+  }
+
+  @Test func `without any steps a store goes down by what it carries`() throws {
+    #expect(try run("create", "--to", "3").status == 0)
+    let before = try folder.bytes("notes.store")
+    let plan = try run("plan", "--to", "1", withSteps: false)
+    #expect(
+      plan.status == 0 && plan.output.contains("2 steps taken back in one transaction, from version 3 to 1")
+        && plan.output.contains("LOSES Note.town"), "\(plan)")
+    #expect(try folder.bytes("notes.store") == before)
+    let down = try run("down", "--steps", "2", "--yes", "--no-backup", withSteps: false)
+    #expect(down.status == 0, "\(down)")
+    #expect(try version() == 1 && folder.names == ["Steps", "notes.store"])
+    // A folder that was named has to be there.
+    #expect(try run("down", "-m", folder.path("Absent"), withSteps: false).status == 1)
+  }
+
+  @Test func `redo runs an edited step anew, and history tells all of it`() throws {
+    #expect(try run("create", "--to", "2").status == 0)
+    try write(2, "[up]\nadd attribute Note.city string optional\nadd index Note(text)")
+    for number in 3...4 {
+      try FileManager.default.removeItem(atPath: folder.path("Steps/000\(number)_s.migration"))
+    }
+    #expect(try run("up").status == 3)
+    #expect(try run("redo").status == 5)
+    let redo = try run("redo", "--allow", "lossy:Note.town", "--no-backup")
+    #expect(
+      redo.status == 0 && redo.output.hasPrefix("undone   0002 s\napplied  0002 s\n"), "\(redo)")
+    #expect(try run("up").output.contains("Nothing to do"))
+    let history = try run("history", "--json", withSteps: false)
+    let object = try #require(
+      try JSONSerialization.jsonObject(with: Data(history.output.utf8)) as? [String: Any], "\(history)")
+    let events = try #require(object["events"] as? [[String: Any]])
+    #expect(events.map { $0["kind"] as? String } == ["created", "created", "down", "up"])
+    #expect(events.map { $0["number"] as? Int } == [1, 2, 2, 2])
+    #expect(events.allSatisfy { ($0["app"] as? String)?.hasSuffix("store-migrate") == true }, "\(events)")
+  }
+
+  @Test func `rows that the way back refuses end with 5, in the plan and in the run`() throws {
+    try write(3, "[up]\nmake Note.text optional")
+    #expect(try run("create", "--to", "3").status == 0)
+    try Connection.open(url.path, key: testKey).execute("INSERT INTO Note(id, text) VALUES (8, NULL)")
+    let plan = try run("plan", "--to", "2")
+    #expect(
+      plan.status == 5
+        && plan.output.contains("REFUSED make Note.text required: 1 objects have no text (rows 8)")
+        && plan.output.contains("`down` would fail"), "\(plan)")
+    let down = try run("down")
+    #expect(down.status == 5 && down.errors.contains("rows 8"), "\(down)")
+    #expect(try version() == 3)
+  }
+
+  @Test func `check finds a way back that leads elsewhere`() throws {
+    try write(3, "[up]\nrename attribute Note.text -> body\n[down]\ndrop index Note(body)")
+    let check = try runTool(
+      builtExecutable("store-migrate"), ["check", "-m", folder.path("Steps")])
+    #expect(
+      check.status == 2
+        && check.output.contains("0003_s.migration: its [down] section does not lead to the model before it."),
+      "\(check)")
+  }
+
+  @Test func `two that go down at once leave the version that both asked for`() async throws {
+    #expect(try run("create", "--to", "3").status == 0)
+    let results = try await withThrowingTaskGroup(of: ToolResult.self) { group in
+      for _ in 0..<2 {
+        group.addTask { try await onThread { try run("down", "--to", "1", "--yes") } }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(results.allSatisfy { $0.status == 0 }, "\(results)")
+    #expect(try version() == 1)
+    #expect(folder.names.count { $0.hasSuffix(".backup") } == 1 && folder.names.count == 3, "\(folder.names)")
+    #expect(try run("verify").status == 0)
+  }
+}
