@@ -10,6 +10,8 @@ import Testing
     "CipherSQLite": ["CSQLCipher", "CLibCrypto", "CVaultShims"],
     "ObjectVault": ["CipherSQLite", "CVaultShims"],
     "StoreMigrateKit": ["ObjectVault", "CipherSQLite"],
+    // No test framework: it serves all of them.
+    "ObjectVaultTesting": ["ObjectVault", "CipherSQLite"],
     "store-migrate": ["StoreMigrateKit"],
     "Microblog": ["ObjectVault"],
     "vault-demo": ["ObjectVault", "CipherSQLite", "Migrations", "Microblog"],

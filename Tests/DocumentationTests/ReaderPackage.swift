@@ -77,7 +77,7 @@ struct ReaderPackage: Sendable {
         package.targets.append(
           .target(
             name: "Pages",
-            dependencies: ["ObjectVault", "CipherSQLite", "StoreMigrateKit"].map {
+            dependencies: ["ObjectVault", "CipherSQLite", "StoreMigrateKit", "ObjectVaultTesting"].map {
               .product(name: $0, package: "ObjectVault")
             },
             // Pages show values that they do not go on to use.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct Snippets {
-  static let modules = ["CipherSQLite", "ObjectVault", "StoreMigrateKit"]
+  static let modules = ["CipherSQLite", "ObjectVault", "StoreMigrateKit", "ObjectVaultTesting"]
   /// What a page shows without scrolling.
   static let widestLine = 78
 
@@ -54,6 +54,21 @@ import Testing
       import StoreMigrateKit
       enum AppMigrations { static let steps: [MigrationSet.Embedded] = [] }
       """, ""
+    ),
+    // Its classes are those of ObjectVault's pages, which are of the same target.
+    "ObjectVaultTesting": (
+      """
+      import Foundation
+      import ObjectVault
+      import ObjectVaultTesting
+      enum MicroblogMigrations { static let all = Store.Migrations.creatingSchema }
+      let microblog = Schema {
+        Entity(User.self)
+        Entity(Status.self)
+        Entity(Tag.self)
+      }
+      """,
+      "schema: Schema, test: TestStore, store: Store, context: ObjectContext, lab: MigrationLab, old: LabStore, new: LabStore, ada: DynamicID"
     ),
   ]
 

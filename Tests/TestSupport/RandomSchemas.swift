@@ -41,7 +41,9 @@ public enum RandomSchemas {
     entity.attributes.map(\.name) + entity.relationships.map(\.name)
   }
 
-  private static func change(_ entities: inout [EntityDescription], _ random: inout some RandomNumberGenerator) {
+  private static func change(
+    _ entities: inout [EntityDescription], _ random: inout some RandomNumberGenerator
+  ) {
     guard let entity = entities.indices.randomElement(using: &random) else { return }
     let attribute = entities[entity].attributes.indices.randomElement(using: &random)
     let relationship = entities[entity].relationships.indices.randomElement(using: &random)
@@ -117,7 +119,8 @@ public enum RandomSchemas {
     if Bool.random(using: &random) {
       switch type {
       case .string: attribute.defaultValue = .text("it's \"\(number)\"")
-      case .bool, .int, .int8, .int16, .int32, .uint8, .uint16, .uint32: attribute.defaultValue = .integer(number)
+      case .bool, .int, .int8, .int16, .int32, .uint8, .uint16, .uint32:
+        attribute.defaultValue = .integer(number)
       case .float, .double: attribute.defaultValue = .real(Double(number) + 0.5)
       case .decimal: attribute.defaultValue = .text("1\(number).5")
       case .date, .uuid, .url, .data, .json: break
@@ -126,7 +129,9 @@ public enum RandomSchemas {
     return attribute
   }
 
-  private static func relate(_ entities: inout [EntityDescription], _ random: inout some RandomNumberGenerator) {
+  private static func relate(
+    _ entities: inout [EntityDescription], _ random: inout some RandomNumberGenerator
+  ) {
     let before = entities
     guard let own = entities.indices.randomElement(using: &random),
       let other = entities.indices.randomElement(using: &random)
@@ -153,7 +158,8 @@ public enum RandomSchemas {
     if !isValid(entities) { entities = before }
   }
 
-  private static func index(_ entities: inout [EntityDescription], _ random: inout some RandomNumberGenerator) {
+  private static func index(_ entities: inout [EntityDescription], _ random: inout some RandomNumberGenerator)
+  {
     let before = entities
     guard let entity = entities.indices.randomElement(using: &random) else { return }
     let names =

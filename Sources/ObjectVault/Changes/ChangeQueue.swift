@@ -87,6 +87,15 @@ final class ChangeQueue: Sendable {
     for reader in readers { reader.continuation.resume(returning: nil) }
   }
 
+  /// What is here.
+  func takeWaiting() -> [StoreChange] {
+    state.withLock { state in
+      var taken: [StoreChange] = []
+      while let change = state.take() { taken.append(change) }
+      return taken
+    }
+  }
+
   /// The next commit, waited for; nil at the end, and for a task that is cancelled.
   func next() async -> StoreChange? {
     let key = state.withLock { state in

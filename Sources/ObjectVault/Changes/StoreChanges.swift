@@ -24,6 +24,9 @@ public struct StoreChanges: AsyncSequence, Sendable {
     public mutating func next() async -> StoreChange? { await queue.next() }
   }
 
+  /// What waits now, taken without waiting for more.
+  package func takeWaiting() -> [StoreChange] { queue.takeWaiting() }
+
   /// An iterator.
   public func makeAsyncIterator() -> Iterator { Iterator(queue: queue) }
 }

@@ -12,7 +12,9 @@ private import Foundation
       type: Value.attributeType, isOptional: Value.isOptionalAttribute,
       initialValue: initial.map { make in { try make().stored() } },
       options: options.compactMap { $0 }),
-    ValueReader(isNarrow: !wholeTypes.contains(ObjectIdentifier(type))) { Value(stored: $0) != nil })
+    ValueReader(
+      isNarrow: !wholeTypes.contains(ObjectIdentifier(type)), reads: { Value(stored: $0) != nil },
+      samples: { Value.samples.compactMap { try? $0.stored() }.filter { !$0.isNull } }))
 }
 
 @usableFromInline func recordRelationship(

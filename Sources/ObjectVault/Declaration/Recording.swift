@@ -166,7 +166,7 @@ extension AttributeValue {
 
   /// Values that computed properties ask about, and some far from each other: little that is computed from them
   /// gives all of them back. The small ones come first, as a calculation may trap on the large.
-  fileprivate static var samples: [Self] {
+  static var samples: [Self] {
     // All cases, before the numbers or strings that stand for some of them.
     if let cases = (Self.self as? any CaseIterable.Type)?.values as? [Self] { return cases }
     if isOptionalAttribute,

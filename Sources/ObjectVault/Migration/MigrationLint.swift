@@ -82,7 +82,8 @@ private struct StepLint {
     _ rule: MigrationFinding.Rule, _ operation: MigrationOperation?, _ text: String
   ) -> MigrationFinding {
     MigrationFinding(
-      rule: rule, step: step.number, file: step.fileName, operation: operation?.summary ?? step.name, text: text)
+      rule: rule, step: step.number, file: step.fileName, operation: operation?.summary ?? step.name,
+      text: text)
   }
 
   private func losses() throws -> [MigrationFinding] {
@@ -91,7 +92,8 @@ private struct StepLint {
       let operation = step.operations.first { operation in
         switch operation {
         case .dropEntity(let name): isEntity && name == loss
-        case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name): "\(entity).\(name)" == loss
+        case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name):
+          "\(entity).\(name)" == loss
         default: false
         }
       }
@@ -118,19 +120,26 @@ private struct StepLint {
     case .retype(let entity, let name, let type, _):
       if let old = model.entity(named: entity)?.attribute(named: name)?.type, !old.converts(to: type) {
         findings.append(
-          finding(.narrows, operation, "not every \(old.rawValue) is \(type.rawValue); a value that is none ends the step"))
+          finding(
+            .narrows, operation,
+            "not every \(old.rawValue) is \(type.rawValue); a value that is none ends the step"))
       }
     case .makeRequired(_, _, filling: nil):
       findings.append(
-        finding(.requiresWithoutFilling, operation, "rows without a value end the step; write: filling VALUE"))
+        finding(.requiresWithoutFilling, operation, "rows without a value end the step; write: filling VALUE")
+      )
     case .addAttribute(let entity, let attribute) where existed(entity):
       if !attribute.isOptional, attribute.defaultValue == nil {
         findings.append(
-          finding(.requiresWithoutFilling, operation, "rows that are there have no value; write: default VALUE, or optional"))
+          finding(
+            .requiresWithoutFilling, operation,
+            "rows that are there have no value; write: default VALUE, or optional"))
       }
       if attribute.isUnique, attribute.defaultValue != nil {
         findings.append(
-          finding(.uniqueOnExisting, operation, "all rows that are there get the same value, and it has to be unique"))
+          finding(
+            .uniqueOnExisting, operation,
+            "all rows that are there get the same value, and it has to be unique"))
       }
     case .addRelationship(let entity, let relationship) where existed(entity) && relationship.isRequired:
       findings.append(
@@ -139,7 +148,9 @@ private struct StepLint {
           "rows that are there have none; add it without required, fill it, then make it required"))
     case .addIndex(let entity, let index) where index.isUnique && existed(entity):
       findings.append(
-        finding(.uniqueOnExisting, operation, "two rows with equal values end the step; store-migrate plan counts them"))
+        finding(
+          .uniqueOnExisting, operation,
+          "two rows with equal values end the step; store-migrate plan counts them"))
     case .dropAttribute(let entity, let name):
       guard let old = model.entity(named: entity)?.attribute(named: name) else { break }
       for case .addAttribute(entity, let new) in step.operations where new.type == old.type {
@@ -151,7 +162,9 @@ private struct StepLint {
       }
     case .transform where !later.contains(where: \.isRequirement):
       findings.append(
-        finding(.transformsUnchecked, operation, "nothing asks behind it whether it did what it should; write: require \"…\" { SELECT … }"))
+        finding(
+          .transformsUnchecked, operation,
+          "nothing asks behind it whether it did what it should; write: require \"…\" { SELECT … }"))
     default: break
     }
     if step.reader < step.number, operation.breaksOlderPrograms {
@@ -186,7 +199,10 @@ private struct StepLint {
 
   private func wayBack() throws -> [MigrationFinding] {
     guard step.irreversible == nil, case .none(let reason) = try step.wayBack(from: before) else { return [] }
-    return [finding(.irreversible, nil, "nothing leads back: \(reason); write [down], or in it: irreversible \"why\"")]
+    return [
+      finding(
+        .irreversible, nil, "nothing leads back: \(reason); write [down], or in it: irreversible \"why\"")
+    ]
   }
 }
 

@@ -44,7 +44,9 @@ extension MigrationSet {
       notes: operations.compactMap { $0.note(in: model) } + Self.faults(step, model, schema))
   }
 
-  private static func check(_ renaming: [MigrationRenaming], from old: Schema, to new: Schema) throws(StoreError) {
+  private static func check(_ renaming: [MigrationRenaming], from old: Schema, to new: Schema)
+    throws(StoreError)
+  {
     var model = old
     for renaming in renaming {
       guard let operation = renaming.operation(in: model) else { throw renaming.failure(in: model) }
@@ -85,7 +87,9 @@ extension MigrationRenaming {
   }
 
   /// What is dropped and added alike, in one place.
-  fileprivate static func doubts(in operations: [MigrationOperation], from model: Schema) -> [MigrationRenaming] {
+  fileprivate static func doubts(in operations: [MigrationOperation], from model: Schema)
+    -> [MigrationRenaming]
+  {
     var doubts: [MigrationRenaming] = []
     for operation in operations {
       switch operation {
@@ -135,7 +139,8 @@ extension MigrationOperation {
       return "\(entity).\(attribute.name) is required: give those that are there a value: default VALUE"
     case .addRelationship(let entity, let relationship)
     where relationship.isRequired && !relationship.isToMany && model.entity(named: entity) != nil:
-      return "\(entity).\(relationship.name) is required: add it without, fill it by a transform, then make it required"
+      return
+        "\(entity).\(relationship.name) is required: add it without, fill it by a transform, then make it required"
     default: return nil
     }
   }

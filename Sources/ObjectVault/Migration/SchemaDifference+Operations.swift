@@ -79,7 +79,8 @@ private struct OperationProposer {
       for name in entity.propertyNames {
         guard let oldName = binding.formerName(of: name), !former.propertyNames.contains(name),
           former.propertyNames.contains(oldName), !entity.propertyNames.contains(oldName),
-          let operation = MigrationRenaming.property(entity: entity.name, oldName, to: name).operation(in: present)
+          let operation = MigrationRenaming.property(entity: entity.name, oldName, to: name).operation(
+            in: present)
         else { continue }
         addFitting(operation)
       }
@@ -126,7 +127,9 @@ private struct OperationProposer {
     let names = Set(dropped.map(\.name))
     // Those that lead to each other go after their relationships.
     for entity in dropped {
-      let cut = entity.relationships.filter { names.contains($0.destination) && $0.destination != entity.name }
+      let cut = entity.relationships.filter {
+        names.contains($0.destination) && $0.destination != entity.name
+      }
       for index in entity.indexes where cut.contains(where: { index.properties.contains($0.name) }) {
         add(.dropIndex(entity.name, index.properties))
       }

@@ -16,10 +16,12 @@ protocol EntityBinding: Sendable {
   func reader(of property: String) -> ValueReader?
 }
 
-// Safe to share: never changed. Its closure captures a type alone, and calls that type's initializer on the caller's
-// thread, with a value that nobody else has.
+// Safe to share: never changed. Its closures capture a type alone, and call that type's initializers on the caller's
+// thread, with values that nobody else has.
 struct ValueReader: @unchecked Sendable {
   /// Whether the Swift type has fewer values than the attribute's type: an enum, a structure in JSON.
   let isNarrow: Bool
   let reads: (SQLValue) -> Bool
+  /// Some of its values, of an enum all; nil is none of them.
+  let samples: () -> [SQLValue]
 }

@@ -55,7 +55,7 @@ extension Store {
     }
   }
 
-  private static func checkAgreement(_ schema: Schema, _ set: MigrationSet) throws {
+  static func checkAgreement(_ schema: Schema, _ set: MigrationSet) throws {
     let model = try set.model(at: set.version)
     guard schema != model else { return }
     throw StoreError.schemaMismatch(

@@ -69,7 +69,9 @@ enum CheckCommand: Command {
       guard words.count >= 3, let number = Int(words[0]), number > 0 else { return nil }
       let release = files.releases.first(with: number)
       guard number <= files.set.version else {
-        return release.map { "  \(words[0])_\(words[1]) is missing, and was released with \($0). Put the file back." }
+        return release.map {
+          "  \(words[0])_\(words[1]) is missing, and was released with \($0). Put the file back."
+        }
       }
       let step = files.set.steps[number - 1]
       guard step.checksum != words[2] else { return nil }

@@ -11,7 +11,8 @@ enum EmbedCommand: Command {
   static let options = [
     Option.migrations,
     Option(
-      "--released", value: "NAME", "note in the lock file that the steps so far are in this release: check then",
+      "--released", value: "NAME",
+      "note in the lock file that the steps so far are in this release: check then",
       "refuses to see them edited"),
     Option("--type", value: "NAME", "how the enum of the steps is called in Swift; default AppMigrations"),
   ]

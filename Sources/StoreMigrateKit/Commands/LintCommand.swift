@@ -43,13 +43,15 @@ enum LintCommand: Command {
       guard let rule = MigrationFinding.Rule(rawValue: word.uppercased()) else {
         let codes = MigrationFinding.Rule.allCases.map(\.rawValue)
         throw UsageError(
-          "--ignore: \"\(word)\" is no code.\(didYouMean(word.uppercased(), among: codes)) There are \(codes.joined(separator: ", ")).")
+          "--ignore: \"\(word)\" is no code.\(didYouMean(word.uppercased(), among: codes)) There are \(codes.joined(separator: ", "))."
+        )
       }
       return rule
     }
     let set = try session.migrations()
     let isOfFolder = session.bundled == nil || session.arguments.value("--migrations") != nil
-    let released = session.arguments.has("--all") || !isOfFolder ? 0 : Releases(session.migrationsFolder).version
+    let released =
+      session.arguments.has("--all") || !isOfFolder ? 0 : Releases(session.migrationsFolder).version
     return LintReport(
       steps: max(0, set.version - released),
       findings: try set.findings(after: released).filter { !ignored.contains($0.rule) })

@@ -99,7 +99,8 @@ enum NewCommand: Command {
 
 extension Option {
   static let rename = Option(
-    "--rename", value: "OLD=NEW", "User.name=fullName, or User=Person; given for each that is called otherwise now")
+    "--rename", value: "OLD=NEW",
+    "User.name=fullName, or User=Person; given for each that is called otherwise now")
   static let noRename = Option("--no-rename", "what looks like a renaming is a dropping and an adding")
 }
 
@@ -112,7 +113,8 @@ extension Session {
     guard proposal.doubts.isEmpty || arguments.has("--no-rename") else {
       throw RefusedError(
         code: .refused,
-        description: "What is dropped and what is added may be one that is called otherwise now. Say which, with\n"
+        description:
+          "What is dropped and what is added may be one that is called otherwise now. Say which, with\n"
           + proposal.doubts.map { "  --rename \($0)" }.joined(separator: "\n")
           + "\nor that there is none more, with --no-rename. Nothing was written.")
     }

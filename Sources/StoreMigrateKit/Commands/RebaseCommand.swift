@@ -42,7 +42,8 @@ enum RebaseCommand: Command {
     let named = try session.arguments.positional.dropFirst().map { try file($0, among: files, folder) }
     guard !named.isEmpty, Set(named).count == named.count else {
       throw UsageError(
-        named.isEmpty ? "Name the files of your branch. See: store-migrate help rebase" : "A file is named twice.")
+        named.isEmpty
+          ? "Name the files of your branch. See: store-migrate help rebase" : "A file is named twice.")
     }
     let moves = try self.moves(of: named, files, Releases(folder))
     // All is tried in memory before a file is touched.
@@ -56,7 +57,8 @@ enum RebaseCommand: Command {
       throw RefusedError(
         code: .attention,
         description: faults.joined(separator: "\n")
-          + "\nBehind the other branch's steps that does not fit any more. Edit it, and run rebase again. Nothing was changed.")
+          + "\nBehind the other branch's steps that does not fit any more. Edit it, and run rebase again. Nothing was changed."
+      )
     }
     // No new name is one of a file that is there: the numbers are above all others, or stay.
     for move in moves.reversed() where move.from != move.to {
@@ -81,7 +83,8 @@ enum RebaseCommand: Command {
       let isAlone = !others.contains { number($0) == number(file) }
       if isAlone, let release = releases.first(with: number(file) ?? .max) {
         throw RefusedError(
-          code: .refused, description: "\(file) was released with \(release), and keeps its number. Nothing was changed.")
+          code: .refused,
+          description: "\(file) was released with \(release), and keeps its number. Nothing was changed.")
       }
       defer { next += 1 }
       let title = file.split(separator: "_", maxSplits: 1).last ?? ""

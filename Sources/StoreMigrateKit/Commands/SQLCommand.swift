@@ -12,7 +12,9 @@ enum SQLCommand: Command {
   static let options = [
     Option.migrations, Option("--from", value: "N", "the first step; default the last one"),
     Option("--to", value: "N", "the last step; default the last one there is"),
-    Option("--engine", value: "VERSION", "the SQLite of the engine, such as 3.15.2 (SQLCipher 3.4.1); default this one"),
+    Option(
+      "--engine", value: "VERSION",
+      "the SQLite of the engine, such as 3.15.2 (SQLCipher 3.4.1); default this one"),
   ]
   static let help = """
     EXAMPLES
@@ -51,7 +53,8 @@ enum SQLCommand: Command {
     let to = try session.arguments.count("--to") ?? set.version
     let from = try session.arguments.count("--from") ?? to
     guard from <= to, to <= set.version, from >= min(1, set.version) else {
-      throw UsageError("There are steps from 1 to \(set.version); --from \(from) --to \(to) are none of them.")
+      throw UsageError(
+        "There are steps from 1 to \(set.version); --from \(from) --to \(to) are none of them.")
     }
     let steps = set.steps.filter { $0.number >= from && $0.number <= to }
     return SQLReport(

@@ -13,8 +13,11 @@ struct CommandCase: Sendable, CustomStringConvertible {
   let code: Int32
   /// The name of its golden files, of the text and of the JSON; nil where nothing is compared but the code.
   let golden: String?
+  /// Which program runs it.
+  let tool: String
 
-  init(_ line: String, _ code: Int32 = 0, golden: String? = nil) {
+  init(_ line: String, _ code: Int32 = 0, golden: String? = nil, tool: String = "store-migrate") {
+    self.tool = tool
     words = line.split(separator: " ").map { String($0).replacing("·", with: " ") }
     (self.code, self.golden) = (code, golden)
   }
@@ -92,6 +95,18 @@ struct CommandCase: Sendable, CustomStringConvertible {
     .init("slots lst @n.keys", 64, golden: "slots-mistyped"),
     .init("new add·city -m @Steps", golden: "new"),
     .init("new !! -m @Steps", 64, golden: "new-without-name"),
+    .init("new places -m @Blog --from-model", golden: "new-from-model", tool: "microblog-migrate"),
+    .init("new places -m @Steps --from-model", 64, golden: "new-without-classes"),
+    .init("diff", golden: "diff", tool: "microblog-migrate"),
+    .init("diff -m @Blog", 2, golden: "diff-found", tool: "microblog-migrate"),
+    .init("diff -m @Steps", 64, golden: "diff-without-classes"),
+    .init("lint -m @Embedded", golden: "lint"),
+    .init("lint -m @Losing", 2, golden: "lint-found"),
+    .init("lint -m @Losing --ignore L999", 64, golden: "lint-mistyped"),
+    .init("sql -m @Losing --engine 3.15.2", golden: "sql"),
+    .init("sql -m @Steps --engine three", 64, golden: "sql-mistyped"),
+    .init("rebase -m @Branches 0002_ours.migration", golden: "rebase"),
+    .init("rebase -m @Branches 0002_our.migration", 64, golden: "rebase-mistyped"),
     .init("embed -m @Steps --type NoteMigrations", golden: "embed"),
     .init("embed -m @Broken", 1, golden: "embed-broken"),
     .init("check -m @Embedded", golden: "check"),

@@ -2,6 +2,7 @@
 
 import CipherSQLite
 import Foundation
+import Migrations
 import ObjectVault
 import TestSupport
 
@@ -47,18 +48,23 @@ struct CommandFolder {
   }
 
   /// Runs the tool with a line, in which `@` is the folder.
-  func run(_ words: [String], _ more: String...) throws -> ToolResult {
-    var words = words.map { $0.hasPrefix("@") ? folder.path(String($0.dropFirst())) : $0 }
+  func run(_ command: CommandCase, _ more: String...) throws -> ToolResult {
+    var words = command.words.map { $0.hasPrefix("@") ? folder.path(String($0.dropFirst())) : $0 }
     words += more
     let needsKey =
-      !["new", "embed", "check", "encrypt"].contains(words[0]) && words.prefix(2) != ["slots", "list"]
+      !Self.keyless.contains(words[0]) && words.prefix(2) != ["slots", "list"]
       && words.prefix(2) != ["slots", "create"]
     if needsKey { words += ["--key-env", "KEY", "--key-format", "hex"] }
     return try runTool(
-      builtExecutable("store-migrate"), words + ["--no-input"],
+      builtExecutable(command.tool), words + ["--no-input"],
       environment: ["KEY": Template.hex(Template.key), "NEW_KEY": Template.hex(Template.newKey)],
       directory: folder.url.path)
   }
+
+  /// The commands that open no store.
+  private static let keyless = [
+    "new", "diff", "lint", "sql", "rebase", "embed", "check", "encrypt",
+  ]
 
   // MARK: Making
 
@@ -71,6 +77,14 @@ struct CommandFolder {
     try write(steps + ["drop attribute Author.city"], to: "Losing", in: folder)
     try write(back, to: "Back", in: folder)
     try write(["add atribute Author.city string"], to: "Broken", in: folder)
+    try write(steps, to: "Branches", in: folder)
+    try Data("format: 1\n\n[up]\nadd attribute Note.pinned bool default 0\n".utf8).write(
+      to: folder.url.appendingPathComponent("Branches/0002_ours.migration"))
+    let blog = folder.url.appendingPathComponent("Blog")
+    try FileManager.default.createDirectory(at: blog, withIntermediateDirectories: false)
+    for step in try MigrationSet.embedded(MicroblogMigrations.steps).steps.dropLast() {
+      try Data(step.text.utf8).write(to: blog.appendingPathComponent(step.fileName))
+    }
     try write(steps, to: "Embedded", in: folder)
     let embedded = try runTool(
       builtExecutable("store-migrate"), ["embed", "-m", folder.path("Embedded"), "--type", "NoteMigrations"])

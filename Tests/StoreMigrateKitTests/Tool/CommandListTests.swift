@@ -38,7 +38,7 @@ import Testing
     // Each in a folder of its own: a command that changes something does it once.
     for (isJSON, file) in [(false, "\(name).txt"), (true, "\(name).json")] {
       let folder = try await CommandFolder()
-      let result = try isJSON ? folder.run(command.words, "--json") : folder.run(command.words)
+      let result = try isJSON ? folder.run(command, "--json") : folder.run(command)
       let path = folder.folder.url.path
       let text =
         isJSON
@@ -53,7 +53,7 @@ import Testing
   func `each line ends with its code, in JSON too`(_ index: Int) async throws {
     let command = CommandCase.all[index]
     let folder = try await CommandFolder()
-    let result = try folder.run(command.words, "--json")
+    let result = try folder.run(command, "--json")
     #expect(result.status == command.code, "\(command): \(result)")
     let object = try #require(
       try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any],

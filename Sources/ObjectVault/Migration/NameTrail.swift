@@ -1,0 +1,55 @@
+// What became of the names of a model through some steps, for those who compare a store before with one after.
+
+internal import CipherSQLite
+
+/// Follows entities and properties from one version to a later one.
+package struct NameTrail: Sendable {
+  /// The entities that are still there: former name, name now.
+  package private(set) var entities: [String: String] = [:]
+  /// The properties that are still there, by the entity's former name: former name, name now.
+  package private(set) var properties: [String: [String: String]] = [:]
+  /// The properties whose values a step computed anew, or may have, by their former names.
+  private var rewritten: [String: Set<String>] = [:]
+
+  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit the model.
+  package init(_ set: MigrationSet, from version: Int, to later: Int) throws {
+    let before = try set.model(at: version)
+    var (mapping, model) = (SegmentMapping(before), before)
+    for step in set.steps.prefix(later).dropFirst(version) {
+      for operation in step.operations {
+        do {
+          try mapping.follow(operation, model)
+          note(operation, mapping, model)
+          try operation.apply(to: &model)
+        } catch { throw step.failed(operation, error.reason) }
+      }
+    }
+    for (name, former) in mapping.entities {
+      entities[former] = name
+      for (property, formerProperty) in mapping.properties[name] ?? [:] {
+        properties[former, default: [:]][formerProperty] = property
+        if mapping.expressions[name]?[property] != nil {
+          rewritten[former, default: []].insert(formerProperty)
+        }
+      }
+    }
+  }
+
+  /// The properties of an entity that hold what they held, by their former names.
+  package func keptProperties(of entity: String) -> [String: String] {
+    (properties[entity] ?? [:]).filter { rewritten[entity]?.contains($0.key) != true }
+  }
+
+  /// An SQL that changes a column names it, or the table of links.
+  private mutating func note(_ operation: MigrationOperation, _ mapping: SegmentMapping, _ model: Schema) {
+    guard case .transform(let sql) = operation else { return }
+    let words = Set(sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() })
+    for (name, former) in mapping.entities {
+      for (property, formerProperty) in mapping.properties[name] ?? [:] {
+        let names = [property, RelationshipDescription.columnName(property), "\(name)_\(property)"]
+        guard names.contains(where: { words.contains($0.lowercased()) }) else { continue }
+        rewritten[former, default: []].insert(formerProperty)
+      }
+    }
+  }
+}

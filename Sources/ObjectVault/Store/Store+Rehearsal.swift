@@ -1,0 +1,45 @@
+// What tests of a store need beside what an app does: its writing connection, and a migration that is watched.
+
+package import CipherSQLite
+package import Foundation
+
+extension Store {
+  /// Lends the writing connection, after the writes that were asked for before: to let it fail, or to watch it.
+  package func withWritingConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    try core.pool.withWriter(body)
+  }
+
+  /// Runs the steps that a store lacks, as ``migrate(at:key:migrations:profile:busyTimeout:makesBackups:allowing:progress:)``
+  /// does, on the caller's thread and on a connection that `prepare` was given before.
+  /// - Parameter key: One that needs not be resolved.
+  package static func rehearseMigration(
+    at url: URL, key: Key, migrations: MigrationSet, prepare: (Connection) throws -> Void
+  ) throws -> MigrationOutcome {
+    let connection = try Connection.open(url.path, key: key)
+    defer { connection.close() }
+    try StoreFunctions.register(on: connection)
+    try prepare(connection)
+    return try MigrationRunner(
+      connection: connection, set: migrations, progress: nil, makesBackups: false
+    ).migrate()
+  }
+}
+
+extension Store.Migrations {
+  /// The steps, read, and compared with the classes as an opening does.
+  /// - Throws: ``StoreError/schemaMismatch(differences:lines:)``; what reading them throws.
+  package func loaded(for schema: Schema) throws -> MigrationSet {
+    try schema.validate()
+    let set = try load(schema)
+    try Store.checkAgreement(schema, set)
+    return set
+  }
+}
+
+extension StoreInfo {
+  /// The table of a relationship's links; nil for one that has none.
+  package func linkPlace(of relationship: RelationshipDescription, in entity: EntityDescription) -> LinkPlace?
+  {
+    model.linkPlace(of: relationship, in: entity, format: history.format)
+  }
+}

@@ -1,0 +1,69 @@
+// The tables, indexes, references, views and triggers of a file, as lines: whatever a model says of them.
+
+package import CipherSQLite
+internal import Foundation
+internal import ObjectVault
+
+/// What a file's schema is, as the engine tells it.
+package struct PhysicalSchema: Sendable, Equatable {
+  /// The lines of each table, view and trigger.
+  package private(set) var parts: [String: Set<String>] = [:]
+
+  package init(_ connection: Connection) throws {
+    let texts = try connection.rows(
+      "SELECT type, name, sql FROM sqlite_master WHERE type <> 'index' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+    )
+    for row in texts {
+      guard let kind = row[0].string, let name = row[1].string, let sql = row[2].string else { continue }
+      parts["\(kind) \(name)"] = kind == "table" ? try Self.lines(of: name, sql, connection) : [sql]
+    }
+  }
+
+  /// Of tables that were invented.
+  package init(parts: [String: Set<String>]) { self.parts = parts }
+
+  private static func lines(of table: String, _ sql: String, _ connection: Connection) throws -> Set<String> {
+    let info = try connection.tableInfo(table)
+    var lines: Set<String> = []
+    for column in info.columns {
+      // SQLite tells the collation of a column nowhere but in the text.
+      let collation = collation(of: column.name, in: sql).map { " COLLATE \($0)" } ?? ""
+      lines.insert(
+        "column \(column.name) \(column.type)\(collation)\(column.isRequired ? " NOT NULL" : "")"
+          + (column.defaultSQL.map { " DEFAULT \($0)" } ?? "") + (column.isPrimaryKey ? ", key" : ""))
+    }
+    for key in info.foreignKeys {
+      lines.insert("reference \(key.column) to \(key.table) on delete \(key.onDelete)")
+    }
+    for index in info.indexes {
+      lines.insert(
+        "\(index.isUnique ? "unique " : "")index \(index.name) on \(index.columns.joined(separator: ", "))")
+    }
+    return lines
+  }
+
+  /// What stands behind a column's type in the text that made its table.
+  private static func collation(of column: String, in sql: String) -> String? {
+    guard let name = sql.range(of: "\"\(column.replacingOccurrences(of: "\"", with: "\"\""))\"") else {
+      return nil
+    }
+    let definition = sql[name.upperBound...].prefix { $0 != "," }
+    guard let word = definition.range(of: "COLLATE ") else { return nil }
+    return String(definition[word.upperBound...].prefix { $0.isLetter || $0 == "_" })
+  }
+
+  /// What one has and the other has not, a sentence each.
+  /// - Parameters:
+  ///   - other: The other one.
+  ///   - name: What this one is called, such as `a created store`.
+  ///   - otherName: What the other one is called.
+  package func differences(from other: PhysicalSchema, called name: String, and otherName: String) -> [String]
+  {
+    Set(parts.keys).union(other.parts.keys).sorted().flatMap { part -> [String] in
+      guard let ours = parts[part] else { return ["\(part) is in \(otherName) alone"] }
+      guard let theirs = other.parts[part] else { return ["\(part) is in \(name) alone"] }
+      return ours.subtracting(theirs).sorted().map { "\(part): \($0) is in \(name) alone" }
+        + theirs.subtracting(ours).sorted().map { "\(part): \($0) is in \(otherName) alone" }
+    }
+  }
+}

@@ -1,0 +1,92 @@
+// All that a store holds, as one value: read by SQL, beside the object layer, so that it is a second witness of it.
+
+public import CipherSQLite
+public import Foundation
+internal import ObjectVault
+
+/// Everything that a store holds, as a value: to compare it before and after.
+///
+/// ```swift
+/// let before = try test.content()
+/// try await test.store.write { context in
+///   _ = context.insert(User.self) { $0.name = "Binger" }
+/// }
+/// let after = try test.content()
+/// let differences = after.differences(from: before)
+/// ```
+///
+/// It is read by a connection of its own, what is committed at that moment. Versions of rows take no part. All of it is in
+/// memory: it is meant for the small stores of tests.
+public struct StoreContent: Sendable, Hashable {
+  /// Stored values by property: attributes, and to-ones as the id at the other end.
+  public typealias Values = [String: SQLValue]
+
+  /// A link of a many-to-many relationship.
+  public struct Link: Sendable, Hashable {
+    /// The id of the object that has the relationship.
+    public let source: Int64
+    /// The id of its member.
+    public let target: Int64
+
+    /// A link.
+    public init(source: Int64, target: Int64) { (self.source, self.target) = (source, target) }
+  }
+
+  /// The store's version: the number of steps behind it.
+  public let version: Int
+  /// The objects by entity and id.
+  public let objects: [String: [Int64: Values]]
+  /// The links of each many-to-many relationship by its name, such as `Status.tags`; of one with an inverse from both ends.
+  public let links: [String: Set<Link>]
+
+  /// How many objects an entity has; 0 for one that the store does not know.
+  public func count(of entity: String) -> Int { objects[entity]?.count ?? 0 }
+
+  /// How many objects there are.
+  public var count: Int { objects.values.reduce(0) { $0 + $1.count } }
+}
+
+extension StoreContent {
+  /// Reads a store of any format and version, open or not; nothing is changed in it.
+  /// - Throws: `SQLError` for file and key; `StoreError.notAStore`.
+  public init(at url: URL, key: Key) throws {
+    let connection = try Connection.open(url.path, key: key)
+    defer { connection.close() }
+    try self.init(connection)
+  }
+
+  package init(_ connection: Connection) throws {
+    try StoreInfo.prepare(connection)
+    // Of one moment, whatever others write meanwhile.
+    self = try connection.transaction(.deferred) { try Self.read(connection) }
+  }
+
+  private static func read(_ connection: Connection) throws -> StoreContent {
+    let info = try StoreInfo(connection)
+    var objects: [String: [Int64: Values]] = [:]
+    var links: [String: Set<Link>] = [:]
+    for entity in info.model.entities {
+      let rows = try info.rows(of: entity.name, in: connection)
+      // The id is the first of them.
+      let names = rows.columns.dropFirst().map(\.name)
+      var found: [Int64: Values] = [:]
+      try rows.forEach(connection) { statement in
+        let row = statement.row()
+        found[statement.int64(0)] = Dictionary(
+          zip(names, row.dropFirst()).filter { !$0.1.isNull }, uniquingKeysWith: { first, _ in first })
+      }
+      objects[entity.name] = found
+      for relationship in entity.relationships {
+        guard let place = info.linkPlace(of: relationship, in: entity) else { continue }
+        let pairs = try connection.rows(
+          "SELECT \(identifier: place.own), \(identifier: place.other) FROM \(identifier: place.table)")
+        links["\(entity.name).\(relationship.name)"] = Set(
+          pairs.compactMap { pair in
+            guard let source = pair[0].int64, let target = pair[1].int64 else { return nil }
+            return Link(source: source, target: target)
+          })
+      }
+    }
+    return StoreContent(version: info.version, objects: objects, links: links)
+  }
+}

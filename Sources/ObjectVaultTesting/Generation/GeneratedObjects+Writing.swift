@@ -1,0 +1,61 @@
+// Generated objects on their way into a store.
+
+internal import CipherSQLite
+public import ObjectVault
+
+extension GeneratedObjects {
+  /// Makes the objects in a context of a store that was opened without classes; the caller saves.
+  /// - Returns: The objects, each at the place that it has in ``all``.
+  /// - Throws: `StoreError.noEntity` when the store has another model;
+  ///   `StoreError.openedWithClasses`.
+  @discardableResult
+  public func insert(into context: ObjectContext) throws -> [DynamicObject] {
+    var places: [String: [Int]] = [:]
+    for (place, object) in all.enumerated() { places[object.entity, default: []].append(place) }
+    let objects = try all.map { object in
+      try context.insert(entity: object.entity) { new in
+        guard let entity = new.entityDescription else { return }
+        let unique = Set(entity.uniqueKeys.joined())
+        for attribute in entity.attributes {
+          // Some keep the default that new objects get.
+          if attribute.defaultValue != nil, !unique.contains(attribute.name), object.number % 5 == 3 {
+            continue
+          }
+          try new.set(attribute.name, toStored: object.values[attribute.name] ?? .null)
+        }
+      }
+    }
+    for (object, made) in zip(all, objects) {
+      for (name, number) in object.toOne {
+        guard let place = place(of: number, object.entity, name, places) else { continue }
+        try made.set(name, toOne: objects[place])
+      }
+      for (name, numbers) in object.toMany {
+        for number in numbers {
+          guard let place = place(of: number, object.entity, name, places) else { continue }
+          try made.add(objects[place], to: name)
+        }
+      }
+    }
+    return objects
+  }
+
+  private func place(of number: Int, _ entity: String, _ name: String, _ places: [String: [Int]]) -> Int? {
+    let destination = schema.entity(named: entity)?.relationship(named: name)?.destination
+    guard let found = destination.flatMap({ places[$0] }), found.indices.contains(number) else { return nil }
+    return found[number]
+  }
+
+  /// Writes the objects to a store that was opened without classes, in one transaction.
+  /// - Returns: Their ids, each at the place that the object has in ``all``.
+  /// - Throws: As ``insert(into:)``; what ``/ObjectVault/Store/write(_:)`` throws.
+  @discardableResult
+  public func write(to store: Store) async throws -> [DynamicID] {
+    let generated = self
+    return try await store.write { context in
+      let objects = try generated.insert(into: context)
+      try context.save()
+      return objects.map(\.id)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+// The attributes of generated objects.
+
+internal import CipherSQLite
+internal import Foundation
+internal import ObjectVault
+
+extension ObjectGenerator {
+  /// How often other values are tried where what is unique is taken.
+  private static let attempts = 64
+
+  mutating func objects(of entity: EntityDescription) throws(ObjectShortage) -> [GeneratedObjects.Object] {
+    // Those that hold to-ones wait until these are known.
+    let names = Set(entity.attributes.map(\.name))
+    var taken = TakenKeys(entity.uniqueKeys.filter { names.isSuperset(of: $0) })
+    let sources = sources[entity.name] ?? []
+    var objects: [GeneratedObjects.Object] = []
+    for number in 0..<(counts[entity.name] ?? 0) {
+      var values: [String: SQLValue] = [:]
+      for source in sources { values[source.name] = source.value(number, &random) }
+      try separate(&values, number, entity, sources, taken)
+      taken.take(values.mapValues(\.compared))
+      objects.append(GeneratedObjects.Object(entity: entity.name, number: number, values: values))
+    }
+    return objects
+  }
+
+  /// Changes values until nothing unique is taken.
+  private mutating func separate(
+    _ values: inout [String: SQLValue], _ number: Int, _ entity: EntityDescription, _ sources: [ValueSource],
+    _ taken: TakenKeys
+  ) throws(ObjectShortage) {
+    for attempt in 0..<Self.attempts {
+      guard let key = taken.conflict(of: values.mapValues(\.compared)) else { return }
+      for source in sources where key.contains(source.name) {
+        values[source.name] = source.otherValue(number, attempt, &random)
+      }
+    }
+    // nil is no value, and is there as often as one likes.
+    while let key = taken.conflict(of: values.mapValues(\.compared)) {
+      guard let free = key.first(where: { entity.attribute(named: $0)?.isOptional == true }) else {
+        throw ObjectShortage(entity: entity.name, possible: number)
+      }
+      values[free] = nil
+    }
+  }
+}
+
+extension SQLValue {
+  /// As an index compares it: decimals of one number are one value, and texts are what their bytes are.
+  fileprivate var compared: SQLValue {
+    guard case .text(let text) = self else { return self }
+    if let first = text.utf8.first, first == 0x2D || (0x30...0x39).contains(first), text.utf8.count < 40,
+      text.utf8.allSatisfy({ $0 == 0x2D || $0 == 0x2E || (0x30...0x39).contains($0) }),
+      let number = Decimal(string: text)
+    {
+      return .text("\(number)")
+    }
+    // Swift finds texts equal that differ in their bytes.
+    return .blob(Data(text.utf8))
+  }
+}

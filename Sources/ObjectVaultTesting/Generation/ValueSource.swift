@@ -1,0 +1,84 @@
+// Where the values of one attribute come from: those that were given, the cases of a Swift type, or what breaks things.
+
+internal import CipherSQLite
+internal import ObjectVault
+
+struct ValueSource: Sendable {
+  /// How many values are made up before a rule is taken for one that none keeps.
+  private static let attempts = 64
+
+  let name: String
+  private let attribute: AttributeDescription
+  private let candidates: [SQLValue]
+  /// Whether there are no values but the candidates.
+  private let isClosed: Bool
+  /// Where to begin, so that attributes of one type do not hold the same.
+  private let offset: Int
+  private let accepts: @Sendable (SQLValue) -> Bool
+
+  /// Those of all attributes, by the entity.
+  /// - Throws: ``CheckFailure`` when a required attribute has none.
+  static func all(
+    of schema: Schema, _ given: [String: [SQLValue]], _ rules: [String: GeneratedObjects.Rule]
+  ) throws(CheckFailure) -> [String: [ValueSource]] {
+    var sources: [String: [ValueSource]] = [:]
+    for entity in schema.entities {
+      for attribute in entity.attributes {
+        let name = "\(entity.name).\(attribute.name)"
+        let source = ValueSource(attribute, of: entity.name, in: schema, given[name], rules[name])
+        guard attribute.isOptional || source.any(0) != nil else {
+          throw CheckFailure(
+            "GeneratedObjects", name, ["no made-up \(attribute.type.rawValue) keeps its rules"],
+            advice: "Say what it holds: values: [\"\(name)\": […]].")
+        }
+        sources[entity.name, default: []].append(source)
+      }
+    }
+    return sources
+  }
+
+  private init(
+    _ attribute: AttributeDescription, of entity: String, in schema: Schema, _ given: [SQLValue]?,
+    _ rule: GeneratedObjects.Rule?
+  ) {
+    self.attribute = attribute
+    name = attribute.name
+    offset = name.unicodeScalars.reduce(0) { ($0 * 31 + Int($1.value)) % 1_009 }
+    let name = attribute.name
+    accepts = { schema.keepsRules($0, attribute: name, in: entity) && rule?($0) != false }
+    let samples = schema.samples(of: attribute.name, in: entity)
+    let own = samples ?? attribute.type.edgeValues + schema.ruleSamples(of: attribute, in: entity)
+    var seen: Set<SQLValue> = []
+    let kept = (given ?? own).filter { seen.insert($0).inserted }.filter(accepts)
+    // Of what was given, none may keep the rules of a class: who gave it knows.
+    candidates = kept.isEmpty ? given ?? [] : kept
+    isClosed = given != nil || samples != nil
+  }
+
+  /// The first object has no optional value, the second all of them, plain ones; the others as it comes.
+  func value(_ number: Int, _ random: inout SeededRandom) -> SQLValue? {
+    if attribute.isOptional, number == 0 || (number > 1 && Int.random(in: 0..<4, using: &random) == 0) {
+      return nil
+    }
+    if attribute.isUnique, !isClosed, number >= candidates.count { return made(number) ?? any(number) }
+    return number <= 1 && !attribute.isUnique ? candidates.first ?? made(number) : any(number + shift)
+  }
+
+  private var shift: Int { attribute.isUnique ? 0 : offset }
+
+  /// Another one, after so many attempts.
+  func otherValue(_ number: Int, _ attempt: Int, _ random: inout SeededRandom) -> SQLValue? {
+    if !isClosed, let value = made(number * Self.attempts + attempt) { return value }
+    return candidates.randomElement(using: &random)
+  }
+
+  private func any(_ number: Int) -> SQLValue? {
+    candidates.isEmpty ? made(number) : candidates[number % candidates.count]
+  }
+
+  /// One that nobody has, and that keeps the rules.
+  private func made(_ number: Int) -> SQLValue? {
+    guard !isClosed else { return nil }
+    return attribute.type.distinctValues(number).first(where: accepts)
+  }
+}

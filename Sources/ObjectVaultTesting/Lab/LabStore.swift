@@ -1,0 +1,157 @@
+// A store of the lab at one version: objects go in and come out by names.
+
+internal import CipherSQLite
+public import Foundation
+public import ObjectVault
+
+/// A store at one version of its steps, open by its own model.
+///
+/// ```swift
+/// let old = try await lab.store(at: 4)
+/// let ada = try old.insert("User", ["name": "Ada", "town": nil])
+/// let text = try old.insert("Status", [
+///   "text": "Hello", "createdAt": Date.now, "user": ada,
+/// ])
+/// let new = try await old.migrate(to: 5)
+/// let author = try new.object(text)[toOne: "user"]?.id
+/// ```
+///
+/// Its calls block while they work; it may be used from any task. The file is removed when nobody holds the value any more.
+public final class LabStore: Sendable {
+  static let fileName = "lab.store"
+
+  /// The number of steps behind it.
+  public let version: Int
+  /// The store, open by its own model: for what is not offered here, such as fetches with conditions.
+  public let store: Store
+  let lab: MigrationLab
+  let folder: TestFolder
+
+  /// Opens the store of a folder.
+  init(_ lab: MigrationLab, _ version: Int, _ folder: TestFolder) async throws {
+    (self.lab, self.version, self.folder) = (lab, version, folder)
+    store = try await Store.open(at: folder.file(Self.fileName), key: lab.key)
+  }
+
+  deinit { store.close() }
+
+  /// The file.
+  public var url: URL { store.url }
+  /// The model of the version.
+  public var model: Schema { store.schema }
+
+  /// All that is committed.
+  public func content() throws -> StoreContent { try StoreContent(at: url, key: lab.key) }
+
+  /// How many objects an entity has.
+  /// - Throws: `StoreError.noEntity`.
+  public func count(of entity: String) throws -> Int { try store.makeContext().fetch(entity: entity).count() }
+
+  // MARK: Objects
+
+  /// Makes an object and saves it.
+  /// - Parameters:
+  ///   - entity: Its entity.
+  ///   - values: What it holds, by the names of its properties: an attribute any ``/ObjectVault/AttributeValue`` or nil, a
+  ///     to-one the id of an object, a to-many an array of ids. What is left out has its default, or is nil.
+  /// - Throws: `StoreError.noEntity`, `StoreError.noProperty`,
+  ///   `StoreError.propertyMisused`; what a save throws.
+  @discardableResult
+  public func insert(_ entity: String, _ values: [String: (any Sendable)?] = [:]) throws -> DynamicID {
+    let context = store.makeContext()
+    let object = try context.insert(entity: entity) { object in
+      for (name, value) in values { try Self.set(name, to: value, of: object, context) }
+    }
+    try context.save()
+    return object.id
+  }
+
+  private static func set(
+    _ name: String, to value: (any Sendable)?, of object: DynamicObject, _ context: ObjectContext
+  ) throws {
+    func found(_ id: DynamicID) throws -> DynamicObject {
+      guard let target = try context.existing(id) else {
+        throw StoreError.objectGone(entity: id.entity, rowID: id.rowID)
+      }
+      return target
+    }
+    switch value {
+    case nil:
+      if object.entityDescription?.relationship(named: name) != nil {
+        try object.set(name, toOne: nil)
+      } else {
+        try object.set(name, to: nil)
+      }
+    case let id as DynamicID: try object.set(name, toOne: found(id))
+    case let ids as [DynamicID]: for id in ids { try object.add(found(id), to: name) }
+    case let attribute as any AttributeValue: try object.set(name, to: attribute)
+    case let other?:
+      throw StoreError.propertyMisused(
+        entity: object.entityName, property: name,
+        reason: "was given a \(type(of: other)), which is no value of an attribute and no id")
+    }
+  }
+
+  /// Fills the store with made-up objects, beside those that it has.
+  ///
+  /// What is unique among them may be there already: into a store with objects of one's own they go first.
+  /// - Returns: Their ids.
+  @discardableResult
+  public func fill(links: GeneratedObjects.Links = .some) async throws -> [DynamicID] {
+    try await lab.generated(at: .number(version), links: links).write(to: store)
+  }
+
+  /// An object by its id, which an earlier version of the store may have given: its entity may be called otherwise now.
+  /// - Throws: `StoreError.objectGone` when it is not there.
+  public func object(_ id: DynamicID) throws -> LabObject {
+    let context = store.makeContext()
+    guard let object = try context.existing(try current(id)) else {
+      throw StoreError.objectGone(entity: id.entity, rowID: id.rowID)
+    }
+    return LabObject(object, context)
+  }
+
+  /// All objects of an entity, by their ids.
+  /// - Throws: `StoreError.noEntity`.
+  public func objects(_ entity: String) throws -> [LabObject] {
+    let context = store.makeContext()
+    return try context.fetch(entity: entity).sorted(by: "id").all().map { LabObject($0, context) }
+  }
+
+  private func current(_ id: DynamicID) throws -> DynamicID {
+    guard model.entity(named: id.entity) == nil else { return id }
+    for former in (1..<version).reversed() {
+      if let name = try NameTrail(lab.migrations, from: former, to: version).entities[id.entity] {
+        return DynamicID(entity: name, rowID: id.rowID)
+      }
+    }
+    return id
+  }
+
+  // MARK: Migrating
+
+  /// A copy of the store at a later version, migrated as the app does it, and examined: its model and tables are those of
+  /// the version, every page authenticates, references lead somewhere, values are of their types. This store stays.
+  /// - Throws: ``CheckFailure`` with what is wrong; `StoreError` when a step refuses to run.
+  public func migrate(to version: LabVersion = .latest) async throws -> LabStore {
+    let number = try lab.number(of: version)
+    guard number >= self.version else {
+      throw CheckFailure(
+        "migrate", "version \(self.version) to \(number)", ["steps lead to later versions"])
+    }
+    let copy = try await copied()
+    let file = copy.file(Self.fileName)
+    _ = try await Store.migrate(
+      at: file, key: lab.key, migrations: lab.steps(upTo: number), makesBackups: false)
+    try require(
+      try await lab.findings(at: file, version: number), "migrate", "version \(self.version) to \(number)")
+    return try await LabStore(lab, number, copy)
+  }
+
+  /// A folder with a copy of the file.
+  func copied() async throws -> TestFolder {
+    let copy = try TestFolder(isInMemory: true)
+    try await store.backup(to: copy.file(Self.fileName))
+    return copy
+  }
+}

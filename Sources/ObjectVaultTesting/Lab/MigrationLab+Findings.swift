@@ -1,0 +1,67 @@
+// What is asked of every store that steps have led somewhere.
+
+internal import CipherSQLite
+internal import Foundation
+internal import ObjectVault
+
+extension MigrationLab {
+  /// What is wrong with a store that is to be at a version: its model, tables, pages, references and values.
+  func findings(at url: URL, version: Int) async throws -> [String] {
+    do {
+      let store = try await Store.open(at: url, key: key)
+      defer { store.close() }
+      guard store.opening.version == version else {
+        return ["the store is at version \(store.opening.version), and not at \(version)"]
+      }
+      let expected = try migrations.model(at: version)
+      guard store.schema == expected else { return ["the model in the store is not that of the steps"] }
+      let findings = try await store.verify() + tableFindings(at: url, version: version)
+      guard findings.isEmpty, version == migrations.version, let model else { return findings }
+      return try await classFindings(at: url, model)
+    } catch StoreError.schemaDrift(_, let differences) { return differences }
+  }
+
+  /// Tables, views and triggers that a store has which was created at the version, and this one has not; and the reverse.
+  private func tableFindings(at url: URL, version: Int) async throws -> [String] {
+    let folder = try TestFolder(isInMemory: true)
+    let created = folder.file(LabStore.fileName)
+    try await Store.create(at: created, key: key, migrations: steps(upTo: version))
+    return try physicalSchema(at: url).differences(
+      from: physicalSchema(at: created), called: "the store",
+      and: "one that was created at version \(version)")
+  }
+
+  func physicalSchema(at url: URL) throws -> PhysicalSchema {
+    let connection = try Connection.open(url.path, key: key)
+    defer { connection.close() }
+    return try PhysicalSchema(connection)
+  }
+
+  /// What the app's own classes say of the store.
+  private func classFindings(at url: URL, _ model: Schema) async throws -> [String] {
+    let store = try await Store.open(at: url, key: key, schema: model, migrations: .set(migrations))
+    defer { store.close() }
+    return try await store.verify()
+  }
+
+  static let madeUp =
+    "The objects were made up. Where the app's never hold such values, say what they may hold: "
+    + "lab.rules[\"User.name\"] = { $0 != \"\" }, or lab.values[\"User.name\"] = […]."
+
+  /// Runs a part of a check, and says where a step refused what it met.
+  func run<Result>(_ check: String, _ place: String, _ body: () async throws -> Result) async throws -> Result
+  {
+    do { return try await body() } catch let error as CheckFailure {
+      throw CheckFailure(check, place, error.findings, advice: error.advice)
+    } catch let error as StoreError {
+      var advice: String?
+      switch error {
+      case .migrationFailed, .rowsRefused: advice = Self.madeUp
+      default: break
+      }
+      throw CheckFailure(check, place, ["\(error)"], advice: advice)
+    } catch let error as SQLError {
+      throw CheckFailure(check, place, ["\(error)"])
+    }
+  }
+}

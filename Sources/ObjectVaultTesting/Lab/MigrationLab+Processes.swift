@@ -1,0 +1,117 @@
+// Others that have the store open while it is migrated.
+
+internal import CipherSQLite
+internal import Foundation
+internal import ObjectVault
+
+extension MigrationLab {
+  /// What becomes of others that use a store while it is migrated.
+  ///
+  /// - Two that open an old store at once both get it at the last version, with nothing lost.
+  /// - Who has it open with the old model is told so by the next write, and writes nothing.
+  /// - An app whose steps end earlier is refused, unless the later ones say that it may read the store (`reader:`).
+  /// - While somebody else writes, a migration ends with `SQLError.busy` after its time-out, and the store stays as it was.
+  ///
+  /// The others are connections of this process: the engine keeps them apart as it does processes.
+  /// - Parameter version: Where the store begins.
+  /// - Throws: ``CheckFailure``.
+  public func checkOtherProcess(from version: LabVersion = 1) async throws {
+    let number = try number(of: version)
+    guard number < migrations.version else { return }
+    let place = "version \(number) to \(migrations.version)"
+    try await run("checkOtherProcess", place) {
+      let old = try await filledStore(at: version)
+      try await checkBusy(old, place)
+      let file = try await old.copied().withFile(LabStore.fileName)
+      let before = try old.content()
+      let bystander = try await Store.open(at: file.url, key: key)
+      defer { bystander.close() }
+      try await checkTwoAtOnce(file, before)
+      try await checkBystander(bystander, file, place)
+      try await checkOlderApp(file, number, place)
+    }
+  }
+
+  private func checkTwoAtOnce(_ file: FolderFile, _ before: StoreContent) async throws {
+    async let one = opened(file)
+    async let other = opened(file)
+    let ran = try await [one, other].filter { !$0.isEmpty }
+    guard ran == [Array(before.version + 1...migrations.version)] else {
+      throw CheckFailure("", "", ["of two that opened the store at once, \(ran.count) ran the steps"])
+    }
+    try require(try await findings(at: file.url, version: migrations.version), "", "two at once")
+    try requireKept(before, StoreContent(at: file.url, key: key), "checkOtherProcess")
+  }
+
+  /// How long one of two waits for the other, in seconds: a machine may be busy with other tests.
+  private static let patience = 120.0
+
+  /// The steps that ran.
+  private func opened(_ file: FolderFile) async throws -> [Int] {
+    guard let model else {
+      return try await Store.migrate(
+        at: file.url, key: key, migrations: migrations, busyTimeout: Self.patience, makesBackups: false
+      ).steps
+    }
+    var configuration = Store.Configuration()
+    (configuration.makesBackups, configuration.busyTimeout) = (false, Self.patience)
+    let store = try await Store.open(
+      at: file.url, key: key, schema: model, migrations: .set(migrations), configuration: configuration)
+    defer { store.close() }
+    return store.opening.migratedSteps
+  }
+
+  private func checkBystander(_ bystander: Store, _ file: FolderFile, _ place: String) async throws {
+    let before = try StoreContent(at: file.url, key: key)
+    // Objects of the old model, as an app that knows nothing would write them.
+    let objects = try GeneratedObjects(of: bystander.schema, perEntity: 1, seed: seed &+ 1)
+    do {
+      try await objects.write(to: bystander)
+      throw CheckFailure("", place, ["who had the store open with the old model went on writing"])
+    } catch StoreError.storeMigratedElsewhere {
+    } catch let error as CheckFailure {
+      throw error
+    } catch {
+      throw CheckFailure(
+        "", place,
+        ["who had the store open with the old model was not told that it was migrated, but: \(error)"])
+    }
+    try require(
+      StoreContent(at: file.url, key: key).differences(from: before), "", "the old model after the migration")
+  }
+
+  private func checkOlderApp(_ file: FolderFile, _ number: Int, _ place: String) async throws {
+    let older = try steps(upTo: number)
+    let reader = migrations.steps.map(\.reader).max() ?? migrations.version
+    do {
+      let plan = try await Store.plan(at: file.url, key: key, migrations: older)
+      guard reader > number || !plan.isUpToDate else { return }
+      throw CheckFailure(
+        "", place,
+        [
+          "an app that knows \(number) steps was not refused, and version \(reader) is the oldest that may read the store"
+        ])
+    } catch StoreError.storeIsNewer {
+      guard reader <= number else { return }
+      throw CheckFailure(
+        "", place,
+        ["an app that knows \(number) steps was refused, and the steps say that it may read the store"])
+    }
+  }
+
+  private func checkBusy(_ old: LabStore, _ place: String) async throws {
+    let file = try await old.copied().withFile(LabStore.fileName)
+    let holder = try Connection.open(file.url.path, key: key)
+    defer { holder.close() }
+    try holder.begin(.immediate)
+    do {
+      _ = try await Store.migrate(
+        at: file.url, key: key, migrations: migrations, busyTimeout: 0.05, makesBackups: false)
+      throw CheckFailure("", place, ["the store was migrated while somebody else was writing"])
+    } catch SQLError.busy {}
+    try holder.commit()
+    try require(
+      StoreContent(at: file.url, key: key).differences(from: old.content()), "",
+      "\(place), while somebody writes")
+  }
+}

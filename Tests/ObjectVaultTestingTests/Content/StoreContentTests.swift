@@ -1,0 +1,101 @@
+// Contents as values, and the sentences about what differs.
+
+import CipherSQLite
+import Foundation
+import Microblog
+import Migrations
+import ObjectVault
+import ObjectVaultTesting
+import TestSupport
+import Testing
+
+@Suite struct StoreContentTests {
+  private func microblog() async throws -> TestStore {
+    let test = try await TestStore(Microblog.microblog, migrations: MicroblogMigrations.all)
+    try await test.store.write { context in
+      let tag = context.insert(Tag.self) { $0.name = "x" }
+      let user = context.insert(User.self) {
+        $0.name = "Ada"
+        $0.city = "London"
+      }
+      context.insert(Status.self) {
+        $0.text = "Hello"
+        $0.createdAt = Date(timeIntervalSinceReferenceDate: 1)
+        $0.user = user
+        $0.tags = [tag]
+      }
+      context.insert(User.self) { $0.name = "Bo" }
+    }
+    return test
+  }
+
+  @Test func `it holds objects, to-ones and links of both ends`() async throws {
+    let content = try await microblog().content()
+    #expect(content.version == 6 && content.count == 4 && content.count(of: "User") == 2)
+    #expect(content.objects["User"]?[1] == ["name": "Ada", "screenName": "", "city": "London"])
+    #expect(content.objects["Status"]?[1]?["user"] == 1)
+    #expect(content.links["Status.tags"] == [.init(source: 1, target: 1)])
+    #expect(content.links["Tag.statuses"] == [.init(source: 1, target: 1)])
+    #expect(content.links["User.statuses"] == nil && content.count(of: "Nobody") == 0)
+  }
+
+  @Test func `what differs is said in sentences`() async throws {
+    let test = try await microblog()
+    let before = try test.content()
+    #expect(before.differences(from: before) == [])
+    try await test.store.write { context in
+      let ada = try context.fetch(User.self).where("name == 'Ada'").one()
+      ada.city = nil
+      context.delete(try context.fetch(User.self).where("name == 'Bo'").one())
+      context.insert(User.self) { $0.name = "Cy" }
+      for status in ada.statuses { status.tags = [] }
+    }
+    let after = try test.content()
+    #expect(
+      after.differences(from: before) == [
+        "User: 1 of 2 rows is gone (row 2)",
+        "User.city: 1 of 2 values is another, the first in row 1: \"London\" is now nil",
+        "User: 1 row is new (row 3)",
+        "Status.tags: 1 of 1 links are gone", "Tag.statuses: 1 of 1 links are gone",
+      ])
+    #expect(
+      after.differences(from: before, showsValues: false).contains { $0.hasSuffix("is another (row 1)") })
+    #expect(!"\(after.differences(from: before, showsValues: false))".contains("London"))
+  }
+}
+
+@Suite struct PhysicalSchemas {
+  private func schema(_ script: String) throws -> PhysicalSchema {
+    let database = try TemporaryDatabase(script)
+    return try PhysicalSchema(database.connection)
+  }
+
+  @Test(arguments: [
+    ("CREATE TABLE A(\"id\" INTEGER PRIMARY KEY, \"b\" TEXT)", "column b TEXT is in the other alone"),
+    (
+      "CREATE TABLE A(\"id\" INTEGER PRIMARY KEY, \"b\" TEXT NOT NULL, \"a\" TEXT COLLATE NOCASE)",
+      "column a TEXT COLLATE NOCASE is in the other alone"
+    ),
+    ("CREATE TABLE B(x)", "table B is in the other alone"),
+    ("CREATE VIEW V AS SELECT 1", "view V is in the other alone"),
+    (
+      "CREATE TABLE A(\"id\" INTEGER PRIMARY KEY, \"b\" TEXT REFERENCES C(id) ON DELETE CASCADE)",
+      "on delete CASCADE"
+    ),
+    (
+      "CREATE TABLE A(\"id\" INTEGER PRIMARY KEY, \"b\" TEXT DEFAULT 'x')",
+      "DEFAULT 'x' is in the other alone"
+    ),
+    ("CREATE TABLE A(\"id\" INTEGER PRIMARY KEY); CREATE UNIQUE INDEX i ON A(id)", "unique index i on id"),
+  ])
+  func `every difference is named`(_ script: String, _ expected: String) throws {
+    let plain = try schema("CREATE TABLE A(\"id\" INTEGER PRIMARY KEY)")
+    let found = try plain.differences(from: schema(script), called: "the one", and: "the other")
+    #expect(found.contains { $0.contains(expected) }, "\(found)")
+  }
+
+  @Test func `the order of columns is none`() throws {
+    let one = try schema("CREATE TABLE A(\"a\" TEXT, \"b\" INTEGER)")
+    #expect(try one == schema("CREATE TABLE A(b INTEGER, a TEXT)"))
+  }
+}

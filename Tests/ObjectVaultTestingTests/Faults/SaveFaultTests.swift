@@ -1,0 +1,149 @@
+// Writes that fail, and what an app makes of it.
+
+import CipherSQLite
+import Foundation
+import Microblog
+import Migrations
+import ObjectVault
+import ObjectVaultTesting
+import Testing
+
+@Suite struct SaveFaults {
+  private func make() async throws -> TestStore {
+    try await TestStore(microblog, migrations: MicroblogMigrations.all)
+  }
+
+  private static func insert(_ count: Int, _ store: Store) async throws {
+    try await store.write { context in
+      for number in 0..<count {
+        let user = context.insert(User.self) { $0.name = "user \(number)" }
+        context.insert(Status.self) {
+          $0.text = String(repeating: "text ", count: 2_000)
+          $0.createdAt = .now
+          $0.user = user
+        }
+      }
+    }
+  }
+
+  @Test func `a refused commit leaves nothing, and the next one is made`() async throws {
+    let test = try await make()
+    try test.arm(.commitRefused)
+    await #expect {
+      try await Self.insert(1, test.store)
+    } throws: { error in
+      if case SQLError.constraint = error { true } else { false }
+    }
+    #expect(try test.content().count == 0)
+    try test.disarm()
+    try await Self.insert(1, test.store)
+    #expect(try test.content().count == 2)
+  }
+
+  @Test func `a full disk is told as one, and a disk with room takes it`() async throws {
+    let test = try await make()
+    try test.arm(.diskFull(afterPages: 4))
+    await #expect {
+      try await Self.insert(20, test.store)
+    } throws: { error in
+      switch error {
+      case SQLError.diskFull, SQLError.engine(13, _, _, _): true
+      default: false
+      }
+    }
+    #expect(try test.content().count == 0)
+    try test.disarm()
+    try await Self.insert(20, test.store)
+    #expect(try test.content().count == 40)
+  }
+
+  @Test(arguments: [1, 2, 3, 5])
+  func `a statement is interrupted once`(_ number: Int) async throws {
+    let test = try await make()
+    try test.arm(.interrupted(atStatement: number))
+    await #expect {
+      try await Self.insert(3, test.store)
+    } throws: { error in
+      if case SQLError.interrupted = error { true } else { false }
+    }
+    #expect(try test.content().count == 0)
+    // Without being disarmed: it was for that one.
+    try await Self.insert(3, test.store)
+    #expect(try test.content().count == 6)
+  }
+}
+
+@Suite struct AllOrNothing {
+  private func make() async throws -> TestStore {
+    try await TestStore(microblog, migrations: MicroblogMigrations.all)
+  }
+
+  private static func insert(_ name: String, _ store: Store) async throws {
+    try await store.write { context in
+      let user = context.insert(User.self) { $0.name = name }
+      for number in 0..<30 {
+        context.insert(Status.self) {
+          $0.text = "\(number) " + String(repeating: "text ", count: 400)
+          $0.createdAt = .now
+          $0.user = user
+        }
+      }
+    }
+  }
+
+  private func failure(_ body: @escaping @Sendable (Store) async throws -> Void) async throws -> CheckFailure
+  {
+    let test = try await make()
+    return try #require(
+      await #expect(throws: CheckFailure.self) { try await test.checkAllOrNothing(body) })
+  }
+
+  @Test func `one write is whole or not there`() async throws {
+    let test = try await make()
+    try await test.checkAllOrNothing { try await Self.insert("Ada", $0) }
+    #expect(try test.content().count == 0)
+  }
+
+  @Test func `a save of a context is whole or not there`() async throws {
+    let test = try await make()
+    try await test.checkAllOrNothing { store in
+      let context = store.makeContext()
+      let user = context.insert(User.self) { $0.name = "Ada" }
+      context.insert(Status.self) {
+        $0.text = "Hello"
+        $0.createdAt = .now
+        $0.user = user
+      }
+      try context.save()
+    }
+  }
+
+  @Test func `two writes that belong together are found`() async throws {
+    let found = try await failure { store in
+      try await Self.insert("Ada", store)
+      try await Self.insert("Bo", store)
+    }
+    #expect(found.check == "checkAllOrNothing" && found.place.hasPrefix("killed behind statement"))
+    #expect("\(found)".contains("User: 1 row is new (row 1)"))
+    #expect("\(found)".contains("one store.write"))
+  }
+
+  @Test func `an error that nobody passes on is found`() async throws {
+    let found = try await failure { store in try? await Self.insert("Ada", store) }
+    #expect("\(found)".contains("no error was thrown, and nothing was written"))
+  }
+
+  @Test func `a body that writes nothing proves nothing`() async throws {
+    let found = try await failure { _ in }
+    #expect(found.findings == ["nothing was changed"])
+  }
+
+  @Test func `a body that fails by itself is no finding`() async throws {
+    let test = try await make()
+    await #expect(throws: StoreError.noResult(entity: "User")) {
+      try await test.checkAllOrNothing { store in
+        try await store.write { _ = try $0.fetch(User.self).one() }
+      }
+    }
+  }
+}
