@@ -29,7 +29,8 @@ extension HistoryConflict: CustomStringConvertible {
         + "Applied steps keep their numbers; give the new one the next free number."
     case .gap(let number): "Step \(numbered(number)) is missing: numbers go from 1 without a gap."
     case .duplicate(let number):
-      "Two steps have the number \(numbered(number)). Give the unreleased one the next free number."
+      "Two steps have the number \(numbered(number)). Give the unreleased one the next free number: "
+        + "store-migrate rebase FILE does."
     }
   }
 }

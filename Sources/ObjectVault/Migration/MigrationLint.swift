@@ -37,15 +37,17 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
   public let step: Int
   /// The step's file.
   public let file: String
-  /// The operation, in one line.
-  public let operation: String
+  /// The operation, in one line; nil where it is about the step as a whole.
+  public let operation: String?
   /// What is so, and what to write.
   public let text: String
 }
 
 extension MigrationFinding: CustomStringConvertible {
-  /// The file, the rule's code, what is so, and the operation.
-  public var description: String { "\(file): \(rule.rawValue) \(text) (\(operation))" }
+  /// The file, the rule's code, the operation, and what is so.
+  public var description: String {
+    "\(file): \(rule.rawValue) " + (operation.map { "\($0): " } ?? "") + text
+  }
 }
 
 extension MigrationSet {
@@ -192,7 +194,7 @@ private struct StepLint {
         guard case .copy(let source, _, _, _, _) = planned.statement else { return nil }
         return finding(
           .rebuildsTable, part.operations.first,
-          "on SQLCipher 3, \(source) is copied whole: about a second for each 100,000 rows")
+          "on SQLCipher 3, \(source) is copied whole")
       }
     }
   }

@@ -23,8 +23,8 @@ enum NewCommand: Command {
     Needs no store and no key. Edit the file, then run: store-migrate embed
 
     --from-model is for a tool of the app's own, which knows its classes: see "A tool of the app" in the documentation.
-    It writes the operations, what is lost by them, and what is to be looked at. What may be a renaming, or a dropping and an
-    adding, is not guessed: it ends with 5 and says which --rename to give, or --no-rename.
+    It writes the operations, what is lost by them, and what is to be looked at. What may be a renaming, or a dropping
+    and an adding, is not guessed: it ends with 5 and says which --rename to give, or --no-rename.
     """
 
   struct NewReport: Report {

@@ -100,7 +100,7 @@ struct CommandCase: Sendable, CustomStringConvertible {
     .init("diff", golden: "diff", tool: "microblog-migrate"),
     .init("diff -m @Blog", 2, golden: "diff-found", tool: "microblog-migrate"),
     .init("diff -m @Steps", 64, golden: "diff-without-classes"),
-    .init("lint -m @Embedded", golden: "lint"),
+    .init("lint -m @First", golden: "lint"),
     .init("lint -m @Losing", 2, golden: "lint-found"),
     .init("lint -m @Losing --ignore L999", 64, golden: "lint-mistyped"),
     .init("sql -m @Losing --engine 3.15.2", golden: "sql"),

@@ -1,0 +1,88 @@
+// The rules of lint: each finds what it is for, and nothing where its author has done what it asks.
+
+import Foundation
+import Migrations
+import ObjectVault
+import Testing
+
+@Suite struct MigrationLints {
+  static let base = """
+    create entity U {
+        attribute s string
+        attribute n int optional
+        attribute y int default 7
+        relationship vs -> V many inverse V.u
+    }
+    create entity V {
+        relationship u -> U inverse U.vs
+    }
+    """
+
+  private func rules(_ up: String, head: String = "", down: String? = nil) throws -> [MigrationFinding.Rule] {
+    let text = "format: 1\n\(head)\n[up]\n\(up)\n" + (down.map { "[down]\n\($0)\n" } ?? "")
+    let set = try MigrationSet([
+      MigrationStep(number: 1, name: "base", text: "format: 1\n[up]\n\(Self.base)\n"),
+      MigrationStep(number: 2, name: "step", text: text),
+    ])
+    let findings = try set.findings()
+    #expect(findings.allSatisfy { $0.step == 2 && $0.file == "0002_step.migration" })
+    #expect(try set.findings(after: 2).isEmpty)
+    return findings.map(\.rule).filter { $0 != .irreversible && $0 != .rebuildsTable }
+  }
+
+  static let guilty: [(MigrationFinding.Rule, String)] = [
+    (.dropsEntity, "drop relationship U.vs\ndrop entity V"), (.dropsProperty, "drop attribute U.n"),
+    (.narrows, "retype U.y to int8 using ($U.y)"), (.requiresWithoutFilling, "make U.n required"),
+    (.requiresWithoutFilling, "add attribute U.a int"), (.requiresWithoutFilling, "add relationship U.v -> V required"),
+    (.uniqueOnExisting, "add index U(s) unique"), (.uniqueOnExisting, "add attribute U.a int unique default 1"),
+    (.mayBeRenaming, "drop attribute U.s\nadd attribute U.t string default \"\""),
+    (.transformsUnchecked, "transform sql { UPDATE $U SET $U.y = 1 }"),
+  ]
+
+  @Test(arguments: guilty) func `each rule finds what it is for`(_ rule: MigrationFinding.Rule, _ up: String) throws {
+    #expect(try rules(up).contains(rule), "\(up): \(try rules(up))")
+  }
+
+  @Test(arguments: [
+    ("add attribute U.a int optional", ""), ("add attribute U.a int default 3", ""),
+    ("make U.n required filling 0", ""), ("drop attribute U.n", "allow: lossy:U.n"),
+    ("rename attribute U.s -> t", ""), ("add index U(s)", ""), ("retype U.n to string", ""),
+    ("create entity W {\n attribute a int unique\n relationship u -> U required\n}", ""),
+    ("create entity W {\n attribute a int\n}\nadd index W(a) unique", ""),
+    ("transform sql { UPDATE $U SET $U.y = 1 }\nrequire \"all are 1\" { SELECT count(*) = 0 FROM $U WHERE $U.y <> 1 }", ""),
+    ("add attribute U.a int optional", "reader: 1"), ("create entity W {\n attribute a int\n}", "reader: 1"),
+  ])
+  func `a step that does what is asked has no finding`(_ up: String, _ head: String) throws {
+    #expect(try rules(up, head: head).isEmpty)
+  }
+
+  @Test(arguments: ["rename attribute U.s -> t", "drop relationship U.vs", "make U.y optional", "add index U(s) unique"])
+  func `a reader that does not know what changed is told`(_ up: String) throws {
+    #expect(try rules(up, head: "reader: 1").contains(.readerTooOld))
+    #expect(try !rules(up).contains(.readerTooOld))
+  }
+
+  @Test func `a way back is asked for where there is none, and a reason is enough`() throws {
+    func isAsked(_ up: String, down: String? = nil) throws -> Bool {
+      let text = "format: 1\n[up]\n\(up)\n" + (down.map { "[down]\n\($0)\n" } ?? "")
+      return try MigrationSet([
+        MigrationStep(number: 1, name: "base", text: "format: 1\n[up]\n\(Self.base)\n"),
+        MigrationStep(number: 2, name: "step", text: text),
+      ]).findings().contains { $0.rule == .irreversible }
+    }
+    #expect(try isAsked("drop attribute U.n"))
+    #expect(try !isAsked("drop attribute U.n", down: "irreversible \"nobody entered any\""))
+    #expect(try !isAsked("drop attribute U.n", down: "add attribute U.n int optional"))
+    #expect(try !isAsked("rename attribute U.s -> t"))
+  }
+
+  @Test func `every rule but those of time and ways back has a guilty step here, and each code is another`() {
+    let known = Set(Self.guilty.map(\.0)).union([.readerTooOld, .irreversible, .rebuildsTable])
+    #expect(known == Set(MigrationFinding.Rule.allCases))
+  }
+
+  @Test func `the steps of the microblog have notes only`() throws {
+    let findings = try MigrationSet.embedded(MicroblogMigrations.steps).findings()
+    #expect(findings.allSatisfy(\.rule.isNote), "\(findings)")
+  }
+}

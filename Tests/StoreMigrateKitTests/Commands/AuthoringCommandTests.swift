@@ -1,0 +1,140 @@
+// Writing steps: by an app's own tool, linted, released, and after a merge of two branches.
+
+import Foundation
+import Migrations
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct AuthoringCommands {
+  let folder: TemporaryFolder
+  var steps: String { folder.path("Steps") }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)
+    for step in try MigrationSet.embedded(MicroblogMigrations.steps).steps {
+      try Data(step.text.utf8).write(to: URL(fileURLWithPath: "\(steps)/\(step.fileName)"))
+    }
+  }
+
+  private func run(_ words: String..., tool: String = "microblog-migrate") throws -> ToolResult {
+    try runTool(builtExecutable(tool), words + ["-m", steps, "--no-input"], directory: folder.url.path)
+  }
+
+  private func write(_ name: String, _ operations: String, head: String = "") throws {
+    try Data("format: 1\n\(head)\n[up]\n\(operations)\n".utf8).write(
+      to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
+  }
+
+  @Test
+  func `a step that the tool writes leads to the classes, and is refused where a renaming may be meant`()
+    throws
+  {
+    try write(
+      "0007_other", "rename attribute User.name -> label\nadd attribute User.shoeSize int optional",
+      head: "note: x\n")
+    let found = try run("diff")
+    #expect(found.status == 2 && found.output.contains("drop attribute User.shoeSize"), "\(found)")
+    let doubtful = try run("new", "back", "--from-model")
+    #expect(doubtful.status == 5, "\(doubtful)")
+    #expect(
+      doubtful.errors.contains("--rename User.label=name")
+        && !FileManager.default.fileExists(atPath: "\(steps)/0008_back.migration"))
+    let told = try run("new", "back", "--from-model", "--rename", "User.label=name")
+    #expect(told.status == 0 && told.output.contains("rename attribute User.label -> name"), "\(told)")
+    #expect(told.output.contains("LOSES User.shoeSize"))
+    // What is lost stands in the file, to be allowed by a person.
+    let text = try String(contentsOfFile: "\(steps)/0008_back.migration", encoding: .utf8)
+    #expect(text.contains("# allow: lossy:User.shoeSize"))
+    #expect(try run("lint").status == 2)
+    try Data(text.replacing("# allow:", with: "allow:").utf8).write(
+      to: URL(fileURLWithPath: "\(steps)/0008_back.migration"))
+    #expect(try !run("lint").output.contains("L102"))
+    let same = try run("diff")
+    #expect(same.status == 0 && same.output == "The steps lead to the classes.\n", "\(same)")
+    #expect(try run("new", "more", "--from-model").status == 1)
+  }
+
+  @Test(
+    arguments: [
+      (["new", "x", "--from-model", "--rename", "nonsense"], 64, "neither"),
+      (["new", "x", "--rename", "User.a=b"], 64, "belong to --from-model"),
+      (["diff", "--rename", "User.nmae=x"], 64, "User has no property \"nmae\""),
+      (["sql", "--from", "9"], 64, "from 1 to 6"), (["sql", "--engine", "3"], 64, "3.15.2"),
+      (["sql", "--from", "0"], 64, "from 1 to 6"), (["rebase"], 64, "Name the files"),
+      (["lint", "--ignore", "L10"], 64, "no code"), (["embed", "--released", " "], 64, "name of a release"),
+    ] as [([String], Int32, String)])
+  func `what cannot be is told, and nothing is written`(_ words: [String], _ code: Int32, _ text: String)
+    throws
+  {
+    let before = try FileManager.default.contentsOfDirectory(atPath: steps).sorted()
+    let result = try runTool(
+      builtExecutable("microblog-migrate"), words + ["-m", steps, "--no-input"], directory: folder.url.path)
+    #expect(result.status == code && result.errors.contains(text), "\(result)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: steps).sorted() == before)
+  }
+
+  @Test func `an edit of a released step is told as one, and a release goes along with each new lock`() throws
+  {
+    #expect(try run("embed", "--released", "4.1").status == 0)
+    try write("0007_more", "add attribute User.shoeSize int optional")
+    #expect(try run("embed").status == 0)
+    let lock = try String(contentsOfFile: "\(steps)/migrations.lock", encoding: .utf8)
+    let lines = lock.split(separator: "\n")
+    #expect(lines.count == 9 && lines[7] == "released: 4.1" && lines[8].hasPrefix("0007 "))
+    #expect(try run("check").status == 0)
+    #expect(try run("embed", "--released", "4.1").errors.contains("0006 already"))
+    // Only what is not released is asked about.
+    #expect(try run("lint").output.hasPrefix("1 step;"))
+    #expect(try run("lint", "--all").output != run("lint").output)
+    let file = "\(steps)/0006_places.migration"
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    try Data(text.replacing("attribute kind string", with: "attribute kind string optional").utf8).write(
+      to: URL(fileURLWithPath: file))
+    let check = try run("check")
+    #expect(check.status == 2 && check.output.contains("edited after it was released with 4.1"), "\(check)")
+    let moved = try run("rebase", "0006_places.migration")
+    #expect(moved.status == 5 && moved.errors.contains("was released with 4.1"), "\(moved)")
+  }
+
+  @Test func `steps of two branches with one number are told, and rebase puts one behind the other`() throws {
+    try write("0007_theirs", "add attribute User.one int optional")
+    #expect(try run("embed").status == 0)
+    try write("0007_ours", "add attribute User.two int optional")
+    try write("0008_ours_too", "rename attribute User.two -> three")
+    // As git leaves it.
+    let lock = URL(fileURLWithPath: "\(steps)/migrations.lock")
+    let text = try String(contentsOf: lock, encoding: .utf8)
+    try Data((text + "<<<<<<< HEAD\n0007 x\n=======\n0007 y\n>>>>>>> branch\n").utf8).write(to: lock)
+    let check = try run("check")
+    #expect(check.status == 3 && check.errors.contains("store-migrate rebase"), "\(check)")
+    let result = try run("rebase", "0007_ours.migration", "\(steps)/0008_ours_too.migration")
+    #expect(
+      result.status == 0 && result.output.contains("0007_ours.migration is 0008_ours.migration now"),
+      "\(result)")
+    #expect(
+      try MigrationSet.directory(URL(fileURLWithPath: steps)).steps.suffix(2).map(\.name) == [
+        "ours", "ours_too",
+      ])
+    #expect(try run("check").status == 0)
+  }
+
+  @Test func `a step that does not fit behind the other branch stays where it is`() throws {
+    try write("0007_theirs", "drop attribute User.city", head: "allow: lossy:User.city\n")
+    try write("0007_ours", "add index User(city)")
+    let before = try FileManager.default.contentsOfDirectory(atPath: steps).sorted()
+    let result = try run("rebase", "0007_ours.migration")
+    #expect(result.status != 0 && (result.errors.contains("city")), "\(result)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: steps).sorted() == before)
+  }
+
+  @Test func `the SQL of both engines differs where the older one cannot drop a column`() throws {
+    try write("0007_less", "add attribute User.shoeSize int optional")
+    try write("0008_less", "drop attribute User.shoeSize", head: "allow: lossy:User.shoeSize\n")
+    let old = try run("sql", "--engine", "3.15.2").output
+    let new = try run("sql", "--engine", "3.46.1").output
+    #expect(old.contains("INSERT INTO \"_mig_User\"") && !new.contains("_mig_User"), "\(old)\n\(new)")
+    #expect(new.contains("DROP COLUMN"))
+  }
+}
