@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func `no SQL is spliced together from strings in the object layer`() throws {
+  @Test func `no SQL is spliced together from strings above the connection layer`() throws {
     // What a call with the label `sql:` is given is a text that the builder made, and no literal with holes.
     func spliced(_ text: String) -> [Substring] {
       let calls =
@@ -72,7 +72,8 @@ import Testing
     for sample in [#"execute(sql: "DROP \(name)")"#, "value(\n  sql: \"\"\"\n  a\n  b \\(c)\n  \"\"\")"] {
       #expect(spliced(sample).count == 1, "\(sample)")
     }
-    let raw = try Self.sources("ObjectVault").flatMap { path, text in
+    let above = try ["ObjectVault", "StoreMigrateKit"].flatMap { try Self.sources($0) }
+    let raw = above.flatMap { path, text in
       spliced(text).map { "\(path): \($0)" }
     }
     #expect(raw.isEmpty, "\(raw.joined(separator: "\n"))")

@@ -38,6 +38,24 @@ public struct Engine: Sendable, Hashable {
       cipherVersion: cipher.split(separator: " ").first.map(String.init) ?? "")
   }()
 
+  /// What an engine of that SQLite can do, for SQL that another process is to run.
+  /// - Parameter sqliteVersion: Such as `3.15.2`.
+  /// - Returns: nil for a text that is no version of SQLite 3.
+  package init?(sqliteVersion: String) {
+    let parts = sqliteVersion.split(separator: ".", omittingEmptySubsequences: false).map { Int($0) ?? -1 }
+    guard (2...3).contains(parts.count), parts[0] == 3, parts.allSatisfy({ (0..<1000).contains($0) }) else {
+      return nil
+    }
+    let patch = parts.count > 2 ? parts[2] : 0
+    self.init(
+      sqliteVersion: sqliteVersion, sqliteNumber: 3_000_000 + parts[1] * 1000 + patch, cipherVersion: "")
+  }
+
+  private init(sqliteVersion: String, sqliteNumber: Int, cipherVersion: String) {
+    (self.sqliteVersion, self.sqliteNumber) = (sqliteVersion, sqliteNumber)
+    self.cipherVersion = cipherVersion
+  }
+
   /// Whether the library can encrypt at all. Nothing is opened when it cannot.
   public var hasCipher: Bool { !cipherVersion.isEmpty }
   /// SQLCipher's major version, 3 or 4; 0 without a cipher.

@@ -59,7 +59,11 @@ public final class Inspection {
     let isIndexOurs = FileStatus(file.sharedMemory) == nil || FileStatus(file.log)?.byteCount ?? 0 == 0
     do {
       guard !isUnchangeable else { throw SQLError.interruptedWrite(file: file.given) }
-      connection = try Connection.open(file, key: key, configuration: configuration)
+      let (file, access) = (file, configuration)
+      connection =
+        isIndexOurs
+        ? try InspectedFiles.open(file) { try Connection.open(file, key: key, configuration: access) }
+        : try Connection.open(file, key: key, configuration: access)
       (copy, self.isIndexOurs) = (nil, isIndexOurs)
     } catch SQLError.interruptedWrite {
       let copy = try InspectionCopy(of: file, seconds: busyTimeout)
@@ -74,8 +78,11 @@ public final class Inspection {
   }
 
   deinit {
-    connection.close()
-    if isIndexOurs { Self.removeIndex(of: file) }
+    guard isIndexOurs else { return connection.close() }
+    InspectedFiles.close(file) {
+      connection.close()
+      Self.removeIndex(of: file)
+    }
   }
 
   /// How the file keeps its journal: from its header, where the connection takes it as immutable.
@@ -94,8 +101,6 @@ public final class Inspection {
     guard let raw = try? RawFile.open(file, forWriting: true),
       (try? raw.lock(.exclusive, of: file, seconds: 0)) != nil, !raw.hasMoved
     else { return }
-    // Not what somebody planted there.
-    if FileStatus(file.sharedMemory)?.isRegular ?? false { unsafe unlink(file.sharedMemory) }
-    if let log = FileStatus(file.log), log.isRegular, log.byteCount == 0 { unsafe unlink(file.log) }
+    InspectedFiles.unlinkIndex(of: file)
   }
 }

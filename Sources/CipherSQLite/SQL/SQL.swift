@@ -47,6 +47,9 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
   /// Pieces, with a literal between them.
   public static func joined(_ pieces: [SQL], by separator: SQL = ", ") -> SQL {
     guard var joined = pieces.first else { return SQL(text: "", values: []) }
+    if pieces.count > 1 {
+      joined.text.reserveCapacity(pieces.reduce(0) { $0 + $1.text.utf8.count + separator.text.utf8.count })
+    }
     for piece in pieces.dropFirst() {
       joined.append(separator)
       joined.append(piece)

@@ -1,6 +1,6 @@
-// A set of slot numbers. The first 64 cost nothing; further ones an array.
+// A set of small numbers, such as those of slots. The first 64 cost nothing; further ones an array.
 
-struct SlotSet: Hashable {
+struct SlotSet: Hashable, Sendable {
   private var low: UInt64 = 0
   private var high: [UInt64] = []
 
@@ -13,6 +13,23 @@ struct SlotSet: Hashable {
     rest.low &= ~other.low
     for word in rest.high.indices where word < other.high.count { rest.high[word] &= ~other.high[word] }
     return rest
+  }
+
+  func union(_ other: SlotSet) -> SlotSet {
+    var all = self
+    all.low |= other.low
+    if all.high.count < other.high.count {
+      all.high += Array(repeating: 0, count: other.high.count - all.high.count)
+    }
+    for word in other.high.indices { all.high[word] |= other.high[word] }
+    return all
+  }
+
+  func intersection(_ other: SlotSet) -> SlotSet {
+    var both = self
+    both.low &= other.low
+    for word in both.high.indices { both.high[word] &= word < other.high.count ? other.high[word] : 0 }
+    return both
   }
 
   func contains(_ slot: Int) -> Bool {
@@ -38,4 +55,8 @@ struct SlotSet: Hashable {
       high[slot / 64 - 1] &= ~(1 << UInt64(slot % 64))
     }
   }
+}
+
+extension SlotSet: ExpressibleByArrayLiteral {
+  init(arrayLiteral slots: Int...) { for slot in slots { insert(slot) } }
 }

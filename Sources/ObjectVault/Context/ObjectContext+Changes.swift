@@ -9,7 +9,7 @@ extension ObjectContext {
   /// object is forgotten at once, and its delete rules are applied at once, as it has no row.
   public func delete(_ object: ManagedObject) {
     guard object.context === self else {
-      note(StoreError.objectGone(entity: object.entity?.name ?? "\(type(of: object))", rowID: object.rowID))
+      note(StoreError.objectGone(entity: object.nameOfEntity, rowID: object.rowID))
       return
     }
     guard takesChanges else { return }
@@ -75,14 +75,16 @@ extension ObjectContext {
 
   /// Whether changes are taken now. The reason why not is told.
   var takesChanges: Bool {
-    guard canWrite else {
-      note(StoreError.readOnlyContext)
-      return false
-    }
-    guard run?.isCancelled == true else { return true }
+    guard let refusal else { return true }
     // Once is enough: the body of a cancelled write may go on for long.
-    if !(faultErrors.last is CancellationError) { note(CancellationError()) }
+    if !(refusal is CancellationError && faultErrors.last is CancellationError) { note(refusal) }
     return false
+  }
+
+  /// Why changes are not taken now; nil when they are.
+  var refusal: (any Error)? {
+    guard canWrite else { return StoreError.readOnlyContext }
+    return run?.isCancelled == true ? CancellationError() : nil
   }
 
   /// Ends the work of a transaction that was rolled back: what its objects say is not in the file.

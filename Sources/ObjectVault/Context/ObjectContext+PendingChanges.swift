@@ -4,28 +4,30 @@ internal import CipherSQLite
 
 extension ObjectContext {
   /// What ``save()`` would change, as far as it is known in memory: new objects have negative ids, and what delete rules
-  /// take along besides is found by the save.
+  /// take along besides is found by the save. An object that the save deletes stands among the deleted ones alone: a
+  /// to-one that leads to it is nil, and no new link is one with it.
   ///
   /// Costs time and memory in proportion to what is pending.
   public var pendingChanges: ChangeSet {
     var changes = ChangeSet(author: author, name: transactionName)
     for object in pending.inserted where object.state == .inserted {
       guard let entity = object.entity, let overlay = object.overlay else { continue }
-      let values = Self.values(entity, entity.storedSlots) { overlay.values[$0] }
+      let values = Self.values(entity, entity.storedSlots) { remaining(overlay.values[$0], entity, $0) }
       changes.inserted.append(
         .init(entity: entity.name, rowID: object.rowID, values: values.filter { !$0.value.isNull }))
     }
     for object in pending.updated where object.state == .loaded {
       guard let entity = object.entity, let overlay = object.overlay, let row = object.row else { continue }
       let slots = entity.storedSlots.filter {
-        overlay.changed.contains($0) && !RowCell(row: row, slot: $0).value.isStored(as: overlay.values[$0])
+        overlay.changed.contains($0)
+          && !RowCell(row: row, slot: $0).value.isStored(as: remaining(overlay.values[$0], entity, $0))
       }
       guard !slots.isEmpty else { continue }
       changes.updated.append(
         .init(
           entity: entity.name, rowID: object.rowID,
           old: Self.values(entity, slots) { RowCell(row: row, slot: $0).value },
-          new: Self.values(entity, slots) { overlay.values[$0] }))
+          new: Self.values(entity, slots) { remaining(overlay.values[$0], entity, $0) }))
     }
     for object in pending.deleted where object.state == .deleted && !object.isUnwritten {
       guard let entity = object.entity else { continue }
@@ -36,7 +38,9 @@ extension ObjectContext {
         .init(
           entity: entity.name, rowID: object.rowID, values: (values ?? [:]).filter { !$0.value.isNull }))
     }
-    let ends = pending.links.values.filter(\.isLive).map { link in
+    let ends = pending.links.values.filter { link in
+      link.isLive && !(link.isAdded && (link.source.state == .deleted || link.target.state == .deleted))
+    }.map { link in
       (link.join.link(link.source.rowID, link.target.rowID), link.isAdded)
     }.sorted {
       ($0.0.entity, $0.0.relationship, $0.0.source, $0.0.target)
@@ -45,6 +49,16 @@ extension ObjectContext {
     changes.linked = ends.filter(\.1).map(\.0)
     changes.unlinked = ends.filter { !$0.1 }.map(\.0)
     return changes
+  }
+
+  /// What a property holds when all that is deleted is gone.
+  private func remaining(_ value: SQLValue, _ entity: EntityMapping, _ slot: Int) -> SQLValue {
+    guard let relationship = entity.slots[slot].relationship, case .integer(let id) = value else {
+      return value
+    }
+    let target = maps[relationship.destination.index].find(id)
+    // A new object that was deleted again is in no map.
+    return target?.state == .deleted || (target == nil && id < 0) ? .null : value
   }
 
   private static func values(

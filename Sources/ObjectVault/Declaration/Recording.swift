@@ -194,28 +194,29 @@ private let longText = SQLValue.text(
 
 extension AttributeType {
   fileprivate var samples: [SQLValue] {
-    switch self {
-    case .bool: [1, 0]
-    case .int: [0, 1, 3, -1, 7_000_000_000_000_001, -9_000_000_000_000_003]
-    case .int8: [0, 1, 3, -1, 101, -103]
-    case .int16: [0, 1, 3, -1, 31_001, -31_003]
-    case .int32: [0, 1, 3, -1, 2_000_000_011, -2_000_000_033]
-    case .uint8: [0, 1, 3, 201]
-    case .uint16: [0, 1, 3, 61_001]
-    case .uint32: [0, 1, 3, 4_000_000_007]
-    case .float: [0, 1, 0.125, -1, 1_000_001.5, -2_000_003.25]
-    case .double, .date: [0, 1, 0.0625, -1, .real(1e12 + 0.125), .real(-2e12 - 0.375)]
-    case .decimal: ["0", "1", "0.5", "-1", "123456789012345678901.25", "-987654321098765432109.75"]
-    case .string: ["", "a", "B", longText]
-    case .data: [.blob(Data()), .blob(Data([0, 255, 7]))]
-    case .uuid:
+    switch traits.storage {
+    case .integer where traits.isTruth: [1, 0]
+    case .integer(let range): Self.samples(range).map { .integer($0) }
+    case .real(isSingle: true): [0, 1, 0.125, -1, 1_000_001.5, -2_000_003.25]
+    case .real(isSingle: false): [0, 1, 0.0625, -1, .real(1e12 + 0.125), .real(-2e12 - 0.375)]
+    case .text(.decimal): ["0", "1", "0.5", "-1", "123456789012345678901.25", "-987654321098765432109.75"]
+    case .text(.any): ["", "a", "B", longText]
+    case .text(.uuid):
       [
         "00000000-0000-0000-0000-000000000000", "5A3C8E0E-0000-4000-8000-1234567890AB",
         "FFFFFFFF-FFFF-4FFF-8FFF-FFFFFFFFFFFF",
       ]
-    case .url: ["file:///", "https://User@Example.com:8080/A/b?c=d#E", "file:///x/y"]
-    case .json: []
+    case .text(.url): ["file:///", "https://User@Example.com:8080/A/b?c=d#E", "file:///x/y"]
+    case .text(.json): []
+    case .blob: [.blob(Data()), .blob(Data([0, 255, 7]))]
     }
+  }
+
+  /// Small numbers, and one towards each end of the range, which are none of each other's negative.
+  private static func samples(_ range: ClosedRange<Int64>) -> [Int64] {
+    let high = min(range.upperBound - range.upperBound / 8, 7_000_000_000_000_001)
+    let low = max(range.lowerBound - range.lowerBound / 6, -9_000_000_000_000_003)
+    return [0, 1, 3, -1].filter(range.contains) + [high] + (low < 0 ? [low] : [])
   }
 }
 

@@ -36,7 +36,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case validation([ValidationFailure])
   /// A row that was to be changed has been changed by somebody else since it was fetched; nothing was saved.
   case conflict(Conflict)
-  /// A change set was to be applied, and the object is not as it says it was; nothing was written.
+  /// A change set was to be applied, and the object is not as it says it was, or cannot be as it says it is; nothing was
+  /// written.
   case changesDoNotFit(entity: String, rowID: Int64, properties: [String])
   /// A delete rule forbids the deletion; nothing was saved.
   case deleteDenied(entity: String, property: String, count: Int)
@@ -192,9 +193,10 @@ extension StoreError: CustomStringConvertible {
           : "(properties here: \(conflict.properties.joined(separator: ", "))). Refresh the object, apply the "
             + "change again and save.")
     case .changesDoNotFit(let entity, let rowID, let properties):
-      "Nothing was applied: \(entity) \(rowID) is not as the changes expect it"
+      "Nothing was applied: the changes do not fit \(entity) \(rowID)"
         + (properties.isEmpty ? "" : " (\(properties.joined(separator: ", ")))")
-        + ". Apply them to a store that is as theirs was before them, in the order of their commits."
+        + ". Apply them to a store that is as theirs was before them, in the order of their commits; a set made by hand "
+        + "names an object once, has values of its properties' types, and both ends of what leads to one another."
     case .deleteDenied(let entity, let property, let count):
       "Nothing was saved: \(entity).\(property) still has \(count) \(count == 1 ? "object" : "objects"), and "
         + "its delete rule is deny. Delete or move them first."

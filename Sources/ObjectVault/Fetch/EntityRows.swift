@@ -42,13 +42,11 @@ package struct EntityRows {
     }
   }
 
-  /// Sorts by properties, and at last by the id, so that two runs give one order.
+  /// Sorts by properties, and at last by the id, as every fetch does.
   /// - Throws: As ``select(_:)``.
   package mutating func sort(_ keys: [(path: String, isDescending: Bool)]) throws {
     for key in keys { _ = try type(of: key.path) }
     request.sort = keys.map { .init(names: names($0.path), isDescending: $0.isDescending) }
-    // In the direction of the last key, so that an index serves for both.
-    if let last = keys.last { request.sort.append(.init(names: ["id"], isDescending: last.isDescending)) }
   }
 
   /// Leaves out the first rows, and those behind so many.

@@ -18,7 +18,7 @@ public import Foundation
 ///
 /// Each step returns a new fetch. Nothing is read before one of ``all()``, ``first()``, ``one()``, `ids()`,
 /// ``count()``, ``exists()``. A fetch sees what the context's next save will leave: what is in the store, with all that
-/// is pending. New objects come last where no sort says otherwise, in the order of their insertion. See
+/// is pending. New objects have ids above all others there, in the order of their insertion. See
 /// ``includingPending(_:)``.
 public struct Fetch<Object: ManagedObject> {
   let context: ObjectContext
@@ -64,7 +64,8 @@ public struct Fetch<Object: ManagedObject> {
   }
 
   /// Sorted by a property, through to-ones if need be, after the keys given before. Strings sort by code
-  /// points, nil comes first.
+  /// points, nil comes first. Objects that all keys find equal are in the order of their ids, in the direction of the
+  /// last key, so that pages by ``limit(_:)`` and ``offset(_:)`` neither overlap nor leave anybody out.
   public func sorted(by path: PartialKeyPath<Object>, _ order: SortOrder = .forward) -> Fetch {
     resolving(path) { $0.sort.append(.init(names: $1, isDescending: order == .reverse)) }
   }

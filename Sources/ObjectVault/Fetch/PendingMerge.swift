@@ -12,8 +12,10 @@ struct PendingMerge {
   private let context: ObjectContext
   private let entity: EntityMapping
   private let request: FetchParameters
-  private let pending: PendingObjects
+  private let view: PendingView
   private let order: EvaluatedOrder
+  /// The ways that the predicate or the sort takes, the short ones first.
+  private let routes: [[RelationshipMapping]]
   /// Whom the statement leaves out.
   private var excluded: Set<Int64> = []
   /// Those for which the predicate holds, in order.
@@ -30,20 +32,22 @@ struct PendingMerge {
     let evaluator = PredicateEvaluator(request.conditions, entity: entity.name, schema: schema)
     order = EvaluatedOrder(
       request.sort.map { ($0.names, $0.isDescending) }, entity: entity.name, schema: schema)
-    let routes = evaluator.routes.union(order.routes)
-    pending = try PendingObjects(
-      context, of: Set(routes.compactMap { Self.end(of: $0, entity)?.entity.index } + [entity.index]))
-    let own = pending.changed[entity.index]
-    excluded = Set(own.lazy.filter { $0.state != .inserted }.map(\.rowID))
+    let routes = evaluator.routes.union(order.routes).compactMap { Self.steps($0, entity) }
+      .sorted { $0.count < $1.count }
+    let view = try PendingView(
+      context, of: Set(routes.compactMap { $0.last?.destination.index } + [entity.index]))
+    self.view = view
+    self.routes = routes
+    let own = view.changed(entity)
+    excluded = view.rows(of: entity)
     for route in routes { excluded.formUnion(try owners(by: route)) }
     guard !excluded.isEmpty || !own.isEmpty else { return nil }
     // Who was only touched is asked anew: somebody else may have changed its row.
     var present = own.filter { $0.state == .inserted || ($0.state == .loaded && $0.overlay != nil) }
     let unknown = excluded.subtracting(present.lazy.map(\.rowID))
-    present = try (present + rows(unknown.sorted())).filter(pending.isPresent)
-    try prefetch(routes, of: present)
-    let (all, pending) = (present, self.pending)
-    matches = sorted(all.filter { evaluator.holds(for: PendingSubject(object: $0, pending: pending)) })
+    present = try (present + rows(unknown.sorted())).filter(view.isPresent)
+    try follow(routes, of: present)
+    matches = sorted(present.filter { evaluator.holds(for: PendingSubject(object: $0, view: view)) })
   }
 
   /// The request as the file takes it: for new objects of this context stands an id that no row has.
@@ -97,43 +101,27 @@ struct PendingMerge {
 
   // MARK: Who is asked in memory
 
-  /// The ids of objects that lead to changed ones by a route, in the file.
-  private func owners(by route: [String]) throws -> [Int64] {
-    var (end, isToMany) = (entity, false)
-    for name in route {
-      guard let slot = end.slot(named: name), let relationship = end.slots[slot].relationship else {
-        return []
-      }
-      isToMany = isToMany || relationship.isToMany
-      end = relationship.destination
-    }
-    var found: [Int64] = []
-    let far = pending.changed[end.index].filter { $0.state != .inserted && $0.rowID > 0 }
-    for some in far.chunked(PredicateError.maximumListCount) {
-      let ids = some.map { PredicateOperand.value(.id($0.rowID)) }
-      let node =
-        isToMany
-        ? PredicateNode.quantified(
-          .any, PropertyPath(route), .isIn(.path(PropertyPath(depth: 1, [])), ids, []))
-        : .isIn(.path(PropertyPath(route)), ids, [])
-      found += try self.ids(FetchParameters(conditions: [FetchCondition(node: node)]))
-    }
-    return found
-  }
-
-  /// Where a route ends, and whether a to-many is on the way.
-  private static func end(of route: [String], _ entity: EntityMapping) -> (
-    entity: EntityMapping, isToMany: Bool
-  )? {
-    var (end, isToMany) = (entity, false)
+  /// The relationships that a route leads through; nil where it leads nowhere, which the compiler says.
+  private static func steps(_ route: [String], _ entity: EntityMapping) -> [RelationshipMapping]? {
+    var (end, steps): (EntityMapping, [RelationshipMapping]) = (entity, [])
     for name in route {
       guard let slot = end.slot(named: name), let relationship = end.slots[slot].relationship else {
         return nil
       }
-      isToMany = isToMany || relationship.isToMany
+      steps.append(relationship)
       end = relationship.destination
     }
-    return (end, isToMany)
+    return steps
+  }
+
+  /// The ids of objects that lead to changed ones by a route, in the file: from the end of the route back, step by step.
+  private func owners(by route: [RelationshipMapping]) throws -> Set<Int64> {
+    guard let end = route.last?.destination else { return [] }
+    var ids = view.rows(of: end)
+    for relationship in route.reversed() where !ids.isEmpty {
+      ids = try view.owners(relationship, leadingTo: ids)
+    }
+    return ids
   }
 
   private func rows(_ ids: [Int64]) throws -> [ManagedObject] {
@@ -149,21 +137,14 @@ struct PendingMerge {
     return FetchCondition(node: isNegated ? .not(node) : node)
   }
 
-  /// Fetches what the routes lead to, step by step, so that no object asks for its own.
-  private func prefetch(_ routes: Set<[String]>, of objects: [ManagedObject]) throws {
-    guard objects.count > 1 else { return }
-    var ends: [[String]: [ManagedObject]] = [[]: objects]
-    for route in routes.sorted(by: { $0.count < $1.count }) {
-      guard let name = route.last, let owners = ends[route.dropLast()],
-        let slot = owners.first?.entity?.slot(named: name)
-      else { continue }
-      _ = try context.prefetch(slot, of: owners)
-      ends[route] = Array(
-        Set(
-          owners.flatMap { owner in
-            owner.entity?.isToOne[slot] == true
-              ? owner.toOneTarget(slot).map { [$0] } ?? [] : Array(owner.loadedMembers(slot).members ?? [])
-          }.filter(pending.isPresent)))
+  /// Reads what the routes lead to, step by step, so that no object asks for its own.
+  private func follow(_ routes: [[RelationshipMapping]], of objects: [ManagedObject]) throws {
+    guard !objects.isEmpty else { return }
+    var ends: [[SlotPlace]: [ManagedObject]] = [[]: objects]
+    for route in routes {
+      let places = route.map { SlotPlace(entity: $0.owner.index, slot: $0.slot) }
+      guard let relationship = route.last, let owners = ends[places.dropLast()] else { continue }
+      ends[places] = try view.follow(relationship, of: owners)
     }
   }
 
@@ -175,13 +156,14 @@ struct PendingMerge {
     // New objects come behind all others, as they will.
     let id = object.rowID < 0 ? (1 << 62) - object.rowID : object.rowID
     let values =
-      request.sort.isEmpty ? [] : order.values(of: PendingSubject(object: object, pending: pending))
+      request.sort.isEmpty ? [] : order.values(of: PendingSubject(object: object, view: view))
     return (object, values, id)
   }
 
   private func precedes(_ left: Ranked, _ right: Ranked) -> Bool {
     let result = order.compare(left.values, right.values)
-    return result == 0 ? left.id < right.id : result < 0
+    guard result == 0 else { return result < 0 }
+    return request.sort.last?.isDescending == true ? left.id > right.id : left.id < right.id
   }
 
   private func sorted(_ objects: [ManagedObject]) -> [ManagedObject] {
@@ -189,7 +171,7 @@ struct PendingMerge {
   }
 
   private func merged(_ found: [ManagedObject]) throws -> [ManagedObject] {
-    try prefetch(order.routes, of: found)
+    try follow(routes.filter { order.routes.contains($0.map(\.name)) }, of: found)
     var result: [ManagedObject] = []
     result.reserveCapacity(found.count + matches.count)
     var waiting = matches.map(ranked)[...]

@@ -6,21 +6,22 @@ internal import CipherSQLite
 final class PendingObjects {
   /// By the entity's index: who is new, changed or deleted, or has other members than in the file.
   private(set) var changed: [[ManagedObject]]
-  /// Who goes with deleted objects by their delete rules, which the save applies.
-  private var doomed: Set<ManagedObject> = []
+  /// By the entity's index: who goes with deleted objects by their delete rules, which the save applies.
+  private var doomed: [Set<Int64>]
   private var seen: Set<ManagedObject> = []
+  /// The indexes of those that the fetch looks at.
   private let entities: Set<Int>
 
-  /// - Parameter entities: The indexes of those that the fetch looks at.
-  init(_ context: ObjectContext, of entities: Set<Int>) throws {
+  init(_ context: ObjectContext, of entities: Set<Int>, _ related: inout RelatedRows) throws {
     self.entities = entities
     changed = context.maps.map { _ in [] }
+    doomed = context.maps.map { _ in [] }
     for object in context.pending.inserted where object.state == .inserted { note(object) }
     for object in context.pending.updated where object.overlay != nil { note(object) }
     for object in context.pending.deleted where object.state == .deleted { note(object) }
     for object in context.pending.touched { note(object) }
     for object in context.pending.waiting.values.joined() { note(object) }
-    try follow(context.pending.deleted.filter { $0.state == .deleted }, in: context)
+    try followRules(context, &related)
   }
 
   private func note(_ object: ManagedObject) {
@@ -33,77 +34,40 @@ final class PendingObjects {
   /// Whether the object is there once what is pending is saved.
   func isPresent(_ object: ManagedObject) -> Bool {
     switch object.state {
-    case .inserted, .fault, .loaded: !doomed.contains(object)
+    case .inserted, .fault, .loaded:
+      object.entity.map { doomed[$0.index].contains(object.rowID) } == false
     case .deleted, .invalid, .detached: false
     }
   }
 
-  // MARK: Delete rules
+  /// The rows of an entity that memory decides about, whether they are in memory or go with others.
+  func rows(of entity: EntityMapping) -> Set<Int64> {
+    doomed[entity.index].filter { $0 > 0 }
+      .union(changed[entity.index].lazy.filter { $0.state != .inserted && $0.rowID > 0 }.map(\.rowID))
+  }
 
-  private func follow(_ deleted: [ManagedObject], in context: ObjectContext) throws {
-    var level = deleted
-    while !level.isEmpty {
-      var next: [ManagedObject] = []
-      for (index, objects) in Dictionary(grouping: level, by: { $0.entity?.index ?? -1 }) where index >= 0 {
-        for relationship in context.maps[index].entity.relationships
-        where relationship.deleteRule == .cascade {
-          for object in try related(by: relationship, objects, in: context) where isPresent(object) {
-            doomed.insert(object)
-            note(object)
-            next.append(object)
-          }
+  /// Level by level: who goes with the deleted objects, who goes with them, and so on.
+  private func followRules(_ context: ObjectContext, _ related: inout RelatedRows) throws {
+    let entities = context.core.mapping.entities
+    var level = entities.map { _ in Set<Int64>() }
+    for object in context.pending.deleted where object.state == .deleted {
+      if let entity = object.entity { level[entity.index].insert(object.rowID) }
+    }
+    while level.contains(where: { !$0.isEmpty }) {
+      var next = entities.map { _ in Set<Int64>() }
+      for entity in entities where !level[entity.index].isEmpty {
+        doomed[entity.index].formUnion(level[entity.index])
+        for relationship in entity.relationships where relationship.deleteRule == .cascade {
+          let links = try related.links(relationship, of: level[entity.index])
+          next[relationship.destination.index].formUnion(links.lazy.map(\.other))
         }
+      }
+      for entity in entities {
+        next[entity.index] = next[entity.index].filter { !doomed[entity.index].contains($0) }
       }
       level = next
     }
   }
-
-  private func related(
-    by relationship: RelationshipMapping, _ owners: [ManagedObject], in context: ObjectContext
-  ) throws -> [ManagedObject] {
-    if relationship.isToMany {
-      _ = try context.prefetch(relationship.slot, of: owners)
-      return owners.flatMap { $0.loadedMembers(relationship.slot).members ?? [] }
-    }
-    // What was deleted as a fault has no row in memory, and gets none any more.
-    let isUnknown = { (owner: ManagedObject) in
-      owner.row == nil && owner.overlay == nil && owner.state == .deleted
-    }
-    var found = owners.filter { !isUnknown($0) }.compactMap { $0.toOneTarget(relationship.slot) }
-    let unknown = owners.filter(isUnknown).map(\.rowID)
-    if !unknown.isEmpty {
-      context.statistics.queries += 1
-      let ids = try context.withConnection {
-        try ConnectionReader(connection: $0).targets(relationship.owner, relationship.slot, of: unknown)
-      }
-      found += ids.map { context.object(relationship.destination, $0) }
-    }
-    return found
-  }
-}
-
-/// An object with what is pending.
-struct PendingSubject: PredicateSubject {
-  let object: ManagedObject
-  let pending: PendingObjects
-
-  var subjectID: Int64 { object.rowID }
-
-  func value(of attribute: String) -> SQLValue { slot(attribute).flatMap { object.storedValue($0) } ?? .null }
-
-  func target(of relationship: String) -> PendingSubject? {
-    guard let slot = slot(relationship), let target = object.toOneTarget(slot), pending.isPresent(target)
-    else { return nil }
-    return PendingSubject(object: target, pending: pending)
-  }
-
-  func members(of relationship: String) -> [PendingSubject] {
-    guard let slot = slot(relationship) else { return [] }
-    return (object.loadedMembers(slot).members ?? []).lazy.filter { pending.isPresent($0) }
-      .map { PendingSubject(object: $0, pending: pending) }
-  }
-
-  private func slot(_ name: String) -> Int? { object.entity?.slot(named: name) }
 }
 
 /// An object that is asked for its attributes only.

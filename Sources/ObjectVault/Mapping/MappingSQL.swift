@@ -89,17 +89,17 @@ extension EntityMapping {
     return text("UPDATE \(table) SET \(settings) WHERE \"id\" IN (\(parameters: count))")
   }
 
-  /// The ids that the to-one of rows leads to.
+  /// The ids of rows, and those that their to-one leads to.
   func targetsSQL(_ slot: Int, count: Int) -> String {
     let column = SQL.names(columns([slot]))
     return text(
-      "SELECT \(column) FROM \(table) WHERE \"id\" IN (\(parameters: count)) AND \(column) NOT NULL")
+      "SELECT \"id\", \(column) FROM \(table) WHERE \"id\" IN (\(parameters: count)) AND \(column) NOT NULL")
   }
 
-  /// The ids of the rows whose to-one leads to some ids.
+  /// The ids of the rows whose to-one leads to some ids, and whom it leads to.
   func referrersSQL(_ slot: Int, count: Int) -> String {
     let name = SQL.names(columns([slot]))
-    return text("SELECT \"id\" FROM \(table) WHERE \(name) IN (\(parameters: count))")
+    return text("SELECT \"id\", \(name) FROM \(table) WHERE \(name) IN (\(parameters: count))")
   }
 
   func deleteSQL(count: Int) -> String {

@@ -4,6 +4,9 @@ internal import CipherSQLite
 
 /// Gives out ids of new rows.
 struct RowIDs {
+  /// The highest id of a row: it leaves room above it for as many more.
+  static let highest = Int64.max >> 1
+
   private let marks: IdentifierTable
 
   init(connection: Connection) { marks = IdentifierTable(connection: connection) }

@@ -1,6 +1,6 @@
 // The chain of steps: from a folder, from the app's own code, or made of a schema.
 
-internal import CipherSQLite
+package import CipherSQLite
 public import Foundation
 
 /// All migration steps of a program, in order.
@@ -130,9 +130,15 @@ public struct MigrationSet: Sendable, Hashable {
     try compiled(number)?.unallowedLosses ?? []
   }
 
-  private func compiled(_ number: Int) throws -> CompiledStep? {
+  /// The statements of a step, for an engine.
+  /// - Throws: As ``model(at:)``.
+  package func sql(ofStep number: Int, on engine: Engine = .current) throws -> [String] {
+    try compiled(number, on: engine)?.parts.flatMap(\.statements).map(\.text) ?? []
+  }
+
+  private func compiled(_ number: Int, on engine: Engine = .current) throws -> CompiledStep? {
     guard steps.indices.contains(number - 1) else { return nil }
-    return try steps[number - 1].compiled(from: try model(at: number - 1), engine: .current)
+    return try steps[number - 1].compiled(from: try model(at: number - 1), engine: engine)
   }
 
   /// The steps above a version, each compiled for the model that it meets and for the engine of this process.

@@ -1,100 +1,210 @@
-// The lines that one would write to make one model of another: what a mismatch shows, ready to be reviewed.
+// The operations that make one model of another: what a mismatch shows and `new --from-model` writes, for a person to
+// review.
 
 extension SchemaDifference {
-  /// Operations from one model to another. What may be a renaming is one where the class says so (`.renamed(from:)`), else
-  /// a dropping and an adding: nobody can tell them apart but who made the change, so the lines are for reading and
-  /// never run by themselves.
-  static func operations(from old: Schema, to new: Schema) -> [MigrationOperation] {
-    var present = old
-    let renamings = renamings(from: old, to: new).filter { (try? $0.apply(to: &present)) != nil }
-    return renamings + changes(from: present, to: new)
-  }
-
-  /// The renamings that classes tell of, where the former name is there and the new one is not yet.
-  private static func renamings(from old: Schema, to new: Schema) -> [MigrationOperation] {
-    new.entities.flatMap { entity -> [MigrationOperation] in
-      guard let former = old.entity(named: entity.name), let binding = new.bindings[entity.name] else {
-        return []
-      }
-      return entity.propertyNames.compactMap { name in
-        guard let oldName = binding.formerName(of: name), !former.propertyNames.contains(name),
-          former.propertyNames.contains(oldName), !entity.propertyNames.contains(oldName)
-        else { return nil }
-        return entity.attribute(named: name) == nil
-          ? .renameRelationship(entity.name, oldName, to: name)
-          : .renameAttribute(entity.name, oldName, to: name)
-      }
-    }
-  }
-
-  private static func changes(from old: Schema, to new: Schema) -> [MigrationOperation] {
-    var changes: [MigrationOperation] = []
-    var created: [MigrationOperation] = []
-    var dropped: [MigrationOperation] = []
-    for entity in new.entities {
-      guard let former = old.entity(named: entity.name) else {
-        created.append(.createEntity(entity))
-        continue
-      }
-      dropped += former.indexes.filter { !entity.indexes.contains($0) }
-        .map { .dropIndex(entity.name, $0.properties) }
-      dropped += former.relationships.filter { entity.relationship(named: $0.name) == nil }
-        .map { .dropRelationship(entity.name, $0.name) }
-      dropped += former.attributes.filter { entity.attribute(named: $0.name) == nil }
-        .map { .dropAttribute(entity.name, $0.name) }
-      for attribute in entity.attributes {
-        changes +=
-          former.attribute(named: attribute.name).map { operations(entity.name, from: $0, to: attribute) }
-          ?? [.addAttribute(entity.name, attribute)]
-      }
-      for relationship in entity.relationships {
-        changes +=
-          former.relationship(named: relationship.name)
-          .map { operations(entity.name, from: $0, to: relationship) }
-          ?? [.addRelationship(entity.name, relationship)]
-      }
-      changes += entity.indexes.filter { !former.indexes.contains($0) }.map { .addIndex(entity.name, $0) }
-    }
-    dropped += old.entities.filter { new.entity(named: $0.name) == nil }.map { .dropEntity($0.name) }
-    return created + dropped + changes
-  }
-
-  private static func operations(
-    _ entity: String, from old: AttributeDescription, to new: AttributeDescription
+  /// Operations from one model to another.
+  ///
+  /// What may be a renaming is one where somebody says so, `renaming` or the class by `.renamed(from:)`, else a dropping
+  /// and an adding: nobody can tell them apart but who made the change, so the lines are for reading and never run by
+  /// themselves.
+  static func operations(
+    from old: Schema, to new: Schema, renaming: [MigrationRenaming] = []
   ) -> [MigrationOperation] {
-    var operations: [MigrationOperation] = []
+    var proposer = OperationProposer(old, to: new)
+    proposer.propose(renaming)
+    return proposer.operations
+  }
+}
+
+/// Collects operations, and knows the model after them.
+private struct OperationProposer {
+  private var present: Schema
+  private let new: Schema
+  private(set) var operations: [MigrationOperation] = []
+
+  init(_ old: Schema, to new: Schema) {
+    // In one order, so that the same change gives the same lines.
+    present = old.canonical
+    self.new = new
+  }
+
+  mutating func propose(_ renaming: [MigrationRenaming]) {
+    rename(renaming)
+    dropIndexes()
+    dropRelationships()
+    dropAttributes()
+    dropEntities()
+    for entity in new.canonical.entities where present.entity(named: entity.name) == nil {
+      add(.createEntity(entity))
+    }
+    // Relationships last: an attribute of the same name may have been in their place.
+    for (entity, former) in kept { changeAttributes(entity, former) }
+    for (entity, _) in kept {
+      for relationship in entity.relationships
+      where present.entity(named: entity.name)?.relationship(named: relationship.name) == nil {
+        add(.addRelationship(entity.name, relationship))
+      }
+    }
+    for (entity, former) in kept { changeRelationships(entity, former) }
+    for (entity, former) in kept {
+      for index in entity.indexes where !former.indexes.contains(index) { add(.addIndex(entity.name, index)) }
+    }
+  }
+
+  /// The entities of both models: as they are to be, and as they are now.
+  private var kept: [(new: EntityDescription, present: EntityDescription)] {
+    new.canonical.entities.compactMap { entity in
+      present.entity(named: entity.name).map { (entity, $0) }
+    }
+  }
+
+  private mutating func add(_ operation: MigrationOperation) {
+    operations.append(operation)
+    // What cannot be is written all the same: whoever reads the lines sees what was wanted.
+    try? operation.apply(to: &present)
+  }
+
+  /// Adds what fits only.
+  private mutating func addFitting(_ operation: MigrationOperation) {
+    if (try? operation.apply(to: &present)) != nil { operations.append(operation) }
+  }
+
+  // MARK: Names
+
+  private mutating func rename(_ renaming: [MigrationRenaming]) {
+    for renaming in renaming { if let operation = renaming.operation(in: present) { addFitting(operation) } }
+    // What classes tell of, where the former name is there and the new one is not yet.
+    for (entity, former) in kept {
+      guard let binding = new.bindings[entity.name] else { continue }
+      for name in entity.propertyNames {
+        guard let oldName = binding.formerName(of: name), !former.propertyNames.contains(name),
+          former.propertyNames.contains(oldName), !entity.propertyNames.contains(oldName),
+          let operation = MigrationRenaming.property(entity: entity.name, oldName, to: name).operation(in: present)
+        else { continue }
+        addFitting(operation)
+      }
+    }
+  }
+
+  // MARK: Less
+
+  private mutating func dropIndexes() {
+    for (entity, former) in kept {
+      // Those that stay, too, while one of their properties is replaced by another of the same name.
+      for index in former.indexes
+      where !entity.indexes.contains(index) || !index.properties.allSatisfy({ isKept($0, entity, former) }) {
+        add(.dropIndex(entity.name, index.properties))
+      }
+    }
+  }
+
+  /// Whether a property is one of the same kind.
+  private func isKept(_ name: String, _ entity: EntityDescription, _ former: EntityDescription) -> Bool {
+    guard let old = former.relationship(named: name) else { return entity.attribute(named: name) != nil }
+    let new = entity.relationship(named: name)
+    return new?.destination == old.destination && new?.isToMany == old.isToMany
+  }
+
+  private mutating func dropRelationships() {
+    for (entity, former) in kept {
+      for relationship in former.relationships where !isKept(relationship.name, entity, former) {
+        add(.dropRelationship(entity.name, relationship.name))
+      }
+    }
+  }
+
+  private mutating func dropAttributes() {
+    for (entity, former) in kept {
+      for attribute in former.attributes where entity.attribute(named: attribute.name) == nil {
+        add(.dropAttribute(entity.name, attribute.name))
+      }
+    }
+  }
+
+  private mutating func dropEntities() {
+    let dropped = present.entities.filter { new.entity(named: $0.name) == nil }
+    let names = Set(dropped.map(\.name))
+    // Those that lead to each other go after their relationships.
+    for entity in dropped {
+      let cut = entity.relationships.filter { names.contains($0.destination) && $0.destination != entity.name }
+      for index in entity.indexes where cut.contains(where: { index.properties.contains($0.name) }) {
+        add(.dropIndex(entity.name, index.properties))
+      }
+      for relationship in cut { add(.dropRelationship(entity.name, relationship.name)) }
+    }
+    for entity in dropped { add(.dropEntity(entity.name)) }
+  }
+
+  // MARK: Changes
+
+  private mutating func changeAttributes(_ entity: EntityDescription, _ former: EntityDescription) {
+    for attribute in entity.attributes {
+      if let old = former.attribute(named: attribute.name) {
+        change(entity.name, from: old, to: attribute)
+      } else {
+        add(.addAttribute(entity.name, attribute))
+      }
+    }
+  }
+
+  private mutating func change(
+    _ entity: String, from old: AttributeDescription, to new: AttributeDescription
+  ) {
     let name = new.name
     let (wasIndexed, isIndexed) = (old.isUnique || old.isIndexed, new.isUnique || new.isIndexed)
     let isOtherIndex = old.isUnique != new.isUnique || wasIndexed != isIndexed
-    if isOtherIndex && wasIndexed { operations.append(.dropIndex(entity, [name])) }
-    if old.type != new.type { operations.append(.retype(entity, name, to: new.type, using: nil)) }
-    if old.isOptional && !new.isOptional {
-      operations.append(.makeRequired(entity, name, filling: new.defaultValue))
+    if isOtherIndex && wasIndexed { add(.dropIndex(entity, [name])) }
+    if old.type != new.type {
+      let draft = old.type.converts(to: new.type) ? nil : old.type.draft(to: new.type, of: entity, name)
+      add(.retype(entity, name, to: new.type, using: draft))
     }
-    if !old.isOptional && new.isOptional { operations.append(.makeOptional(entity, name)) }
-    if old.defaultValue != new.defaultValue { operations.append(.setDefault(entity, name, new.defaultValue)) }
+    if old.isOptional && !new.isOptional { add(.makeRequired(entity, name, filling: new.defaultValue)) }
+    if !old.isOptional && new.isOptional { add(.makeOptional(entity, name)) }
+    if present.entity(named: entity)?.attribute(named: name)?.defaultValue != new.defaultValue {
+      add(.setDefault(entity, name, new.defaultValue))
+    }
     if isOtherIndex && isIndexed {
-      operations.append(.addIndex(entity, IndexDescription(properties: [name], isUnique: new.isUnique)))
+      add(.addIndex(entity, IndexDescription(properties: [name], isUnique: new.isUnique)))
     }
-    return operations
   }
 
-  private static func operations(
-    _ entity: String, from old: RelationshipDescription, to new: RelationshipDescription
-  ) -> [MigrationOperation] {
-    var rest = old
-    var operations: [MigrationOperation] = []
-    if old.isRequired != new.isRequired {
-      operations.append(
-        new.isRequired ? .makeRequired(entity, new.name, filling: nil) : .makeOptional(entity, new.name))
+  private mutating func changeRelationships(_ entity: EntityDescription, _ former: EntityDescription) {
+    for relationship in entity.relationships {
+      // As it is now: what was done to the other end may have changed its inverse.
+      guard let old = present.entity(named: entity.name)?.relationship(named: relationship.name),
+        old != relationship
+      else { continue }
+      if old.inverse != relationship.inverse {
+        for index in present.entity(named: entity.name)?.indexes ?? []
+        where index.properties.contains(relationship.name) {
+          add(.dropIndex(entity.name, index.properties))
+        }
+        add(.dropRelationship(entity.name, relationship.name))
+        add(.addRelationship(entity.name, relationship))
+        continue
+      }
+      if old.isRequired != relationship.isRequired {
+        add(
+          relationship.isRequired
+            ? .makeRequired(entity.name, relationship.name, filling: nil)
+            : .makeOptional(entity.name, relationship.name))
+      }
+      if old.deleteRule != relationship.deleteRule {
+        add(.setDeleteRule(entity.name, relationship.name, relationship.deleteRule))
+      }
     }
-    if old.deleteRule != new.deleteRule {
-      operations.append(.setDeleteRule(entity, new.name, new.deleteRule))
+  }
+}
+
+extension AttributeType {
+  /// An expression that makes values of another type, for a person to look at: what does not fit is told when it runs.
+  fileprivate func draft(to type: AttributeType, of entity: String, _ name: String) -> String {
+    let value = "$\(entity).\(name)"
+    switch type.traits.storage {
+    case .integer: return "CAST(\(value) AS INTEGER)"
+    case .real: return "CAST(\(value) AS REAL)"
+    case .text: return "CAST(\(value) AS TEXT)"
+    case .blob: return "CAST(\(value) AS BLOB)"
     }
-    (rest.isRequired, rest.deleteRule) = (new.isRequired, new.deleteRule)
-    guard rest == new else {
-      return [.dropRelationship(entity, new.name), .addRelationship(entity, new)]
-    }
-    return operations
   }
 }

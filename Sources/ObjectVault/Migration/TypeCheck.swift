@@ -72,9 +72,6 @@ struct TypeCheck {
   /// What Swift's types take beyond the types of the model, such as the cases of an enum: by `Entity.property`.
   var readers: [String: ValueReader] = [:]
 
-  /// The highest id that leaves room above it for many more.
-  static let highestID = Int64.max >> 1
-
   /// What is wrong in the columns of the model, or in those of `touched`.
   /// - Parameter onlyReaders: Leaves out what the types of the model say, which was asked before.
   func findings(
@@ -122,8 +119,8 @@ struct TypeCheck {
   private func checks(of entity: EntityDescription) -> [Check] {
     var checks = [
       Check(
-        property: "id", column: "id", expected: "id from 1 to \(Self.highestID)",
-        condition: "\"id\" BETWEEN 1 AND \(number: Self.highestID)"),
+        property: "id", column: "id", expected: "id from 1 to \(RowIDs.highest)",
+        condition: "\"id\" BETWEEN 1 AND \(number: RowIDs.highest)"),
       Check(
         property: "_version", column: "_version", expected: "version",
         condition: "typeof(\"_version\") = 'integer' AND \"_version\" > 0"),

@@ -21,6 +21,9 @@ package struct AttributeTraits: Sendable {
   /// What a text has to look like to be a value.
   package enum TextForm: Sendable, Equatable { case any, decimal, uuid, url, json }
 
+  /// In which form a text of a predicate names a value that is no string.
+  package enum WrittenForm: Sendable, Equatable { case uuid, date }
+
   package let storage: Storage
   /// Whether values are numbers that compare by value with each other, and can be calculated with.
   package let isNumeric: Bool
@@ -28,11 +31,15 @@ package struct AttributeTraits: Sendable {
   package let isString: Bool
   /// The collation of columns, where it is not the engine's own.
   package let collation: String?
+  /// How a text of a predicate names a value; nil where texts are strings, or stand for none.
+  package let written: WrittenForm?
 
   fileprivate init(
-    _ storage: Storage, isNumeric: Bool = false, isString: Bool = false, collation: String? = nil
+    _ storage: Storage, isNumeric: Bool = false, isString: Bool = false, collation: String? = nil,
+    written: WrittenForm? = nil
   ) {
-    (self.storage, self.isNumeric, self.isString, self.collation) = (storage, isNumeric, isString, collation)
+    (self.storage, self.isNumeric, self.isString) = (storage, isNumeric, isString)
+    (self.collation, self.written) = (collation, written)
   }
 
   fileprivate static func integer(_ type: (some FixedWidthInteger).Type) -> AttributeTraits {
@@ -55,10 +62,10 @@ extension AttributeType {
     case .uint32: .integer(UInt32.self)
     case .float: AttributeTraits(.real(isSingle: true), isNumeric: true)
     case .double: AttributeTraits(.real(isSingle: false), isNumeric: true)
-    case .date: AttributeTraits(.real(isSingle: false))
+    case .date: AttributeTraits(.real(isSingle: false), written: .date)
     case .decimal: AttributeTraits(.text(.decimal), isNumeric: true, collation: "vault_decimal")
     case .string: AttributeTraits(.text(.any), isString: true)
-    case .uuid: AttributeTraits(.text(.uuid))
+    case .uuid: AttributeTraits(.text(.uuid), written: .uuid)
     case .url: AttributeTraits(.text(.url), isString: true)
     case .json: AttributeTraits(.text(.json))
     case .data: AttributeTraits(.blob)
@@ -81,6 +88,9 @@ extension AttributeTraits {
   package var integerRange: ClosedRange<Int64>? {
     if case .integer(let range) = storage { range } else { nil }
   }
+
+  /// Whether values are true and false.
+  package var isTruth: Bool { integerRange == 0...1 }
 
   /// How values are stored, as far as they are numbers; of others that are stored as numbers, how those are.
   var numberKind: NumberKind {

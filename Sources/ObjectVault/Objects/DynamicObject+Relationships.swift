@@ -15,7 +15,13 @@ extension DynamicObject {
         return nil
       }
     }
-    set { do { try set(name, toOne: newValue) } catch { tell(error) } }
+    set {
+      do {
+        let relationship = try relationship(name, isToMany: false)
+        if let newValue { try checkEntity(of: newValue, relationship) }
+        if isReachable(name) { writeToOne(newValue, UInt16(relationship.slot)) }
+      } catch { tell(error) }
+    }
   }
 
   /// The members of a to-many. A change of one member is faster by ``add(_:to:)`` and ``remove(_:from:)``, which copy no set.
@@ -33,7 +39,7 @@ extension DynamicObject {
     set {
       do {
         let relationship = try relationship(name, isToMany: true)
-        for object in newValue { try check(object, relationship) }
+        for object in newValue { try checkEntity(of: object, relationship) }
         if isReachable(name) { writeToMany(newValue, UInt16(relationship.slot)) }
       } catch { tell(error) }
     }
@@ -41,27 +47,31 @@ extension DynamicObject {
 
   /// Sets a to-one, and keeps the inverse on both sides.
   /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``
-  ///   for an object of another entity than the relationship leads to.
-  public func set(_ name: String, toOne object: DynamicObject?) throws(StoreError) {
+  ///   for an object of another entity than the relationship leads to, ``StoreError/foreignObject(entity:property:)`` for
+  ///   one of another context, a deleted one or one of no context; what ``set(_:to:)`` throws of either object.
+  public func set(_ name: String, toOne object: DynamicObject?) throws {
     let relationship = try relationship(name, isToMany: false)
+    try requireChangeable(name)
     if let object { try check(object, relationship) }
-    if isReachable(name) { writeToOne(object, UInt16(relationship.slot)) }
+    writeToOne(object, UInt16(relationship.slot))
   }
 
   /// Adds an object to a to-many, in a time that does not depend on how many members there are.
-  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``.
-  public func add(_ object: DynamicObject, to name: String) throws(StoreError) {
+  /// - Throws: As ``set(_:toOne:)``.
+  public func add(_ object: DynamicObject, to name: String) throws {
     let relationship = try relationship(name, isToMany: true)
+    try requireChangeable(name)
     try check(object, relationship)
-    if isReachable(name), related(relationship.slot) != nil { addMember(object, relationship) }
+    addMember(object, relationship)
   }
 
   /// Takes an object out of a to-many. An object that is no member stays as it is.
-  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``.
-  public func remove(_ object: DynamicObject, from name: String) throws(StoreError) {
+  /// - Throws: As ``set(_:toOne:)``.
+  public func remove(_ object: DynamicObject, from name: String) throws {
     let relationship = try relationship(name, isToMany: true)
+    try requireChangeable(name)
     try check(object, relationship)
-    if isReachable(name), related(relationship.slot) != nil { removeMember(object, relationship) }
+    removeMember(object, relationship)
   }
 
   private func relationship(_ name: String, isToMany: Bool) throws(StoreError) -> RelationshipMapping {
@@ -76,8 +86,21 @@ extension DynamicObject {
         ? "has many members; use [toMany: \"\(name)\"]" : "leads to one object; use [toOne: \"\(name)\"]")
   }
 
+  /// Whether a relationship takes an object: what it would only tell is thrown.
+  private func check(_ object: DynamicObject, _ relationship: RelationshipMapping) throws {
+    try checkEntity(of: object, relationship)
+    let isUsable = object.state == .inserted || object.state == .loaded || object.state == .fault
+    guard object.host === host, isUsable else {
+      throw StoreError.foreignObject(entity: relationship.owner.name, property: relationship.name)
+    }
+    // Its own column is written, which asks for its row.
+    if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
+      try object.requireChangeable(relationship.destination.slots[inverse].name)
+    }
+  }
+
   /// What the compiler does for classes. An object of no context is refused by the relationship itself.
-  private func check(_ object: DynamicObject, _ relationship: RelationshipMapping) throws(StoreError) {
+  private func checkEntity(of object: DynamicObject, _ relationship: RelationshipMapping) throws(StoreError) {
     let destination = relationship.destination.name
     guard object.origin != nil, object.entityName != destination else { return }
     throw misused(

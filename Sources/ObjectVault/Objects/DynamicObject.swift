@@ -18,8 +18,8 @@ public import CipherSQLite
 ///
 /// Subscripts are what properties are to classes: they cannot throw. What is wrong with a name or a type goes to
 /// ``ObjectContext/faultErrors``, and the next save throws it. The methods ``value(_:)``, ``set(_:to:)``,
-/// ``set(_:toOne:)``, ``add(_:to:)`` and ``remove(_:from:)`` throw it themselves, and leave the object as it was: they are
-/// for names and values that come from outside.
+/// ``set(_:toOne:)``, ``add(_:to:)`` and ``remove(_:from:)`` throw it themselves, whatever keeps the object from changing,
+/// and leave the object as it was: they are for names, values and objects that come from outside.
 public final class DynamicObject: ManagedObject {
   // Set once, by the context that makes the object; kept by it, so that what it is can be told when its store is gone.
   final var origin: EntityMapping?
@@ -106,24 +106,31 @@ public final class DynamicObject: ManagedObject {
     return storedValue(slot) ?? .null
   }
 
-  /// Sets an attribute, and throws what the subscript could not: an unknown name, a value that is none of its type's.
-  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``.
+  /// Sets an attribute, and throws what the subscript could not: an unknown name, a value that is none of its type's, an
+  /// object that takes no change.
+  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``,
+  ///   ``StoreError/objectGone(entity:rowID:)`` for an object that is deleted or whose row is gone,
+  ///   ``StoreError/noContext(entity:property:)``, ``StoreError/readOnlyContext``; `CancellationError` in a write that was
+  ///   cancelled; ``SQLError``.
   public func set(_ name: String, to value: (any AttributeValue)?) throws {
     let (slot, attribute) = try attribute(name)
-    do {
-      let form = try value.map { try stored($0, as: attribute) } ?? .null
-      if isReachable(name) { setStored(form, slot) }
-    } catch let error as UnstorableValue { throw misused(name, "cannot be stored: \(error)") }
+    try change(name, slot) { try value.map { try stored($0, as: attribute) } ?? .null }
   }
 
   /// Sets an attribute by the form in which it is stored, as ``value(_:)`` gives it.
-  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``.
+  /// - Throws: As ``set(_:to:)``.
   public func set(_ name: String, toStored value: SQLValue) throws {
     let (slot, attribute) = try attribute(name)
-    do {
-      let form = try attribute.type.stored(value)
-      if isReachable(name) { setStored(form, slot) }
-    } catch let error as UnstorableValue { throw misused(name, "cannot be stored: \(error)") }
+    try change(name, slot) { try attribute.type.stored(value) }
+  }
+
+  private func change(_ name: String, _ slot: Int, to form: () throws -> SQLValue) throws {
+    let value: SQLValue
+    do { value = try form() } catch let error as UnstorableValue {
+      throw misused(name, "cannot be stored: \(error)")
+    }
+    try requireChangeable(name)
+    setStored(value, slot)
   }
 
   private func stored<Value: AttributeValue>(_ value: Value, as attribute: AttributeDescription) throws
@@ -162,12 +169,25 @@ public final class DynamicObject: ManagedObject {
   /// Whether there is a context that takes changes or says why not; else that is told.
   func isReachable(_ name: String) -> Bool {
     guard host == nil else { return true }
-    if let former = extras?.former?.host {
-      former.note(StoreError.objectGone(entity: entityName, rowID: rowID))
-    } else {
-      StrayErrors.tell(.noContext(entity: entityName, property: name))
-    }
+    let error = unreachable(name)
+    if let former = extras?.former?.host { former.note(error) } else { StrayErrors.tell(error) }
     return false
+  }
+
+  /// Fetches the row of a fault, whose version the save has to know, and throws what a setter would only tell.
+  func requireChangeable(_ name: String) throws {
+    guard let host else { throw unreachable(name) }
+    if let refusal = host.refusal { throw refusal }
+    if state == .fault { try load() }
+    guard state == .inserted || state == .loaded else {
+      throw StoreError.objectGone(entity: entityName, rowID: rowID)
+    }
+  }
+
+  /// Why an object without a context cannot be changed: it left a context that is still there, or has none at all.
+  private func unreachable(_ name: String) -> StoreError {
+    extras?.former?.host == nil
+      ? .noContext(entity: entityName, property: name) : .objectGone(entity: entityName, rowID: rowID)
   }
 
   func tell(_ error: StoreError) {

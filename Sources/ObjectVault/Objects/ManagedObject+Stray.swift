@@ -1,10 +1,15 @@
 // Objects that belong to no context: where what is done with them is told.
 
 extension ManagedObject {
+  /// The entity's name, for messages, wherever the object went; of one that never had a context, the class.
+  final var nameOfEntity: String {
+    entity?.name ?? (self as? DynamicObject)?.origin?.name ?? "\(type(of: self))"
+  }
+
   /// Says that something was written to an object that belongs to no context: to the one that it belonged to.
   final func tellStrayWrite(_ slot: Int) {
     guard let former = extras?.former?.host else { return tellStray(slot) }
-    former.note(StoreError.objectGone(entity: ClassDescription.of(type(of: self)).entityName, rowID: rowID))
+    former.note(StoreError.objectGone(entity: nameOfEntity, rowID: rowID))
   }
 
   /// Says that a property was used of an object that belongs to no context.

@@ -125,7 +125,7 @@ open class ManagedObject: Persistable {
   public final func load() throws {
     guard state == .fault, let host else {
       if state == .invalid || state == .detached {
-        throw StoreError.objectGone(entity: entity?.name ?? "\(type(of: self))", rowID: rowID)
+        throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID)
       }
       return
     }
@@ -231,7 +231,7 @@ open class ManagedObject: Persistable {
     switch state {
     case .inserted, .loaded: return true
     case .detached, .invalid, .deleted, .fault:
-      host.note(StoreError.objectGone(entity: entity?.name ?? "\(type(of: self))", rowID: rowID))
+      host.note(StoreError.objectGone(entity: nameOfEntity, rowID: rowID))
       return false
     }
   }

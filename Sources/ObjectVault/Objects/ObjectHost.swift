@@ -16,6 +16,8 @@ protocol ObjectHost: AnyObject {
   func deletions(since seen: Int) -> ArraySlice<ManagedObject>?
   /// Whether changes are taken now. The reason why not is told.
   var takesChanges: Bool { get }
+  /// Why changes are not taken now; nil when they are.
+  var refusal: (any Error)? { get }
 
   /// The object of a row, as a fault when it is not in memory.
   func object(_ entity: EntityMapping, _ id: Int64) -> ManagedObject

@@ -1,7 +1,6 @@
 // From a node to what is evaluated: paths are resolved in the model, constants made to fit the other side.
 
 internal import CipherSQLite
-private import Foundation
 
 struct PredicatePreparation {
   /// What a depth's paths begin at.
@@ -251,10 +250,10 @@ struct PredicatePreparation {
 
   /// A constant of one type in the form in which the other side is stored.
   private func fitting(_ operand: Operand, _ type: AttributeType?, _ other: AttributeType?) -> Operand {
-    guard case .value(.text(let text)) = operand, type == .string, other == .uuid,
-      let uuid = UUID(uuidString: text)
+    guard case .value(.text(let text)) = operand, type == .string,
+      case .value(let value)? = other?.lifted(text)
     else { return operand }
-    return .value(.text(uuid.uuidString))
+    return .value(value)
   }
 
   private func folded(_ operand: Operand, _ options: StringOptions) -> Operand {

@@ -12,23 +12,16 @@ struct SavePlanner {
   let maps: [IdentityMap]
   let reader: any SaveReader
   var plan: SavePlan
-  /// New and changed objects by whom a to-one leads to; made when it is first asked for.
-  var referrers: [SlotPlace: [Int64: [ManagedObject]]] = [:]
-  /// Pending links by their table; made when they are first asked for.
-  var linksByTable: [String: [PendingLink]]?
+  var related: RelatedRows
   /// The first deletion that a rule denies. What is wrong with values, or changed meanwhile, is told before.
   var denial: StoreError?
-
-  struct SlotPlace: Hashable {
-    let entity: Int
-    let slot: Int
-  }
 
   init(
     _ pending: PendingChanges, _ extent: SaveExtent, _ mapping: SchemaMapping, _ maps: [IdentityMap],
     _ reader: any SaveReader
   ) {
     (self.pending, self.mapping, self.maps, self.reader) = (pending, mapping, maps, reader)
+    related = RelatedRows(pending, maps, reader)
     plan = SavePlan(extent, entityCount: mapping.entities.count)
   }
 
@@ -94,6 +87,7 @@ struct SavePlanner {
         object.overlay.map(Overlay.init(copy:))
         ?? Overlay(slotCount: object.entity?.slots.count ?? 0, run: object.host?.run)
       plan.released[object] = overlay
+      related.released[object] = overlay
       if object.state == .loaded, !object.isRegistered { plan.newlyChanged.append(object) }
     }
     overlay.values[slot] = .null

@@ -4,12 +4,12 @@ internal import CipherSQLite
 
 /// Answers questions about the rows in the file, as the transaction that will write sees them.
 protocol SaveReader {
-  /// The ids that the to-one of so many rows leads to.
-  func targets(_ entity: EntityMapping, _ slot: Int, of owners: [Int64]) throws -> Set<Int64>
-  /// The ids of the rows whose to-one leads to one of these.
-  func referrers(_ entity: EntityMapping, _ slot: Int, to targets: [Int64]) throws -> Set<Int64>
-  /// The links of so many objects that are at the source, or the target: their own id, and the other one.
-  func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) throws -> [(own: Int64, other: Int64)]
+  /// Whom the to-one of so many rows leads to.
+  func targets(_ entity: EntityMapping, _ slot: Int, of owners: [Int64]) throws -> [LinkEnds]
+  /// The rows whose to-one leads to one of these, which are the own ends.
+  func referrers(_ entity: EntityMapping, _ slot: Int, to targets: [Int64]) throws -> [LinkEnds]
+  /// The links of so many objects that are at the source, or the target.
+  func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) throws -> [LinkEnds]
   /// The versions of so many rows; of those that are there.
   func versions(_ entity: EntityMapping, of ids: [Int64]) throws -> [Int64: Int64]
   /// So many ids that follow each other and were never given out.
@@ -20,18 +20,22 @@ protocol SaveReader {
 struct ConnectionReader: SaveReader {
   let connection: Connection
 
-  func targets(_ entity: EntityMapping, _ slot: Int, of owners: [Int64]) throws -> Set<Int64> {
-    Set(try batched(owners, { entity.targetsSQL(slot, count: $0) }) { $0.int64(0) })
+  func targets(_ entity: EntityMapping, _ slot: Int, of owners: [Int64]) throws -> [LinkEnds] {
+    try batched(owners, { entity.targetsSQL(slot, count: $0) }) {
+      LinkEnds(own: $0.int64(0), other: $0.int64(1))
+    }
   }
 
-  func referrers(_ entity: EntityMapping, _ slot: Int, to targets: [Int64]) throws -> Set<Int64> {
-    Set(try batched(targets, { entity.referrersSQL(slot, count: $0) }) { $0.int64(0) })
+  func referrers(_ entity: EntityMapping, _ slot: Int, to targets: [Int64]) throws -> [LinkEnds] {
+    try batched(targets, { entity.referrersSQL(slot, count: $0) }) {
+      LinkEnds(own: $0.int64(1), other: $0.int64(0))
+    }
   }
 
-  func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) throws -> [(own: Int64, other: Int64)] {
+  func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) throws -> [LinkEnds] {
     let (own, other) = fromSource ? (0, 1) : (1, 0)
     return try batched(ids, { table.linksSQL(fromSource: fromSource, count: $0) }) {
-      (own: $0.int64(own), other: $0.int64(other))
+      LinkEnds(own: $0.int64(own), other: $0.int64(other))
     }
   }
 

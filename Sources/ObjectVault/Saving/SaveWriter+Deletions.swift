@@ -43,20 +43,23 @@ extension SaveWriter {
           }
           try requireGoing(try reader.targets(entity, relationship.slot, of: stored), relationship)
         case .join(let table, let isSource):
-          let links = try reader.links(table, fromSource: isSource, of: rows)
-          try requireGoing(Set(links.lazy.map(\.other)), relationship)
+          try requireGoing(try reader.links(table, fromSource: isSource, of: rows), relationship)
         }
       }
       for referrer in entity.danglingReferrers {
         let left = try reader.referrers(referrer.owner, referrer.slot, to: rows)
-        guard left.isSubset(of: plan.deletion.going[referrer.owner.index]) else { throw DeletionsMustWait() }
+        try requireGoing(left, referrer.owner)
       }
     }
   }
 
-  private func requireGoing(_ ids: Set<Int64>, _ relationship: RelationshipMapping) throws {
-    let going = plan.deletion.going[relationship.destination.index]
-    guard ids.isSubset(of: going) else { throw DeletionsMustWait() }
+  private func requireGoing(_ links: [LinkEnds], _ relationship: RelationshipMapping) throws {
+    try requireGoing(links, relationship.destination)
+  }
+
+  private func requireGoing(_ links: [LinkEnds], _ entity: EntityMapping) throws {
+    let going = plan.deletion.going[entity.index]
+    guard links.allSatisfy({ going.contains($0.other) }) else { throw DeletionsMustWait() }
   }
 
   /// Deletes the links of objects whose row was never written: no deletion of a row takes them along.

@@ -104,7 +104,7 @@ extension SaveWriter {
   }
 
   private func conflict(_ object: ManagedObject, _ properties: [String]) throws -> StoreError {
-    guard let entity = object.entity else { return .unknownEntity(name: "\(type(of: object))") }
+    guard let entity = object.entity else { return .unknownEntity(name: object.nameOfEntity) }
     let found = try connection.value(sql: entity.versionSQL, [.integer(object.rowID)])
     return .conflict(
       Conflict(

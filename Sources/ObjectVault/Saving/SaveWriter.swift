@@ -71,7 +71,7 @@ final class SaveWriter {
   func translated(_ message: String, _ code: Int, _ sql: String, _ object: ManagedObject?) -> any Error {
     // SQLITE_CONSTRAINT_UNIQUE and _PRIMARYKEY, _NOTNULL.
     let isUnique = code == 2067 || code == 1555
-    guard isUnique || code == 1299, let (entity, columns) = brokenColumns(message) else {
+    guard isUnique || code == 1299, let (entity, columns) = mapping.brokenColumns(message) else {
       return SQLError.constraint(message: message, extendedCode: code, sql: sql)
     }
     let reason =
@@ -85,23 +85,5 @@ final class SaveWriter {
     ])
     guard isUnique, object != nil else { return error }
     return UniqueCollision(error: error, columns: columns.map(\.column))
-  }
-
-  /// What a constraint's message is about, the columns quoted; nil when one of them is no property's: somebody else's
-  /// trigger may write to a table of its own.
-  private func brokenColumns(_ message: String) -> (EntityMapping, [(property: String, column: String)])? {
-    let names = message.split(separator: ": ", maxSplits: 1).last?.split(separator: ", ").map {
-      $0.split(separator: ".", maxSplits: 1).map(String.init)
-    }
-    guard let names, let table = names.first?.first, let entity = mapping.entity(named: table) else {
-      return nil
-    }
-    let columns = names.compactMap { name -> (property: String, column: String)? in
-      guard name.count == 2, name[0] == table else { return nil }
-      let column = quoted(name[1])
-      if name[1] == "id" { return ("id", column) }
-      return entity.slots.first { $0.column == column }.map { ($0.name, column) }
-    }
-    return columns.count == names.count ? (entity, columns) : nil
   }
 }

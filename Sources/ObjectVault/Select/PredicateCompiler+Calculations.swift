@@ -90,7 +90,7 @@ extension PredicateCompiler {
     program.results.append(
       CompiledOperand(
         sql: first.sql, type: AttributeType(entry.result) ?? first.type,
-        needs: operands.reduce(into: []) { $0.formUnion($1.needs) }, place: first.place,
+        needs: operands.reduce([]) { $0.union($1.needs) }, place: first.place,
         label: .other("\(function.rawValue)()")))
   }
 

@@ -30,10 +30,10 @@ extension PredicateCompiler {
   ) throws -> Condition {
     var (a, b) = (try compiled(left), try compiled(right))
     var comparison = comparison
-    // The constant to the right; of two, the text that may stand for a UUID.
+    // The constant to the right; of two, the text that may stand for a UUID or a date.
     let isFlipped =
       b.constant == nil
-      ? a.constant != nil : a.type == .string && b.type?.traits.storage == .text(.uuid)
+      ? a.constant != nil : a.type == .string && b.type?.traits.written != nil
     if isFlipped, let flipped = comparison.entry.flipped {
       (a, b, comparison) = (b, a, flipped)
     }

@@ -84,7 +84,7 @@ extension PredicateCompiler {
     var values: [SQLValue] = []
     var parts: [Condition] = []
     for element in list {
-      guard let (constant, _) = constant(element), !isUUID(constant, against: subject) else {
+      guard let (constant, _) = constant(element), !isWritten(constant, as: subject) else {
         // What is no constant may be nil, and nil equals nil.
         parts.append(try compare(operand, .equal, element, options, isNegated: isNegated))
         continue
@@ -118,9 +118,9 @@ extension PredicateCompiler {
     return parts.isEmpty ? .constant(isNegated) : combined(parts, isAnd: isNegated)
   }
 
-  /// Whether it is a UUID that is sought by its text, whose letters are made those that it is stored with.
-  private func isUUID(_ constant: PredicateValue, against subject: CompiledOperand) -> Bool {
-    constant.type == .uuid && subject.constant?.type == .string
+  /// Whether it is a UUID or a date that is sought by its text, which is made what is stored.
+  private func isWritten(_ constant: PredicateValue, as subject: CompiledOperand) -> Bool {
+    constant.type?.traits.written != nil && subject.constant?.type == .string
   }
 
   private static func list(_ values: [SQLValue]) -> SQL {

@@ -19,7 +19,7 @@ extension PredicateCompiler {
     var steps: [Step]
     let scope: Scope
     /// The joined tables in front of the first to-many.
-    let needs: Set<Int>
+    let needs: SlotSet
   }
 
   mutating func members(

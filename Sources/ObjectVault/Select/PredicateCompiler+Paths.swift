@@ -17,7 +17,7 @@ struct CompiledOperand {
   /// The value, where it is a constant.
   var constant: PredicateValue?
   /// The joined tables without whose rows it is nil.
-  var needs: Set<Int> = []
+  var needs: SlotSet = []
   /// Where it stands in the text.
   var place: Int?
   /// How errors call it, put together when one does.
@@ -84,7 +84,7 @@ extension PredicateCompiler {
       fragments.append(try fitting(part, for: result).sql)
       result.type = result.type ?? part.type
       result.object = result.object ?? part.object
-      result.needs.formIntersection(part.needs)
+      result.needs = result.needs.intersection(part.needs)
     }
     result.sql = "coalesce(\(SQL.joined(fragments)))"
     result.constant = nil
@@ -106,8 +106,11 @@ extension PredicateCompiler {
   private mutating func column(_ path: PropertyPath) throws -> CompiledOperand {
     let end = try walk(path)
     let (entity, names) = (end.entity, end.rest)
+    // A plus before a column keeps the engine from finding the row by that column's index.
+    let isKept = scopes[path.depth].isLinkDriven && end.alias == scopes[path.depth].alias
     var operand = CompiledOperand(
-      sql: "\(alias: end.alias).\"id\"", type: .int, object: entity, isColumn: true,
+      sql: isKept ? "+\(alias: end.alias).\"id\"" : "\(alias: end.alias).\"id\"", type: .int, object: entity,
+      isColumn: true,
       needs: end.needs, place: path.place, label: .other("the object"))
     guard let name = names.first else { return operand }
     operand.label = .property(entity, name)
@@ -117,8 +120,6 @@ extension PredicateCompiler {
     }
     guard let slot = entity.slot(named: name) else { throw unknown(name, in: entity, at: path.place) }
     let info = entity.slots[slot]
-    // A plus before a column keeps the engine from finding the row by that column's index.
-    let isKept = scopes[path.depth].isLinkDriven && end.alias == scopes[path.depth].alias
     let isPlain = !isKept || !entity.isIndexed(slot)
     if let column = info.columnName {
       operand.sql = isPlain ? "\(alias: end.alias).\(column)" : "+\(alias: end.alias).\(column)"
@@ -148,7 +149,7 @@ extension PredicateCompiler {
     var alias: Int
     var entity: EntityMapping
     var rest: ArraySlice<String>
-    var needs: Set<Int>
+    var needs: SlotSet
   }
 
   /// Follows to-ones, joining them.

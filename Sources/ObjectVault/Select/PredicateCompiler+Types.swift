@@ -1,7 +1,6 @@
 // What can be compared with what, and constants made to fit the other side. Numbers compare by value, exactly.
 
 internal import CipherSQLite
-private import Foundation
 
 /// A constant made to fit the other side: with the comparison that then means the same, or decided already.
 enum Adapted {
@@ -32,17 +31,20 @@ extension PredicateCompiler {
       return number(constant.stored, operand, type.numberKind, comparison)
     }
     if type == other { return .operand(operand, comparison) }
-    // Text may stand for what is stored as text.
+    // Text may stand for what is stored as text, and for what is written in a form of its own.
     guard case .text(let text) = constant.stored, other == .string || type == .string else {
       throw mismatch(subject, operand)
     }
     dependsOnValues(operand.sql)
-    switch type.traits.storage {
-    case .text(.uuid):
-      guard let uuid = UUID(uuidString: text) else {
-        throw failure("\"\(shortened(text))\" is no UUID, and \(subject.name) is one", at: operand.place)
+    if let written = type.traits.written, let lifted = type.lifted(text) {
+      guard case .value(let value) = lifted else {
+        throw failure(
+          "\"\(shortened(text))\" is no \(written.name), and \(subject.name) is one"
+            + (written.example.map { "; write \($0)" } ?? ""), at: operand.place)
       }
-      return .operand(replacing(operand, .text(uuid.uuidString)), comparison)
+      return .operand(replacing(operand, value), comparison)
+    }
+    switch type.traits.storage {
     case .text(.url): return .operand(operand, comparison)
     case .text(.any) where other.isText || other.traits.storage == .text(.uuid):
       return .operand(operand, comparison)

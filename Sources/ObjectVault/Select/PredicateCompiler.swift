@@ -31,14 +31,14 @@ struct PredicateCompiler {
     /// What ties it to the one before.
     let condition: SQL
     /// Its alias, and those of the joins that lead to it.
-    let needs: Set<Int>
+    let needs: SlotSet
   }
 
   /// A condition in SQL: true where it holds, false or NULL where it does not.
   struct Condition {
     var sql: SQL
     /// The joined tables without whose rows it cannot hold.
-    var needs: Set<Int> = []
+    var needs: SlotSet = []
     /// How many brackets deep it is.
     var height = 0
 
@@ -89,6 +89,13 @@ struct PredicateCompiler {
       for key in request.sort {
         let operand = try compiled(.path(PropertyPath(key.names)))
         statement.order.append(.init(expression: operand.sql, isDescending: key.isDescending))
+      }
+      // What the keys find equal is in one order, too, so that pages of it do not overlap. In the direction of the
+      // last key: an index has the ids behind its columns, and serves for both.
+      if let last = request.sort.last, last.names != ["id"] {
+        // Behind a to-one no index serves, and the engine is not to look for one.
+        let id: SQL = last.names.count == 1 ? "t0.\"id\"" : "+t0.\"id\""
+        statement.order.append(.init(expression: id, isDescending: last.isDescending))
       }
     }
     statement.joins = try joins(of: scopes[0], needs: filter?.needs ?? [], kind: .inner)
@@ -142,7 +149,7 @@ struct PredicateCompiler {
   /// The to-ones of a scope. Those that the condition needs come first and are joined plainly, so that the
   /// engine may begin with them; behind a left join it would keep the order.
   func joins(
-    of scope: Scope, needs: Set<Int>, kind: SelectStatement.Join.Kind
+    of scope: Scope, needs: SlotSet, kind: SelectStatement.Join.Kind
   ) throws -> [SelectStatement.Join] {
     guard scope.tableCount + scope.joins.count <= PredicateError.maximumSteps + 1 else {
       throw failure(

@@ -30,8 +30,11 @@ extension Store {
   /// transaction. `apply(changes.inverse)` takes them back.
   ///
   /// Objects that contexts hold in memory are as they were; a save of one whose row was changed here ends in a conflict.
+  /// The rules of classes for values, such as ranges, are not asked: they held when the changes were saved.
   /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)`` when an object is not as the changes expect
-  ///   it; ``StoreError/unknownEntity(name:)``; ``SQLError``. Nothing is written then.
+  ///   it, or cannot become what they say: a value of another type than the property's, an object that is named twice,
+  ///   an id above 2^62, a reference to what is not there, one end of a one-to-one without the other, a unique value
+  ///   that another object has; ``StoreError/unknownEntity(name:)``; ``SQLError``. Nothing is written then.
   public func apply(_ changes: ChangeSet) async throws {
     let core = core
     guard !changes.isEmpty else { return }

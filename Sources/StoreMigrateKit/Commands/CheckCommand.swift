@@ -44,7 +44,7 @@ enum CheckCommand: Command {
       guard data != Data(file.text.utf8) else { continue }
       findings.append("\(file.name) is not what the steps make.")
       if file.name == "migrations.lock" {
-        findings += edited(String(decoding: data, as: UTF8.self), files.set)
+        findings += edited(String(decoding: data, as: UTF8.self), files)
       }
     }
     let isStale = !findings.isEmpty
@@ -63,14 +63,19 @@ enum CheckCommand: Command {
   }
 
   /// Steps whose checksum in the lock is another.
-  private static func edited(_ lock: String, _ set: MigrationSet) -> [String] {
-    lock.split(separator: "\n").compactMap { line in
+  private static func edited(_ lock: String, _ files: GeneratedFiles) -> [String] {
+    lock.split(whereSeparator: \.isNewline).compactMap { line in
       let words = line.split(separator: " ")
-      guard words.count >= 3, let number = Int(words[0]), number <= set.version, number > 0 else {
-        return nil
+      guard words.count >= 3, let number = Int(words[0]), number > 0 else { return nil }
+      let release = files.releases.first(with: number)
+      guard number <= files.set.version else {
+        return release.map { "  \(words[0])_\(words[1]) is missing, and was released with \($0). Put the file back." }
       }
-      let step = set.steps[number - 1]
-      return step.checksum == words[2] ? nil : "  \(step.fileName) was edited after it was locked."
+      let step = files.set.steps[number - 1]
+      guard step.checksum != words[2] else { return nil }
+      return release.map {
+        "  \(step.fileName) was edited after it was released with \($0). Undo the edit, and put the change into a new step."
+      } ?? "  \(step.fileName) was edited after it was locked."
     }
   }
 }

@@ -9,6 +9,15 @@ enum CommandGroup: String, CaseIterable {
   case write = "WRITE MIGRATIONS (no store, no key needed)"
 }
 
+/// What a command can do, where the word behind its name says it.
+struct CommandAction: Sendable {
+  let name: String
+  /// How many arguments stand behind its name.
+  let count: Int
+  /// The options that it takes beside those of every command.
+  let options: [Option]
+}
+
 /// One command of the tool.
 protocol Command: Sendable {
   static var name: String { get }
@@ -16,6 +25,8 @@ protocol Command: Sendable {
   static var group: CommandGroup { get }
   /// The options that it takes beside those of every command; its help and the overview list them.
   static var options: [Option] { get }
+  /// What it can do, each with options of its own, which are among those of the command; empty where it is one thing.
+  static var actions: [CommandAction] { get }
   /// Shown by `help NAME` in front of the options, examples first.
   static var help: String { get }
   /// How many arguments stand behind the command's name.
@@ -27,4 +38,11 @@ protocol Command: Sendable {
 
 extension Command {
   static var positionalNames: String { positionalCount == 0 ? "" : "STORE" }
+  static var actions: [CommandAction] { [] }
+
+  /// The action that a line names; nil where the command has none, or the word is none of them.
+  static func action(_ arguments: Arguments) -> CommandAction? {
+    guard let word = arguments.positional.dropFirst().first else { return nil }
+    return actions.first { $0.name == word }
+  }
 }

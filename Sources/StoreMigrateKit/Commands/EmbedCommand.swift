@@ -10,12 +10,16 @@ enum EmbedCommand: Command {
   static let positionalCount = 0
   static let options = [
     Option.migrations,
+    Option(
+      "--released", value: "NAME", "note in the lock file that the steps so far are in this release: check then",
+      "refuses to see them edited"),
     Option("--type", value: "NAME", "how the enum of the steps is called in Swift; default AppMigrations"),
   ]
   static let help = """
     EXAMPLES
       store-migrate embed                          in ./Migrations
       store-migrate embed -m App/Migrations --type AppMigrations
+      store-migrate embed --released 4.1           the steps so far are in people's hands
 
     Writes what the app links (Embedded.swift), the model after the last step (schema.json, for review) and
     the chain of checksums (migrations.lock). Needs no store and no key.
@@ -32,7 +36,13 @@ enum EmbedCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let type = session.arguments.value("--type")
     try session.requireFolder(session.migrationsFolder)
-    let files = try GeneratedFiles(folder: session.migrationsFolder, typeName: type)
+    let files = try GeneratedFiles(
+      folder: session.migrationsFolder, typeName: type, releasing: session.arguments.value("--released"))
+    return try write(files)
+  }
+
+  /// Writes what is not so already.
+  static func write(_ files: GeneratedFiles) throws -> EmbedReport {
     var (written, unchanged): ([String], [String]) = ([], [])
     for file in try files.contents() {
       let url = files.folder.appendingPathComponent(file.name)

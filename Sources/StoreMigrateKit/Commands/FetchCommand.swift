@@ -34,7 +34,12 @@ enum FetchCommand: Command {
       store-migrate fetch notes.store Status
       store-migrate fetch notes.store Status --where "user.name == 'Binger' AND text CONTAINS 'Watch'"
       store-migrate fetch notes.store Status --sort createdAt:desc,text --limit 20
+      store-migrate fetch notes.store Status --where "createdAt >= '2024-05-01' AND createdAt < '2024-06-01'"
       store-migrate fetch notes.store Status --columns id,text,user.name --format csv > statuses.csv
+
+    DATES
+      In --where a date is a text in quotes: '2024-05-01', which is midnight UTC, or '2024-05-01T18:30:00Z'; with an
+      offset (+02:00) in the place of Z, a fraction behind the seconds, or without seconds.
 
     FORMATS
       table   aligned, control characters escaped, cut to the width of a terminal; data in hexadecimal digits
@@ -58,7 +63,7 @@ enum FetchCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let arguments = session.arguments
     let format = try format(arguments)
-    let columns = arguments.value("--columns").map(list)
+    let columns = try names("--columns", arguments)
     if let columns, let twice = columns.first(where: { name in columns.count { $0 == name } > 1 }) {
       throw UsageError("--columns names \(twice) twice.")
     }
@@ -105,19 +110,24 @@ enum FetchCommand: Command {
     return mark
   }
 
-  private static func list(_ text: String) -> [String] {
-    text.split(separator: ",", omittingEmptySubsequences: false).map {
+  /// What an option lists, with commas between; nil where it is not given.
+  private static func names(_ option: String, _ arguments: Arguments) throws -> [String]? {
+    guard let text = arguments.value(option) else { return nil }
+    let names = text.split(separator: ",", omittingEmptySubsequences: false).map {
       $0.trimmingCharacters(in: .whitespaces)
     }
+    guard !names.contains("") else {
+      throw UsageError("\(option) takes names with commas between, and one of \"\(text)\" is empty.")
+    }
+    return names
   }
 
   private static func sortKeys(_ arguments: Arguments) throws -> [(path: String, isDescending: Bool)] {
-    try (arguments.value("--sort").map(list) ?? []).map { key in
+    try (names("--sort", arguments) ?? []).map { key in
       let parts = key.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
       switch parts.dropFirst() {
-      case []: return (parts[0], false)
-      case ["asc"]: return (parts[0], false)
-      case ["desc"]: return (parts[0], true)
+      case [] where !parts[0].isEmpty, ["asc"] where !parts[0].isEmpty: return (parts[0], false)
+      case ["desc"] where !parts[0].isEmpty: return (parts[0], true)
       default:
         throw UsageError("--sort takes NAME, NAME:asc or NAME:desc, with commas between; \"\(key)\" is none.")
       }

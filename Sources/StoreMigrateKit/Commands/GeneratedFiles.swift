@@ -8,11 +8,16 @@ struct GeneratedFiles {
   let folder: URL
   let set: MigrationSet
   let typeName: String
+  /// What the lock file says was released.
+  let releases: Releases
 
-  init(folder: URL, typeName: String?) throws {
+  init(folder: URL, typeName: String?, releasing release: String? = nil) throws {
     self.folder = folder
     set = try .directory(folder)
     self.typeName = typeName ?? Self.presentTypeName(folder) ?? "AppMigrations"
+    var releases = Releases(folder)
+    if let release { try releases.add(release, after: set.version) }
+    self.releases = releases
   }
 
   /// File name and content, in the order they are written.
@@ -40,6 +45,7 @@ struct GeneratedFiles {
         "\(numbered(step.number)) \(step.name) \(step.checksum) model:\(try set.model(at: step.number).meaningHash)"
       chain = sha256(Data((chain + line).utf8))
       lines.append("\(line) chain:\(chain)")
+      lines += releases.names(after: step.number).map { "\(Releases.word) \($0)" }
     }
     return lines.joined(separator: "\n") + "\n"
   }

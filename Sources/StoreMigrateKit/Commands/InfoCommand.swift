@@ -52,14 +52,14 @@ enum InfoCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let inspection = try session.inspection()
     let connection = inspection.connection
-    let number = { (pragma: String) in Int(try connection.value(sql: "PRAGMA \(pragma)")?.int64 ?? 0) }
+    let number = { (pragma: SQLName) in Int(try connection.value("PRAGMA \(pragma)")?.int64 ?? 0) }
     var (summary, damage): (StoreInfo?, String?) = (nil, nil)
     do { summary = try StoreInfo(connection) } catch StoreError.notAStore {
     } catch let error as StoreError { damage = "\(error)" }
     var counts: [String: Int] = [:]
     for entity in summary?.model.entities ?? [] {
       counts[entity.name] = Int(
-        try connection.value(sql: "SELECT count(*) FROM \(quoted(entity.name))")?.int64 ?? 0)
+        try connection.value("SELECT count(*) FROM \(SQLName(entity.name))")?.int64 ?? 0)
     }
     let size = try DatabasePath(session.storePath).byteCount
     let profile = connection.unlocked.profile
@@ -67,7 +67,7 @@ enum InfoCommand: Command {
       store: StoreSummary(path: session.storePath, bytes: size ?? 0), profile: "\(profile)",
       cipherOption: CipherSettings.option(for: profile),
       pageBytes: profile.pageBytes,
-      pages: try number("page_count"), freePages: try number("freelist_count"),
+      pages: try number(SQLName("page_count")), freePages: try number(SQLName("freelist_count")),
       journal: try inspection.journalMode(),
       slots: try session.arguments.value("--slots").map { try KeyFile.slots(at: $0).map(\.name) },
       version: summary?.version, damage: damage, entities: counts,

@@ -1,4 +1,4 @@
-// new: the next file, with its number.
+// new: the next file, with its number; of the app's tool with what leads to its classes.
 
 import Foundation
 import ObjectVault
@@ -9,19 +9,38 @@ enum NewCommand: Command {
   static let group = CommandGroup.write
   static let positionalCount = 1
   static let positionalNames = "NAME"
-  static let options = [Option.migrations]
+  static let options = [
+    Option.migrations,
+    Option("--from-model", "with the operations that lead to the classes which the tool was built with"),
+    Option.rename, Option.noRename,
+  ]
   static let help = """
     EXAMPLES
       store-migrate new "add city"                 writes Migrations/0003_add_city.migration
       store-migrate new "add city" -m App/Migrations
+      app-migrate   new "full name" --from-model --rename User.name=fullName
 
     Needs no store and no key. Edit the file, then run: store-migrate embed
+
+    --from-model is for a tool of the app's own, which knows its classes: see "A tool of the app" in the documentation.
+    It writes the operations, what is lost by them, and what is to be looked at. What may be a renaming, or a dropping and an
+    adding, is not guessed: it ends with 5 and says which --rename to give, or --no-rename.
     """
 
   struct NewReport: Report {
     let file: String
+    let operations: [String]
+    let losses: [String]
+    let notes: [String]
+
     var description: String {
-      "wrote \(file)\nWrite its operations below [up], then run: store-migrate embed"
+      var lines = ["wrote \(file)"] + operations.map { "  · \($0)" }
+      lines += losses.map { "  LOSES \($0)" } + notes.map { "  ? \($0)" }
+      lines.append(
+        operations.isEmpty
+          ? "Write its operations below [up], then run: store-migrate embed"
+          : "Review it, then run: store-migrate embed")
+      return lines.joined(separator: "\n")
     }
   }
 
@@ -30,23 +49,94 @@ enum NewCommand: Command {
     guard !words.isEmpty else { throw UsageError("The name has no letter or digit in it.") }
     let name = words.joined(separator: "_")
     let folder = session.migrationsFolder
-    if !FileManager.default.fileExists(atPath: folder.path) {
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let set =
+      FileManager.default.fileExists(atPath: folder.path)
+      ? try MigrationSet.directory(folder) : try MigrationSet([])
+    let proposal = session.arguments.has("--from-model") ? try session.proposal(set) : nil
+    if let proposal, proposal.operations.isEmpty {
+      throw RefusedError(
+        code: .failed,
+        description: "The steps of \(folder.path) lead to the classes already: there is nothing to write.")
     }
-    let number = try MigrationSet.directory(folder).version + 1
-    let file = folder.appendingPathComponent("\(numbered(number))_\(name).migration")
-    let text = """
-      format: 1
-      name: \(name)
-
-      [up]
-      # add attribute User.city string optional indexed
-      # rename attribute User.name -> fullName
-      # add relationship Status.tags -> Tag many inverse Tag.statuses
-      # transform sql { UPDATE $User SET $User.city = 'Berlin' }
-
-      """
+    if proposal == nil, session.arguments.has("--no-rename") || session.arguments.value("--rename") != nil {
+      throw UsageError("--rename and --no-rename belong to --from-model.")
+    }
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let file = folder.appendingPathComponent("\(numbered(set.version + 1))_\(name).migration")
+    let text = proposal.map { self.text(name, $0) } ?? empty(name)
     try Data(text.utf8).write(to: file, options: .withoutOverwriting)
-    return NewReport(file: file.path)
+    return NewReport(
+      file: file.path, operations: proposal?.operations.map(\.summary) ?? [],
+      losses: proposal?.losses ?? [], notes: proposal?.notes ?? [])
+  }
+
+  private static func empty(_ name: String) -> String {
+    """
+    format: 1
+    name: \(name)
+
+    [up]
+    # add attribute User.city string optional indexed
+    # rename attribute User.name -> fullName
+    # add relationship Status.tags -> Tag many inverse Tag.statuses
+    # transform sql { UPDATE $User SET $User.city = 'Berlin' }
+
+    """
+  }
+
+  private static func text(_ name: String, _ proposal: MigrationProposal) -> String {
+    var lines = ["format: 1", "name: \(name)"]
+    if !proposal.losses.isEmpty {
+      // A decision to be reviewed with the file, and not one that a tool takes.
+      lines.append("# What this step loses. Take the # of the next line away when it is meant.")
+      lines.append("# allow: \(proposal.losses.map { "lossy:\($0)" }.joined(separator: ", "))")
+    }
+    lines.append("")
+    lines += proposal.notes.map { "# \($0.replacing("\n", with: " "))" }
+    return (lines + ["[up]"] + proposal.lines + [""]).joined(separator: "\n")
+  }
+}
+
+extension Option {
+  static let rename = Option(
+    "--rename", value: "OLD=NEW", "User.name=fullName, or User=Person; given for each that is called otherwise now")
+  static let noRename = Option("--no-rename", "what looks like a renaming is a dropping and an adding")
+}
+
+extension Session {
+  /// What leads from the steps to the classes of the app.
+  /// - Throws: ``UsageError`` in a tool that has no classes, and for a renaming that is none; ``RefusedError`` where nobody
+  ///   says what is a renaming.
+  func proposal(_ set: MigrationSet) throws -> MigrationProposal {
+    let proposal = try set.proposal(for: try requiredModel(), renaming: try renaming())
+    guard proposal.doubts.isEmpty || arguments.has("--no-rename") else {
+      throw RefusedError(
+        code: .refused,
+        description: "What is dropped and what is added may be one that is called otherwise now. Say which, with\n"
+          + proposal.doubts.map { "  --rename \($0)" }.joined(separator: "\n")
+          + "\nor that there is none more, with --no-rename. Nothing was written.")
+    }
+    return proposal
+  }
+
+  /// What `--rename` says.
+  /// - Throws: ``UsageError`` for what is no renaming.
+  func renaming() throws -> [MigrationRenaming] {
+    try arguments.all("--rename").map { text in
+      guard let renaming = MigrationRenaming(text) else {
+        throw UsageError("--rename takes User.name=fullName or User=Person, and \"\(text)\" is neither.")
+      }
+      return renaming
+    }
+  }
+
+  /// The classes that the tool was built with.
+  func requiredModel() throws -> Schema {
+    guard let model else {
+      throw UsageError(
+        "This tool knows no classes. Build one of the app's own, with its schema: "
+          + "StoreMigrate.main(migrations: steps, model: schema).")
+    }
+    return model
   }
 }

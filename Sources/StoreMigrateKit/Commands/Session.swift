@@ -8,6 +8,8 @@ import ObjectVault
 struct Session: Sendable {
   let arguments: Arguments
   let bundled: MigrationSet?
+  /// The classes of the app; nil in the tool that is nobody's own.
+  let model: Schema?
   let standardError: @Sendable (String) -> Void
   /// What a signal does.
   let interruption: Interruption
@@ -43,7 +45,7 @@ struct Session: Sendable {
   /// - Throws: ``RefusedError`` where there is no folder to read steps from.
   func requireFolder(_ folder: URL) throws {
     var isDirectory: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isDirectory),
+    guard unsafe FileManager.default.fileExists(atPath: folder.path, isDirectory: &isDirectory),
       isDirectory.boolValue
     else {
       throw RefusedError(

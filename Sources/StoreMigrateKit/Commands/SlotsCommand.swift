@@ -11,15 +11,23 @@ enum SlotsCommand: Command {
   // Depends on the word behind it; checked below.
   static let positionalCount = -1
   static let positionalNames = "ACTION KEYFILE …"
-  static let options =
-    [
-      Option("--recovery", "add: the tool makes a recovery code, and shows it once"),
-      Option(
-        "--keep", value: "NAME=FILE", "rotate: a slot that stays, and the file with its secret; once for each"
-      ),
-      Option("--drop-others", "rotate: the slots that are not kept go"),
-      Option.yes,
-    ] + Option.slotKeys + [Option.cipher, Option.lockTimeout]
+  private static let recovery = Option("--recovery", "add: the tool makes a recovery code, and shows it once")
+  private static let keep = Option(
+    "--keep", value: "NAME=FILE", "rotate: a slot that stays, and the file with its secret; once for each")
+  private static let dropOthers = Option("--drop-others", "rotate: the slots that are not kept go")
+  static let options: [Option] =
+    [recovery, keep, dropOthers, .yes] + Option.slotKey + Option.newSlotKey + [Option.cipher, .lockTimeout]
+  static let actions = [
+    CommandAction(name: "create", count: 2, options: Option.newSlotKey),
+    CommandAction(name: "list", count: 1, options: []),
+    CommandAction(
+      name: "add", count: 2, options: [recovery, .lockTimeout] + Option.slotKey + Option.newSlotKey),
+    CommandAction(name: "change", count: 2, options: [.lockTimeout] + Option.slotKey + Option.newSlotKey),
+    CommandAction(name: "remove", count: 2, options: [.yes, .lockTimeout] + Option.slotKey),
+    CommandAction(name: "rename", count: 3, options: [.lockTimeout] + Option.slotKey),
+    CommandAction(
+      name: "rotate", count: 2, options: [keep, dropOthers, .cipher, .lockTimeout] + Option.slotKey),
+  ]
   static let help = """
     EXAMPLES
       store-migrate slots create notes.keys Ann                     a new data key, opened by Ann's passphrase
@@ -86,23 +94,21 @@ enum SlotsCommand: Command {
     }
   }
 
-  private static let actions = [
-    "create": 2, "list": 1, "add": 2, "change": 2, "remove": 2, "rename": 3, "rotate": 2,
-  ]
-
   static func run(_ session: Session) async throws -> any Report {
     let words = Array(session.arguments.positional.dropFirst())
-    guard let action = words.first, let count = actions[action] else {
+    guard let action = Self.action(session.arguments) else {
+      let names = actions.map(\.name).sorted()
       throw UsageError(
-        "slots takes one of \(actions.keys.sorted().joined(separator: ", "))."
-          + "\(didYouMean(words.first ?? "", among: actions.keys.sorted())) See: store-migrate help slots")
+        "slots takes one of \(names.joined(separator: ", "))."
+          + "\(didYouMean(words.first ?? "", among: names)) See: store-migrate help slots")
     }
-    guard words.count == count + 1 else {
+    guard words.count == action.count + 1 else {
       throw UsageError(
-        "slots \(action) takes \(count) arguments, \(words.count - 1) given. See: store-migrate help slots")
+        "slots \(action.name) takes \(action.count) arguments, \(words.count - 1) given. See: store-migrate help slots"
+      )
     }
     let file = words[1]
-    switch action {
+    switch action.name {
     case "list": return try SlotsReport(file)
     case "create":
       let unlock = try source("new-key", session).unlock(for: file)
@@ -110,7 +116,7 @@ enum SlotsCommand: Command {
       _ = try KeyFile.create(at: file, slot: words[2], unlock: unlock)
       return try SlotsReport(file)
     case "rotate": return try rotate(file, store: words[2], session)
-    default: return try change(file, action, words, session)
+    default: return try change(file, action.name, words, session)
     }
   }
 

@@ -13,10 +13,11 @@ struct Arguments {
   ///   be the name of another file.
   static func ofProcess() throws -> [String] {
     try (1..<max(1, Int(CommandLine.argc))).compactMap { index in
-      guard let word = CommandLine.unsafeArgv[index] else { return nil }
-      guard let text = String(validatingCString: word) else {
+      guard let word = unsafe CommandLine.unsafeArgv[index] else { return nil }
+      guard let text = unsafe String(validatingCString: word) else {
+        let repaired = unsafe String(cString: word)
         throw UsageError(
-          "Argument \(index) (\(String(cString: word))) is not written in UTF-8. Rename the file, or work in its "
+          "Argument \(index) (\(repaired)) is not written in UTF-8. Rename the file, or work in its "
             + "folder under a link with another name.")
       }
       return text

@@ -97,11 +97,11 @@ struct KeySource {
       return Self.trimmed(try fromDescriptor(descriptor))
     }
     if let name = arguments.value("--\(prefix)-env") {
-      guard let value = getenv(name) else { throw UsageError("The variable \(name) is not set.") }
-      return Array(String(cString: value).utf8)
+      guard let value = Self.variable(name) else { throw UsageError("The variable \(name) is not set.") }
+      return value
     }
     if let command = arguments.value("--\(prefix)-command") { return Self.trimmed(try fromCommand(command)) }
-    if prefix == "key", let value = getenv("STORE_MIGRATE_KEY") { return Array(String(cString: value).utf8) }
+    if prefix == "key", let value = Self.variable("STORE_MIGRATE_KEY") { return value }
     guard !arguments.has("--no-input"), isatty(0) == 1 else {
       throw UsageError(
         "There is no \(prefix == "key" ? "" : "new ")key: give --\(prefix)-file, --\(prefix)-fd, --\(prefix)-env or --\(prefix)-command"
@@ -110,16 +110,22 @@ struct KeySource {
     return try prompted(for: file)
   }
 
+  /// A variable of the environment, which nobody changes while the tool runs.
+  private static func variable(_ name: String) -> [UInt8]? {
+    unsafe getenv(name).map { unsafe Array(String(cString: $0).utf8) }
+  }
+
   private func fromFile(_ path: String) throws -> [UInt8] {
     if path == "-" { return try fromDescriptor(0) }
     // Opened once, and read as it comes: it may be a pipe, of the shell (`<(…)`) or with a name.
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
-      throw UsageError("The key file \(path) cannot be read: \(String(cString: strerror(errno))).")
+      throw UsageError("The key file \(path) cannot be read: \(systemText(errno)).")
     }
     defer { close(descriptor) }
     var status = stat()
-    if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
+    if unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0
+    {
       standardError("warning: others may read the key file \(path); run: chmod 600 \(path)")
     }
     return try fromDescriptor(descriptor, called: "key file \(path)")
@@ -130,10 +136,10 @@ struct KeySource {
     var bytes: [UInt8] = []
     var room = [UInt8](repeating: 0, count: 4096)
     while true {
-      let count = Foundation.read(descriptor, &room, room.count)
+      let count = unsafe Foundation.read(descriptor, &room, room.count)
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else {
-        throw UsageError("The \(name) cannot be read: \(String(cString: strerror(errno))).")
+        throw UsageError("The \(name) cannot be read: \(systemText(errno)).")
       }
       guard count > 0 else { return bytes }
       bytes += room.prefix(count)

@@ -76,8 +76,10 @@ extension Option {
       slotsWork,
     ]
 
-  /// Where the secrets of slots come from: no other key file.
-  static let slotKeys = (key + newKey).filter { !$0.name.hasSuffix("slots") }
+  /// Where the secret of a slot comes from: no other key file.
+  static let slotKey = key.filter { !$0.name.hasSuffix("slots") }
+  /// Where the secret that a slot gets comes from.
+  static let newSlotKey = newKey.filter { !$0.name.hasSuffix("slots") }
 
   private static let slotsWork = Option(
     "--slots-work", value: "SECONDS", in: .key, "let the file's passphrases cost so much to try; 2 without it"

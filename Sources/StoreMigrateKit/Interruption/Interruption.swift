@@ -40,7 +40,7 @@ final class Interruption: Sendable {
     let registration = DispatchGroup()
     for number in Self.signals {
       var former = sigaction()
-      guard sigaction(number, nil, &former) == 0, !isIgnored(former) else { continue }
+      guard unsafe sigaction(number, nil, &former) == 0, !isIgnored(former) else { continue }
       // Not SIG_IGN, which the commands that we start would inherit.
       Foundation.signal(number) { _ in }
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -55,11 +55,12 @@ final class Interruption: Sendable {
 
   private func isIgnored(_ action: sigaction) -> Bool {
     #if canImport(Darwin)
-      let handler = action.__sigaction_u.__sa_handler
+      let handler = unsafe action.__sigaction_u.__sa_handler
     #else
-      let handler = action.__sigaction_handler.sa_handler
+      let handler = unsafe action.__sigaction_handler.sa_handler
     #endif
-    return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    // Both are addresses of functions, or small numbers in their place; neither is called.
+    return unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
   /// Says that files are changed from now on, and who knows afterwards what became of them.
@@ -130,6 +131,7 @@ final class Interruption: Sendable {
     // From here on no change of a key is committed any more, and no new file gets its name.
     let phase = gate.stop()
     Temporaries.removeAll()
+    InspectedFiles.removeAll()
     EchoGuard.restore()
     if case .ends(let aftermath) = answer {
       let truth = aftermath?.leftBehind(phase) ?? "Nothing was changed."

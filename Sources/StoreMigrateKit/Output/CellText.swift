@@ -8,21 +8,19 @@ import ObjectVault
 enum CellText {
   /// For CSV, and where JSON takes a string: dates in ISO 8601, bytes in base64.
   static func plain(_ value: SQLValue, _ type: AttributeType) -> String {
-    switch value {
+    let traits = type.traits
+    return switch value {
     case .null: ""
-    case .integer(let number):
-      switch type {
-      case .bool where number == 0 || number == 1: number == 1 ? "true" : "false"
-      case .date: date(Double(number))
-      default: "\(number)"
-      }
-    case .real(let number):
-      switch type {
-      case .date: date(number)
-      // As the Float that it is: it would have digits else that nobody wrote.
-      case .float where Float(number).isInfinite == number.isInfinite: "\(Float(number))"
-      default: "\(number)"
-      }
+    case .integer(let number) where traits.written == .date: date(Double(number))
+    case .integer(let number) where traits.isTruth && (number == 0 || number == 1):
+      number == 1 ? "true" : "false"
+    case .integer(let number): "\(number)"
+    case .real(let number) where traits.written == .date: date(number)
+    // As the Float that it is: it would have digits else that nobody wrote.
+    case .real(let number)
+    where traits.storage == .real(isSingle: true) && Float(number).isInfinite == number.isInfinite:
+      "\(Float(number))"
+    case .real(let number): "\(number)"
     case .text(let text): text
     case .blob(let data): data.base64EncodedString()
     }
@@ -62,11 +60,12 @@ enum CellText {
 
   /// For JSON: numbers as numbers, but decimals as strings, which keep their digits; a JSON attribute as what it is.
   static func json(_ value: SQLValue, _ type: AttributeType) -> String {
-    switch value {
+    let (storage, isDate) = (type.traits.storage, type.traits.written == .date)
+    return switch value {
     case .null: "null"
-    case .integer where type != .decimal && type != .date: plain(value, type)
-    case .real(let number) where type != .date && number.isFinite: plain(value, type)
-    case .text(let text) where type == .json: JSONText.compact(text) ?? quoted(text)
+    case .integer where storage != .text(.decimal) && !isDate: plain(value, type)
+    case .real(let number) where !isDate && number.isFinite: plain(value, type)
+    case .text(let text) where storage == .text(.json): JSONText.compact(text) ?? quoted(text)
     default: quoted(plain(value, type))
     }
   }

@@ -17,11 +17,12 @@ enum ErrorText {
 
   /// Foundation's errors of files print their inside.
   private static func text(of error: CocoaError) -> String {
-    let path = error.userInfo[NSFilePathErrorKey] as? String ?? error.url?.path
+    // Marked by Foundation because it holds Any; nobody else has this error.
+    let path = unsafe error.userInfo[NSFilePathErrorKey] as? String ?? error.url?.path
     let cause = error.underlying as NSError?
     let reason =
       cause?.domain == NSPOSIXErrorDomain
-      ? String(cString: strerror(Int32(truncatingIfNeeded: cause?.code ?? 0))) : error.localizedDescription
+      ? systemText(Int32(truncatingIfNeeded: cause?.code ?? 0)) : error.localizedDescription
     return (path.map { "\($0): " } ?? "") + reason
   }
 }

@@ -40,6 +40,6 @@ final class RowSink: Sendable {
     let code = StandardStream.output.failure ?? EIO
     if code == EPIPE { throw ReaderGone() }
     throw OutputError(
-      description: "The rows could not be written to standard output (\(String(cString: strerror(code)))).")
+      description: "The rows could not be written to standard output (\(systemText(code))).")
   }
 }

@@ -78,11 +78,6 @@ struct TableWriter: RowWriter {
 }
 
 extension AttributeType {
-  /// Whether values stand right in a column.
-  fileprivate var isNumber: Bool {
-    switch self {
-    case .int, .int8, .int16, .int32, .uint8, .uint16, .uint32, .float, .double, .decimal: true
-    case .bool, .string, .data, .date, .uuid, .url, .json: false
-    }
-  }
+  /// Whether values stand right in a column: numbers do, true and false do not.
+  fileprivate var isNumber: Bool { traits.isNumeric && !traits.isTruth }
 }

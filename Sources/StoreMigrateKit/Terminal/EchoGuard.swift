@@ -10,10 +10,10 @@ enum EchoGuard {
   static func switchOff() {
     former.withLock { former in
       var settings = termios()
-      guard tcgetattr(0, &settings) == 0 else { return }
+      guard unsafe tcgetattr(0, &settings) == 0 else { return }
       former = settings
       settings.c_lflag &= ~tcflag_t(ECHO)
-      tcsetattr(0, TCSANOW, &settings)
+      unsafe tcsetattr(0, TCSANOW, &settings)
     }
   }
 
@@ -23,7 +23,7 @@ enum EchoGuard {
   static func restore() -> Bool {
     former.withLock { former in
       guard var settings = former else { return false }
-      tcsetattr(0, TCSANOW, &settings)
+      unsafe tcsetattr(0, TCSANOW, &settings)
       former = nil
       return true
     }

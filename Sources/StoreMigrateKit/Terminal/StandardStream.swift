@@ -21,12 +21,12 @@ enum StandardStream: Int32 {
     signal(SIGPIPE) { _ in }
     for descriptor in Int32(0)...2 {
       var status = stat()
-      if fstat(descriptor, &status) == 0 {
+      if unsafe fstat(descriptor, &status) == 0 {
         // Closed, and taken by the runtime since, for something without a type: no stream has none.
         guard status.st_mode & S_IFMT == 0 else { continue }
       } else {
         // The lowest number that is free is this one.
-        _ = open("/dev/null", O_RDWR)
+        _ = unsafe open("/dev/null", O_RDWR)
       }
       failures.withLock { $0[descriptor] = EBADF }
     }
@@ -48,7 +48,7 @@ enum StandardStream: Int32 {
     }
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Foundation.write(rawValue, $0.baseAddress, $0.count) }
+      let count = unsafe rest.withUnsafeBytes { unsafe Foundation.write(rawValue, $0.baseAddress, $0.count) }
       if count > 0 {
         rest = rest.dropFirst(count)
         continue
@@ -59,7 +59,7 @@ enum StandardStream: Int32 {
       case EAGAIN:
         // Somebody made it one that does not block.
         var waiting = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
-        poll(&waiting, 1, -1)
+        unsafe poll(&waiting, 1, -1)
       default:
         Self.failures.withLock { $0[rawValue] = code }
         Self.losses.withLock { _ = $0.insert(rawValue) }

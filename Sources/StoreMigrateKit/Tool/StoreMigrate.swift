@@ -5,16 +5,17 @@ import CipherSQLite
 import Foundation
 public import ObjectVault
 
-/// `store-migrate` as a library, so that an app can build its own, with its steps inside:
+/// `store-migrate` as a library, so that an app can build its own, with its steps and classes inside:
 ///
 /// ```swift
 /// @main struct Tool {
 ///   static func main() async {
 ///     let steps = try? MigrationSet.embedded(AppMigrations.steps)
-///     await StoreMigrate.main(migrations: steps)
+///     await StoreMigrate.main(migrations: steps, model: AppModel.schema)
 ///   }
 /// }
 /// ```
+/// Such a tool can compare the classes with the steps, and write the next step: `diff`, `new NAME --from-model`.
 public enum StoreMigrate {
   static let commands: [any Command.Type] = [
     StatusCommand.self, PlanCommand.self, HistoryCommand.self, InfoCommand.self, VerifyCommand.self,
@@ -23,7 +24,8 @@ public enum StoreMigrate {
     CreateCommand.self, UpCommand.self, DownCommand.self, RedoCommand.self, RekeyCommand.self,
     UpgradeCipherCommand.self, RestoreCommand.self,
     BackupCommand.self, EncryptCommand.self, ExportCommand.self, SlotsCommand.self,
-    NewCommand.self, EmbedCommand.self, CheckCommand.self,
+    NewCommand.self, DiffCommand.self, LintCommand.self, SQLCommand.self, RebaseCommand.self,
+    EmbedCommand.self, CheckCommand.self,
   ]
 
   /// The names of all commands, in the order of the overview.
@@ -44,14 +46,17 @@ public enum StoreMigrate {
 
   /// Runs the tool with the process's arguments and ends the process.
   ///
-  /// - Parameter migrations: Steps to use where `--migrations` is not given; nil reads `./Migrations`.
-  public static func main(migrations: MigrationSet? = nil) async -> Never {
+  /// - Parameters:
+  ///   - migrations: Steps to use where `--migrations` is not given; nil reads `./Migrations`.
+  ///   - model: The classes of the app, for `diff` and `new --from-model`.
+  public static func main(migrations: MigrationSet? = nil, model: Schema? = nil) async -> Never {
     StandardStream.prepare()
     let interruption = Interruption()
     interruption.listen()
     var output: Output
     do {
-      output = await run(try Arguments.ofProcess(), migrations: migrations, interruption: interruption)
+      output = await run(
+        try Arguments.ofProcess(), migrations: migrations, model: model, interruption: interruption)
     } catch { output = Output(code: ExitCode(error), errors: "store-migrate: \(error)") }
     interruption.end()
     exit(write(&output).rawValue)
@@ -61,7 +66,7 @@ public enum StoreMigrate {
   /// - Returns: The exit code: 1 in the place of 0 when something could not be written.
   private static func write(_ output: inout Output) -> ExitCode {
     if !output.text.isEmpty, !StandardStream.output.write(output.text + "\n") {
-      let reason = String(cString: strerror(StandardStream.output.failure ?? EIO))
+      let reason = systemText(StandardStream.output.failure ?? EIO)
       output.errors +=
         (output.errors.isEmpty ? "" : "\n")
         + "store-migrate: The command was run to its end, but its report could not be written to standard output "
@@ -84,7 +89,7 @@ public enum StoreMigrate {
   }
 
   static func run(
-    _ words: [String], migrations: MigrationSet?, interruption: Interruption
+    _ words: [String], migrations: MigrationSet?, model: Schema?, interruption: Interruption
   ) async -> Output {
     let isJSON = words.prefix { $0 != "--" }.contains("--json")
     let rows = RowSink()
@@ -108,7 +113,7 @@ public enum StoreMigrate {
       }
       try checkPaths(arguments, of: command)
       let session = Session(
-        arguments: arguments, bundled: migrations,
+        arguments: arguments, bundled: migrations, model: model,
         standardError: { StandardStream.error.write($0 + "\n") }, interruption: interruption,
         rows: rows)
       // Before anything is opened: a mistyped number is a mistake of the line and not of the store.
@@ -179,13 +184,19 @@ public enum StoreMigrate {
     }
   }
 
-  /// - Throws: ``UsageError`` for an option of other commands.
+  /// - Throws: ``UsageError`` for an option of other commands, or of other actions of the command.
   private static func check(_ arguments: Arguments, of command: any Command.Type) throws {
-    let own = (command.options + Option.common).map(\.name)
+    let action = command.action(arguments)
+    let own = ((action?.options ?? command.options) + Option.common).map(\.name)
     guard let foreign = arguments.given.first(where: { !own.contains($0) }) else { return }
-    let others = commands.filter { $0.options.contains { $0.name == foreign } }.map { $0.name }
+    let takes = { (options: [Option]) in options.contains { $0.name == foreign } }
+    let others =
+      takes(command.options)
+      ? command.actions.filter { takes($0.options) }.map { "\(command.name) \($0.name)" }
+      : commands.filter { takes($0.options) }.map { $0.name }
+    let name = command.name + (action.map { " \($0.name)" } ?? "")
     throw UsageError(
-      "\(foreign) is no option of \(command.name), but of \(others.joined(separator: ", "))."
+      "\(foreign) is no option of \(name), but of \(others.joined(separator: ", "))."
         + "\(didYouMean(foreign, among: own)) See: store-migrate help \(command.name)")
   }
 }

@@ -12,6 +12,7 @@ import Testing
   static func content(_ store: Store) throws -> [String: [[SQLValue]]] {
     let connection = try Connection.open(store.url.path, key: testKey)
     defer { connection.close() }
+    try StoreInfo.prepare(connection)
     let names = try connection.query(
       sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'vault%'"
     ) { $0.value(0).string ?? "" }
@@ -67,15 +68,28 @@ import Testing
       let script = RandomScript(store.makeContext(), .contextWithSaves, seed: seed + 500, (World(), [:]))
       try script.run(steps: 60)
       let start = (script.world, script.rows)
+      var pending = script.pending
       if mode == .contextWithSaves || mode == .contextWithFetches {
-        try RandomScript(store.makeContext(), mode, seed: seed, start).run(steps: 120)
+        let script = RandomScript(store.makeContext(), mode, seed: seed, start)
+        try script.run(steps: 120)
+        pending.merge(script.pending) { $1 }
       } else {
         try await store.write { context in
           try RandomScript(context, mode, seed: seed, start).run(steps: 120)
         }
       }
       store.close()
-      try await Self.replay(Self.all(changes), of: Self.content(store))
+      let told = try await Self.all(changes)
+      for set in told {
+        guard let before = pending.removeValue(forKey: set.name ?? "") else { continue }
+        let differences = PendingComparison(before, set).differences
+        #expect(differences.isEmpty, "seed \(seed): \(differences)\n\(before)\n\nsaved:\n\(set)")
+      }
+      // Of the others the save found nothing that was not so already.
+      for rest in pending.values {
+        #expect(rest.inserted.isEmpty && rest.updated.isEmpty && rest.deleted.isEmpty, "\(rest)")
+      }
+      try await Self.replay(told, of: Self.content(store))
     }
   }
 

@@ -127,6 +127,34 @@ import Testing
     #expect(context.pendingChanges.isEmpty)
   }
 
+  @Test func `pending changes name no object that the save deletes`() async throws {
+    let temporary = try await Self.filled()
+    let context = temporary.store.makeContext()
+    var changes = temporary.store.changes().makeAsyncIterator()
+    let (ann, book) = (try context.fetch(Author.self).one(), try context.fetch(Book.self).one())
+    let genre = try context.fetch(Genre.self).one()
+    let club = context.insert(Club.self) { $0.name = "c" }
+    try context.save()
+    _ = await changes.next()
+    ann.club = club
+    ann.age = 31
+    book.add(genre, to: \.genres)
+    let carl = context.insert(Author.self) { $0.name = "Carl" }
+    carl.club = club
+    context.delete(club)
+    context.delete(genre)
+    let pending = context.pendingChanges
+    #expect(pending.updated.map(\.new) == [["age": 31]] && pending.linked.isEmpty)
+    #expect(pending.inserted.map(\.values) == [["name": "Carl", "age": 30]])
+    try context.save()
+    guard case .committed(let told)? = await changes.next() else {
+      Issue.record("no commit was told")
+      return
+    }
+    #expect(pending.updated == told.updated && pending.linked == told.linked)
+    #expect(pending.deleted == told.deleted && pending.inserted.map(\.values) == told.inserted.map(\.values))
+  }
+
   @Test func `a description names what changed and shows no value`() async throws {
     let changes = ChangeSet(
       inserted: [.init(entity: "Author", rowID: 2, values: ["name": "secret"])],

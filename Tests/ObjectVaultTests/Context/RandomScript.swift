@@ -54,6 +54,9 @@ final class RandomScript {
   var isInside = false
   /// Whether values may be held back, so that the same holds until the next save.
   var isDirty = false
+  /// What was pending before each save that came to an end, by the name that its commit has.
+  private(set) var pending: [String: ChangeSet] = [:]
+  private let name = UUID().uuidString
   /// What was done, for who looks for the reason of a mismatch.
   private(set) var trace: [String] = []
 
@@ -125,11 +128,14 @@ final class RandomScript {
   func save() throws {
     let problems = world.problems
     log("save: \(problems)")
+    context.transactionName = "\(name) \(pending.count)"
+    let changes = context.pendingChanges
     do { try context.save() } catch {
       if problems.isEmpty { throw Mismatch("the save failed: \(error)") }
       return
     }
     guard problems.isEmpty else { throw Mismatch("the save succeeded in spite of \(problems)") }
+    pending[changes.name ?? ""] = changes
     try checkPending(context)
     (saved, isDirty) = (world, false)
     for (key, object) in objects {

@@ -35,14 +35,15 @@ struct BenchReader: SaveReader {
   private func column(_ entity: EntityMapping, _ slot: Int) -> [Int64: Int64] {
     columns["\(entity.name).\(entity.slots[slot].name)"] ?? [:]
   }
-  func targets(_ entity: EntityMapping, _ slot: Int, of owners: [Int64]) -> Set<Int64> {
-    Set(owners.compactMap { column(entity, slot)[$0] })
+  func targets(_ entity: EntityMapping, _ slot: Int, of owners: [Int64]) -> [LinkEnds] {
+    owners.compactMap { id in column(entity, slot)[id].map { LinkEnds(own: id, other: $0) } }
   }
-  func referrers(_ entity: EntityMapping, _ slot: Int, to targets: [Int64]) -> Set<Int64> {
-    Set(column(entity, slot).filter { targets.contains($0.value) }.keys)
+  func referrers(_ entity: EntityMapping, _ slot: Int, to targets: [Int64]) -> [LinkEnds] {
+    column(entity, slot).filter { targets.contains($0.value) }.map { LinkEnds(own: $0.value, other: $0.key) }
   }
-  func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) -> [(own: Int64, other: Int64)] {
-    links.map { fromSource ? ($0.source, $0.target) : ($0.target, $0.source) }.filter { ids.contains($0.0) }
+  func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) -> [LinkEnds] {
+    links.map { LinkEnds(own: fromSource ? $0.source : $0.target, other: fromSource ? $0.target : $0.source) }
+      .filter { ids.contains($0.own) }
   }
   func versions(_ entity: EntityMapping, of ids: [Int64]) -> [Int64: Int64] {
     versions.filter { ids.contains($0.key) }

@@ -87,6 +87,19 @@ import Testing
     }
   }
 
+  @Test func `a predicate's text is a string, or what the type says that it is written as`() throws {
+    let context = temporary.store.makeContext()
+    for attribute in attributes {
+      func takes(_ text: String) -> Bool {
+        (try? context.fetch(Sample.self).where("\(attribute.name) IN {'\(text)'}").sql) != nil
+      }
+      let traits = attribute.type.traits
+      #expect(takes("2024-05-01") == (traits.isString || traits.written == .date), "\(attribute.type)")
+      let uuid = "e621e1f8-c36c-495a-93fc-0c247a3e6e5f"
+      #expect(takes(uuid) == (traits.isString || traits.written == .uuid), "\(attribute.type)")
+    }
+  }
+
   @Test func `the check of a store takes the bounds of each range, and nothing beyond`() async throws {
     for attribute in attributes {
       guard let range = attribute.type.traits.integerRange else { continue }

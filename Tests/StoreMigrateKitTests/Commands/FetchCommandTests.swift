@@ -38,6 +38,41 @@ import Testing
     #expect(try bench.run("fetch", "User", "--limit", "0", "--format", "json").output == "[]\n")
   }
 
+  @Test(arguments: ["fetch", "count"])
+  func `every example of the help runs as it stands`(_ command: String) async throws {
+    try await bench.makeBlog()
+    let help = try runTool(builtExecutable("store-migrate"), ["help", command]).output
+    let examples = help.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+      .filter { $0.hasPrefix("store-migrate \(command) notes.store ") }
+    #expect(examples.count >= 3)
+    #expect(examples.contains { $0.contains("'2024-05-01'") }, "no example has a date")
+    for example in examples {
+      let result = try bench.shell(
+        "store-migrate() { \"$TOOL\" \"$@\" --no-input; }; cd \"$(dirname \"$STORE\")\" && \(example)")
+      #expect(result.status == 0 && result.errors.isEmpty, "\(example): \(result)")
+    }
+  }
+
+  @Test func `a date in a condition is a text, as rows show it`() async throws {
+    try await bench.makeBlog()
+    // 2026-05-09T06:13:20.250Z and the seconds behind it.
+    let first = try bench.run("fetch", "Status", "--columns", "createdAt", "--limit", "1", "--format", "csv")
+    let text = try #require(first.output.split(separator: "\r\n").last)
+    let all = try bench.sql("SELECT count(*) FROM Status WHERE createdAt = 800000000.25")[0][0].int64 ?? 0
+    func count(_ condition: String) throws -> String {
+      try bench.run("count", "Status", "--where", condition).output
+    }
+    #expect(all == 4)
+    #expect(try count("createdAt == '\(text)'") == "4\n" && count("createdAt > '\(text)'") == "6\n")
+    #expect(try count("createdAt >= '\(text.prefix(10))'") == "10\n")
+    #expect(try count("createdAt < '\(text.prefix(10))'") == "0\n")
+    let wrong = try bench.run("count", "Status", "--where", "createdAt > 'May'")
+    #expect(wrong.status == 64, "\(wrong)")
+    #expect(
+      wrong.errors.contains(
+        "\"May\" is no date, and Status.createdAt is one; write 2024-05-01 or 2024-05-01T18:30:00Z."))
+  }
+
   @Test func `rows come by their ids where nothing is said, whatever index has the columns`() async throws {
     try await bench.makeBlog()
     // A covering index by name, whose order is another.
@@ -72,6 +107,14 @@ import Testing
       (["fetch", "Status", "--columns", "text,text"], "--columns names text twice"),
       (["fetch", "Status", "--sort", "text:down"], "NAME:desc"),
       (["fetch", "Status", "--sort", "txt"], "did you mean \"text\"?"),
+      (
+        ["fetch", "Status", "--columns", ""],
+        "--columns takes names with commas between, and one of \"\" is empty."
+      ),
+      (["fetch", "Status", "--columns=text,,id"], "and one of \"text,,id\" is empty."),
+      (["fetch", "Status", "--sort="], "--sort takes names with commas between, and one of \"\" is empty."),
+      (["fetch", "Status", "--sort", "text, "], "and one of \"text, \" is empty."),
+      (["fetch", "Status", "--sort", ":desc"], "NAME:desc, with commas between; \":desc\" is none."),
       (["fetch", "Status", "--limit", "many"], "--limit takes a number"),
       (["fetch", "Status", "--format", "cvs"], "Did you mean \"csv\"?"),
       (["fetch", "Status", "--format", "csv", "--json"], "two things"),

@@ -50,8 +50,9 @@ struct Bench {
     return try FaultInjector.run(
       builtExecutable("store-migrate"),
       words + ["--no-input", "--quiet"]
-        // What it reads is in clear.
-        + (words[0] == "encrypt" ? [] : ["--key-env", "OLD_KEY", "--key-format", "hex"]),
+        // What it reads is in clear, or nothing.
+        + (words[0] == "encrypt" || words.prefix(2) == ["slots", "create"]
+          ? [] : ["--key-env", "OLD_KEY", "--key-format", "hex"]),
       environment: [
         "OLD_KEY": Template.hex(keys[0]), "NEW_KEY": Template.hex(keys[1]), "VAULT_FAULT_LACKS": lacks,
       ],

@@ -36,11 +36,12 @@ struct SlotFaults {
   }
 
   func run(_ words: [String], _ fault: Fault?) throws -> FaultInjector.Run {
-    try FaultInjector.run(
+    let newKey =
+      ["add", "change"].contains(words[0]) ? ["--new-key-env", "NEW_KEY", "--new-key-format", "hex"] : []
+    return try FaultInjector.run(
       builtExecutable("store-migrate"),
-      ["slots", words[0], keys] + words.dropFirst() + [
-        "--key-env", "OLD_KEY", "--key-format", "hex", "--new-key-env", "NEW_KEY", "--new-key-format", "hex",
-        "--yes", "--no-input",
+      ["slots", words[0], keys] + words.dropFirst() + newKey + (words[0] == "remove" ? ["--yes"] : []) + [
+        "--key-env", "OLD_KEY", "--key-format", "hex", "--no-input",
       ], environment: ["OLD_KEY": hex(Self.ann), "NEW_KEY": hex(Self.fresh)],
       in: folder.url.lastPathComponent,
       fault: fault)

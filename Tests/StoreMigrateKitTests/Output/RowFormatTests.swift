@@ -31,6 +31,36 @@ import Testing
     #expect(rows == ours && ours.count == 4, "\(lines)\n\(ours)")
   }
 
+  /// What moves the cursor, or turns the direction of a line; and signs beside them that do neither.
+  static let hidden: [UInt32] = [
+    0x01, 0x1B, 0x7F, 0x85, 0x9F, 0x061C, 0x200E, 0x200F, 0x2028, 0x2029, 0x202A, 0x202E, 0x2066, 0x2069,
+  ]
+  static let shown: [UInt32] = [0x7E, 0xA0, 0x061B, 0x061D, 0x200D, 0x2010, 0x2027, 0x202F, 0x2065, 0x206A]
+
+  @Test
+  func `signs that nobody sees stand escaped in a table, the Arabic letter mark too, and others as they are`()
+    async throws
+  {
+    try await bench.makeThings { context in
+      for value in Self.hidden + Self.shown {
+        try context.insert(entity: "Thing") { thing in
+          thing["number"] = Int(value)
+          thing["text"] = "<\(Unicode.Scalar(value).map(String.init) ?? "")>"
+        }
+      }
+    }
+    let lines = try bench.run("fetch", "Thing", "--columns", "number,text").output.split(separator: "\n")
+    #expect(lines.count == 2 + Self.hidden.count + Self.shown.count)
+    for (value, line) in zip(Self.hidden + Self.shown, lines.dropFirst(2)) {
+      let sign = Unicode.Scalar(value).map(String.init) ?? ""
+      let escaped = "\\u{\(String(value, radix: 16, uppercase: true))}"
+      // By scalars: some of them are one character with the sign before them.
+      let cell = line.unicodeScalars.drop { $0 != "<" }
+      #expect(
+        cell.elementsEqual("<\(Self.hidden.contains(value) ? escaped : sign)>".unicodeScalars), "\(value)")
+    }
+  }
+
   @Test func `every type has its form in JSON, lines, CSV and tables`() async throws {
     try await bench.makeThings { context in
       let first = try context.insert(entity: "Thing") {

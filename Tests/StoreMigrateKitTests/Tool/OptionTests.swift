@@ -40,6 +40,26 @@ import Testing
   }
 
   @Test(arguments: [
+    ("list", "--key-env=X", "add, slots change, slots remove, slots rename, slots rotate"),
+    ("list", "--yes", "remove"), ("create", "--key-file=x", "add, slots change"),
+    ("create", "--recovery", "add"),
+    ("add", "--keep=a=b", "rotate"), ("add", "--yes", "remove"), ("change", "--recovery", "add"),
+    ("remove", "--new-key-env=X", "create, slots add, slots change"), ("rename", "--drop-others", "rotate"),
+    ("rotate", "--new-key-env=X", "create, slots add, slots change"),
+    ("remove", "--cipher=page=4096", "rotate"),
+    ("list", "--lock-timeout=1", "add, slots change, slots remove, slots rename, slots rotate"),
+  ])
+  func `an option of another action is refused before anything is opened`(
+    _ action: String, _ option: String, _ owners: String
+  ) throws {
+    let result = try run("slots", action, "/nowhere/a.keys", option)
+    let name = option.prefix { $0 != "=" }
+    #expect(result.status == 64, "\(result)")
+    #expect(
+      result.errors.contains("\(name) is no option of slots \(action), but of slots \(owners)"), "\(result)")
+  }
+
+  @Test(arguments: [
     (["status", "a.store", "--exit-cod"], "\"--exit-cod\" is no option. Did you mean \"--exit-code\"?"),
     (["fetch", "a.store", "Note", "--colums", "id"], "Did you mean \"--columns\"?"),
     (["--wher", "x", "count", "a.store", "Note"], "Did you mean \"--where\"?"),

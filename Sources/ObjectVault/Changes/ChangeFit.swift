@@ -1,0 +1,162 @@
+// Whether a change set fits a store: asked of the set and the file before anything is written. What the engine alone can
+// tell, such as unique values, ChangeWriter finds while it writes.
+
+internal import CipherSQLite
+
+/// One change set against one file.
+struct ChangeFit {
+  /// What the set makes of a row that it names.
+  private enum Fate {
+    case inserted(ChangeSet.Values)
+    case updated(ChangeSet.Update)
+    case deleted
+  }
+
+  private let names: ChangeNames
+  private let connection: Connection
+  private let changes: ChangeSet
+  /// By the entity's index and the id.
+  private var fates: [[Int64: Fate]]
+  /// The rows that were asked for and are in the file, by the entity's index.
+  private var standing: [Set<Int64>]
+
+  /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)`` for an object that is in the set twice;
+  ///   ``StoreError/unknownEntity(name:)``.
+  init(_ changes: ChangeSet, _ names: ChangeNames, _ connection: Connection) throws(StoreError) {
+    (self.changes, self.names, self.connection) = (changes, names, connection)
+    fates = Array(repeating: [:], count: names.mapping.entities.count)
+    standing = Array(repeating: [], count: names.mapping.entities.count)
+    for row in changes.inserted { try note(row.entity, row.rowID, .inserted(row.values)) }
+    for row in changes.updated { try note(row.entity, row.rowID, .updated(row)) }
+    for row in changes.deleted { try note(row.entity, row.rowID, .deleted) }
+  }
+
+  private mutating func note(_ entity: String, _ rowID: Int64, _ fate: Fate) throws(StoreError) {
+    let index = try names.entity(entity).index
+    guard fates[index].updateValue(fate, forKey: rowID) == nil else { throw names.misfit(entity, rowID, []) }
+  }
+
+  /// Compares rows and values with the file, and asks where references lead when all is done.
+  /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)``, ``StoreError/unknownEntity(name:)``.
+  mutating func check() throws {
+    for row in changes.inserted { try check(row) }
+    for row in changes.updated { try check(row) }
+    for row in changes.deleted {
+      let entity = try names.entity(row.entity)
+      let nils = entity.storedSlots.map { (entity.slots[$0].name, SQLValue.null) }
+      try compare(entity, row.rowID, row.values.merging(nils) { value, _ in value })
+    }
+    for link in changes.linked { try check(link) }
+  }
+
+  // MARK: Rows
+
+  private mutating func check(_ row: ChangeSet.Row) throws {
+    let entity = try names.entity(row.entity)
+    // An id near the last one would leave none for new objects.
+    guard (1...RowIDs.highest).contains(row.rowID), try !isStored(entity, row.rowID) else {
+      throw names.misfit(row.entity, row.rowID, [])
+    }
+    let missing = entity.storedSlots.filter {
+      entity.isRequired[$0] && row.values[entity.slots[$0].name] == nil
+    }
+    guard missing.isEmpty else {
+      throw names.misfit(row.entity, row.rowID, missing.map { entity.slots[$0].name }.sorted())
+    }
+    try checkValues(entity, row.rowID, row.values, old: [:])
+  }
+
+  private mutating func check(_ row: ChangeSet.Update) throws {
+    let entity = try names.entity(row.entity)
+    let lone = Set(row.old.keys).symmetricDifference(row.new.keys)
+    guard lone.isEmpty else { throw names.misfit(row.entity, row.rowID, lone.sorted()) }
+    try compare(entity, row.rowID, row.old)
+    try checkValues(entity, row.rowID, row.new, old: row.old)
+  }
+
+  /// Whether a row has these values.
+  private func compare(_ entity: EntityMapping, _ rowID: Int64, _ values: ChangeSet.Values) throws {
+    let slots = try names.slots(entity, rowID, values)
+    let found = try connection.query(
+      sql: entity.valuesSQL(slots.map(\.slot)), [.integer(rowID)]
+    ) { row in slots.indices.map { row.value($0) } }.first
+    guard let found else { throw names.misfit(entity.name, rowID, []) }
+    let others = zip(slots, found).filter { !$0.value.isStored(as: $1) }.map(\.0.name)
+    guard others.isEmpty else { throw names.misfit(entity.name, rowID, others) }
+  }
+
+  // MARK: Values
+
+  /// Whether values are what their properties can hold: what another type stored would be found by no comparison, and
+  /// read as nothing.
+  private mutating func checkValues(
+    _ entity: EntityMapping, _ rowID: Int64, _ values: ChangeSet.Values, old: ChangeSet.Values
+  ) throws {
+    for (slot, name, value) in try names.slots(entity, rowID, values) {
+      let fits =
+        if value.isNull {
+          !entity.isRequired[slot]
+        } else if let attribute = entity.slots[slot].attribute {
+          (try? attribute.type.stored(value))?.isStored(as: value) == true
+        } else if let relationship = entity.slots[slot].relationship, case .integer(let id) = value {
+          try willStand(relationship.destination, id)
+        } else {
+          false
+        }
+      guard fits, try isReturned(entity, rowID, slot, value, old[name]) else {
+        throw names.misfit(entity.name, rowID, [name])
+      }
+    }
+  }
+
+  /// Whether the partners of a one-to-one say the same: the new one that it has this object, the old one that it has not.
+  private func isReturned(
+    _ entity: EntityMapping, _ rowID: Int64, _ slot: Int, _ value: SQLValue, _ old: SQLValue?
+  ) throws -> Bool {
+    guard let relationship = entity.slots[slot].relationship, let inverse = relationship.inverseSlot,
+      !relationship.inverseIsToMany
+    else { return true }
+    let destination = relationship.destination
+    if case .integer(let id) = value, try partner(of: id, destination, inverse) != rowID { return false }
+    guard case .integer(let former)? = old, value != .integer(former) else { return true }
+    return try partner(of: former, destination, inverse) != rowID
+  }
+
+  /// The id that a to-one of a row holds when all is done.
+  private func partner(of rowID: Int64, _ entity: EntityMapping, _ slot: Int) throws -> Int64? {
+    let name = entity.slots[slot].name
+    switch fates[entity.index][rowID] {
+    case .inserted(let values): return values[name]?.int64
+    case .deleted: return nil
+    case .updated(let row): if let value = row.new[name] { return value.int64 }
+    case nil: break
+    }
+    return try connection.value(sql: entity.valuesSQL([slot]), [.integer(rowID)])?.int64
+  }
+
+  // MARK: Where references lead
+
+  private mutating func check(_ link: ChangeSet.Link) throws {
+    let (entity, relationship) = try names.end(of: link)
+    guard try willStand(entity, link.source), try willStand(relationship.destination, link.target) else {
+      throw names.misfit(link.entity, link.source, [link.relationship])
+    }
+  }
+
+  /// Whether a row is there when all is done.
+  private mutating func willStand(_ entity: EntityMapping, _ rowID: Int64) throws -> Bool {
+    switch fates[entity.index][rowID] {
+    case .inserted: return true
+    case .deleted: return false
+    case .updated, nil: break
+    }
+    if standing[entity.index].contains(rowID) { return true }
+    guard try isStored(entity, rowID) else { return false }
+    standing[entity.index].insert(rowID)
+    return true
+  }
+
+  private func isStored(_ entity: EntityMapping, _ rowID: Int64) throws -> Bool {
+    try connection.value(sql: entity.existenceSQL, [.integer(rowID)]) != nil
+  }
+}

@@ -1,0 +1,40 @@
+// The names in a change set, looked up in the model, and the error for what does not fit.
+
+internal import CipherSQLite
+
+struct ChangeNames {
+  let mapping: SchemaMapping
+
+  func entity(_ name: String) throws(StoreError) -> EntityMapping {
+    guard let entity = mapping.entity(named: name) else { throw .unknownEntity(name: name) }
+    return entity
+  }
+
+  /// The columns of values, in the order of their names.
+  func slots(_ entity: EntityMapping, _ rowID: Int64, _ values: ChangeSet.Values) throws(StoreError)
+    -> [(slot: Int, name: String, value: SQLValue)]
+  {
+    var slots: [(slot: Int, name: String, value: SQLValue)] = []
+    for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+      guard let slot = entity.slot(named: name), entity.slots[slot].columnName != nil else {
+        throw misfit(entity.name, rowID, [name])
+      }
+      slots.append((slot, name, value))
+    }
+    return slots
+  }
+
+  /// The many-to-many of a link, seen from the end that it names.
+  func end(of link: ChangeSet.Link) throws(StoreError) -> (EntityMapping, RelationshipMapping) {
+    let entity = try entity(link.entity)
+    guard let slot = entity.slot(named: link.relationship),
+      let relationship = entity.slots[slot].relationship,
+      relationship.join != nil
+    else { throw misfit(link.entity, link.source, [link.relationship]) }
+    return (entity, relationship)
+  }
+
+  func misfit(_ entity: String, _ rowID: Int64, _ properties: [String]) -> StoreError {
+    .changesDoNotFit(entity: entity, rowID: rowID, properties: properties)
+  }
+}

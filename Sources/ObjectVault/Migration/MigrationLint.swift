@@ -1,0 +1,208 @@
+// What a reviewer would ask about a step, by rules with codes that stay.
+
+internal import CipherSQLite
+
+/// Something in a step that a person should look at before it is released.
+public struct MigrationFinding: Sendable, Hashable, Codable {
+  /// A rule, by its code.
+  public enum Rule: String, Sendable, Codable, CaseIterable {
+    /// An entity is dropped with all its objects, and the step's `allow` does not say so.
+    case dropsEntity = "L101"
+    /// A property is dropped with all its values, and the step's `allow` does not say so.
+    case dropsProperty = "L102"
+    /// Values of a wider type go into a narrower one.
+    case narrows = "L103"
+    /// A property becomes required, and nothing says what those have that lack it.
+    case requiresWithoutFilling = "L201"
+    /// What is there has to be unique from now on.
+    case uniqueOnExisting = "L202"
+    /// A property is dropped and one like it added in the same step.
+    case mayBeRenaming = "L301"
+    /// An engine that cannot drop a column copies a whole table.
+    case rebuildsTable = "L401"
+    /// Nothing leads back, and `[down]` does not say why.
+    case irreversible = "L501"
+    /// Values are rewritten, and nothing asks whether they came out right.
+    case transformsUnchecked = "L502"
+    /// `reader` lets programs open the store that do not know what the step changed.
+    case readerTooOld = "L602"
+
+    /// Whether it is about time, and not about what may be lost or fail.
+    public var isNote: Bool { self == .rebuildsTable || self == .irreversible }
+  }
+
+  /// Which rule.
+  public let rule: Rule
+  /// The step's number.
+  public let step: Int
+  /// The step's file.
+  public let file: String
+  /// The operation, in one line.
+  public let operation: String
+  /// What is so, and what to write.
+  public let text: String
+}
+
+extension MigrationFinding: CustomStringConvertible {
+  /// The file, the rule's code, what is so, and the operation.
+  public var description: String { "\(file): \(rule.rawValue) \(text) (\(operation))" }
+}
+
+extension MigrationSet {
+  /// What a reviewer would ask about the steps.
+  ///
+  /// Pure: needs no store. The cost is that of compiling each step twice.
+  /// - Parameter version: Only steps above it: what is released cannot be changed any more.
+  /// - Throws: As ``model(at:)``.
+  public func findings(after version: Int = 0) throws -> [MigrationFinding] {
+    var model = try model(at: version)
+    var findings: [MigrationFinding] = []
+    for step in steps.dropFirst(max(0, version)) {
+      findings += try StepLint(step, model).findings()
+      model = try step.applied(to: model)
+    }
+    return findings
+  }
+}
+
+/// The rules, for one step.
+private struct StepLint {
+  private let step: MigrationStep
+  private let before: Schema
+
+  init(_ step: MigrationStep, _ before: Schema) { (self.step, self.before) = (step, before) }
+
+  func findings() throws -> [MigrationFinding] {
+    // No store has rows yet that the first step could meet.
+    guard step.number > 1 else { return [] }
+    return try losses() + operations() + rebuilds() + wayBack()
+  }
+
+  private func finding(
+    _ rule: MigrationFinding.Rule, _ operation: MigrationOperation?, _ text: String
+  ) -> MigrationFinding {
+    MigrationFinding(
+      rule: rule, step: step.number, file: step.fileName, operation: operation?.summary ?? step.name, text: text)
+  }
+
+  private func losses() throws -> [MigrationFinding] {
+    try step.compiled(from: before, engine: .current).unallowedLosses.map { loss in
+      let isEntity = !loss.contains(".")
+      let operation = step.operations.first { operation in
+        switch operation {
+        case .dropEntity(let name): isEntity && name == loss
+        case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name): "\(entity).\(name)" == loss
+        default: false
+        }
+      }
+      return finding(
+        isEntity ? .dropsEntity : .dropsProperty, operation,
+        "\(loss) is lost for good; when that is meant, write into the head: allow: lossy:\(loss)")
+    }
+  }
+
+  private func operations() throws -> [MigrationFinding] {
+    var (findings, model): ([MigrationFinding], Schema) = ([], before)
+    for (index, operation) in step.operations.enumerated() {
+      findings += self.findings(operation, model, Array(step.operations.dropFirst(index + 1)))
+      try operation.apply(to: &model)
+    }
+    return findings
+  }
+
+  private func findings(
+    _ operation: MigrationOperation, _ model: Schema, _ later: [MigrationOperation]
+  ) -> [MigrationFinding] {
+    var findings: [MigrationFinding] = []
+    switch operation {
+    case .retype(let entity, let name, let type, _):
+      if let old = model.entity(named: entity)?.attribute(named: name)?.type, !old.converts(to: type) {
+        findings.append(
+          finding(.narrows, operation, "not every \(old.rawValue) is \(type.rawValue); a value that is none ends the step"))
+      }
+    case .makeRequired(_, _, filling: nil):
+      findings.append(
+        finding(.requiresWithoutFilling, operation, "rows without a value end the step; write: filling VALUE"))
+    case .addAttribute(let entity, let attribute) where existed(entity):
+      if !attribute.isOptional, attribute.defaultValue == nil {
+        findings.append(
+          finding(.requiresWithoutFilling, operation, "rows that are there have no value; write: default VALUE, or optional"))
+      }
+      if attribute.isUnique, attribute.defaultValue != nil {
+        findings.append(
+          finding(.uniqueOnExisting, operation, "all rows that are there get the same value, and it has to be unique"))
+      }
+    case .addRelationship(let entity, let relationship) where existed(entity) && relationship.isRequired:
+      findings.append(
+        finding(
+          .requiresWithoutFilling, operation,
+          "rows that are there have none; add it without required, fill it, then make it required"))
+    case .addIndex(let entity, let index) where index.isUnique && existed(entity):
+      findings.append(
+        finding(.uniqueOnExisting, operation, "two rows with equal values end the step; store-migrate plan counts them"))
+    case .dropAttribute(let entity, let name):
+      guard let old = model.entity(named: entity)?.attribute(named: name) else { break }
+      for case .addAttribute(entity, let new) in step.operations where new.type == old.type {
+        findings.append(
+          finding(
+            .mayBeRenaming, operation,
+            "\(entity).\(new.name) of the same type is added; to keep the values: rename attribute \(entity).\(name) -> \(new.name)"
+          ))
+      }
+    case .transform where !later.contains(where: \.isRequirement):
+      findings.append(
+        finding(.transformsUnchecked, operation, "nothing asks behind it whether it did what it should; write: require \"…\" { SELECT … }"))
+    default: break
+    }
+    if step.reader < step.number, operation.breaksOlderPrograms {
+      findings.append(
+        finding(
+          .readerTooOld, operation,
+          "reader: \(step.reader) lets programs of that version open the store, which do not know this"))
+    }
+    return findings
+  }
+
+  private func existed(_ entity: String) -> Bool {
+    var model = before
+    for operation in step.operations {
+      guard case .renameEntity(_, to: let new) = operation, new == entity else { continue }
+      try? operation.apply(to: &model)
+    }
+    return model.entity(named: entity) != nil
+  }
+
+  private func rebuilds() throws -> [MigrationFinding] {
+    guard let oldest = Engine(sqliteVersion: "3.15.2") else { return [] }
+    return try step.compiled(from: before, engine: oldest).parts.flatMap { part in
+      part.planned.compactMap { planned in
+        guard case .copy(let source, _, _, _, _) = planned.statement else { return nil }
+        return finding(
+          .rebuildsTable, part.operations.first,
+          "on SQLCipher 3, \(source) is copied whole: about a second for each 100,000 rows")
+      }
+    }
+  }
+
+  private func wayBack() throws -> [MigrationFinding] {
+    guard step.irreversible == nil, case .none(let reason) = try step.wayBack(from: before) else { return [] }
+    return [finding(.irreversible, nil, "nothing leads back: \(reason); write [down], or in it: irreversible \"why\"")]
+  }
+}
+
+extension MigrationOperation {
+  fileprivate var isRequirement: Bool { if case .require = self { true } else { false } }
+
+  /// Whether a program of the model before would read or write what is no more.
+  fileprivate var breaksOlderPrograms: Bool {
+    switch self {
+    case .createEntity, .setDefault, .setDeleteRule, .seed, .require, .dropIndex, .transform: false
+    case .addAttribute(_, let attribute): !attribute.isOptional && attribute.defaultValue == nil
+    case .addRelationship(_, let relationship): relationship.isRequired
+    case .addIndex(_, let index): index.isUnique
+    case .dropEntity, .renameEntity, .dropAttribute, .renameAttribute, .retype, .makeRequired, .makeOptional,
+      .dropRelationship, .renameRelationship:
+      true
+    }
+  }
+}

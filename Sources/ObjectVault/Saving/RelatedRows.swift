@@ -1,0 +1,141 @@
+// Whom relationships lead to once what is pending is saved, of which plans of saves and fetches ask alike.
+
+internal import CipherSQLite
+
+/// The ids at the two ends of a link.
+struct LinkEnds: Hashable {
+  let own: Int64
+  let other: Int64
+}
+
+/// The links of objects: those of the file, corrected by what was changed in memory.
+///
+/// An object that was changed refers to whom it says, whatever its row holds until the save. One that was not changed
+/// may be older than its row, which counts then.
+struct RelatedRows {
+  private let pending: PendingChanges
+  /// The live objects, by their entity's index.
+  private let maps: [IdentityMap]
+  private let reader: any SaveReader
+  /// What a save is to set in objects that did not say so themselves.
+  var released: [ManagedObject: Overlay] = [:]
+  /// New and changed objects by whom a to-one leads to; made when it is first asked for.
+  private var referrers: [SlotPlace: [Int64: [ManagedObject]]] = [:]
+  /// Pending links by their table; made when they are first asked for.
+  private var linksByTable: [String: [PendingLink]]?
+
+  init(_ pending: PendingChanges, _ maps: [IdentityMap], _ reader: any SaveReader) {
+    (self.pending, self.maps, self.reader) = (pending, maps, reader)
+  }
+
+  /// The links of some objects by one relationship. Deleted objects take part with what they were related to.
+  mutating func links(_ relationship: RelationshipMapping, of ids: Set<Int64>) throws -> [LinkEnds] {
+    switch relationship.storage {
+    case .column: return try targets(relationship, ids)
+    case .inverseColumn:
+      guard let inverse = relationship.inverseSlot else { return [] }
+      return try storedReferrers(relationship.destination, inverse, to: ids)
+        + changedReferrers(relationship.destination, inverse, to: ids)
+    case .join(let table, let isSource): return try linked(table, isSource, ids)
+    }
+  }
+
+  /// The rows that refer to some objects by a to-one, but for those of objects whose to-one was changed.
+  func storedReferrers(_ entity: EntityMapping, _ slot: Int, to ids: Set<Int64>) throws -> [LinkEnds] {
+    let map = maps[entity.index]
+    return try reader.referrers(entity, slot, to: ids.filter { $0 > 0 }.sorted()).filter { link in
+      map.find(link.other).map { isChanged($0, slot) } != true
+    }
+  }
+
+  /// New and changed objects whose to-one was set to some objects.
+  mutating func changedReferrers(_ entity: EntityMapping, _ slot: Int, to ids: Set<Int64>) -> [LinkEnds] {
+    let place = SlotPlace(entity: entity.index, slot: slot)
+    let known = referrers[place] ?? changed(place, entity)
+    // Of a deep hierarchy each level asks: looking through all of them each time would be quadratic.
+    referrers[place] = known
+    return ids.sorted().flatMap { id in (known[id] ?? []).map { LinkEnds(own: id, other: $0.rowID) } }
+  }
+
+  private func changed(_ place: SlotPlace, _ entity: EntityMapping) -> [Int64: [ManagedObject]] {
+    var known: [Int64: [ManagedObject]] = [:]
+    for object in [pending.inserted, pending.updated].joined()
+    where object.entity === entity && (object.state == .loaded || object.state == .inserted)
+      && isChanged(object, place.slot)
+    {
+      if let id = target(of: object, place.slot) { known[id, default: []].append(object) }
+    }
+    return known
+  }
+
+  private func targets(_ relationship: RelationshipMapping, _ ids: Set<Int64>) throws -> [LinkEnds] {
+    let (slot, destination) = (relationship.slot, maps[relationship.destination.index])
+    var found: [LinkEnds] = []
+    var stored: [Int64] = []
+    for id in ids {
+      if let object = maps[relationship.owner.index].find(id), isChanged(object, slot) {
+        // A new object that was deleted again has left its temporary id behind.
+        if let target = target(of: object, slot), target > 0 || destination.find(target) != nil {
+          found.append(LinkEnds(own: id, other: target))
+        }
+      } else if id > 0 {
+        stored.append(id)
+      }
+    }
+    for link in try reader.targets(relationship.owner, slot, of: stored.sorted()) {
+      // The partner of a one-to-one may have another one by now, which an owner that is deleted is not told.
+      if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany,
+        let partner = destination.find(link.other), isChanged(partner, inverse),
+        target(of: partner, inverse).map(ids.contains) != true
+      {
+        continue
+      }
+      found.append(link)
+    }
+    return found
+  }
+
+  private mutating func linked(_ table: JoinTable, _ isSource: Bool, _ ids: Set<Int64>) throws -> [LinkEnds] {
+    let links = linksByTable ?? Dictionary(grouping: pending.links.values.filter(\.isLive), by: \.join.name)
+    linksByTable = links
+    var (found, removed): (Set<LinkEnds>, Set<LinkEnds>) = ([], [])
+    for link in links[table.name] ?? [] {
+      let (own, other) = isSource ? (link.source, link.target) : (link.target, link.source)
+      guard ids.contains(own.rowID) else { continue }
+      let ends = LinkEnds(own: own.rowID, other: other.rowID)
+      if link.isAdded { found.insert(ends) } else { removed.insert(ends) }
+    }
+    let stored = try reader.links(table, fromSource: isSource, of: ids.filter { $0 > 0 }.sorted())
+    if found.isEmpty, removed.isEmpty { return stored }
+    return Array(found.union(stored.lazy.filter { !removed.contains($0) }))
+  }
+
+  // MARK: Objects
+
+  /// Whom a to-one leads to, as far as it is known without a fetch.
+  func target(of object: ManagedObject, _ slot: Int) -> Int64? {
+    let value: SQLValue? =
+      if let overlay = overlay(of: object), overlay.changed.contains(slot) {
+        overlay.values[slot]
+      } else {
+        object.row.map { RowCell(row: $0, slot: slot).value }
+      }
+    if case .integer(let id)? = value { return id }
+    return nil
+  }
+
+  /// Whether memory alone says whom a to-one leads to.
+  private func isChanged(_ object: ManagedObject, _ slot: Int) -> Bool {
+    overlay(of: object)?.changed.contains(slot) == true
+  }
+
+  @inline(__always) private func overlay(of object: ManagedObject) -> Overlay? {
+    released.isEmpty ? object.overlay : released[object] ?? object.overlay
+  }
+}
+
+/// A property of an entity.
+struct SlotPlace: Hashable {
+  let entity: Int
+  let slot: Int
+}

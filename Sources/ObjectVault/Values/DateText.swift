@@ -1,0 +1,80 @@
+// Dates as people write them in predicates: ISO 8601 in the forms that leave nothing open. No calendar of the system takes
+// part, so that a text means the same everywhere.
+
+/// A moment that a text names.
+enum DateText {
+  /// Seconds from 2001-01-01 00:00 UTC, as dates are stored; nil for a text that is no date.
+  ///
+  /// `YYYY-MM-DD` is midnight UTC. With a `T` or a space behind it follow `HH:MM`, seconds and their fraction if need be,
+  /// and `Z` or an offset: a time without one would be another moment elsewhere.
+  static func seconds(_ text: String) -> Double? {
+    var rest = Array(text.utf8)[...]
+    guard let year = number(4, &rest), take("-", &rest), let month = number(2, &rest), take("-", &rest),
+      let day = number(2, &rest), year > 0, (1...12).contains(month), day > 0, day <= length(month, of: year)
+    else { return nil }
+    let midnight = days(year, month, day) * 86_400
+    if rest.isEmpty { return Double(midnight) }
+    guard take("T", &rest) || take(" ", &rest), let hour = number(2, &rest), hour < 24, take(":", &rest),
+      let minute = number(2, &rest), minute < 60
+    else { return nil }
+    var (second, fraction) = (0, 0.0)
+    if take(":", &rest) {
+      guard let given = number(2, &rest), given < 60 else { return nil }
+      second = given
+      if take(".", &rest) {
+        guard let given = self.fraction(&rest) else { return nil }
+        fraction = given
+      }
+    }
+    guard let offset = offset(&rest), rest.isEmpty else { return nil }
+    return Double(midnight + hour * 3600 + minute * 60 + second - offset) + fraction
+  }
+
+  /// `Z`, `+02:00`, `+0200` or `+02`, in seconds.
+  private static func offset(_ rest: inout ArraySlice<UInt8>) -> Int? {
+    if take("Z", &rest) { return 0 }
+    let isBehind = take("-", &rest)
+    guard isBehind || take("+", &rest), let hours = number(2, &rest), hours < 24 else { return nil }
+    var minutes = 0
+    if take(":", &rest) || !rest.isEmpty {
+      guard let given = number(2, &rest), given < 60 else { return nil }
+      minutes = given
+    }
+    return (hours * 3600 + minutes * 60) * (isBehind ? -1 : 1)
+  }
+
+  /// The digits behind a point, as many as a double can hold.
+  private static func fraction(_ rest: inout ArraySlice<UInt8>) -> Double? {
+    let digits = rest.prefix { (0x30...0x39).contains($0) }
+    guard (1...17).contains(digits.count) else { return nil }
+    rest = rest.dropFirst(digits.count)
+    return Double("0." + String(decoding: digits, as: UTF8.self))
+  }
+
+  private static func number(_ digits: Int, _ rest: inout ArraySlice<UInt8>) -> Int? {
+    let part = rest.prefix(digits)
+    guard part.count == digits, part.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    rest = rest.dropFirst(digits)
+    return part.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+  }
+
+  private static func take(_ sign: Unicode.Scalar, _ rest: inout ArraySlice<UInt8>) -> Bool {
+    guard rest.first == UInt8(ascii: sign) else { return false }
+    rest = rest.dropFirst()
+    return true
+  }
+
+  // MARK: The Gregorian calendar
+
+  private static func length(_ month: Int, of year: Int) -> Int {
+    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    return month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
+  }
+
+  /// From 2001-01-01 to a day. Years begin in March here, so that a leap day is the last.
+  private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
+    let shifted = month > 2 ? year : year - 1
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 730_791
+  }
+}

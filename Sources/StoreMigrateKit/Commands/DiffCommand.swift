@@ -1,0 +1,45 @@
+// diff: what the classes have that the steps do not make, as the operations that would.
+
+import Foundation
+import ObjectVault
+
+enum DiffCommand: Command {
+  static let name = "diff"
+  static let summary = "What leads from the steps to the app's classes; writes nothing"
+  static let group = CommandGroup.write
+  static let positionalCount = 0
+  static let options = [Option.migrations, Option.rename, Option.noRename]
+  static let help = """
+    EXAMPLES
+      app-migrate diff
+      app-migrate diff --rename User.name=fullName --json
+
+    For a tool of the app's own, which knows its classes. Ends with 2 when they differ from what the steps make. Needs no
+    store and no key. new NAME --from-model writes the same operations into the next file.
+    """
+
+  struct DiffReport: Report {
+    let operations: [String]
+    let losses: [String]
+    let notes: [String]
+    let doubts: [String]
+    var exitCode: ExitCode { operations.isEmpty ? .ok : .attention }
+
+    var description: String {
+      guard !operations.isEmpty else { return "The steps lead to the classes." }
+      var lines = ["[up]"] + operations
+      if !losses.isEmpty || !notes.isEmpty || !doubts.isEmpty { lines.append("") }
+      lines += losses.map { "LOSES \($0)" } + notes.map { "? \($0)" }
+      lines += doubts.map { "May be a renaming: --rename \($0)" }
+      return (lines + ["", "To write them down: new NAME --from-model"]).joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let (model, renaming) = (try session.requiredModel(), try session.renaming())
+    let proposal = try session.migrations().proposal(for: model, renaming: renaming)
+    return DiffReport(
+      operations: proposal.lines, losses: proposal.losses, notes: proposal.notes,
+      doubts: session.arguments.has("--no-rename") ? [] : proposal.doubts.map(\.description))
+  }
+}

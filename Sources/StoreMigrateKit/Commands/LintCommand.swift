@@ -1,0 +1,75 @@
+// lint: what a reviewer would ask about the steps that are not released yet.
+
+import Foundation
+import ObjectVault
+
+enum LintCommand: Command {
+  static let name = "lint"
+  static let summary = "What a reviewer would ask: losses, refusals, time, ways back"
+  static let group = CommandGroup.write
+  static let positionalCount = 0
+  static let options = [
+    Option.migrations, Option("--all", "released steps, too"),
+    Option("--ignore", value: "CODES", "leave these out, such as L401,L501"),
+  ]
+  static let help = """
+    EXAMPLES
+      store-migrate lint
+      store-migrate lint --ignore L401 --json
+
+    Looks at the steps behind the last release that the lock file names. Ends with 2 for a finding that is no mere note
+    (L401, L501). Needs no store and no key; writes nothing.
+
+    \(codes)
+    """
+
+  /// The codes of all findings with their meaning.
+  private static let codes = MigrationFinding.Rule.allCases.map { "  \($0.rawValue)  \($0.meaning)" }
+    .joined(separator: "\n")
+
+  struct LintReport: Report {
+    let steps: Int
+    let findings: [MigrationFinding]
+    var exitCode: ExitCode { findings.allSatisfy(\.rule.isNote) ? .ok : .attention }
+    var description: String {
+      guard !findings.isEmpty else { return "\(steps) \(steps == 1 ? "step" : "steps"); nothing to ask." }
+      return findings.map { "\($0.description)" }.joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let words = (session.arguments.value("--ignore") ?? "").split { $0 == "," || $0.isWhitespace }
+    let ignored = try words.map { word in
+      guard let rule = MigrationFinding.Rule(rawValue: word.uppercased()) else {
+        let codes = MigrationFinding.Rule.allCases.map(\.rawValue)
+        throw UsageError(
+          "--ignore: \"\(word)\" is no code.\(didYouMean(word.uppercased(), among: codes)) There are \(codes.joined(separator: ", ")).")
+      }
+      return rule
+    }
+    let set = try session.migrations()
+    let isOfFolder = session.bundled == nil || session.arguments.value("--migrations") != nil
+    let released = session.arguments.has("--all") || !isOfFolder ? 0 : Releases(session.migrationsFolder).version
+    return LintReport(
+      steps: max(0, set.version - released),
+      findings: try set.findings(after: released).filter { !ignored.contains($0.rule) })
+  }
+}
+
+extension MigrationFinding.Rule {
+  /// In a few words.
+  var meaning: String {
+    switch self {
+    case .dropsEntity: "drops an entity, and the head does not allow it"
+    case .dropsProperty: "drops a property, and the head does not allow it"
+    case .narrows: "puts values into a narrower type"
+    case .requiresWithoutFilling: "requires a value, and does not say which where there is none"
+    case .uniqueOnExisting: "requires of what is there that it be unique"
+    case .mayBeRenaming: "drops and adds alike: may be meant as a renaming"
+    case .rebuildsTable: "copies a whole table on SQLCipher 3 (a note)"
+    case .irreversible: "has no way back, and does not say why (a note)"
+    case .transformsUnchecked: "rewrites values, and asks nothing behind it"
+    case .readerTooOld: "lets programs open the store that do not know what it changes"
+    }
+  }
+}

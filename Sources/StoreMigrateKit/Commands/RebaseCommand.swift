@@ -1,0 +1,100 @@
+// rebase: steps of a branch go behind those that were merged meanwhile.
+
+import Foundation
+import ObjectVault
+
+enum RebaseCommand: Command {
+  static let name = "rebase"
+  static let summary = "Renumber steps of a branch behind those of the other one"
+  static let group = CommandGroup.write
+  static let positionalCount = -1
+  static let positionalNames = "FILE…"
+  static let options = [Option.migrations]
+  static let help = """
+    EXAMPLES
+      store-migrate rebase 0007_split_user_name.migration
+      store-migrate rebase 0007_split_user_name.migration 0008_drop_user_name.migration
+
+    When two branches have added a step of the same number, the files that are named get the next free numbers, in their
+    order, behind all others. Then the steps are replayed and compiled, and what embed writes is written anew, also where
+    the merge has left conflicts in it. A step that the lock file says was released stays where it is. Needs no store
+    and no key. A store that has run a step under its old number remembers it: migrate it down before, or make it anew.
+    """
+
+  struct Move: Encodable {
+    let from: String
+    let to: String
+  }
+
+  struct RebaseReport: Report {
+    let moved: [Move]
+    let written: [String]
+    var description: String {
+      (moved.map { "\($0.from) is \($0.to) now" } + written.map { "wrote \($0)" }).joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let folder = session.migrationsFolder
+    try session.requireFolder(folder)
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      .filter { $0.hasSuffix(".migration") }.sorted()
+    let named = try session.arguments.positional.dropFirst().map { try file($0, among: files, folder) }
+    guard !named.isEmpty, Set(named).count == named.count else {
+      throw UsageError(
+        named.isEmpty ? "Name the files of your branch. See: store-migrate help rebase" : "A file is named twice.")
+    }
+    let moves = try self.moves(of: named, files, Releases(folder))
+    // All is tried in memory before a file is touched.
+    let steps = try files.map { file in
+      let name = moves.first { $0.from == file }?.to ?? file
+      return try step(name, folder.appendingPathComponent(file))
+    }
+    let set = try MigrationSet(steps)
+    let faults = try set.compileFaults()
+    guard faults.isEmpty else {
+      throw RefusedError(
+        code: .attention,
+        description: faults.joined(separator: "\n")
+          + "\nBehind the other branch's steps that does not fit any more. Edit it, and run rebase again. Nothing was changed.")
+    }
+    // No new name is one of a file that is there: the numbers are above all others, or stay.
+    for move in moves.reversed() where move.from != move.to {
+      try FileManager.default.moveItem(
+        at: folder.appendingPathComponent(move.from), to: folder.appendingPathComponent(move.to))
+    }
+    let written = try EmbedCommand.write(GeneratedFiles(folder: folder, typeName: nil)).written
+    return RebaseReport(moved: moves, written: written)
+  }
+
+  /// The file that an argument names, by its name, its path or its number.
+  private static func file(_ word: String, among files: [String], _ folder: URL) throws -> String {
+    let name = word.split(separator: "/").last.map(String.init) ?? word
+    if files.contains(name) { return name }
+    throw UsageError("\(folder.path) has no \(name).\(didYouMean(name, among: files))")
+  }
+
+  private static func moves(of named: [String], _ files: [String], _ releases: Releases) throws -> [Move] {
+    let others = files.filter { !named.contains($0) }
+    var next = (others.compactMap(number).max() ?? 0) + 1
+    return try named.sorted { (number($0) ?? 0, $0) < (number($1) ?? 0, $1) }.map { file in
+      let isAlone = !others.contains { number($0) == number(file) }
+      if isAlone, let release = releases.first(with: number(file) ?? .max) {
+        throw RefusedError(
+          code: .refused, description: "\(file) was released with \(release), and keeps its number. Nothing was changed.")
+      }
+      defer { next += 1 }
+      let title = file.split(separator: "_", maxSplits: 1).last ?? ""
+      return Move(from: file, to: "\(numbered(next))_\(title)")
+    }
+  }
+
+  private static func number(_ file: String) -> Int? { file.split(separator: "_").first.flatMap { Int($0) } }
+
+  private static func step(_ name: String, _ file: URL) throws -> MigrationStep {
+    let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+    let parts = name.dropLast(".migration".count).split(separator: "_", maxSplits: 1)
+    return try MigrationStep(
+      number: number(name) ?? 0, name: parts.count > 1 ? String(parts[1]) : "", text: text, file: name)
+  }
+}

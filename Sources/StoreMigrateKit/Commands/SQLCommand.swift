@@ -1,0 +1,63 @@
+// sql: the statements of steps, for the engine that will run them.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum SQLCommand: Command {
+  static let name = "sql"
+  static let summary = "The SQL of steps, for this engine or another"
+  static let group = CommandGroup.write
+  static let positionalCount = 0
+  static let options = [
+    Option.migrations, Option("--from", value: "N", "the first step; default the last one"),
+    Option("--to", value: "N", "the last step; default the last one there is"),
+    Option("--engine", value: "VERSION", "the SQLite of the engine, such as 3.15.2 (SQLCipher 3.4.1); default this one"),
+  ]
+  static let help = """
+    EXAMPLES
+      store-migrate sql                            of the last step
+      store-migrate sql --from 1 --engine 3.15.2   of all steps, for SQLCipher 3.4.1
+
+    Needs no store and no key, and runs nothing. To a store they are applied by up, which checks them; plan prints what
+    is pending in one.
+    """
+
+  struct Step: Encodable {
+    let number: Int
+    let name: String
+    let sql: [String]
+  }
+
+  struct SQLReport: Report {
+    let engine: String
+    let steps: [Step]
+    var description: String {
+      guard !steps.isEmpty else { return "-- There are no steps." }
+      return "-- For SQLite \(engine). Foreign keys are off for the connection, outside of the transaction.\n"
+        + steps.map { step in
+          let lines = step.sql.isEmpty ? ["-- nothing to do"] : step.sql
+          return "\n-- \(numbered(step.number)) \(step.name)\n" + lines.joined(separator: "\n")
+        }.joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let set = try session.migrations()
+    let text = session.arguments.value("--engine")
+    guard let engine = text.map({ Engine(sqliteVersion: $0) }) ?? Engine.current else {
+      throw UsageError("--engine takes a version of SQLite, such as 3.15.2, and \"\(text ?? "")\" is none.")
+    }
+    let to = try session.arguments.count("--to") ?? set.version
+    let from = try session.arguments.count("--from") ?? to
+    guard from <= to, to <= set.version, from >= min(1, set.version) else {
+      throw UsageError("There are steps from 1 to \(set.version); --from \(from) --to \(to) are none of them.")
+    }
+    let steps = set.steps.filter { $0.number >= from && $0.number <= to }
+    return SQLReport(
+      engine: engine.sqliteVersion,
+      steps: try steps.map {
+        Step(number: $0.number, name: $0.name, sql: try set.sql(ofStep: $0.number, on: engine))
+      })
+  }
+}

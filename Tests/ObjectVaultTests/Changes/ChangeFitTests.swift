@@ -1,0 +1,239 @@
+// Change sets that no commit could have told are refused before anything is written; and deep ones are applied and taken
+// back, whatever their references are like.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+final class Layer: ManagedObject {
+  @Attribute var number: Int
+  @ToOne(.required) var above: Layer?
+  @ToMany(inverse: \Layer.above, onDelete: .cascade) var below: Set<Layer>
+}
+
+@Suite struct ChangeFits {
+  /// Ann, 1, who has passport 1, her book, a genre of it, a loan; passport 2 is nobody's.
+  private static func filled() async throws -> TemporaryStore {
+    let temporary = try await TemporaryStore(library)
+    try await temporary.store.write { context in
+      let ann = context.insert(Author.self) { $0.name = "Ann" }
+      ann.passport = context.insert(Passport.self) { $0.number = "1" }
+      context.insert(Passport.self) { $0.number = "2" }
+      let book = context.insert(Book.self) {
+        $0.title = "One"
+        $0.author = ann
+      }
+      book.add(context.insert(Genre.self) { $0.name = "crime" }, to: \.genres)
+      context.insert(Loan.self) {
+        $0.reader = "Bob"
+        $0.book = book
+      }
+      context.insert(Sample.self) {
+        ($0.flag, $0.int, $0.int8, $0.int16, $0.int32, $0.int64) = (false, 0, 0, 0, 0, 0)
+        ($0.uint8, $0.uint16, $0.uint32, $0.float, $0.double, $0.decimal) = (0, 0, 0, 0, 0, 0)
+        ($0.string, $0.data, $0.date) = ("", Data(), Date(timeIntervalSinceReferenceDate: 0))
+        ($0.uuid, $0.url, $0.mood) = (UUID(), URL(fileURLWithPath: "/a"), .calm)
+      }
+    }
+    return temporary
+  }
+
+  /// An update of row 1 that would fit but for what is new.
+  private static func update(
+    _ entity: String, _ property: String, _ old: SQLValue, _ new: SQLValue, id: Int64 = 1
+  ) -> ChangeSet.Update {
+    .init(entity: entity, rowID: id, old: [property: old], new: [property: new])
+  }
+
+  private static func misfit(_ entity: String, _ rowID: Int64, _ properties: String...) -> StoreError {
+    .changesDoNotFit(entity: entity, rowID: rowID, properties: properties)
+  }
+
+  /// That each set is refused with its error, and that the store is as it was.
+  private static func refuse(_ sets: [(ChangeSet, StoreError)], _ store: Store) async throws {
+    let before = try ChangeReplays.content(store)
+    for (changes, error) in sets {
+      await #expect(throws: error, "\(changes.descriptionWithValues)") { try await store.apply(changes) }
+    }
+    #expect(try ChangeReplays.content(store) == before)
+    #expect(try await store.verify() == [])
+  }
+
+  @Test func `values that are none of their property's type are refused`() async throws {
+    let temporary = try await Self.filled()
+    let sample = try #require(try temporary.store.makeContext().fetch(Sample.self).first())
+    let wrong: [(String, SQLValue, SQLValue)] = [
+      ("int", .integer(0), "many"), ("int", .integer(0), .null), ("int8", .integer(0), 128),
+      ("flag", .integer(0), 2), ("string", "", .integer(1)), ("data", .blob(Data()), "text"),
+      ("double", .real(0), .integer(1)), ("float", .real(0), .real(0.1)), ("date", .real(0), "2024-05-01"),
+      ("uuid", .text(sample.uuid.uuidString), .text(UUID().uuidString.lowercased())),
+      ("decimal", "0", "1,5"), ("url", .text(sample.url.absoluteString), "a b"),
+      ("address", #"{"number":1,"street":"Main"}"#, "{ }"), ("maybeInt", .null, .real(1)),
+    ]
+    try await Self.refuse(
+      wrong.map { name, old, new in
+        (ChangeSet(updated: [Self.update("Sample", name, old, new)]), Self.misfit("Sample", 1, name))
+      } + [
+        (
+          ChangeSet(inserted: [.init(entity: "Author", rowID: 2, values: ["name": 7, "age": 30])]),
+          Self.misfit("Author", 2, "name")
+        ),
+        (
+          ChangeSet(inserted: [.init(entity: "Author", rowID: 2, values: ["nick": "x"])]),
+          Self.misfit("Author", 2, "age", "name")
+        ),
+        (
+          ChangeSet(updated: [Self.update("Book", "author", 1, "Ann")]), Self.misfit("Book", 1, "author")
+        ),
+      ], temporary.store)
+    let fits = Self.update("Sample", "float", .real(0), .real(Double(Float(0.1))))
+    try await temporary.store.apply(ChangeSet(updated: [fits]))
+  }
+
+  @Test func `an id that would leave no others is refused, and the highest leaves room`() async throws {
+    let temporary = try await Self.filled()
+    let genre = { (id: Int64) in
+      ChangeSet(inserted: [.init(entity: "Genre", rowID: id, values: ["name": .text("\(id)")])])
+    }
+    let ids: [Int64] = [.max, .max - 1, 1 << 62, 0, -1]
+    try await Self.refuse(ids.map { (genre($0), Self.misfit("Genre", $0)) }, temporary.store)
+    try await temporary.store.apply(genre((1 << 62) - 1))
+    try await temporary.store.write { context in _ = context.insert(Genre.self) { $0.name = "poem" } }
+    #expect(try temporary.store.makeContext().fetch(Genre.self).count() == 3)
+  }
+
+  @Test func `an object that is named twice is refused`() async throws {
+    let temporary = try await Self.filled()
+    let passport = ChangeSet.Row(entity: "Passport", rowID: 2, values: ["number": "2"])
+    let new = ChangeSet.Row(entity: "Passport", rowID: 3, values: ["number": "3"])
+    let change = Self.update("Passport", "number", "2", "4", id: 2)
+    try await Self.refuse(
+      [
+        (ChangeSet(inserted: [new, new]), Self.misfit("Passport", 3)),
+        (ChangeSet(updated: [change, change]), Self.misfit("Passport", 2)),
+        (ChangeSet(deleted: [passport, passport]), Self.misfit("Passport", 2)),
+        (ChangeSet(updated: [change], deleted: [passport]), Self.misfit("Passport", 2)),
+        (ChangeSet(inserted: [passport], deleted: [passport]), Self.misfit("Passport", 2)),
+      ], temporary.store)
+  }
+
+  @Test func `a reference or a link that leads nowhere is refused by the object that has it`() async throws {
+    let temporary = try await Self.filled()
+    let crime = ChangeSet.Row(entity: "Genre", rowID: 1, values: ["name": "crime"])
+    let link = ChangeSet.Link(entity: "Book", relationship: "genres", source: 1, target: 1)
+    let club = ChangeSet.Row(entity: "Club", rowID: 1, values: ["name": "c"])
+    try await temporary.store.apply(ChangeSet(inserted: [club]))
+    try await Self.refuse(
+      [
+        (
+          ChangeSet(inserted: [.init(entity: "Loan", rowID: 2, values: ["reader": "x", "book": 9])]),
+          Self.misfit("Loan", 2, "book")
+        ),
+        (ChangeSet(updated: [Self.update("Loan", "book", 1, .null)]), Self.misfit("Loan", 1, "book")),
+        (
+          ChangeSet(updated: [Self.update("Author", "club", .null, 1)], deleted: [club]),
+          Self.misfit("Author", 1, "club")
+        ),
+        (
+          ChangeSet(linked: [.init(entity: "Book", relationship: "genres", source: 1, target: 2)]),
+          Self.misfit("Book", 1, "genres")
+        ),
+        (
+          ChangeSet(linked: [.init(entity: "Book", relationship: "genres", source: 2, target: 1)]),
+          Self.misfit("Book", 2, "genres")
+        ),
+        (
+          ChangeSet(deleted: [crime], linked: [link], unlinked: [link]), Self.misfit("Book", 1, "genres")
+        ),
+        (
+          ChangeSet(linked: [.init(entity: "Book", relationship: "author", source: 1, target: 1)]),
+          Self.misfit("Book", 1, "author")
+        ),
+      ], temporary.store)
+  }
+
+  @Test func `one end of a one-to-one without the other is refused`() async throws {
+    let temporary = try await Self.filled()
+    let bob = { (passport: SQLValue) in
+      ChangeSet.Row(entity: "Author", rowID: 2, values: ["name": "Bob", "age": 3, "passport": passport])
+    }
+    try await Self.refuse(
+      [
+        (
+          ChangeSet(updated: [Self.update("Author", "passport", 1, .null)]),
+          Self.misfit("Author", 1, "passport")
+        ),
+        (
+          ChangeSet(updated: [Self.update("Passport", "owner", 1, .null)]),
+          Self.misfit("Passport", 1, "owner")
+        ),
+        (
+          ChangeSet(updated: [
+            Self.update("Author", "passport", 1, 2), Self.update("Passport", "owner", .null, 1, id: 2),
+          ]), Self.misfit("Author", 1, "passport")
+        ),
+        (ChangeSet(inserted: [bob(2)]), Self.misfit("Author", 2, "passport")),
+        // Ann would still say that it is hers.
+        (
+          ChangeSet(inserted: [bob(1)], updated: [Self.update("Passport", "owner", 1, 2)]),
+          Self.misfit("Passport", 1, "owner")
+        ),
+      ], temporary.store)
+    let exchange = ChangeSet(
+      inserted: [bob(1)],
+      updated: [Self.update("Passport", "owner", 1, 2), Self.update("Author", "passport", 1, .null)])
+    try await temporary.store.apply(exchange)
+    #expect(try await temporary.store.verify() == [])
+    try await temporary.store.apply(exchange.inverse)
+    #expect(try await temporary.store.verify() == [])
+  }
+
+  @Test func `a unique value that another object has is told of the object that was to get it`() async throws
+  {
+    let temporary = try await Self.filled()
+    let values: ChangeSet.Values = ["name": "Ann", "age": 30]
+    try await Self.refuse(
+      [
+        (
+          ChangeSet(inserted: [.init(entity: "Author", rowID: 2, values: values)]),
+          Self.misfit("Author", 2, "name")
+        )
+      ], temporary.store)
+  }
+
+  @Test func `three thousand levels that hang on required references are taken back and made again`()
+    async throws
+  {
+    let temporary = try await TemporaryStore(Schema { Entity(Layer.self) })
+    let store = temporary.store
+    var changes = store.changes().makeAsyncIterator()
+    try await store.write { context in
+      var last: Layer?
+      for number in 0..<3000 {
+        let layer = context.insert(Layer.self) { $0.number = number }
+        layer.above = last ?? layer
+        last = layer
+      }
+    }
+    guard case .committed(let set)? = await changes.next() else {
+      Issue.record("the insertion was not told")
+      return
+    }
+    let before = try ChangeReplays.content(store)
+    // The top hangs on the bottom: a ring has no first one.
+    let ring = ChangeSet(updated: [.init(entity: "Layer", rowID: 1, old: ["above": 1], new: ["above": 3000])])
+    let whole = set.merging(ring)
+    try await store.apply(set.inverse)
+    #expect(try store.makeContext().fetch(Layer.self).count() == 0)
+    try await store.apply(set)
+    #expect(try ChangeReplays.content(store) == before)
+    try await store.apply(ring)
+    try await store.apply(whole.inverse)
+    #expect(try store.makeContext().fetch(Layer.self).count() == 0)
+    try await store.apply(whole)
+    try await store.apply(ring.inverse)
+    #expect(try ChangeReplays.content(store) == before)
+  }
+}

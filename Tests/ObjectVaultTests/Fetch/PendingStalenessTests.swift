@@ -1,0 +1,125 @@
+// Fetches in a context with pending changes, where somebody else has written since its objects were fetched.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct PendingStaleness {
+  let temporary: TemporaryStore
+  var store: Store { temporary.store }
+
+  init() async throws {
+    temporary = try await TemporaryStore(library)
+    try await temporary.begin()
+  }
+
+  @Test func `what was not changed here is asked as the file has it, as plain values say`() async throws {
+    let seed = UInt64(ProcessInfo.processInfo.environment["VAULT_SEED"].flatMap { Int($0) } ?? 1122)
+    var random = SeededGenerator(seed: seed)
+    for round in 0..<5 {
+      let temporary = try await TemporaryStore(library)
+      let context = temporary.store.makeContext()
+      let pairs = PredicateDifferential.fill(context, &random)
+      try context.save()
+      // All that is related is in memory, and gets older.
+      for case let book as Book in pairs.map(\.0) {
+        _ = (book.author?.books.count, book.genres.map(\.books.count))
+      }
+      let graph = PendingGraph(context, pairs)
+      do {
+        for _ in 0..<5 {
+          graph.change(&random)
+          try graph.changeElsewhere(temporary.store, &random)
+          try graph.changeElsewhere(temporary.store, &random)
+          for _ in 0..<10 { try graph.compare(PredicateDifferential.node(depth: 2, &random), &random) }
+        }
+      } catch let mismatch as Mismatch {
+        Issue.record("seed \(seed), round \(round): \(mismatch)")
+        return
+      }
+      #expect(context.faultErrors.isEmpty)
+    }
+  }
+
+  @Test func `an older object at the end of a way is read anew`() async throws {
+    let context = store.makeContext()
+    let book = try context.fetch(Book.self).one()
+    #expect(book.author?.nick == nil)
+    try await store.write { try $0.fetch(Author.self).where("name == 'Ann'").one().nick = "Annie" }
+    book.title = "changed here"
+    let books = context.fetch(Book.self)
+    #expect(try books.where("author.nick == 'Annie'").one() === book)
+    #expect(try books.where("author.nick == nil").exists() == false)
+    #expect(book.author?.nick == "Annie")
+  }
+
+  @Test func `members that somebody else has added or taken count`() async throws {
+    let context = store.makeContext()
+    let ann = try context.fetch(Author.self).where("name == 'Ann'").one()
+    #expect(ann.books.count == 1)
+    try await store.write { other in
+      let theirs = try other.fetch(Author.self).where("name == 'Ann'").one()
+      other.insert(Book.self) { ($0.title, $0.author) = ("Two", theirs) }
+    }
+    ann.age = 31
+    let authors = context.fetch(Author.self)
+    #expect(try authors.where("books.@count == 2").one() === ann)
+    #expect(try authors.where("ANY books.title == 'Two'").one() === ann)
+    // Whoever goes with her goes, whether memory knows of it or not.
+    context.delete(ann)
+    #expect(try context.fetch(Book.self).count() == 0)
+    try context.save()
+    #expect(try store.makeContext().fetch(Book.self).count() == 0)
+  }
+
+  @Test func `what is gone from the file is nobody's any more`() async throws {
+    let context = store.makeContext()
+    let book = try context.fetch(Book.self).one()
+    #expect(book.author != nil)
+    let genre = context.insert(Genre.self) { $0.name = "crime" }
+    book.add(genre, to: \.genres)
+    try context.save()
+    try await store.write { other in other.delete(try other.fetch(Genre.self).one()) }
+    book.year = 1
+    #expect(try context.fetch(Book.self).where("genres.@count == 0").one() === book)
+    #expect(try context.fetch(Book.self).where("ANY genres.name == 'crime'").exists() == false)
+  }
+
+  @Test func `pages of equal values neither overlap nor leave anybody out`() async throws {
+    try await store.write { context in
+      for number in 0..<200 {
+        context.insert(Book.self) { ($0.title, $0.year) = ("\(number)", number % 3) }
+      }
+    }
+    let context = store.makeContext()
+    for round in 0..<2 {
+      for order in [SortOrder.forward, .reverse] {
+        for path in [\Book.year, \Book.title] as [PartialKeyPath<Book>] {
+          let fetch = context.fetch(Book.self).sorted(by: path, order)
+          let all = try fetch.all()
+          var pages: [Book] = []
+          while let page = Optional(try fetch.offset(pages.count).limit(7).all()), !page.isEmpty {
+            pages += page
+          }
+          #expect(pages == all && Set(all).count == all.count, "round \(round)")
+          guard path == \Book.year else { continue }
+          let keys = all.map { [Int64($0.year), $0.id.isTemporary ? .max : $0.id.rowID] }
+          let inOrder = keys.sorted { $0.lexicographicallyPrecedes($1) }
+          #expect(keys == (order == .forward ? inOrder : inOrder.reversed()), "round \(round)")
+        }
+      }
+      // Again with one that memory merges in.
+      if round == 0 { context.insert(Book.self) { ($0.title, $0.year) = ("1", 1) } }
+    }
+  }
+
+  @Test func `many members of a list are sought by their owner, however long the list is`() throws {
+    let context = store.makeContext()
+    let books = (0..<3000).map { number in context.insert(Book.self) { $0.title = "\(number)" } }
+    try context.save()
+    let plan = try context.fetch(Author.self).where("ANY books IN %@", books).sql.text
+    #expect(plan.contains("+t1.\"id\" IN"), "\(plan.prefix(300))")
+  }
+}

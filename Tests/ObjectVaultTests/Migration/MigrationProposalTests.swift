@@ -1,0 +1,108 @@
+// Proposed steps: they lead to the model, read back from their file, and tell what only a person knows.
+
+import Foundation
+import Migrations
+import Microblog
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct MigrationProposals {
+  private func proposal(
+    _ old: String, _ new: String, renaming: [String] = []
+  ) throws -> MigrationProposal {
+    func set(_ text: String) throws -> MigrationSet {
+      try MigrationSet([MigrationStep(number: 1, name: "x", text: "format: 1\n[up]\n\(text)\n")])
+    }
+    return try set(old).proposal(
+      for: try set(new).model(at: 1), renaming: renaming.compactMap { MigrationRenaming($0) })
+  }
+
+  @Test func `for two thousand random pairs the lines read back lead from one model to the other`() throws {
+    let seed = UInt64(ProcessInfo.processInfo.environment["VAULT_SEED"].flatMap { Int($0) } ?? 1848)
+    var random = SeededGenerator(seed: seed)
+    var kinds: Set<String> = []
+    for round in 0..<2000 {
+      let old = RandomSchemas.schema(&random)
+      let new = RandomSchemas.changed(old, &random)
+      let set = try MigrationSet.creating(old)
+      let proposal = try set.proposal(for: new)
+      let text = "format: 1\n[up]\n" + proposal.lines.joined(separator: "\n") + "\n"
+      let read = try MigrationStep(number: 2, name: "change", text: text)
+      #expect(read.operations == proposal.operations, "seed \(seed), round \(round):\n\(text)")
+      do {
+        let reached = try MigrationSet(set.steps + [read]).model(at: 2)
+        guard reached == new else {
+          Issue.record("seed \(seed), round \(round): another model\n\(text)\n\(old.json)\n\(new.json)")
+          return
+        }
+      } catch {
+        Issue.record("seed \(seed), round \(round): \(error)\n\(text)\n\(old.json)\n\(new.json)")
+        return
+      }
+      #expect(proposal.operations.isEmpty == (old == new))
+      kinds.formUnion(proposal.lines.map { $0.split(separator: " ").prefix(2).joined(separator: " ") })
+    }
+    #expect(kinds.count > 12, "\(kinds.sorted())")
+  }
+
+  @Test func `what may be a renaming is doubted, and is one where somebody says so`() throws {
+    let (old, new) = (
+      "create entity U {\n attribute name string\n attribute age int\n}",
+      "create entity U {\n attribute fullName string\n attribute age int\n}"
+    )
+    let guess = try proposal(old, new)
+    #expect(guess.lines == ["drop attribute U.name", "add attribute U.fullName string"])
+    #expect(guess.doubts.map(\.description) == ["U.name=fullName"])
+    #expect(guess.losses == ["U.name"])
+    let told = try proposal(old, new, renaming: ["U.name=fullName"])
+    #expect(told.lines == ["rename attribute U.name -> fullName"])
+    #expect(told.doubts.isEmpty && told.losses.isEmpty && told.notes.isEmpty)
+  }
+
+  @Test func `an entity that is called otherwise keeps its objects where somebody says so`() throws {
+    let (old, new) = (
+      "create entity U {\n attribute a int\n attribute b int\n relationship vs -> V many inverse V.u\n}\ncreate entity V {\n attribute a int\n relationship u -> U inverse U.vs\n}",
+      "create entity W {\n attribute a int\n attribute c int\n relationship vs -> V many inverse V.u\n}\ncreate entity V {\n attribute a int\n relationship u -> W inverse W.vs\n}"
+    )
+    #expect(try proposal(old, new).doubts.map(\.description).contains("U=W"))
+    let told = try proposal(old, new, renaming: ["U=W", "W.b=c"])
+    #expect(told.lines == ["rename entity U -> W", "rename attribute W.b -> c"])
+  }
+
+  @Test(arguments: ["X=Y", "U.nmae=fullName", "U.name=fulName", "U=Q"])
+  func `a renaming of what is not there is an error that names the nearest`(_ text: String) throws {
+    #expect(throws: StoreError.self) {
+      try proposal(
+        "create entity U {\n attribute name string\n}", "create entity U {\n attribute fullName string\n}",
+        renaming: [text])
+    }
+  }
+
+  @Test(arguments: ["", "=", "a", "a=", "a.b=c.d", "a.b.c=d", "a=b=c", "a=b.c", ".a=b"])
+  func `a text that is no renaming is none`(_ text: String) { #expect(MigrationRenaming(text) == nil) }
+
+  @Test func `an inverse that is left does not lose its links with the other end`() throws {
+    let lines = try proposal(
+      "create entity U {\n attribute a int\n relationship vs -> V many inverse V.u\n}\ncreate entity V {\n relationship u -> U inverse U.vs\n}",
+      "create entity U {\n attribute a int\n}\ncreate entity V {\n relationship u -> U\n}"
+    ).lines
+    #expect(lines == ["drop relationship U.vs"])
+  }
+
+  @Test func `what has to be looked at is said`() throws {
+    let proposal = try proposal(
+      "create entity U {\n attribute a string optional\n attribute b string\n}",
+      "create entity U {\n attribute a string\n attribute b int\n attribute c int\n}")
+    #expect(
+      proposal.lines == [
+        "make U.a required", "retype U.b to int using (CAST($U.b AS INTEGER))", "add attribute U.c int",
+      ])
+    #expect(proposal.notes.count == 3)
+  }
+
+  @Test func `the classes of the microblog are its steps' model`() throws {
+    let proposal = try MigrationSet.embedded(MicroblogMigrations.steps).proposal(for: microblog)
+    #expect(proposal.operations.isEmpty && proposal.notes.isEmpty)
+  }
+}

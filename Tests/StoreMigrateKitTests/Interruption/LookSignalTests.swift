@@ -1,0 +1,86 @@
+// A signal within the system calls of commands that only look: they end at once, and leave no file behind.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite(.serialized) struct LookSignals {
+  static let lines: [[String]] = [
+    ["fetch", "notes.store", "Thing"], ["count", "notes.store", "Thing", "--where", "text != 'x'"],
+    ["info", "notes.store"], ["verify", "notes.store", "-m", "Steps"],
+    ["status", "notes.store", "-m", "Steps"],
+    ["plan", "notes.store", "-m", "Steps"],
+  ]
+
+  /// A store whose last user closed it, and steps that are none of its own.
+  private static func bench() async throws -> FetchBench {
+    let bench = try FetchBench()
+    try await bench.makeThings { context in
+      for number in 0..<2000 {
+        try context.insert(entity: "Thing") {
+          $0["number"] = number
+          $0["text"] = String(repeating: "text ", count: 20)
+        }
+      }
+    }
+    try FileManager.default.createDirectory(
+      at: bench.folder.url.appendingPathComponent("Steps"), withIntermediateDirectories: false)
+    return bench
+  }
+
+  @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"), arguments: lines)
+  func `wherever a signal meets a command that looks, no file is left`(_ words: [String]) async throws {
+    let bench = try await Self.bench()
+    let names = bench.folder.names
+    let before = try bench.folder.bytes("notes.store")
+    let line = words.map { ["notes.store", "Steps"].contains($0) ? bench.folder.path($0) : $0 }
+    func run(_ fault: Fault? = nil) throws -> FaultInjector.Run {
+      try FaultInjector.run(
+        builtExecutable("store-migrate"), line + ["--no-input"],
+        environment: ["STORE_MIGRATE_KEY": "horse"], in: bench.folder.url.path, fault: fault)
+    }
+    let clean = try run()
+    try #require(clean.calls.contains { $0.path.hasSuffix("-shm") }, "\(clean)")
+    for (place, index) in FaultInjector.indices(of: clean.calls.count, most: 10).enumerated() {
+      let signal = CommandSignals.signals[place % 3]
+      let run = try run(Fault(.signal(signal, times: 1), at: index))
+      let status = run.result.status
+      #expect(status == 128 + signal || status == clean.result.status, "\(index): \(run.result)")
+      #expect(bench.folder.names == names, "\(signal) at \(index) of \(clean.calls)")
+    }
+    #expect(try bench.folder.bytes("notes.store") == before)
+  }
+
+  @Test func `a fetch that nobody reads ends by a signal, and leaves another user's files alone`()
+    async throws
+  {
+    let bench = try await Self.bench()
+    let names = bench.folder.names
+    for hasOther in [false, true] {
+      let other = hasOther ? try Connection.open(bench.url.path, key: FetchBench.key) : nil
+      _ = try other?.rows("SELECT count(*) FROM Thing")
+      let before = bench.folder.names
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: builtExecutable("store-migrate"))
+      process.arguments = ["fetch", bench.url.path, "Thing", "--no-input", "--format", "lines"]
+      process.environment = ProcessInfo.processInfo.environment.merging(["STORE_MIGRATE_KEY": "horse"]) { $1 }
+      let (output, errors) = (Pipe(), Pipe())
+      (process.standardOutput, process.standardError) = (output, errors)
+      try process.run()
+      // The rows are more than a pipe holds: the first byte is read, and no other.
+      _ = try output.fileHandleForReading.read(upToCount: 1)
+      #expect(bench.folder.names.contains("notes.store-shm"))
+      kill(process.processIdentifier, SIGTERM)
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 128 + SIGTERM)
+      let said = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+      #expect(said == "store-migrate: Interrupted (SIGTERM). Nothing was changed.\n")
+      #expect(bench.folder.names == (hasOther ? before : names), "\(bench.folder.names)")
+      #expect(try other?.value("SELECT count(*) FROM Thing")?.int64 ?? 2000 == 2000)
+      other?.close()
+      #expect(bench.folder.names == names)
+    }
+  }
+}
