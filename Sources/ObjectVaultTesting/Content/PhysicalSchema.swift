@@ -4,7 +4,7 @@ package import CipherSQLite
 internal import Foundation
 internal import ObjectVault
 
-/// What a file's schema is, as the engine tells it.
+/// What a file's schema is, as the engine tells it, but for the tables that a store keeps for itself.
 package struct PhysicalSchema: Sendable, Equatable {
   /// The lines of each table, view and trigger.
   package private(set) var parts: [String: Set<String>] = [:]
@@ -15,6 +15,8 @@ package struct PhysicalSchema: Sendable, Equatable {
     )
     for row in texts {
       guard let kind = row[0].string, let name = row[1].string, let sql = row[2].string else { continue }
+      // Where a store keeps its history is its own matter.
+      guard !name.hasPrefix("vault_") else { continue }
       parts["\(kind) \(name)"] = kind == "table" ? try Self.lines(of: name, sql, connection) : [sql]
     }
   }

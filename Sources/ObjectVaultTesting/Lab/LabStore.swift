@@ -101,7 +101,7 @@ public final class LabStore: Sendable {
     try await lab.generated(at: .number(version), links: links).write(to: store)
   }
 
-  /// An object by its id, which an earlier version of the store may have given: its entity may be called otherwise now.
+  /// An object by its id, which another version of the store may have given: its entity may be called otherwise now.
   /// - Throws: `StoreError.objectGone` when it is not there.
   public func object(_ id: DynamicID) throws -> LabObject {
     let context = store.makeContext()
@@ -125,24 +125,38 @@ public final class LabStore: Sendable {
         return DynamicID(entity: name, rowID: id.rowID)
       }
     }
+    // From a later version, on the way back.
+    for later in version..<lab.migrations.version {
+      let names = try NameTrail(lab.migrations, from: version, to: later + 1).entities
+      if let name = names.first(where: { $0.value == id.entity })?.key {
+        return DynamicID(entity: name, rowID: id.rowID)
+      }
+    }
     return id
   }
 
   // MARK: Migrating
 
-  /// A copy of the store at a later version, migrated as the app does it, and examined: its model and tables are those of
-  /// the version, every page authenticates, references lead somewhere, values are of their types. This store stays.
-  /// - Throws: ``CheckFailure`` with what is wrong; `StoreError` when a step refuses to run.
+  /// A copy of the store at another version, brought there as the app does it, and examined: its model and tables are those
+  /// of the version, every page authenticates, references lead somewhere, values are of their types. This store stays.
+  ///
+  /// On the way to an earlier version steps are taken back, and what nobody but they have a place for is lost.
+  /// - Throws: ``CheckFailure`` with what is wrong; `StoreError` when a step refuses to run, or to be taken back.
   public func migrate(to version: LabVersion = .latest) async throws -> LabStore {
     let number = try lab.number(of: version)
-    guard number >= self.version else {
-      throw CheckFailure(
-        "migrate", "version \(self.version) to \(number)", ["steps lead to later versions"])
-    }
     let copy = try await copied()
     let file = copy.file(Self.fileName)
-    _ = try await Store.migrate(
-      at: file, key: lab.key, migrations: lab.steps(upTo: number), makesBackups: false)
+    if number >= self.version {
+      try await Store.migrate(
+        at: file, key: lab.key, migrations: lab.migrations.upTo(number), makesBackups: false)
+    } else {
+      let losses = try await Store.planDowngrade(
+        at: file, key: lab.key, to: number, migrations: lab.migrations
+      ).losses
+      try await Store.downgrade(
+        at: file, key: lab.key, to: number, migrations: lab.migrations, makesBackups: false,
+        allowing: Set(losses))
+    }
     try require(
       try await lab.findings(at: file, version: number), "migrate", "version \(self.version) to \(number)")
     return try await LabStore(lab, number, copy)

@@ -25,7 +25,7 @@ extension MigrationLab {
   private func tableFindings(at url: URL, version: Int) async throws -> [String] {
     let folder = try TestFolder(isInMemory: true)
     let created = folder.file(LabStore.fileName)
-    try await Store.create(at: created, key: key, migrations: steps(upTo: version))
+    try await Store.create(at: created, key: key, migrations: migrations.upTo(version))
     return try physicalSchema(at: url).differences(
       from: physicalSchema(at: created), called: "the store",
       and: "one that was created at version \(version)")

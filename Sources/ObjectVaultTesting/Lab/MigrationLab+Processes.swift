@@ -81,7 +81,7 @@ extension MigrationLab {
   }
 
   private func checkOlderApp(_ file: FolderFile, _ number: Int, _ place: String) async throws {
-    let older = try steps(upTo: number)
+    let older = try migrations.upTo(number)
     let reader = migrations.steps.map(\.reader).max() ?? migrations.version
     do {
       let plan = try await Store.plan(at: file.url, key: key, migrations: older)

@@ -94,7 +94,7 @@ extension MigrationLab {
   public func store(at version: LabVersion) async throws -> LabStore {
     let number = try number(of: version)
     let folder = try TestFolder(isInMemory: true)
-    try await Store.create(at: folder.file(LabStore.fileName), key: key, migrations: steps(upTo: number))
+    try await Store.create(at: folder.file(LabStore.fileName), key: key, migrations: migrations.upTo(number))
     return try await LabStore(self, number, folder)
   }
 
@@ -133,10 +133,6 @@ extension MigrationLab {
       }
       return number
     }
-  }
-
-  func steps(upTo number: Int) throws -> MigrationSet {
-    try MigrationSet(Array(migrations.steps.prefix(number)))
   }
 
   /// What the app's classes take, by the names that an earlier version has for their attributes.

@@ -138,6 +138,25 @@ enum Steps {
     #expect(error.place == "step 2 nick" && error.findings.contains("Status: 12 of 12 rows are gone"))
   }
 
+  @Test func `objects that were made after a step are missed when its way back takes them`() async throws {
+    let step = try MigrationStep(
+      number: 2, name: "nick",
+      text: """
+        format: 1
+        [up]
+        add attribute User.nick string optional
+        [down]
+        transform sql {
+            DELETE FROM $User WHERE $User.nick IS NOT NULL
+        }
+        drop attribute User.nick
+        """)
+    let steps = try Steps.set(["create entity User {\n attribute name string\n}"]).steps
+    let lab = try MigrationLab(MigrationSet(steps + [step]))
+    let error = try await failure { try await lab.checkUpDownUp() }
+    #expect("\(error)".contains("rows are left that were made after the step"))
+  }
+
   @Test func `a narrowing that made-up values break says whose values they are, and takes others`()
     async throws
   {

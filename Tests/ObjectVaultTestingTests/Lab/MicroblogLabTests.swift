@@ -140,17 +140,27 @@ import Testing
     ])
     let old = try await lab.store(at: 1)
     let ada = try old.insert("User", ["name": "Ada"])
-    #expect(try await old.migrate().object(ada)["name"] == "Ada")
+    let new = try await old.migrate()
+    #expect(try new.object(ada)["name"] == "Ada" && new.object(ada).id.entity == "Person")
+    #expect(try await new.migrate(to: 1).object(new.object(ada).id)["name"] == "Ada")
   }
 
-  @Test func `versions that no step leads to are refused, and so is the way down`() async throws {
+  @Test func `a store goes back to an earlier version, as far as its steps lead back`() async throws {
+    let new = try await lab().store(at: 5)
+    let ada = try new.insert("User", ["name": "Ada", "city": "London"])
+    let old = try await new.migrate(to: 3)
+    #expect(try old.version == 3 && old.object(ada)["town"] == "London")
+    await #expect(throws: StoreError.self) { _ = try await new.migrate(to: 1) }
+  }
+
+  @Test func `versions that no step leads to are refused`() async throws {
     let lab = try lab()
     for version in [0, 7] {
       await #expect(throws: CheckFailure.self) { _ = try await lab.store(at: .number(version)) }
     }
     let store = try await lab.store(at: .latest)
     #expect(store.version == 6)
-    await #expect(throws: CheckFailure.self) { _ = try await store.migrate(to: 5) }
+    await #expect(throws: CheckFailure.self) { _ = try await store.migrate(to: 7) }
     #expect(throws: CheckFailure.self) { _ = try MigrationLab(MigrationSet([])) }
   }
 
