@@ -84,7 +84,12 @@ extension SchemaDifference {
   ) -> [MigrationOperation] {
     var rest = old
     var operations: [MigrationOperation] = []
-    if old.isRequired != new.isRequired {
+    if old.isToMany != new.isToMany {
+      operations.append(
+        new.isToMany ? .makeMany(entity, new.name) : .makeOne(entity, new.name, picking: nil))
+      (rest.isToMany, rest.isRequired) = (new.isToMany, false)
+    }
+    if rest.isRequired != new.isRequired {
       operations.append(
         new.isRequired ? .makeRequired(entity, new.name, filling: nil) : .makeOptional(entity, new.name))
     }
