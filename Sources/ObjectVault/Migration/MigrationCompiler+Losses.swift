@@ -19,7 +19,9 @@ extension MigrationCompiler {
         droppedName(entity.name, $0) ?? "\(entity.name).\($0)"
       }
     }
-    let links = Set(after.joinTables.compactMap { joinOrigin(of: $0.name)?.table })
+    losses += mapping.move?.loss.map { [$0] } ?? []
+    var links = Set(after.joinTables.compactMap { joinOrigin(of: $0.name)?.table })
+    if case .links(let table, _, _)? = mapping.move?.from { links.insert(table) }
     for entity in before.entities {
       for relationship in entity.relationships {
         guard case let (join, true)? = before.joinTable(of: relationship, in: entity),

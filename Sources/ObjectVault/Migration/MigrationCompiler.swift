@@ -15,14 +15,22 @@ struct MigrationCompiler {
   /// All statements, in order.
   func statements() -> [PlannedStatement] {
     let old = before.tables
-    let checks = mapping.mustBeFilled.map(fillingCheck)
+    let checks = mapping.mustBeFilled.map(fillingCheck) + moveChecks()
     var copies: [PlannedStatement] = []
     var swaps: [PlannedStatement] = []
     var changes: [PlannedStatement] = []
     var used: Set<String> = []
     for table in after.tables {
       guard let origin = origin(of: table), let former = old.first(where: { $0.name == origin.table }) else {
-        changes += create(table)
+        if let filled = movedLinks(to: table) {
+          copies += filled
+          changes =
+            swapIn(
+              table, TableInfo(name: table.name, columns: [], foreignKeys: [], indexes: []),
+              Origin(table: "", expressions: [:])) + changes
+        } else {
+          changes += create(table)
+        }
         continue
       }
       used.insert(former.name)
@@ -67,6 +75,9 @@ struct MigrationCompiler {
         expressions[RelationshipDescription.columnName(relationship.name)] =
           mapping.expressions[entity.name]?[relationship.name]
           ?? quoted(RelationshipDescription.columnName(name))
+      }
+      if let move = mapping.move {
+        for (column, expression) in move.columns(of: entity.name) { expressions[column] = expression }
       }
       return Origin(table: former, expressions: expressions)
     }

@@ -75,7 +75,7 @@ extension MigrationLine {
     try expect("to")
     let type = try type()
     guard take("using") else { return .retype(entity, name, to: type, using: nil) }
-    return .retype(entity, name, to: type, using: try expression())
+    return .retype(entity, name, to: type, using: try expression(behind: "using"))
   }
 
   private mutating func set() throws -> MigrationOperation {
@@ -99,8 +99,13 @@ extension MigrationLine {
 
   private mutating func make() throws -> MigrationOperation {
     let (entity, name) = try property()
-    if try kind("required", "optional") == "optional" { return .makeOptional(entity, name) }
-    return .makeRequired(entity, name, filling: take("filling") ? try value() : nil)
+    switch try kind("required", "optional", "many", "one") {
+    case "optional": return .makeOptional(entity, name)
+    case "many": return .makeMany(entity, name)
+    case "one":
+      return .makeOne(entity, name, picking: take("picking") ? try expression(behind: "picking") : nil)
+    default: return .makeRequired(entity, name, filling: take("filling") ? try value() : nil)
+    }
   }
 
   private mutating func attribute(_ name: String) throws -> AttributeDescription {

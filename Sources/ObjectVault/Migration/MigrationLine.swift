@@ -143,12 +143,12 @@ struct MigrationLine {
     return names
   }
 
-  /// The SQL in the brackets behind `using`, kept as it stands.
-  mutating func expression() throws -> String {
+  /// The SQL in the brackets behind `using` or `picking`, kept as it stands.
+  mutating func expression(behind word: String) throws -> String {
     var scanner = SQLScanner(line.scalars, from: line.sqlColumn ?? line.end)
     while scanner.scalar(at: scanner.position)?.properties.isWhitespace == true { scanner.position += 1 }
     let start = scanner.position
-    let missing = failure("( … ) is missing behind using", "write an SQL expression in brackets", start)
+    let missing = failure("( … ) is missing behind \(word)", "write an SQL expression in brackets", start)
     guard scanner.scalar(at: start) == "(" else { throw missing }
     var depth = 0
     while let piece = scanner.next() {

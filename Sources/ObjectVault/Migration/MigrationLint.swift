@@ -219,7 +219,7 @@ extension MigrationOperation {
     case .addRelationship(_, let relationship): relationship.isRequired
     case .addIndex(_, let index): index.isUnique
     case .dropEntity, .renameEntity, .dropAttribute, .renameAttribute, .retype, .makeRequired, .makeOptional,
-      .dropRelationship, .renameRelationship:
+      .dropRelationship, .renameRelationship, .makeMany, .makeOne:
       true
     }
   }

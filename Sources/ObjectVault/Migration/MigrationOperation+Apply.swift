@@ -106,6 +106,8 @@ extension MigrationOperation {
       guard try schema.changeRelationship(entity, name, { $0.deleteRule = rule }) else {
         throw ModelError(reason: "there is no relationship \(entity).\(name)")
       }
+    case .makeMany(let entity, let name): try schema.changeNumber(entity, name, toMany: true)
+    case .makeOne(let entity, let name, _): try schema.changeNumber(entity, name, toMany: false)
     case .renameRelationship(let entity, let name, let new): try schema.renameRelationship(entity, name, new)
     case .addIndex(let entity, let index): try schema.addIndex(entity, index)
     case .dropIndex(let entity, let names): try schema.dropIndex(entity, names)
@@ -234,6 +236,22 @@ extension Schema {
     try entities[owner].requireUnindexed(name)
     if let (other, back) = back(entity, name) { entities[other].relationships[back].inverse = nil }
     entities[owner].relationships.remove(at: index)
+  }
+
+  fileprivate mutating func changeNumber(_ entity: String, _ name: String, toMany: Bool) throws(ModelError) {
+    let owner = try index(of: entity)
+    let index = try relationshipIndex(owner, name)
+    let relationship = entities[owner].relationships[index]
+    guard relationship.isToMany != toMany else {
+      throw ModelError(reason: "\(entity).\(name) is \(toMany ? "many" : "one") already")
+    }
+    guard relationship.destination != entity || relationship.inverse != name else {
+      throw ModelError(reason: "\(entity).\(name) is its own inverse, and has no other end that stays")
+    }
+    try entities[owner].requireUnindexed(name)
+    entities[owner].relationships[index].isToMany = toMany
+    // Of none nobody can say that it is required.
+    entities[owner].relationships[index].isRequired = false
   }
 
   fileprivate mutating func renameRelationship(_ entity: String, _ name: String, _ new: String)

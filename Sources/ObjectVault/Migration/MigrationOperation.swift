@@ -29,6 +29,10 @@ public enum MigrationOperation: Sendable, Hashable {
   case dropRelationship(String, String)
   /// `set delete rule of E.r to cascade`
   case setDeleteRule(String, String, DeleteRule)
+  /// `make E.r many`
+  case makeMany(String, String)
+  /// `make E.r one picking (SQL)`: the first in that order; without it an object that has several is refused
+  case makeOne(String, String, picking: String?)
   /// `rename relationship E.r -> s`
   case renameRelationship(String, String, to: String)
   /// `add index E(a, b) unique`
@@ -46,6 +50,14 @@ public enum MigrationOperation: Sendable, Hashable {
   var isData: Bool {
     switch self {
     case .transform, .seed, .require: true
+    default: false
+    }
+  }
+
+  /// Whether it keeps links elsewhere afterwards, which no other operation of its run may take part in.
+  var movesLinks: Bool {
+    switch self {
+    case .makeMany, .makeOne: true
     default: false
     }
   }
@@ -94,6 +106,9 @@ extension MigrationOperation: CustomStringConvertible {
     case .dropRelationship(let entity, let name): "drop relationship \(entity).\(name)"
     case .setDeleteRule(let entity, let name, let rule):
       "set delete rule of \(entity).\(name) to \(rule.rawValue)"
+    case .makeMany(let entity, let name): "make \(entity).\(name) many"
+    case .makeOne(let entity, let name, let order):
+      "make \(entity).\(name) one\(order.map { " picking (\($0))" } ?? "")"
     case .renameRelationship(let entity, let name, let new): "rename relationship \(entity).\(name) -> \(new)"
     case .addIndex(let entity, let index):
       "add index \(entity)(\(index.properties.joined(separator: ", ")))\(index.isUnique ? " unique" : "")"

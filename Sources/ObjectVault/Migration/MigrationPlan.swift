@@ -117,7 +117,8 @@ extension MigrationPlan {
     let tables = try SchemaDifference.found(expected, in: connection)
     drift = SchemaDifference.lines(found: tables, expected: expected)
     changesFormat = history.format < FileFormat.current && (goal == .latest || !work.isNothing)
-    irreversible = try history.irreversible(with: set, file: inspection.path)
+    // A later release may have run steps that this one cannot read, and be content with old readers.
+    irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
     var (steps, standing) = ([Step](), StandingColumns(model))
     for (compiled, leadsBack) in work.back.map({ ($0, true) }) + work.ahead.map({ ($0, false) }) {
       let asked =

@@ -102,7 +102,7 @@ extension MigrationStep {
     }
 
     for operation in operations {
-      if operation.isData || run.mapping.needsOwnRun(operation) { flush() }
+      if operation.isData || operation.movesLinks || run.mapping.needsOwnRun(operation) { flush() }
       let model = run.after
       switch operation {
       case .require(let text, let sql):
@@ -115,6 +115,7 @@ extension MigrationStep {
           try run.mapping.follow(operation, model)
         } catch { throw failed(operation, error.reason) }
         run.operations.append(operation)
+        if operation.movesLinks { flush() }
       }
     }
     flush()

@@ -114,6 +114,13 @@ extension MigrationOperation {
       model.entity(named: entity)?.relationship(named: name).map {
         .operations([.setDeleteRule(entity, name, $0.deleteRule)])
       } ?? .none(reason: "it has no rule")
+    case .makeMany(let entity, let name):
+      .operations(
+        [.makeOne(entity, name, picking: nil)]
+          + (model.entity(named: entity)?.relationship(named: name)?.isRequired == true
+            ? [.makeRequired(entity, name, filling: nil)] : []))
+    case .makeOne(let entity, let name, picking: nil): .operations([.makeMany(entity, name)])
+    case .makeOne: .none(reason: "the links that were not picked are gone")
     case .renameRelationship(let entity, let name, let new):
       .operations([.renameRelationship(entity, new, to: name)])
     case .addIndex(let entity, let index):

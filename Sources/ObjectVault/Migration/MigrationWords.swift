@@ -10,7 +10,7 @@ struct MigrationWords {
 
   let scalars: [Unicode.Scalar]
   private(set) var words: [Word] = []
-  /// Scalars before what stands behind `using`, or behind the brace of a block: SQL, which has other quotes and other
+  /// Scalars before what stands behind `using` or `picking`, or behind the brace of a block: SQL, which has other quotes and other
   /// comments.
   private(set) var sqlColumn: Int?
   /// Where a text begins that has no end on this line.
@@ -40,6 +40,7 @@ struct MigrationWords {
     }
     switch first.text {
     case "retype": return last.text == "using"
+    case "make": return last.text == "picking"
     case "transform", "seed", "require": return last.text == "{"
     default: return false
     }

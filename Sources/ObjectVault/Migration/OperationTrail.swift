@@ -22,7 +22,8 @@ struct OperationTrail {
     case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name),
       .makeOptional(let entity, let name), .makeRequired(let entity, let name, _),
       .retype(let entity, let name, _, _), .setDefault(let entity, let name, _),
-      .setDeleteRule(let entity, let name, _):
+      .setDeleteRule(let entity, let name, _), .makeMany(let entity, let name),
+      .makeOne(let entity, let name, _):
       add(operation, entity, name)
     case .renameAttribute(let entity, let name, let new), .renameRelationship(let entity, let name, let new):
       for index in entries.indices where entries[index].entity == entity {

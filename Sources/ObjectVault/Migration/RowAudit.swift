@@ -98,6 +98,8 @@ extension TouchedColumns {
     case .renameRelationship(let entity, let name, let new):
       rename(entity, RelationshipDescription.columnName(name), to: RelationshipDescription.columnName(new))
     case .dropAttribute(let entity, let name): rename(entity, name, to: nil)
+    case .makeMany(let entity, let name):
+      rename(entity, RelationshipDescription.columnName(name), to: nil)
     default: break
     }
   }

@@ -45,7 +45,9 @@ private struct OperationProposer {
         add(.addRelationship(entity.name, relationship))
       }
     }
-    for (entity, former) in kept { changeRelationships(entity, former) }
+    for (entity, _) in kept {
+      for relationship in entity.relationships { change(entity.name, to: relationship) }
+    }
     for (entity, former) in kept {
       for index in entity.indexes where !former.indexes.contains(index) { add(.addIndex(entity.name, index)) }
     }
@@ -102,8 +104,7 @@ private struct OperationProposer {
   /// Whether a property is one of the same kind.
   private func isKept(_ name: String, _ entity: EntityDescription, _ former: EntityDescription) -> Bool {
     guard let old = former.relationship(named: name) else { return entity.attribute(named: name) != nil }
-    let new = entity.relationship(named: name)
-    return new?.destination == old.destination && new?.isToMany == old.isToMany
+    return entity.relationship(named: name)?.destination == old.destination
   }
 
   private mutating func dropRelationships() {
@@ -171,31 +172,26 @@ private struct OperationProposer {
     }
   }
 
-  private mutating func changeRelationships(_ entity: EntityDescription, _ former: EntityDescription) {
-    for relationship in entity.relationships {
-      // As it is now: what was done to the other end may have changed its inverse.
-      guard let old = present.entity(named: entity.name)?.relationship(named: relationship.name),
-        old != relationship
-      else { continue }
-      if old.inverse != relationship.inverse {
-        for index in present.entity(named: entity.name)?.indexes ?? []
-        where index.properties.contains(relationship.name) {
-          add(.dropIndex(entity.name, index.properties))
-        }
-        add(.dropRelationship(entity.name, relationship.name))
-        add(.addRelationship(entity.name, relationship))
-        continue
-      }
-      if old.isRequired != relationship.isRequired {
-        add(
-          relationship.isRequired
-            ? .makeRequired(entity.name, relationship.name, filling: nil)
-            : .makeOptional(entity.name, relationship.name))
-      }
-      if old.deleteRule != relationship.deleteRule {
-        add(.setDeleteRule(entity.name, relationship.name, relationship.deleteRule))
-      }
+  private mutating func change(_ entity: String, to new: RelationshipDescription) {
+    // As it is now: what was done to the other end may have changed its inverse.
+    var old: RelationshipDescription? {
+      present.entity(named: entity)?.relationship(named: new.name)
     }
+    if old?.inverse != new.inverse {
+      for index in present.entity(named: entity)?.indexes ?? [] where index.properties.contains(new.name) {
+        add(.dropIndex(entity, index.properties))
+      }
+      add(.dropRelationship(entity, new.name))
+      add(.addRelationship(entity, new))
+      return
+    }
+    if old?.isToMany != new.isToMany {
+      add(new.isToMany ? .makeMany(entity, new.name) : .makeOne(entity, new.name, picking: nil))
+    }
+    if old?.isRequired != new.isRequired {
+      add(new.isRequired ? .makeRequired(entity, new.name, filling: nil) : .makeOptional(entity, new.name))
+    }
+    if old?.deleteRule != new.deleteRule { add(.setDeleteRule(entity, new.name, new.deleteRule)) }
   }
 }
 

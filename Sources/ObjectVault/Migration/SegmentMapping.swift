@@ -26,6 +26,8 @@ struct SegmentMapping {
   /// What a dropping called the things that it dropped, by entity and property before.
   private(set) var dropped = DroppedNames()
   private(set) var trail = OperationTrail()
+  /// The links that are kept elsewhere afterwards: of the run's only operation then.
+  private(set) var move: LinkMove?
 
   /// Final entity -> properties that the run added.
   private var added: [String: Set<String>] = [:]
@@ -111,6 +113,10 @@ struct SegmentMapping {
       } else {
         mustBeFilled.append(RequiredColumn(operation: operation, table: table, column: column))
       }
+    case .makeMany(let entity, let name): move = LinkMove(entity, name, in: model, picking: nil)
+    case .makeOne(let entity, let name, let order):
+      let resolved = try order.map { sql throws(ModelError) in try SQLNames(model: model).resolved(sql) }
+      move = LinkMove(entity, name, in: model, picking: resolved)
     default: break
     }
   }

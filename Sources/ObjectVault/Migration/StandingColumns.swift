@@ -69,12 +69,14 @@ struct StandingColumns {
       tables[entity]?.columns[attribute.name] = .same(isNull: attribute.defaultValue == nil)
     case .addRelationship(let entity, let relationship) where !relationship.isToMany:
       tables[entity]?.columns[relationship.name] = .same(isNull: true)
-    case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name):
+    case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name),
+      .makeMany(let entity, let name):
       tables[entity]?.columns[name] = nil
     case .renameAttribute(let entity, let name, let new), .renameRelationship(let entity, let name, let new):
       let content = tables[entity]?.columns.removeValue(forKey: name)
       tables[entity]?.columns[new] = content
-    case .retype(let entity, let name, _, _), .makeRequired(let entity, let name, filling: .some):
+    case .retype(let entity, let name, _, _), .makeRequired(let entity, let name, filling: .some),
+      .makeOne(let entity, let name, _):
       tables[entity]?.columns[name] = .changed(by: operation.summary)
     case .transform(let sql), .seed(let sql):
       let words = SQLTemplate.words(sql)

@@ -52,10 +52,8 @@ enum DownCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let set = try session.migrationsIfAny()
     let key = try session.key()
-    let inspection = try session.inspection(key: key)
-    let version = try StoreInfo(inspection.connection).version
-    let target = try session.target(from: version, steps: -(session.arguments.count("--steps") ?? 1))
-    let plan = try MigrationPlan(inspection, set, .back(to: target))
+    let plan = try plan(session, key, set)
+    let (version, target) = (plan.storeVersion, plan.targetVersion)
     let summary = StoreSummary(path: session.storePath, bytes: plan.bytes)
     guard !plan.isUpToDate else {
       MigrationLeavings.remove(of: try DatabasePath(session.storePath))
@@ -77,5 +75,13 @@ enum DownCommand: Command {
       store: summary, from: version, to: target,
       takenBack: outcome.takenBack.map { "\(numbered($0)) \(names[$0] ?? "")" },
       backup: outcome.backup?.path, seconds: Date().timeIntervalSince(start))
+  }
+
+  /// What would be done; the store is closed again.
+  private static func plan(_ session: Session, _ key: Key, _ set: MigrationSet) throws -> MigrationPlan {
+    let inspection = try session.inspection(key: key)
+    let version = try StoreInfo(inspection.connection).version
+    let target = try session.target(from: version, steps: -(session.arguments.count("--steps") ?? 1))
+    return try MigrationPlan(inspection, set, .back(to: target))
   }
 }

@@ -46,8 +46,7 @@ enum RedoCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let (set, key) = (try session.migrations(), try session.key())
     let count = try session.arguments.count("--steps") ?? 1
-    let inspection = try session.inspection(key: key)
-    let plan = try MigrationPlan(inspection, set, .again(count))
+    let (plan, generation) = try plan(session, key, set, count)
     let summary = StoreSummary(path: session.storePath, bytes: plan.bytes)
     guard !plan.isUpToDate else {
       return RedoReport(
@@ -57,8 +56,7 @@ enum RedoCommand: Command {
     session.interruption.begin(
       RepeatedSteps(
         store: session.storePath, key: key, version: plan.storeVersion,
-        generation: try StoreInfo(inspection.connection).generation,
-        configuration: try session.configuration()))
+        generation: generation, configuration: try session.configuration()))
     let start = Date()
     let outcome = try await Store.redo(
       at: URL(fileURLWithPath: session.storePath), key: key, last: count, migrations: set,
@@ -75,5 +73,14 @@ enum RedoCommand: Command {
       store: summary, version: plan.storeVersion, takenBack: names(outcome.takenBack, leadsBack: true),
       applied: names(outcome.steps, leadsBack: false), backup: outcome.backup?.path,
       seconds: Date().timeIntervalSince(start))
+  }
+
+  /// What would be done, and how often the tables were changed before; the store is closed again.
+  private static func plan(_ session: Session, _ key: Key, _ set: MigrationSet, _ count: Int) throws -> (
+    MigrationPlan, Int64
+  ) {
+    let inspection = try session.inspection(key: key)
+    let generation = try StoreInfo(inspection.connection).generation
+    return (try MigrationPlan(inspection, set, .again(count)), generation)
   }
 }

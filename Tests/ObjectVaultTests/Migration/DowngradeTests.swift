@@ -201,7 +201,7 @@ import Testing
       for _ in 0..<4 {
         group.addTask {
           try await Store.downgrade(
-            at: url, key: testKey, to: 1, migrations: set, busyTimeout: 60, allowing: ["A.city"])
+            at: url, key: testKey, to: 1, migrations: set, busyTimeout: 600, allowing: ["A.city"])
         }
       }
       return try await group.reduce(into: []) { $0.append($1) }

@@ -40,7 +40,8 @@ import Testing
   ]
 
   @Test(arguments: guilty) func `each rule finds what it is for`(_ rule: MigrationFinding.Rule, _ up: String) throws {
-    #expect(try rules(up).contains(rule), "\(up): \(try rules(up))")
+    let found = try rules(up)
+    #expect(found.contains(rule), "\(up): \(found)")
   }
 
   @Test(arguments: [
@@ -83,6 +84,6 @@ import Testing
 
   @Test func `the steps of the microblog have notes only`() throws {
     let findings = try MigrationSet.embedded(MicroblogMigrations.steps).findings()
-    #expect(findings.allSatisfy(\.rule.isNote), "\(findings)")
+    #expect(findings.filter { !$0.rule.isNote }.isEmpty, "\(findings)")
   }
 }

@@ -158,7 +158,9 @@ import Testing
     #expect(try run("create", "--to", "3").status == 0)
     let results = try await withThrowingTaskGroup(of: ToolResult.self) { group in
       for _ in 0..<2 {
-        group.addTask { try await onThread { try run("down", "--to", "1", "--yes") } }
+        group.addTask {
+          try await onThread { try run("down", "--to", "1", "--yes", "--lock-timeout", "600") }
+        }
       }
       return try await group.reduce(into: []) { $0.append($1) }
     }

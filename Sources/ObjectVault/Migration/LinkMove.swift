@@ -1,0 +1,164 @@
+// `make E.r many` and `make E.r one`: links that are kept elsewhere afterwards. In a column of the one end, in a column of
+// each end of a one-to-one, or in a table of their own: which it is follows from both models.
+
+internal import CipherSQLite
+
+/// The links of one relationship, on their way from where a model keeps them to where it keeps them when an object has
+/// several of them, or one.
+struct LinkMove {
+  /// Where links lie, by the names that the file has before.
+  enum Place: Equatable {
+    /// A column of the relationship's own entity.
+    case own(table: String, column: String)
+    /// A column of the entity at the other end, with the ids of the own one.
+    case other(table: String, column: String)
+    /// A table of links, with the columns of both ends.
+    case links(table: String, own: String, other: String)
+  }
+
+  let entity: String
+  let relationship: String
+  let destination: String
+  let isToMany: Bool
+  let from: Place
+  /// The column at the other end of a one-to-one, which says the same as the own one.
+  let partner: String?
+  /// The order by which one of several is picked, over the columns of the other end.
+  private let order: String?
+
+  /// - Parameter model: The model before.
+  init?(_ entity: String, _ name: String, in model: Schema, picking order: String?) {
+    guard let owner = model.entity(named: entity), let relationship = owner.relationship(named: name) else {
+      return nil
+    }
+    let inverse = relationship.inverse.flatMap {
+      model.entity(named: relationship.destination)?.relationship(named: $0)
+    }
+    (self.entity, self.relationship, destination) = (entity, name, relationship.destination)
+    (isToMany, self.order) = (!relationship.isToMany, order)
+    partner = inverse.flatMap { $0.isToMany ? nil : $0.columnName }
+    if let (join, isSource) = model.joinTable(of: relationship, in: owner) {
+      from = .links(
+        table: join.name, own: isSource ? join.sourceColumn : join.targetColumn,
+        other: isSource ? join.targetColumn : join.sourceColumn)
+    } else if let partner, relationship.isToMany {
+      from = .other(table: relationship.destination, column: partner)
+    } else {
+      from = .own(table: entity, column: relationship.columnName)
+    }
+  }
+
+  /// What is lost for good: the links that are not picked.
+  var loss: String? { order == nil ? nil : "\(entity).\(relationship)" }
+
+  /// Links, as pairs of ids: the own end's, and the other end's.
+  private var source: (table: SQLName, own: SQLName, other: SQLName) {
+    switch from {
+    case .own(let table, let column): (SQLName(table), SQLName("id"), SQLName(column))
+    case .other(let table, let column): (SQLName(table), SQLName(column), SQLName("id"))
+    case .links(let table, let own, let other): (SQLName(table), SQLName(own), SQLName(other))
+    }
+  }
+
+  // MARK: Columns
+
+  /// The expressions that fill columns of an entity's table, by the column.
+  func columns(of name: String) -> [(String, String)] {
+    guard !isToMany else { return [] }
+    var columns: [(String, String)] = []
+    if name == entity {
+      let owner: SQL = "\(identifier: entity).\"id\""
+      columns.append((RelationshipDescription.columnName(relationship), link(of: owner).text))
+    }
+    // Of a one-to-one the other end says the same: those that were not picked have no partner any more.
+    if order != nil, case .other(let table, let column) = from, name == table {
+      let owner: SQL = "\(identifier: table).\(identifier: column)"
+      let sql: SQL = "CASE WHEN \(identifier: table).\"id\" = \(link(of: owner)) THEN \(owner) END"
+      columns.append((column, sql.text))
+    }
+    return columns
+  }
+
+  /// The id of the other end that an object is linked with.
+  private func link(of owner: SQL) -> SQL {
+    let links = source
+    guard let order else {
+      return "(SELECT l.\(links.other) FROM \(links.table) AS l WHERE l.\(links.own) = \(owner))"
+    }
+    // Nothing but the other end in sight: its columns are called in the order without their table.
+    let members: SQL = "SELECT l.\(links.other) FROM \(links.table) AS l WHERE l.\(links.own) = \(owner)"
+    return
+      "(SELECT p.\"id\" FROM \(identifier: destination) AS p WHERE p.\"id\" IN (\(members)) ORDER BY \(written: order), p.\"id\" LIMIT 1)"
+  }
+
+  // MARK: Tables of links
+
+  /// The statement that fills a table of links with what a column holds; nil where they go elsewhere.
+  /// - Parameters:
+  ///   - table: The table to fill.
+  ///   - join: The table of links that it is to be.
+  ///   - isSource: Whether the relationship's own end is the join's source.
+  func filling(_ table: String, as join: JoinTable, isSource: Bool) -> SQL {
+    let columns = join.columns(from: isSource)
+    let links = source
+    return
+      "INSERT INTO \(identifier: table) (\(columns.own), \(columns.other)) SELECT \(links.own), \(links.other) FROM \(links.table) WHERE \(links.other) NOT NULL"
+  }
+
+  // MARK: Checks
+
+  /// What no row may be, so that no link is lost.
+  var check: CompiledStatement? {
+    let links = source
+    if !isToMany {
+      guard order == nil else { return nil }
+      let several: SQL =
+        "FROM \(links.table) WHERE \(links.own) NOT NULL GROUP BY \(links.own) HAVING count(*) > 1"
+      return .check(
+        query: "SELECT count(*) FROM (SELECT 1 \(several))",
+        rows: "SELECT \(links.own) \(several) ORDER BY 1 LIMIT 5",
+        message:
+          "%d objects have several \(relationship), and it is to be one; write: make \(entity).\(relationship) one "
+          + "picking (ORDER)")
+    }
+    guard let partner, case .own(let table, let column) = from else { return nil }
+    // The other end keeps the links from now on.
+    let lone: SQL =
+      "FROM \(identifier: table) AS o WHERE o.\(identifier: column) NOT NULL AND NOT EXISTS (SELECT 1 FROM \(identifier: destination) AS p WHERE p.\"id\" = o.\(identifier: column) AND p.\(identifier: partner) = o.\"id\")"
+    return .check(
+      query: "SELECT count(*) \(lone)", rows: "SELECT o.\"id\" \(lone) ORDER BY 1 LIMIT 5",
+      message:
+        "%d objects have a \(relationship) that does not lead back to them; correct that by a transform before"
+    )
+  }
+}
+
+extension MigrationCompiler {
+  /// What is asked of links that move.
+  func moveChecks() -> [PlannedStatement] {
+    guard let move = mapping.move, let check = move.check else { return [] }
+    return [
+      PlannedStatement(
+        statement: check,
+        operations: mapping.trail.operations(
+          of: move.entity, column: RelationshipDescription.columnName(move.relationship)))
+    ]
+  }
+
+  /// The statements that make a table of links under its temporary name, and fill it with what a column held; nil for
+  /// another table.
+  func movedLinks(to table: TableInfo) -> [PlannedStatement]? {
+    guard let move = mapping.move, move.isToMany, let owner = after.entity(named: move.entity),
+      let relationship = owner.relationship(named: move.relationship),
+      let (join, isSource) = after.joinTable(of: relationship, in: owner), join.name == table.name
+    else { return nil }
+    let temporary = "_mig_\(table.name)"
+    let operations = mapping.trail.operations(
+      of: move.entity, column: RelationshipDescription.columnName(move.relationship))
+    let statements: [SQL] = ["DROP TABLE IF EXISTS \(identifier: temporary)"]
+    return
+      (statements.map(\.text) + [table.createSQL(as: temporary, after.layout(ofTable: table.name))]
+      + [move.filling(temporary, as: join, isSource: isSource).text])
+      .map { PlannedStatement(statement: .sql($0), operations: operations) }
+  }
+}

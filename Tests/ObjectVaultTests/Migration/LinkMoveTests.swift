@@ -1,0 +1,247 @@
+// `make E.r many` and `make E.r one`: the objects are linked as before, wherever their links are kept.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct LinkMoves {
+  static let base = """
+    create entity A {
+        attribute n string
+        relationship lone -> B
+        relationship many -> B many
+        relationship b -> B inverse B.bs
+        relationship t -> B many inverse B.ts
+        relationship p -> B inverse B.q
+        relationship must -> B required inverse B.musts
+        relationship up -> A inverse A.downs
+        relationship downs -> A many inverse A.up
+        relationship likes -> A many inverse A.liked
+        relationship liked -> A many inverse A.likes
+    }
+    create entity B {
+        attribute n string
+        relationship bs -> A many inverse A.b
+        relationship ts -> A many inverse A.t
+        relationship q -> A inverse A.p
+        relationship musts -> A many inverse A.must on delete cascade
+    }
+    """
+
+  /// A store with five objects of each entity, linked so that nobody has several.
+  /// - Parameter isSeveral: Whether some are linked with several others where they may be.
+  private func lab(_ steps: String..., isSeveral: Bool = false) async throws -> DowngradeLab {
+    let lab = try await DowngradeLab([Self.base] + steps)
+    let store = try await Store.open(at: lab.url, key: testKey)
+    defer { store.close() }
+    try await store.write { context in
+      let bs = try (0..<5).map { index in
+        try context.insert(entity: "B") { try $0.set("n", to: "b\(index)") }
+      }
+      let all = try (0..<5).map { index in
+        try context.insert(entity: "A") { object in
+          try object.set("n", to: "a\(index)")
+          try object.set("must", toOne: bs[(index + 2) % 5])
+          // The last one is linked with nobody else.
+          guard index < 4 else { return }
+          try object.set("lone", toOne: bs[index / 2])
+          try object.add(bs[3 - index], to: "many")
+          try object.set("b", toOne: bs[isSeveral ? index / 3 : index])
+          try object.add(bs[(index + 1) % 4], to: "t")
+          try object.set("p", toOne: bs[4 - index])
+          if isSeveral {
+            try object.add(bs[index], to: "t")
+            try object.add(bs[index], to: "many")
+          }
+        }
+      }
+      for index in 1..<4 {
+        try all[index].set("up", toOne: all[isSeveral ? 0 : index - 1])
+        try all[index].add(all[index - 1], to: "likes")
+      }
+      if isSeveral { try all[3].add(all[0], to: "likes") }
+    }
+    return lab
+  }
+
+  /// Who is linked with whom, read through objects: the same line whether a relationship leads to one or to many.
+  private func graph(_ lab: DowngradeLab) async throws -> [String] {
+    let store = try await Store.open(at: lab.url, key: testKey)
+    defer { store.close() }
+    #expect(try await store.verify().isEmpty)
+    let schema = store.schema
+    return try await store.read { context in
+      try schema.entities.flatMap { entity in
+        try context.fetch(entity: entity.name).all().sorted { $0.id.rowID < $1.id.rowID }.flatMap { object in
+          entity.relationships.sorted { $0.name < $1.name }.map { relationship in
+            let members =
+              relationship.isToMany
+              ? Array(object[toMany: relationship.name])
+              : [object[toOne: relationship.name]].compactMap { $0 }
+            let ids = members.map { "\($0.id.rowID)" }.sorted().joined(separator: " ")
+            return "\(entity.name) \(object.id.rowID) \(relationship.name): \(ids)"
+          }
+        }
+      }
+    }
+  }
+
+  static let lossless = [
+    "make A.lone many", "make A.many one", "make A.b many", "make B.bs one", "make A.t one", "make B.ts one",
+    "make A.p many", "make B.q many", "make A.must many", "make A.up many", "make A.downs one",
+    "make A.likes one",
+    "make A.liked one", "make A.b many\nmake B.bs one", "make A.t one\nmake B.ts one",
+    "make A.p many\nmake B.q many",
+    "make A.lone many\nrename relationship A.lone -> some\nrename entity A -> Z",
+  ]
+
+  @Test(arguments: lossless)
+  func `objects are linked as before, and as before that when it is taken back`(_ step: String) async throws {
+    let lab = try await lab(step)
+    let (before, image) = (try await graph(lab), try lab.image)
+    #expect(try lab.set.losses(ofStep: 2).isEmpty)
+    try await lab.up()
+    let after = try await graph(lab)
+    if step.contains("rename") {
+      #expect(after.count == before.count)
+    } else {
+      #expect(after == before)
+    }
+    #expect(try lab.rows("SELECT count(*) FROM sqlite_master WHERE name LIKE '\\_mig%' ESCAPE '\\'") == [[0]])
+    let new = try await DowngradeLab([Self.base, step], at: 2)
+    #expect(try new.image.physicalHash == lab.image.physicalHash)
+    #expect(try await lab.down(1).takenBack == [2])
+    #expect(try await graph(lab) == before)
+    #expect(try lab.image == image)
+  }
+
+  @Test(arguments: [
+    ("make A.many one", "A.many", "1 2 3"), ("make A.t one", "A.t", "1"), ("make B.ts one", "B.ts", "1"),
+    ("make B.bs one", "B.bs", "1"), ("make A.downs one", "A.downs", "1"),
+    ("make A.likes one", "A.likes", "4"),
+  ])
+  func `objects that have several are refused by their ids, and picked from where an order is given`(
+    _ step: String, _ name: String, _ rows: String
+  ) async throws {
+    let lab = try await lab(step, isSeveral: true)
+    let before = try lab.image
+    await #expect {
+      try await lab.up()
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, "s2", let operation, let reason) = error else { return false }
+      return operation == step && reason.contains("have several")
+        && reason.contains("(rows \(rows.prefix(1))")
+    }
+    #expect(try lab.image == before)
+    let entity = step.contains("A.downs") || step.contains("A.likes") ? "A" : step.contains("B.") ? "A" : "B"
+    for (order, isLast) in [("$\(entity).n", false), ("length($\(entity).n), $\(entity).n DESC", true)] {
+      let picking = try await self.lab("\(step) picking (\(order))", isSeveral: true)
+      let former = try await graph(picking)
+      #expect(try picking.set.losses(ofStep: 2) == [name])
+      await #expect(throws: StoreError.lossNotAllowed(step: 2, name: "s2", losses: [name])) {
+        try await picking.up()
+      }
+      try await picking.up(allowing: [name])
+      let parts = name.split(separator: ".")
+      let (owner, property) = (String(parts[0]), String(parts[1]))
+      // The names are in the order of the ids.
+      let expected = former.filter { $0.hasPrefix(owner) && $0.contains(" \(property):") }.map { line in
+        let ids = line.split(separator: ":")[1].split(separator: " ").compactMap { Int($0) }
+        return "\(line.split(separator: ":")[0]): \((isLast ? ids.max() : ids.min()).map { "\($0)" } ?? "")"
+      }
+      let found = try await graph(picking).filter { $0.hasPrefix(owner) && $0.contains(" \(property):") }
+      #expect(found == expected, "\(step) picking (\(order))")
+      guard case .none(let reason) = try picking.set.steps[1].wayBack(from: picking.set.model(at: 1)) else {
+        Issue.record("what was not picked comes back")
+        continue
+      }
+      #expect(reason.hasSuffix("the links that were not picked are gone"))
+    }
+  }
+
+  @Test func `a to-one that was required is so again on the way back, if nobody has lost it`() async throws {
+    let lab = try await lab("make A.must many")
+    try await lab.up()
+    try lab.run("DELETE FROM A_must WHERE A_id = 3")
+    await #expect {
+      try await lab.down(1)
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, "make A.must required", let reason) = error else {
+        return false
+      }
+      return reason.contains("rows 3")
+    }
+  }
+
+  @Test func `ends of a one-to-one that disagree are told before one of them keeps the links`() async throws {
+    let lab = try await lab("make A.p many")
+    try lab.run("UPDATE B SET q_id = NULL WHERE id = 2")
+    await #expect {
+      try await lab.up()
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, "make A.p many", let reason) = error else { return false }
+      return reason.contains("1 objects have a p that does not lead back to them")
+        && reason.contains("rows 4")
+    }
+  }
+
+  @Test(arguments: [
+    ("make A.many many", "A.many is many already"), ("make A.b one", "A.b is one already"),
+    ("make A.n many", "there is no relationship A.n"), ("make A.bb many", "did you mean \"b\""),
+    ("make A.self many", "is its own inverse"), ("add index A(n, b)\nmake A.b many", "drop that first"),
+  ])
+  func `what cannot be is refused by the model`(_ step: String, _ reason: String) throws {
+    let extra = step.contains("self") ? "\nadd relationship A.self -> A inverse A.self" : ""
+    #expect {
+      _ = try DowngradeLab.set([Self.base + extra, step]).model(at: 2)
+    } throws: { "\($0)".contains(reason) }
+  }
+
+  @Test func `the text of a step has it as it was written`() throws {
+    for line in ["make A.b many", "make A.t one", "make A.t one picking (length($B.n) DESC, ')')"] {
+      let step = try MigrationStep(number: 1, name: "s", text: "format: 1\n[up]\n\(line)  # why\n")
+      #expect(step.canonicalText == line)
+      #expect(try MigrationStep(number: 1, name: "s", text: step.text) == step)
+    }
+    for (line, reason) in [
+      ("make A.t one picking", "( … ) is missing behind picking"), ("make A.t on", "is missing"),
+      ("make A.t many picking (x)", "has no meaning here"), ("make A.t one picking ()", "nothing stands"),
+    ] {
+      #expect {
+        _ = try MigrationStep(number: 1, name: "s", text: "format: 1\n[up]\n\(line)\n")
+      } throws: { "\($0)".contains(reason) }
+    }
+  }
+
+  final class Box: ManagedObject {
+    @Attribute var name: String
+    @ToMany(inverse: \Thing.boxes) var things: Set<Thing>
+  }
+  final class Thing: ManagedObject {
+    @Attribute var name: String
+    @ToMany var boxes: Set<Box>
+  }
+
+  @Test func `classes that say many where the steps say one are answered with the line to write`()
+    async throws
+  {
+    let schema = Schema {
+      Entity(Box.self)
+      Entity(Thing.self)
+    }
+    let steps = try DowngradeLab.set([
+      "create entity Box {\n attribute name string\n relationship things -> Thing many inverse Thing.boxes\n}\n"
+        + "create entity Thing {\n attribute name string\n relationship boxes -> Box inverse Box.things\n}"
+    ])
+    let folder = try TemporaryFolder()
+    await #expect {
+      _ = try await Store.open(
+        at: folder.url.appendingPathComponent("x"), key: testKey, schema: schema, migrations: .set(steps))
+    } throws: { error in
+      guard case StoreError.schemaMismatch(_, let lines) = error else { return false }
+      return lines == ["make Thing.boxes many"]
+    }
+  }
+}
