@@ -5,9 +5,9 @@ internal import CipherSQLite
 /// What leads from the model after the last step to a schema.
 ///
 /// ```swift
-/// let proposal = try MigrationSet.directory(folder)
-///   .proposal(for: AppModel.schema)
-/// if !proposal.operations.isEmpty { print(proposal.lines.joined(separator: "\n")) }
+/// let steps = try MigrationSet.embedded(AppMigrations.steps)
+/// let proposal = try steps.proposal(for: schema)
+/// let text = proposal.lines.joined(separator: "\n")
 /// ```
 ///
 /// It is a proposal: whether an attribute was renamed, or one dropped and another added, nobody can see in two models.
@@ -27,7 +27,9 @@ public struct MigrationProposal: Sendable, Hashable {
 
 extension MigrationSet {
   /// What leads from the model after the last step to a schema.
-  /// - Parameter renaming: What has another name now. What ``PropertyOption/renamed(from:)`` says needs no repetition.
+  /// - Parameters:
+  ///   - schema: That of the classes.
+  ///   - renaming: What has another name now. What a class says by `.renamed(from:)` needs no repetition.
   /// - Throws: As ``model(at:)``; ``StoreError/noEntity(name:similar:)``,
   ///   ``StoreError/noProperty(entity:property:similar:)`` for a renaming of something that is not there.
   public func proposal(

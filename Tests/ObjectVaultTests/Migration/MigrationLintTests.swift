@@ -33,13 +33,17 @@ import Testing
   static let guilty: [(MigrationFinding.Rule, String)] = [
     (.dropsEntity, "drop relationship U.vs\ndrop entity V"), (.dropsProperty, "drop attribute U.n"),
     (.narrows, "retype U.y to int8 using ($U.y)"), (.requiresWithoutFilling, "make U.n required"),
-    (.requiresWithoutFilling, "add attribute U.a int"), (.requiresWithoutFilling, "add relationship U.v -> V required"),
-    (.uniqueOnExisting, "add index U(s) unique"), (.uniqueOnExisting, "add attribute U.a int unique default 1"),
+    (.requiresWithoutFilling, "add attribute U.a int"),
+    (.requiresWithoutFilling, "add relationship U.v -> V required"),
+    (.uniqueOnExisting, "add index U(s) unique"),
+    (.uniqueOnExisting, "add attribute U.a int unique default 1"),
     (.mayBeRenaming, "drop attribute U.s\nadd attribute U.t string default \"\""),
     (.transformsUnchecked, "transform sql { UPDATE $U SET $U.y = 1 }"),
   ]
 
-  @Test(arguments: guilty) func `each rule finds what it is for`(_ rule: MigrationFinding.Rule, _ up: String) throws {
+  @Test(arguments: guilty) func `each rule finds what it is for`(_ rule: MigrationFinding.Rule, _ up: String)
+    throws
+  {
     let found = try rules(up)
     #expect(found.contains(rule), "\(up): \(found)")
   }
@@ -50,14 +54,19 @@ import Testing
     ("rename attribute U.s -> t", ""), ("add index U(s)", ""), ("retype U.n to string", ""),
     ("create entity W {\n attribute a int unique\n relationship u -> U required\n}", ""),
     ("create entity W {\n attribute a int\n}\nadd index W(a) unique", ""),
-    ("transform sql { UPDATE $U SET $U.y = 1 }\nrequire \"all are 1\" { SELECT count(*) = 0 FROM $U WHERE $U.y <> 1 }", ""),
+    (
+      "transform sql { UPDATE $U SET $U.y = 1 }\nrequire \"all are 1\" { SELECT count(*) = 0 FROM $U WHERE $U.y <> 1 }",
+      ""
+    ),
     ("add attribute U.a int optional", "reader: 1"), ("create entity W {\n attribute a int\n}", "reader: 1"),
   ])
   func `a step that does what is asked has no finding`(_ up: String, _ head: String) throws {
     #expect(try rules(up, head: head).isEmpty)
   }
 
-  @Test(arguments: ["rename attribute U.s -> t", "drop relationship U.vs", "make U.y optional", "add index U(s) unique"])
+  @Test(arguments: [
+    "rename attribute U.s -> t", "drop relationship U.vs", "make U.y optional", "add index U(s) unique",
+  ])
   func `a reader that does not know what changed is told`(_ up: String) throws {
     #expect(try rules(up, head: "reader: 1").contains(.readerTooOld))
     #expect(try !rules(up).contains(.readerTooOld))
