@@ -53,6 +53,7 @@ import Testing
       import ObjectVault
       import StoreMigrateKit
       enum AppMigrations { static let steps: [MigrationSet.Embedded] = [] }
+      enum AppModel { static let schema = Schema {} }
       """, ""
     ),
     // Its classes are those of ObjectVault's pages, which are of the same target.
