@@ -93,7 +93,7 @@ extension StoreHistory {
       // What steps that are not at hand say of readers is not carried, but none says more than all of them together.
       minimumReader: staying.version == target ? staying.minimumReader : min(target, minimumReader))
     for step in chain.steps.dropFirst(target).reversed() {
-      switch try step.wayBack(from: models[step.number - 1]) {
+      switch try step.wayBack(from: models[step.number - 1], to: models[step.number]) {
       case .none(let reason): throw StoreError.noWayBack(step: step.number, name: step.name, reason: reason)
       case .operations(let operations):
         work.back.append(
@@ -120,8 +120,9 @@ extension StoreHistory {
   func irreversible(with set: MigrationSet, file: String) throws -> [Int: String] {
     var (reasons, model): ([Int: String], Schema) = ([:], Schema())
     for step in try steps(with: set, file: file).steps + set.steps.dropFirst(version) {
-      if case .none(let reason) = try step.wayBack(from: model) { reasons[step.number] = reason }
-      model = try step.applied(to: model)
+      let after = try step.applied(to: model)
+      if case .none(let reason) = try step.wayBack(from: model, to: after) { reasons[step.number] = reason }
+      model = after
     }
     return reasons
   }

@@ -158,6 +158,9 @@ extension MigrationPlan {
           unasked.append("\(operation.summary): the rows could not be asked, for \(reason)")
         }
       }
+      if case .makeOne(_, _, picking: nil) = operation {
+        unasked.append("\(operation.summary): who has several is found when the step runs")
+      }
       standing.follow(operation, of: step)
     }
     return (refusals, unasked)

@@ -220,7 +220,7 @@ struct MigrationRunner {
   private func record(
     _ step: MigrationStep, kind: String, since start: Date, from before: Schema, to model: Schema
   ) throws {
-    let back = try step.wayBack(from: before).text
+    let back = try step.wayBack(from: before, to: model).text
     let applied = AppliedStep(
       number: step.number, name: step.name, kind: kind, checksum: step.checksum,
       appliedAt: StoreHistory.now(), milliseconds: Self.milliseconds(since: start),

@@ -174,7 +174,7 @@ public struct MigrationSet: Sendable, Hashable {
     for step in steps {
       let after = try step.applied(to: model)
       if step.down != nil {
-        switch try step.wayBack(from: model) {
+        switch try step.wayBack(from: model, to: after) {
         case .none(let reason): faults.append("\(step.fileName): \(reason).")
         case .operations(let operations):
           do {

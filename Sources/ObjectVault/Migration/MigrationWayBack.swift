@@ -28,8 +28,12 @@ extension MigrationStep {
   /// - Parameter model: The model before the step.
   /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` where the step does not fit the model.
   public func wayBack(from model: Schema) throws -> MigrationWayBack {
+    try wayBack(from: model, to: applied(to: model))
+  }
+
+  /// - Parameter after: The model after the step, where it is known already.
+  func wayBack(from model: Schema, to after: Schema) throws -> MigrationWayBack {
     if let irreversible { return .none(reason: irreversible) }
-    let after = try applied(to: model)
     if let down {
       let leads: Bool
       do { leads = try Self.leads(down, from: after, to: model) } catch let error as ModelError {
@@ -40,7 +44,9 @@ extension MigrationStep {
     }
     let derived = try derivedWayBack(from: model, to: after)
     // What is kept in another place after the step may be gone without an operation that says so.
-    if case .operations = derived, let lost = try compiled(from: model, engine: .current).losses.first {
+    if case .operations = derived, operations.contains(where: \.mayGiveInverses),
+      let lost = try compiled(from: model, engine: .current).losses.first
+    {
       return .none(reason: "what \(lost) held is gone")
     }
     return derived
@@ -84,6 +90,15 @@ extension MigrationStep {
 }
 
 extension MigrationOperation {
+  /// Whether it may make a relationship the inverse of one that is there, so that the links of that are kept elsewhere.
+  fileprivate var mayGiveInverses: Bool {
+    switch self {
+    case .addRelationship: true
+    case .createEntity(let entity): !entity.relationships.isEmpty
+    default: false
+    }
+  }
+
   /// What takes this operation back, on the model after it.
   /// - Parameter model: The model before it.
   fileprivate func wayBack(from model: Schema) -> MigrationWayBack {

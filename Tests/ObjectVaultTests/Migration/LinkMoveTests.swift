@@ -135,6 +135,8 @@ import Testing
         && reason.contains("(rows \(rows.prefix(1))")
     }
     #expect(try lab.image == before)
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
+    #expect(plan.steps[0].unasked == ["\(step): who has several is found when the step runs"])
     let entity = step.contains("A.downs") || step.contains("A.likes") ? "A" : step.contains("B.") ? "A" : "B"
     for (order, isLast) in [("$\(entity).n", false), ("length($\(entity).n), $\(entity).n DESC", true)] {
       let picking = try await self.lab("\(step) picking (\(order))", isSeveral: true)
