@@ -77,9 +77,13 @@ extension EntityMapping {
     return text("UPDATE \(table) SET \(settings) WHERE \"id\" = ?")
   }
 
-  /// NULL in some columns of rows, whose versions stay.
-  func clearSQL(_ slots: [Int], count: Int) -> String {
-    let settings = SQL.joined(columns(slots).map { "\($0) = NULL" })
+  /// Nobody in the to-ones of rows that go in the same transaction: NULL, and in a column that takes none the id of a row
+  /// that never was.
+  func cutSQL(_ slots: [Int], count: Int) -> String {
+    let settings = SQL.joined(
+      slots.compactMap { slot in
+        self.slots[slot].columnName.map { isRequired[slot] ? "\($0) = -\"id\"" : "\($0) = NULL" }
+      })
     return text("UPDATE \(table) SET \(settings) WHERE \"id\" IN (\(parameters: count))")
   }
 

@@ -81,7 +81,7 @@ extension SaveWriter {
   private func deleteRows() throws {
     do { try connection.savepoint(deleteLevels) } catch let error as SQLError {
       guard "\(error)".contains("trigger recursion") else { throw error }
-      // The rows of one level hang on each other. Cut them apart first, as far as their columns take NULL.
+      // The rows of one level hang on each other. Cut them apart first: references are compared at the commit.
       try cutApart()
       try deleteLevels()
     }
@@ -99,11 +99,11 @@ extension SaveWriter {
 
   private func cutApart() throws {
     for entity in mapping.entities {
-      let slots = entity.storedSlots.filter { entity.isToOne[$0] && !entity.isRequired[$0] }
+      let slots = entity.storedSlots.filter { entity.isToOne[$0] }
       guard !slots.isEmpty else { continue }
       for batch in plan.deletion.rows(entity).chunked(batchSize) {
         try connection.execute(
-          sql: entity.clearSQL(slots, count: batch.count), batch.map { .integer($0) })
+          sql: entity.cutSQL(slots, count: batch.count), batch.map { .integer($0) })
       }
     }
   }

@@ -180,4 +180,21 @@ final class Node: ManagedObject {
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(told.texts == ["1 detached true"])
   }
+
+  @Test func `a ring of thousands of required references goes in one save`() async throws {
+    let temporary = try await TemporaryStore(Schema { Entity(Layer.self) })
+    let context = temporary.store.makeContext()
+    var layers: [Layer] = []
+    for number in 0..<3000 {
+      let layer = context.insert(Layer.self) { $0.number = number }
+      layer.above = layers.last ?? layer
+      layers.append(layer)
+    }
+    layers[0].above = layers[2999]
+    try context.save()
+    context.delete(layers[1500])
+    try context.save()
+    #expect(try temporary.store.makeContext().fetch(Layer.self).count() == 0)
+    #expect(try await temporary.store.verify().isEmpty)
+  }
 }
