@@ -124,7 +124,7 @@ extension MigrationOperation {
       ])
     case .addRelationship(let entity, let relationship):
       .operations([.dropRelationship(entity, relationship.name)])
-    case .dropRelationship: .none(reason: "its links are gone")
+    case .dropRelationship(let entity, let name): Self.addingBack(entity, name, in: model)
     case .setDeleteRule(let entity, let name, _):
       model.entity(named: entity)?.relationship(named: name).map {
         .operations([.setDeleteRule(entity, name, $0.deleteRule)])
@@ -154,6 +154,15 @@ extension MigrationOperation {
     case .seed: .none(reason: "which objects it made is not known any more")
     case .require: .operations([])
     }
+  }
+
+  /// A to-many whose other end is a to-one has its links there, and loses none.
+  private static func addingBack(_ entity: String, _ name: String, in model: Schema) -> MigrationWayBack {
+    guard let relationship = model.entity(named: entity)?.relationship(named: name), relationship.isToMany,
+      let inverse = relationship.inverse,
+      model.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
+    else { return .none(reason: "its links are gone") }
+    return .operations([.addRelationship(entity, relationship)])
   }
 
   private static func retypingBack(

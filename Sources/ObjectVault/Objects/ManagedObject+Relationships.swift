@@ -35,16 +35,23 @@ extension ManagedObject {
         // The target's former partner loses it.
         let former = target.toOneTarget(inverse)
         if former !== self { former?.lose(slot) }
-        target.setStored(.integer(rowID), inverse)
+        target.setPartner(.integer(rowID), inverse)
       }
     }
+  }
+
+  /// Sets one end of a one-to-one because the other end was set. A change even where memory holds that value: the other end
+  /// did not, so that one of the two is older than its row, and the save has to compare the versions of both.
+  private func setPartner(_ value: SQLValue, _ slot: Int) {
+    setStored(value, slot)
+    if overlay == nil, state == .loaded { overwrite(value, slot, nil, evenIfSame: true) }
   }
 
   /// Sets a to-one to nil because the partner has another one now; also of an object that is about to be deleted,
   /// whose delete rules follow its references.
   private func lose(_ slot: Int) {
     if state != .deleted {
-      setStored(.null, slot)
+      setPartner(.null, slot)
     } else if row != nil || overlay != nil {
       overwrite(.null, slot, nil)
     }

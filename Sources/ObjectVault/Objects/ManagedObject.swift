@@ -200,15 +200,19 @@ open class ManagedObject: Persistable {
   }
 
   /// Puts a value in without asking. The object has its row, or is new.
-  /// - Parameter error: Why it stands for something that cannot be stored.
-  final func overwrite(_ value: SQLValue, _ slot: Int, _ error: (any Error)?) {
+  /// - Parameters:
+  ///   - error: Why it stands for something that cannot be stored.
+  ///   - evenIfSame: Whether it is a change where the row in memory has the value.
+  final func overwrite(_ value: SQLValue, _ slot: Int, _ error: (any Error)?, evenIfSame: Bool = false) {
     let overlay: Overlay
     if let present = self.overlay {
       overlay = present
       overlay.refused?[slot] = nil
     } else {
       // Writing what is there already is no change.
-      if error == nil, let row, RowCell(row: row, slot: slot).value.isStored(as: value) { return }
+      if !evenIfSame, error == nil, let row, RowCell(row: row, slot: slot).value.isStored(as: value) {
+        return
+      }
       overlay = Overlay(slotCount: entity?.slots.count ?? 0, run: host?.run)
       self.overlay = overlay
     }

@@ -62,6 +62,8 @@ extension PredicateCompiler {
     var (alias, entity, rest) = (start.alias, start.entity, start.rest)
     var steps: [Step] = []
     while let name = rest.first {
+      // The member's own id.
+      if name == "id", rest.count == 1, !steps.isEmpty { break }
       guard let slot = entity.slot(named: name) else { throw unknown(name, in: entity, at: path.place) }
       guard let relationship = entity.slots[slot].relationship else { break }
       // Behind the last to-many the rest belongs to the members' own paths.

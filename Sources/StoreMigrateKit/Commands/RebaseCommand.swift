@@ -46,6 +46,10 @@ enum RebaseCommand: Command {
           ? "Name the files of your branch. See: store-migrate help rebase" : "A file is named twice.")
     }
     let moves = try self.moves(of: named, files, Releases(folder))
+    guard moves.contains(where: { $0.from != $0.to }) else {
+      throw UsageError(
+        "\(named.joined(separator: ", ")): nothing stands behind them that they could go behind.")
+    }
     // All is tried in memory before a file is touched.
     let steps = try files.map { file in
       let name = moves.first { $0.from == file }?.to ?? file
@@ -71,8 +75,14 @@ enum RebaseCommand: Command {
 
   /// The file that an argument names, by its name, its path or its number.
   private static func file(_ word: String, among files: [String], _ folder: URL) throws -> String {
-    let name = word.split(separator: "/").last.map(String.init) ?? word
-    if files.contains(name) { return name }
+    let path = URL(fileURLWithPath: word)
+    let name = path.lastPathComponent
+    let isElsewhere =
+      word.contains("/")
+      && path.deletingLastPathComponent().resolvingSymlinksInPath().path
+        != folder.resolvingSymlinksInPath().path
+    if !isElsewhere, files.contains(name) { return name }
+    guard !isElsewhere else { throw UsageError("\(word) does not lie in \(folder.path).") }
     throw UsageError("\(folder.path) has no \(name).\(didYouMean(name, among: files))")
   }
 
@@ -85,6 +95,13 @@ enum RebaseCommand: Command {
         throw RefusedError(
           code: .refused,
           description: "\(file) was released with \(release), and keeps its number. Nothing was changed.")
+      }
+      guard !isAlone || !others.contains(where: { (number($0) ?? 0) > (number(file) ?? 0) }) else {
+        throw RefusedError(
+          code: .refused,
+          description:
+            "\(file) is the only step of its number, and others build on it: it keeps its place. Nothing was changed."
+        )
       }
       defer { next += 1 }
       let title = file.split(separator: "_", maxSplits: 1).last ?? ""

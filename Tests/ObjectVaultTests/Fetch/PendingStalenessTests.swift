@@ -122,4 +122,18 @@ import Testing
     let plan = try context.fetch(Author.self).where("ANY books IN %@", books).sql.text
     #expect(plan.contains("+t1.\"id\" IN"), "\(plan.prefix(300))")
   }
+
+  @Test func `a member is asked for its id by name, in the file and in memory`() throws {
+    let context = store.makeContext()
+    let ann = try context.fetch(Author.self).where("name == 'Ann'").one()
+    let id = try context.fetch(Book.self).one().id.rowID
+    for _ in 0..<2 {
+      let authors = context.fetch(Author.self)
+      #expect(try authors.where("ANY books.id == %@", id).one() === ann)
+      #expect(try authors.where("ANY books.id IN {%@, 99}", id).one() === ann)
+      #expect(try authors.where("ANY books.id > %@", id).count() == 0)
+      #expect(throws: StoreError.self) { try authors.where("ANY books.idd == 1").all() }
+      ann.age += 1
+    }
+  }
 }

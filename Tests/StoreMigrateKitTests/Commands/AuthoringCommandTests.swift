@@ -129,6 +129,18 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: steps).sorted() == before)
   }
 
+  @Test func `a step that others build on keeps its place, and the last one has nothing to go behind`() throws
+  {
+    let before = try FileManager.default.contentsOfDirectory(atPath: steps).sorted()
+    let middle = try run("rebase", "0002_screen_name.migration")
+    #expect(middle.status == 5 && middle.errors.contains("keeps its place"), "\(middle)")
+    let last = try run("rebase", "0006_places.migration")
+    #expect(last.status == 64 && last.errors.contains("nothing stands behind"), "\(last)")
+    let elsewhere = try run("rebase", "/elsewhere/0006_places.migration")
+    #expect(elsewhere.status == 64 && elsewhere.errors.contains("does not lie in"), "\(elsewhere)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: steps).sorted() == before)
+  }
+
   @Test func `the SQL of both engines differs where the older one cannot drop a column`() throws {
     try write("0007_less", "add attribute User.shoeSize int optional")
     try write("0008_less", "drop attribute User.shoeSize", head: "allow: lossy:User.shoeSize\n")
