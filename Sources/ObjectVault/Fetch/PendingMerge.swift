@@ -44,7 +44,7 @@ struct PendingMerge {
     guard !excluded.isEmpty || !own.isEmpty else { return nil }
     // Who was only touched is asked anew: somebody else may have changed its row.
     var present = own.filter { $0.state == .inserted || ($0.state == .loaded && $0.overlay != nil) }
-    let unknown = excluded.subtracting(present.lazy.map(\.rowID))
+    let unknown = excluded.subtracting(present.lazy.map(\.rowID)).subtracting(view.doomedRows(of: entity))
     present = try (present + rows(unknown.sorted())).filter(view.isPresent)
     try follow(routes, of: present)
     matches = sorted(present.filter { evaluator.holds(for: PendingSubject(object: $0, view: view)) })

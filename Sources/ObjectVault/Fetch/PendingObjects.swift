@@ -40,9 +40,12 @@ final class PendingObjects {
     }
   }
 
+  /// The rows of an entity that go.
+  func doomedRows(of entity: EntityMapping) -> Set<Int64> { doomed[entity.index].filter { $0 > 0 } }
+
   /// The rows of an entity that memory decides about, whether they are in memory or go with others.
   func rows(of entity: EntityMapping) -> Set<Int64> {
-    doomed[entity.index].filter { $0 > 0 }
+    doomedRows(of: entity)
       .union(changed[entity.index].lazy.filter { $0.state != .inserted && $0.rowID > 0 }.map(\.rowID))
   }
 

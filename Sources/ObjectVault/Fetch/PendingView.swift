@@ -13,8 +13,10 @@ final class PendingView {
   private var related: RelatedRows
   /// By relationship and owner: who is at the other end.
   private var ends: [SlotPlace: [Int64: [ManagedObject]]] = [:]
-  /// By the entity's index: whose row was read.
+  /// By the entity's index: whose row was read, and was there.
   private var read: [Set<Int64>]
+  /// By the entity's index: whose row is gone.
+  private var gone: [Set<Int64>]
 
   /// - Parameter entities: The indexes of those that the fetch looks at.
   init(_ context: ObjectContext, of entities: Set<Int>) throws {
@@ -23,6 +25,7 @@ final class PendingView {
     related = RelatedRows(context.pending, context.maps, reader)
     pending = try PendingObjects(context, of: entities, &related)
     read = context.maps.map { _ in [] }
+    gone = context.maps.map { _ in [] }
   }
 
   /// The objects of an entity that differ from the file.
@@ -30,6 +33,9 @@ final class PendingView {
 
   /// The rows of an entity that memory decides about.
   func rows(of entity: EntityMapping) -> Set<Int64> { pending.rows(of: entity) }
+
+  /// The rows of an entity that go with deleted objects, or are theirs.
+  func doomedRows(of entity: EntityMapping) -> Set<Int64> { pending.doomedRows(of: entity) }
 
   func isPresent(_ object: ManagedObject) -> Bool { pending.isPresent(object) }
 
@@ -68,15 +74,16 @@ final class PendingView {
         object.overlay != nil || object.state == .deleted || read[entity.index].contains(id)
       {
         if pending.isPresent(object) { found[id] = object }
-      } else if id > 0 {
+      } else if id > 0, !gone[entity.index].contains(id) {
         unknown.append(id)
       }
     }
     for batch in unknown.sorted().chunked(batchSize) {
       let rows = try context.objects(entity, entity.rowsSQL(count: batch.count), batch.map { .integer($0) })
+      read[entity.index].formUnion(rows.lazy.map(\.rowID))
       for object in rows where pending.isPresent(object) { found[object.rowID] = object }
     }
-    read[entity.index].formUnion(unknown)
+    gone[entity.index].formUnion(unknown.lazy.filter { !self.read[entity.index].contains($0) })
     return found
   }
 

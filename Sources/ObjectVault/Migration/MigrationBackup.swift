@@ -65,8 +65,8 @@ enum MigrationBackup {
     for name in others.dropLast(kept - 1) { remove(file.sibling(name)) }
   }
 
-  /// The names of a store's copies, oldest first: by the store's version, and only then by the clock, which may have
-  /// been set back.
+  /// The names of a store's copies, oldest first by the clock: versions go down again where steps are taken back. Whoever
+  /// makes a copy keeps it, also where the clock was set back.
   static func existing(of file: DatabasePath) -> [String] { existing(of: file, suffix: "") }
 
   private static func existing(of file: DatabasePath, suffix: String) -> [String] {
@@ -76,7 +76,7 @@ enum MigrationBackup {
       .compactMap { name in
         order(of: name.dropFirst(prefix.count).dropLast(suffix.count)).map { (name, $0) }
       }
-      .sorted { ($0.1.version, $0.1.time, $0.1.number) < ($1.1.version, $1.1.time, $1.1.number) }
+      .sorted { ($0.1.time, $0.1.version, $0.1.number) < ($1.1.time, $1.1.version, $1.1.number) }
       .map(\.0)
   }
 

@@ -149,10 +149,10 @@ extension AppliedStep {
 
 extension MigrationStep {
   /// What takes this step back, as a step of the same number and name. What its author allowed it to lose, it may lose on
-  /// the way there alone.
+  /// the way there alone; and that it needs no copy was said of that way, too.
   func takenBack(by operations: [MigrationOperation]) -> MigrationStep {
     MigrationStep(
-      number: number, name: name, operations: operations, backup: backup,
+      number: number, name: name, operations: operations, backup: backup == .never ? .auto : backup,
       allowed: allowed.filter { $0 == Self.formerLinkAllowance })
   }
 }

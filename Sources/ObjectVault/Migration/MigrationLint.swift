@@ -16,6 +16,8 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     case requiresWithoutFilling = "L201"
     /// What is there has to be unique from now on.
     case uniqueOnExisting = "L202"
+    /// Of many one is left.
+    case severalToOne = "L203"
     /// A property is dropped and one like it added in the same step.
     case mayBeRenaming = "L301"
     /// An engine that cannot drop a column copies a whole table.
@@ -84,7 +86,7 @@ private struct StepLint {
     _ rule: MigrationFinding.Rule, _ operation: MigrationOperation?, _ text: String
   ) -> MigrationFinding {
     MigrationFinding(
-      rule: rule, step: step.number, file: step.fileName, operation: operation?.summary ?? step.name,
+      rule: rule, step: step.number, file: step.fileName, operation: operation?.summary,
       text: text)
   }
 
@@ -106,27 +108,43 @@ private struct StepLint {
   }
 
   private func operations() throws -> [MigrationFinding] {
-    var (findings, model): ([MigrationFinding], Schema) = ([], before)
+    var (findings, model, new): ([MigrationFinding], Schema, Set<String>) = ([], before, [])
     for (index, operation) in step.operations.enumerated() {
-      findings += self.findings(operation, model, Array(step.operations.dropFirst(index + 1)))
+      findings += self.findings(
+        operation, model, new, step.operations.prefix(index), step.operations.dropFirst(index + 1))
       try operation.apply(to: &model)
+      switch operation {
+      case .createEntity(let entity): new.insert(entity.name)
+      case .dropEntity(let name): new.remove(name)
+      case .renameEntity(let name, let other): if new.remove(name) != nil { new.insert(other) }
+      default: break
+      }
     }
     return findings
   }
 
+  /// - Parameter new: The entities that the step made, which have no objects yet.
   private func findings(
-    _ operation: MigrationOperation, _ model: Schema, _ later: [MigrationOperation]
+    _ operation: MigrationOperation, _ model: Schema, _ new: Set<String>,
+    _ earlier: ArraySlice<MigrationOperation>, _ later: ArraySlice<MigrationOperation>
   ) -> [MigrationFinding] {
     var findings: [MigrationFinding] = []
+    func existed(_ entity: String) -> Bool { !new.contains(entity) }
+    // Whether SQL of the step's author has looked at a property before.
+    func isTransformed(_ name: String) -> Bool {
+      earlier.contains { if case .transform(let sql) = $0 { sql.contains(".\(name)") } else { false } }
+    }
     switch operation {
-    case .retype(let entity, let name, let type, _):
+    case .retype(let entity, let name, let type, let using):
       if let old = model.entity(named: entity)?.attribute(named: name)?.type, !old.converts(to: type) {
         findings.append(
           finding(
             .narrows, operation,
-            "not every \(old.rawValue) is \(type.rawValue); a value that is none ends the step"))
+            "not every \(old.rawValue) is \(type.rawValue); "
+              + (using == nil
+                ? "a value that is none ends the step" : "CAST makes 0 of what is none, and tells nobody")))
       }
-    case .makeRequired(_, _, filling: nil):
+    case .makeRequired(let entity, let name, filling: nil) where existed(entity) && !isTransformed(name):
       findings.append(
         finding(.requiresWithoutFilling, operation, "rows without a value end the step; write: filling VALUE")
       )
@@ -153,8 +171,13 @@ private struct StepLint {
         finding(
           .uniqueOnExisting, operation,
           "two rows with equal values end the step; store-migrate plan counts them"))
+    case .makeOne(let entity, _, picking: nil) where existed(entity):
+      findings.append(
+        finding(.severalToOne, operation, "who has several ends the step; write: picking (ORDER)"))
+    case .makeOne(let entity, _, picking: _?) where existed(entity):
+      findings.append(finding(.severalToOne, operation, "links that are not picked are lost for good"))
     case .dropAttribute(let entity, let name):
-      guard let old = model.entity(named: entity)?.attribute(named: name) else { break }
+      guard let old = model.entity(named: entity)?.attribute(named: name), !isTransformed(name) else { break }
       for case .addAttribute(entity, let new) in step.operations where new.type == old.type {
         findings.append(
           finding(
@@ -176,15 +199,6 @@ private struct StepLint {
           "reader: \(step.reader) lets programs of that version open the store, which do not know this"))
     }
     return findings
-  }
-
-  private func existed(_ entity: String) -> Bool {
-    var model = before
-    for operation in step.operations {
-      guard case .renameEntity(_, to: let new) = operation, new == entity else { continue }
-      try? operation.apply(to: &model)
-    }
-    return model.entity(named: entity) != nil
   }
 
   private func rebuilds() throws -> [MigrationFinding] {

@@ -36,13 +36,15 @@ extension MigrationSet {
     for schema: Schema, renaming: [MigrationRenaming] = []
   ) throws -> MigrationProposal {
     let model = try model(at: version)
+    // Properties go by the new names of their entities.
+    let renaming = renaming.filter(\.isOfEntity) + renaming.filter { !$0.isOfEntity }
     try Self.check(renaming, from: model, to: schema)
     let operations = SchemaDifference.operations(from: model, to: schema, renaming: renaming)
     let step = MigrationStep(number: version + 1, name: "proposal", operations: operations)
     return MigrationProposal(
       operations: operations,
       doubts: MigrationRenaming.doubts(in: operations, from: model),
-      losses: (try? step.compiled(from: model, engine: .current).losses) ?? [],
+      losses: (try? step.compiled(from: model, engine: .current).losses) ?? operations.compactMap(\.dropped),
       notes: operations.compactMap { $0.note(in: model) } + Self.faults(step, model, schema))
   }
 
@@ -52,7 +54,10 @@ extension MigrationSet {
     var model = old
     for renaming in renaming {
       guard let operation = renaming.operation(in: model) else { throw renaming.failure(in: model) }
-      try? operation.apply(to: &model)
+      do { try operation.apply(to: &model) } catch {
+        throw .migrationFailed(
+          step: 0, name: "proposal", operation: operation.summary, reason: "\(error.reason); drop that first")
+      }
       switch renaming {
       case .entity(_, let name):
         guard new.entity(named: name) == nil else { continue }
@@ -75,6 +80,8 @@ extension MigrationSet {
 }
 
 extension MigrationRenaming {
+  fileprivate var isOfEntity: Bool { if case .entity = self { true } else { false } }
+
   fileprivate func failure(in model: Schema) -> StoreError {
     switch self {
     case .entity(let name, _):
@@ -129,11 +136,23 @@ extension EntityDescription {
 }
 
 extension MigrationOperation {
+  /// The name of what it drops.
+  fileprivate var dropped: String? {
+    switch self {
+    case .dropEntity(let name): name
+    case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name): "\(entity).\(name)"
+    default: nil
+    }
+  }
+
   /// What has to be looked at before the operation is used.
   fileprivate func note(in model: Schema) -> String? {
     switch self {
     case .retype(let entity, let name, let type, using: _?):
-      return "\(entity).\(name): look at the expression that makes \(type.rawValue) of it; it is a draft"
+      return
+        "\(entity).\(name): look at the expression that makes \(type.rawValue) of it: a draft, by which what is none becomes 0 or is cut, and nothing tells"
+    case .makeOne(let entity, let name, picking: nil):
+      return "\(entity).\(name): who has several ends the step; say which one stays: picking (ORDER)"
     case .makeRequired(let entity, let name, filling: nil):
       return "\(entity).\(name) becomes required: say what fills those that have none: filling VALUE"
     case .addAttribute(let entity, let attribute)

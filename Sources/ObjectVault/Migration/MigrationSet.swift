@@ -114,7 +114,7 @@ public struct MigrationSet: Sendable, Hashable {
   ///   model it meets, ``StoreError/invalidSchema(_:)`` with what a step leaves behind.
   public func model(at version: Int) throws -> Schema {
     var schema = Schema()
-    for step in steps.prefix(version) { schema = try step.applied(to: schema) }
+    for step in steps.prefix(max(0, version)) { schema = try step.applied(to: schema) }
     return schema
   }
 

@@ -114,7 +114,8 @@ extension MigrationOperation {
       Self.retypingBack(
         model.entity(named: entity)?.attribute(named: name), entity, type, isComputed: using != nil)
     case .makeRequired(let entity, let name, let filling):
-      filling == nil && model.entity(named: entity)?.attribute(named: name)?.defaultValue == nil
+      // Without a filling no row may lack a value, and none is filled, whatever the default is.
+      filling == nil
         ? .operations([.makeOptional(entity, name)])
         : .none(reason: "which of them had no value is not known any more")
     case .makeOptional(let entity, let name): .operations([.makeRequired(entity, name, filling: nil)])

@@ -40,8 +40,28 @@ package struct NameTrail: Sendable {
     (properties[entity] ?? [:]).filter { rewritten[entity]?.contains($0.key) != true }
   }
 
+  /// Links that lie elsewhere from now on are no values of a column before, or none after; at both ends.
+  private mutating func moved(
+    _ entity: String, _ name: String, _ mapping: SegmentMapping, _ model: Schema
+  ) {
+    let relationship = model.entity(named: entity)?.relationship(named: name)
+    for (entity, name) in [(entity, name), (relationship?.destination ?? "", relationship?.inverse ?? "")] {
+      guard let former = mapping.entities[entity], let formerName = mapping.properties[entity]?[name] else {
+        continue
+      }
+      rewritten[former, default: []].insert(formerName)
+    }
+  }
+
   /// An SQL that changes a column names it, or the table of links.
   private mutating func note(_ operation: MigrationOperation, _ mapping: SegmentMapping, _ model: Schema) {
+    switch operation {
+    case .makeMany(let entity, let name), .makeOne(let entity, let name, _):
+      moved(entity, name, mapping, model)
+      return
+    case .transform: break
+    default: return
+    }
     guard case .transform(let sql) = operation else { return }
     let words = Set(sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() })
     for (name, former) in mapping.entities {

@@ -196,7 +196,8 @@ private struct OperationProposer {
 }
 
 extension AttributeType {
-  /// An expression that makes values of another type, for a person to look at: what does not fit is told when it runs.
+  /// An expression that makes values of another type, for a person to look at: SQLite makes 0 of what is no number, and
+  /// cuts what is too long, so that nothing tells of it.
   fileprivate func draft(to type: AttributeType, of entity: String, _ name: String) -> String {
     let value = "$\(entity).\(name)"
     switch type.traits.storage {

@@ -86,7 +86,7 @@ struct RelatedRows {
       // The partner of a one-to-one may have another one by now, which an owner that is deleted is not told.
       if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany,
         let partner = destination.find(link.other), isChanged(partner, inverse),
-        target(of: partner, inverse).map(ids.contains) != true
+        target(of: partner, inverse) != link.own
       {
         continue
       }

@@ -63,7 +63,8 @@ package final class CrashWatch: Sendable {
 
   /// Which of so many moments are tried: all, or so many of them, spread evenly, the first and the last among them.
   static func moments(of count: Int, most: Int) -> [Int] {
-    guard count > most, most > 1 else { return count > 0 ? Array(1...count) : [] }
+    guard count > most else { return count > 0 ? Array(1...count) : [] }
+    guard most > 1 else { return Array((1...count).prefix(max(0, most))) }
     return (0..<most).map { 1 + $0 * (count - 1) / (most - 1) }
   }
 }

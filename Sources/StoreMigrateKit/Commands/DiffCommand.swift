@@ -37,7 +37,7 @@ enum DiffCommand: Command {
 
   static func run(_ session: Session) async throws -> any Report {
     let (model, renaming) = (try session.requiredModel(), try session.renaming())
-    let proposal = try session.migrations().proposal(for: model, renaming: renaming)
+    let proposal = try session.authored().proposal(for: model, renaming: renaming)
     return DiffReport(
       operations: proposal.lines, losses: proposal.losses, notes: proposal.notes,
       doubts: session.arguments.has("--no-rename") ? [] : proposal.doubts.map(\.description))

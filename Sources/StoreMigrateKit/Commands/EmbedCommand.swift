@@ -43,7 +43,9 @@ enum EmbedCommand: Command {
   }
 
   /// Writes what is not so already.
+  /// - Throws: ``RefusedError`` where a released step is another.
   static func write(_ files: GeneratedFiles) throws -> EmbedReport {
+    try files.releases.requireKept(in: files.set)
     var (written, unchanged): ([String], [String]) = ([], [])
     for file in try files.contents() {
       let url = files.folder.appendingPathComponent(file.name)

@@ -67,6 +67,7 @@ extension MigrationFinding.Rule {
     case .narrows: "puts values into a narrower type"
     case .requiresWithoutFilling: "requires a value, and does not say which where there is none"
     case .uniqueOnExisting: "requires of what is there that it be unique"
+    case .severalToOne: "leaves one of many"
     case .mayBeRenaming: "drops and adds alike: may be meant as a renaming"
     case .rebuildsTable: "copies a whole table on SQLCipher 3 (a note)"
     case .irreversible: "has no way back, and does not say why (a note)"

@@ -49,6 +49,10 @@ enum NewCommand: Command {
     guard !words.isEmpty else { throw UsageError("The name has no letter or digit in it.") }
     let name = words.joined(separator: "_")
     let folder = session.migrationsFolder
+    // In a wrong folder all classes would be new.
+    if session.arguments.has("--from-model"), session.bundled?.version ?? 0 > 0 {
+      try session.requireFolder(folder)
+    }
     let set =
       FileManager.default.fileExists(atPath: folder.path)
       ? try MigrationSet.directory(folder) : try MigrationSet([])
@@ -105,6 +109,12 @@ extension Option {
 }
 
 extension Session {
+  /// The steps that are being written: of the folder, where there is one, as the tool's own are those of its last build.
+  func authored() throws -> MigrationSet {
+    FileManager.default.fileExists(atPath: migrationsFolder.path)
+      ? try .directory(migrationsFolder) : try migrations()
+  }
+
   /// What leads from the steps to the classes of the app.
   /// - Throws: ``UsageError`` in a tool that has no classes, and for a renaming that is none; ``RefusedError`` where nobody
   ///   says what is a renaming.

@@ -64,16 +64,32 @@ enum RebaseCommand: Command {
           + "\nBehind the other branch's steps that does not fit any more. Edit it, and run rebase again. Nothing was changed."
       )
     }
-    // No new name is one of a file that is there: the numbers are above all others, or stay.
-    for move in moves.reversed() where move.from != move.to {
-      try FileManager.default.moveItem(
-        at: folder.appendingPathComponent(move.from), to: folder.appendingPathComponent(move.to))
-    }
+    try Releases(folder).requireKept(in: set)
+    try move(moves.filter { $0.from != $0.to }, in: folder)
     let written = try EmbedCommand.write(GeneratedFiles(folder: folder, typeName: nil)).written
     return RebaseReport(moved: moves, written: written)
   }
 
-  /// The file that an argument names, by its name, its path or its number.
+  /// By way of names that no step has, as a new name may be the former one of another file. All are moved, or none.
+  private static func move(_ moves: [Move], in folder: URL) throws {
+    let files = FileManager.default
+    var done: [(from: String, to: String)] = []
+    func rename(_ from: String, _ to: String) throws {
+      try files.moveItem(at: folder.appendingPathComponent(from), to: folder.appendingPathComponent(to))
+      done.append((from, to))
+    }
+    do {
+      for move in moves { try rename(move.from, move.from + ".rebasing") }
+      for move in moves { try rename(move.from + ".rebasing", move.to) }
+    } catch {
+      for (from, to) in done.reversed() {
+        try? files.moveItem(at: folder.appendingPathComponent(to), to: folder.appendingPathComponent(from))
+      }
+      throw error
+    }
+  }
+
+  /// The file that an argument names, by its name or its path.
   private static func file(_ word: String, among files: [String], _ folder: URL) throws -> String {
     let path = URL(fileURLWithPath: word)
     let name = path.lastPathComponent
@@ -91,7 +107,9 @@ enum RebaseCommand: Command {
     var next = (others.compactMap(number).max() ?? 0) + 1
     return try named.sorted { (number($0) ?? 0, $0) < (number($1) ?? 0, $1) }.map { file in
       let isAlone = !others.contains { number($0) == number(file) }
-      if isAlone, let release = releases.first(with: number(file) ?? .max) {
+      let name = file.split(separator: "_", maxSplits: 1).last?.dropLast(".migration".count) ?? ""
+      let release = number(file).flatMap { releases.release(of: $0, String(name)) }
+      if let release {
         throw RefusedError(
           code: .refused,
           description: "\(file) was released with \(release), and keeps its number. Nothing was changed.")
@@ -112,7 +130,9 @@ enum RebaseCommand: Command {
   private static func number(_ file: String) -> Int? { file.split(separator: "_").first.flatMap { Int($0) } }
 
   private static func step(_ name: String, _ file: URL) throws -> MigrationStep {
-    let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+    guard let text = String(data: try Data(contentsOf: file), encoding: .utf8) else {
+      throw RefusedError(code: .failed, description: "\(name) cannot be read as UTF-8. Nothing was changed.")
+    }
     let parts = name.dropLast(".migration".count).split(separator: "_", maxSplits: 1)
     return try MigrationStep(
       number: number(name) ?? 0, name: parts.count > 1 ? String(parts[1]) : "", text: text, file: name)

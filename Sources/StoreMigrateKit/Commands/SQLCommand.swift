@@ -45,7 +45,7 @@ enum SQLCommand: Command {
   }
 
   static func run(_ session: Session) async throws -> any Report {
-    let set = try session.migrations()
+    let set = try session.authored()
     let text = session.arguments.value("--engine")
     guard let engine = text.map({ Engine(sqliteVersion: $0) }) ?? Engine.current else {
       throw UsageError("--engine takes a version of SQLite, such as 3.15.2, and \"\(text ?? "")\" is none.")

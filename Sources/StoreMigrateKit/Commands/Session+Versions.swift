@@ -26,7 +26,8 @@ extension Session {
     guard arguments.value("--to") == nil || arguments.value("--steps") == nil else {
       throw UsageError("Give --to or --steps, not both.")
     }
-    return try arguments.count("--to") ?? max(0, version + steps)
+    return try arguments.count("--to")
+      ?? max(0, version.addingReportingOverflow(steps).overflow ? Int.max : version + steps)
   }
 
   /// Goes on where all that is lost is allowed: by its author, by `--allow`, by `--yes`, or at the question, before which

@@ -74,7 +74,7 @@ enum UpCommand: Command {
       makesBackups: !session.arguments.has("--no-backup"), allowing: Set(plan.unallowedLosses),
       progress: session.progress)
     return UpReport(
-      store: summary, from: plan.storeVersion, to: set.version,
+      store: summary, from: plan.storeVersion, to: max(set.version, plan.storeVersion),
       applied: applied.steps.map { "\(numbered($0)) \(set.steps[$0 - 1].name)" },
       backup: applied.backup?.path,
       seconds: Date().timeIntervalSince(start), changedFormat: plan.changesFormat)

@@ -39,6 +39,8 @@ import Testing
     (.uniqueOnExisting, "add attribute U.a int unique default 1"),
     (.mayBeRenaming, "drop attribute U.s\nadd attribute U.t string default \"\""),
     (.transformsUnchecked, "transform sql { UPDATE $U SET $U.y = 1 }"),
+    (.severalToOne, "make U.vs one"), (.severalToOne, "make U.vs one picking (id)"),
+    (.requiresWithoutFilling, "rename entity U -> W\nrename entity W -> X\nadd attribute X.a int"),
   ]
 
   @Test(arguments: guilty) func `each rule finds what it is for`(_ rule: MigrationFinding.Rule, _ up: String)
@@ -54,6 +56,10 @@ import Testing
     ("rename attribute U.s -> t", ""), ("add index U(s)", ""), ("retype U.n to string", ""),
     ("create entity W {\n attribute a int unique\n relationship u -> U required\n}", ""),
     ("create entity W {\n attribute a int\n}\nadd index W(a) unique", ""),
+    (
+      "rename entity V -> W\ncreate entity V {\n attribute a int optional\n}\nadd attribute V.b int\nmake V.a required",
+      ""
+    ),
     (
       "transform sql { UPDATE $U SET $U.y = 1 }\nrequire \"all are 1\" { SELECT count(*) = 0 FROM $U WHERE $U.y <> 1 }",
       ""

@@ -61,6 +61,7 @@ import Testing
       (["new", "x", "--from-model", "--rename", "nonsense"], 64, "neither"),
       (["new", "x", "--rename", "User.a=b"], 64, "belong to --from-model"),
       (["diff", "--rename", "User.nmae=x"], 64, "User has no property \"nmae\""),
+      (["diff", "--rename", "User.city=name"], 1, "drop that first"),
       (["sql", "--from", "9"], 64, "from 1 to 6"), (["sql", "--engine", "3"], 64, "3.15.2"),
       (["sql", "--from", "0"], 64, "from 1 to 6"), (["rebase"], 64, "Name the files"),
       (["lint", "--ignore", "L10"], 64, "no code"), (["embed", "--released", " "], 64, "name of a release"),
@@ -94,6 +95,17 @@ import Testing
       to: URL(fileURLWithPath: file))
     let check = try run("check")
     #expect(check.status == 2 && check.output.contains("edited after it was released with 4.1"), "\(check)")
+    // What would hide it is not advised, and not done.
+    #expect(!check.output.contains("Run store-migrate embed"))
+    let embedded = try run("embed")
+    #expect(embedded.status == 3 && embedded.errors.contains("Put it back"), "\(embedded)")
+    #expect(try String(contentsOfFile: "\(steps)/migrations.lock", encoding: .utf8) == lock)
+    try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+    #expect(try run("check").status == 0)
+    try write("0006_mine", "add attribute User.mine int optional")
+    let theirs = try run("rebase", "0006_places.migration")
+    #expect(theirs.status == 5 && theirs.errors.contains("was released with 4.1"), "\(theirs)")
+    try FileManager.default.removeItem(atPath: "\(steps)/0006_mine.migration")
     let moved = try run("rebase", "0006_places.migration")
     #expect(moved.status == 5 && moved.errors.contains("was released with 4.1"), "\(moved)")
   }
