@@ -40,6 +40,11 @@ extension HistoryEvent {
   /// came after all that now lies on it.
   /// - Throws: ``StoreError/notAStore(file:)``, ``StoreError/bookkeepingDamaged(file:place:reason:)``.
   package static func all(_ connection: Connection) throws -> [HistoryEvent] {
+    // Of one moment, as the history itself.
+    try connection.transaction(.deferred) { try ofOneMoment(connection) }
+  }
+
+  private static func ofOneMoment(_ connection: Connection) throws -> [HistoryEvent] {
     var standing = try StoreHistory.read(connection).steps
     let table = UndoneTable(connection: connection)
     let undone: [(step: AppliedStep, undoing: Undoing)]

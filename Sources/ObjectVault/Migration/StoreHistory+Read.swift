@@ -7,6 +7,11 @@ extension StoreHistory {
   /// - Throws: ``StoreError/notAStore(file:)`` when the file has no such tables,
   ///   ``StoreError/bookkeepingDamaged(file:place:reason:)`` when something in them cannot be.
   static func read(_ connection: Connection) throws -> StoreHistory {
+    // Of one moment: who migrates the store meanwhile writes all these tables at once.
+    try connection.transaction(.deferred) { try tables(connection) }
+  }
+
+  private static func tables(_ connection: Connection) throws -> StoreHistory {
     let tables = OwnTables(connection)
     guard try tables.meta.exists(), try tables.history.exists() else {
       throw StoreError.notAStore(file: connection.path)
