@@ -89,7 +89,7 @@ import Testing
     let backup = try #require(try await migrate("format: 1\n[up]\ndrop attribute Note.old").backup)
     #expect(
       Set(copies) == [
-        "notes.store.v10-20210101T000000Z.backup", backup.lastPathComponent, "notes.store.vacation.backup",
+        "notes.store.v9-20220101T000000Z.backup", backup.lastPathComponent, "notes.store.vacation.backup",
         "other.v1-20200101T000000Z.backup",
       ])
   }
