@@ -26,6 +26,7 @@ extension Connection {
     if count == 0 {
       waiting.since = .now()
       waiting.interruptsBefore = waiting.interruptor.count
+      waiting.letsGo?()
     }
     if waiting.run?.isCancelled ?? false || waiting.interruptor.count != waiting.interruptsBefore {
       waiting.wasInterrupted = true

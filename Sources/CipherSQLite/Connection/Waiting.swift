@@ -11,6 +11,8 @@ struct Waiting {
   /// By what other threads ask the statement to stop, and how often they had before it began to wait.
   let interruptor: Interruptor
   var interruptsBefore = 0
+  /// Called when the waiting for a lock begins: whoever has it may be waiting for one of ours.
+  var letsGo: (() -> Void)?
   var wasInterrupted = false
   /// The call that is running, which may be cancelled.
   var run: CancellableRun?

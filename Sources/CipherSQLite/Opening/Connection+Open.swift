@@ -43,8 +43,10 @@ extension Connection {
       // The look's lock is kept until the engine has its own, so that the file is not replaced between the two: the engine
       // would take the new file's journal for one of the old file, and put it back. But where there is a journal, the
       // engine may need the file for itself.
+      // A journal that comes in between is somebody's commit, who waits for our lock as we wait for theirs.
       if FileStatus(file.journal) != nil { look.release() }
-      let connection = try openOnce(file, unlocked: unlocked, configuration: configuration)
+      let connection = try openOnce(
+        file, unlocked: unlocked, configuration: configuration, beforeWaiting: look.release)
       // The two may have met different files.
       guard !look.isOutdated else { throw SQLError.fileReplaced(file: file.given) }
       return connection
@@ -67,10 +69,14 @@ extension Connection {
     }
   }
 
+  /// - Parameter beforeWaiting: Lets go of what others may be waiting for, before we wait for them.
   private static func openOnce(
-    _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration
+    _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration,
+    beforeWaiting: (() -> Void)? = nil
   ) throws -> Connection {
     let connection = try keyed(file, unlocked: unlocked, configuration: configuration)
+    connection.waiting.letsGo = beforeWaiting
+    defer { connection.waiting.letsGo = nil }
     do {
       // The first read: authenticates page 1, and reads the schema. In WAL mode it takes a lock that stays, so that the
       // file is not replaced any more.

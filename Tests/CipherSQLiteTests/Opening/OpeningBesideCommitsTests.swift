@@ -1,0 +1,34 @@
+// Opening a file with a rollback journal while others commit to it: nobody waits for one who waits for him.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct OpeningBesideCommits {
+  @Test func `who looks at a file before it opens it keeps nobody from committing`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("many.db")
+    let key = Key.raw([UInt8](repeating: 7, count: 32))
+    _ = try Connection.create(path, key: key) { try $0.execute("CREATE TABLE t (a INTEGER)") }
+    var configuration = Connection.Configuration()
+    // Far more than the commits take, and less than a wait for each other that only its end would end.
+    configuration.busyTimeout = 30
+    let settings = configuration
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<4 {
+        group.addTask {
+          try await onThread {
+            for round in 0..<40 {
+              let connection = try Connection.open(path, key: key, configuration: settings)
+              defer { connection.close() }
+              try connection.execute("INSERT INTO t VALUES (\(number * 1000 + round))")
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try Connection.open(path, key: key).value("SELECT count(*) FROM t")?.int64 == 160)
+  }
+}
