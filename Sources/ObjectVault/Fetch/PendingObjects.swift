@@ -41,7 +41,7 @@ final class PendingObjects {
   }
 
   /// The rows of an entity that go.
-  func doomedRows(of entity: EntityMapping) -> Set<Int64> { doomed[entity.index].filter { $0 > 0 } }
+  func doomedRows(of entity: EntityMapping) -> Set<Int64> { doomed[entity.index] }
 
   /// The rows of an entity that memory decides about, whether they are in memory or go with others.
   func rows(of entity: EntityMapping) -> Set<Int64> {

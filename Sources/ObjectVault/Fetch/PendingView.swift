@@ -66,10 +66,10 @@ final class PendingView {
 
   /// The objects of some ids, as far as they are there once all is saved.
   private func present(_ ids: Set<Int64>, _ entity: EntityMapping) throws -> [Int64: ManagedObject] {
-    let map = context.maps[entity.index]
+    let (map, doomed) = (context.maps[entity.index], pending.doomedRows(of: entity))
     var found: [Int64: ManagedObject] = [:]
     var unknown: [Int64] = []
-    for id in ids {
+    for id in ids where !doomed.contains(id) {
       if let object = map.find(id),
         object.overlay != nil || object.state == .deleted || read[entity.index].contains(id)
       {
@@ -123,7 +123,7 @@ struct PendingSubject: PredicateSubject {
 }
 
 /// The answers of the connection that a context reads on.
-struct ContextReader: SaveReader {
+struct ContextReader: LinkReader {
   let context: ObjectContext
 
   private func asking<Result>(_ body: (ConnectionReader) throws -> Result) throws -> Result {
@@ -139,11 +139,5 @@ struct ContextReader: SaveReader {
   }
   func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) throws -> [LinkEnds] {
     ids.isEmpty ? [] : try asking { try $0.links(table, fromSource: fromSource, of: ids) }
-  }
-  func versions(_ entity: EntityMapping, of ids: [Int64]) throws -> [Int64: Int64] {
-    ids.isEmpty ? [:] : try asking { try $0.versions(entity, of: ids) }
-  }
-  func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Run {
-    try asking { try $0.freeIDs(count, of: entity) }
   }
 }

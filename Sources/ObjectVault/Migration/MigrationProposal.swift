@@ -54,10 +54,7 @@ extension MigrationSet {
     var model = old
     for renaming in renaming {
       guard let operation = renaming.operation(in: model) else { throw renaming.failure(in: model) }
-      do { try operation.apply(to: &model) } catch {
-        throw .migrationFailed(
-          step: 0, name: "proposal", operation: operation.summary, reason: "\(error.reason); drop that first")
-      }
+      do { try operation.apply(to: &model) } catch { throw renaming.collision }
       switch renaming {
       case .entity(_, let name):
         guard new.entity(named: name) == nil else { continue }
@@ -81,6 +78,17 @@ extension MigrationSet {
 
 extension MigrationRenaming {
   fileprivate var isOfEntity: Bool { if case .entity = self { true } else { false } }
+
+  /// That the new name is somebody else's.
+  fileprivate var collision: StoreError {
+    switch self {
+    case .entity(_, let name): .invalidSchema([.duplicateName(entity: name, property: nil)])
+    case .property(let entity, _, let name):
+      .propertyMisused(
+        entity: entity, property: name, reason: "is in the steps already; drop it in a step of its own before"
+      )
+    }
+  }
 
   fileprivate func failure(in model: Schema) -> StoreError {
     switch self {

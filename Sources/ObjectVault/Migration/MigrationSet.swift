@@ -22,7 +22,10 @@ public struct MigrationSet: Sendable, Hashable {
   ///
   /// - Throws: ``StoreError/migrationSyntax(_:)``, also when there is no such folder;
   ///   ``StoreError/historyConflict(_:)``.
-  public static func directory(_ url: URL) throws -> MigrationSet {
+  public static func directory(_ url: URL) throws -> MigrationSet { try directory(url) { $0 } }
+
+  /// The same, as if its files had other names.
+  package static func directory(_ url: URL, naming: (String) -> String) throws -> MigrationSet {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else {
       throw StoreError.migrationSyntax(
         MigrationSyntaxError(
@@ -32,7 +35,7 @@ public struct MigrationSet: Sendable, Hashable {
     var steps: [MigrationStep] = []
     for name in names.sorted() where name.hasSuffix(".migration") {
       let path = url.appendingPathComponent(name).path
-      let (number, title) = try numberAndName(of: name)
+      let (number, title) = try numberAndName(of: naming(name))
       guard let data = FileManager.default.contents(atPath: path),
         let text = String(data: data, encoding: .utf8)
       else {
@@ -41,7 +44,7 @@ public struct MigrationSet: Sendable, Hashable {
             file: name, line: 1, column: 1, reason: "the file cannot be read as UTF-8",
             hint: "save it as UTF-8"))
       }
-      steps.append(try MigrationStep(number: number, name: title, text: text, file: name))
+      steps.append(try MigrationStep(number: number, name: title, text: text, file: naming(name)))
     }
     return try MigrationSet(steps)
   }
@@ -130,6 +133,23 @@ public struct MigrationSet: Sendable, Hashable {
     try compiled(number)?.unallowedLosses ?? []
   }
 
+  /// What each step loses without its author's `allow`, in one walk.
+  /// - Throws: As ``model(at:)``.
+  package func unallowedLosses() throws -> [(step: MigrationStep, losses: [String])] {
+    try compiled(after: 0).map { ($0.step, $0.unallowedLosses) }
+  }
+
+  /// The models behind each step, in one walk.
+  /// - Throws: As ``model(at:)``.
+  package func models() throws -> [Schema] {
+    var (model, models): (Schema, [Schema]) = (Schema(), [])
+    for step in steps {
+      model = try step.applied(to: model)
+      models.append(model)
+    }
+    return models
+  }
+
   /// The statements of a step, for an engine.
   /// - Throws: As ``model(at:)``.
   package func sql(ofStep number: Int, on engine: Engine = .current) throws -> [String] {
@@ -189,7 +209,9 @@ public struct MigrationSet: Sendable, Hashable {
     return faults
   }
 
-  static func numberAndName(of file: String) throws -> (Int, String) {
+  /// The number and the name that a file's name has.
+  /// - Throws: ``StoreError/migrationSyntax(_:)`` where it is called otherwise.
+  package static func numberAndName(of file: String) throws -> (Int, String) {
     let base = file.dropLast(".migration".count)
     let parts = base.split(separator: "_", maxSplits: 1)
     guard parts.count == 2, let number = Int(parts[0]), number > 0 else {

@@ -16,7 +16,7 @@ struct RelatedRows {
   private let pending: PendingChanges
   /// The live objects, by their entity's index.
   private let maps: [IdentityMap]
-  private let reader: any SaveReader
+  private let reader: any LinkReader
   /// What a save is to set in objects that did not say so themselves.
   var released: [ManagedObject: Overlay] = [:]
   /// New and changed objects by whom a to-one leads to; made when it is first asked for.
@@ -24,7 +24,7 @@ struct RelatedRows {
   /// Pending links by their table; made when they are first asked for.
   private var linksByTable: [String: [PendingLink]]?
 
-  init(_ pending: PendingChanges, _ maps: [IdentityMap], _ reader: any SaveReader) {
+  init(_ pending: PendingChanges, _ maps: [IdentityMap], _ reader: any LinkReader) {
     (self.pending, self.maps, self.reader) = (pending, maps, reader)
   }
 

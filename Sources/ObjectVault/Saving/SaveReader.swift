@@ -2,14 +2,18 @@
 
 internal import CipherSQLite
 
-/// Answers questions about the rows in the file, as the transaction that will write sees them.
-protocol SaveReader {
+/// Answers who is related to whom in the file.
+protocol LinkReader {
   /// Whom the to-one of so many rows leads to.
   func targets(_ entity: EntityMapping, _ slot: Int, of owners: [Int64]) throws -> [LinkEnds]
   /// The rows whose to-one leads to one of these, which are the own ends.
   func referrers(_ entity: EntityMapping, _ slot: Int, to targets: [Int64]) throws -> [LinkEnds]
   /// The links of so many objects that are at the source, or the target.
   func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) throws -> [LinkEnds]
+}
+
+/// Answers questions about the rows in the file, as the transaction that will write sees them.
+protocol SaveReader: LinkReader {
   /// The versions of so many rows; of those that are there.
   func versions(_ entity: EntityMapping, of ids: [Int64]) throws -> [Int64: Int64]
   /// So many ids that follow each other and were never given out.

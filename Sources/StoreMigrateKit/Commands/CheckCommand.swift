@@ -33,7 +33,7 @@ enum CheckCommand: Command {
 
   static func run(_ session: Session) async throws -> any Report {
     try session.requireFolder(session.migrationsFolder)
-    let files = try GeneratedFiles(folder: session.migrationsFolder, typeName: nil)
+    let files = try GeneratedFiles(folder: session.migrationsFolder)
     var findings: [String] = []
     for file in try files.contents() {
       let path = files.folder.appendingPathComponent(file.name).path
@@ -53,9 +53,7 @@ enum CheckCommand: Command {
     let faults = try files.set.compileFaults()
     findings += faults
     if faults.isEmpty { findings += try files.set.wayBackFaults() }
-    for step in faults.isEmpty ? files.set.steps : [] {
-      let list = try files.set.unallowedLosses(ofStep: step.number)
-      guard !list.isEmpty else { continue }
+    for (step, list) in faults.isEmpty ? try files.set.unallowedLosses() : [] where !list.isEmpty {
       findings.append(
         "\(step.fileName) loses \(list.joined(separator: ", ")); opening refuses that. When it is meant, write into "
           + "its head: allow: \(list.map { "lossy:\($0)" }.joined(separator: ", "))")
@@ -68,7 +66,7 @@ enum CheckCommand: Command {
     lock.split(whereSeparator: \.isNewline).compactMap { line in
       let words = line.split(separator: " ")
       guard words.count >= 3, let number = Int(words[0]), number > 0 else { return nil }
-      let release = files.releases.first(with: number)
+      let release = files.releases.release(of: number)
       guard number <= files.set.version else {
         return release.map {
           "  \(words[0])_\(words[1]) is missing, and was released with \($0). Put the file back."

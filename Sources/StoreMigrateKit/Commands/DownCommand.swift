@@ -42,10 +42,7 @@ enum DownCommand: Command {
     var description: String {
       takenBack.isEmpty
         ? "\(store.path) is at version \(to). Nothing to do."
-        : ((backup.map { ["backup   \($0)"] } ?? []) + takenBack.map { "undone   \($0)" } + [
-          "\(store.path) is at version \(to) (\((seconds * 100).rounded() / 100) s)."
-        ])
-        .joined(separator: "\n")
+        : changed(store, to: to, backup: backup, undone: takenBack, seconds: seconds)
     }
   }
 

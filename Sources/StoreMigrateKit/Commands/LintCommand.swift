@@ -48,10 +48,8 @@ enum LintCommand: Command {
       }
       return rule
     }
-    let set = try session.migrations()
-    let isOfFolder = session.bundled == nil || session.arguments.value("--migrations") != nil
-    let released =
-      session.arguments.has("--all") || !isOfFolder ? 0 : Releases(session.migrationsFolder).version
+    let set = try session.authored()
+    let released = session.arguments.has("--all") ? 0 : Releases(session.migrationsFolder).version
     return LintReport(
       steps: max(0, set.version - released),
       findings: try set.findings(after: released).filter { !ignored.contains($0.rule) })

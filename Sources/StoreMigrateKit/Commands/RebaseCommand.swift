@@ -51,11 +51,7 @@ enum RebaseCommand: Command {
         "\(named.joined(separator: ", ")): nothing stands behind them that they could go behind.")
     }
     // All is tried in memory before a file is touched.
-    let steps = try files.map { file in
-      let name = moves.first { $0.from == file }?.to ?? file
-      return try step(name, folder.appendingPathComponent(file))
-    }
-    let set = try MigrationSet(steps)
+    let set = try MigrationSet.directory(folder) { file in moves.first { $0.from == file }?.to ?? file }
     let faults = try set.compileFaults()
     guard faults.isEmpty else {
       throw RefusedError(
@@ -64,23 +60,23 @@ enum RebaseCommand: Command {
           + "\nBehind the other branch's steps that does not fit any more. Edit it, and run rebase again. Nothing was changed."
       )
     }
-    try Releases(folder).requireKept(in: set)
+    let generated = try GeneratedFiles(folder: folder, set: set)
+    try generated.releases.requireKept(in: set)
     try move(moves.filter { $0.from != $0.to }, in: folder)
-    let written = try EmbedCommand.write(GeneratedFiles(folder: folder, typeName: nil)).written
-    return RebaseReport(moved: moves, written: written)
+    return RebaseReport(moved: moves, written: try EmbedCommand.write(generated).written)
   }
 
   /// By way of names that no step has, as a new name may be the former one of another file. All are moved, or none.
   private static func move(_ moves: [Move], in folder: URL) throws {
     let files = FileManager.default
     var done: [(from: String, to: String)] = []
-    func rename(_ from: String, _ to: String) throws {
+    func call(_ from: String, _ to: String) throws {
       try files.moveItem(at: folder.appendingPathComponent(from), to: folder.appendingPathComponent(to))
       done.append((from, to))
     }
     do {
-      for move in moves { try rename(move.from, move.from + ".rebasing") }
-      for move in moves { try rename(move.from + ".rebasing", move.to) }
+      for move in moves { try call(move.from, move.from + ".rebasing") }
+      for move in moves { try call(move.from + ".rebasing", move.to) }
     } catch {
       for (from, to) in done.reversed() {
         try? files.moveItem(at: folder.appendingPathComponent(to), to: folder.appendingPathComponent(from))
@@ -103,38 +99,28 @@ enum RebaseCommand: Command {
   }
 
   private static func moves(of named: [String], _ files: [String], _ releases: Releases) throws -> [Move] {
-    let others = files.filter { !named.contains($0) }
-    var next = (others.compactMap(number).max() ?? 0) + 1
-    return try named.sorted { (number($0) ?? 0, $0) < (number($1) ?? 0, $1) }.map { file in
-      let isAlone = !others.contains { number($0) == number(file) }
-      let name = file.split(separator: "_", maxSplits: 1).last?.dropLast(".migration".count) ?? ""
-      let release = number(file).flatMap { releases.release(of: $0, String(name)) }
-      if let release {
-        throw RefusedError(
-          code: .refused,
-          description: "\(file) was released with \(release), and keeps its number. Nothing was changed.")
-      }
-      guard !isAlone || !others.contains(where: { (number($0) ?? 0) > (number(file) ?? 0) }) else {
-        throw RefusedError(
-          code: .refused,
-          description:
-            "\(file) is the only step of its number, and others build on it: it keeps its place. Nothing was changed."
-        )
-      }
-      defer { next += 1 }
-      let title = file.split(separator: "_", maxSplits: 1).last ?? ""
-      return Move(from: file, to: "\(numbered(next))_\(title)")
+    func parts(_ file: String) throws -> (number: Int, name: String) {
+      try MigrationSet.numberAndName(of: file)
     }
-  }
-
-  private static func number(_ file: String) -> Int? { file.split(separator: "_").first.flatMap { Int($0) } }
-
-  private static func step(_ name: String, _ file: URL) throws -> MigrationStep {
-    guard let text = String(data: try Data(contentsOf: file), encoding: .utf8) else {
-      throw RefusedError(code: .failed, description: "\(name) cannot be read as UTF-8. Nothing was changed.")
-    }
-    let parts = name.dropLast(".migration".count).split(separator: "_", maxSplits: 1)
-    return try MigrationStep(
-      number: number(name) ?? 0, name: parts.count > 1 ? String(parts[1]) : "", text: text, file: name)
+    let others = try files.filter { !named.contains($0) }.map { try parts($0).number }
+    var last = others.max() ?? 0
+    return try named.map { (file: $0, parts: try parts($0)) }
+      .sorted { ($0.parts.number, $0.file) < ($1.parts.number, $1.file) }
+      .map { file, parts in
+        if let release = releases.release(of: parts.number, parts.name) {
+          throw RefusedError(
+            code: .refused,
+            description: "\(file) was released with \(release), and keeps its number. Nothing was changed.")
+        }
+        guard others.contains(parts.number) || others.allSatisfy({ $0 < parts.number }) else {
+          throw RefusedError(
+            code: .refused,
+            description:
+              "\(file) is the only step of its number, and others build on it: it keeps its place. Nothing was changed."
+          )
+        }
+        last += 1
+        return Move(from: file, to: "\(numbered(last))_\(parts.name).migration")
+      }
   }
 }

@@ -35,11 +35,8 @@ enum RedoCommand: Command {
     var description: String {
       takenBack.isEmpty
         ? "\(store.path) is at version \(version). Nothing to do."
-        : ((backup.map { ["backup   \($0)"] } ?? []) + takenBack.map { "undone   \($0)" }
-          + applied.map { "applied  \($0)" } + [
-            "\(store.path) is at version \(version) (\((seconds * 100).rounded() / 100) s)."
-          ])
-          .joined(separator: "\n")
+        : changed(
+          store, to: version, backup: backup, undone: takenBack, applied: applied, seconds: seconds)
     }
   }
 

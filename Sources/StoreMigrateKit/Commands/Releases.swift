@@ -7,23 +7,32 @@ import ObjectVault
 struct Releases {
   static let word = "released:"
   private var lines: [(name: String, step: Int)] = []
-  /// Number, name and checksum of each step that the file has.
-  private var locked: [(number: Int, name: String, checksum: String)] = []
+  /// The steps that are released: number, name, checksum, and the first release that has them.
+  private var kept: [(number: Int, name: String, checksum: String, release: String)] = []
 
-  /// Those of the folder's lock file; none where there is no such file.
+  /// Those of the folder's lock file; none where there is no such file. Of a file with conflicts of a merge, what stands in
+  /// front of a release on its own side counts.
   init(_ folder: URL) {
     let file = folder.appendingPathComponent("migrations.lock").path
     let text = FileManager.default.contents(atPath: file).map { String(decoding: $0, as: UTF8.self) } ?? ""
-    var step = 0
+    var waiting: [(number: Int, name: String, checksum: String)] = []
+    var (step, beforeConflict) = (0, 0)
     for line in text.split(whereSeparator: \.isNewline) {
       let words = line.split(separator: " ")
-      if let number = words.first.flatMap({ Int($0) }) {
+      if let number = words.first.flatMap({ Int($0) }), words.count > 2 {
         step = number
-        if words.count > 2 { locked.append((number, String(words[1]), String(words[2]))) }
+        waiting.append((number, String(words[1]), String(words[2])))
+      } else if line.hasPrefix("<<<<<<<") {
+        beforeConflict = waiting.count
+      } else if line.hasPrefix("=======") || line.hasPrefix("|||||||") {
+        waiting.removeLast(max(0, waiting.count - beforeConflict))
+      } else if line.hasPrefix(Self.word) {
+        let name = line.dropFirst(Self.word.count).split(separator: " ").joined(separator: " ")
+        guard !name.isEmpty else { continue }
+        lines.append((name, step))
+        kept += waiting.map { ($0.number, $0.name, $0.checksum, name) }
+        (waiting, beforeConflict) = ([], 0)
       }
-      guard line.hasPrefix(Self.word) else { continue }
-      let name = line.dropFirst(Self.word.count).split(separator: " ").joined(separator: " ")
-      if !name.isEmpty { lines.append((name, step)) }
     }
   }
 
@@ -33,24 +42,20 @@ struct Releases {
   /// The releases whose last step has this number.
   func names(after step: Int) -> [String] { lines.filter { $0.step == step }.map(\.name) }
 
-  /// The first release that has a step; nil where none has.
-  func first(with step: Int) -> String? { lines.first { $0.step >= step }?.name }
-
-  /// The release that has a step of this number and name; nil where none has.
-  func release(of number: Int, _ name: String) -> String? {
-    locked.contains { $0.number == number && $0.name == name } ? first(with: number) : nil
+  /// The first release that has a step of this number, and of this name where one is given; nil where none has.
+  func release(of number: Int, _ name: String? = nil) -> String? {
+    kept.first { $0.number == number && (name == nil || $0.name == name) }?.release
   }
 
   /// - Throws: ``RefusedError`` where the steps are not those that were released: a new lock file would hide it.
   func requireKept(in set: MigrationSet) throws {
-    for step in locked {
-      guard let release = first(with: step.number) else { continue }
+    for step in kept {
       let now = set.steps.first { $0.number == step.number }
       guard now?.name != step.name || now?.checksum != step.checksum else { continue }
       throw RefusedError(
         code: .historyConflict,
         description:
-          "\(numbered(step.number))_\(step.name).migration was released with \(release), and is \(now == nil ? "missing" : "another") now. "
+          "\(numbered(step.number))_\(step.name).migration was released with \(step.release), and is \(now == nil ? "missing" : "another") now. "
           + "Put it back as it was, and the change into a new step. Nothing was written.")
     }
   }

@@ -44,10 +44,7 @@ enum UpCommand: Command {
       applied.isEmpty
         ? "\(store.path) is at version \(from). "
           + (changedFormat ? "The columns of its links have names of their own now." : "Nothing to do.")
-        : ((backup.map { ["backup   \($0)"] } ?? []) + applied.map { "applied  \($0)" } + [
-          "\(store.path) is at version \(to) (\((seconds * 100).rounded() / 100) s)."
-        ])
-        .joined(separator: "\n")
+        : changed(store, to: to, backup: backup, applied: applied, seconds: seconds)
     }
   }
 

@@ -12,6 +12,17 @@ func numbered(_ step: Int) -> String {
   return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
 }
 
+/// What a change of the version did, a line each, and where the store is now.
+func changed(
+  _ store: StoreSummary, to version: Int, backup: String?, undone: [String] = [], applied: [String] = [],
+  seconds: Double
+) -> String {
+  ((backup.map { ["backup   \($0)"] } ?? []) + undone.map { "undone   \($0)" }
+    + applied.map { "applied  \($0)" }
+    + ["\(store.path) is at version \(version) (\((seconds * 100).rounded() / 100) s)."])
+    .joined(separator: "\n")
+}
+
 func padded(_ text: String, _ width: Int) -> String {
   text + String(repeating: " ", count: max(0, width - text.count))
 }

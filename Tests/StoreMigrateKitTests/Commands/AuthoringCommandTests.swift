@@ -61,7 +61,7 @@ import Testing
       (["new", "x", "--from-model", "--rename", "nonsense"], 64, "neither"),
       (["new", "x", "--rename", "User.a=b"], 64, "belong to --from-model"),
       (["diff", "--rename", "User.nmae=x"], 64, "User has no property \"nmae\""),
-      (["diff", "--rename", "User.city=name"], 1, "drop that first"),
+      (["diff", "--rename", "User.city=name"], 64, "User.name is in the steps already"),
       (["sql", "--from", "9"], 64, "from 1 to 6"), (["sql", "--engine", "3"], 64, "3.15.2"),
       (["sql", "--from", "0"], 64, "from 1 to 6"), (["rebase"], 64, "Name the files"),
       (["lint", "--ignore", "L10"], 64, "no code"), (["embed", "--released", " "], 64, "name of a release"),
