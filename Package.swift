@@ -45,7 +45,8 @@ let package = Package(
       name: "CipherSQLite", dependencies: ["CSQLCipher", "CLibCrypto", "CVaultShims"],
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
-      name: "ObjectVault", dependencies: ["CipherSQLite", "CVaultShims"], swiftSettings: settings),
+      name: "ObjectVault", dependencies: ["CipherSQLite", "CVaultShims"],
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "StoreMigrateKit", dependencies: ["ObjectVault", "CipherSQLite"],
       swiftSettings: settings + [.strictMemorySafety()]),

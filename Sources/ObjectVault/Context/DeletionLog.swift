@@ -5,7 +5,7 @@
 final class DeletionLog {
   // Unchecked exclusivity: asked for at each read of a to-many, and never passed inout.
   /// How many there were, and how often deletions were undone.
-  @exclusivity(unchecked) private(set) var count = 0
+  @safe @exclusivity(unchecked) private(set) var count = 0
   /// The last of them.
   private var objects: [ManagedObject] = []
   /// How many are kept: few, as they are kept alive, and many against the cost of making a set anew.

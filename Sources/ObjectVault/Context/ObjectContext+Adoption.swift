@@ -63,16 +63,16 @@ extension ObjectContext {
   ) {
     guard let overlay = object.overlay else { return }
     // The overlay is given up with this: it becomes the whole row.
-    if object.row != nil || entity.hasToOne {
+    if object.hasRow || entity.hasToOne {
       for slot in entity.storedSlots {
-        if !overlay.changed.contains(slot), let row = object.row {
-          overlay.values[slot] = RowCell(row: row, slot: slot).value
+        if !overlay.changed.contains(slot), let value = object.rowValue(slot) {
+          overlay[slot] = value
         } else if entity.isToOne[slot] {
-          overlay.values[slot] = plan.resolved(overlay.values[slot])
+          overlay[slot] = plan.resolved(overlay[slot])
         }
       }
     }
-    object.row = packer.pack(overlay.values)
+    unsafe object.row = unsafe packer.pack(overlay.memory)
     object.page = packer.page
     object.overlay = nil
     object.rowVersion = version
@@ -87,7 +87,7 @@ extension ObjectContext {
     guard let overlay = object.overlay else { return }
     let written = overlay.changed.subtracting(held)
     let whole = Overlay(slotCount: entity.slots.count, changed: written, run: overlay.run)
-    for slot in entity.storedSlots where written.contains(slot) { whole.values[slot] = overlay.values[slot] }
+    for slot in entity.storedSlots where written.contains(slot) { whole[slot] = overlay[slot] }
     object.overlay = whole
     adopt(
       object, entity, plan,
@@ -108,7 +108,7 @@ extension ObjectContext {
   private func resolveReferences(of object: ManagedObject, _ plan: SavePlan) {
     guard let overlay = object.overlay, let entity = object.entity, entity.hasToOne else { return }
     for slot in entity.storedSlots where entity.isToOne[slot] && overlay.changed.contains(slot) {
-      overlay.values[slot] = plan.resolved(overlay.values[slot])
+      overlay[slot] = plan.resolved(overlay[slot])
     }
   }
 
@@ -127,7 +127,7 @@ extension ObjectContext {
         if let overlay = object.overlay {
           object.rowVersion = RowVersions.next(object.rowVersion)
           guard !overlay.changed.contains(slot) else { continue }
-          overlay.values[slot] = .null
+          overlay[slot] = .null
           overlay.changed.insert(slot)
         } else {
           forget(object)
@@ -149,7 +149,7 @@ extension ObjectContext {
   /// Takes an object that is going out of the sets of those it refers to. Whom it does not know to have it looks for
   /// itself, when its set is read after a deletion: by a link, or where its row was never fetched.
   private func leaveSets(_ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan) {
-    let isKnown = object.row != nil || object.overlay != nil
+    let isKnown = object.hasRow || object.overlay != nil
     if entity.isInJoins || (!isKnown && entity.hasToOne) { deletions.append(object) }
     guard isKnown else { return }
     for relationship in entity.relationships where !relationship.isToMany {

@@ -90,8 +90,7 @@ extension ObjectContext {
   /// Ends the work of a transaction that was rolled back: what its objects say is not in the file.
   func abandon() {
     for object in maps.flatMap(\.all) {
-      object.row = nil
-      object.page = nil
+      object.dropRow()
       object.overlay = nil
       object.state = .invalid
     }
@@ -148,8 +147,7 @@ extension ObjectContext {
     object.map = nil
     object.state = .invalid
     object.overlay = nil
-    object.row = nil
-    object.page = nil
+    object.dropRow()
     object.forgetMembers()
     object.remember(former)
   }

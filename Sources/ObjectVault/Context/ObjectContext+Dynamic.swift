@@ -30,6 +30,8 @@ extension ObjectContext {
   public func existing(_ id: DynamicID) throws -> DynamicObject? {
     let entity = try core.entity(named: id.entity)
     // Without classes, all objects are dynamic ones.
-    return try existing(entity, try core.mark.row(of: id)).map { unsafeDowncast($0, to: DynamicObject.self) }
+    return try existing(entity, try core.mark.row(of: id)).map {
+      unsafe unsafeDowncast($0, to: DynamicObject.self)
+    }
   }
 }

@@ -26,7 +26,7 @@ extension ObjectContext {
     guard let entity = entity(of: Object.self) else {
       throw StoreError.unknownEntity(name: "\(Object.self)")
     }
-    return try existing(entity, try core.mark.row(of: id)).map { unsafeDowncast($0, to: Object.self) }
+    return try existing(entity, try core.mark.row(of: id)).map { unsafe unsafeDowncast($0, to: Object.self) }
   }
 
   /// The object of a row that somebody named; nil when there is none.
@@ -101,7 +101,7 @@ extension ObjectContext {
       object = make(id, reader.map, state: .loaded)
     }
     object.rowVersion = version
-    object.row = reader.packer.pack(
+    unsafe object.row = unsafe reader.packer.pack(
       statement, firstColumn: 2, slots: reader.slots, slotCount: reader.slotCount)
     object.page = reader.packer.page
     return object

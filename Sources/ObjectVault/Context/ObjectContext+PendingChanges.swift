@@ -12,31 +12,30 @@ extension ObjectContext {
     var changes = ChangeSet(author: author, name: transactionName)
     for object in pending.inserted where object.state == .inserted {
       guard let entity = object.entity, let overlay = object.overlay else { continue }
-      let values = Self.values(entity, entity.storedSlots) { remaining(overlay.values[$0], entity, $0) }
+      let values = Self.values(entity, entity.storedSlots) { remaining(overlay[$0], entity, $0) }
       changes.inserted.append(
         .init(entity: entity.name, rowID: object.rowID, values: values.filter { !$0.value.isNull }))
     }
     for object in pending.updated where object.state == .loaded {
-      guard let entity = object.entity, let overlay = object.overlay, let row = object.row else { continue }
+      guard let entity = object.entity, let overlay = object.overlay, object.hasRow else { continue }
       let slots = entity.storedSlots.filter {
         overlay.changed.contains($0)
-          && !RowCell(row: row, slot: $0).value.isStored(as: remaining(overlay.values[$0], entity, $0))
+          && object.rowValue($0)?.isStored(as: remaining(overlay[$0], entity, $0)) == false
       }
       guard !slots.isEmpty else { continue }
       changes.updated.append(
         .init(
           entity: entity.name, rowID: object.rowID,
-          old: Self.values(entity, slots) { RowCell(row: row, slot: $0).value },
-          new: Self.values(entity, slots) { remaining(overlay.values[$0], entity, $0) }))
+          old: Self.values(entity, slots) { object.rowValue($0) ?? .null },
+          new: Self.values(entity, slots) { remaining(overlay[$0], entity, $0) }))
     }
     for object in pending.deleted where object.state == .deleted && !object.isUnwritten {
       guard let entity = object.entity else { continue }
-      let values = object.row.map { row in
-        Self.values(entity, entity.storedSlots) { RowCell(row: row, slot: $0).value }
-      }
+      let slots = object.hasRow ? entity.storedSlots : []
+      let values = Self.values(entity, slots) { object.rowValue($0) ?? .null }
       changes.deleted.append(
         .init(
-          entity: entity.name, rowID: object.rowID, values: (values ?? [:]).filter { !$0.value.isNull }))
+          entity: entity.name, rowID: object.rowID, values: values.filter { !$0.value.isNull }))
     }
     let ends = pending.links.values.filter { link in
       link.isLive && !(link.isAdded && (link.source.state == .deleted || link.target.state == .deleted))

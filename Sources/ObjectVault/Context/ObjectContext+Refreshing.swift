@@ -5,7 +5,7 @@ internal import CipherSQLite
 extension ObjectContext {
   /// Puts the changed to-ones of an object back to what its row says, and whoever is at the other end with them.
   func takeBackReferences(of object: ManagedObject) {
-    guard let entity = object.entity, entity.hasToOne, let overlay = object.overlay, object.row != nil else {
+    guard let entity = object.entity, entity.hasToOne, let overlay = object.overlay, object.hasRow else {
       return
     }
     for relationship in entity.relationships
@@ -13,7 +13,7 @@ extension ObjectContext {
       guard let inverse = relationship.inverseSlot else { continue }
       if relationship.inverseIsToMany {
         let destination = maps[relationship.destination.index]
-        let (new, old) = (overlay.values[relationship.slot].int64, storedTarget(object, relationship.slot))
+        let (new, old) = (overlay[relationship.slot].int64, storedTarget(object, relationship.slot))
         new.flatMap(destination.find)?.toMany[inverse]?.takeBack(inserted: object)
         old.flatMap(destination.find)?.toMany[inverse]?.takeBack(removed: object)
       } else {
@@ -32,20 +32,20 @@ extension ObjectContext {
         isOwner ? (relationship.slot, relationship.destination) : (inverse, relationship.owner)
       guard let overlay = object.overlay, overlay.changed.contains(slot) else { continue }
       let stored = storedTarget(object, slot)
-      for id in [overlay.values[slot].int64, stored] {
+      for id in [overlay[slot].int64, stored] {
         if let partner = id.flatMap(maps[destination.index].find) { waiting.append((partner, !isOwner)) }
       }
       // Whoever is met again leads to nobody then.
-      overlay.values[slot] = stored.map { .integer($0) } ?? .null
+      overlay[slot] = stored.map { .integer($0) } ?? .null
       overlay.refused?[slot] = nil
-      guard object.row != nil else { continue }
+      guard object.hasRow else { continue }
       overlay.changed.remove(slot)
       if overlay.changed.isEmpty { object.overlay = nil }
     }
   }
 
   private func storedTarget(_ object: ManagedObject, _ slot: Int) -> Int64? {
-    object.row.flatMap { RowCell(row: $0, slot: slot).value.int64 }
+    object.rowValue(slot)?.int64
   }
 }
 

@@ -186,8 +186,7 @@ public final class ObjectContext: ObjectHost {
     guard object.context === self, object.state == .loaded || object.state == .fault else { return }
     // It stays among the updated ones, which a save looks through: taking each out by itself would be quadratic.
     object.overlay = nil
-    object.row = nil
-    object.page = nil
+    object.dropRow()
     object.state = .fault
     for state in object.toMany.values where state.added.isEmpty && state.removed.isEmpty { state.forget() }
   }
@@ -204,7 +203,7 @@ extension ManagedObject {
   /// The context that the object is in.
   // No other class than ObjectContext is a host: the protocol is there so that objects need not know it.
   @inline(__always) final var context: ObjectContext? {
-    host.map { unsafeDowncast($0, to: ObjectContext.self) }
+    host.map { unsafe unsafeDowncast($0, to: ObjectContext.self) }
   }
 }
 

@@ -47,14 +47,14 @@ enum MigrationBackup {
 
   /// Removes a copy, in whichever state it is. Not by FileManager, which would remove a folder with all in it.
   static func remove(_ path: String) {
-    unlink(path)
-    unlink(path + unfinished)
+    unsafe unlink(path)
+    unsafe unlink(path + unfinished)
     Temporaries.unregister(path + unfinished)
   }
 
   /// While nobody is making one: under the store's write lock, or when nobody migrates it.
   static func removeUnfinished(of file: DatabasePath) {
-    for name in existing(of: file, suffix: unfinished) { unlink(file.sibling(name)) }
+    for name in existing(of: file, suffix: unfinished) { unsafe unlink(file.sibling(name)) }
   }
 
   /// Removes all copies of a store but the newest.

@@ -22,13 +22,14 @@ package final class MigrationMark {
     // A process that is told to end removes it.
     guard (try? Temporaries.register(path)) != nil else { return nil }
     // Without following a link, and never somebody else's content: the file is opened, locked, and not written to.
-    let descriptor = Foundation.open(path, O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_RDWR | O_CLOEXEC, 0o600)
+    let descriptor = unsafe Foundation.open(
+      path, O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       Temporaries.unregister(path)
       return nil
     }
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size == 0,
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size == 0,
       flock(descriptor, LOCK_EX | LOCK_NB) == 0
     else {
       close(descriptor)
@@ -40,7 +41,7 @@ package final class MigrationMark {
 
   deinit {
     // Before the lock goes: afterwards it might be the next one's.
-    unlink(path)
+    unsafe unlink(path)
     close(descriptor)
     Temporaries.unregister(path)
   }
@@ -48,19 +49,19 @@ package final class MigrationMark {
   /// Removes the mark of a process that was killed, where nothing is to be migrated any more.
   static func removeStale(_ store: String) {
     let path = path(of: store)
-    let descriptor = Foundation.open(path, O_NOFOLLOW | O_NONBLOCK | O_RDONLY | O_CLOEXEC)
+    let descriptor = unsafe Foundation.open(path, O_NOFOLLOW | O_NONBLOCK | O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size == 0,
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size == 0,
       flock(descriptor, LOCK_EX | LOCK_NB) == 0
     else { return }
-    unlink(path)
+    unsafe unlink(path)
   }
 
   /// Whether somebody migrates the store now.
   static func isHeld(_ store: String) -> Bool {
-    let descriptor = Foundation.open(path(of: store), O_NOFOLLOW | O_NONBLOCK | O_RDONLY | O_CLOEXEC)
+    let descriptor = unsafe Foundation.open(path(of: store), O_NOFOLLOW | O_NONBLOCK | O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     return flock(descriptor, LOCK_SH | LOCK_NB) != 0

@@ -70,20 +70,20 @@ enum DeclarationRecorder {
   static func noteUse(of object: ManagedObject, _ slot: Int) -> Bool {
     lock.lock()
     defer { lock.unlock() }
-    guard current != nil else { return false }
-    current?.usedSlot = slot
+    guard unsafe current != nil else { return false }
+    unsafe current?.usedSlot = slot
     return true
   }
 
   static func record(_ type: ManagedObject.Type) -> Recorded {
     lock.lock()
     defer { lock.unlock() }
-    let outer = current
-    defer { current = outer }
-    current = Recorded()
+    let outer = unsafe current
+    defer { unsafe current = outer }
+    unsafe current = Recorded()
     vault_start_recording()
     let prototype = type.init()
-    var found = current ?? Recorded()
+    var found = unsafe current ?? Recorded()
     // The names of the slots: a wrapped property `name` is stored as `_name`.
     var names: [Int: String] = [:]
     for (label, value) in Mirror(reflecting: prototype).children {
@@ -99,7 +99,7 @@ enum DeclarationRecorder {
   static func add(
     _ slot: Int32, _ kind: PropertyDeclaration.Kind, _ reader: ValueReader? = nil
   ) {
-    current?.properties.append(
+    unsafe current?.properties.append(
       PropertyDeclaration(name: "", slot: Int(slot - recordingBase), kind: kind, reader: reader))
   }
 }

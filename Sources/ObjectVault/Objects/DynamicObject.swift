@@ -99,9 +99,9 @@ public final class DynamicObject: ManagedObject {
     if origin?.slots[slot].relationship?.isToMany == true {
       throw misused(name, "has many members; read them with [toMany: \"\(name)\"]")
     }
-    if row == nil, overlay?.changed.contains(slot) != true {
+    if !hasRow, overlay?.changed.contains(slot) != true {
       try load()
-      guard row != nil else { throw StoreError.objectGone(entity: entityName, rowID: rowID) }
+      guard hasRow else { throw StoreError.objectGone(entity: entityName, rowID: rowID) }
     }
     return storedValue(slot) ?? .null
   }

@@ -11,8 +11,8 @@ final class IdentityMap {
   let objectClass: ManagedObject.Type
   /// Makes an object of that class.
   let make: () -> ManagedObject
-  /// The context that owns the map: set once, by it, and not retained.
-  @exclusivity(unchecked) unowned(unsafe) var host: (any ObjectHost)?
+  /// The context that owns the map: set once, by it, and not retained. Safe, as nobody else retains the map.
+  @safe @exclusivity(unchecked) unowned(unsafe) var host: (any ObjectHost)?
 
   init(_ entity: EntityMapping, of objectClass: ManagedObject.Type, make: @escaping () -> ManagedObject) {
     self.entity = entity
@@ -22,29 +22,29 @@ final class IdentityMap {
 
   // What is found is alive, and may be taken unretained: every object removes its address here in its deinit.
   @inline(__always) private func object(at address: ObjectTable.Address) -> ManagedObject {
-    Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
+    unsafe Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
   }
 
   /// The live object of `key`.
-  @inline(__always) func find(_ key: Int64) -> ManagedObject? { objects.find(key).map(object(at:)) }
+  @inline(__always) func find(_ key: Int64) -> ManagedObject? { unsafe objects.find(key).map(object(at:)) }
 
   /// Puts an object in. Another that had its key, such as a fault of a row that was not there yet, is invalid from then on:
   /// nothing would tell it that the map goes.
   @inline(__always) func insert(_ object: ManagedObject, for key: Int64) {
     assert(type(of: object) == objectClass, "an object of another class")
-    let former = objects.insert(Unmanaged.passUnretained(object).toOpaque(), for: key)
-    guard let former = former.map(self.object(at:)), former !== object else { return }
+    let former = unsafe objects.insert(Unmanaged.passUnretained(object).toOpaque(), for: key)
+    guard let former = unsafe former.map(self.object(at:)), former !== object else { return }
     former.map = nil
     former.state = .invalid
   }
 
   /// Removes `key` if it leads to `object`.
   func remove(_ key: Int64, _ object: ManagedObject) {
-    objects.remove(key, Unmanaged.passUnretained(object).toOpaque())
+    unsafe objects.remove(key, Unmanaged.passUnretained(object).toOpaque())
   }
 
   /// All live objects, in no order.
-  var all: [ManagedObject] { objects.all.map(object(at:)) }
+  var all: [ManagedObject] { unsafe objects.all.map(object(at:)) }
 }
 
 /// The proof that the objects of a map are of a class, for those who hand out many: asked once, and not of each object.
@@ -62,6 +62,6 @@ struct ClassProof<Object: ManagedObject> {
     #endif
     // Safe: the map's objects are of its class (insert), which is this one or a subclass (init), and arrays of references
     // to objects have one layout.
-    return unsafeBitCast(objects, to: [Object].self)
+    return unsafe unsafeBitCast(objects, to: [Object].self)
   }
 }

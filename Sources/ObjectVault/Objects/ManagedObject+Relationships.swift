@@ -52,7 +52,7 @@ extension ManagedObject {
   private func lose(_ slot: Int) {
     if state != .deleted {
       setPartner(.null, slot)
-    } else if row != nil || overlay != nil {
+    } else if hasRow || overlay != nil {
       overwrite(.null, slot, nil)
     }
   }

@@ -12,7 +12,7 @@ public protocol Persistable: AnyObject {}
 /// Declare an entity by a final subclass whose properties carry ``Attribute``, ``ToOne`` or ``ToMany``. Make
 /// objects with ``ObjectContext/insert(_:_:)``. An object belongs to one context and is used where its context
 /// is used; neither is `Sendable`, so the compiler keeps them in one task. What may leave is its ``id``.
-open class ManagedObject: Persistable {
+@safe open class ManagedObject: Persistable {
   /// Where an object stands.
   public enum State: UInt8, Sendable {
     /// Made without a context: it holds nothing.
@@ -30,21 +30,21 @@ open class ManagedObject: Persistable {
   }
 
   // Unchecked exclusivity: none of these is ever passed inout, so accesses cannot overlap; the checks would
-  // cost a third of a fetch.
+  // cost a third of a fetch. That is what makes them safe.
 
   // The packed row of `page`, which this object keeps alive; nil while there is none.
   @usableFromInline @exclusivity(unchecked) final var row: UnsafeRawPointer?
   // In one word, as few objects have either: what was written, and the members of relationships.
-  @usableFromInline @exclusivity(unchecked) final var extras: Extras?
-  @exclusivity(unchecked) final var page: RowPage?
+  @usableFromInline @safe @exclusivity(unchecked) final var extras: Extras?
+  @safe @exclusivity(unchecked) final var page: RowPage?
   // Leads to the context and the entity. Not retained: the context outlives this reference, as its deinit sets
   // it to nil in every live object, which its maps know.
-  @exclusivity(unchecked) final unowned(unsafe) var map: IdentityMap?
-  @exclusivity(unchecked) final var rowID: Int64 = 0
-  @exclusivity(unchecked) final var rowVersion: Int64 = 0
-  @exclusivity(unchecked) final var isRegistered = false
+  @safe @exclusivity(unchecked) final unowned(unsafe) var map: IdentityMap?
+  @safe @exclusivity(unchecked) final var rowID: Int64 = 0
+  @safe @exclusivity(unchecked) final var rowVersion: Int64 = 0
+  @safe @exclusivity(unchecked) final var isRegistered = false
   /// Where the object stands.
-  @exclusivity(unchecked) public internal(set) final var state = State.detached
+  @safe @exclusivity(unchecked) public internal(set) final var state = State.detached
 
   /// Called by the store. Use ``ObjectContext/insert(_:_:)``: an object made otherwise belongs to no context,
   /// holds nothing, and cannot be saved.
@@ -68,6 +68,21 @@ open class ManagedObject: Persistable {
 
   final var host: (any ObjectHost)? { map?.host }
   final var entity: EntityMapping? { map?.entity }
+
+  /// Whether its row is in memory.
+  @inline(__always) final var hasRow: Bool { unsafe row != nil }
+
+  // The page of the row lives as long as the object has it, and a slot is the entity's, which the row was packed for.
+  /// What a slot of its row holds; nil while the row is not in memory.
+  @inline(__always) final func rowValue(_ slot: Int) -> SQLValue? {
+    unsafe row.map { unsafe RowCell(row: $0, slot: slot).value }
+  }
+
+  /// Forgets its row.
+  final func dropRow() {
+    unsafe row = nil
+    page = nil
+  }
 
   // What was written and not yet saved; nil when nothing was.
   final var overlay: Overlay? {
@@ -115,7 +130,7 @@ open class ManagedObject: Persistable {
     guard let overlay, let entity else { return [:] }
     var values: [String: SQLValue] = [:]
     for slot in entity.storedSlots where overlay.changed.contains(slot) {
-      values[entity.slots[slot].name] = overlay.values[slot]
+      values[entity.slots[slot].name] = overlay[slot]
     }
     return values
   }
@@ -138,7 +153,9 @@ open class ManagedObject: Persistable {
   /// The value of an attribute; `property` is its key path, which only prototypes ask for.
   @inlinable
   final func readAttribute<Value: AttributeValue>(_ slot: UInt16, _ property: () -> AnyKeyPath) -> Value {
-    if let row, extras?.overlay == nil, let value = Value.read(RowCell(row: row, slot: Int(slot))) {
+    if let row = unsafe row, extras?.overlay == nil,
+      let value = unsafe Value.read(RowCell(row: row, slot: Int(slot)))
+    {
       return value
     }
     return readSlowly(slot, property)
@@ -163,11 +180,10 @@ open class ManagedObject: Persistable {
   /// The stored form of an attribute or to-one as it is in memory; nil when there is none.
   final func storedValue(_ slot: Int) -> SQLValue? {
     if let overlay {
-      if overlay.changed.contains(slot) { return overlay.values[slot] }
+      if overlay.changed.contains(slot) { return overlay[slot] }
     }
-    if row == nil, state == .fault { host?.fire(self) }
-    guard let row else { return nil }
-    return RowCell(row: row, slot: slot).value
+    if !hasRow, state == .fault { host?.fire(self) }
+    return rowValue(slot)
   }
 
   @inlinable
@@ -179,7 +195,7 @@ open class ManagedObject: Persistable {
   final func setStored(_ value: SQLValue, _ slot: Int) {
     // Most writes are to objects that have been written to, and have been asked then whether they take any.
     if isOpen, let overlay = extras?.overlay, overlay.refused == nil, overlay.run?.isCancelled != true {
-      overlay.values[slot] = value
+      overlay[slot] = value
       overlay.changed.insert(slot)
     } else if isWritable(slot) {
       overwrite(value, slot, nil)
@@ -187,7 +203,7 @@ open class ManagedObject: Persistable {
   }
 
   /// Whether it is new, or was until it was deleted.
-  final var isUnwritten: Bool { state == .inserted || (state == .deleted && row == nil && overlay != nil) }
+  final var isUnwritten: Bool { state == .inserted || (state == .deleted && !hasRow && overlay != nil) }
 
   /// Whether the object is pending already, so that one more value changes nothing else.
   @inline(__always) private final var isOpen: Bool {
@@ -210,13 +226,13 @@ open class ManagedObject: Persistable {
       overlay.refused?[slot] = nil
     } else {
       // Writing what is there already is no change.
-      if !evenIfSame, error == nil, let row, RowCell(row: row, slot: slot).value.isStored(as: value) {
+      if !evenIfSame, error == nil, let former = rowValue(slot), former.isStored(as: value) {
         return
       }
       overlay = Overlay(slotCount: entity?.slots.count ?? 0, run: host?.run)
       self.overlay = overlay
     }
-    overlay.values[slot] = value
+    overlay[slot] = value
     overlay.changed.insert(slot)
     if let error { overlay.refused = (overlay.refused ?? [:]).merging([slot: error]) { $1 } }
     host?.didWrite(self)

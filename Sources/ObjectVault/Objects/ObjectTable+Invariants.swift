@@ -7,46 +7,48 @@ extension ObjectTable {
     func check(_ holds: Bool, _ text: @autoclosure () -> String) {
       if !holds { broken.append(text()) }
     }
-    let state = table.pointee
+    let state = unsafe table.pointee
     let capacity = state.capacity
     check(capacity >= 8 && capacity & (capacity - 1) == 0, "\(capacity) places are no power of two")
     var (places, tombs) = (0, 0)
     var firsts: Set<Int64> = []
     for index in 0..<capacity {
-      guard let block = state.blocks[index] else { continue }
+      guard let block = unsafe state.blocks[index] else { continue }
       places += 1
-      guard block != state.removed else {
+      guard unsafe block != state.removed else {
         tombs += 1
         continue
       }
-      let first = block.pointee.first
+      let first = unsafe block.pointee.first
       check(firsts.insert(first).inserted, "there are two blocks of \(first)")
-      check(steps(to: first, from: block) != nil, "no key leads to the block of \(first)")
-      let count = (0..<8).count { slot(block, $0).pointee != nil }
+      unsafe check(steps(to: first, from: block) != nil, "no key leads to the block of \(first)")
+      let count = (0..<8).count { unsafe slot(block, $0).pointee != nil }
       check(count > 0, "the block of \(first) is empty")
-      check(
+      unsafe check(
         count == Int(block.pointee.header & 7) + 1,
-        "the block of \(first) has \(count) objects, and counts \(block.pointee.header & 7) and one")
+        unsafe "the block of \(first) has \(count) objects, and counts \(block.pointee.header & 7) and one")
     }
     check(places == state.used, "\(places) places are in use, and \(state.used) are counted")
     // Of a search that finds nothing: it ends at a free place.
     check(state.used * 4 <= capacity * 3, "\(state.used) of \(capacity) places are in use")
     check(places - tombs == firsts.count, "\(places - tombs) blocks stand for \(firsts.count) of them")
-    if let last = state.last {
-      check(firsts.contains(last.pointee.first), "the block of the last look-up is not in the table")
-      check(search(last.pointee.first) == last, "the block of the last look-up is not the one that is found")
+    if let last = unsafe state.last {
+      unsafe check(firsts.contains(last.pointee.first), "the block of the last look-up is not in the table")
+      unsafe check(
+        search(last.pointee.first) == last, "the block of the last look-up is not the one that is found")
     }
-    check(state.spare == nil || state.spare != state.last, "the spare block is the one of the last look-up")
+    unsafe check(
+      state.spare == nil || state.spare != state.last, "the spare block is the one of the last look-up")
     return broken
   }
 
   /// How many places a search looks at before it finds a block; nil when it does not.
   private func steps(to first: Int64, from block: Pointer) -> Int? {
-    var probe = Probe(first, table.pointee.capacity)
+    var probe = unsafe Probe(first, table.pointee.capacity)
     // The higher bits lead to every place in the end, but not in as many steps.
-    for step in 0..<table.pointee.capacity * 16 {
-      guard let found = table.pointee.blocks[probe.index] else { return nil }
-      if found == block { return step }
+    for step in unsafe 0..<table.pointee.capacity * 16 {
+      guard let found = unsafe table.pointee.blocks[probe.index] else { return nil }
+      if unsafe found == block { return step }
       probe.advance()
     }
     return nil
@@ -54,6 +56,6 @@ extension ObjectTable {
 
   /// How many places a table of so many objects has, and those that are taken by blocks that are gone.
   package var places: (all: Int, removed: Int) {
-    (table.pointee.capacity, table.pointee.used - blocks.count)
+    unsafe (table.pointee.capacity, table.pointee.used - blocks.count)
   }
 }

@@ -6,11 +6,11 @@
 // What must hold of it at every moment is in ObjectTable+Invariants.
 
 /// The addresses of the live objects of some ids. It looks at none of them.
-package struct ObjectTable: ~Copyable {
+@safe package struct ObjectTable: ~Copyable {
   package typealias Address = UnsafeMutableRawPointer
 
   /// The objects of eight ids; in the table only while it has one at least.
-  struct Block {
+  @safe struct Block {
     /// The first of its ids, always a multiple of eight, and in the three bits below it how many of them have
     /// an object, less one.
     var header: Int64
@@ -19,7 +19,7 @@ package struct ObjectTable: ~Copyable {
     /// A block that counts one object already, which the caller fills in.
     init(first: Int64) {
       header = first
-      slots = (nil, nil, nil, nil, nil, nil, nil, nil)
+      unsafe slots = (nil, nil, nil, nil, nil, nil, nil, nil)
     }
 
     var first: Int64 { header & ~7 }
@@ -27,7 +27,7 @@ package struct ObjectTable: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<Block>
 
   /// Open addressing. The capacity is a power of two, three quarters of it at most in use.
-  struct Table {
+  @safe struct Table {
     var blocks: UnsafeMutablePointer<Pointer?>
     var capacity: Int
     /// How many places are not free: those of the blocks, and of blocks that were removed.
@@ -46,81 +46,86 @@ package struct ObjectTable: ~Copyable {
   let table: UnsafeMutablePointer<Table>
 
   package init() {
-    table = .allocate(capacity: 1)
+    unsafe table = .allocate(capacity: 1)
     let removed = Pointer.allocate(capacity: 1)
-    removed.initialize(to: Block(first: Int64.min))
-    table.initialize(to: Table(blocks: Self.allocate(8), capacity: 8, removed: removed))
+    unsafe removed.initialize(to: Block(first: Int64.min))
+    unsafe table.initialize(to: Table(blocks: Self.allocate(8), capacity: 8, removed: removed))
   }
 
   deinit {
-    for block in blocks { block.deallocate() }
-    table.pointee.removed.deallocate()
-    table.pointee.spare?.deallocate()
-    table.pointee.blocks.deallocate()
-    table.deallocate()
+    unsafe blocks.forEach { unsafe $0.deallocate() }
+    unsafe table.pointee.removed.deallocate()
+    unsafe table.pointee.spare?.deallocate()
+    unsafe table.pointee.blocks.deallocate()
+    unsafe table.deallocate()
   }
 
   private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Pointer?> {
     let blocks = UnsafeMutablePointer<Pointer?>.allocate(capacity: capacity)
-    blocks.initialize(repeating: nil, count: capacity)
-    return blocks
+    unsafe blocks.initialize(repeating: nil, count: capacity)
+    return unsafe blocks
   }
 
   // MARK: Use
 
   /// The address of `key`.
   @inline(__always) package func find(_ key: Int64) -> Address? {
-    block(of: key).flatMap { slot($0, key).pointee }
+    unsafe block(of: key).flatMap { unsafe slot($0, key).pointee }
   }
 
   /// Puts an address in.
   /// - Returns: The one that the key had, if any.
   @inline(__always) package func insert(_ address: Address, for key: Int64) -> Address? {
-    guard let block = block(of: key) else {
-      slot(addBlock(of: key), key).pointee = address
+    guard let block = unsafe block(of: key) else {
+      unsafe slot(addBlock(of: key), key).pointee = unsafe address
       return nil
     }
-    let slot = slot(block, key)
-    let former = slot.pointee
-    if former == nil { block.pointee.header &+= 1 }
-    slot.pointee = address
-    return former
+    let slot = unsafe slot(block, key)
+    let former = unsafe slot.pointee
+    if unsafe former == nil { unsafe block.pointee.header &+= 1 }
+    unsafe slot.pointee = unsafe address
+    return unsafe former
   }
 
   /// Removes `key` if it leads to `address`.
   package func remove(_ key: Int64, _ address: Address) {
-    guard let block = block(of: key) else { return }
-    let slot = slot(block, key)
-    guard slot.pointee == address else { return }
-    slot.pointee = nil
-    if block.pointee.header & 7 == 0 { removeBlock(block) } else { block.pointee.header &-= 1 }
+    guard let block = unsafe block(of: key) else { return }
+    let slot = unsafe slot(block, key)
+    guard unsafe slot.pointee == address else { return }
+    unsafe slot.pointee = nil
+    if unsafe block.pointee.header & 7 == 0 {
+      unsafe removeBlock(block)
+    } else {
+      unsafe block.pointee.header &-= 1
+    }
   }
 
   /// All addresses, in no order.
   package var all: [Address] {
-    blocks.flatMap { block in (0..<8).compactMap { slot(block, $0).pointee } }
+    unsafe blocks.flatMap { block in unsafe (0..<8).compactMap { unsafe slot(block, $0).pointee } }
   }
 
   // MARK: Blocks
 
   @inline(__always) func slot(_ block: Pointer, _ key: Int64) -> UnsafeMutablePointer<Address?> {
     // A tuple's elements of one type lie in a row.
-    let slots = UnsafeMutableRawPointer(block) + MemoryLayout.offset(of: \Block.slots).unsafelyUnwrapped
-    return slots.assumingMemoryBound(to: Address?.self) + Int(truncatingIfNeeded: key & 7)
+    let slots =
+      unsafe UnsafeMutableRawPointer(block) + MemoryLayout.offset(of: \Block.slots).unsafelyUnwrapped
+    return unsafe slots.assumingMemoryBound(to: Address?.self) + Int(truncatingIfNeeded: key & 7)
   }
 
   @inline(__always) private func block(of key: Int64) -> Pointer? {
-    if let last = table.pointee.last, last.pointee.first == key & ~7 { return last }
-    return search(key & ~7)
+    if let last = unsafe table.pointee.last, unsafe last.pointee.first == key & ~7 { return unsafe last }
+    return unsafe search(key & ~7)
   }
 
   func search(_ first: Int64) -> Pointer? {
-    var probe = Probe(first, table.pointee.capacity)
-    while let block = table.pointee.blocks[probe.index] {
+    var probe = unsafe Probe(first, table.pointee.capacity)
+    while let block = unsafe table.pointee.blocks[probe.index] {
       // The lowest ids have the number of the block that stands for removed ones.
-      if block.pointee.first == first, block != table.pointee.removed {
-        table.pointee.last = block
-        return block
+      if unsafe block.pointee.first == first, unsafe block != table.pointee.removed {
+        unsafe table.pointee.last = unsafe block
+        return unsafe block
       }
       probe.advance()
     }
@@ -149,44 +154,50 @@ package struct ObjectTable: ~Copyable {
   }
 
   var blocks: [Pointer] {
-    (0..<table.pointee.capacity).compactMap { index in
-      table.pointee.blocks[index].flatMap { $0 == table.pointee.removed ? nil : $0 }
+    unsafe (0..<table.pointee.capacity).compactMap { index in
+      unsafe table.pointee.blocks[index].flatMap { unsafe $0 == table.pointee.removed ? nil : $0 }
     }
   }
 
   private func addBlock(of key: Int64) -> Pointer {
-    if (table.pointee.used &+ 1) &* 4 > table.pointee.capacity &* 3 { makeRoom() }
-    let block = table.pointee.spare ?? .allocate(capacity: 1)
-    table.pointee.spare = nil
-    block.initialize(to: Block(first: key & ~7))
-    place(block)
-    table.pointee.last = block
-    return block
+    if unsafe (table.pointee.used &+ 1) &* 4 > table.pointee.capacity &* 3 { makeRoom() }
+    let block = unsafe table.pointee.spare ?? .allocate(capacity: 1)
+    unsafe table.pointee.spare = nil
+    unsafe block.initialize(to: Block(first: key & ~7))
+    unsafe place(block)
+    unsafe table.pointee.last = unsafe block
+    return unsafe block
   }
 
   private func place(_ block: Pointer) {
-    var probe = Probe(block.pointee.first, table.pointee.capacity)
-    while let other = table.pointee.blocks[probe.index], other != table.pointee.removed { probe.advance() }
-    if table.pointee.blocks[probe.index] == nil { table.pointee.used &+= 1 }
-    table.pointee.blocks[probe.index] = block
+    var probe = unsafe Probe(block.pointee.first, table.pointee.capacity)
+    while let other = unsafe table.pointee.blocks[probe.index], unsafe other != table.pointee.removed {
+      probe.advance()
+    }
+    if unsafe table.pointee.blocks[probe.index] == nil { unsafe table.pointee.used &+= 1 }
+    unsafe table.pointee.blocks[probe.index] = unsafe block
   }
 
   private func removeBlock(_ block: Pointer) {
-    var probe = Probe(block.pointee.first, table.pointee.capacity)
-    while table.pointee.blocks[probe.index] != block { probe.advance() }
-    table.pointee.blocks[probe.index] = table.pointee.removed
-    if table.pointee.last == block { table.pointee.last = nil }
-    if table.pointee.spare == nil { table.pointee.spare = block } else { block.deallocate() }
+    var probe = unsafe Probe(block.pointee.first, table.pointee.capacity)
+    while unsafe table.pointee.blocks[probe.index] != block { probe.advance() }
+    unsafe table.pointee.blocks[probe.index] = unsafe table.pointee.removed
+    if unsafe table.pointee.last == block { unsafe table.pointee.last = nil }
+    if unsafe table.pointee.spare == nil {
+      unsafe table.pointee.spare = unsafe block
+    } else {
+      unsafe block.deallocate()
+    }
   }
 
   /// Places all blocks anew, in a larger table unless half of it is places of removed ones.
   private func makeRoom() {
-    let (old, kept) = (table.pointee.blocks, blocks)
-    let capacity = table.pointee.capacity * (kept.count * 8 > table.pointee.capacity * 3 ? 2 : 1)
-    table.pointee.blocks = Self.allocate(capacity)
-    table.pointee.capacity = capacity
-    table.pointee.used = 0
-    for block in kept { place(block) }
-    old.deallocate()
+    let (old, kept) = unsafe (table.pointee.blocks, blocks)
+    let capacity = unsafe table.pointee.capacity * (kept.count * 8 > table.pointee.capacity * 3 ? 2 : 1)
+    unsafe table.pointee.blocks = unsafe Self.allocate(capacity)
+    unsafe table.pointee.capacity = capacity
+    unsafe table.pointee.used = 0
+    unsafe kept.forEach { unsafe place($0) }
+    unsafe old.deallocate()
   }
 }

@@ -6,9 +6,9 @@ private import Foundation
 /// What only objects in use have; one of these is made when the first of it is needed.
 @usableFromInline
 final class Extras {
-  @usableFromInline @exclusivity(unchecked) var overlay: Overlay?
+  @usableFromInline @safe @exclusivity(unchecked) var overlay: Overlay?
   /// The members of relationships that have been read or changed, by slot.
-  @exclusivity(unchecked) var toMany: [Int: ToManyState] = [:]
+  @safe @exclusivity(unchecked) var toMany: [Int: ToManyState] = [:]
   /// The way to the context that an object has left, which is told what is written to it.
   var former: FormerHost?
 
@@ -25,16 +25,16 @@ final class FormerHost {
 }
 
 /// The values that were written.
-@usableFromInline
+@safe @usableFromInline
 final class Overlay {
   // Memory of our own and no array: a setter writes one element, and an array would ask each time whether
   // somebody shares it. Allocated and filled in init, freed in deinit; who has a slot has it from the entity that
   // the count is of. Like its object, the overlay is used by one task at a time.
   /// One value for each slot; meaningful where `changed` says so.
-  let values: UnsafeMutableBufferPointer<SQLValue>
-  @exclusivity(unchecked) var changed: SlotSet
+  let memory: UnsafeMutableBufferPointer<SQLValue>
+  @safe @exclusivity(unchecked) var changed: SlotSet
   /// Why slots hold nil although something else was written: it has no stored form. The save says so.
-  @exclusivity(unchecked) var refused: [Int: any Error]?
+  @safe @exclusivity(unchecked) var refused: [Int: any Error]?
   /// The call that the object is used in, which may be cancelled. Here, and not reached through the context,
   /// because each setter asks.
   let run: CancellableRun?
@@ -45,8 +45,8 @@ final class Overlay {
     slotCount: Int, changed: SlotSet = SlotSet(), run: CancellableRun? = nil,
     recording: (any GetterProbe)? = nil
   ) {
-    values = .allocate(capacity: slotCount)
-    values.initialize(repeating: .null)
+    unsafe memory = .allocate(capacity: slotCount)
+    unsafe memory.initialize(repeating: .null)
     self.changed = changed
     self.run = run
     self.recording = recording
@@ -54,17 +54,23 @@ final class Overlay {
 
   /// The same values, of its own.
   init(copy other: Overlay) {
-    values = .allocate(capacity: other.values.count)
-    _ = values.initialize(from: other.values)
+    unsafe memory = unsafe .allocate(capacity: other.memory.count)
+    _ = unsafe memory.initialize(from: other.memory)
     changed = other.changed
     refused = other.refused
     run = other.run
     recording = other.recording
   }
 
+  /// The value of a slot of its entity.
+  subscript(slot: Int) -> SQLValue {
+    @inline(__always) get { unsafe memory[slot] }
+    @inline(__always) set { unsafe memory[slot] = newValue }
+  }
+
   deinit {
-    values.deinitialize()
-    values.deallocate()
+    unsafe memory.deinitialize()
+    unsafe memory.deallocate()
   }
 }
 
@@ -133,7 +139,7 @@ extension Overlay {
   convenience init(initial entity: EntityMapping, _ run: CancellableRun?) {
     self.init(slotCount: entity.slots.count, changed: entity.allStored, run: run)
     for slot in entity.slotsWithInitialValue {
-      if let make = entity.slots[slot].initialValue, let value = try? make() { values[slot] = value }
+      if let make = entity.slots[slot].initialValue, let value = try? make() { self[slot] = value }
     }
   }
 }

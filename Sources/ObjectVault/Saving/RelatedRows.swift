@@ -116,9 +116,9 @@ struct RelatedRows {
   func target(of object: ManagedObject, _ slot: Int) -> Int64? {
     let value: SQLValue? =
       if let overlay = overlay(of: object), overlay.changed.contains(slot) {
-        overlay.values[slot]
+        overlay[slot]
       } else {
-        object.row.map { RowCell(row: $0, slot: slot).value }
+        object.rowValue(slot)
       }
     if case .integer(let id)? = value { return id }
     return nil

@@ -92,7 +92,7 @@ extension SavePlanner {
   /// Rows that were fetched here must not have changed meanwhile.
   func checkVersions() throws {
     for entity in mapping.entities {
-      let known = plan.deletion.rows(entity).compactMap(maps[entity.index].find).filter { $0.row != nil }
+      let known = plan.deletion.rows(entity).compactMap(maps[entity.index].find).filter { $0.hasRow }
       guard !known.isEmpty else { continue }
       let versions = try reader.versions(entity, of: known.map(\.rowID))
       for object in known {

@@ -90,7 +90,7 @@ struct SavePlanner {
       related.released[object] = overlay
       if object.state == .loaded, !object.isRegistered { plan.newlyChanged.append(object) }
     }
-    overlay.values[slot] = .null
+    overlay[slot] = .null
     overlay.changed.insert(slot)
     overlay.refused?[slot] = nil
   }

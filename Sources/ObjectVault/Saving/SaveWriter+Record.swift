@@ -7,7 +7,7 @@ extension SaveWriter {
     guard record != nil else { return }
     var values: ChangeSet.Values = [:]
     for slot in entity.storedSlots {
-      values[entity.slots[slot].name] = resolved(overlay.values[slot], entity, slot)
+      values[entity.slots[slot].name] = resolved(overlay[slot], entity, slot)
     }
     record?.insert(entity.name, plan.ids.final(object.rowID), values)
   }
@@ -15,12 +15,12 @@ extension SaveWriter {
   func recordUpdate(
     of object: ManagedObject, _ entity: EntityMapping, _ slots: [Int], _ overlay: Overlay
   ) {
-    guard record != nil, let row = object.row else { return }
+    guard record != nil, object.hasRow else { return }
     var (old, new): (ChangeSet.Values, ChangeSet.Values) = ([:], [:])
     for slot in slots {
       let name = entity.slots[slot].name
-      old[name] = RowCell(row: row, slot: slot).value
-      new[name] = resolved(overlay.values[slot], entity, slot)
+      old[name] = object.rowValue(slot)
+      new[name] = resolved(overlay[slot], entity, slot)
     }
     record?.update(entity.name, object.rowID, old: old, new: new)
   }

@@ -15,7 +15,7 @@ extension SaveWriter {
         guard let overlay = plan.overlay(of: object) else { continue }
         for slot in entity.storedSlots where entity.isToOne[slot] && overlay.changed.contains(slot) {
           guard let relationship = entity.slots[slot].relationship,
-            case .integer(let id) = plan.resolved(overlay.values[slot]),
+            case .integer(let id) = plan.resolved(overlay[slot]),
             try isGone(relationship.destination, id)
           else { continue }
           failures.append(missing(relationship, object, id))

@@ -12,9 +12,9 @@ extension SaveWriter {
         var parameter = 2
         for slot in slots {
           if isToOne[slot] {
-            try statement.bind(plan.resolved(overlay.values[slot]), at: parameter)
+            try statement.bind(plan.resolved(overlay[slot]), at: parameter)
           } else {
-            try statement.bind(overlay.values[slot], at: parameter)
+            try statement.bind(overlay[slot], at: parameter)
           }
           parameter += 1
         }
@@ -93,7 +93,7 @@ extension SaveWriter {
     var parameter = 1
     for slot in slots {
       try statement.bind(
-        entity.isToOne[slot] ? plan.resolved(overlay.values[slot]) : overlay.values[slot], at: parameter)
+        entity.isToOne[slot] ? plan.resolved(overlay[slot]) : overlay[slot], at: parameter)
       parameter += 1
     }
     try statement.bind(object.rowID, at: parameter)

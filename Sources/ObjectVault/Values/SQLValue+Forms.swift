@@ -14,7 +14,7 @@ extension SQLValue {
           guard a.count == b.count, let first = a.baseAddress, let second = b.baseAddress else {
             return a.isEmpty && b.isEmpty
           }
-          return memcmp(first, second, a.count) == 0
+          return unsafe memcmp(first, second, a.count) == 0
         }
       }
     case (.real(let a), .real(let b)): a.bitPattern == b.bitPattern

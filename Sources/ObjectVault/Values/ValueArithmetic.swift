@@ -118,11 +118,12 @@ enum ValueArithmetic {
 
   /// A total order of decimal texts by value; what is no number comes after all numbers, by its bytes.
   static func compareDecimals(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
-    switch (DecimalText(left), DecimalText(right)) {
+    switch unsafe (DecimalText(left), DecimalText(right)) {
     case (let a?, let b?): return DecimalText.compare(a, b)
     case (_?, nil): return -1
     case (nil, _?): return 1
-    case (nil, nil): return left.elementsEqual(right) ? 0 : left.lexicographicallyPrecedes(right) ? -1 : 1
+    case (nil, nil):
+      return unsafe left.elementsEqual(right) ? 0 : left.lexicographicallyPrecedes(right) ? -1 : 1
     }
   }
 }

@@ -97,7 +97,7 @@ final class PlanBench {
   var memory: [String] {
     maps.flatMap(\.all).map { object in
       let values = (object.entity?.storedSlots ?? []).map { slot in
-        let overlay = object.overlay.map { $0.changed.contains(slot) ? "\($0.values[slot])" : "-" }
+        let overlay = object.overlay.map { $0.changed.contains(slot) ? "\($0[slot])" : "-" }
         return overlay ?? "none"
       }
       return "\(object.entity?.name ?? "") \(object.rowID) \(object.state) \(object.isRegistered) \(values)"
@@ -149,15 +149,15 @@ final class PlanBench {
     guard let end, end.state == .loaded || end.state == .inserted else { return }
     var packer = RowPacker(firstPageBytes: 512)
     let row = Overlay(slotCount: entity.slots.count)
-    if let slot, situation.isRelatedInRow { row.values[slot] = .integer(1) }
+    if let slot, situation.isRelatedInRow { row[slot] = .integer(1) }
     if end.state == .loaded {
-      end.row = packer.pack(row.values)
+      end.row = packer.pack(row.memory)
       end.page = packer.page
       end.rowVersion = 1
     }
     guard let slot, situation.isChanged else { return }
     let overlay = end.overlay ?? Overlay(slotCount: entity.slots.count)
-    overlay.values[slot] = situation == .movedAway ? .null : .integer(isOwner ? other?.rowID ?? 1 : 1)
+    overlay[slot] = situation == .movedAway ? .null : .integer(isOwner ? other?.rowID ?? 1 : 1)
     overlay.changed.insert(slot)
     end.overlay = overlay
     guard end.state == .loaded else { return }

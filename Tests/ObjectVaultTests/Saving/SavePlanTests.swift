@@ -52,7 +52,7 @@ import Testing
     let member = bench.member.flatMap { plan.overlay(of: $0) }
     #expect(plan.released.keys.map(\.rowID) == (isReleased ? [bench.member?.rowID ?? 0] : []))
     if isReleased, let member, let slot = bench.mapping.entities[1].storedSlots.first {
-      #expect(member.values[slot].isNull && member.changed.contains(slot))
+      #expect(member[slot].isNull && member.changed.contains(slot))
     }
     let rows = hasColumn && situation.isRelated && !situation.isKnown ? [[Int64(1)]] : []
     #expect(plan.deletion.released.map(\.ids) == rows)
