@@ -1,0 +1,169 @@
+// The page about the migration file: the SQL, the ways back and the losses that it shows are those of the compiler.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct MigrationPage {
+  static let path = "Sources/ObjectVault/Documentation.docc/the-migration-file.md"
+  static let engines = [("SQLCipher 3", "3.15.2"), ("SQLCipher 4", "3.46.1")]
+
+  /// An example of the page: the operations, and whether a block with their SQL stands below them.
+  struct Example {
+    let heading: String
+    let operations: String
+    /// The lines of the page, from the fence of the operations to the end of what is made.
+    let lines: Range<Int>
+  }
+
+  private static func lines() throws -> [String] {
+    try ReaderPackage.text(path).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  /// The examples below a heading of their own, and the model that all of them build on.
+  private static func examples(_ lines: [String]) throws -> (model: String, examples: [Example]) {
+    var (heading, model): (String?, String) = (nil, "")
+    var examples: [Example] = []
+    for block in CodeBlock.blocks(ofPage: lines.joined(separator: "\n"), file: path)
+    where block.language == "text" {
+      let fence = block.line - 2
+      heading = lines[..<fence].last { $0.hasPrefix("#") }
+      guard let heading, heading.hasPrefix("### ") else {
+        model = block.code
+        continue
+      }
+      let end = fence + 1 + block.lines.count
+      var made = end
+      if lines.dropFirst(end + 1).prefix(2) == ["", "```sql"],
+        let close = lines[(end + 3)...].firstIndex(of: "```")
+      {
+        made = close
+      }
+      examples.append(
+        Example(
+          heading: String(heading.dropFirst(4)), operations: block.code, lines: fence..<made + 1))
+    }
+    return (model, examples)
+  }
+
+  /// What stands below an example.
+  private static func made(_ example: Example, _ model: String) throws -> String {
+    let head = "format: 1\n[up]\n"
+    let set = try MigrationSet([
+      MigrationStep(number: 1, name: "first", text: head + model, file: "0001_first.migration"),
+      MigrationStep(
+        number: 2, name: "second", text: head + example.operations, file: "0002_second.migration"),
+    ])
+    let statements = try engines.map { name, version in
+      let engine = try #require(Engine(sqliteVersion: version))
+      // The page says once where these stand.
+      let sql = try set.sql(ofStep: 2, on: engine).filter { !$0.hasPrefix("PRAGMA legacy_alter_table") }
+      return (name, (sql.isEmpty ? ["-- nothing to do"] : sql).map(wrapped).joined(separator: "\n"))
+    }
+    var text = ""
+    if statements.allSatisfy({ $0.1 == statements[0].1 }) {
+      text = "-- both engines\n\(statements[0].1)\n"
+    } else {
+      for (name, sql) in statements { text += "-- \(name)\n\(sql)\n" }
+    }
+    switch try set.steps[1].wayBack(from: set.model(at: 1)) {
+    case .operations(let operations):
+      let back = operations.isEmpty ? "nothing to do" : operations.map(\.summary).joined(separator: "; ")
+      text += wrapped("-- back: \(back)", "--   ")
+    case .none(let reason): text += wrapped("-- no way back: \(reason)", "--   ")
+    }
+    let losses = try set.losses(ofStep: 2)
+    if !losses.isEmpty { text += "\n" + wrapped("-- loses \(losses.joined(separator: ", "))", "--   ") }
+    return text
+  }
+
+  /// A text in lines that a page shows without scrolling.
+  private static func wrapped(_ text: String) -> String { wrapped(text, "  ") }
+
+  private static func wrapped(_ text: String, _ indent: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      var lines = [""]
+      for word in line.split(separator: " ", omittingEmptySubsequences: false) {
+        let last = lines.count - 1
+        if lines[last].isEmpty || lines[last].count + 1 + word.count <= Snippets.widestLine {
+          lines[last] += (lines[last].isEmpty && last == 0 ? "" : lines[last] == indent ? "" : " ") + word
+        } else {
+          lines.append(indent + word)
+        }
+      }
+      return lines.joined(separator: "\n")
+    }.joined(separator: "\n")
+  }
+
+  @Test func `the SQL, the ways back and the losses of the page are the compiler's`() throws {
+    var lines = try Self.lines()
+    let (model, examples) = try Self.examples(lines)
+    #expect(examples.count > 20)
+    let isWriting = ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil
+    for example in examples.reversed() {
+      let made =
+        ["```text"] + example.operations.split(separator: "\n").map(String.init) + ["```", "", "```sql"]
+        + (try Self.made(example, model)).split(separator: "\n").map(String.init) + ["```"]
+      let kept = Array(lines[example.lines])
+      if isWriting {
+        lines.replaceSubrange(example.lines, with: made)
+      } else {
+        #expect(kept == made, "\(example.heading): run make golden and review the difference")
+      }
+    }
+    guard isWriting else { return }
+    try Data(lines.joined(separator: "\n").utf8).write(to: packageRoot.appendingPathComponent(Self.path))
+  }
+
+  @Test func `each operation has a heading with an example of it`() throws {
+    let (model, examples) = try Self.examples(Self.lines())
+    var found: Set<String> = []
+    for example in examples {
+      let step = try MigrationStep(
+        number: 1, name: "x", text: "format: 1\n[up]\n\(example.operations)", file: "0001_x.migration")
+      let headings = step.operations.map(Self.heading)
+      #expect(headings.contains(example.heading), "\(example.heading) shows \(headings)")
+      found.formUnion(headings)
+    }
+    #expect(!model.isEmpty)
+    let all = Set(examples.map(\.heading))
+    #expect(found.subtracting(all).isEmpty && all == Set(Self.headings))
+  }
+
+  /// The headings, in the order of the page. One that an operation has and the page lacks fails the test above.
+  private static let headings = [
+    "create entity", "drop entity", "rename entity", "add attribute", "drop attribute", "rename attribute",
+    "retype", "make required", "make optional", "set default", "add relationship", "drop relationship",
+    "rename relationship", "set delete rule", "make many", "make one", "add index", "drop index",
+    "transform sql", "seed", "require",
+  ]
+
+  // Without a default: who adds an operation is sent here by the compiler.
+  private static func heading(_ operation: MigrationOperation) -> String {
+    switch operation {
+    case .createEntity: "create entity"
+    case .dropEntity: "drop entity"
+    case .renameEntity: "rename entity"
+    case .addAttribute: "add attribute"
+    case .dropAttribute: "drop attribute"
+    case .renameAttribute: "rename attribute"
+    case .retype: "retype"
+    case .makeRequired: "make required"
+    case .makeOptional: "make optional"
+    case .setDefault: "set default"
+    case .addRelationship: "add relationship"
+    case .dropRelationship: "drop relationship"
+    case .renameRelationship: "rename relationship"
+    case .setDeleteRule: "set delete rule"
+    case .makeMany: "make many"
+    case .makeOne: "make one"
+    case .addIndex: "add index"
+    case .dropIndex: "drop index"
+    case .transform: "transform sql"
+    case .seed: "seed"
+    case .require: "require"
+    }
+  }
+}
