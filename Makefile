@@ -9,7 +9,7 @@ ENGINE4 := .build/sqlcipher4/environment
 WITH4 = . ./$(ENGINE4) && 
 FLAGS4 = --scratch-path .build/v4 --pkg-config-path "$$PKG_CONFIG_PATH"
 REVISION := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
-GOLDENS := PredicateSQL|Goldens|MigrationPage
+GOLDENS := PredicateSQL|Goldens|MigrationPage|Tutorial
 ARGS ?=
 
 help: ## this list

@@ -71,6 +71,11 @@ let package = Package(
     .executableTarget(
       name: "microblog-migrate", dependencies: ["StoreMigrateKit", "ObjectVault", "Microblog", "Migrations"],
       path: "Tests/MicroblogMigrate", swiftSettings: settings),
+    // The tool of the app of the tutorial "Changing your model", whose commands a test runs.
+    .executableTarget(
+      name: "notes-migrate", dependencies: ["StoreMigrateKit", "ObjectVault", "CipherSQLite"],
+      path: "Tests/NotesMigrate",
+      swiftSettings: settings),
     // What the tests kill: a process that saves, migrates or changes keys until it dies.
     .executableTarget(
       name: "test-child", dependencies: ["ObjectVault", "CipherSQLite", "Microblog", "TestSupport"],
@@ -90,7 +95,7 @@ let package = Package(
       name: "StoreMigrateKitTests",
       dependencies: [
         "StoreMigrateKit", "ObjectVault", "Microblog", "Migrations", "TestSupport", "store-migrate",
-        "microblog-migrate", "test-child",
+        "microblog-migrate", "notes-migrate", "test-child",
       ],
       exclude: ["Golden"],
       swiftSettings: settings),

@@ -50,6 +50,7 @@ import Testing
     ),
     "StoreMigrateKit": (
       """
+      import Foundation
       import ObjectVault
       import StoreMigrateKit
       enum AppMigrations { static let steps: [MigrationSet.Embedded] = [] }

@@ -45,3 +45,10 @@ func numbered(_ step: Int) -> String {
   let digits = String(step)
   return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
 }
+
+/// A text with a count in it, as it is written of one and of several: `%d objects have` becomes `1 object has`.
+func counted(_ text: String, _ count: Int) -> String {
+  let one = text.replacing("%d objects have", with: "%d object has").replacing(
+    "%d objects", with: "%d object")
+  return (count == 1 ? one : text).replacing("%d", with: "\(count)")
+}

@@ -7,7 +7,7 @@ enum CompiledStatement: Hashable {
   case sql(String)
   /// Copies a table's rows, in slices of its ids; afterwards both have equally many.
   case copy(from: String, to: String, columns: [String], expressions: [String], keyed: Bool)
-  /// Must count no row; else the step fails with this message, the count put in for `%d`, and the ids that the
+  /// Must count no row; else the step fails with this message, the count put in for `%d` (see ``counted(_:_:)``), and the ids that the
   /// second query finds.
   case mustBeEmpty(query: String, rows: String, message: String)
   /// Data statements, run behind the authorizer.

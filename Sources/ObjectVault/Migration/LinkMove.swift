@@ -128,7 +128,7 @@ struct LinkMove {
     return .check(
       query: "SELECT count(*) \(lone)", rows: "SELECT o.\"id\" \(lone) ORDER BY 1 LIMIT 5",
       message:
-        "%d objects have a \(relationship) that does not lead back to them; correct that by a transform before"
+        "%d objects have a \(relationship) that does not lead back; correct that by a transform before"
     )
   }
 }

@@ -206,8 +206,12 @@ private struct StepLint {
     return try step.compiled(from: before, engine: oldest).parts.flatMap { part in
       part.planned.compactMap { planned in
         guard case .copy(let source, _, _, _, _) = planned.statement else { return nil }
+        // The run copies it once; the first of its operations that names the entity stands for all.
+        let operation = part.operations.first { operation in
+          operation.summary.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.contains { $0 == source }
+        }
         return finding(
-          .rebuildsTable, part.operations.first,
+          .rebuildsTable, operation,
           "on SQLCipher 3, \(source) is copied whole")
       }
     }

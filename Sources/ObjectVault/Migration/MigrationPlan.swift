@@ -193,7 +193,7 @@ extension MigrationPlan.Refusal: CustomStringConvertible {
       "\(operation): \(count) values of \(names) are there more than once (rows \(first)). Make them differ by a "
         + "transform before."
     case .required:
-      "\(operation): \(count) objects have no \(properties.joined(separator: ", ")) (rows \(first)). Give them one by "
+      "\(operation): \(counted("%d objects have", count)) no \(properties.joined(separator: ", ")) (rows \(first)). Give them one by "
         + "a transform before, by filling, or by a default."
     }
   }

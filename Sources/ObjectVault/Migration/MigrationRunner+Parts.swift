@@ -57,7 +57,7 @@ extension MigrationRunner {
       let count = try connection.value(sql: query)?.int64 ?? 0
       guard count > 0 else { return }
       let ids = try connection.query(sql: rows) { "\($0.int64(0))" }.joined(separator: ", ")
-      throw RowRefusal(reason: message.replacing("%d", with: "\(count)") + " (rows \(ids))")
+      throw RowRefusal(reason: counted(message, Int(count)) + " (rows \(ids))")
     case .data(let sql):
       var written = TouchedColumns()
       try connection.withAuthorizer({ action in

@@ -70,7 +70,7 @@ enum StatusCommand: Command {
             + (step.state == "applied" ? "applied  \(step.appliedAt ?? "")" : "pending") + note)
       }
       lines += [
-        "", "history      \(migrations.filter { $0.state == "applied" }.count) steps, all checksums match",
+        "", "history      \(migrations.filter { $0.state == "applied" }.count) applied, all checksums match",
         "tables       "
           + (drift.isEmpty ? "as the model says" : "not as the model says: \(drift.joined(separator: "; "))"),
         "oldest app   version \(version.minimumReader) can open this store",

@@ -131,7 +131,7 @@ import Testing
       try await lab.up()
     } throws: { error in
       guard case StoreError.rowsRefused(2, "s2", let operation, let reason) = error else { return false }
-      return operation == step && reason.contains("have several")
+      return operation == step && reason.contains(" several ")
         && reason.contains("(rows \(rows.prefix(1))")
     }
     #expect(try lab.image == before)
@@ -184,7 +184,7 @@ import Testing
       try await lab.up()
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, "make A.p many", let reason) = error else { return false }
-      return reason.contains("1 objects have a p that does not lead back to them")
+      return reason.contains("1 object has a p that does not lead back")
         && reason.contains("rows 4")
     }
   }

@@ -195,7 +195,7 @@ struct StoppedStep {
   }
 
   @Test(arguments: [
-    ("add attribute User.mail string", "NOT NULL"), ("make User.city required", "1 objects have no city"),
+    ("add attribute User.mail string", "NOT NULL"), ("make User.city required", "1 object has no city"),
     ("drop attribute User.nothing", "no attribute User.nothing"),
     ("drop attribute User.cit", "did you mean \"city\"?"),
     ("drop entity User", "still lead to it"), ("drop attribute User.name", "drop that first"),

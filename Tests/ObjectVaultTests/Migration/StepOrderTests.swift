@@ -146,7 +146,7 @@ import Testing
       try await lab.migrate(step)
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, let operation, let reason) = error else { return false }
-      return operation == "make U.x required" && reason.contains("1 objects have no x")
+      return operation == "make U.x required" && reason.contains("1 object has no x")
         && reason.contains("rows 2")
     }
   }

@@ -1,0 +1,16 @@
+// The classes of the tutorial "Changing your model" at its first version. The page shows them as they stand here.
+
+import Foundation
+import ObjectVault
+
+enum Version1 {
+  final class Note: ManagedObject {
+    @Attribute var title: String
+    @Attribute var body: String = ""
+    @Attribute(.indexed) var createdAt: Date = .now
+  }
+
+  static let schema = Schema {
+    Entity(Note.self)
+  }
+}
