@@ -25,12 +25,12 @@ import Testing
           name: "default", destination: "Set", isToMany: true, inverse: "self_", deleteRule: .cascade),
         RelationshipDescription(name: "tags", destination: "Data", isToMany: true, inverse: "owners"),
         RelationshipDescription(name: "other", destination: "Data", isToMany: true),
-        RelationshipDescription(name: "Type", destination: "class", inverse: "Protocol"),
-        RelationshipDescription(name: "Protocol", destination: "class", inverse: "Type", deleteRule: .deny),
+        RelationshipDescription(name: "kind", destination: "class", inverse: "back"),
+        RelationshipDescription(name: "back", destination: "class", inverse: "kind", deleteRule: .deny),
       ],
       indexes: [
         IndexDescription(properties: ["in", "init"], isUnique: true),
-        IndexDescription(properties: ["größe", "Type"]),
+        IndexDescription(properties: ["größe", "kind"]),
         IndexDescription(properties: ["stringValue"]),
       ]),
     EntityDescription(
