@@ -65,6 +65,7 @@ struct ReaderPackage: Sendable {
     for (index, program) in programs.enumerated() {
       sources["Sources/readme-\(index + 1)/main.swift"] = program.code
     }
+    sources["Sources/rendered/main.swift"] = RenderedClasses.program
     for (module, file) in try Snippets.files() { sources["Sources/Pages/\(module).swift"] = file.text }
     sources["Package.swift"] =
       try text("Examples/Package.swift").replacingOccurrences(
@@ -74,6 +75,9 @@ struct ReaderPackage: Sendable {
           .executableTarget(
             name: "readme-\\(number)", dependencies: [.product(name: "ObjectVault", package: "ObjectVault")])
         }
+        package.targets.append(
+          .executableTarget(
+            name: "rendered", dependencies: [.product(name: "ObjectVault", package: "ObjectVault")]))
         package.targets.append(
           .target(
             name: "Pages",

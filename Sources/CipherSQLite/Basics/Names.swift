@@ -7,7 +7,7 @@ public func quoted(_ identifier: String) -> String {
 
 extension String {
   /// As SQLite compares names: only the 26 letters of ASCII have a case.
-  var asciiLowercased: String {
+  package var asciiLowercased: String {
     guard utf8.contains(where: { (0x41...0x5A).contains($0) }) else { return self }
     return String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
   }

@@ -6,8 +6,6 @@ private import CSQLCipher
 
 /// Fills a new file with what another holds.
 struct ContentCopy {
-  private static let rowsBetweenReports = 256
-
   /// In a transaction, where others may write.
   let source: Connection
   /// A new, empty file, which nobody else knows.
@@ -58,19 +56,36 @@ struct ContentCopy {
       }
       try target.execute("DELETE FROM sqlite_sequence")
     }
-    let (rows, insert) = (try source.prepare(sql: table.select), try target.prepare(sql: table.insert))
+    return try target.transfer(from: source, table.select, table.insert) { _ in
+      try report(Int(try target.value("PRAGMA page_count")?.int64 ?? 0))
+    }
+  }
+}
+
+extension Connection {
+  private static let rowsBetweenReports = 256
+
+  /// Puts the rows of a query of another file into a table of this one, each value as it is, whatever its bytes.
+  /// - Parameters:
+  ///   - source: A connection to the other file.
+  ///   - query: What gives the rows.
+  ///   - insertion: Takes as many values as a row has.
+  ///   - report: Called now and then with the rows so far; what it throws ends the work.
+  /// - Returns: How many rows there were.
+  package func transfer(
+    from source: Connection, _ query: String, _ insertion: String, _ report: (Int) throws -> Void
+  ) throws -> Int {
+    let (rows, insert) = (try source.prepare(sql: query), try prepare(sql: insertion))
     var copied = 0
     while try rows.step() {
       for column in 0..<Int32(rows.columnCount) {
         // Allowed for a value that belongs to another statement (sqlite3_bind_value), and copies it as it is.
         let code = unsafe sqlite3_bind_value(insert.raw, column + 1, sqlite3_column_value(rows.raw, column))
-        guard code == SQLITE_OK else { throw target.error(code, sql: table.insert) }
+        guard code == SQLITE_OK else { throw error(code, sql: insertion) }
       }
       try insert.run()
       copied += 1
-      if copied % Self.rowsBetweenReports == 0 {
-        try report(Int(try target.value("PRAGMA page_count")?.int64 ?? 0))
-      }
+      if copied % Self.rowsBetweenReports == 0 { try report(copied) }
     }
     return copied
   }

@@ -8,7 +8,8 @@ public struct AppliedStep: Sendable, Hashable, Codable {
   public let number: Int
   /// Its name.
   public let name: String
-  /// `created` for steps that a new store was made with, `migration` for others.
+  /// `created` for steps that a new store was made with, `baseline` for those that rows of another program stood in the
+  /// place of, `migration` for others.
   public let kind: String
   /// The checksum of what was run.
   public let checksum: String
@@ -89,6 +90,16 @@ struct HistoryTable {
         .text(record.modelHash), .text(step.text), step.down.map { .text($0) } ?? .null,
         .text(step.appliedAt), .integer(Int64(step.milliseconds)), .text(step.app), .text(record.tool),
         .text(step.engine),
+      ])
+  }
+
+  /// Writes the row of a step anew: what it is called, and what it did. When it ran, and who ran it, stays.
+  func rewrite(_ number: Int, _ step: AppliedStep, modelHash: String) throws {
+    try connection.execute(
+      "UPDATE vault_migrations SET name = ?, checksum = ?, model_hash = ?, text = ?, down = ? WHERE version = ?",
+      [
+        .text(step.name), .text(step.checksum), .text(modelHash), .text(step.text),
+        step.down.map { .text($0) } ?? .null, .integer(Int64(number)),
       ])
   }
 

@@ -8,12 +8,14 @@ struct OwnTables {
   let identifiers: IdentifierTable
   let history: HistoryTable
   let undone: UndoneTable
+  let repaired: RepairedTable
 
   init(_ connection: Connection) {
     meta = MetaTable(connection: connection)
     identifiers = IdentifierTable(connection: connection)
     history = HistoryTable(connection: connection)
     undone = UndoneTable(connection: connection)
+    repaired = RepairedTable(connection: connection)
   }
 
   /// Makes them, in a file that has none; that of what was taken back, when something is.

@@ -37,6 +37,11 @@ struct UndoneTable {
   /// Whether the file has it: only one of which a step was taken back.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
+  /// How many steps were taken back.
+  func count() throws -> Int {
+    try exists() ? Int(connection.value("SELECT count(*) FROM vault_undone")?.int64 ?? 0) : 0
+  }
+
   /// Writes down that a step was taken back, before its row goes.
   func append(_ number: Int, _ undoing: Undoing) throws {
     try connection.execute(

@@ -12,6 +12,8 @@ public enum HistoryConflict: Sendable, Hashable {
   case gap(Int)
   /// Two steps have the same number.
   case duplicate(Int)
+  /// Nothing leads on from this version: the steps behind it were folded into one for new stores, after a release.
+  case folded(version: Int, into: Int, name: String, release: String?)
 }
 
 extension HistoryConflict: CustomStringConvertible {
@@ -20,7 +22,8 @@ extension HistoryConflict: CustomStringConvertible {
     switch self {
     case .edited(let number, let name, let applied, let found, let difference):
       "\(numbered(number)) \(name) was edited after it was applied (applied \(applied.prefix(11))…, found "
-        + "\(found.prefix(11))…). Undo the edit, or put the change into a new step."
+        + "\(found.prefix(11))…). Undo the edit, or put the change into a new step; where it is meant and makes the same model: "
+        + "store-migrate repair STORE \(numbered(number))."
         + difference.map { "\n  \($0)" }.joined()
     case .missing(let number, let name):
       "\(numbered(number)) \(name) was applied to this store and is missing from the steps. Put the file back."
@@ -28,6 +31,13 @@ extension HistoryConflict: CustomStringConvertible {
       "Step \(numbered(number)) of this store is \(applied), and the steps have \(found) there. "
         + "Applied steps keep their numbers; give the new one the next free number."
     case .gap(let number): "Step \(numbered(number)) is missing: numbers go from 1 without a gap."
+    case .folded(let version, let number, let name, let release):
+      "Nothing leads on from version \(version): the steps up to \(numbered(number)) \(name) were folded into one, which new "
+        + "stores alone are made with. "
+        + (release.map {
+          "Open the store once with release \($0), the last one that leads on from there, then with this one."
+        }
+          ?? "Take the files of those steps out of the repository's past, and migrate the store with them once.")
     case .duplicate(let number):
       "Two steps have the number \(numbered(number)). Give the unreleased one the next free number: "
         + "store-migrate rebase FILE does."

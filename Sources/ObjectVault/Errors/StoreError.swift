@@ -69,6 +69,14 @@ public enum StoreError: Error, Sendable, Equatable {
   case noWayBack(step: Int, name: String, reason: String)
   /// Taking a step back loses what was entered since, and nobody allowed it; nothing was changed.
   case wayBackLoses(step: Int, name: String, losses: [String])
+  /// The record of a step cannot be written anew, for this reason; nothing was changed.
+  case repairRefused(file: String, step: Int, reason: String)
+  /// A file of another program cannot be made a store, for this reason; nothing was changed.
+  case adoptionRefused(file: String, reason: String)
+  /// Not all of a file of another program has a place in a store, and nobody allowed that; nothing was changed.
+  case adoptionLoses(file: String, losses: [AdoptionLoss])
+  /// Steps cannot be folded into one, for this reason.
+  case foldRefused(through: Int, reason: String)
   /// The Swift schema is not what the steps make; `lines` are operations that would make it so.
   case schemaMismatch(differences: [String], lines: [String])
   /// The file's tables are not those of the model that the file names.
@@ -228,6 +236,16 @@ extension StoreError: CustomStringConvertible {
       "Taking back step \(numbered(step)) \(name) loses what is in \(losses.joined(separator: ", ")) for good, and "
         + "nobody allowed it. When that is meant, allow it: "
         + losses.map { "--allow lossy:\($0)" }.joined(separator: " ") + ". Nothing was changed."
+    case .repairRefused(let file, let step, let reason):
+      "\(file): step \(numbered(step)) cannot be recorded anew: \(ended(reason)) Nothing was changed."
+    case .adoptionRefused(let file, let reason):
+      "\(file) cannot be adopted: \(ended(reason)) Nothing was changed."
+    case .adoptionLoses(let file, let losses):
+      "\(file): not all of it has a place in a store. When it may be left: "
+        + losses.map { "--allow lossy:\($0.name)" }.joined(separator: " ") + ". Nothing was changed."
+        + losses.map { "\n  \($0)" }.joined()
+    case .foldRefused(let number, let reason):
+      "The steps up to \(numbered(number)) cannot be folded into one: \(ended(reason))"
     case .schemaMismatch(let differences, let lines):
       "The Swift schema is not what the migration steps make: \(differences.joined(separator: "; ")). "
         + "Correct the classes, or write the missing step (store-migrate new NAME)"

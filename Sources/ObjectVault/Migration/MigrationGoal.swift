@@ -56,6 +56,7 @@ extension StoreHistory {
     switch goal {
     case .latest:
       try check(against: set, file: file)
+      try set.requireReach(from: version)
       return MigrationWork(
         model: try set.version < version ? model() : set.model(at: version),
         ahead: try set.compiled(after: version, format: format), version: max(version, set.version),
@@ -65,6 +66,7 @@ extension StoreHistory {
     case .again(let count):
       guard set.version >= version else { throw newer(than: set, file: file) }
       let target = max(0, version - max(0, count))
+      try set.requireReach(from: target)
       var work = try workBack(to: target, with: set, file: file, format: format)
       // An edited step is taken back as it was and runs as it is.
       let again = set.prefix(version)
@@ -110,7 +112,8 @@ extension StoreHistory {
       steps.map { applied in
         if applied.number <= set.version {
           let step = set.steps[applied.number - 1]
-          if step.checksum == applied.checksum || step.formerChecksum == applied.checksum { return step }
+          // What was folded later ran as it was, which the store carries.
+          if !step.isFolded, step.isRecorded(as: applied.checksum) { return step }
         }
         return try applied.carried(in: file)
       })

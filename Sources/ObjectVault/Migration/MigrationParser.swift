@@ -7,6 +7,8 @@ struct MigrationParser {
     var down: [MigrationOperation]?
     /// Why there is no way back, where the author says that there is none.
     var irreversible: String?
+    /// What it replaces.
+    var folds: [FoldedStep] = []
   }
 
   private let file: String
@@ -94,7 +96,7 @@ struct MigrationParser {
   }
 
   private mutating func header(_ result: inout Result) throws {
-    let known = ["format", "name", "note", "reader", "backup", "allow"]
+    let known = ["format", "name", "note", "reader", "backup", "allow", "replaces"]
     while index < lines.count {
       let line = Self.stripped(lines[index])
       if line.hasPrefix("[") { return }
@@ -121,6 +123,15 @@ struct MigrationParser {
       }
       if key == "reader", Int(value) == nil {
         throw failure("reader takes a number", "write reader: 7", line: index - 1)
+      }
+      if key == "replaces" {
+        guard let step = FoldedStep(value), step.number == result.folds.count + 1 else {
+          throw failure(
+            "replaces takes each step from 0001 on, in order",
+            "write replaces: 0001 initial s1:…, a line for each",
+            line: index - 1)
+        }
+        result.folds.append(step)
       }
       result.header[key] = value
     }

@@ -52,7 +52,7 @@ struct MigrationRunner {
     }
   }
 
-  private func create(_ table: TableInfo, _ model: Schema) throws {
+  func create(_ table: TableInfo, _ model: Schema) throws {
     try connection.execute(sql: table.createSQL(model.layout(ofTable: table.name)))
     for index in table.indexes { try connection.execute(sql: table.indexSQL(index)) }
   }
@@ -160,7 +160,7 @@ struct MigrationRunner {
 
   /// Inside a transaction SQLite ignores `foreign_keys = OFF` without a word, and dropping a table would then
   /// delete the rows that refer to it. So it is set before, and read back.
-  private func withoutForeignKeys<Result>(_ body: () throws -> Result) throws -> Result {
+  func withoutForeignKeys<Result>(_ body: () throws -> Result) throws -> Result {
     try connection.executeScript("PRAGMA foreign_keys = OFF")
     guard try connection.value("PRAGMA foreign_keys") == 0 else {
       throw SQLError.verificationFailed(
@@ -189,7 +189,7 @@ struct MigrationRunner {
   }
 
   /// Checks that the tables are those of the model, and writes down what the store is now.
-  private func finish(
+  func finish(
     _ model: Schema, version: Int, minimumReader: Int, generation: Int64
   ) throws {
     try raiseHighWaterMarks(model)
@@ -217,7 +217,7 @@ struct MigrationRunner {
     try meta.writeIfMissing(.storeID, .text(UUID().uuidString))
   }
 
-  private func record(
+  func record(
     _ step: MigrationStep, kind: String, since start: Date, from before: Schema, to model: Schema
   ) throws {
     let back = try step.wayBack(from: before, to: model).text

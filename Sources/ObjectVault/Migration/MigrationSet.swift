@@ -11,7 +11,7 @@ public struct MigrationSet: Sendable, Hashable {
   /// A set of steps, in any order.
   /// - Throws: ``StoreError/historyConflict(_:)`` when a number is missing or given twice.
   public init(_ steps: [MigrationStep]) throws {
-    self.steps = steps.sorted { $0.number < $1.number }
+    self.steps = try Self.unfolded(steps.sorted { $0.number < $1.number })
     for (index, step) in self.steps.enumerated() where step.number != index + 1 {
       let isDuplicate = index > 0 && self.steps[index - 1].number == step.number
       throw StoreError.historyConflict(isDuplicate ? .duplicate(step.number) : .gap(index + 1))
@@ -73,10 +73,10 @@ public struct MigrationSet: Sendable, Hashable {
     try MigrationSet(
       steps.map { embedded in
         let step = try MigrationStep(number: embedded.number, name: embedded.name, text: embedded.text)
-        guard step.checksum == embedded.checksum || step.formerChecksum == embedded.checksum else {
+        guard step.contentChecksum == embedded.checksum || step.formerChecksum == embedded.checksum else {
           throw StoreError.historyConflict(
             .edited(
-              number: step.number, name: step.name, applied: embedded.checksum, found: step.checksum,
+              number: step.number, name: step.name, applied: embedded.checksum, found: step.contentChecksum,
               difference: []))
         }
         return step
@@ -101,6 +101,7 @@ public struct MigrationSet: Sendable, Hashable {
     guard (0...self.version).contains(version) else {
       throw StoreError.historyConflict(.gap(version < 0 ? version : self.version + 1))
     }
+    try requireReach(from: version)
     return prefix(version)
   }
 

@@ -35,6 +35,11 @@ public struct MigrationStep: Sendable, Hashable {
   public let down: [MigrationOperation]?
   /// Why there is no way back, where its author says so: `irreversible "why"` in `[down]`.
   public let irreversible: String?
+  /// The steps that it stands for, itself the last of them: those that ``MigrationSet/folded(to:release:)`` made one of.
+  /// Empty for others.
+  public let folds: [FoldedStep]
+  /// Of a step that stands in a set for one that was folded into a later one: the checksum of that.
+  let foldedChecksum: String?
 
   /// Parses the text of a migration file.
   ///
@@ -56,6 +61,14 @@ public struct MigrationStep: Sendable, Hashable {
     operations = parsed.up
     down = parsed.down
     irreversible = parsed.irreversible
+    folds = parsed.folds
+    foldedChecksum = nil
+    guard let last = folds.last, last.number != number || last.name != name else { return }
+    throw StoreError.migrationSyntax(
+      MigrationSyntaxError(
+        file: file ?? Self.fileName(number, name), line: 1, column: 1,
+        reason: "the last step that it replaces is \(numbered(last.number)) \(last.name)",
+        hint: "a file that replaces steps has the number and the name of the last one"))
   }
 
   init(
@@ -71,7 +84,37 @@ public struct MigrationStep: Sendable, Hashable {
     self.operations = operations
     down = nil
     irreversible = nil
+    folds = []
+    foldedChecksum = nil
   }
+
+  /// The step in which others are folded.
+  init(folding folds: [FoldedStep], into step: MigrationStep, operations: [MigrationOperation], reader: Int) {
+    (number, name, self.reader) = (step.number, step.name, reader)
+    note = "\(numbered(1)) to \(numbered(step.number)) in one, for new stores"
+    (allowed, backup, self.operations, down) = ([], .auto, operations, nil)
+    irreversible = "the steps up to it were folded into one"
+    self.folds = folds
+    foldedChecksum = nil
+  }
+
+  /// What stands in a set for a step that was folded into a later one, which does all of its work.
+  init(_ folded: FoldedStep) {
+    (number, name, note, reader) = (folded.number, folded.name, nil, 1)
+    (allowed, backup, operations, down) = ([], .auto, [], nil)
+    irreversible = "it was folded into a later step"
+    folds = []
+    foldedChecksum = folded.checksum
+  }
+
+  /// Whether its work was folded into a step: this one, or a later one.
+  var isFolded: Bool { foldedChecksum != nil || !folds.isEmpty }
+
+  /// Whether it does nothing, because a later step of the set does its work.
+  package var isPlaceholder: Bool { foldedChecksum != nil }
+
+  /// Whether a store that recorded this checksum has been through the step.
+  func isRecorded(as recorded: String) -> Bool { recorded == checksum || recorded == formerChecksum }
 
   /// Such as `0002_add_tags.migration`.
   public var fileName: String { Self.fileName(number, name) }
@@ -81,12 +124,17 @@ public struct MigrationStep: Sendable, Hashable {
   /// The `[up]` section in its canonical spelling.
   public var canonicalText: String { operations.map(\.description).joined(separator: "\n") }
 
-  /// `s1:` and the SHA-256 of ``canonicalText``: line ends, comments, spacing, header and path do not count.
-  public var checksum: String { "s1:" + sha256(Data(canonicalText.utf8)) }
+  /// `s1:` and the SHA-256 of ``canonicalText``: line ends, comments, spacing, header and path do not count. Of a step that
+  /// others were folded into, the checksum that it had before: stores remember that one.
+  public var checksum: String { foldedChecksum ?? folds.last?.checksum ?? contentChecksum }
+
+  /// The checksum of what the file says now.
+  package var contentChecksum: String { "s1:" + sha256(Data(canonicalText.utf8)) }
 
   /// What the checksum was when blank lines and spaces at the ends of lines were taken out of texts, too; stores
   /// and lock files of then have it.
   var formerChecksum: String {
+    guard !isFolded else { return checksum }
     func trimmed(_ sql: String) -> String {
       sql.split(separator: "\n").map { $0.trimmed }.filter { !$0.isEmpty }.joined(separator: "\n")
     }
@@ -106,7 +154,8 @@ public struct MigrationStep: Sendable, Hashable {
     "format: 1\nname: \(name)\n" + (note.map { "note: \($0)\n" } ?? "")
       + (reader == number ? "" : "reader: \(reader)\n")
       + (backup == .auto ? "" : "backup: \(backup.rawValue)\n")
-      + (allowed.isEmpty ? "" : "allow: \(allowed.joined(separator: ", "))\n") + "\n[up]\n\(canonicalText)\n"
+      + (allowed.isEmpty ? "" : "allow: \(allowed.joined(separator: ", "))\n")
+      + folds.map { "replaces: \($0)\n" }.joined() + "\n[up]\n\(canonicalText)\n"
       + (down.map { "\n[down]\n" + $0.map(\.description).joined(separator: "\n") + "\n" } ?? "")
       + (irreversible.map { "\n[down]\nirreversible \(MigrationOperation.quoted($0))\n" } ?? "")
   }

@@ -45,7 +45,7 @@ struct StoreHistory {
     for applied in steps {
       guard applied.number <= set.version else { continue }
       let step = set.steps[applied.number - 1]
-      guard step.checksum != applied.checksum, step.formerChecksum != applied.checksum else { continue }
+      guard !step.isRecorded(as: applied.checksum) else { continue }
       if step.name != applied.name,
         set.steps.contains(where: { $0.checksum == applied.checksum })
           || !set.steps.contains(where: { $0.name == applied.name })
@@ -58,7 +58,7 @@ struct StoreHistory {
       throw StoreError.historyConflict(
         .edited(
           number: applied.number, name: applied.name, applied: applied.checksum, found: step.checksum,
-          difference: lineDifference(applied.text, step.canonicalText)))
+          difference: step.isFolded ? [] : lineDifference(applied.text, step.canonicalText)))
     }
   }
 

@@ -12,16 +12,16 @@ extension MigrationLab {
   /// anew hold what they held. An entity may lose rows that is in ``mayLoseRows``, or that a step drops.
   /// - Throws: ``CheckFailure``, with the version that it began at.
   public func checkEveryPath() async throws {
-    for version in 1...migrations.version { try await checkPath(from: version) }
+    for version in versions { try await checkPath(from: version) }
     try await checkStops()
   }
 
   private func checkStops() async throws {
-    let place = "version 1 to \(migrations.version), with a stop at each"
+    let place = "version \(versions.lowerBound) to \(migrations.version), with a stop at each"
     try await run("checkEveryPath", place) {
-      let first = try await filledStore(at: 1)
+      let first = try await filledStore(at: .number(versions.lowerBound))
       var store = first
-      for version in 1...migrations.version { store = try await store.migrate(to: .number(version)) }
+      for version in versions { store = try await store.migrate(to: .number(version)) }
       try requireKept(first.content(), store.content(), "checkEveryPath")
       let (stopped, direct) = (try store.content(), try await first.migrate().content())
       try require(
@@ -69,7 +69,7 @@ extension MigrationLab {
     let place = "version \(migrations.version)"
     try await run("checkCreatedEqualsMigrated", place) {
       let created = try await store(at: .latest)
-      let migrated = try await store(at: 1).migrate()
+      let migrated = try await store(at: .number(versions.lowerBound)).migrate()
       let differences = try physicalSchema(at: created.url).differences(
         from: physicalSchema(at: migrated.url), called: "a created store", and: "a migrated one")
       let rows = try migrated.content().rowDifferences(

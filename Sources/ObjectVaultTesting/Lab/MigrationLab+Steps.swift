@@ -10,7 +10,7 @@ extension MigrationLab {
   /// an empty store nobody notices. Here each relationship leads somewhere that can.
   /// - Throws: ``CheckFailure`` with the step and the rows that are gone.
   public func checkCascades() async throws {
-    for step in migrations.steps.dropFirst() {
+    for step in migrations.steps.dropFirst(versions.lowerBound) {
       let place = "step \(step.number) \(step.name)"
       try await run("checkCascades", place) {
         let old = try await filledStore(at: .number(step.number - 1), links: .all)
@@ -38,7 +38,7 @@ extension MigrationLab {
   /// makes of them. Irreversible steps are left out, and rows that a way back refuses are no finding.
   /// - Throws: ``CheckFailure`` with the step.
   public func checkUpDownUp() async throws {
-    for step in migrations.steps.dropFirst() {
+    for step in migrations.steps.dropFirst(versions.lowerBound) {
       let model = try migrations.model(at: step.number - 1)
       guard case .operations(let back) = try step.wayBack(from: model) else { continue }
       try await run("checkUpDownUp", "step \(step.number) \(step.name)") {

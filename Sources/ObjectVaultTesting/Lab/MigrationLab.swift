@@ -123,13 +123,20 @@ extension MigrationLab {
       values: values.merging(self.values) { $1 }, rules: rules.merging(self.rules) { $1 })
   }
 
+  /// The versions that stores can have: none below a step that others were folded into.
+  var versions: ClosedRange<Int> {
+    let first = max(1, migrations.foldedVersion)
+    return first...max(first, migrations.version)
+  }
+
   func number(of version: LabVersion) throws(CheckFailure) -> Int {
     switch version {
     case .latest: return migrations.version
     case .number(let number):
-      guard (1...migrations.version).contains(number) else {
+      guard versions.contains(number) else {
         throw CheckFailure(
-          "MigrationLab", "version \(number)", ["the steps lead to versions 1 to \(migrations.version)"])
+          "MigrationLab", "version \(number)",
+          ["the steps lead to versions \(versions.lowerBound) to \(migrations.version)"])
       }
       return number
     }

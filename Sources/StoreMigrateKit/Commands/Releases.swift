@@ -6,22 +6,37 @@ import ObjectVault
 /// The lines `released: 4.1` of a lock file, and the steps in front of them.
 struct Releases {
   static let word = "released:"
+  /// In front of the checksum of what a folded step does.
+  static let foldWord = "folds:"
   private var lines: [(name: String, step: Int)] = []
   /// The steps that are released: number, name, checksum, and the first release that has them.
-  private var kept: [(number: Int, name: String, checksum: String, release: String)] = []
+  private var kept: [Kept] = []
+
+  private struct Kept {
+    let number: Int
+    let name: String
+    let checksum: String
+    /// Of a folded step, what it does; nil for others.
+    let fold: String?
+    var release = ""
+  }
 
   /// Those of the folder's lock file; none where there is no such file. Of a file with conflicts of a merge, what stands in
   /// front of a release on its own side counts.
   init(_ folder: URL) {
     let file = folder.appendingPathComponent("migrations.lock").path
     let text = FileManager.default.contents(atPath: file).map { String(decoding: $0, as: UTF8.self) } ?? ""
-    var waiting: [(number: Int, name: String, checksum: String)] = []
+    var waiting: [Kept] = []
     var (step, beforeConflict) = (0, 0)
     for line in text.split(whereSeparator: \.isNewline) {
       let words = line.split(separator: " ")
       if let number = words.first.flatMap({ Int($0) }), words.count > 2 {
         step = number
-        waiting.append((number, String(words[1]), String(words[2])))
+        let fold = words.first { $0.hasPrefix(Self.foldWord) }
+        waiting.append(
+          Kept(
+            number: number, name: String(words[1]), checksum: String(words[2]),
+            fold: fold.map { String($0.dropFirst(Self.foldWord.count)) }))
       } else if line.hasPrefix("<<<<<<<") {
         beforeConflict = waiting.count
       } else if line.hasPrefix("=======") || line.hasPrefix("|||||||") {
@@ -30,7 +45,11 @@ struct Releases {
         let name = line.dropFirst(Self.word.count).split(separator: " ").joined(separator: " ")
         guard !name.isEmpty else { continue }
         lines.append((name, step))
-        kept += waiting.map { ($0.number, $0.name, $0.checksum, name) }
+        kept += waiting.map { step in
+          var step = step
+          step.release = name
+          return step
+        }
         (waiting, beforeConflict) = ([], 0)
       }
     }
@@ -38,6 +57,9 @@ struct Releases {
 
   /// The last step that was released; 0 without any.
   var version: Int { lines.map(\.step).max() ?? 0 }
+
+  /// The last release that has a step of this number; nil where none has.
+  func last(with step: Int) -> String? { lines.last { $0.step >= step }?.name }
 
   /// The releases whose last step has this number.
   func names(after step: Int) -> [String] { lines.filter { $0.step == step }.map(\.name) }
@@ -51,7 +73,8 @@ struct Releases {
   func requireKept(in set: MigrationSet) throws {
     for step in kept {
       let now = set.steps.first { $0.number == step.number }
-      guard now?.name != step.name || now?.checksum != step.checksum else { continue }
+      let isFoldKept = step.fold == nil || now?.isPlaceholder == true || now?.contentChecksum == step.fold
+      guard now?.name != step.name || now?.checksum != step.checksum || !isFoldKept else { continue }
       throw RefusedError(
         code: .historyConflict,
         description:

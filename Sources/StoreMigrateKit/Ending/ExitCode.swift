@@ -73,10 +73,10 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
 
   private static func code(_ error: StoreError) -> ExitCode {
     switch error {
-    case .historyConflict: .historyConflict
+    case .historyConflict, .repairRefused: .historyConflict
     case .storeIsNewer: .storeTooNew
     case .notEnoughSpace, .backupFailed, .diskFull: .noSpace
-    case .lossNotAllowed, .rowsRefused, .wayBackLoses, .noWayBack: .refused
+    case .lossNotAllowed, .rowsRefused, .wayBackLoses, .noWayBack, .foldRefused, .adoptionLoses: .refused
     case .notAStore: .cannotDecrypt
     case .otherFormat(_, let found, let supported): found > supported ? .storeTooNew : .attention
     case .predicate, .noEntity, .noProperty, .propertyMisused: .usage

@@ -182,6 +182,29 @@ struct RepeatedSteps: Aftermath {
   }
 }
 
+/// Of `repair`: the record of all named steps is the new one, or of none.
+struct NewRecord: Aftermath {
+  let store: String
+  let key: Key
+  /// How often steps had been repaired before.
+  let repairs: Int
+  let configuration: Connection.Configuration
+
+  func found() -> String {
+    guard let connection = try? Connection.open(store, key: key, configuration: configuration),
+      let events = try? HistoryEvent.all(connection)
+    else { return leftBehind(.stopped) }
+    connection.close()
+    return events.count { $0.kind == .repaired } == repairs
+      ? "The history of \(store) is as before, and the store opens with its key."
+      : "The record of the steps was written anew; \(store) opens with its key."
+  }
+  func leftBehind(_ phase: CommitGate.Phase) -> String {
+    "\(store) opens with its key; whether the record of its steps is another, if that was just being committed, is said "
+      + "by: store-migrate history \(store)"
+  }
+}
+
 /// Of `up` and `down`: all steps, or none.
 struct MigrationRun: Aftermath {
   let store: String

@@ -22,10 +22,11 @@ public enum StoreMigrate {
     FetchCommand.self,
     CountCommand.self,
     CreateCommand.self, UpCommand.self, DownCommand.self, RedoCommand.self, RekeyCommand.self,
-    UpgradeCipherCommand.self, RestoreCommand.self,
+    UpgradeCipherCommand.self, BaselineCommand.self, RepairCommand.self, RestoreCommand.self,
     BackupCommand.self, EncryptCommand.self, ExportCommand.self, SlotsCommand.self,
-    NewCommand.self, DiffCommand.self, LintCommand.self, SQLCommand.self, RebaseCommand.self,
-    EmbedCommand.self, CheckCommand.self,
+    NewCommand.self, DiffCommand.self, LintCommand.self, SQLCommand.self, SchemaCommand.self,
+    RebaseCommand.self,
+    SquashCommand.self, EmbedCommand.self, CheckCommand.self,
   ]
 
   /// The names of all commands, in the order of the overview.

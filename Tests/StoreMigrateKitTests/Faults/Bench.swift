@@ -109,6 +109,16 @@ struct Bench {
     case .ranAgain:
       try same(copy.rows(.raw(Template.key)), original)
       return try copy.value("SELECT count(*) FROM sqlite_master WHERE name = 'vault_undone'") == 1
+    case .adopted(let name):
+      try same(copy.rows(nil), original)
+      guard folder.names.contains(name) else { return false }
+      let store = try Look(folder, name)
+      try same(store.rows(.raw(Template.key)), [])
+      return try store.value("SELECT count(*) FROM T")
+        == Look(template, "notes.store").value("SELECT count(*) FROM t")
+    case .newRecord:
+      try same(copy.rows(.raw(Template.key)), original)
+      return try copy.value("SELECT count(*) FROM sqlite_master WHERE name = 'vault_repaired'") == 1
     case .newStore(let name):
       guard folder.names.contains(name) else { return false }
       let store = try Look(folder, name)
@@ -140,7 +150,7 @@ struct Bench {
   var leftovers: [String] {
     var allowed = Set(command.files + Template.bystanders.keys + [Template.directory])
     switch command.effect {
-    case .copy(let name), .keyFile(let name), .newStore(let name):
+    case .copy(let name), .keyFile(let name), .newStore(let name), .adopted(let name):
       allowed.formUnion([name, "again." + (name.split(separator: ".").last ?? "")])
     case .newDataKey: allowed.insert("n.keys.previous")
     default: break

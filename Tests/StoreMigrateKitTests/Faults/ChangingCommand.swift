@@ -30,6 +30,10 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
     case ranAgain
     /// There is a store of this name.
     case newStore(String)
+    /// The record of a step is another.
+    case newRecord
+    /// There is a store of this name with the rows of the first file.
+    case adopted(String)
   }
 
   /// The files that it needs; the first of them is the store.
@@ -85,6 +89,11 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       "down @back.store -m %Steps --to 1 --allow lossy:User.town", on: "back.store", effect: .formerVersion),
     .init("redo @back.store -m %Steps --allow lossy:User.town", on: "back.store", effect: .ranAgain),
     .init(
+      "baseline @plain.db @new.store --to 1 -m %Adopted --new-key-env OLD_KEY --new-key-format hex",
+      again: "baseline @plain.db @again.store --to 1 -m %Adopted --new-key-env OLD_KEY --new-key-format hex",
+      on: "plain.db", effect: .adopted("new.store")),
+    .init("repair @back.store 2 -m %Reworded --yes", on: "back.store", effect: .newRecord),
+    .init(
       "create @new.store -m %Steps", again: "create @again.store -m %Steps", on: "notes.store",
       effect: .newStore("new.store")),
   ]
@@ -105,7 +114,8 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       case .newVersion: (["version 1, as before"], ["is at version 2"])
       case .formerVersion: (["version 2, as before"], ["is at version 1"])
       case .ranAgain: (["is as it was, at version 2"], ["were run again;"])
-      case .newStore: (["was not made"], ["was made"])
+      case .newStore, .adopted: (["was not made"], ["was made"])
+      case .newRecord: (["is as before"], ["was written anew"])
       }
     return (own.0 + common, own.1)
   }

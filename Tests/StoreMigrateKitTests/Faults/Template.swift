@@ -47,6 +47,13 @@ enum Template {
     try folder.write(Data(hex(key).utf8), to: "ann.txt")
     _ = try Connection.create(folder.path("slots.store"), key: keys.key) { try fill($0) }
     try await makeSteps(folder)
+    let adopted = try runTool(
+      builtExecutable("store-migrate"),
+      [
+        "schema", "import", folder.path("plain.db"), "-m", folder.path("Adopted"), "--classes",
+        folder.path("Adopted/Classes.swift"),
+      ])
+    guard adopted.status == 0 else { throw CocoaError(.fileWriteUnknown) }
     return folder
   }
 
@@ -75,6 +82,12 @@ enum Template {
     try Data(
       "format: 1\nname: second\nbackup: always\n[up]\nadd attribute User.town string optional\n".utf8
     ).write(to: steps.appendingPathComponent("0002_second.migration"))
+    let reworded = folder.url.appendingPathComponent("Reworded")
+    try FileManager.default.copyItem(at: steps, to: reworded)
+    try Data(
+      "format: 1\nname: second\n[up]\nadd attribute User.town string optional\nrequire \"so\" { SELECT 1 }\n"
+        .utf8
+    ).write(to: reworded.appendingPathComponent("0002_second.migration"))
     let back = folder.path("back.store")
     try await Store.create(at: URL(fileURLWithPath: back), key: .raw(key), migrations: .directory(steps))
     try Connection.open(back, key: .raw(key)).executeScript(

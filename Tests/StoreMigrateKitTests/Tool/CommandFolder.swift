@@ -63,7 +63,7 @@ struct CommandFolder {
 
   /// The commands that open no store.
   private static let keyless = [
-    "new", "diff", "lint", "sql", "rebase", "embed", "check", "encrypt",
+    "new", "diff", "lint", "sql", "rebase", "squash", "embed", "check", "encrypt",
   ]
 
   // MARK: Making
@@ -90,6 +90,18 @@ struct CommandFolder {
       builtExecutable("store-migrate"), ["embed", "-m", folder.path("Embedded"), "--type", "NoteMigrations"])
     guard embedded.status == 0 else { throw CocoaError(.fileWriteUnknown) }
     let key = Key.raw(Template.key)
+    try write([steps[0], steps[1].replacing("'Berlin'", with: "'Bonn'")], to: "Reworded", in: folder)
+    for name in ["Released", "Squashed"] {
+      try write(steps, to: name, in: folder)
+      let released = try runTool(
+        builtExecutable("store-migrate"), ["embed", "-m", folder.path(name), "--released", "1.0"])
+      guard released.status == 0 else { throw CocoaError(.fileWriteUnknown) }
+    }
+    try makeForeign(folder, key)
+    let squashed = try runTool(
+      builtExecutable("store-migrate"),
+      ["squash", "--to", "2", "-m", folder.path("Squashed"), "--allow-released"])
+    guard squashed.status == 0 else { throw CocoaError(.fileWriteUnknown) }
     try await makeUndone(folder, key)
     for (name, folderName) in [("new.store", "Steps"), ("old.store", "First")] {
       try await Store.create(
@@ -115,6 +127,43 @@ struct CommandFolder {
     try folder.flip("damaged.store", at: 2 * 4096 + 100)
     _ = try KeyFile.create(at: folder.path("n.keys"), slot: "Ann", unlock: .rawKey(Template.key))
     return folder
+  }
+
+  /// Files that other programs made, and one whose tables are those of the steps.
+  private static func makeForeign(_ folder: TemporaryFolder, _ key: Key) throws {
+    let legacy = """
+      CREATE TABLE people (id INTEGER PRIMARY KEY, full_name TEXT NOT NULL UNIQUE, born DATE);
+      CREATE TABLE letters (id INTEGER PRIMARY KEY, sender_id INTEGER REFERENCES people(id) ON DELETE CASCADE, body TEXT);
+      CREATE TABLE kinds (name TEXT PRIMARY KEY) WITHOUT ROWID;
+      CREATE VIEW long AS SELECT * FROM letters WHERE length(body) > 100;
+      INSERT INTO people VALUES (4, 'Ann', '1970-01-01'), (5, '陳大文', NULL);
+      INSERT INTO letters VALUES (1, 4, 'hello'), (7, NULL, NULL);
+      INSERT INTO kinds VALUES ('short');
+      """
+    let coreData = """
+      CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+      CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+      CREATE TABLE ZNOTE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZPERSON INTEGER, ZTITLE VARCHAR);
+      CREATE TABLE ZPERSON (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR);
+      INSERT INTO Z_PRIMARYKEY VALUES (1, 'Note', 0, 3), (2, 'Person', 0, 1);
+      INSERT INTO ZPERSON VALUES (1, 2, 1, 'Ann');
+      INSERT INTO ZNOTE VALUES (3, 1, 1, 1, 'first');
+      """
+    for (name, sql) in [("legacy", legacy), ("coredata", coreData)] {
+      _ = try Connection.create(folder.path("making"), key: key) { try $0.executeScript(sql) }
+      try Connection.open(folder.path("making"), key: key).exportPlaintext(to: folder.path("\(name).db"))
+      try FileManager.default.removeItem(atPath: folder.path("making"))
+    }
+    let steps = try MigrationSet.directory(folder.url.appendingPathComponent("Steps"))
+    let tables = try steps.model(at: 2).rendered(as: .sql).text
+    _ = try Connection.create(folder.path("tables.store"), key: key) { try $0.executeScript(tables) }
+    let imported = try runTool(
+      builtExecutable("store-migrate"),
+      [
+        "schema", "import", folder.path("legacy.db"), "-m", folder.path("Legacy"), "--classes",
+        folder.path("Legacy/Classes.swift"),
+      ])
+    guard imported.status == 2 else { throw CocoaError(.fileWriteUnknown) }
   }
 
   /// A store at the version of its steps, and one that went down and up.

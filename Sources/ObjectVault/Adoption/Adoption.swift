@@ -1,0 +1,71 @@
+// What the tables of another program become in a store: entities, links, and what a model has no word for.
+
+internal import CipherSQLite
+
+/// What a file that another program made becomes in a store.
+///
+/// Found out by looking at the file alone: ``Store/planAdoption(of:key:profile:relationships:)``. Rows keep their ids.
+public struct Adoption: Sendable {
+  /// Who made the file, as far as its tables tell.
+  public enum Origin: String, Sendable, Hashable, Codable {
+    /// Tables of one's own, as GRDB's, FMDB's and GYDataCenter's are.
+    case tables
+    /// Core Data or SwiftData.
+    case coreData
+  }
+
+  /// A table, and what becomes of its rows.
+  public struct Table: Sendable, Hashable, Codable {
+    /// The table's name in the file.
+    public let source: String
+    /// The entity of its rows, or the relationship of its links, such as `Note.tags`.
+    public let target: String
+    /// How many rows it has.
+    public let rows: Int64
+  }
+
+  /// Who made the file.
+  public let origin: Origin
+  /// The model of the store.
+  public let schema: Schema
+  /// The tables whose rows are taken, in the order of their names.
+  public let tables: [Table]
+  /// What is otherwise than it was, or is not taken and holds no rows of one's own, a sentence each.
+  public let notes: [String]
+  /// What has no place, and is not taken unless that is allowed.
+  public let losses: [AdoptionLoss]
+  /// What no store can hold, a sentence each: nothing is taken while there is any.
+  public let obstacles: [String]
+  let entities: [AdoptedEntity]
+  let links: [AdoptedLinks]
+
+  /// The first step of the store's migrations: `0001_adopted.migration`.
+  public var step: MigrationStep {
+    MigrationStep(
+      number: 1, name: "adopted", operations: schema.canonical.entities.map { .createEntity($0) })
+  }
+}
+
+/// The rows of a table as objects of an entity.
+struct AdoptedEntity: Sendable {
+  let name: String
+  let table: String
+  /// What the id of an object is made of.
+  let id: SQL
+  /// What each attribute and each to-one is made of.
+  let values: [(property: String, expression: SQL)]
+  let rows: Int64
+  /// The highest id that was ever given out, as far as the file tells.
+  let highestID: Int64
+}
+
+/// The rows of a table as links of a many-to-many.
+struct AdoptedLinks: Sendable {
+  let entity: String
+  let relationship: String
+  let table: String
+  /// What the ids of `entity` and of the other end are made of.
+  let own: SQL
+  let other: SQL
+  let rows: Int64
+}

@@ -1,0 +1,197 @@
+// An adoption while it is put together: by the reader of plain tables, or by that of Core Data's.
+
+internal import CipherSQLite
+
+/// An entity that a table becomes.
+struct EntityDraft {
+  let table: ForeignTable
+  var entity: EntityDescription
+  var names = AdoptionNames()
+  var values: [(property: String, expression: SQL)] = []
+  /// The properties of columns, by the columns' names in lower case.
+  var properties: [String: String] = [:]
+  var highestID: Int64 = 0
+
+  init(_ table: ForeignTable, name: String) {
+    self.table = table
+    entity = EntityDescription(name: name)
+  }
+
+  /// The row's id, as a query on the table `s` names it.
+  var id: SQL { "s.\(SQLName(table.rowID ?? "rowid"))" }
+}
+
+/// What is known so far.
+struct AdoptionDraft {
+  let connection: Connection
+  var entities: [EntityDraft] = []
+  var links: [AdoptedLinks] = []
+  var notes: [String] = []
+  var losses: [AdoptionLoss] = []
+  var obstacles: [String] = []
+
+  init(_ connection: Connection) { self.connection = connection }
+
+  func place(of table: String) -> Int? {
+    entities.firstIndex { $0.table.name.asciiLowercased == table.asciiLowercased }
+  }
+
+  // MARK: Attributes
+
+  /// Columns as attributes, by what is in them.
+  mutating func addAttributes(
+    _ columns: [ForeignTable.Column], to place: Int, isCoreData: Bool = false,
+    name: (ForeignTable.Column) -> String = { AdoptionNames.property($0.name) }
+  ) throws {
+    let table = entities[place].table.name
+    let contents = try ColumnContent.all(of: columns.map(\.name), in: table, connection)
+    for (column, content) in zip(columns, contents) {
+      let reading = ColumnReading.of(
+        content, declared: column.type, "s.\(SQLName(column.name))", isSinceReference: isCoreData)
+      let property = entities[place].names.unique(name(column))
+      let own = "\(entities[place].entity.name).\(property)"
+      var attribute = AttributeDescription(
+        name: property, type: reading.type,
+        isOptional: !column.isRequired && (column.keyPlace == 0 || content.nulls > 0))
+      attribute.defaultValue = try defaultValue(of: column, as: reading.type, called: own)
+      if let note = reading.note { notes.append("\(own), of \(table).\(column.name): \(note).") }
+      if column.isGenerated {
+        notes.append("\(own) was computed from other columns, and is an attribute with the values of now.")
+      }
+      entities[place].entity.attributes.append(attribute)
+      entities[place].values.append((property, reading.expression))
+      entities[place].properties[column.name.asciiLowercased] = property
+    }
+  }
+
+  /// The default as a constant of the type; what is none is told.
+  private mutating func defaultValue(
+    of column: ForeignTable.Column, as type: AttributeType, called name: String
+  ) throws -> DefaultValue? {
+    guard let text = column.defaultSQL, text.uppercased() != "NULL" else { return nil }
+    if let constant = Self.constant(text), type != .date, type != .uuid, constant.problem(for: type) == nil {
+      return constant
+    }
+    notes.append("\(name) has no default any more; it was \(text). Give it one in the class.")
+    return nil
+  }
+
+  /// A literal of SQL; nil for an expression.
+  private static func constant(_ text: String) -> DefaultValue? {
+    if let truth = ["TRUE": 1, "FALSE": 0][text.uppercased()] { return .integer(Int64(truth)) }
+    if text.wholeMatch(of: #/'([^']|'')*'/#) != nil {
+      return .text(String(text.dropFirst().dropLast()).replacing("''", with: "'"))
+    }
+    guard text.wholeMatch(of: #/[-+]?[0-9.]+([eE][-+]?[0-9]+)?/#) != nil else { return nil }
+    return Int64(text).map { .integer($0) } ?? Double(text).map { .real($0) }
+  }
+
+  // MARK: Relationships
+
+  /// A column as a to-one, with the to-many that leads back.
+  /// - Parameters:
+  ///   - column: The column; nil where it is the row's id as well, which stays.
+  ///   - lookup: The id of the row that it leads to; NULL where there is none.
+  mutating func addToOne(
+    _ name: String, from place: Int, to target: Int, column: ForeignTable.Column?, given: SQL, lookup: SQL,
+    back: String, rule: DeleteRule
+  ) throws {
+    let property = entities[place].names.unique(name)
+    let inverse = entities[target].names.unique(back)
+    let (own, table) = ("\(entities[place].entity.name).\(property)", entities[place].table)
+    let dangling =
+      try connection.value(
+        "SELECT count(*) FROM \(SQLName(table.name)) AS s WHERE \(given) IS NOT NULL AND \(lookup) IS NULL")?
+      .int64 ?? 0
+    if dangling > 0 {
+      losses.append(
+        .init(
+          name: own, rows: dangling,
+          reason:
+            "they refer to rows of \(entities[target].table.name) that are not there, and would refer to nothing"
+        ))
+    }
+    var isRequired = column?.isRequired == true
+    if isRequired, dangling > 0 {
+      isRequired = false
+      notes.append("\(own) is optional, because some refer to nothing; it was NOT NULL.")
+    }
+    var rule = rule
+    if isRequired, rule == .nullify {
+      rule = .deny
+      notes.append(
+        "\(own) was NOT NULL and ON DELETE SET NULL, which cannot be kept; the deletion is denied.")
+    }
+    entities[place].entity.relationships.append(
+      RelationshipDescription(
+        name: property, destination: entities[target].entity.name, isRequired: isRequired, inverse: inverse))
+    entities[target].entity.relationships.append(
+      RelationshipDescription(
+        name: inverse, destination: entities[place].entity.name, isToMany: true, inverse: property,
+        deleteRule: rule))
+    entities[place].values.append((property, lookup))
+    if let column { entities[place].properties[column.name.asciiLowercased] = property }
+  }
+
+  /// A table as links of a many-to-many.
+  /// - Parameters:
+  ///   - ends: The two ends: the entity, what its ids are made of, and the name of the relationship to the other end.
+  mutating func addLinks(
+    _ table: ForeignTable, _ first: (place: Int, id: SQL, name: String),
+    _ second: (place: Int, id: SQL, name: String)
+  ) throws {
+    let property = entities[first.place].names.unique(first.name)
+    let inverse = entities[second.place].names.unique(second.name)
+    let (source, target) = (entities[first.place].entity.name, entities[second.place].entity.name)
+    entities[first.place].entity.relationships.append(
+      RelationshipDescription(name: property, destination: target, isToMany: true, inverse: inverse))
+    entities[second.place].entity.relationships.append(
+      RelationshipDescription(name: inverse, destination: source, isToMany: true, inverse: property))
+    let dangling =
+      try connection.value(
+        "SELECT count(*) FROM \(SQLName(table.name)) AS s WHERE \(first.id) IS NULL OR \(second.id) IS NULL")?
+      .int64 ?? 0
+    if dangling > 0 {
+      losses.append(
+        .init(
+          name: "\(source).\(property)", rows: dangling, reason: "they link rows of which one is not there"))
+    }
+    links.append(
+      AdoptedLinks(
+        entity: source, relationship: property, table: table.name, own: first.id, other: second.id,
+        rows: table.rowCount - dangling))
+  }
+
+  // MARK: The end
+
+  /// The adoption, once everything has its name.
+  func finished(_ origin: Adoption.Origin) throws -> Adoption {
+    var obstacles = obstacles
+    for draft in entities {
+      let low =
+        try connection.value("SELECT count(*) FROM \(SQLName(draft.table.name)) AS s WHERE \(draft.id) < 1")?
+        .int64 ?? 0
+      guard low > 0 else { continue }
+      obstacles.append(
+        "\(draft.table.name) has \(low) rows with an id below 1, which no object has. Give them others.")
+    }
+    let schema = Schema(entities: entities.map(\.entity))
+    obstacles += schema.modelFaults.map { "\($0)" }
+    let adopted = try entities.map { draft in
+      let highest =
+        try connection.value("SELECT max(\(draft.id)) FROM \(SQLName(draft.table.name)) AS s")?.int64 ?? 0
+      return AdoptedEntity(
+        name: draft.entity.name, table: draft.table.name, id: draft.id, values: draft.values,
+        rows: draft.table.rowCount, highestID: max(draft.highestID, highest))
+    }
+    let tables =
+      adopted.map { Adoption.Table(source: $0.table, target: $0.name, rows: $0.rows) }
+      + links.map {
+        Adoption.Table(source: $0.table, target: "\($0.entity).\($0.relationship)", rows: $0.rows)
+      }
+    return Adoption(
+      origin: origin, schema: schema, tables: tables.sorted { $0.source < $1.source }, notes: notes,
+      losses: losses,
+      obstacles: obstacles, entities: adopted, links: links)
+  }
+}

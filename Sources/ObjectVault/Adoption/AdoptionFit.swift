@@ -1,0 +1,115 @@
+// Where the rows of an adopted file go in the tables of some steps: entities and properties by their names, in which
+// capitals do not count, because a file may not tell them.
+
+internal import CipherSQLite
+
+/// A table to be filled by a query.
+struct AdoptionFill {
+  /// How people call it: the entity, or the relationship.
+  let name: String
+  let source: String
+  let target: String
+  /// The columns, and what they are made of.
+  let columns: [(name: String, expression: SQL)]
+  /// Which rows are taken; nil for all.
+  let condition: SQL?
+  let rows: Int64
+
+  /// The rows of the source.
+  var select: SQL {
+    let list = SQL.joined(columns.map(\.expression))
+    let rows: SQL = condition.map { " WHERE \($0)" } ?? ""
+    return "SELECT \(list) FROM \(SQLName(source)) AS s\(rows)"
+  }
+
+  /// Takes what ``select`` gives.
+  var insert: SQL {
+    let names = SQL.names(columns.map { SQLName($0.name) })
+    return "INSERT INTO \(SQLName(target)) (\(names)) VALUES (\(parameters: columns.count))"
+  }
+}
+
+/// How an adoption fits a model.
+struct AdoptionFit {
+  var fills: [AdoptionFill] = []
+  var losses: [AdoptionLoss]
+  var obstacles: [String]
+  /// The highest id that was given out, by entity.
+  var highestIDs: [String: Int64] = [:]
+
+  init(_ adoption: Adoption, _ model: Schema) {
+    (losses, obstacles) = (adoption.losses, adoption.obstacles)
+    for entity in adoption.entities { add(entity, of: adoption, to: model) }
+    for links in adoption.links { add(links, of: adoption, to: model) }
+  }
+
+  /// What is taken by it, of what the file has.
+  func taken(of adoption: Adoption) -> Adoption {
+    let tables = fills.map { Adoption.Table(source: $0.source, target: $0.name, rows: $0.rows) }
+    return Adoption(
+      origin: adoption.origin, schema: adoption.schema, tables: tables.sorted { $0.source < $1.source },
+      notes: adoption.notes, losses: losses, obstacles: obstacles, entities: adoption.entities,
+      links: adoption.links)
+  }
+
+  private mutating func lose(_ name: String, _ rows: Int64, _ reason: String) {
+    losses.append(.init(name: name, rows: rows, reason: reason))
+  }
+
+  private mutating func add(_ source: AdoptedEntity, of adoption: Adoption, to model: Schema) {
+    guard let entity = model.entities.first(where: { $0.name.lowercased() == source.name.lowercased() })
+    else {
+      return lose(source.name, source.rows, "the steps have no such entity")
+    }
+    var columns: [(name: String, expression: SQL)] = [("id", source.id)]
+    for (property, expression) in source.values {
+      let own = "\(source.name).\(property)"
+      if let attribute = entity.attributes.first(where: { $0.name.lowercased() == property.lowercased() }) {
+        let former = adoption.schema.entity(named: source.name)?.attribute(named: property)
+        guard former?.type.sqlType == attribute.type.sqlType else {
+          obstacles.append(
+            "\(own) is \(former?.type.rawValue ?? "a to-one") in the file and \(attribute.type.rawValue) in the steps, which is "
+              + "stored otherwise. Leave it in this step as it is, and write the change into a later one.")
+          continue
+        }
+        columns.append((attribute.name, expression))
+      } else if let toOne = entity.relationships.first(where: {
+        $0.name.lowercased() == property.lowercased()
+      }),
+        !toOne.isToMany
+      {
+        let target = adoption.schema.entity(named: source.name)?.relationship(named: property)?.destination
+        guard target?.lowercased() == toOne.destination.lowercased() else {
+          obstacles.append(
+            "\(own) leads to \(target ?? "nothing") in the file and to \(toOne.destination) in the steps.")
+          continue
+        }
+        columns.append((toOne.columnName, expression))
+      } else {
+        lose(own, source.rows, "the steps have no such property")
+      }
+    }
+    highestIDs[entity.name] = source.highestID
+    fills.append(
+      AdoptionFill(
+        name: entity.name, source: source.table, target: entity.name, columns: columns, condition: nil,
+        rows: source.rows))
+  }
+
+  private mutating func add(_ links: AdoptedLinks, of adoption: Adoption, to model: Schema) {
+    let name = "\(links.entity).\(links.relationship)"
+    guard let entity = model.entities.first(where: { $0.name.lowercased() == links.entity.lowercased() }),
+      let relationship = entity.relationships.first(where: {
+        $0.name.lowercased() == links.relationship.lowercased()
+      }),
+      let (table, isSource) = model.joinTable(of: relationship, in: entity)
+    else { return lose(name, links.rows, "the steps have no such many-to-many") }
+    fills.append(
+      AdoptionFill(
+        name: name, source: links.table, target: table.name,
+        columns: [
+          (isSource ? table.sourceColumn : table.targetColumn, links.own),
+          (isSource ? table.targetColumn : table.sourceColumn, links.other),
+        ], condition: "\(links.own) IS NOT NULL AND \(links.other) IS NOT NULL", rows: links.rows))
+  }
+}

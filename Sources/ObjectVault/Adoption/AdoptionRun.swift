@@ -1,0 +1,125 @@
+// The rows of another program's file in the tables of a store, in one transaction with the store's making: counted, and
+// asked whether they are what the model says.
+
+internal import CipherSQLite
+internal import Foundation
+
+/// Reads a file of another program, as far as its tables go.
+struct AdoptionReader {
+  /// - Parameter relationships: Targets of to-ones that a file of Core Data's does not tell.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:)``.
+  static func adoption(_ file: ForeignFile, relationships: [String: String]) throws -> Adoption {
+    let refuse = { (reason: String) in StoreError.adoptionRefused(file: file.path, reason: reason) }
+    do {
+      if let damage = try file.connection.integrityErrors(isQuick: true).first {
+        throw refuse("it is damaged (\(damage)). Repair it with the program that made it, or take a backup")
+      }
+      let content = try ForeignContent(file.connection)
+      guard content.table(MetaTable.name) == nil else {
+        throw refuse(
+          "it is a store of ObjectVault, or the plain copy of one. Open it, or encrypt it, as it is")
+      }
+      guard !content.tables.isEmpty else { throw refuse("it has no tables. Check the path") }
+      let path = URL(fileURLWithPath: file.path)
+      let beside = path.deletingLastPathComponent().appendingPathComponent(
+        ".\(path.deletingPathExtension().lastPathComponent)_SUPPORT")
+      if !CoreDataAdoption.isMade(content), let name = relationships.keys.min() {
+        let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
+        throw StoreError.propertyMisused(
+          entity: parts.first ?? name, property: parts.count > 1 ? parts[1] : "",
+          reason: "has its target in the file, which is not Core Data's: it declares its references")
+      }
+      return CoreDataAdoption.isMade(content)
+        ? try CoreDataAdoption.adoption(
+          content, file.connection, relationships: relationships,
+          hasFiles: FileManager.default.fileExists(atPath: beside.path))
+        : try TableAdoption.adoption(content, file.connection)
+    } catch SQLError.engine(let code, _, let message, _) { throw unreadable(file.path, code, message) }
+  }
+
+  /// Opens a file.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:)`` where the engine cannot read its tables.
+  static func open(_ path: String, _ key: Key?, _ profile: CipherProfile?) throws -> ForeignFile {
+    do { return try ForeignFile(path: path, key: key, profile: profile) } catch SQLError.engine(
+      let code, _, let message, _)
+    { throw unreadable(path, code, message) }
+  }
+
+  private static func unreadable(_ path: String, _ code: Int, _ message: String) -> StoreError {
+    .adoptionRefused(
+      file: path,
+      reason: "its tables cannot be read (\(message), \(code)). It is damaged, or made by an engine newer "
+        + "than this one, SQLite \(Engine.current.sqliteVersion)")
+  }
+}
+
+/// Fills a new store.
+struct AdoptionRun {
+  let file: ForeignFile
+  let fit: AdoptionFit
+  let runner: MigrationRunner
+  let model: Schema
+  /// Cancels it, and counts rows.
+  let progress: Progress?
+
+  /// Goes on where all that is lost is allowed.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:)``, ``StoreError/adoptionLoses(file:losses:)``.
+  static func check(_ fit: AdoptionFit, allowing losses: Set<String>, file: String) throws {
+    guard fit.obstacles.isEmpty else {
+      throw StoreError.adoptionRefused(file: file, reason: fit.obstacles.joined(separator: " "))
+    }
+    let left = fit.losses.filter { !losses.contains($0.name) }
+    guard left.isEmpty else { throw StoreError.adoptionLoses(file: file, losses: left) }
+  }
+
+  /// Inside the transaction that makes the store: the tables are there, and empty.
+  func fill() throws {
+    progress?.totalUnitCount = fit.fills.reduce(0) { $0 + $1.rows }
+    var before: Int64 = 0
+    for fill in fit.fills {
+      try runner.checkCancelled()
+      let copied: Int
+      do {
+        copied = try runner.connection.transfer(from: file.connection, fill.select.text, fill.insert.text) {
+          rows in
+          progress?.completedUnitCount = before + Int64(rows)
+          try runner.checkCancelled()
+        }
+      } catch SQLError.constraint(let message, _, _) {
+        throw refused(
+          "the rows of \(fill.source) do not fit \(fill.name): \(message). Write the step as the rows are")
+      }
+      before += fill.rows
+      let found = try runner.connection.value("SELECT count(*) FROM \(SQLName(fill.target))")?.int64 ?? 0
+      guard Int64(copied) == fill.rows, found == fill.rows else {
+        throw refused(
+          "\(found) of \(fill.rows) rows of \(fill.source) came over; somebody may have written to it meanwhile"
+        )
+      }
+    }
+    try raiseMarks()
+    try checkValues()
+  }
+
+  /// What was given out once is not given out again.
+  private func raiseMarks() throws {
+    for (entity, id) in fit.highestIDs where id > 0 {
+      let table = IdentifierTable(connection: runner.connection)
+      try table.set(entity, to: id, isNew: table.mark(of: entity) == nil)
+    }
+  }
+
+  private func checkValues() throws {
+    let findings =
+      try TypeCheck(model: model).findings(runner.connection).map { "\($0)" }
+      + runner.connection.foreignKeyViolations().prefix(3).map {
+        "a row of \($0.first?.string ?? "") refers to nothing"
+      }
+    guard let first = findings.first else { return }
+    throw refused(
+      "\(first)\(findings.count > 1 ? ", and \(findings.count - 1) more" : ""). Write the step as the rows are"
+    )
+  }
+
+  private func refused(_ reason: String) -> StoreError { .adoptionRefused(file: file.path, reason: reason) }
+}

@@ -1,0 +1,151 @@
+// What is in a column of another program, and which attribute takes all of it: engines of SQLite keep to no declared type,
+// so the rows are asked.
+
+internal import CipherSQLite
+
+/// How many values of which kind a column holds.
+struct ColumnContent {
+  let integers, reals, texts, blobs, nulls: Int64
+  /// Whole numbers that are neither 0 nor 1; that a double has no place for.
+  let others, large: Int64
+  /// Texts that are no date with three digits of a second at most; no UUID.
+  let undated, unidentified: Int64
+  /// Blobs that have not 16 bytes.
+  let oddBlobs: Int64
+
+  /// The content of some columns, in one walk over the table.
+  static func all(of columns: [String], in table: String, _ connection: Connection) throws -> [ColumnContent]
+  {
+    // Few columns at once, because an engine limits what a result may have.
+    var contents: [ColumnContent] = []
+    for start in stride(from: 0, to: columns.count, by: 100) {
+      let names = columns[start..<min(start + 100, columns.count)]
+      let sums = SQL.joined(names.map { Self.sums(SQLName($0)) })
+      let row = try connection.rows("SELECT \(sums) FROM \(SQLName(table))").first ?? []
+      for index in names.indices.map({ ($0 - start) * 10 }) {
+        let numbers = row[index..<index + 10].map { $0.int64 ?? 0 }
+        contents.append(
+          ColumnContent(
+            integers: numbers[0], reals: numbers[1], texts: numbers[2], blobs: numbers[3], nulls: numbers[4],
+            others: numbers[5], large: numbers[6], undated: numbers[7], unidentified: numbers[8],
+            oddBlobs: numbers[9]))
+      }
+    }
+    return contents
+  }
+
+  private static func sums(_ name: SQLName) -> SQL {
+    let day: SQL = "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'"
+    let uuid: SQL = "'????????-????-????-????-????????????'"
+    return """
+      sum(typeof(\(name)) = 'integer'), sum(typeof(\(name)) = 'real'), sum(typeof(\(name)) = 'text'),
+      sum(typeof(\(name)) = 'blob'), sum(\(name) IS NULL),
+      sum(typeof(\(name)) = 'integer' AND \(name) NOT IN (0, 1)),
+      sum(typeof(\(name)) = 'integer' AND \(name) NOT BETWEEN -9007199254740992 AND 9007199254740992),
+      sum(typeof(\(name)) = 'text' AND (\(name) NOT GLOB \(day) OR strftime('%s', \(name)) IS NULL
+        OR \(name) GLOB '*.????*')),
+      sum(typeof(\(name)) = 'text' AND (\(name) NOT GLOB \(uuid) OR replace(\(name), '-', '') GLOB '*[^0-9a-fA-F]*')),
+      sum(typeof(\(name)) = 'blob' AND length(\(name)) <> 16)
+      """
+  }
+}
+
+/// The attribute that a column becomes, and how its values are made of the column's.
+struct ColumnReading {
+  let type: AttributeType
+  let expression: SQL
+  /// What is otherwise afterwards; nil where nothing is.
+  var note: String?
+
+  private init(_ type: AttributeType, _ expression: SQL, note: String? = nil) {
+    (self.type, self.expression, self.note) = (type, expression, note)
+  }
+
+  /// - Parameters:
+  ///   - declared: The column's declared type, in capitals.
+  ///   - value: The column, as the query names it.
+  ///   - isSinceReference: Whether numbers of date columns count from 2001, as those of Core Data.
+  static func of(_ content: ColumnContent, declared: String, _ value: SQL, isSinceReference: Bool = false)
+    -> ColumnReading
+  {
+    let numbers = content.integers + content.reals
+    let isDate = ["DATE", "TIME"].contains { declared.contains($0) }
+    if isDate, content.blobs == 0 {
+      if numbers == 0, content.undated == 0, !isSinceReference {
+        return ColumnReading(
+          .date,
+          """
+          strftime('%s', \(value)) - 978307200.0 + (strftime('%f', \(value)) - strftime('%S', \(value)))
+          """,
+          note: content.texts > 0 ? "its texts are dates now; those without a zone are taken as UTC" : nil)
+      }
+      if isSinceReference, content.texts == 0, content.large == 0 {
+        return ColumnReading(.date, "CAST(\(value) AS REAL)")
+      }
+    }
+    if declared.contains("BOOL"), content.reals + content.texts + content.blobs + content.others == 0 {
+      return ColumnReading(.bool, value)
+    }
+    if declared.contains("UUID") || declared.contains("GUID") {
+      if numbers + content.texts + content.oddBlobs == 0 {
+        return ColumnReading(
+          .uuid, uuid(value), note: content.blobs > 0 ? "its 16 bytes are a UUID now" : nil)
+      }
+      if numbers + content.blobs + content.unidentified == 0 {
+        return ColumnReading(.uuid, "upper(\(value))")
+      }
+    }
+    let note =
+      isDate && numbers > 0
+      ? "its numbers are kept as numbers, because nothing says from when they count" : nil
+    var reading = plain(content, declared, value)
+    reading.note = reading.note ?? note
+    return reading
+  }
+
+  /// By what is there, and by what is declared where nothing is.
+  private static func plain(_ content: ColumnContent, _ declared: String, _ value: SQL) -> ColumnReading {
+    let numbers = content.integers + content.reals
+    switch (numbers > 0, content.texts > 0, content.blobs > 0) {
+    case (false, false, false): return ColumnReading(empty(declared), value)
+    case (true, false, false):
+      if content.reals == 0 { return ColumnReading(.int, value) }
+      if content.large == 0 { return ColumnReading(.double, "CAST(\(value) AS REAL)") }
+    case (false, true, false): return ColumnReading(.string, value)
+    case (false, false, true): return ColumnReading(.data, value)
+    default: break
+    }
+    let text: SQL =
+      "CASE typeof(\(value)) WHEN 'real' THEN printf('%!.17g', \(value)) ELSE CAST(\(value) AS TEXT) END"
+    let kinds =
+      [
+        (content.integers, "whole numbers"), (content.reals, "numbers"), (content.texts, "texts"),
+        (content.blobs, "blobs"),
+      ]
+      .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+    guard content.blobs > 0 else {
+      return ColumnReading(
+        .string, "CASE WHEN \(value) IS NULL THEN NULL ELSE \(text) END",
+        note: "it holds \(kinds), which are all texts now")
+    }
+    return ColumnReading(
+      .data,
+      "CASE typeof(\(value)) WHEN 'null' THEN NULL WHEN 'blob' THEN \(value) ELSE CAST(\(text) AS BLOB) END",
+      note: "it holds \(kinds), which are all bytes now")
+  }
+
+  /// By the rules of affinity.
+  private static func empty(_ declared: String) -> AttributeType {
+    if declared.contains("INT") { return .int }
+    if ["CHAR", "CLOB", "TEXT", "JSON", "STRING"].contains(where: declared.contains) { return .string }
+    if declared.isEmpty || declared.contains("BLOB") { return .data }
+    return .double
+  }
+
+  private static func uuid(_ value: SQL) -> SQL {
+    """
+    CASE WHEN \(value) IS NULL THEN NULL ELSE substr(hex(\(value)), 1, 8) || '-' || substr(hex(\(value)), 9, 4) || '-' || substr(hex(\(value)), 13, 4) || '-'
+    || substr(hex(\(value)), 17, 4) || '-' || substr(hex(\(value)), 21, 12) END
+    """
+  }
+}

@@ -1,0 +1,217 @@
+// Plain tables as entities: references become to-ones, tables of two references many-to-manys, and what is left is told.
+
+internal import CipherSQLite
+
+struct TableAdoption {
+  private let content: ForeignContent
+  private var draft: AdoptionDraft
+
+  /// Tables that libraries keep for themselves, and whose.
+  private static let bookkeeping = [
+    "grdb_migrations": "GRDB", "android_metadata": "Android", "room_master_table": "Room",
+    "schema_migrations": "a migrator",
+    "__efmigrationshistory": "EF Core", "flyway_schema_history": "Flyway",
+  ]
+
+  /// What a file's tables become.
+  static func adoption(_ content: ForeignContent, _ connection: Connection) throws -> Adoption {
+    var adoption = TableAdoption(content: content, draft: AdoptionDraft(connection))
+    return try adoption.run()
+  }
+
+  private mutating func run() throws -> Adoption {
+    let joins = try entities()
+    for place in draft.entities.indices { try attributes(of: place) }
+    for place in draft.entities.indices { try references(of: place) }
+    for table in joins { try links(table) }
+    for place in draft.entities.indices { indexes(of: place) }
+    for table in content.tables { remarks(table) }
+    for (kind, name) in content.others {
+      draft.notes.append(
+        "The \(kind) \(name) is not taken. A store has none; write what it did into the program.")
+    }
+    return try draft.finished(.tables)
+  }
+
+  // MARK: Tables
+
+  /// Makes the entities, and gives the tables that are links.
+  private mutating func entities() throws -> [ForeignTable] {
+    var (joins, names): ([ForeignTable], AdoptionNames) = ([], AdoptionNames())
+    let virtual = content.tables.filter(\.isVirtual)
+    for table in content.tables {
+      if let owner = Self.bookkeeping[table.name.lowercased()] {
+        draft.notes.append(
+          "\(table.name) is what \(owner) keeps for itself (\(table.rowCount) rows), and is not taken.")
+      } else if table.isVirtual {
+        lose(table, "a virtual table is made by a module; make it again of the rows that it is about")
+      } else if virtual.contains(where: { table.name.lowercased().hasPrefix($0.name.lowercased() + "_") }) {
+        draft.notes.append("\(table.name) belongs to a virtual table, and is not taken.")
+      } else if try isJoin(table) {
+        joins.append(table)
+      } else if table.rowID == nil {
+        lose(table, "it is WITHOUT ROWID, so that its rows have no id that an object could keep")
+      } else {
+        var entity = EntityDraft(table, name: names.unique(AdoptionNames.entity(table.name)))
+        entity.highestID = content.sequence[table.name] ?? 0
+        if table.idColumn == nil {
+          draft.notes.append(
+            "\(table.name) has no INTEGER PRIMARY KEY: the rowids are the ids of \(entity.entity.name) now.")
+        }
+        draft.entities.append(entity)
+      }
+    }
+    return joins
+  }
+
+  private mutating func lose(_ table: ForeignTable, _ reason: String) {
+    draft.losses.append(.init(name: table.name, rows: table.rowCount, reason: reason))
+  }
+
+  /// Whether a table has nothing but two references, each pair once.
+  private func isJoin(_ table: ForeignTable) throws -> Bool {
+    let names = table.columns.map(\.name)
+    guard names.count == 2, table.references.count == 2, table.isUnique(names), table.idColumn == nil,
+      Set(table.references.flatMap(\.columns).map(\.asciiLowercased)) == Set(names.map(\.asciiLowercased)),
+      table.references.allSatisfy({ lookup($0, "s.\(SQLName($0.columns[0]))") != nil }),
+      !content.tables.contains(where: { other in
+        other.references.contains { $0.table.asciiLowercased == table.name.asciiLowercased }
+      })
+    else { return false }
+    return try ColumnContent.all(of: names, in: table.name, draft.connection).allSatisfy { $0.nulls == 0 }
+  }
+
+  /// The id of the row that a value refers to, as a query; nil where that is not told by one column.
+  private func lookup(_ reference: ForeignTable.Reference, _ value: SQL) -> SQL? {
+    guard reference.columns.count == 1, let table = content.table(reference.table), let rowID = table.rowID
+    else {
+      return nil
+    }
+    let key = table.columns.filter { $0.keyPlace > 0 }
+    guard let target = reference.targets.first ?? (key.count == 1 ? key[0].name : nil),
+      table.column(target) != nil,
+      table.isUnique([target])
+    else { return nil }
+    return """
+      (SELECT p.\(SQLName(rowID)) FROM \(SQLName(table.name)) AS p WHERE p.\(SQLName(target)) = \(value) LIMIT 1)
+      """
+  }
+
+  // MARK: Columns
+
+  private func isReference(_ column: ForeignTable.Column, of table: ForeignTable) -> ForeignTable.Reference? {
+    table.references.first { reference in
+      reference.columns.map(\.asciiLowercased) == [column.name.asciiLowercased]
+        && lookup(reference, "s.\(SQLName(column.name))") != nil && draft.place(of: reference.table) != nil
+    }
+  }
+
+  private mutating func attributes(of place: Int) throws {
+    let table = draft.entities[place].table
+    let columns = table.columns.filter { $0.name != table.idColumn && isReference($0, of: table) == nil }
+    try draft.addAttributes(columns, to: place)
+  }
+
+  private mutating func references(of place: Int) throws {
+    let table = draft.entities[place].table
+    let entity = draft.entities[place].entity.name
+    var done: Set<String> = []
+    for reference in table.references {
+      let from = reference.columns.joined(separator: ", ")
+      guard let column = reference.columns.first.flatMap(table.column),
+        let target = draft.place(of: reference.table),
+        let lookup = lookup(reference, "s.\(SQLName(column.name))")
+      else {
+        draft.notes.append(
+          "\(table.name)(\(from)) refers to \(reference.table) by several columns, or to what is no entity; its columns are "
+            + "attributes.")
+        continue
+      }
+      guard done.insert(column.name.asciiLowercased).inserted else {
+        draft.notes.append("\(table.name).\(from) refers to \(reference.table), too, which is not taken.")
+        continue
+      }
+      let isID = column.name == table.idColumn
+      let several =
+        table.references.filter { $0.table.asciiLowercased == reference.table.asciiLowercased }.count > 1
+      let name =
+        isID ? AdoptionNames.property(reference.table) : AdoptionNames.relationship(column.name)
+      let back =
+        AdoptionNames.many(entity) + (several ? "By" + AdoptionNames.capitalized(name) : "")
+      try draft.addToOne(
+        name, from: place, to: target, column: isID ? nil : column, given: "s.\(SQLName(column.name))",
+        lookup: lookup,
+        back: back, rule: rule(reference.onDelete))
+      if reference.onDelete == "SET DEFAULT" {
+        draft.notes.append(
+          "\(entity).\(name) was ON DELETE SET DEFAULT, which cannot be kept; the deletion is denied.")
+      }
+    }
+  }
+
+  private func rule(_ onDelete: String) -> DeleteRule {
+    switch onDelete {
+    case "CASCADE": .cascade
+    case "SET NULL": .nullify
+    default: .deny
+    }
+  }
+
+  private mutating func links(_ table: ForeignTable) throws {
+    let ends = table.columns.compactMap { column -> (place: Int, id: SQL, stem: String)? in
+      guard
+        let reference = table.references.first(where: {
+          $0.columns[0].asciiLowercased == column.name.asciiLowercased
+        }),
+        let place = draft.place(of: reference.table), let id = lookup(reference, "s.\(SQLName(column.name))")
+      else { return nil }
+      return (place, id, AdoptionNames.relationship(column.name))
+    }
+    guard ends.count == 2 else { return lose(table, "it links what is no entity") }
+    let isSelf = ends[0].place == ends[1].place
+    func name(_ other: (place: Int, id: SQL, stem: String)) -> String {
+      AdoptionNames.many(isSelf ? other.stem : draft.entities[other.place].entity.name)
+    }
+    try draft.addLinks(
+      table, (ends[0].place, ends[0].id, name(ends[1])), (ends[1].place, ends[1].id, name(ends[0])))
+  }
+
+  // MARK: Indexes and the rest
+
+  private mutating func indexes(of place: Int) {
+    let (table, properties) = (draft.entities[place].table, draft.entities[place].properties)
+    for index in table.indexes {
+      let names = index.columns.map { $0.flatMap { properties[$0.asciiLowercased] } }
+      guard !index.isPartial, !names.contains(nil), !names.isEmpty else {
+        draft.notes.append(
+          "The index \(index.name) of \(table.name) is of some rows, of an expression or of the id, and is not taken."
+        )
+        continue
+      }
+      if index.isSpecial {
+        draft.notes.append(
+          "The index \(index.name) of \(table.name) is taken, but by the usual order and comparison.")
+      }
+      // Names that differ in nothing but a comparison may be there twice for a unique one of ours, never for theirs.
+      draft.entities[place].entity.indexes.append(
+        IndexDescription(properties: names.compactMap { $0 }, isUnique: index.isUnique))
+    }
+  }
+
+  private mutating func remarks(_ table: ForeignTable) {
+    guard draft.place(of: table.name) != nil else { return }
+    let words = table.sql.replacing(#/'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]/#, with: "").uppercased()
+    if words.contains(#/\bCHECK\s*\(/#) {
+      draft.notes.append(
+        "\(table.name) has CHECK rules, which are not taken. Write them into the schema: .check.")
+    }
+    if words.contains(#/\bCOLLATE\s+(?!BINARY)/#) {
+      draft.notes.append(
+        "\(table.name) has columns with a COLLATE, which is not taken; texts compare byte by byte.")
+    }
+    if table.references.contains(where: { $0.onUpdate != "NO ACTION" && $0.onUpdate != "RESTRICT" }) {
+      draft.notes.append(
+        "\(table.name) has ON UPDATE rules, which are not taken; ids of objects never change.")
+    }
+  }
+}

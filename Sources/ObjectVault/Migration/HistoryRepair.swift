@@ -1,0 +1,133 @@
+// A step was edited after it ran, and what it makes is the same: its record becomes that of the file. Rows and tables are
+// not touched, and no SQL of a step runs.
+
+internal import CipherSQLite
+
+/// Steps whose record in a store becomes that of their files.
+public struct HistoryRepair: Sendable, Hashable, Codable {
+  /// A step that was edited after it ran.
+  public struct Step: Sendable, Hashable, Codable {
+    /// Its number.
+    public let number: Int
+    /// What the file is called now.
+    public let name: String
+    /// What it was called when it ran.
+    public let formerName: String
+    /// The checksum of the file.
+    public let checksum: String
+    /// The checksum of what ran.
+    public let formerChecksum: String
+    /// Lines that only one of the two has: those that ran with `-`, those of the file with `+`.
+    public let difference: [String]
+  }
+
+  /// The steps; empty where the files are what ran.
+  public let steps: [Step]
+}
+
+/// What is to be written for a repair.
+struct RepairWork {
+  let repair: HistoryRepair
+  /// The records that are to be, and the models that they lead to. Beside the steps themselves those behind them: what
+  /// leads back from a step follows from the models around it.
+  private let records: [(step: AppliedStep, modelHash: String)]
+  private let history: StoreHistory
+
+  /// - Throws: ``StoreError/repairRefused(file:step:reason:)``; ``StoreError/historyConflict(_:)`` for other steps that
+  ///   are not what ran.
+  init(_ numbers: [Int], of history: StoreHistory, as set: MigrationSet, file: String) throws {
+    guard history.format <= FileFormat.current else { throw history.newer(than: set, file: file) }
+    for number in numbers {
+      let reason =
+        !(1...max(1, history.version)).contains(number) || history.version == 0
+        ? "it has not run there; the store is at version \(history.version)"
+        : number > set.version
+          ? "the steps at hand end at \(numbered(set.version))"
+          : set.steps[number - 1].isFolded ? "its file is gone, as it was folded into a later step" : nil
+      if let reason { throw StoreError.repairRefused(file: file, step: number, reason: reason) }
+    }
+    let wanted = Set(numbers).filter { !set.steps[$0 - 1].isRecorded(as: history.steps[$0 - 1].checksum) }
+      .sorted()
+    repair = HistoryRepair(
+      steps: wanted.map { HistoryRepair.Step(history.steps[$0 - 1], set.steps[$0 - 1]) })
+    self.history = history
+    guard let first = wanted.first else {
+      records = []
+      return
+    }
+    let steps = history.steps.map { step in
+      wanted.contains(step.number) ? step.recorded(as: set.steps[step.number - 1]) : step
+    }
+    let repaired = StoreHistory(
+      steps: steps, version: history.version, modelJSON: history.modelJSON,
+      minimumReader: history.minimumReader,
+      generation: history.generation, format: history.format, storeID: history.storeID)
+    try repaired.checkSteps(against: set)
+    var models = [Schema()]
+    var ways: [String?] = []
+    for step in try repaired.steps(with: set, file: file).steps {
+      do {
+        models.append(try step.applied(to: models[step.number - 1]))
+        ways.append(try step.wayBack(from: models[step.number - 1], to: models[step.number]).text)
+      } catch StoreError.migrationFailed(let number, let name, let operation, let reason) {
+        throw StoreError.repairRefused(
+          file: file, step: first,
+          reason: "with it \(numbered(number)) \(name) does not fit any more, at \"\(operation)\": \(reason)")
+      }
+    }
+    let (model, reached) = (try history.model(), models[models.count - 1])
+    guard reached.meaningHash == model.meaningHash else {
+      let lines = SchemaDifference.lines(
+        reached, model, found: "what the steps make now", expected: "the store")
+      throw StoreError.repairRefused(
+        file: file, step: first,
+        reason:
+          "the steps as they are now make another model than the store has: \(lines.joined(separator: "; ")). "
+          + "Undo the edit, and put the change into a new step")
+    }
+    records = steps.dropFirst(first - 1).map { step in
+      (step.leading(back: ways[step.number - 1]), models[step.number].meaningHash)
+    }
+  }
+
+  /// Writes it, in the transaction of the caller.
+  func write(to connection: Connection) throws {
+    guard !repair.steps.isEmpty else { return }
+    let tables = OwnTables(connection)
+    try tables.repaired.createIfMissing()
+    let undone = try tables.undone.count()
+    for step in repair.steps {
+      try tables.repaired.append(
+        RepairedStep(
+          former: history.steps[step.number - 1], name: step.name, checksum: step.checksum,
+          storeVersion: history.version, undoneCount: undone, at: StoreHistory.now(),
+          app: StoreHistory.program,
+          engine: "\(Engine.current)"), tool: "ObjectVault")
+    }
+    for (step, modelHash) in records { try tables.history.rewrite(step.number, step, modelHash: modelHash) }
+  }
+}
+
+extension HistoryRepair.Step {
+  fileprivate init(_ applied: AppliedStep, _ step: MigrationStep) {
+    (number, name, formerName) = (step.number, step.name, applied.name)
+    (checksum, formerChecksum) = (step.checksum, applied.checksum)
+    difference = lineDifference(applied.text, step.canonicalText)
+  }
+}
+
+extension AppliedStep {
+  /// The record of a step as its file is.
+  fileprivate func recorded(as step: MigrationStep) -> AppliedStep {
+    AppliedStep(
+      number: number, name: step.name, kind: kind, checksum: step.checksum, appliedAt: appliedAt,
+      milliseconds: milliseconds, app: app, engine: engine, text: step.canonicalText, down: down)
+  }
+
+  /// The record with what leads back.
+  fileprivate func leading(back: String?) -> AppliedStep {
+    AppliedStep(
+      number: number, name: name, kind: kind, checksum: checksum, appliedAt: appliedAt,
+      milliseconds: milliseconds, app: app, engine: engine, text: text, down: back)
+  }
+}

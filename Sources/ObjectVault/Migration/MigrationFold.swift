@@ -1,0 +1,145 @@
+// Several steps as one, for new stores: what it does, and the proof that it does the same.
+
+internal import CipherSQLite
+private import Foundation
+
+/// The first steps of a set as one step.
+public struct MigrationFold: Sendable, Hashable {
+  /// The step: ``MigrationStep/text`` is its file.
+  public let step: MigrationStep
+  /// The steps with it.
+  public let migrations: MigrationSet
+  /// The data blocks that it keeps, such as `0003 seed`.
+  public let kept: [String]
+  /// The data blocks that it does without, because a new store has no rows that they could meet.
+  public let leftOut: [String]
+}
+
+extension MigrationSet {
+  /// Folds the first steps into one, which new stores are made with.
+  ///
+  /// Stores that have been through the steps are as before: the one remembers their checksums. A store that has been through
+  /// some of them only is refused from then on, with the release that leads on from there
+  /// (``HistoryConflict/folded(version:into:name:release:)``); so fold what every store that counts has behind it.
+  ///
+  /// What the one does is proven to be the same: its model has the meaning of the model that the steps make, and where steps
+  /// have seeds, a store is made either way, in encrypted temporary files, and all rows are compared. Transforms and
+  /// conditions go where no seed does: they would meet no row.
+  /// - Parameters:
+  ///   - number: The last step that is folded.
+  ///   - release: The last release that has the steps themselves.
+  /// - Throws: ``StoreError/foldRefused(through:reason:)``; as ``model(at:)``.
+  public func folded(to number: Int, release: String? = nil) throws -> MigrationFold {
+    guard number > max(1, foldedVersion), number <= version else {
+      throw StoreError.foldRefused(
+        through: number,
+        reason: number > version
+          ? "they end at \(numbered(version))"
+          : foldedVersion > 0
+            ? "those up to \(numbered(foldedVersion)) are one already; name a later one"
+            : "one is one already")
+    }
+    let model = try model(at: number)
+    let creation = model.canonical.entities.map { MigrationOperation.createEntity($0) }
+    let all = steps.prefix(number)
+    let blocks = all.flatMap { step in
+      step.operations.filter(\.isData).map { (name: "\(numbered(step.number)) \($0.summary)", operation: $0) }
+    }
+    guard blocks.contains(where: { if case .seed = $0.operation { true } else { false } }) else {
+      let fold = try fold(to: number, release, creation, kept: [], leftOut: blocks.map(\.name))
+      try fold.requireModel(model)
+      return fold
+    }
+    // The short form first: all tables as they are in the end, then the blocks. Where these speak of what was there for a
+    // while, the long one: the operations one behind the other.
+    var reasons: [String] = []
+    for operations in [creation + blocks.map(\.operation), all.flatMap(\.operations)] {
+      do {
+        let fold = try fold(to: number, release, operations, kept: blocks.map(\.name), leftOut: [])
+        try fold.requireModel(model)
+        try FoldProof(prefix(number), fold.migrations.prefix(number), model).requireSame()
+        return fold
+      } catch let error as StoreError { reasons.append("\(error)") } catch let error as SQLError {
+        reasons.append("\(error)")
+      }
+    }
+    throw StoreError.foldRefused(
+      through: number,
+      reason: "\(blocks.map(\.name).joined(separator: ", ")) would not leave the same rows in a new store. "
+        + (reasons.last ?? "")
+        + " Fold up to the step before the first of them, or leave the steps as they are")
+  }
+
+  private func fold(
+    to number: Int, _ release: String?, _ operations: [MigrationOperation], kept: [String], leftOut: [String]
+  ) throws -> MigrationFold {
+    let all = steps.prefix(number)
+    let before = steps.last { !$0.folds.isEmpty }?.folds ?? []
+    let folds = all.map { step in
+      FoldedStep(
+        number: step.number, name: step.name, checksum: step.checksum,
+        release: step.number <= before.count ? before[step.number - 1].release : release)
+    }
+    let step = MigrationStep(
+      folding: folds, into: steps[number - 1], operations: operations,
+      reader: all.map(\.reader).max() ?? number)
+    // Read again from its text, as everybody will.
+    let read = try MigrationStep(number: number, name: step.name, text: step.text)
+    return MigrationFold(
+      step: read, migrations: try MigrationSet([read] + steps.dropFirst(number)), kept: kept, leftOut: leftOut
+    )
+  }
+}
+
+extension MigrationFold {
+  /// - Throws: ``StoreError/foldRefused(through:reason:)`` where the model is another.
+  fileprivate func requireModel(_ model: Schema) throws {
+    let reached = try migrations.model(at: step.number)
+    guard reached.meaningHash != model.meaningHash else { return }
+    let lines = SchemaDifference.lines(reached, model, found: "the one", expected: "the steps")
+    throw StoreError.foldRefused(
+      through: step.number, reason: "the model would be another: \(lines.joined(separator: "; "))")
+  }
+}
+
+/// A new store by each of two ways.
+private struct FoldProof {
+  private let sets: [MigrationSet]
+  private let model: Schema
+
+  init(_ first: MigrationSet, _ second: MigrationSet, _ model: Schema) {
+    (sets, self.model) = ([first, second], model)
+  }
+
+  /// - Throws: ``StoreError/foldRefused(through:reason:)`` where their rows differ; what a step throws that does not run.
+  func requireSame() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("fold-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let contents = try sets.indices.map {
+      try content(of: sets[$0], in: folder.appendingPathComponent("\($0)").path)
+    }
+    for (table, rows) in contents[0] where contents[1][table] != rows {
+      throw StoreError.foldRefused(
+        through: sets[0].version,
+        reason: "\(table) has \(rows.count) rows by the steps, and other ones by the one step")
+    }
+  }
+
+  /// The rows of every table of a new store, under a key that nobody keeps.
+  private func content(of set: MigrationSet, in path: String) throws -> [String: [[SQLValue]]] {
+    let key = Key.raw((0..<32).map { _ in UInt8.random(in: .min ... .max) })
+    var content: [String: [[SQLValue]]] = [:]
+    _ = try Connection.create(path, key: key) { connection in
+      try StoreFunctions.register(on: connection)
+      try MigrationRunner(connection: connection, set: set, progress: nil).createStore()
+      for table in model.tables {
+        let columns = SQL.names(table.columns.map { SQLName($0.name) })
+        content[table.name] = try connection.rows(
+          "SELECT \(columns) FROM \(identifier: table.name) ORDER BY \(columns)")
+      }
+    }
+    return content
+  }
+}

@@ -1,0 +1,61 @@
+// A store that begins at a version: its rows were there before its steps, which are recorded and do not run.
+
+internal import CipherSQLite
+private import Foundation
+
+extension MigrationRunner {
+  /// Makes the tables of the last model in an empty file, lets them be filled, and records the steps.
+  /// - Parameter fill: Inside the transaction, while references are not looked at.
+  func createBaseline(_ model: Schema, fill: () throws -> Void) throws {
+    try withoutForeignKeys {
+      try connection.transaction(.exclusive) {
+        try OwnTables(connection).create()
+        for table in model.tables { try create(table, model) }
+        try fill()
+        try recordBaseline(model)
+      }
+    }
+  }
+
+  /// Makes a store of a file whose tables are those of the last model.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:)``, ``StoreError/schemaDrift(file:differences:)``.
+  func adoptInPlace(_ model: Schema) throws {
+    let refuse = { (reason: String) in StoreError.adoptionRefused(file: connection.path, reason: reason) }
+    try withoutForeignKeys {
+      try connection.transaction(.exclusive) {
+        guard try !OwnTables(connection).meta.exists() else {
+          throw refuse("it is a store already. See its version with store-migrate status")
+        }
+        let drift = SchemaDifference.lines(found: try tables(of: model), expected: model.tables)
+        guard drift.isEmpty else {
+          throw refuse(
+            "its tables are not those of the steps (\(drift.prefix(5).joined(separator: "; "))). Take its rows into a new store: "
+              + "store-migrate baseline FILE STORE")
+        }
+        for entity in model.entities {
+          let low = try connection.value("SELECT 1 FROM \(SQLName(entity.name)) WHERE \"id\" < 1 LIMIT 1")
+          guard low == nil else {
+            throw refuse("\(entity.name) has a row with an id below 1, which no object has")
+          }
+        }
+        let findings = try TypeCheck(model: model).findings(connection).map { "\($0)" }
+        if let first = findings.first { throw refuse(first) }
+        if let row = try connection.foreignKeyViolations().first {
+          throw refuse("a row of \(row.first?.string ?? "a table") refers to nothing")
+        }
+        try OwnTables(connection).create()
+        try recordBaseline(model)
+      }
+    }
+  }
+
+  private func recordBaseline(_ model: Schema) throws {
+    var before = Schema()
+    for step in set.steps {
+      let after = try step.applied(to: before)
+      try record(step, kind: "baseline", since: Date(), from: before, to: after)
+      before = after
+    }
+    try finish(model, version: set.version, minimumReader: set.minimumReader, generation: 1)
+  }
+}

@@ -1,0 +1,29 @@
+// How a set stands with steps that were folded into one.
+
+extension MigrationSet {
+  /// The number of the last step that stands for several; 0 without one. A store of a lower version than that, and above
+  /// 0, is refused.
+  public var foldedVersion: Int { steps.last { !$0.folds.isEmpty }?.number ?? 0 }
+
+  /// The steps, with one for each that was folded: numbers go on from 1, and histories are compared one by one.
+  /// - Throws: ``StoreError/historyConflict(_:)`` where a file has the number of a step that was folded, and is another.
+  static func unfolded(_ steps: [MigrationStep]) throws -> [MigrationStep] {
+    guard let fold = steps.last(where: { !$0.folds.isEmpty }) else { return steps }
+    for step in steps where step.number <= fold.number && step != fold {
+      // Whoever was stopped while folding has left files beside, which are what was folded.
+      guard step.number < fold.number, fold.folds[step.number - 1].checksum == step.checksum else {
+        throw StoreError.historyConflict(.duplicate(step.number))
+      }
+    }
+    return fold.folds.dropLast().map { MigrationStep($0) } + steps.filter { $0.number >= fold.number }
+  }
+
+  /// - Throws: ``StoreError/historyConflict(_:)`` where nothing leads on from a version, as what did was folded.
+  func requireReach(from version: Int) throws {
+    guard version > 0, let fold = steps.last(where: { !$0.folds.isEmpty }), version < fold.number else {
+      return
+    }
+    throw StoreError.historyConflict(
+      .folded(version: version, into: fold.number, name: fold.name, release: fold.folds[version].release))
+  }
+}

@@ -1,0 +1,51 @@
+// A model as text, for people and for other programs.
+
+internal import CipherSQLite
+
+/// A language in which a model can be written.
+public enum SchemaFormat: String, Sendable, Hashable, CaseIterable {
+  /// The statements that create its tables and indexes.
+  case sql
+  /// Canonical JSON, as ``Schema/json``.
+  case json
+  /// Classes with the property wrappers of this library, and the ``Schema`` of them.
+  case swift
+  /// A diagram of Mermaid (`erDiagram`), which many pages show as a picture.
+  case mermaid
+}
+
+/// A model in one of the languages.
+public struct SchemaText: Sendable, Hashable {
+  /// The text; it ends with a line end.
+  public let text: String
+  /// What the language cannot say, a sentence for each.
+  public let notes: [String]
+}
+
+extension Schema {
+  /// The model in one of the languages. Pure; the cost is that of the text.
+  ///
+  /// ```swift
+  /// let classes = schema.rendered(as: .swift)
+  /// try Data(classes.text.utf8).write(to: URL(fileURLWithPath: "Model.swift"))
+  /// ```
+  /// - Parameter format: The language.
+  public func rendered(as format: SchemaFormat) -> SchemaText {
+    switch format {
+    case .sql: SchemaText(text: canonical.sqlText, notes: [])
+    case .json: SchemaText(text: json + "\n", notes: [])
+    case .swift:
+      SwiftRendering(canonical).rendered
+    case .mermaid: SchemaText(text: MermaidRendering(canonical).text, notes: [])
+    }
+  }
+
+  /// Every table with its indexes. Every engine makes them by the same statements.
+  private var sqlText: String {
+    guard !entities.isEmpty else { return "-- The model has no entities.\n" }
+    return tables.map { table in
+      ([table.createSQL(layout(ofTable: table.name))] + table.indexes.map { table.indexSQL($0) })
+        .map { "\($0);\n" }.joined()
+    }.joined(separator: "\n")
+  }
+}

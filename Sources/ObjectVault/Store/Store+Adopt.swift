@@ -1,0 +1,111 @@
+// Files of other programs: what they become, and taking their rows.
+
+public import CipherSQLite
+public import Foundation
+
+extension Store {
+  /// What the tables of a file become that another program made: a model, and what has no place in it. Nothing is written,
+  /// to no file.
+  ///
+  /// Plain SQLite files and SQLCipher's are read, those of Core Data and SwiftData by their own rules. Every row is looked at,
+  /// because the engine keeps to no declared type.
+  /// - Parameters:
+  ///   - url: The file.
+  ///   - key: Its key; nil for one in clear.
+  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  ///   - relationships: Targets of to-ones that a file of Core Data's does not tell, such as `["Note.owner": "Person"]`.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:)``; ``SQLError`` for file and key.
+  public static func planAdoption(
+    of url: URL, key: Key?, profile: CipherProfile? = nil, relationships: [String: String] = [:]
+  ) async throws -> Adoption {
+    let key = try await key?.resolved()
+    return try await detached {
+      let file = try AdoptionReader.open(url.path, key, profile)
+      return try withExtendedLifetime(file) {
+        try AdoptionReader.adoption(file, relationships: relationships)
+      }
+    }
+  }
+
+  /// Takes the rows of a file that another program made into a new store, with their ids. The file itself does not change.
+  ///
+  /// The store is made by `migrations`, whose model has the entities and properties that
+  /// ``planAdoption(of:key:profile:relationships:)`` found; capitals in names do not count. Its history says that it began at
+  /// their version: no step runs. The store gets its name when every row is there, counted and of its type.
+  ///
+  /// ```swift
+  /// let old = URL(fileURLWithPath: "legacy.db")
+  /// let adoption = try await Store.planAdoption(of: old, key: nil)
+  /// let steps = try MigrationSet([adoption.step])
+  /// let key = Key.passphrase("correct horse")
+  /// try await Store.adopt(
+  ///   old, fileKey: nil, into: url, key: key, migrations: steps)
+  /// ```
+  /// - Parameters:
+  ///   - file: The file.
+  ///   - fileKey: Its key; nil for one in clear.
+  ///   - fileProfile: Its cipher settings, as in ``Store/Configuration/profile``.
+  ///   - url: The new store.
+  ///   - key: The key of the new store.
+  ///   - migrations: The steps up to the version that the store is to have.
+  ///   - profile: The cipher settings of the new store; by default the engine's for new files.
+  ///   - relationships: As for ``planAdoption(of:key:profile:relationships:)``.
+  ///   - losses: What need not be taken, by the names of ``Adoption/losses``.
+  ///   - progress: Counts the rows; cancelling it ends the work.
+  /// - Returns: What was taken, and what was allowed to be left.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:)``, ``StoreError/adoptionLoses(file:losses:)``;
+  ///   `SQLError.alreadyExists`; `CancellationError`. There is no new file then.
+  @discardableResult
+  public static func adopt(
+    _ file: URL, fileKey: Key?, fileProfile: CipherProfile? = nil, into url: URL, key: Key,
+    migrations: MigrationSet, profile: CipherProfile? = nil, relationships: [String: String] = [:],
+    allowing losses: Set<String> = [], progress: Progress? = nil
+  ) async throws -> Adoption {
+    let (fileKey, key) = (try await fileKey?.resolved(), try await key.resolved())
+    return try await detached {
+      let foreign = try AdoptionReader.open(file.path, fileKey, fileProfile)
+      defer { withExtendedLifetime(foreign) {} }
+      // What is asked and what is copied is of one moment.
+      return try foreign.connection.transaction(.deferred) {
+        let adoption = try AdoptionReader.adoption(foreign, relationships: relationships)
+        let model = try migrations.model(at: migrations.version)
+        let fit = AdoptionFit(adoption, model)
+        try AdoptionRun.check(fit, allowing: losses, file: file.path)
+        var configuration = Connection.Configuration()
+        configuration.profile = profile
+        _ = try Connection.create(url.path, key: key, configuration: configuration) { connection in
+          try StoreFunctions.register(on: connection)
+          let runner = MigrationRunner(connection: connection, set: migrations, progress: progress)
+          try runner.createBaseline(model) {
+            try AdoptionRun(file: foreign, fit: fit, runner: runner, model: model, progress: progress).fill()
+          }
+        }
+        return fit.taken(of: adoption)
+      }
+    }
+  }
+
+  /// Makes a store of an encrypted file whose tables are those that steps make, in place: what a store keeps for itself is
+  /// written beside them, and that it began at the steps' version. No row changes.
+  /// - Parameters:
+  ///   - url: The file.
+  ///   - key: Its key.
+  ///   - migrations: The steps up to the version that the store is to have.
+  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  ///   - busyTimeout: How long to wait for another process's lock, in seconds.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:)``; ``SQLError``. The file is then as it was.
+  public static func adoptInPlace(
+    _ url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5
+  ) async throws {
+    let key = try await key.resolved()
+    try await detached {
+      var configuration = Connection.Configuration()
+      (configuration.busyTimeout, configuration.profile) = (busyTimeout, profile)
+      let connection = try Connection.open(url.path, key: key, configuration: configuration)
+      defer { connection.close() }
+      try StoreFunctions.register(on: connection)
+      try MigrationRunner(connection: connection, set: migrations, progress: nil).adoptInPlace(
+        migrations.model(at: migrations.version))
+    }
+  }
+}

@@ -1,0 +1,117 @@
+// baseline: a store of the rows that another program's file has, beginning at a version.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum BaselineCommand: Command {
+  static let name = "baseline"
+  static let summary = "Adopt the rows of another program's file, at version N of the steps"
+  static let group = CommandGroup.change
+  // The file is left out where it becomes the store itself; checked below.
+  static let positionalCount = -1
+  static let positionalNames = "[FILE] STORE"
+  static let options =
+    [
+      Option.migrations,
+      Option("--to", value: "N", "the version that the tables are: of steps that do not run"),
+      Option.allow, SchemaImport.toOne, Option.yes,
+    ] + Option.store + Option.newKey + [Option.newCipher]
+  static let help = """
+    EXAMPLES
+      store-migrate schema import legacy.db                      writes the first step and the classes
+      store-migrate baseline legacy.db notes.store --to 1        asks twice for the new key
+      store-migrate baseline old.sqlcipher notes.store --to 1 --key-file old.txt --new-key-file new.txt
+      store-migrate baseline tables.store --to 3                 in place: its tables are those of step 3
+
+    Takes the rows of a SQLite or SQLCipher file, of Core Data and SwiftData too, into a new encrypted store, with their
+    ids; the file stays as it is. Names in the steps may have other capitals than the file. Rows are counted, and asked
+    for their types and references, before the store gets its name. What has no place (schema import names it) ends
+    with 5, unless it is allowed: --allow lossy:NAME for each, or --yes. Steps up to N are recorded and do not run; up
+    runs those behind.
+
+    With one argument an encrypted file whose tables are those that the steps make becomes a store in place: no row
+    changes. A new store of an encrypted file has the file's key, unless a new one is given.
+    """
+
+  struct BaselineReport: Report {
+    let store: StoreSummary
+    let version: Int
+    let file: String?
+    let tables: [Adoption.Table]
+    let left: [AdoptionLoss]
+    let seconds: Double
+
+    var description: String {
+      var lines = SchemaImport.tableLines(tables) + left.map { "not taken: \($0)" }
+      lines.append("\(store.path) is at version \(version) (\((seconds * 100).rounded() / 100) s).")
+      if let file { lines.append("\(file) is as it was. Delete it when the store is in use.") }
+      return lines.joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let words = Array(session.arguments.positional.dropFirst())
+    guard words.count == 1 || words.count == 2, !words.contains("") else {
+      throw UsageError(
+        "baseline takes a file and a new store, or a store alone. See: store-migrate help baseline")
+    }
+    let all = try session.migrations()
+    guard let version = try session.target(of: all), version > 0 else {
+      throw UsageError(
+        "baseline takes --to N, the version that the tables are; from 1. See: store-migrate help baseline")
+    }
+    let set = try all.upTo(version)
+    return try await words.count == 1 ? inPlace(session, set) : taken(session, words[0], into: words[1], set)
+  }
+
+  // MARK: In place
+
+  private static func inPlace(_ session: Session, _ set: MigrationSet) async throws -> any Report {
+    let start = Date()
+    let key = try session.key()
+    session.interruption.begin(
+      MigrationRun(
+        store: session.storePath, key: key, from: 0, to: set.version,
+        configuration: try session.configuration()))
+    try await Store.adoptInPlace(
+      URL(fileURLWithPath: session.storePath), key: key, migrations: set, profile: session.profile(),
+      busyTimeout: session.lockTimeout())
+    return BaselineReport(
+      store: StoreSummary(
+        path: session.storePath, bytes: try DatabasePath(session.storePath).byteCount ?? 0),
+      version: set.version, file: nil, tables: [], left: [], seconds: Date().timeIntervalSince(start))
+  }
+
+  // MARK: Into a new store
+
+  private static func taken(
+    _ session: Session, _ file: String, into path: String, _ set: MigrationSet
+  ) async throws -> any Report {
+    let start = Date()
+    guard !FileManager.default.fileExists(atPath: path) else { throw SQLError.alreadyExists(file: path) }
+    let fileKey = try session.keyOfForeignFile(file)
+    // An encrypted file keeps its key where no other is given.
+    let hasOwnKey = fileKey == nil || session.hasNewKey
+    let key = hasOwnKey ? try session.newKey() : try session.kept(fileKey ?? session.newKey())
+    session.interruption.begin(NewStore(path: path))
+    let url = URL(fileURLWithPath: file)
+    let adopt = { (losses: Set<String>) in
+      try await Store.adopt(
+        url, fileKey: fileKey, fileProfile: session.profile(), into: URL(fileURLWithPath: path), key: key,
+        migrations: set, profile: session.newProfile(), relationships: session.toOnes(), allowing: losses,
+        progress: session.progress)
+    }
+    let allowed = session.arguments.all("--allow").map { String($0.trimmingPrefix("lossy:")) }
+    let adoption: Adoption
+    do { adoption = try await adopt(Set(allowed)) } catch StoreError.adoptionLoses(_, let losses)
+      where session.arguments.has("--yes")
+    {
+      adoption = try await adopt(Set(allowed + losses.map(\.name)))
+    }
+    return BaselineReport(
+      store: StoreSummary(path: path, bytes: try DatabasePath(path).byteCount ?? 0), version: set.version,
+      file: file, tables: adoption.tables, left: adoption.losses,
+      seconds: Date().timeIntervalSince(start))
+  }
+}

@@ -1,0 +1,89 @@
+// repair: the record of steps that were edited after they ran becomes that of their files.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum RepairCommand: Command {
+  static let name = "repair"
+  static let summary = "Record steps as their files are now, after a reviewed edit; never runs SQL"
+  static let group = CommandGroup.change
+  // The store, and a number at least; checked below.
+  static let positionalCount = -1
+  static let positionalNames = "STORE NUMBER…"
+  static let options = [Option.migrations, Option.yes] + Option.store
+  static let help = """
+    EXAMPLES
+      store-migrate repair notes.store 0005            shows what changed in 0005, and asks
+      store-migrate repair notes.store 5 6 --yes       both, without a question
+
+    For a step that was edited after it ran: every command ends with 3 then. Better undo the edit, and put the change into a
+    new step. Where it was meant, and the steps make the same model as before, its new checksum is recorded here, and the
+    old one kept: see history. No statement of a step runs and no table of an entity changes; where the model would be
+    another one the command ends with 3, and with 5 where nobody says yes.
+    """
+
+  struct RepairReport: Report {
+    let store: StoreSummary
+    let steps: [HistoryRepair.Step]
+    var description: String {
+      guard !steps.isEmpty else { return "The steps are what ran on \(store.path). Nothing to do." }
+      return (steps.flatMap(lines) + ["\(store.path): recorded as the files are now. No table was touched."])
+        .joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let numbers = try numbers(session)
+    let (set, key) = (try session.migrations(), try session.key())
+    let (repair, repairs) = try look(session, key, set, numbers)
+    let summary = StoreSummary(
+      path: session.storePath, bytes: try DatabasePath(session.storePath).byteCount ?? 0)
+    guard !repair.steps.isEmpty else { return RepairReport(store: summary, steps: []) }
+    try session.confirm(
+      (repair.steps.flatMap(lines) + [
+        "\(session.storePath) will be taken for a store on which this ran as it is now; nothing is run."
+      ]).joined(separator: "\n"), allow: "--yes")
+    session.interruption.begin(
+      NewRecord(
+        store: session.storePath, key: key, repairs: repairs, configuration: try session.configuration()))
+    let done = try await Store.repair(
+      at: URL(fileURLWithPath: session.storePath), key: key, steps: numbers, migrations: set,
+      profile: session.profile(), busyTimeout: session.lockTimeout())
+    return RepairReport(store: summary, steps: done.steps)
+  }
+
+  /// What would be recorded, and how often that was done before; the store is closed again.
+  private static func look(_ session: Session, _ key: Key, _ set: MigrationSet, _ numbers: [Int]) throws -> (
+    HistoryRepair, Int
+  ) {
+    let inspection = try session.inspection(key: key)
+    return (
+      try HistoryRepair(inspection, numbers, set),
+      try HistoryEvent.all(inspection.connection).count { $0.kind == .repaired }
+    )
+  }
+
+  /// The numbers behind the store, each as a number or as the name of a file that begins with it.
+  private static func numbers(_ session: Session) throws -> [Int] {
+    let words = session.arguments.positional.dropFirst(2)
+    guard !words.isEmpty else {
+      throw UsageError(
+        "repair takes a store, and the number of each step that was edited. See: store-migrate help repair")
+    }
+    return try words.map { word in
+      guard let number = Int(word.prefix { $0 != "_" }), number > 0 else {
+        throw UsageError("\(word) is no number of a step, such as 5 or 0005.")
+      }
+      return number
+    }
+  }
+
+  private static func lines(_ step: HistoryRepair.Step) -> [String] {
+    let name = step.name == step.formerName ? step.name : "\(step.formerName) -> \(step.name)"
+    return [
+      "\(numbered(step.number)) \(name)", "  ran as   \(step.formerChecksum)", "  file now \(step.checksum)",
+    ]
+      + step.difference.map { "  \($0)" } + [""]
+  }
+}

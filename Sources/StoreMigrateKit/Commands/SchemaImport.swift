@@ -1,0 +1,115 @@
+// schema import: the first step and the classes, made of the tables of another program's file.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+enum SchemaImport {
+  static let classes = Option(
+    "--classes", value: "FILE", "import: where the Swift classes go; default ./Adopted.swift")
+  static let toOne = Option(
+    "--to-one", value: "NAME=ENTITY",
+    "import: a property of Core Data's that is a to-one, such as Note.owner=Person")
+  static let action = CommandAction(
+    name: "import", count: 1, options: [Option.migrations, classes, toOne, .cipher] + Option.key)
+
+  struct ImportReport: Report {
+    let file: String
+    let origin: Adoption.Origin
+    let tables: [Adoption.Table]
+    let notes: [String]
+    let losses: [AdoptionLoss]
+    let obstacles: [String]
+    let written: [String]
+    var exitCode: ExitCode { losses.isEmpty && obstacles.isEmpty ? .ok : .attention }
+
+    var description: String {
+      let made = origin == .coreData ? "made by Core Data or SwiftData" : "plain tables"
+      var lines = ["\(file): \(made), \(tables.count) of them taken"] + tableLines(tables)
+      lines +=
+        notes.map { "? \($0)" } + losses.map { "LOSES \($0)" } + obstacles.map { "CANNOT be taken: \($0)" }
+      lines += written.map { "wrote \($0)" }
+      return
+        (lines + [
+          "Review them. Then take the rows: store-migrate baseline \(file) NEW.store --to 1"
+        ]).joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let words = session.arguments.positional
+    guard words.count == 3 else {
+      throw UsageError("schema import takes one file. See: store-migrate help schema")
+    }
+    let (file, folder) = (words[2], session.migrationsFolder)
+    let classes = URL(fileURLWithPath: session.arguments.value("--classes") ?? "Adopted.swift")
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    if let step = names.sorted().first(where: { $0.hasSuffix(".migration") }) {
+      throw RefusedError(
+        code: .failed,
+        description:
+          "\(folder.path) has \(step) already. The tables of a file are a first step: name a folder without any, with "
+          + "--migrations. Nothing was written.")
+    }
+    guard !FileManager.default.fileExists(atPath: classes.path) else {
+      throw RefusedError(
+        code: .failed,
+        description:
+          "\(classes.path) is there already. Name another file with --classes. Nothing was written.")
+    }
+    let adoption = try await Store.planAdoption(
+      of: URL(fileURLWithPath: file), key: try session.keyOfForeignFile(file), profile: session.profile(),
+      relationships: session.toOnes())
+    let rendered = adoption.schema.rendered(as: .swift)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let step = folder.appendingPathComponent(adoption.step.fileName)
+    try Data(text(adoption, of: file).utf8).write(to: step, options: .withoutOverwriting)
+    try Data(rendered.text.utf8).write(to: classes, options: .withoutOverwriting)
+    return ImportReport(
+      file: file, origin: adoption.origin, tables: adoption.tables, notes: adoption.notes + rendered.notes,
+      losses: adoption.losses, obstacles: adoption.obstacles, written: [step.path, classes.path])
+  }
+
+  /// The step, with where everything came from in front.
+  private static func text(_ adoption: Adoption, of file: String) -> String {
+    let name = URL(fileURLWithPath: file).lastPathComponent
+    let remarks =
+      ["The tables of \(name), as store-migrate schema import found them."]
+      + adoption.tables.map { "\($0.source) -> \($0.target), \($0.rows) rows" } + adoption.notes
+      + adoption.losses.map { "LOSES \($0)" } + adoption.obstacles.map { "CANNOT be taken: \($0)" }
+    let lines = remarks.map { "# " + $0.split(whereSeparator: \.isNewline).joined(separator: " ") }
+    return adoption.step.text.replacingOccurrences(
+      of: "\n[up]\n", with: "\n" + lines.joined(separator: "\n") + "\n\n[up]\n")
+  }
+
+  /// Tables, and what their rows are.
+  static func tableLines(_ tables: [Adoption.Table]) -> [String] {
+    let widths = (tables.map(\.source.count).max() ?? 0, tables.map(\.target.count).max() ?? 0)
+    return tables.map {
+      "  \(padded($0.source, widths.0)) -> \(padded($0.target, widths.1))  \($0.rows) \($0.rows == 1 ? "row" : "rows")"
+    }
+  }
+}
+
+extension Session {
+  /// The key of a file of another program; nil for one in clear, for which nobody is asked.
+  func keyOfForeignFile(_ path: String) throws -> Key? {
+    guard FileManager.default.fileExists(atPath: path) else { throw SQLError.notFound(file: path) }
+    let head = (try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 16)) ?? Data()
+    let isPlain = head.isEmpty || head == Data("SQLite format 3\0".utf8)
+    if isPlain, try profile()?.clearHeaderBytes ?? 0 == 0 { return nil }
+    return try KeySource(arguments: arguments, prefix: "key", standardError: standardError).read(for: path)
+  }
+
+  /// What `--to-one` says.
+  func toOnes() throws -> [String: String] {
+    try Dictionary(
+      arguments.all("--to-one").map { text in
+        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+        guard parts.count == 2, parts[0].contains(".") else {
+          throw UsageError("--to-one takes Note.owner=Person, and \"\(text)\" is not that.")
+        }
+        return (parts[0], parts[1])
+      }, uniquingKeysWith: { $1 })
+  }
+}

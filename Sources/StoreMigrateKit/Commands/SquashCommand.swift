@@ -1,0 +1,100 @@
+// squash: the first steps become one file, for new stores.
+
+import Foundation
+import ObjectVault
+
+enum SquashCommand: Command {
+  static let name = "squash"
+  static let summary = "Fold the steps up to one into a single file, proven to do the same"
+  static let group = CommandGroup.write
+  static let positionalCount = 0
+  private static let allowReleased = Option(
+    "--allow-released",
+    "steps that were released, too: stores that are not beyond them need an earlier release")
+  static let options = [
+    Option.migrations, Option("--to", value: "N", "the last step that is folded; its file stands for all"),
+    allowReleased,
+  ]
+  static let help = """
+    EXAMPLES
+      store-migrate squash --to 40                      of steps that were never released
+      store-migrate squash --to 40 --allow-released     of steps that every store has behind it
+
+    The file of step N makes what steps 1 to N make, and remembers their checksums; the other files go. New stores are made
+    with it. Stores at N or above are as before, whichever way they came there. A store below N is refused (3), and told
+    which release leads on from there: so squash what everybody is beyond. Steps behind the last release cannot
+    be folded with released ones, because no release leads there.
+
+    The model is compared. Where steps have seeds a store is made either way and every row compared; a squash that
+    would leave others is refused, with the blocks (5). Transforms and conditions go where no seed is: they would meet no
+    row. What embed writes is written anew. Needs no store and no key.
+    """
+
+  struct SquashReport: Report {
+    let file: String
+    let folded: [String]
+    let kept: [String]
+    let leftOut: [String]
+    let written: [String]
+    var description: String {
+      let lines =
+        folded.map { "folded    \($0)" } + kept.map { "kept      \($0)" }
+        + leftOut.map { "left out  \($0), which would meet no row of a new store" }
+      return (lines + ["wrote     \(file)"] + written.map { "wrote     \($0)" }).joined(separator: "\n")
+    }
+  }
+
+  static func run(_ session: Session) async throws -> any Report {
+    let folder = session.migrationsFolder
+    try session.requireFolder(folder)
+    guard let number = try session.arguments.count("--to") else {
+      throw UsageError("squash takes --to N, the last step that is folded. See: store-migrate help squash")
+    }
+    let (set, releases) = (try MigrationSet.directory(folder), Releases(folder))
+    try releases.requireKept(in: set)
+    try check(number, releases, isAllowed: session.arguments.has("--allow-released"))
+    let former = try files(in: folder, upTo: number)
+    let fold = try set.folded(to: number, release: releases.last(with: number))
+    let generated = try GeneratedFiles(folder: folder, set: fold.migrations)
+    try releases.requireKept(in: fold.migrations)
+    let file = folder.appendingPathComponent(fold.step.fileName)
+    // The one file first: whoever is stopped here has all steps still, and the set reads as before.
+    try Data(fold.step.text.utf8).write(to: file, options: .atomic)
+    for name in former where name != former.last {
+      try FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+    }
+    if let last = former.last, last != fold.step.fileName {
+      try FileManager.default.removeItem(at: folder.appendingPathComponent(last))
+    }
+    return SquashReport(
+      file: file.path, folded: former, kept: fold.kept, leftOut: fold.leftOut,
+      written: try EmbedCommand.write(generated).written)
+  }
+
+  /// - Throws: ``RefusedError`` where stores of users would be left behind.
+  private static func check(_ number: Int, _ releases: Releases, isAllowed: Bool) throws {
+    guard releases.version > 0 else { return }
+    guard number <= releases.version else {
+      throw RefusedError(
+        code: .refused,
+        description:
+          "\(numbered(number)) is behind the last release, which has the steps up to \(numbered(releases.version)): no release "
+          + "leads a store of a user there. Squash up to \(numbered(releases.version)) at most. Nothing was written."
+      )
+    }
+    guard !isAllowed else { return }
+    throw RefusedError(
+      code: .refused,
+      description:
+        "The steps up to \(numbered(number)) were released with \(releases.release(of: number) ?? "an earlier release"). Stores "
+        + "that are not beyond them would need \(releases.last(with: number) ?? "that release") first. When that is meant: "
+        + "--allow-released. Nothing was written.")
+  }
+
+  /// The files of the steps up to a number, in their order.
+  private static func files(in folder: URL, upTo number: Int) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".migration") }
+      .map { (name: $0, number: try MigrationSet.numberAndName(of: $0).0) }
+      .filter { $0.number <= number }.sorted { ($0.number, $0.name) < ($1.number, $1.name) }.map(\.name)
+  }
+}

@@ -1,0 +1,149 @@
+// Steps that are folded into one: new stores are the same, old ones do not notice, and those in between are told.
+
+import CipherSQLite
+import Foundation
+import Migrations
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct MigrationFolds {
+  static let steps = [
+    "create entity A {\n attribute n string\n}\nseed { INSERT INTO $A($A.n) VALUES ('first') }",
+    "rename attribute A.n -> name\nadd attribute A.m int default 0",
+    "transform sql { UPDATE $A SET $A.m = 5 }\nrequire \"all have five\" { SELECT count(*) = 0 FROM $A WHERE $A.m <> 5 }",
+    "create entity B {\n attribute t string\n}\nadd relationship A.bs -> B many",
+  ]
+  static let plain = ["create entity A {\n attribute n string\n}", steps[1], steps[2], "add index A(name)"]
+
+  private func history(_ url: URL) async throws -> [String] {
+    try await Store.history(at: url, key: testKey).map { "\($0.number) \($0.name) \($0.checksum)" }
+  }
+
+  @Test(arguments: [plain, steps]) func `a store made by the one is that of the many`(_ texts: [String])
+    async throws
+  {
+    let many = try await DowngradeLab(texts, at: 4)
+    for number in 2...4 {
+      let fold = try many.set.folded(to: number, release: "4.1")
+      #expect(fold.migrations.version == 4 && fold.migrations.foldedVersion == number)
+      #expect(try fold.migrations.model(at: 4).meaningHash == many.set.model(at: 4).meaningHash)
+      #expect(fold.migrations.steps.map(\.checksum) == many.set.steps.map(\.checksum))
+      #expect(fold.step.operations.count <= many.set.steps.prefix(number).flatMap(\.operations).count)
+      let url = many.folder.url.appendingPathComponent("one\(number).store")
+      try await Store.create(at: url, key: testKey, migrations: fold.migrations)
+      #expect(try StoreImage(url) == StoreImage(many.url))
+      #expect(try await history(url) == history(many.url))
+      // Each opens with the steps of the other.
+      #expect(try await Store.plan(at: url, key: testKey, migrations: many.set).isUpToDate)
+      #expect(try await Store.plan(at: many.url, key: testKey, migrations: fold.migrations).isUpToDate)
+    }
+  }
+
+  @Test func `blocks are kept where rows are seeded, and left out where no row could meet them`() throws {
+    let seeded = try DowngradeLab.set(Self.steps).folded(to: 4)
+    #expect(seeded.kept == ["0001 seed", "0003 transform sql", "0003 require \"all have five\""])
+    #expect(seeded.leftOut.isEmpty)
+    let plain = try DowngradeLab.set(Self.plain).folded(to: 4)
+    #expect(plain.kept.isEmpty && plain.leftOut == ["0003 transform sql", "0003 require \"all have five\""])
+    #expect(plain.step.operations.count == 1)
+  }
+
+  @Test func `seeds that make other rows each time are refused, by name`() throws {
+    let set = try DowngradeLab.set([
+      Self.plain[0], "seed { INSERT INTO $A($A.n) VALUES (hex(randomblob(8))) }",
+    ])
+    #expect {
+      try set.folded(to: 2)
+    } throws: { error in
+      guard case StoreError.foldRefused(through: 2, let reason) = error else { return false }
+      return reason.contains("0002 seed") && reason.contains("A has 1 rows")
+    }
+    for number in [0, 1, 3] {
+      #expect { try set.folded(to: number) } throws: {
+        if case StoreError.foldRefused = $0 { true } else { false }
+      }
+    }
+  }
+
+  @Test func `a store that is between is refused, and told the release that leads on`() async throws {
+    let lab = try await DowngradeLab(Self.plain, at: 2)
+    let fold = try lab.set.folded(to: 3, release: "4.1 beta").migrations
+    let bytes = try Data(contentsOf: lab.url)
+    for run in [
+      { try await Store.migrate(at: lab.url, key: testKey, migrations: fold).steps.count },
+      { try await Store.plan(at: lab.url, key: testKey, migrations: fold).steps.count },
+    ] {
+      await #expect {
+        _ = try await run()
+      } throws: { error in
+        error as? StoreError
+          == .historyConflict(.folded(version: 2, into: 3, name: "s3", release: "4.1 beta"))
+      }
+    }
+    #expect(try Data(contentsOf: lab.url) == bytes)
+    #expect(
+      "\(HistoryConflict.folded(version: 2, into: 3, name: "s3", release: "4.1 beta"))".contains(
+        "release 4.1 beta"))
+    #expect { try fold.upTo(2) } throws: { "\($0)".contains("version 2") }
+    // With the files of then it comes to where both agree.
+    try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set.upTo(3))
+    #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: fold).steps == [4])
+    #expect(try await Store.plan(at: lab.url, key: testKey, migrations: lab.set).isUpToDate)
+  }
+
+  @Test func `an empty store, and one that goes back, fare as before`() async throws {
+    let lab = try await DowngradeLab(Self.plain, at: 0)
+    let fold = try lab.set.folded(to: 3).migrations
+    #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: fold).steps == [1, 2, 3, 4])
+    // Nothing leads back from what the one made, and everything from what the store was led through itself.
+    await #expect {
+      try await Store.downgrade(at: lab.url, key: testKey, to: 2, migrations: fold)
+    } throws: { if case StoreError.noWayBack(step: 3, _, _) = $0 { true } else { false } }
+    let other = try await DowngradeLab(
+      [Self.plain[0], Self.plain[1], "add index A(m)", Self.plain[3]], at: 4)
+    let folded = try other.set.folded(to: 3).migrations
+    try await Store.downgrade(
+      at: other.url, key: testKey, to: 1, migrations: folded, makesBackups: false, allowing: ["A.m"])
+    #expect(try await history(other.url).count > 4)
+  }
+
+  @Test func `what was folded can be folded again, and keeps the earlier releases`() throws {
+    let set = try DowngradeLab.set(Self.plain)
+    let again = try set.folded(to: 2, release: "1").migrations.folded(to: 4, release: "2")
+    #expect(again.step.folds.map(\.release) == ["1", "1", "2", "2"])
+    #expect(again.migrations.steps.map(\.checksum) == set.steps.map(\.checksum))
+    #expect { try again.migrations.folded(to: 4) } throws: { "\($0)".contains("name a later one") }
+  }
+
+  @Test func `a file that does not name all it replaces is refused`() throws {
+    for head in [
+      "replaces: 0002 b s1:x", "replaces: 0001 a s1:x", "replaces: 0001 a",
+      "replaces: 0001 a s1:x\nreplaces: 0003 s2 s1:y",
+      "replaces: 0001 a s1:x\nreplaces: 0002 c s1:y", "replaces: 0001 a s1:x until\nreplaces: 0002 s2 s1:y",
+    ] {
+      #expect(throws: StoreError.self) {
+        try MigrationStep(number: 2, name: "s2", text: "format: 1\n\(head)\n[up]\n")
+      }
+    }
+    let step = try MigrationStep(
+      number: 2, name: "s2",
+      text: "format: 1\nreplaces: 0001 a s1:x until 4 beta\nreplaces: 0002 s2 s1:y\n[up]\n")
+    #expect(step.checksum == "s1:y" && step.folds[0].release == "4 beta")
+    #expect(try MigrationStep(number: 2, name: "s2", text: step.text) == step)
+    // Beside the one no other step of a number that it replaces.
+    let other = try MigrationStep(number: 1, name: "a", text: "format: 1\n[up]\n")
+    #expect { try MigrationSet([other, step]) } throws: {
+      ($0 as? StoreError) == .historyConflict(.duplicate(1))
+    }
+  }
+
+  @Test func `the microblog's steps fold at every number`() throws {
+    let set = try MigrationSet.embedded(MicroblogMigrations.steps)
+    for number in 2...set.version {
+      let fold = try set.folded(to: number)
+      #expect(
+        try fold.migrations.model(at: set.version).meaningHash == set.model(at: set.version).meaningHash)
+    }
+  }
+}
