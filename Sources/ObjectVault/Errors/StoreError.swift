@@ -69,6 +69,11 @@ public enum StoreError: Error, Sendable, Equatable {
   case noWayBack(step: Int, name: String, reason: String)
   /// Taking a step back loses what was entered since, and nobody allowed it; nothing was changed.
   case wayBackLoses(step: Int, name: String, losses: [String])
+  /// The store needs more than this opening may do at once; nothing was changed.
+  case migrationNeeded(MigrationNeed)
+  /// What leads from the store's model to the classes is more than ``Store/Migrations/automatic`` does by itself; `lines` are
+  /// the operations of the step to be written. Nothing was changed.
+  case notAutomatic(file: String, reasons: [String], lines: [String])
   /// The Swift schema is not what the steps make; `lines` are operations that would make it so.
   case schemaMismatch(differences: [String], lines: [String])
   /// The file's tables are not those of the model that the file names.
@@ -228,6 +233,12 @@ extension StoreError: CustomStringConvertible {
       "Taking back step \(numbered(step)) \(name) loses what is in \(losses.joined(separator: ", ")) for good, and "
         + "nobody allowed it. When that is meant, allow it: "
         + losses.map { "--allow lossy:\($0)" }.joined(separator: " ") + ". Nothing was changed."
+    case .migrationNeeded(let need): need.description
+    case .notAutomatic(let file, let reasons, let lines):
+      "\(file): the classes are not the store's model, and what leads to them is not made by itself: "
+        + reasons.map(ended).joined(separator: " ")
+        + " Write the steps down from now on: those behind the store (Store.carriedSteps), and one with these lines, "
+        + "looked at before:\n" + lines.joined(separator: "\n")
     case .schemaMismatch(let differences, let lines):
       "The Swift schema is not what the migration steps make: \(differences.joined(separator: "; ")). "
         + "Correct the classes, or write the missing step (store-migrate new NAME)"
