@@ -73,7 +73,8 @@ let package = Package(
       path: "Tests/MicroblogMigrate", swiftSettings: settings),
     // What the tests kill: a process that saves, migrates or changes keys until it dies.
     .executableTarget(
-      name: "test-child", dependencies: ["ObjectVault", "CipherSQLite", "Microblog", "TestSupport"],
+      name: "test-child",
+      dependencies: ["ObjectVault", "CipherSQLite", "Microblog", "Migrations", "TestSupport"],
       path: "Tests/TestChild",
       swiftSettings: settings),
     .testTarget(
@@ -92,7 +93,7 @@ let package = Package(
         "StoreMigrateKit", "ObjectVault", "Microblog", "Migrations", "TestSupport", "store-migrate",
         "microblog-migrate", "test-child",
       ],
-      exclude: ["Golden"],
+      exclude: ["Golden", "Schemas"],
       swiftSettings: settings),
     .testTarget(
       name: "ObjectVaultTestingTests",

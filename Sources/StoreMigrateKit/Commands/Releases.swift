@@ -1,10 +1,10 @@
 // Which steps are in programs that people have: the lock file has a line behind the last step of each release.
 
 import Foundation
-import ObjectVault
+package import ObjectVault
 
 /// The lines `released: 4.1` of a lock file, and the steps in front of them.
-struct Releases {
+package struct Releases {
   static let word = "released:"
   private var lines: [(name: String, step: Int)] = []
   /// The steps that are released: number, name, checksum, and the first release that has them.
@@ -14,7 +14,12 @@ struct Releases {
   /// front of a release on its own side counts.
   init(_ folder: URL) {
     let file = folder.appendingPathComponent("migrations.lock").path
-    let text = FileManager.default.contents(atPath: file).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    self.init(
+      text: FileManager.default.contents(atPath: file).map { String(decoding: $0, as: UTF8.self) } ?? "")
+  }
+
+  /// Those of a lock file's text, whatever it is.
+  package init(text: String) {
     var waiting: [(number: Int, name: String, checksum: String)] = []
     var (step, beforeConflict) = (0, 0)
     for line in text.split(whereSeparator: \.isNewline) {
@@ -37,7 +42,7 @@ struct Releases {
   }
 
   /// The last step that was released; 0 without any.
-  var version: Int { lines.map(\.step).max() ?? 0 }
+  package var version: Int { lines.map(\.step).max() ?? 0 }
 
   /// The releases whose last step has this number.
   func names(after step: Int) -> [String] { lines.filter { $0.step == step }.map(\.name) }
@@ -48,7 +53,7 @@ struct Releases {
   }
 
   /// - Throws: ``RefusedError`` where the steps are not those that were released: a new lock file would hide it.
-  func requireKept(in set: MigrationSet) throws {
+  package func requireKept(in set: MigrationSet) throws {
     for step in kept {
       let now = set.steps.first { $0.number == step.number }
       guard now?.name != step.name || now?.checksum != step.checksum else { continue }
