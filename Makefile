@@ -40,11 +40,11 @@ sanitize: deps ## the suite under the thread sanitizer (SANITIZER=address: the o
 
 torture: deps ## long: 200 kills in each operation (KILLS=200), 60 s of several processes (SECONDS=60), all faults, whole indexes
 	@VAULT_KILLS=$(or $(KILLS),200) VAULT_SECONDS=$(or $(SECONDS),60) VAULT_FAULTS=all VAULT_INDEX=all \
-	  ./Scripts/test $(SWIFT) test --filter 'Kills|Processes|KeyMemory|Faults|Signals|PackageIndex'
+	  ./Scripts/test $(SWIFT) test --filter 'Kills|Processes|KeyMemory|Faults|Signals|PackageIndex|Fuzz'
 
 torture4: sqlcipher4 ## the same on SQLCipher 4
 	@$(WITH4) VAULT_KILLS=$(or $(KILLS),200) VAULT_SECONDS=$(or $(SECONDS),60) VAULT_FAULTS=all VAULT_INDEX=all \
-	  ./Scripts/test $(SWIFT) test $(FLAGS4) --filter 'Kills|Processes|KeyMemory|Faults|Signals|PackageIndex'
+	  ./Scripts/test $(SWIFT) test $(FLAGS4) --filter 'Kills|Processes|KeyMemory|Faults|Signals|PackageIndex|Fuzz'
 
 lint: ## format and naming rules, by the toolchain's swift-format
 	@$(SWIFT) format lint --strict --recursive --configuration .swift-format $(SOURCES) || \

@@ -78,7 +78,8 @@ let package = Package(
       swiftSettings: settings),
     // What the tests kill: a process that saves, migrates or changes keys until it dies.
     .executableTarget(
-      name: "test-child", dependencies: ["ObjectVault", "CipherSQLite", "Microblog", "TestSupport"],
+      name: "test-child",
+      dependencies: ["ObjectVault", "CipherSQLite", "Microblog", "Migrations", "TestSupport"],
       path: "Tests/TestChild",
       swiftSettings: settings),
     .testTarget(
@@ -97,7 +98,7 @@ let package = Package(
         "StoreMigrateKit", "ObjectVault", "Microblog", "Migrations", "TestSupport", "store-migrate",
         "microblog-migrate", "notes-migrate", "test-child",
       ],
-      exclude: ["Golden"],
+      exclude: ["Golden", "Schemas"],
       swiftSettings: settings),
     .testTarget(
       name: "ObjectVaultTestingTests",

@@ -76,6 +76,20 @@ struct HistoryTable {
     ) { AppliedStep($0) }
   }
 
+  /// The checksums of all steps, in their order. Reads no text of a step.
+  func checksums() throws -> [String] {
+    try connection.query("SELECT checksum FROM vault_migrations ORDER BY version") { $0.text(0) ?? "" }
+  }
+
+  /// The first and the last number, found at the ends of the table; nil when it has no rows.
+  func numbers() throws -> ClosedRange<Int64>? {
+    let row = try connection.rows(
+      "SELECT (SELECT min(version) FROM vault_migrations), (SELECT max(version) FROM vault_migrations)"
+    ).first
+    guard let first = row?.first?.int64, let last = row?.last?.int64 else { return nil }
+    return first...last
+  }
+
   /// Writes a step down.
   func append(_ record: Record) throws {
     let step = record.step

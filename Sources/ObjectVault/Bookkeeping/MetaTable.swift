@@ -27,6 +27,8 @@ package struct MetaTable {
     case createdBy
     /// What the store is known by.
     case storeID
+    /// Which steps are behind the store and what they made, in digests: see ``StandingDigest``.
+    case standing
 
     /// Where it stands, for errors.
     var place: String { "\(MetaTable.name), row \(rawValue)," }
@@ -49,6 +51,16 @@ package struct MetaTable {
   func values() throws -> [Entry: SQLValue] {
     var values: [Entry: SQLValue] = [:]
     for row in try connection.rows("SELECT key, value FROM vault_meta") {
+      if let key = row.first?.string, let entry = Entry(rawValue: key) { values[entry] = row.last }
+    }
+    return values
+  }
+
+  /// Some entries; none of what has no row, or no text as its key.
+  func values(of entries: [Entry]) throws -> [Entry: SQLValue] {
+    let keys = SQL.joined(entries.map { entry -> SQL in "\(entry.rawValue)" })
+    var values: [Entry: SQLValue] = [:]
+    for row in try connection.rows("SELECT key, value FROM vault_meta WHERE key IN (\(keys))") {
       if let key = row.first?.string, let entry = Entry(rawValue: key) { values[entry] = row.last }
     }
     return values

@@ -77,6 +77,11 @@ public enum StoreError: Error, Sendable, Equatable {
   case adoptionLoses(file: String, losses: [AdoptionLoss])
   /// Steps cannot be folded into one, for this reason.
   case foldRefused(through: Int, reason: String)
+  /// The store needs more than this opening may do at once; nothing was changed.
+  case migrationNeeded(MigrationNeed)
+  /// What leads from the store's model to the classes is more than ``Store/Migrations/automatic`` does by itself; `lines` are
+  /// the operations of the step to be written. Nothing was changed.
+  case notAutomatic(file: String, reasons: [String], lines: [String])
   /// The Swift schema is not what the steps make; `lines` are operations that would make it so.
   case schemaMismatch(differences: [String], lines: [String])
   /// The file's tables are not those of the model that the file names.
@@ -246,6 +251,12 @@ extension StoreError: CustomStringConvertible {
         + losses.map { "\n  \($0)" }.joined()
     case .foldRefused(let number, let reason):
       "The steps up to \(numbered(number)) cannot be folded into one: \(ended(reason))"
+    case .migrationNeeded(let need): need.description
+    case .notAutomatic(let file, let reasons, let lines):
+      "\(file): the classes are not the store's model, and what leads to them is not made by itself: "
+        + reasons.map(ended).joined(separator: " ")
+        + " Write the steps down from now on: those behind the store (Store.carriedSteps), and one with these lines, "
+        + "looked at before:\n" + lines.joined(separator: "\n")
     case .schemaMismatch(let differences, let lines):
       "The Swift schema is not what the migration steps make: \(differences.joined(separator: "; ")). "
         + "Correct the classes, or write the missing step (store-migrate new NAME)"

@@ -75,30 +75,45 @@ extension RelationshipDescription {
 }
 
 extension Schema {
-  /// The join table of a to-many relationship, and whether this side is its source; nil for one-to-many.
-  func joinTable(of relationship: RelationshipDescription, in entity: EntityDescription) -> (JoinTable, Bool)?
-  {
+  /// The name of a to-many relationship's join table, and whether this side is its source; nil for one-to-many.
+  func joinName(of relationship: RelationshipDescription, in entity: EntityDescription) -> (
+    name: String, isSource: Bool
+  )? {
     guard relationship.isToMany else { return nil }
     let own = "\(entity.name)_\(relationship.name)"
-    guard let inverse = relationship.inverse else {
-      return (JoinTable(entity.name, relationship.name, relationship.destination, inverse: nil), true)
-    }
+    guard let inverse = relationship.inverse else { return (own, true) }
     guard self.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == true else {
       return nil
     }
     // Of two sides the one whose name comes first keeps the table: a rule that needs no declaration.
     let other = "\(relationship.destination)_\(inverse)"
-    return own < other
-      ? (JoinTable(entity.name, relationship.name, relationship.destination, inverse: inverse), true)
-      : (JoinTable(relationship.destination, inverse, entity.name, inverse: relationship.name), false)
+    return own < other ? (own, true) : (other, false)
+  }
+
+  /// The join table of a to-many relationship, and whether this side is its source; nil for one-to-many.
+  func joinTable(of relationship: RelationshipDescription, in entity: EntityDescription) -> (JoinTable, Bool)?
+  {
+    guard let (_, isSource) = joinName(of: relationship, in: entity) else { return nil }
+    guard !isSource, let inverse = relationship.inverse else {
+      return (
+        JoinTable(entity.name, relationship.name, relationship.destination, inverse: relationship.inverse),
+        true
+      )
+    }
+    return (JoinTable(relationship.destination, inverse, entity.name, inverse: relationship.name), false)
   }
 
   /// All join tables, each once.
-  var joinTables: [JoinTable] {
+  var joinTables: [JoinTable] { joinTables { _, _ in true } }
+
+  /// The join tables between entities of which `isWanted` says so, by the names of both ends.
+  func joinTables(_ isWanted: (String, String) -> Bool) -> [JoinTable] {
     entities.flatMap { entity in
       entity.relationships.compactMap { relationship -> JoinTable? in
-        guard let (table, isSource) = joinTable(of: relationship, in: entity), isSource else { return nil }
-        return table
+        guard isWanted(entity.name, relationship.destination),
+          joinName(of: relationship, in: entity)?.isSource == true
+        else { return nil }
+        return joinTable(of: relationship, in: entity)?.0
       }
     }
   }
@@ -122,6 +137,15 @@ extension Schema {
   func tables(format: Int) -> [TableInfo] {
     let joins = joinTables.map { format < 2 ? $0.former : $0 }
     return (entities.map(table) + joins.map(Self.table)).sorted { $0.name < $1.name }
+  }
+
+  /// The tables but those of entities that are left out, and of links between two of them.
+  func tables(but left: Set<String>) -> [TableInfo] {
+    guard !left.isEmpty else { return tables }
+    let joins = joinTables { !left.contains($0) || !left.contains($1) }
+    return (entities.filter { !left.contains($0.name) }.map(table) + joins.map(Self.table)).sorted {
+      $0.name < $1.name
+    }
   }
 
   func table(of entity: EntityDescription) -> TableInfo {
@@ -164,10 +188,14 @@ extension Schema {
   private static func index(
     _ entity: String, _ properties: [String], columns: [String], _ isUnique: Bool
   ) -> TableInfo.Index {
-    TableInfo.Index(
-      name: "\(isUnique ? "ux" : "ix")_\(entity)_\(properties.joined(separator: "_"))", columns: columns,
-      isUnique: isUnique)
+    TableInfo.Index(name: indexName(entity, properties, isUnique), columns: columns, isUnique: isUnique)
   }
+
+  static func indexName(_ entity: String, _ properties: [String], _ isUnique: Bool) -> String {
+    "\(isUnique ? "ux" : "ix")_\(entity)_\(properties.joined(separator: "_"))"
+  }
+
+  static func targetIndexName(_ join: String) -> String { "ix_\(join)_target" }
 
   static func table(of join: JoinTable) -> TableInfo {
     let column = {
@@ -179,7 +207,7 @@ extension Schema {
         .init(column: join.sourceColumn, table: join.source, onDelete: "CASCADE"),
         .init(column: join.targetColumn, table: join.target, onDelete: "CASCADE"),
       ],
-      indexes: [.init(name: "ix_\(join.name)_target", columns: [join.targetColumn], isUnique: false)])
+      indexes: [.init(name: targetIndexName(join.name), columns: [join.targetColumn], isUnique: false)])
   }
 }
 

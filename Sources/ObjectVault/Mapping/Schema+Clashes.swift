@@ -16,25 +16,60 @@ extension Schema {
     return faults.isEmpty ? clashFaults : faults
   }
 
+  /// The same of a model that a step made of one without faults: entities that are as they were, and lead to such, are not
+  /// looked at again.
+  func modelFaults(after former: Schema) -> [SchemaFault] {
+    let old = Dictionary(former.entities.map { ($0.name, $0) }) { first, _ in first }
+    var changed = Set(old.keys)
+    for entity in entities {
+      if old[entity.name] == entity { changed.remove(entity.name) } else { changed.insert(entity.name) }
+    }
+    let faults = ownFaults { entity in
+      changed.contains(entity.name) || entity.relationships.contains { changed.contains($0.destination) }
+    }
+    return faults.isEmpty ? clashFaults : faults
+  }
+
   /// Tables and indexes share one space of names in the file, and case does not count.
   private var clashFaults: [SchemaFault] {
     var faults: [SchemaFault] = []
     var owners: [String: String] = [:]
-    let names = tables.flatMap { table in
-      [(table.name, table.name)] + table.indexes.map { ($0.name, "an index of \(table.name)") }
-    }
-    for (name, owner) in names {
-      if let other = owners[name.lowercased()] {
-        // Two entities of one name are told by their name.
-        if other != name || owner != name {
-          faults.append(.clashingName(name: name, owner: owner, other: other))
-        }
+    func enter(_ name: String, _ owner: String) {
+      // Two entities of one name are told by their name.
+      if let other = owners.updateValue(owner, forKey: name.lowercased()), other != name || owner != name {
+        faults.append(.clashingName(name: name, owner: owner, other: other))
       }
-      owners[name.lowercased()] = owner
     }
-    for join in joinTables where entity(named: join.name) != nil {
+    let joins = joinNames
+    let tables =
+      entities.map { ($0.name, indexNames(of: $0)) }
+      + joins.map { ($0.name, [Self.targetIndexName($0.name)]) }
+    for (table, indexes) in tables.sorted(by: { $0.0 < $1.0 }) {
+      enter(table, table)
+      for index in indexes { enter(index, "an index of \(table)") }
+    }
+    for join in joins where entity(named: join.name) != nil {
       faults.append(.clashingName(name: join.name, owner: join.name, other: "the links of \(join.source)"))
     }
     return faults
+  }
+
+  /// The names of the indexes of an entity's table. The tables themselves would take many times as long: a chain of steps is
+  /// checked behind each of them.
+  private func indexNames(of entity: EntityDescription) -> [String] {
+    entity.attributes.filter { $0.isUnique || $0.isIndexed }.map {
+      Self.indexName(entity.name, [$0.name], $0.isUnique)
+    }
+      + entity.relationships.filter { !$0.isToMany }.map { Self.indexName(entity.name, [$0.name], false) }
+      + entity.indexes.map { Self.indexName(entity.name, $0.properties, $0.isUnique) }
+  }
+
+  private var joinNames: [(name: String, source: String)] {
+    entities.flatMap { entity in
+      entity.relationships.compactMap { relationship in
+        guard let (name, isSource) = joinName(of: relationship, in: entity), isSource else { return nil }
+        return (name, entity.name)
+      }
+    }
   }
 }

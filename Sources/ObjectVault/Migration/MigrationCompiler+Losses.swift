@@ -20,12 +20,12 @@ extension MigrationCompiler {
       }
     }
     losses += mapping.move?.loss.map { [$0] } ?? []
-    var links = Set(after.joinTables.compactMap { joinOrigin(of: $0.name)?.table })
+    var links = keptLinks()
     if case .links(let table, _, _)? = mapping.move?.from { links.insert(table) }
     for entity in before.entities {
       for relationship in entity.relationships {
-        guard case let (join, true)? = before.joinTable(of: relationship, in: entity),
-          !links.contains(join.name)
+        guard let (join, isSource) = before.joinName(of: relationship, in: entity), isSource,
+          !links.contains(join)
         else { continue }
         let other = relationship.inverse.flatMap { droppedName(relationship.destination, $0) }
         if let name = droppedName(entity.name, relationship.name) ?? other {
@@ -37,6 +37,21 @@ extension MigrationCompiler {
       }
     }
     return losses
+  }
+
+  /// The tables of links before the run whose rows are in one after it: of each the first that one of its ends leads to.
+  private func keptLinks() -> Set<String> {
+    var origins: [String: String] = [:]
+    for entity in after.entities {
+      for relationship in entity.relationships {
+        guard let join = after.joinName(of: relationship, in: entity)?.name, origins[join] == nil,
+          let former = mapping.entities[entity.name].flatMap({ before.entity(named: $0) }),
+          let name = mapping.properties[entity.name]?[relationship.name]
+        else { continue }
+        origins[join] = former.relationship(named: name).flatMap { before.joinName(of: $0, in: former)?.name }
+      }
+    }
+    return Set(origins.values)
   }
 
   private func droppedName(_ entity: String, _ property: String) -> String? {

@@ -14,13 +14,14 @@ struct MigrationCompiler {
 
   /// All statements, in order.
   func statements() -> [PlannedStatement] {
-    let old = before.tables
+    let untouched = untouchedEntities()
+    let old = before.tables(but: untouched)
     let checks = mapping.mustBeFilled.map(fillingCheck) + moveChecks()
     var copies: [PlannedStatement] = []
     var swaps: [PlannedStatement] = []
     var changes: [PlannedStatement] = []
     var used: Set<String> = []
-    for table in after.tables {
+    for table in after.tables(but: untouched) {
       guard let origin = origin(of: table), let former = old.first(where: { $0.name == origin.table }) else {
         if let filled = movedLinks(to: table) {
           copies += filled
@@ -46,6 +47,18 @@ struct MigrationCompiler {
       PlannedStatement(statement: .sql("DROP TABLE \(quoted($0.name))"), operations: [])
     }
     return checks + copies + swaps + dropped + changes + highWaterMarks()
+  }
+
+  /// Entities whose tables are as they were, and whose links are: the run has nothing to do with them, as a step has with most.
+  private func untouchedEntities() -> Set<String> {
+    guard mapping.move == nil else { return [] }
+    let old = Dictionary(before.entities.map { ($0.name, $0) }) { first, _ in first }
+    let same = Set(
+      after.entities.filter { old[$0.name] == $0 && mapping.keepsNames(of: $0) }.map(\.name))
+    // What becomes of a row when another one goes is said at the other end.
+    return same.filter { name in
+      old[name]?.relationships.allSatisfy { same.contains($0.destination) } ?? false
+    }
   }
 
   // MARK: Origins
@@ -88,7 +101,8 @@ struct MigrationCompiler {
   func joinOrigin(of table: String) -> Origin? {
     for entity in after.entities {
       for relationship in entity.relationships {
-        guard let (join, isSource) = after.joinTable(of: relationship, in: entity), join.name == table,
+        guard after.joinName(of: relationship, in: entity)?.name == table,
+          let (join, isSource) = after.joinTable(of: relationship, in: entity),
           let former = mapping.entities[entity.name].flatMap({ before.entity(named: $0) }),
           let name = mapping.properties[entity.name]?[relationship.name],
           let (old, wasSource) = former.relationship(named: name).flatMap({
@@ -145,6 +159,9 @@ struct MigrationCompiler {
     [planned(text: table.createSQL(after.layout(ofTable: table.name)), table)]
       + table.indexes.map { makeIndex($0, table) }
   }
+
+  /// The table that a temporary one becomes.
+  static func finalName(of temporary: String) -> String { String(temporary.dropFirst("_mig_".count)) }
 
   private func rebuild(_ former: TableInfo, _ table: TableInfo, _ origin: Origin) -> [PlannedStatement] {
     let temporary = "_mig_\(table.name)"

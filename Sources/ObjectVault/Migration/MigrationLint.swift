@@ -62,8 +62,14 @@ extension MigrationSet {
     var model = try model(at: version)
     var findings: [MigrationFinding] = []
     for step in steps.dropFirst(max(0, version)) {
-      findings += try StepLint(step, model).findings()
-      model = try step.applied(to: model)
+      // No store has rows yet that the first step could meet.
+      guard step.number > 1, !step.isFolded else {
+        model = try step.applied(to: model)
+        continue
+      }
+      let lint = try StepLint(step, model)
+      findings += try lint.findings()
+      model = lint.compiled.model
     }
     return findings
   }
@@ -73,13 +79,16 @@ extension MigrationSet {
 private struct StepLint {
   private let step: MigrationStep
   private let before: Schema
+  /// For the engine of this process.
+  let compiled: CompiledStep
 
-  init(_ step: MigrationStep, _ before: Schema) { (self.step, self.before) = (step, before) }
+  init(_ step: MigrationStep, _ before: Schema) throws {
+    (self.step, self.before) = (step, before)
+    compiled = try step.compiled(from: before, engine: .current)
+  }
 
   func findings() throws -> [MigrationFinding] {
-    // No store has rows yet that the first step could meet.
-    guard step.number > 1, !step.isFolded else { return [] }
-    return try losses() + operations() + rebuilds() + wayBack()
+    try losses() + operations() + rebuilds() + wayBack()
   }
 
   private func finding(
@@ -90,8 +99,8 @@ private struct StepLint {
       text: text)
   }
 
-  private func losses() throws -> [MigrationFinding] {
-    try step.compiled(from: before, engine: .current).unallowedLosses.map { loss in
+  private func losses() -> [MigrationFinding] {
+    compiled.unallowedLosses.map { loss in
       let isEntity = !loss.contains(".")
       let operation = step.operations.first { operation in
         switch operation {
@@ -203,7 +212,9 @@ private struct StepLint {
 
   private func rebuilds() throws -> [MigrationFinding] {
     guard let oldest = Engine(sqliteVersion: "3.15.2") else { return [] }
-    return try step.compiled(from: before, engine: oldest).parts.flatMap { part in
+    let isOldest = Engine.current.sqliteVersion == oldest.sqliteVersion
+    let old = isOldest ? compiled : try step.compiled(from: before, engine: oldest)
+    return old.parts.flatMap { part in
       part.planned.compactMap { planned in
         guard case .copy(let source, _, _, _, _) = planned.statement else { return nil }
         // The run copies it once; the first of its operations that names the entity stands for all.
@@ -218,7 +229,9 @@ private struct StepLint {
   }
 
   private func wayBack() throws -> [MigrationFinding] {
-    guard step.irreversible == nil, case .none(let reason) = try step.wayBack(from: before) else { return [] }
+    guard step.irreversible == nil,
+      case .none(let reason) = try step.wayBack(from: before, to: compiled.model)
+    else { return [] }
     return [
       finding(
         .irreversible, nil, "nothing leads back: \(reason); write [down], or in it: irreversible \"why\"")

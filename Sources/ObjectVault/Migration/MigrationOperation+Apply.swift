@@ -3,11 +3,12 @@
 extension MigrationStep {
   /// The model after this step.
   func applied(to schema: Schema) throws -> Schema {
+    let former = schema
     var schema = schema
     for operation in operations {
       do { try operation.apply(to: &schema) } catch { throw failed(operation, error.reason) }
     }
-    let faults = schema.modelFaults
+    let faults = schema.modelFaults(after: former)
     guard faults.isEmpty else {
       throw failed(operations.last ?? .seed(""), faults.map { "\($0)" }.joined(separator: " "))
     }
@@ -113,7 +114,18 @@ extension MigrationOperation {
     case .dropIndex(let entity, let names): try schema.dropIndex(entity, names)
     case .transform, .seed, .require: break
     }
-    schema.completeInverses()
+    if mayGiveInverses { schema.completeInverses() }
+  }
+
+  /// Whether a relationship may have an inverse afterwards that does not say so itself.
+  private var mayGiveInverses: Bool {
+    switch self {
+    case .addAttribute, .dropAttribute, .renameAttribute, .retype, .setDefault, .addIndex, .dropIndex,
+      .transform,
+      .seed, .require:
+      false
+    default: true
+    }
   }
 }
 

@@ -4,9 +4,9 @@ public import CipherSQLite
 private import Foundation
 
 /// What opening a store with some steps would do; or what taking steps back would, or running them again.
-public struct MigrationPlan: Sendable {
+public struct MigrationPlan: Sendable, Hashable {
   /// One pending step, or one that would be taken back.
-  public struct Step: Sendable {
+  public struct Step: Sendable, Hashable {
     /// Its number.
     public let number: Int
     /// Its name.
@@ -23,6 +23,8 @@ public struct MigrationPlan: Sendable {
     public let unallowedLosses: [String]
     /// The tables that are written again whole.
     public let rebuiltTables: [String]
+    /// The rows that it writes again, moves or indexes: see ``MigrationCost/rows``.
+    public let rows: Int
     /// Rows that it would refuse, so that it would fail; as far as that can be told before it runs.
     public let refusals: [Refusal]
     /// What it will ask of rows and could not be asked now, with the reason, a sentence each.
@@ -83,6 +85,9 @@ public struct MigrationPlan: Sendable {
   /// hold, and were called `source_id` and `target_id` before.
   public let changesFormat: Bool
 
+  /// How many rows the steps write, and how long that may take.
+  public let cost: MigrationCost
+
   /// The room on the disk that the steps take beside the file while they run, in bytes.
   public let neededBytes: Int
 
@@ -120,13 +125,16 @@ extension MigrationPlan {
     // A later release may have run steps that this one cannot read, and be content with old readers.
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
     var (steps, standing) = ([Step](), StandingColumns(model))
-    for (compiled, leadsBack) in work.back.map({ ($0, true) }) + work.ahead.map({ ($0, false) }) {
+    let rows = try RowForecast.rows(of: work.steps, in: connection)
+    for ((compiled, leadsBack), rows) in zip(
+      work.back.map({ ($0, true) }) + work.ahead.map({ ($0, false) }), rows)
+    {
       let asked =
         asksRows
         ? try Self.ask(compiled.step, &standing, connection, isSound: drift.isEmpty)
         : (refusals: [], unasked: [])
       steps.append(
-        Step(compiled, leadsBack, asked, leadsBack ? nil : irreversible[compiled.step.number]))
+        Step(compiled, leadsBack, asked, leadsBack ? nil : irreversible[compiled.step.number], rows: rows))
     }
     self.steps = steps
     makesBackup = work.steps.contains(where: \.wantsBackup)
@@ -136,6 +144,9 @@ extension MigrationPlan {
     self.history = history.steps
     let size = try DatabasePath(inspection.path).byteCount
     bytes = size ?? 0
+    cost = MigrationCost(
+      work, rows: rows + [try RowForecast.rowsOfFormat(history, in: connection)], storeBytes: size ?? 0,
+      makesBackups: true)
     neededBytes = try work.neededBytes(for: history, storeBytes: size ?? 0, makesBackups: true)
     cipher = connection.unlocked.profile
     minimumReader = history.minimumReader
@@ -170,9 +181,10 @@ extension MigrationPlan {
 extension MigrationPlan.Step {
   fileprivate init(
     _ compiled: CompiledStep, _ leadsBack: Bool,
-    _ asked: (refusals: [MigrationPlan.Refusal], unasked: [String]), _ irreversible: String?
+    _ asked: (refusals: [MigrationPlan.Refusal], unasked: [String]), _ irreversible: String?, rows: Int
   ) {
     let statements = compiled.parts.flatMap(\.statements)
+    self.rows = rows
     (number, name, self.leadsBack) = (compiled.step.number, compiled.step.name, leadsBack)
     (operations, sql) = (compiled.step.operations.map(\.summary), statements.map(\.text))
     (losses, unallowedLosses) = (compiled.losses, compiled.unallowedLosses)

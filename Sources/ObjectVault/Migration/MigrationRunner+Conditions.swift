@@ -21,6 +21,21 @@ extension MigrationRunner {
     }
   }
 
+  /// Who opens a store at once may have said how long that may take.
+  func checkCost(of work: MigrationWork, _ history: StoreHistory) throws {
+    guard let limit else { return }
+    let rows = try RowForecast.rows(of: work.steps, in: connection)
+    let cost = MigrationCost(
+      work, rows: rows + [try RowForecast.rowsOfFormat(history, in: connection)],
+      storeBytes: connection.file.byteCount ?? 0, makesBackups: makesBackups)
+    guard !limit.admits(cost) else { return }
+    throw StoreError.migrationNeeded(
+      MigrationNeed(
+        file: connection.path, storeVersion: history.version, targetVersion: work.version,
+        steps: work.steps.map { "\(numbered($0.step.number)) \($0.step.name)" }, rows: cost.rows,
+        seconds: cost.seconds))
+  }
+
   func checkSpace(for work: MigrationWork, _ history: StoreHistory) throws {
     let system = try? FileManager.default.attributesOfFileSystem(forPath: connection.file.folder)
     guard let bytes = connection.file.byteCount, let free = (system?[.systemFreeSize] as? NSNumber)?.intValue

@@ -20,8 +20,10 @@ extension MigrationRunner {
         try checkCancelled()
         let (next, overflow) = low.addingReportingOverflow(slice)
         let end = overflow ? Int64.max : next - 1
-        copied += try connection.execute(
+        let rows = try connection.execute(
           "\(insert) WHERE \"id\" BETWEEN \(low) AND \(min(end, high))")
+        copied += rows
+        meter.wrote(rows)
         if overflow || end >= high { break }
         // Ids far apart are not walked through slice by slice.
         low =

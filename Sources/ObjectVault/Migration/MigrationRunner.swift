@@ -17,6 +17,10 @@ struct MigrationRunner {
   var allowedLosses: Set<String> = []
   /// What the Swift types of the last model take; empty where a program runs steps without classes.
   var readers: [String: ValueReader] = [:]
+  /// What it may come to; more is refused before the first step. nil for whatever it takes.
+  var limit: MigrationLimit?
+  let meter = RunMeter()
+  let texts = SchemaTexts()
 
   // MARK: A new store
 
@@ -75,6 +79,7 @@ struct MigrationRunner {
       return MigrationOutcome()
     }
     try checkLosses(of: work)
+    try checkCost(of: work, history)
     try checkSpace(for: work, history)
     let mark = MigrationMark(connection.file.path)
     defer { withExtendedLifetime(mark) {} }
@@ -119,10 +124,9 @@ struct MigrationRunner {
     let drift = SchemaDifference.lines(found: try tables(of: model), expected: model.tables)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
     // Rows that somebody else inserted may go with their tables, and their ids stay taken.
-    if !work.back.isEmpty { try raiseHighWaterMarks(model) }
+    try raiseHighWaterMarks(model)
     var audit = try RowAudit(connection, readers: readers, model: model)
-    progress?.totalUnitCount = Int64(work.steps.count)
-    progress?.completedUnitCount = 0
+    if let progress { meter.begin(progress, rows: try RowForecast.rows(of: work.steps, in: connection)) }
     for compiled in work.back {
       try run(compiled, &audit) { try takeBack(compiled.step, since: $0) }
       model = compiled.model
@@ -148,12 +152,15 @@ struct MigrationRunner {
   ) throws {
     try checkCancelled()
     let start = Date()
+    meter.beginStep()
     try connection.savepoint {
       try run(compiled.parts, of: compiled.step, &audit)
-      try raiseHighWaterMarks(compiled.model)
+      if compiled.parts.contains(where: { $0.isData && !$0.isRequirement }) {
+        try raiseHighWaterMarks(compiled.model)
+      }
       try record(start)
     }
-    progress?.completedUnitCount += 1
+    meter.endStep()
   }
 
   // MARK: Around the steps
@@ -202,9 +209,17 @@ struct MigrationRunner {
     }
     try write([
       (.format, .integer(Int64(FileFormat.current))), (.version, .integer(Int64(version))),
-      (.modelHash, .text(model.meaningHash)), (.modelJSON, .text(model.json)),
+      (.modelHash, .text(texts.meaningHash(of: model))), (.modelJSON, .text(texts.json(of: model))),
       (.physicalHash, .text(SchemaDifference.physicalHash(found))),
       (.minimumReader, .integer(Int64(minimumReader))), (.generation, .integer(generation)),
+      (
+        .standing,
+        .text(
+          try StandingDigest(
+            steps: StandingDigest.steps(HistoryTable(connection: connection).checksums()),
+            model: StandingDigest.model(model)
+          ).text(generation: generation))
+      ),
     ])
     if generation == 1 { try write([(.createdBy, .text("ObjectVault, \(Engine.current)"))]) }
     try connection.setUserVersion(version)
@@ -226,7 +241,7 @@ struct MigrationRunner {
       appliedAt: StoreHistory.now(), milliseconds: Self.milliseconds(since: start),
       app: StoreHistory.program, engine: "\(Engine.current)", text: step.canonicalText, down: back)
     try HistoryTable(connection: connection).append(
-      .init(step: applied, modelHash: model.meaningHash, tool: Self.tool))
+      .init(step: applied, modelHash: texts.meaningHash(of: model), tool: Self.tool))
   }
 
   private func takeBack(_ step: MigrationStep, since start: Date) throws {

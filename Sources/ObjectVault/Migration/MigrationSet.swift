@@ -50,7 +50,7 @@ public struct MigrationSet: Sendable, Hashable {
   }
 
   /// A step as the generated `Embedded.swift` holds it. A text that cannot be parsed is kept, and the error
-  /// thrown when a store is opened.
+  /// thrown when the step is needed: by a store that lacks one.
   public struct Embedded: Sendable {
     let number: Int
     let name: String
@@ -63,6 +63,13 @@ public struct MigrationSet: Sendable, Hashable {
       self.name = name
       self.checksum = checksum
       self.text = text
+    }
+
+    /// The checksums in the order of the numbers; nil where one is missing or there twice.
+    static func checksums(of steps: [Embedded]) -> [String]? {
+      let steps = steps.sorted { $0.number < $1.number }
+      guard steps.indices.allSatisfy({ steps[$0].number == $0 + 1 }) else { return nil }
+      return steps.map(\.checksum)
     }
   }
 
@@ -134,13 +141,7 @@ public struct MigrationSet: Sendable, Hashable {
     try compiled(number)?.unallowedLosses ?? []
   }
 
-  /// What each step loses without its author's `allow`, in one walk.
-  /// - Throws: As ``model(at:)``.
-  package func unallowedLosses() throws -> [(step: MigrationStep, losses: [String])] {
-    try compiled(after: 0).map { ($0.step, $0.unallowedLosses) }
-  }
-
-  /// The models behind each step, in one walk.
+  /// The models behind each step, in one walk; that of version 0 is not among them.
   /// - Throws: As ``model(at:)``.
   package func models() throws -> [Schema] {
     var (model, models): (Schema, [Schema]) = (Schema(), [])
@@ -149,6 +150,35 @@ public struct MigrationSet: Sendable, Hashable {
       models.append(model)
     }
     return models
+  }
+
+  /// What is wrong with the steps beyond their model, and what they lose: what `check` asks, in one walk.
+  package struct Review {
+    /// What does not fit the model that it meets, a sentence for each step.
+    package var faults: [String] = []
+    /// What is wrong with the ways back that authors wrote; not asked where there are ``faults``.
+    package var wayBackFaults: [String] = []
+    /// What steps lose without their authors' `allow`; not asked where there are ``faults``.
+    package var losses: [(step: MigrationStep, losses: [String])] = []
+  }
+
+  /// Compiles every step, as a store that lacks them all would, and tries the ways back that authors wrote.
+  /// - Parameter models: Those of ``models()``.
+  /// - Throws: As ``model(at:)``.
+  package func review(_ models: [Schema]) throws -> Review {
+    var review = Review()
+    for (index, step) in steps.enumerated() {
+      let before = index == 0 ? Schema() : models[index - 1]
+      do {
+        review.losses.append((step, try step.compiled(from: before, engine: .current).unallowedLosses))
+      } catch StoreError.migrationFailed(_, _, let operation, let reason) {
+        review.faults.append("\(step.fileName), \"\(operation)\": \(reason).")
+      }
+      guard review.faults.isEmpty else { continue }
+      review.wayBackFaults += try step.wayBackFaults(from: before, to: models[index])
+    }
+    if !review.faults.isEmpty { (review.wayBackFaults, review.losses) = ([], []) }
+    return review
   }
 
   /// The statements of a step, for an engine.
@@ -175,40 +205,7 @@ public struct MigrationSet: Sendable, Hashable {
 
   /// Compiles every step, as a store that lacks them all would.
   /// - Returns: What does not fit the model that it meets, a sentence for each step.
-  package func compileFaults() throws -> [String] {
-    var (schema, faults): (Schema, [String]) = (Schema(), [])
-    for step in steps {
-      do { _ = try step.compiled(from: schema, engine: .current) } catch StoreError.migrationFailed(
-        _, _, let operation, let reason)
-      {
-        faults.append("\(step.fileName), \"\(operation)\": \(reason).")
-      }
-      schema = try step.applied(to: schema)
-    }
-    return faults
-  }
-
-  /// Tries the way back of every step whose author wrote one.
-  /// - Returns: What is wrong with it, a sentence for each.
-  package func wayBackFaults() throws -> [String] {
-    var (model, faults): (Schema, [String]) = (Schema(), [])
-    for step in steps {
-      let after = try step.applied(to: model)
-      if step.down != nil {
-        switch try step.wayBack(from: model, to: after) {
-        case .none(let reason): faults.append("\(step.fileName): \(reason).")
-        case .operations(let operations):
-          do {
-            _ = try step.takenBack(by: operations).compiled(from: after, engine: .current)
-          } catch StoreError.migrationFailed(_, _, let operation, let reason) {
-            faults.append("\(step.fileName), [down], \"\(operation)\": \(reason).")
-          }
-        }
-      }
-      model = after
-    }
-    return faults
-  }
+  package func compileFaults() throws -> [String] { try review(models()).faults }
 
   /// The number and the name that a file's name has.
   /// - Throws: ``StoreError/migrationSyntax(_:)`` where it is called otherwise.
@@ -222,5 +219,22 @@ public struct MigrationSet: Sendable, Hashable {
           hint: "call it like 0002_add_tags.migration"))
     }
     return (number, String(parts[1]))
+  }
+}
+
+extension MigrationStep {
+  /// What is wrong with the way back that its author wrote, a sentence each.
+  fileprivate func wayBackFaults(from before: Schema, to after: Schema) throws -> [String] {
+    guard down != nil else { return [] }
+    switch try wayBack(from: before, to: after) {
+    case .none(let reason): return ["\(fileName): \(reason)."]
+    case .operations(let operations):
+      do {
+        _ = try takenBack(by: operations).compiled(from: after, engine: .current)
+        return []
+      } catch StoreError.migrationFailed(_, _, let operation, let reason) {
+        return ["\(fileName), [down], \"\(operation)\": \(reason)."]
+      }
+    }
   }
 }

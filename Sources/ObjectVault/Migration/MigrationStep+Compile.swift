@@ -119,7 +119,7 @@ extension MigrationStep {
       }
     }
     flush()
-    let faults = run.after.modelFaults
+    let faults = run.after.modelFaults(after: model)
     guard faults.isEmpty else {
       throw failed(operations.last ?? .seed(""), faults.map { "\($0)" }.joined(separator: " "))
     }

@@ -52,6 +52,15 @@ struct SegmentMapping {
     ) { first, _ in first }
   }
 
+  /// Whether an entity and all its properties are those that had these names before, with the values that they had.
+  func keepsNames(of entity: EntityDescription) -> Bool {
+    guard entities[entity.name] == entity.name, expressions[entity.name]?.isEmpty ?? true,
+      added[entity.name]?.isEmpty ?? true, let names = properties[entity.name]
+    else { return false }
+    return entity.attributes.allSatisfy { names[$0.name] == $0.name }
+      && entity.relationships.allSatisfy { names[$0.name] == $0.name }
+  }
+
   /// Whether an operation reads or changes a property that this run added or gave an expression, or has an expression
   /// that speaks of anything which this run changes. It needs a run of its own then: only a column converts what is
   /// put into it to its type, and only a table that is there can be read.

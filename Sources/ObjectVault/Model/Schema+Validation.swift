@@ -4,13 +4,17 @@ internal import CipherSQLite
 
 extension Schema {
   /// The faults of the model itself, but for those of the tables that it makes.
-  var ownFaults: [SchemaFault] {
+  var ownFaults: [SchemaFault] { ownFaults { _ in true } }
+
+  /// - Parameter isAsked: Whether an entity's own properties are looked at.
+  func ownFaults(_ isAsked: (EntityDescription) -> Bool) -> [SchemaFault] {
     var faults: [SchemaFault] = []
     var names: Set<String> = []
     for entity in entities {
       if !names.insert(entity.name.lowercased()).inserted {
         faults.append(.duplicateName(entity: entity.name, property: nil))
       }
+      guard isAsked(entity) else { continue }
       if !Self.isUsable(entity: entity.name) {
         faults.append(.reservedName(entity: entity.name, property: nil))
       }

@@ -198,7 +198,8 @@ public struct IndexDescription: Sendable, Hashable, Codable {
 extension Schema: Hashable, Codable {
   /// Equal in meaning.
   public static func == (left: Schema, right: Schema) -> Bool {
-    left.canonical.entities == right.canonical.entities
+    // Models of neighbouring steps share most of their entities.
+    left.entities == right.entities || left.canonical.entities == right.canonical.entities
   }
   /// Hashes the meaning.
   public func hash(into hasher: inout Hasher) { hasher.combine(canonical.entities) }

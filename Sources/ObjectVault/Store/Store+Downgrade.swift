@@ -97,4 +97,25 @@ extension Store {
       return try withExtendedLifetime(inspection) { try HistoryEvent.all(inspection.connection) }
     }
   }
+
+  /// The steps that a store carries: what ran, and what takes it back. Nothing is written.
+  ///
+  /// A program that began with ``Store/Migrations/automatic`` writes their ``MigrationStep/text`` to files named
+  /// ``MigrationStep/fileName``, and goes on with those. What the author of a step wrote into its header is not carried.
+  /// - Parameters:
+  ///   - url: The store.
+  ///   - key: Its key.
+  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  /// - Throws: ``StoreError/notAStore(file:)``, ``StoreError/bookkeepingDamaged(file:place:reason:)``; ``SQLError``.
+  public static func carriedSteps(at url: URL, key: Key, profile: CipherProfile? = nil) async throws
+    -> MigrationSet
+  {
+    let key = try await key.resolved()
+    return try await detached {
+      let inspection = try Inspection(path: url.path, key: key, profile: profile)
+      return try withExtendedLifetime(inspection) {
+        try StoreHistory.read(inspection.connection).carriedSteps(in: url.path)
+      }
+    }
+  }
 }

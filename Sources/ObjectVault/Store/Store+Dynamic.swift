@@ -37,10 +37,12 @@ extension Store {
     let (unlocked, history) = try afterMigrations(file.path, nil, stop) { try read(file, key, configuration) }
     let mapping = try SchemaMapping(try history.model())
     return Store(
-      core: try core(file, unlocked, mapping, .none, history, configuration), url: url, id: history.storeID,
+      core: try core(file, unlocked, mapping, .none, history.standing, configuration), url: url,
+      id: history.storeID,
       schema: mapping.schema,
       opening: Opening(
-        isNew: false, migratedSteps: [], backup: nil, version: history.version, cipher: unlocked.profile))
+        isNew: false, migratedSteps: [], automaticStep: nil, backup: nil, version: history.version,
+        cipher: unlocked.profile))
   }
 
   private static func read(_ file: DatabasePath, _ key: Key, _ configuration: Configuration) throws

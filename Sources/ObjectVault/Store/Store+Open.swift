@@ -1,4 +1,4 @@
-// Opening: create or unlock, migrate, compare the schema, then the pool.
+// Opening with classes and steps, as programs ask for it. How it is done is in StoreOpening.
 
 public import CipherSQLite
 public import Foundation
@@ -6,19 +6,38 @@ public import Foundation
 extension Store {
   /// Where the steps come from.
   public struct Migrations: Sendable {
-    let load: @Sendable (Schema) throws -> MigrationSet
+    enum Source: Sendable {
+      case read(@Sendable (Schema) throws -> MigrationSet)
+      case embedded([MigrationSet.Embedded])
+      /// What the store carries, and one more where the classes are others.
+      case carried
+    }
+    let source: Source
 
     /// The steps of a folder.
-    public static func directory(_ url: URL) -> Migrations { Migrations { _ in try .directory(url) } }
+    public static func directory(_ url: URL) -> Migrations {
+      Migrations(source: .read { _ in try .directory(url) })
+    }
     /// The steps of a generated `Embedded.swift`.
+    ///
+    /// A store that has them all opens without reading any: their checksums are compared with those that it remembers.
     public static func embedded(_ steps: [MigrationSet.Embedded]) -> Migrations {
-      Migrations { _ in try .embedded(steps) }
+      Migrations(source: .embedded(steps))
     }
     /// Steps that were read before.
-    public static func set(_ set: MigrationSet) -> Migrations { Migrations { _ in set } }
+    public static func set(_ set: MigrationSet) -> Migrations { Migrations(source: .read { _ in set }) }
     /// One step that creates the schema: see ``MigrationSet/creating(_:)``. When the schema changes, a store
     /// made with it is refused until the change is written down as a second step.
-    public static let creatingSchema = Migrations { try .creating($0) }
+    public static let creatingSchema = Migrations(source: .read { try .creating($0) })
+    /// No steps of one's own, for a prototype or a cache: where the classes have become others than the store's model, opening
+    /// makes the step and runs it.
+    ///
+    /// It does so for what loses nothing and leads back: new entities, properties that are optional or have a default,
+    /// relationships, indexes, other defaults and delete rules, a property that may be nil from now on, a name that its class
+    /// declares as a former one. Anything else is ``StoreError/notAutomatic(file:reasons:lines:)`` with the lines to write.
+    /// The step is ``Store/Opening-swift.struct/automaticStep``; all that a store carries are
+    /// ``Store/carriedSteps(at:key:profile:)``, to go on with files from there.
+    public static let automatic = Migrations(source: .carried)
   }
 
   /// Opens a store; creates it if there is none; runs the steps that it lacks.
@@ -29,8 +48,9 @@ extension Store {
   ///   - schema: The Swift classes.
   ///   - migrations: The steps. Their model must be the schema's.
   ///   - configuration: Cache, readers, time-outs.
-  ///   - progress: Counts the steps that run, and has `ProgressUserInfoKey.storeIsWaitingFor` while another
-  ///     process runs them. Cancelling it, or the task, undoes them all.
+  ///   - progress: Counts the rows that steps write again and one for each step, and has
+  ///     `ProgressUserInfoKey.storeIsWaitingFor` while another process runs them. Cancelling it, or the task, undoes them
+  ///     all.
   /// - Throws: ``StoreError`` for schema, steps and history; ``SQLError`` for file and key;
   ///   `CancellationError`. The file is then as it was.
   public static func open(
@@ -38,54 +58,37 @@ extension Store {
     configuration: Configuration = Configuration(), progress: Progress? = nil
   ) async throws -> Store {
     PredicateWarmUp.start()
-    let mapping = try SchemaMapping(schema)
-    let classes = try EntityClasses(mapping)
-    let set = try migrations.load(schema)
-    try checkAgreement(schema, set)
+    let opening = try StoreOpening(url, schema, migrations, configuration, progress)
     let key = try await key.resolved()
-    let stop = CancellableRun()
     return try await withTaskCancellationHandler {
       try Task.checkCancellation()
-      return try await detached {
-        try open(url, key, mapping, classes, set, configuration, progress, stop)
-      }
+      return try await detached { try opening.open(key) }
     } onCancel: {
       progress?.cancel()
-      stop.cancel()
+      opening.stop.cancel()
     }
   }
 
-  static func checkAgreement(_ schema: Schema, _ set: MigrationSet) throws {
-    let model = try set.model(at: set.version)
-    guard schema != model else { return }
-    throw StoreError.schemaMismatch(
-      differences: SchemaDifference.lines(model, schema, found: "the steps", expected: "the Swift schema"),
-      lines: SchemaDifference.operations(from: model, to: schema).map(\.description))
-  }
-
-  private static func open(
-    _ url: URL, _ key: Key, _ mapping: SchemaMapping, _ classes: EntityClasses,
-    _ set: MigrationSet, _ configuration: Configuration,
-    _ progress: Progress?, _ stop: CancellableRun
+  /// Opens a store on the caller's thread and before it returns, unless that would take too long: for the start of an app.
+  ///
+  /// Where the steps that the store lacks come to more than `limit`, none runs, and the error says what there is to do: show
+  /// that, and call ``open(at:key:schema:migrations:configuration:progress:)`` with a `Progress`. A new store is made whatever
+  /// its steps are. While another process migrates the store, this does not wait for it longer than for any other lock.
+  /// - Parameters:
+  ///   - url: The file. Its folder has to exist.
+  ///   - key: As it is: one of a ``Key/provider(_:)`` has to be resolved before. A passphrase takes 20 to 100 ms.
+  ///   - schema: The Swift classes.
+  ///   - migrations: The steps. Their model must be the schema's.
+  ///   - limit: How much the steps may come to.
+  ///   - configuration: Cache, readers, time-outs.
+  /// - Throws: ``StoreError/migrationNeeded(_:)``; `SQLError.busy`; else as
+  ///   ``open(at:key:schema:migrations:configuration:progress:)``. The file is then as it was.
+  public static func open(
+    at url: URL, key: Key, schema: Schema, migrations: Migrations, migratingAtMost limit: MigrationLimit,
+    configuration: Configuration = Configuration()
   ) throws -> Store {
-    let settings = settings(configuration)
-    // Once: the file that is migrated, and whose connections the pool holds, is the same whatever becomes of a link.
-    let file = try DatabasePath(url.path)
-    progress?.cancellationHandler = { stop.cancel() }
-    defer { progress?.cancellationHandler = nil }
-    let readers = mapping.schema.readers
-    let opened = try afterMigrations(file.path, progress, stop) {
-      try openAndMigrate(file, key, set, readers, settings, configuration, progress, stop)
-    }
-    let (key, history) = (opened.key, opened.history)
-
-    return Store(
-      core: try core(file, key, mapping, classes, history, configuration), url: url, id: history.storeID,
-      schema: mapping.schema,
-      opening: Opening(
-        isNew: opened.isNew, migratedSteps: opened.migrated.steps, backup: opened.migrated.backup,
-        version: history.version,
-        cipher: key.profile))
+    PredicateWarmUp.start()
+    return try StoreOpening(url, schema, migrations, configuration, nil, limit: limit).open(key)
   }
 
   static func settings(_ configuration: Configuration) -> Connection.Configuration {
@@ -98,7 +101,7 @@ extension Store {
 
   static func core(
     _ file: DatabasePath, _ key: UnlockedKey, _ mapping: SchemaMapping, _ classes: EntityClasses,
-    _ history: StoreHistory, _ configuration: Configuration
+    _ standing: StoreStanding, _ configuration: Configuration
   ) throws -> StoreCore {
     var pool = ConnectionPool.Configuration()
     pool.connection = settings(configuration)
@@ -108,35 +111,7 @@ extension Store {
     pool.prepare = { try StoreFunctions.register(on: $0) }
     return StoreCore(
       pool: try ConnectionPool(file: file, unlocked: key, configuration: pool), mapping: mapping,
-      classes: classes, path: file.path, generation: history.generation, id: history.storeID)
-  }
-
-  private struct Opened {
-    let key: UnlockedKey
-    let isNew: Bool
-    let migrated: MigrationOutcome
-    let history: StoreHistory
-  }
-
-  private static func openAndMigrate(
-    _ file: DatabasePath, _ key: Key, _ set: MigrationSet, _ readers: [String: ValueReader],
-    _ settings: Connection.Configuration, _ configuration: Configuration, _ progress: Progress?,
-    _ stop: CancellableRun
-  ) throws -> Opened {
-    let (unlocked, isNew) = try createIfAbsent(file, key, set, readers, settings)
-    let connection =
-      try unlocked.map { try Connection.open(file, unlocked: $0, configuration: settings) }
-      ?? Connection.open(file, key: key, configuration: settings)
-    defer { connection.close() }
-    try StoreFunctions.register(on: connection)
-    let migrated = try stop.run(connection) {
-      try MigrationRunner(
-        connection: connection, set: set, progress: progress, makesBackups: configuration.makesBackups,
-        readers: readers
-      ).migrate()
-    }
-    return Opened(
-      key: connection.unlocked, isNew: isNew, migrated: migrated, history: try StoreHistory.read(connection))
+      classes: classes, path: file.path, generation: standing.generation, id: standing.storeID)
   }
 
   /// Runs `body`, and runs it again for as long as it meets the lock of somebody who migrates the store: however
@@ -155,24 +130,31 @@ extension Store {
       }
     }
   }
+}
 
-  private static func createIfAbsent(
-    _ file: DatabasePath, _ key: Key, _ set: MigrationSet, _ readers: [String: ValueReader],
-    _ settings: Connection.Configuration
-  ) throws -> (UnlockedKey?, Bool) {
-    guard !file.isDanglingLink, !FileManager.default.fileExists(atPath: file.path) else {
-      return (nil, false)
+extension Store.Migrations {
+  /// The checksums of the steps in their order, where they are known without reading the steps.
+  var checksums: [String]? {
+    if case .embedded(let steps) = source { MigrationSet.Embedded.checksums(of: steps) } else { nil }
+  }
+
+  /// Whether the store has the steps.
+  var areCarried: Bool { if case .carried = source { true } else { false } }
+
+  /// The steps, which have to make the model of the classes.
+  /// - Throws: ``StoreError/schemaMismatch(differences:lines:)``; what reading them throws.
+  func agreed(with schema: Schema) throws -> MigrationSet {
+    let set: MigrationSet
+    switch source {
+    case .read(let read): set = try read(schema)
+    case .embedded(let steps): set = try .embedded(steps)
+    case .carried: return try .creating(schema)
     }
-    do {
-      let unlocked = try Connection.create(file, key: key, configuration: settings) { connection in
-        try StoreFunctions.register(on: connection)
-        try MigrationRunner(connection: connection, set: set, progress: nil, readers: readers).createStore()
-      }
-      return (unlocked, true)
-    } catch SQLError.alreadyExists {
-      // Somebody else was faster; theirs is as good.
-      return (nil, false)
-    }
+    let model = try set.model(at: set.version)
+    guard schema != model else { return set }
+    throw StoreError.schemaMismatch(
+      differences: SchemaDifference.lines(model, schema, found: "the steps", expected: "the Swift schema"),
+      lines: SchemaDifference.operations(from: model, to: schema).map(\.description))
   }
 }
 

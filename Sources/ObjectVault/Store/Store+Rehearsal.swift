@@ -30,9 +30,7 @@ extension Store.Migrations {
   /// - Throws: ``StoreError/schemaMismatch(differences:lines:)``; what reading them throws.
   package func loaded(for schema: Schema) throws -> MigrationSet {
     try schema.validate()
-    let set = try load(schema)
-    try Store.checkAgreement(schema, set)
-    return set
+    return try agreed(with: schema)
   }
 }
 

@@ -58,6 +58,9 @@ public final class Store: Sendable {
     public let isNew: Bool
     /// The steps that ran, by number.
     public let migratedSteps: [Int]
+    /// The step that was made and run because the classes had become others, with ``Store/Migrations/automatic``: write its
+    /// ``MigrationStep/text`` to the file ``MigrationStep/fileName`` to keep it.
+    public let automaticStep: MigrationStep?
     /// The copy that was made before they ran, when one of them asked for it.
     public let backup: URL?
     /// The version now: the number of steps behind the store.
@@ -85,12 +88,15 @@ public final class Store: Sendable {
   /// Runs `body` with a context on one snapshot of the store, beside writes and other reads.
   ///
   /// The context may only read. Cancelling the task interrupts it with `CancellationError`.
-  /// - Throws: What `body` throws, else the first of the context's ``ObjectContext/faultErrors``.
+  /// - Throws: What `body` throws, else the first of the context's ``ObjectContext/faultErrors``;
+  ///   ``StoreError/storeMigratedElsewhere(file:)``.
   public func read<Result: Sendable>(
     _ body: @escaping @Sendable (ObjectContext) throws -> Result
   ) async throws -> Result {
     let core = core
     return try await core.pool.read { connection in
+      // Another model may have the same names for other things: what is read would be taken for what it was.
+      try core.checkGeneration(connection)
       let context = ObjectContext(core: core, access: .transaction(connection, canWrite: false))
       let result = try body(context)
       if let error = context.faultErrors.first { throw error }

@@ -35,7 +35,7 @@ enum CheckCommand: Command {
     try session.requireFolder(session.migrationsFolder)
     let files = try GeneratedFiles(folder: session.migrationsFolder)
     var findings: [String] = []
-    for file in try files.contents() {
+    for file in files.contents() {
       let path = files.folder.appendingPathComponent(file.name).path
       guard let data = FileManager.default.contents(atPath: path) else {
         findings.append("\(file.name) is missing.")
@@ -49,11 +49,10 @@ enum CheckCommand: Command {
     }
     // To write the files anew would hide that a released step is another.
     let isStale = !findings.isEmpty && (try? files.releases.requireKept(in: files.set)) != nil
-    try files.set.model(at: files.set.version).validate()
-    let faults = try files.set.compileFaults()
-    findings += faults
-    if faults.isEmpty { findings += try files.set.wayBackFaults() }
-    for (step, list) in faults.isEmpty ? try files.set.unallowedLosses() : [] where !list.isEmpty {
+    try files.models.last?.validate()
+    let review = try files.set.review(files.models)
+    findings += review.faults + review.wayBackFaults
+    for (step, list) in review.losses where !list.isEmpty {
       findings.append(
         "\(step.fileName) loses \(list.joined(separator: ", ")); opening refuses that. When it is meant, write into "
           + "its head: allow: \(list.map { "lossy:\($0)" }.joined(separator: ", "))")

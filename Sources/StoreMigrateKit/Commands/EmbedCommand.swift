@@ -47,7 +47,7 @@ enum EmbedCommand: Command {
   static func write(_ files: GeneratedFiles) throws -> EmbedReport {
     try files.releases.requireKept(in: files.set)
     var (written, unchanged): ([String], [String]) = ([], [])
-    for file in try files.contents() {
+    for file in files.contents() {
       let url = files.folder.appendingPathComponent(file.name)
       if FileManager.default.contents(atPath: url.path) == Data(file.text.utf8) {
         unchanged.append(url.path)

@@ -1,10 +1,10 @@
 // Which steps are in programs that people have: the lock file has a line behind the last step of each release.
 
 import Foundation
-import ObjectVault
+package import ObjectVault
 
 /// The lines `released: 4.1` of a lock file, and the steps in front of them.
-struct Releases {
+package struct Releases {
   static let word = "released:"
   /// In front of the checksum of what a folded step does.
   static let foldWord = "folds:"
@@ -25,7 +25,12 @@ struct Releases {
   /// front of a release on its own side counts.
   init(_ folder: URL) {
     let file = folder.appendingPathComponent("migrations.lock").path
-    let text = FileManager.default.contents(atPath: file).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    self.init(
+      text: FileManager.default.contents(atPath: file).map { String(decoding: $0, as: UTF8.self) } ?? "")
+  }
+
+  /// Those of a lock file's text, whatever it is.
+  package init(text: String) {
     var waiting: [Kept] = []
     var (step, beforeConflict) = (0, 0)
     for line in text.split(whereSeparator: \.isNewline) {
@@ -56,7 +61,7 @@ struct Releases {
   }
 
   /// The last step that was released; 0 without any.
-  var version: Int { lines.map(\.step).max() ?? 0 }
+  package var version: Int { lines.map(\.step).max() ?? 0 }
 
   /// The last release that has a step of this number; nil where none has.
   func last(with step: Int) -> String? { lines.last { $0.step >= step }?.name }
@@ -70,7 +75,7 @@ struct Releases {
   }
 
   /// - Throws: ``RefusedError`` where the steps are not those that were released: a new lock file would hide it.
-  func requireKept(in set: MigrationSet) throws {
+  package func requireKept(in set: MigrationSet) throws {
     for step in kept {
       let now = set.steps.first { $0.number == step.number }
       let isFoldKept = step.fold == nil || now?.isPlaceholder == true || now?.contentChecksum == step.fold

@@ -27,6 +27,28 @@ struct Session: Sendable {
     }
   }
 
+  /// Shows on a terminal how far steps are that `body` runs, by ``progress``.
+  func showingSteps<Result: Sendable>(
+    _ label: String, _ body: @escaping @Sendable () async throws -> Result
+  ) async throws -> Result {
+    let bar = ProgressBar(label, self)
+    guard bar.isLive else { return try await body() }
+    defer { bar.finish() }
+    let isDone = Locked(false)
+    async let result = {
+      defer { isDone.withLock { $0 = true } }
+      return try await body()
+    }()
+    // Nobody tells of a change of a Progress on every system, so it is looked at.
+    while !isDone.withLock({ $0 }) {
+      bar.show(Int(progress.completedUnitCount), of: Int(progress.totalUnitCount))
+      try? await Task.sleep(for: .milliseconds(20))
+    }
+    let value = try await result
+    bar.show(Int(progress.completedUnitCount), of: Int(progress.totalUnitCount))
+    return value
+  }
+
   /// The argument behind the command, such as the store's path.
   func positional(_ index: Int) -> String { arguments.positional[index + 1] }
 

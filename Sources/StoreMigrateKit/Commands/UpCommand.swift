@@ -65,11 +65,13 @@ enum UpCommand: Command {
         store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
         configuration: try session.configuration()))
     let start = Date()
-    let applied = try await Store.migrate(
-      at: URL(fileURLWithPath: session.storePath), key: key, migrations: set,
-      profile: try session.profile(), busyTimeout: try session.lockTimeout(),
-      makesBackups: !session.arguments.has("--no-backup"), allowing: Set(plan.unallowedLosses),
-      progress: session.progress)
+    let applied = try await session.showingSteps("up") {
+      try await Store.migrate(
+        at: URL(fileURLWithPath: session.storePath), key: key, migrations: set,
+        profile: try session.profile(), busyTimeout: try session.lockTimeout(),
+        makesBackups: !session.arguments.has("--no-backup"), allowing: Set(plan.unallowedLosses),
+        progress: session.progress)
+    }
     return UpReport(
       store: summary, from: plan.storeVersion, to: max(set.version, plan.storeVersion),
       applied: applied.steps.map { "\(numbered($0)) \(set.steps[$0 - 1].name)" },

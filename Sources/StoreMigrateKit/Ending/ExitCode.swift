@@ -76,7 +76,9 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .historyConflict, .repairRefused: .historyConflict
     case .storeIsNewer: .storeTooNew
     case .notEnoughSpace, .backupFailed, .diskFull: .noSpace
-    case .lossNotAllowed, .rowsRefused, .wayBackLoses, .noWayBack, .foldRefused, .adoptionLoses: .refused
+    case .lossNotAllowed, .rowsRefused, .wayBackLoses, .noWayBack, .foldRefused, .adoptionLoses, .notAutomatic:
+      .refused
+    case .migrationNeeded: .attention
     case .notAStore: .cannotDecrypt
     case .otherFormat(_, let found, let supported): found > supported ? .storeTooNew : .attention
     case .predicate, .noEntity, .noProperty, .propertyMisused: .usage

@@ -7,6 +7,8 @@ final class ProgressBar {
   private let label: String
   private let isSilent: Bool
   private let isTerminal: Bool
+  /// Whether anybody sees a bar that moves.
+  var isLive: Bool { isTerminal && !isSilent }
   private let write: (String) -> Void
   private var shown = -1
 

@@ -49,6 +49,7 @@ private func normalizedText(_ text: String, _ folder: String) -> String {
       #/\(\d+(\.\d+)?(e-\d+)? s\)/#, with: "(SECONDS s)"
     )
     .replacing(#/\d+ pages/#, with: "N pages").replacing(#/\d+ free\b/#, with: "N free")
+  text = text.replacing(#/on \d{4}-\d\d-\d\d/#, with: "on DAY")
   // A recovery code stands alone at the end.
   if text.contains("Recovery code"), let end = text.split(separator: "\n").last {
     text = text.replacing(end, with: "  CODE")

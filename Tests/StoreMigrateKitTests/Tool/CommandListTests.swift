@@ -61,6 +61,43 @@ import Testing
     #expect(object["exit"] as? Int == Int(command.code) && object["ok"] as? Bool == (command.code == 0))
     #expect(object["command"] as? String == command.command && object["tool"] as? String == "store-migrate")
     #expect((object["error"] is NSNull) == (object["error"] as? String == nil))
+    #expect(try ReportSchema().faults(in: result.output) == [], "\(command): \(result)")
+  }
+
+  @Test func `the schema of the reports has each command, and finds what is not in it`() throws {
+    let schema = try ReportSchema()
+    #expect(schema.commands == Set(StoreMigrate.commandNames))
+    let count =
+      #"{"tool":"store-migrate","format":1,"command":"count","ok":true,"exit":0,"error":null,"entity":"Note","count":1}"#
+    #expect(try schema.faults(in: count) == [])
+    for (old, new) in [
+      (#""count":1"#, #""count":"1""#), (#","count":1"#, ""), (#""count":1"#, #""count":-1"#),
+      (#""count":1"#, #""count":1,"more":1"#), (#""exit":0"#, #""exit":7"#), (#""ok":true"#, #""ok":1"#),
+      (#""error":null"#, #""error":"x""#), (#""format":1"#, #""format":2"#),
+      (#""count","ok""#, #""counts","ok""#),
+    ] {
+      #expect(try !schema.faults(in: count.replacing(old, with: new)).isEmpty, "\(new)")
+    }
+  }
+
+  @Test(.enabled(if: KeyInput.python != nil, "needs python3"))
+  func `another validator agrees with the schema`() async throws {
+    let script = """
+      import json, sys
+      try: import jsonschema
+      except ImportError: sys.exit(0)
+      schema = json.load(open(sys.argv[1]))
+      jsonschema.Draft202012Validator.check_schema(schema)
+      for line in sys.stdin.read().split("\\0"):
+          if line: jsonschema.validate(json.loads(line), schema)
+      """
+    var outputs: [String] = []
+    for command in CommandCase.all where command.golden != nil {
+      outputs.append(try await CommandFolder().run(command, "--json").output)
+    }
+    let result = try runTool(
+      KeyInput.python ?? "", ["-c", script, ReportSchema.file.path], input: outputs.joined(separator: "\0"))
+    #expect(result.status == 0, "\(result.errors)")
   }
 }
 
@@ -108,7 +145,9 @@ import Testing
   }
 
   @Test func `no golden file is left of what is gone`() throws {
-    let known = Set(HelpGoldens.topics.map { "help-\($0)" } + CommandCase.all.compactMap(\.golden))
+    let known = Set(
+      HelpGoldens.topics.map { "help-\($0)" } + CommandCase.all.compactMap(\.golden)
+        + ScreenGoldens.cases.map { "screen-\($0.name)" })
     for file in try Golden.names(in: "StoreMigrateKitTests") {
       #expect(known.contains(String(file.prefix { $0 != "." })), "\(file)")
     }

@@ -1,0 +1,45 @@
+// The step that opening makes by itself, for programs without steps of their own: from the model that a store has to that
+// of the classes, where nothing is lost by it and nothing has to be guessed.
+
+internal import CipherSQLite
+
+extension StoreHistory {
+  /// The steps behind the store as it carries them, and one more where the classes are another model.
+  /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)``;
+  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)`` for a file of a later format.
+  func automaticSteps(for schema: Schema, file: String) throws -> MigrationSet {
+    let carried = try carriedSteps(in: file)
+    guard format <= FileFormat.current else { throw newer(than: carried, file: file) }
+    let model = try model()
+    guard model != schema else { return carried }
+    let proposal = try carried.proposal(for: schema)
+    let step = MigrationStep(number: version + 1, name: "automatic", operations: proposal.operations)
+    let reasons = proposal.obstacles + (try step.obstacle(from: model))
+    guard reasons.isEmpty else {
+      throw StoreError.notAutomatic(file: file, reasons: reasons, lines: proposal.lines)
+    }
+    return try MigrationSet(carried.steps + [step])
+  }
+
+  /// The steps behind the store, with what takes each back.
+  func carriedSteps(in file: String) throws -> MigrationSet {
+    try steps(with: MigrationSet([]), file: file)
+  }
+}
+
+extension MigrationProposal {
+  /// Why nobody but a person can say that this is what was meant, a reason each.
+  fileprivate var obstacles: [String] {
+    losses.map { "\($0) would be lost" }
+      + doubts.map { "\($0) may be a renaming: its class says so by .renamed(from:)" } + notes
+  }
+}
+
+extension MigrationStep {
+  /// That nothing leads back, where nothing is lost and some value is another one afterwards.
+  fileprivate func obstacle(from model: Schema) throws -> [String] {
+    guard (try? applied(to: model)) != nil else { return [] }
+    if case .none(let reason) = try wayBack(from: model) { return ["nothing leads back: \(reason)"] }
+    return []
+  }
+}

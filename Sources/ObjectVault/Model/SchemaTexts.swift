@@ -1,0 +1,36 @@
+// The JSON of many models that differ little, as those behind the steps of a chain do: of an entity it is made once.
+
+internal import CipherSQLite
+private import Foundation
+
+/// Makes the JSON and the digests of models, and keeps what it made of each entity.
+package final class SchemaTexts {
+  private var entities: [EntityDescription: String] = [:]
+
+  package init() {}
+
+  /// The same text as ``Schema/json``.
+  func json(of schema: Schema) -> String {
+    guard !schema.entities.isEmpty else { return schema.json }
+    let texts = schema.entities.sorted { $0.name < $1.name }.map { entity in
+      if let text = entities[entity] { return text }
+      let text = Self.text(of: entity)
+      entities[entity] = text
+      return text
+    }
+    return "{\n  \"entities\" : [\n    " + texts.joined(separator: ",\n    ") + "\n  ]\n}"
+  }
+
+  /// The same digest as ``Schema/meaningHash``.
+  package func meaningHash(of schema: Schema) -> String { sha256(Array(json(of: schema).utf8)) }
+
+  /// An entity as it stands in a model's JSON: that of a model with it alone, without what is around it.
+  private static func text(of entity: EntityDescription) -> String {
+    let lines = Schema(entities: [entity]).json.split(separator: "\n", omittingEmptySubsequences: false)
+    return lines.dropFirst(2).dropLast(2).joined(separator: "\n").trimmedStart
+  }
+}
+
+extension String {
+  fileprivate var trimmedStart: String { String(drop { $0 == " " }) }
+}

@@ -1,0 +1,124 @@
+// One opening of a store with classes and steps: create or unlock the file, see whether anything is to be done, do it, then
+// the pool. What is offered to programs is in Store+Open.
+
+internal import CipherSQLite
+internal import Foundation
+
+/// What an opening was asked for.
+struct StoreOpening: Sendable {
+  let url: URL
+  private let mapping: SchemaMapping
+  private let classes: EntityClasses
+  private let migrations: Store.Migrations
+  private let configuration: Store.Configuration
+  private let progress: Progress?
+  /// What steps may come to; nil for whatever it takes.
+  private let limit: MigrationLimit?
+  /// Ends the opening.
+  let stop = CancellableRun()
+  private let checksums: [String]?
+  /// The steps; nil as long as nothing but their checksums is needed, and where the store has them.
+  private let steps: MigrationSet?
+
+  /// - Throws: What is wrong with the classes, or with steps that were read for their checksums.
+  init(
+    _ url: URL, _ schema: Schema, _ migrations: Store.Migrations, _ configuration: Store.Configuration,
+    _ progress: Progress?, limit: MigrationLimit? = nil
+  ) throws {
+    mapping = try SchemaMapping(schema)
+    classes = try EntityClasses(mapping)
+    checksums = migrations.checksums
+    steps = checksums == nil && !migrations.areCarried ? try migrations.agreed(with: schema) : nil
+    self.limit = limit
+    (self.url, self.migrations, self.configuration, self.progress) = (
+      url, migrations, configuration, progress
+    )
+  }
+
+  /// What it came to.
+  private struct Opened {
+    let key: UnlockedKey
+    var isNew = false
+    var migrated = MigrationOutcome()
+    var automaticStep: MigrationStep?
+    let standing: StoreStanding
+  }
+
+  /// Opens the store, on the caller's thread.
+  func open(_ key: Key) throws -> Store {
+    // Once: the file that is migrated, and whose connections the pool holds, is the same whatever becomes of a link.
+    let file = try DatabasePath(url.path)
+    progress?.cancellationHandler = { [stop] in stop.cancel() }
+    defer { progress?.cancellationHandler = nil }
+    var steps = steps
+    // Who said how long it may take is not kept waiting for somebody else's steps.
+    let opened =
+      limit == nil
+      ? try Store.afterMigrations(file.path, progress, stop) { try prepare(file, key, &steps) }
+      : try prepare(file, key, &steps)
+    return Store(
+      core: try Store.core(file, opened.key, mapping, classes, opened.standing, configuration), url: url,
+      id: opened.standing.storeID, schema: mapping.schema,
+      opening: Store.Opening(
+        isNew: opened.isNew, migratedSteps: opened.migrated.steps,
+        automaticStep: opened.automaticStep, backup: opened.migrated.backup,
+        version: opened.standing.version, cipher: opened.key.profile))
+  }
+
+  /// The steps, read when they are first needed.
+  private func read(_ steps: inout MigrationSet?) throws -> MigrationSet {
+    if let steps { return steps }
+    let set = try migrations.agreed(with: mapping.schema)
+    steps = set
+    return set
+  }
+
+  private func prepare(_ file: DatabasePath, _ key: Key, _ steps: inout MigrationSet?) throws -> Opened {
+    let settings = Store.settings(configuration)
+    let created = try createIfAbsent(file, key, &steps)
+    let connection =
+      try created.map { try Connection.open(file, unlocked: $0, configuration: settings) }
+      ?? Connection.open(file, key: key, configuration: settings)
+    defer { connection.close() }
+    if checksums != nil || migrations.areCarried {
+      let expected = ExpectedStanding(checksums: checksums, schema: mapping.schema)
+      if let standing = try expected.standing(of: connection) {
+        MigrationLeavings.remove(of: file)
+        return Opened(key: connection.unlocked, isNew: created != nil, standing: standing)
+      }
+    }
+    // What the store carries may be another thing each time that it is looked at.
+    let set =
+      try migrations.areCarried
+      ? StoreHistory.read(connection).automaticSteps(for: mapping.schema, file: file.path) : read(&steps)
+    try StoreFunctions.register(on: connection)
+    let migrated = try stop.run(connection) {
+      try MigrationRunner(
+        connection: connection, set: set, progress: progress, makesBackups: configuration.makesBackups,
+        readers: mapping.schema.readers, limit: limit
+      ).migrate()
+    }
+    return Opened(
+      key: connection.unlocked, isNew: created != nil, migrated: migrated,
+      automaticStep: migrations.areCarried ? migrated.steps.last.map { set.steps[$0 - 1] } : nil,
+      standing: try StoreHistory.read(connection).standing)
+  }
+
+  /// - Returns: The key of a file that was made; nil where there is one.
+  private func createIfAbsent(_ file: DatabasePath, _ key: Key, _ steps: inout MigrationSet?) throws
+    -> UnlockedKey?
+  {
+    guard !file.isDanglingLink, !FileManager.default.fileExists(atPath: file.path) else { return nil }
+    let (set, readers) = (try read(&steps), mapping.schema.readers)
+    do {
+      return try Connection.create(file, key: key, configuration: Store.settings(configuration)) {
+        connection in
+        try StoreFunctions.register(on: connection)
+        try MigrationRunner(connection: connection, set: set, progress: nil, readers: readers).createStore()
+      }
+    } catch SQLError.alreadyExists {
+      // Somebody else was faster; theirs is as good.
+      return nil
+    }
+  }
+}

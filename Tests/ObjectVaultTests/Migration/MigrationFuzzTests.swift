@@ -1,0 +1,129 @@
+// Migration files that nobody meant: cut, doubled, mixed and with other bytes in them. Whatever is read is a step that is
+// read back as the same one; whatever is not is an error with its place. Longer: VAULT_SECONDS.
+
+import Foundation
+import Migrations
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct MigrationFuzz {
+  /// Texts that have each operation, every section and all that a header may say.
+  private static let seeds: [String] = {
+    let everything = """
+      format: 1
+      name: all
+      note: a note with # and "quotes"
+      reader: 3
+      backup: always
+      allow: lossy:E.a, former-link-columns
+
+      [up]
+      create entity E {
+          attribute a string optional unique default "q\\"uo\\\\te\\n"
+          attribute n double default -1.5e3 indexed
+          relationship r -> E many inverse E.s on delete deny
+          relationship s -> E required inverse E.r
+          index (a, s) unique
+      }
+      rename entity E -> F   # why
+      add attribute F.b decimal optional
+      rename attribute F.b -> c
+      retype F.c to string using (replace($F.c, ')', '(') || "x" || [a ( b])
+      make F.c required filling "?"
+      make F.c optional
+      set default of F.c to none
+      add relationship F.t -> F many
+      set delete rule of F.t to cascade
+      make F.t one picking ($F.a, $F.c DESC)
+      rename relationship F.t -> u
+      drop relationship F.u
+      drop index F(a, s)
+      add index F(a) unique
+      drop attribute F.c
+      transform sql { UPDATE $F SET $F.a = '}' || "{" -- }
+         /* } */ WHERE $F.a = '''' }
+      seed { INSERT INTO $F($F.a) VALUES ('$$') }
+      require "it \\"is\\" so" { SELECT 1 }
+      drop entity F
+
+      [down]
+      irreversible "why not"
+      """
+    let back = "format: 1\n[up]\nadd attribute U.a int optional\n[down]\ndrop attribute U.a\n"
+    return [everything, back]
+      + ((try? MigrationSet.embedded(MicroblogMigrations.steps).steps.map(\.text)) ?? [])
+  }()
+
+  /// Pieces that mean something somewhere.
+  private static let words = [
+    "\"", "\\", "{", "}", "(", ")", "[up]", "[down]", "\n", "\r\n", "\r", "#", "--", "/*", "*/", "'", "`",
+    "[", "]", "$",
+    "$$", "$F", "$F.a", "->", ".", ",", ":", "-", "1", "99999999999999999999", "1e999", "nan", "default ",
+    "many ",
+    "inverse ", "\0", "\u{FEFF}", "\u{2028}", "é", "e\u{301}", "👩‍👩‍👧", " ", "\t", "format: 1", "irreversible ",
+  ]
+
+  private static func mutated(_ text: String, _ random: inout SeededGenerator) -> String {
+    var bytes = Array(text.utf8)
+    for _ in 0..<Int.random(in: 1...5, using: &random) {
+      let place = Int.random(in: 0...bytes.count, using: &random)
+      let end = min(bytes.count, place + Int.random(in: 0...30, using: &random))
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0: bytes.insert(UInt8.random(in: 0...255, using: &random), at: place)
+      case 1: bytes.removeSubrange(place..<end)
+      case 2: bytes.insert(contentsOf: Array((words.randomElement(using: &random) ?? "").utf8), at: place)
+      case 3:
+        bytes.replaceSubrange(place..<end, with: Array((words.randomElement(using: &random) ?? "").utf8))
+      case 4:
+        bytes.insert(
+          contentsOf: Array(bytes[place..<end]), at: Int.random(in: 0...bytes.count, using: &random))
+      default:
+        let other = Array((seeds.randomElement(using: &random) ?? "").utf8)
+        let start = Int.random(in: 0..<max(1, other.count), using: &random)
+        bytes.insert(contentsOf: other[start..<min(other.count, start + 60)], at: place)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  @Test
+  func
+    `whatever stands in a migration file is a step that is read back as itself, or an error with its place`()
+    throws
+  {
+    var random = SeededGenerator(seed: 1612)
+    let end = Date(timeIntervalSinceNow: max(1, childSeconds))
+    var (steps, errors) = (0, 0)
+    while Date() < end {
+      for _ in 0..<50 {
+        let seed = Self.seeds.randomElement(using: &random) ?? ""
+        let text = Self.mutated(seed, &random)
+        do {
+          let step = try MigrationStep(number: 1, name: "x", text: text)
+          steps += 1
+          let again = try MigrationStep(number: 1, name: "x", text: step.text)
+          #expect(again.operations == step.operations && again.checksum == step.checksum, "\(text)")
+          #expect(again.down == step.down && again.irreversible == step.irreversible, "\(text)")
+          try Self.use(step)
+        } catch StoreError.migrationSyntax(let error) {
+          errors += 1
+          let lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }.count
+          #expect(error.line >= 1 && error.line <= lines + 1 && error.column >= 1, "\(error)\n\(text)")
+        }
+      }
+    }
+    #expect(steps > 20 && errors > 20, "\(steps) and \(errors)")
+  }
+
+  /// What is done with a step that was read: each of it says what is wrong with the step, or does it.
+  private static func use(_ step: MigrationStep) throws {
+    do {
+      let set = try MigrationSet([step])
+      _ = try set.model(at: 1)
+      _ = try set.losses(ofStep: 1)
+      _ = try set.findings()
+      _ = try step.wayBack(from: Schema())
+    } catch is StoreError {}
+  }
+}

@@ -1,0 +1,176 @@
+// Without steps of one's own: what loses nothing is made at open, and everything else refused with the lines to write.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+private enum First {
+  final class Song: ManagedObject {
+    @Attribute var title: String
+    @Attribute var plays: Int = 0
+  }
+}
+private enum Second {
+  final class Song: ManagedObject {
+    @Attribute(.indexed) var title: String
+    @Attribute(.renamed(from: "plays")) var count: Int = 0
+    @Attribute var stars: Int = 3
+    @Attribute var note: String?
+    @ToOne var album: Album?
+  }
+  final class Album: ManagedObject {
+    @Attribute var name: String
+    @ToMany(inverse: \Song.album) var songs: Set<Song>
+  }
+}
+private enum Lossy { final class Song: ManagedObject { @Attribute var title: String } }
+private enum Doubtful {
+  final class Song: ManagedObject {
+    @Attribute var title: String
+    @Attribute var listens: Int = 0
+  }
+}
+private enum Required {
+  final class Song: ManagedObject {
+    @Attribute var title: String
+    @Attribute var plays: Int = 0
+    @Attribute var artist: String
+  }
+}
+
+@Suite struct Automatic {
+  private let folder: TemporaryFolder
+  private var url: URL { folder.url.appendingPathComponent("cache.store") }
+  private let first = Schema { Entity(First.Song.self) }
+  private let second = Schema {
+    Entity(Second.Song.self)
+    Entity(Second.Album.self)
+  }
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func open(_ schema: Schema) async throws -> Store {
+    try await Store.open(at: url, key: testKey, schema: schema, migrations: .automatic)
+  }
+
+  private func fill() async throws {
+    let store = try await open(first)
+    #expect(store.opening.isNew && store.opening.version == 1 && store.opening.automaticStep == nil)
+    try await store.write { context in
+      for number in 0..<3 {
+        context.insert(First.Song.self) {
+          $0.title = "song \(number)"
+          $0.plays = number
+        }
+      }
+    }
+    store.close()
+  }
+
+  @Test func `what loses nothing is made at open, and its text can be written down`() async throws {
+    try await fill()
+    let store = try await open(second)
+    let step = try #require(store.opening.automaticStep)
+    #expect(store.opening.migratedSteps == [2] && step.fileName == "0002_automatic.migration")
+    let songs = try await store.read { context in
+      try context.fetch(Second.Song.self).sorted(by: \.count).all().map {
+        "\($0.title) \($0.count) \($0.stars) \($0.note ?? "-") \($0.album == nil)"
+      }
+    }
+    #expect(songs == ["song 0 0 3 - true", "song 1 1 3 - true", "song 2 2 3 - true"])
+    #expect(try await store.verify().isEmpty)
+    store.close()
+    let again = try await open(second)
+    #expect(
+      again.opening.automaticStep == nil && again.opening.migratedSteps.isEmpty && again.opening.version == 2)
+    again.close()
+    // Written down, it is the step that ran, and a new store is like the migrated one.
+    let carried = try await Store.carriedSteps(at: url, key: testKey)
+    for step in carried.steps { try folder.write(Data(step.text.utf8), to: step.fileName) }
+    #expect(
+      try String(contentsOf: folder.url.appendingPathComponent(step.fileName), encoding: .utf8).contains(
+        "rename"))
+    for place in [url, folder.url.appendingPathComponent("new.store")] {
+      let store = try await Store.open(
+        at: place, key: testKey, schema: second, migrations: .directory(folder.url))
+      #expect(store.opening.version == 2 && store.opening.migratedSteps.isEmpty)
+      store.close()
+    }
+    // And it leads back.
+    try await Store.downgrade(
+      at: url, key: testKey, to: 1, migrations: carried,
+      allowing: ["Song.stars", "Song.note", "Song.album", "Album"])
+    let former = try await open(first)
+    #expect(try await former.read { try $0.fetch(First.Song.self).where("plays == 2").count() } == 1)
+    former.close()
+  }
+
+  @Test(arguments: [
+    (Schema { Entity(Lossy.Song.self) }, "Song.plays would be lost", "drop attribute Song.plays"),
+    (
+      Schema { Entity(Doubtful.Song.self) }, "Song.plays=listens may be a renaming",
+      "add attribute Song.listens"
+    ),
+    (Schema { Entity(Required.Song.self) }, "Song.artist is required", "add attribute Song.artist"),
+  ])
+  func `what loses something or has to be guessed is refused with its lines`(
+    _ schema: Schema, _ reason: String, _ line: String
+  ) async throws {
+    try await fill()
+    await #expect {
+      try await open(schema)
+    } throws: { error in
+      guard case StoreError.notAutomatic(_, let reasons, let lines) = error else { return false }
+      return reasons.contains { $0.contains(reason) } && lines.contains { $0.contains(line) }
+        && "\(error)".contains(reason) && "\(error)".contains(line)
+    }
+    let store = try await open(first)
+    #expect(store.opening.version == 1 && store.opening.migratedSteps.isEmpty)
+    #expect(try await store.read { try $0.fetch(First.Song.self).count() } == 3)
+    store.close()
+  }
+
+  @Test func `a program with the classes of before is refused, and changes nothing`() async throws {
+    try await fill()
+    try await open(second).close()
+    await #expect {
+      try await open(first)
+    } throws: {
+      if case StoreError.notAutomatic = $0 { true } else { false }
+    }
+    let store = try await open(second)
+    #expect(store.opening.version == 2)
+    store.close()
+  }
+
+  @Test func `of two that open at once one makes the step, and both work`() async throws {
+    try await fill()
+    async let one = open(second)
+    async let other = open(second)
+    let stores = try await [one, other]
+    #expect(stores.compactMap(\.opening.automaticStep).count == 1)
+    for (number, store) in stores.enumerated() {
+      #expect(store.opening.version == 2)
+      try await store.write { _ = $0.insert(Second.Song.self) { $0.title = "by \(number)" } }
+    }
+    #expect(try await stores[0].read { try $0.fetch(Second.Song.self).count() } == 5)
+    for store in stores { store.close() }
+  }
+
+  @Test func `a limit holds for the step that is made, too`() async throws {
+    try await fill()
+    let (url, second) = (url, second)
+    #expect {
+      try Store.open(
+        at: url, key: testKey, schema: second, migrations: .automatic, migratingAtMost: .rows(0))
+    } throws: {
+      if case StoreError.migrationNeeded = $0 { true } else { false }
+    }
+    let store = try Store.open(
+      at: url, key: testKey, schema: second, migrations: .automatic, migratingAtMost: .rows(100))
+    #expect(store.opening.automaticStep != nil)
+    store.close()
+  }
+}

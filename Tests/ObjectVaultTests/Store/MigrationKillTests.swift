@@ -1,0 +1,151 @@
+// A process is killed while one to five steps run, or are taken back, in one transaction: the store is old or new, and
+// nothing is left of the way. More kills: VAULT_KILLS.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+/// A way that a child goes until it is killed.
+private struct KilledWay: CustomTestStringConvertible {
+  let from: Int
+  let to: Int
+  var testDescription: String { "\(from) to \(to)" }
+
+  static let all = (2...6).map { KilledWay(from: 1, to: $0) } + (1...5).map { KilledWay(from: 6, to: $0) }
+}
+
+@Suite(.serialized) struct MigrationKills {
+  /// The first makes a store, five more lead on, and each of them back.
+  private static let texts = [
+    """
+    create entity User {
+      attribute name string unique
+    }
+    create entity Post {
+      attribute text string
+      attribute stars int default 0
+      relationship author -> User
+    }
+    """,
+    "rename attribute Post.text -> body\nmake Post.body optional\nadd index Post(body)",
+    "rename entity Post -> Note\nadd attribute User.town string default \"?\" indexed",
+    "make Note.author many",
+    "rename attribute User.name -> title\ncreate entity Town {\n}",
+    "make User.title optional\nset default of Note.stars to 5",
+  ]
+  /// What steps that are taken back lose.
+  private static let losses: Set = ["User.town", "Town"]
+
+  private let folder: TemporaryFolder
+  private let set: MigrationSet
+
+  init() throws {
+    folder = try TemporaryFolder()
+    set = try MigrationSet(
+      Self.texts.enumerated().map {
+        try MigrationStep(number: $0 + 1, name: "s\($0 + 1)", text: "format: 1\n[up]\n\($1)\n")
+      })
+    let steps = folder.url.appendingPathComponent("Steps")
+    try FileManager.default.createDirectory(at: steps, withIntermediateDirectories: false)
+    for step in set.steps { try Data(step.text.utf8).write(to: steps.appendingPathComponent(step.fileName)) }
+  }
+
+  private func make() async throws -> URL {
+    let url = folder.url.appendingPathComponent("template.store")
+    try await Store.create(at: url, key: testKey, migrations: set.upTo(1))
+    let connection = try Connection.open(url.path, key: testKey)
+    defer { connection.close() }
+    try connection.execute(
+      "INSERT INTO User(name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 8000) SELECT 'user ' || i FROM n"
+    )
+    try connection.execute("INSERT INTO Post(text, author_id) SELECT 'post ' || id, id FROM User")
+    return url
+  }
+
+  private func lead(_ url: URL, to version: Int) async throws {
+    if try Connection.open(url.path, key: testKey).userVersion() <= version {
+      try await Store.migrate(at: url, key: testKey, migrations: set.upTo(version), makesBackups: false)
+    } else {
+      try await Store.downgrade(
+        at: url, key: testKey, to: version, migrations: set, makesBackups: false, allowing: Self.losses)
+    }
+  }
+
+  /// All that a file holds but the times in its history: each table with its SQL, its rows and what is in them.
+  private func content(_ url: URL) throws -> [String] {
+    let connection = try Connection.open(url.path, key: testKey)
+    defer { connection.close() }
+    try StoreInfo.prepare(connection)
+    #expect(try connection.findings().isEmpty && StoreInfo(connection).drift(connection).isEmpty)
+    let names = try connection.rows("SELECT name FROM sqlite_master ORDER BY name").compactMap {
+      $0.first?.string
+    }
+    // What was taken back tells of the way. The order of columns is not the same on each.
+    let contents = try names.filter { !$0.hasPrefix("vault_") && !$0.hasPrefix("sqlite_") }.flatMap { name in
+      let table = try connection.tableInfo(name)
+      let columns = try table.columns.sorted { $0.name < $1.name }.map { column in
+        let sql: SQL = "SELECT total(length(quote(\(identifier: column.name)))) FROM \(identifier: name)"
+        return "\(name) \(column) \(try connection.rows(sql))"
+      }
+      return [name] + columns + table.foreignKeys.map { "\(name) \($0)" }.sorted()
+        + table.indexes.map { "\(name) \($0)" }.sorted()
+    }
+    let history = try connection.rows("SELECT version, checksum FROM vault_migrations ORDER BY version")
+    return contents + ["\(try connection.userVersion())", "\(history)"]
+  }
+
+  /// What only one of two contents has.
+  private func difference(_ one: [String], _ other: [String]?) -> String {
+    Set(one).symmetricDifference(other ?? []).sorted().joined(separator: "\n")
+  }
+
+  @Test func `a killed migration of one to five steps leaves the old store or the new one, and nothing else`()
+    async throws
+  {
+    let template = try await make()
+    var (contents, seconds, ends): ([Int: [String]], [String: Double], [Bool: Int]) = ([:], [:], [:])
+    for version in 1...6 {
+      let url = folder.url.appendingPathComponent("v\(version).store")
+      try FileManager.default.copyItem(at: template, to: url)
+      try await lead(url, to: version)
+      contents[version] = try content(url)
+    }
+    for round in 0..<killCount {
+      let way = KilledWay.all[round % KilledWay.all.count]
+      let name = "k\(round).store"
+      let url = folder.url.appendingPathComponent(name)
+      try FileManager.default.copyItem(at: folder.url.appendingPathComponent("v\(way.from).store"), to: url)
+      let mode = "lead-\(way.to)"
+      // The first of each way tells how long it takes, so that the others are killed anywhere in it.
+      if seconds[way.testDescription] == nil {
+        let start = Date()
+        _ = try runChild(mode, url.path)
+        seconds[way.testDescription] = Date().timeIntervalSince(start)
+        let arrived = try content(url)
+        #expect(
+          arrived == contents[way.to], "\(way.testDescription): \(difference(arrived, contents[way.to]))")
+        for left in folder.names where left.hasPrefix(name) { unlink(folder.path(left)) }
+        try FileManager.default.copyItem(at: folder.url.appendingPathComponent("v\(way.from).store"), to: url)
+      }
+      _ = try runAndKillChild(mode, url, after: 0...(seconds[way.testDescription] ?? 1))
+      let found = try content(url)
+      ends[found == contents[way.to], default: 0] += 1
+      #expect(
+        found == contents[way.from] || found == contents[way.to],
+        "\(way.testDescription): \(difference(found, contents[way.to]))")
+      // Once more: it arrives, and takes away what the killed one left beside the store.
+      try await lead(url, to: way.to)
+      let arrived = try content(url)
+      #expect(arrived == contents[way.to], "\(way.testDescription): \(difference(arrived, contents[way.to]))")
+      let left = folder.names.filter { $0.hasPrefix("k\(round).") && $0 != name }
+      #expect(left.allSatisfy { $0.hasSuffix(".backup") }, "\(left)")
+      for left in folder.names where left.hasPrefix("k\(round).") { unlink(folder.path(left)) }
+    }
+    if isTorture {
+      print("killed \(killCount) times: \(ends[false] ?? 0) old, \(ends[true] ?? 0) new")
+      #expect(ends.count == 2)
+    }
+  }
+}

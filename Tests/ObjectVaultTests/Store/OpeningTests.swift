@@ -1,0 +1,189 @@
+// A store that lacks nothing opens by a few rows: no step is read, however many there are.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+private final class Thing: ManagedObject {
+  @Attribute var name: String
+  @Attribute var age: Int = 1
+  @Attribute var more: String?
+}
+
+@Suite struct Openings {
+  private let folder: TemporaryFolder
+  private var url: URL { folder.url.appendingPathComponent("lab.store") }
+  private let schema = Schema { Entity(Thing.self) }
+
+  init() throws { folder = try TemporaryFolder() }
+
+  /// The steps of the store, and pairs that take each other back.
+  private func steps(_ count: Int = 2) throws -> [MigrationStep] {
+    var texts = Damage.steps.map { "format: 1\n[up]\n\($0)\n" }
+    while texts.count < count {
+      texts.append("format: 1\n[up]\nrename attribute Thing.more -> extra\n")
+      texts.append("format: 1\n[up]\nrename attribute Thing.extra -> more\n")
+    }
+    return try texts.enumerated().map { index, text in
+      try MigrationStep(number: index + 1, name: "s\(index + 1)", text: text)
+    }
+  }
+
+  private func embedded(_ steps: [MigrationStep], text: String? = nil) -> [MigrationSet.Embedded] {
+    steps.map {
+      MigrationSet.Embedded(number: $0.number, name: $0.name, checksum: $0.checksum, text: text ?? $0.text)
+    }
+  }
+
+  /// The same steps, none of which can be read.
+  private func unreadable(_ steps: [MigrationStep]) -> [MigrationSet.Embedded] {
+    embedded(steps, text: "no step")
+  }
+
+  private func open(_ steps: [MigrationSet.Embedded]) async throws -> Store {
+    try await Store.open(at: url, key: testKey, schema: schema, migrations: .embedded(steps))
+  }
+
+  private func open(_ steps: [MigrationStep]) async throws -> Store { try await open(embedded(steps)) }
+
+  @Test func `a store that has all steps opens without reading one, after each way that it got them`()
+    async throws
+  {
+    let all = try steps(6)
+    let store = try await open(all)
+    #expect(store.opening.isNew && store.opening.version == 6)
+    try await store.write { _ = $0.insert(Thing.self) { $0.name = "a" } }
+    store.close()
+    func expectOpens(_ steps: [MigrationStep]) async throws {
+      let store = try await open(unreadable(steps))
+      #expect(store.opening.version == steps.count && store.opening.migratedSteps.isEmpty && store.id != nil)
+      #expect(try await store.read { try $0.fetch(Thing.self).all().map(\.name) } == ["a"])
+      try await store.write { try $0.fetch(Thing.self).one().age += 1 }
+      store.close()
+    }
+    try await expectOpens(all)
+    // In whatever order they are given.
+    try await expectOpens(all.reversed())
+    let set = try MigrationSet(all)
+    try await Store.downgrade(at: url, key: testKey, to: 4, migrations: set)
+    try await expectOpens(Array(all.prefix(4)))
+    try await Store.migrate(at: url, key: testKey, migrations: set)
+    try await expectOpens(all)
+    try await Store.redo(at: url, key: testKey, last: 2, migrations: set)
+    try await expectOpens(all)
+  }
+
+  @Test func `a step that the store lacks is read, and what is wrong with it told`() async throws {
+    let all = try steps(4)
+    try await open(Array(all.prefix(2))).close()
+    let broken = embedded(Array(all.prefix(3))) + unreadable(all).suffix(1)
+    await #expect {
+      try await open(broken)
+    } throws: {
+      if case StoreError.migrationSyntax = $0 { true } else { false }
+    }
+    let store = try await open(all)
+    #expect(store.opening.migratedSteps == [3, 4])
+    store.close()
+  }
+
+  @Test func `a store that an earlier release changed last opens by its history`() async throws {
+    let all = try steps(4)
+    try await open(all).close()
+    for sql in [
+      "DELETE FROM vault_meta WHERE key = 'standing'",
+      // An earlier release knows nothing of the row, and writes a new generation.
+      "UPDATE vault_meta SET value = value + 1 WHERE key = 'generation'",
+    ] {
+      let connection = try Connection.open(url.path, key: testKey)
+      try connection.execute(sql: sql)
+      connection.close()
+      let store = try await open(unreadable(all))
+      #expect(store.opening.version == 4)
+      store.close()
+    }
+    await #expect {
+      try await open(
+        unreadable(Array(all.prefix(3)))
+          + embedded([MigrationStep(number: 4, name: "s4", text: "format: 1\n[up]\ndrop entity Thing\n")]))
+    } throws: {
+      if case StoreError.migrationSyntax = $0 { true } else { false }
+    }
+  }
+
+  @Test func `other steps and other classes are told, though the store has as many`() async throws {
+    let all = try steps(4)
+    try await open(all).close()
+    var edited = all
+    let other = try MigrationStep(
+      number: 3, name: "s3",
+      text: "format: 1\n[up]\nrename attribute Thing.more -> extra\nrequire \"so\" { SELECT 1 }\n")
+    edited[2] = other
+    await #expect {
+      try await open(edited)
+    } throws: {
+      if case StoreError.historyConflict(.edited(number: 3, _, _, _, _)) = $0 { true } else { false }
+    }
+    let others = Schema { Entity(Different.Thing.self) }
+    await #expect {
+      try await Store.open(at: url, key: testKey, schema: others, migrations: .embedded(embedded(all)))
+    } throws: {
+      if case StoreError.schemaMismatch = $0 { true } else { false }
+    }
+  }
+
+  @Test(arguments: Damage.all.indices)
+  func `what an opening goes by is looked at, and other damage is left to those who need it`(_ index: Int)
+    async throws
+  {
+    let (sql, word) = Damage.all[index]
+    let all = try steps()
+    try await open(all).close()
+    let connection = try Connection.open(url.path, key: testKey)
+    try connection.executeScript(sql)
+    connection.close()
+    // The classes say what the model is, and a row of its own which steps ran.
+    let isOfNoUse = sql.contains("modelJSON") || sql.contains("modelHash") || sql.contains("checksum = x")
+    do {
+      try await open(all).close()
+      #expect(isOfNoUse, "\(sql)")
+      await #expect(throws: StoreError.self) {
+        try await Store.plan(at: url, key: testKey, migrations: MigrationSet(all))
+      }
+    } catch {
+      #expect(error is StoreError && "\(error)".contains(word), "\(error)")
+    }
+  }
+
+  @Test func `five hundred steps open as fast as two`() async throws {
+    var times: [Int: Double] = [:]
+    for count in [2, 500] {
+      let all = try steps(count)
+      try? FileManager.default.removeItem(at: url)
+      try await open(all).close()
+      let (url, schema, embedded) = (self.url, self.schema, self.embedded(all))
+      // Of the thread alone, and the best of several: a machine may be busy.
+      let measured = try (0..<5).map { _ in
+        try threadTime {
+          try Store.open(
+            at: url, key: testKey, schema: schema, migrations: .embedded(embedded), migratingAtMost: .rows(0)
+          ).close()
+        }
+      }
+      times[count] = measured.min()
+    }
+    let (few, many) = (try #require(times[2]), try #require(times[500]))
+    // To read them takes a hundred times as long, as tests are compiled.
+    #expect(many < few + 0.02, "\(few) s and \(many) s")
+  }
+}
+
+private enum Different {
+  final class Thing: ManagedObject {
+    @Attribute var name: String
+    @Attribute var age: Int = 2
+    @Attribute var more: String?
+  }
+}

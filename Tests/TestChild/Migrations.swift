@@ -1,0 +1,77 @@
+// What leads a store to another version, and what uses one meanwhile.
+
+import CipherSQLite
+import Foundation
+import Microblog
+import Migrations
+import ObjectVault
+import TestSupport
+
+/// Leads a store to a version, up or down, by the steps in the folder `Steps` beside it.
+func lead(_ url: URL, to version: Int) async throws {
+  let steps = try MigrationSet.directory(url.deletingLastPathComponent().appendingPathComponent("Steps"))
+  let present = try Connection.open(url.path, key: testKey).userVersion()
+  acknowledge("begin")
+  if present < version {
+    try await Store.migrate(at: url, key: testKey, migrations: steps.upTo(version), makesBackups: false)
+  } else {
+    try await Store.downgrade(
+      at: url, key: testKey, to: version, migrations: steps, makesBackups: false,
+      allowing: ["User.town", "Town"])
+  }
+  acknowledge("there")
+}
+
+/// The microblog's classes as its first version had them.
+enum FirstMicroblog {
+  final class User: ManagedObject {
+    @Attribute(.unique) var name: String
+    @ToMany(inverse: \Status.user, onDelete: .cascade) var statuses: Set<Status>
+  }
+  final class Status: ManagedObject {
+    @Attribute var text: String
+    @Attribute(.indexed) var createdAt: Date
+    @ToOne var user: User?
+  }
+  static let schema = Schema {
+    Entity(User.self)
+    Entity(Status.self)
+  }
+}
+
+/// Opens a microblog as the app of today or as that of the first version, says which steps ran, inserts a user, and says how
+/// many there are. The old one goes on with each line that it is sent, until it is refused.
+func useStore(_ url: URL, isOld: Bool) async throws {
+  var configuration = Store.Configuration()
+  configuration.busyTimeout = 60
+  let name = "user of \(ProcessInfo.processInfo.processIdentifier)"
+  guard isOld else {
+    let store = try await Store.open(
+      at: url, key: testKey, schema: microblog, migrations: MicroblogMigrations.all,
+      configuration: configuration)
+    acknowledge("steps \(store.opening.migratedSteps)")
+    try await store.write { context in
+      _ = context.insert(User.self) {
+        $0.name = name
+        $0.screenName = name
+      }
+    }
+    acknowledge("users \(try await store.read { try $0.fetch(User.self).count() })")
+    return
+  }
+  let steps = try MigrationSet.embedded(MicroblogMigrations.steps).upTo(1)
+  do {
+    let store = try await Store.open(
+      at: url, key: testKey, schema: FirstMicroblog.schema, migrations: .set(steps),
+      configuration: configuration)
+    for turn in 0..<100 {
+      try await store.write { context in
+        _ = context.insert(FirstMicroblog.User.self) { $0.name = "\(name), \(turn)" }
+      }
+      acknowledge("wrote")
+      _ = readLine()
+      _ = try await store.read { try $0.fetch(FirstMicroblog.User.self).count() }
+      acknowledge("read")
+    }
+  } catch let error as StoreError { acknowledge("refused \(error)") }
+}
