@@ -45,7 +45,8 @@ struct MigrationCompiler {
     let dropped = old.filter { !used.contains($0.name) }.map {
       PlannedStatement(statement: .sql("DROP TABLE \(quoted($0.name))"), operations: [])
     }
-    return checks + copies + swaps + dropped + changes + highWaterMarks()
+    let (picking, unpicking) = pickings()
+    return checks + picking + copies + unpicking + swaps + dropped + changes + highWaterMarks()
   }
 
   // MARK: Origins

@@ -37,7 +37,8 @@ extension Store {
     let (unlocked, history) = try afterMigrations(file.path, nil, stop) { try read(file, key, configuration) }
     let mapping = try SchemaMapping(try history.model())
     return Store(
-      core: try core(file, unlocked, mapping, .none, history, configuration), url: url, id: history.storeID,
+      core: core(file, mapping, .none, history), pool: try pool(file, unlocked, configuration), url: url,
+      id: history.storeID,
       schema: mapping.schema,
       opening: Opening(
         isNew: false, migratedSteps: [], backup: nil, version: history.version, cipher: unlocked.profile))

@@ -80,7 +80,8 @@ extension Store {
     let (key, history) = (opened.key, opened.history)
 
     return Store(
-      core: try core(file, key, mapping, classes, history, configuration), url: url, id: history.storeID,
+      core: core(file, mapping, classes, history), pool: try pool(file, key, configuration), url: url,
+      id: history.storeID,
       schema: mapping.schema,
       opening: Opening(
         isNew: opened.isNew, migratedSteps: opened.migrated.steps, backup: opened.migrated.backup,
@@ -97,18 +98,23 @@ extension Store {
   }
 
   static func core(
-    _ file: DatabasePath, _ key: UnlockedKey, _ mapping: SchemaMapping, _ classes: EntityClasses,
-    _ history: StoreHistory, _ configuration: Configuration
-  ) throws -> StoreCore {
+    _ file: DatabasePath, _ mapping: SchemaMapping, _ classes: EntityClasses, _ history: StoreHistory
+  ) -> StoreCore {
+    StoreCore(
+      mapping: mapping, classes: classes, path: file.path, generation: history.generation,
+      id: history.storeID)
+  }
+
+  static func pool(_ file: DatabasePath, _ key: UnlockedKey, _ configuration: Configuration) throws
+    -> ConnectionPool
+  {
     var pool = ConnectionPool.Configuration()
     pool.connection = settings(configuration)
     pool.readers = configuration.readers
     pool.readerCacheBytes = configuration.cacheSize / 2
     pool.isFullSync = configuration.isFullSync
     pool.prepare = { try StoreFunctions.register(on: $0) }
-    return StoreCore(
-      pool: try ConnectionPool(file: file, unlocked: key, configuration: pool), mapping: mapping,
-      classes: classes, path: file.path, generation: history.generation, id: history.storeID)
+    return try ConnectionPool(file: file, unlocked: key, configuration: pool)
   }
 
   private struct Opened {
