@@ -8,6 +8,10 @@ import StoreMigrateKit
 @main struct Tool {
   static func main() async {
     let steps = try? MigrationSet.embedded(MicroblogMigrations.steps)
-    await StoreMigrate.main(migrations: steps, model: microblog)
+    await StoreMigrate.main(
+      migrations: steps, model: microblog,
+      transforms: [
+        .objects("shout") { user, _ in user["loud"] = (user["name"] as String).uppercased() }
+      ])
   }
 }

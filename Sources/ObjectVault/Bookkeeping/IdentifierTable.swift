@@ -60,6 +60,11 @@ struct IdentifierTable {
     return sql.text
   }
 
+  /// The highest id that was given out, or that a row has, as an expression.
+  static func highest(of entity: String) -> SQL {
+    "max(ifnull((SELECT last FROM vault_ids WHERE entity = \(literal: entity)), 0), ifnull((SELECT max(\"id\") FROM \(identifier: entity)), 0))"
+  }
+
   /// A row that holds no mark: what it is of, in words; nil when all do.
   func damagedRow() throws -> String? {
     let wrong = try connection.rows(

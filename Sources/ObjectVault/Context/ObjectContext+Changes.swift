@@ -158,16 +158,16 @@ extension ObjectContext {
     case .transaction(let connection, _):
       try run?.check()
       return try told(connection, body)
-    case .pooled:
+    case .pooled(let pool):
       if let snapshot { return try told(snapshot, body) }
-      return try core.pool.withReader { try told($0, body) }
+      return try pool.withReader { try told($0, body) }
     }
   }
 
   /// Runs `body` with all its reads in one snapshot of the file, where each would else have its own.
   func withSnapshot<Result>(_ body: () throws -> Result) throws -> Result {
-    guard case .pooled = access, snapshot == nil else { return try body() }
-    return try core.pool.withReader { connection in
+    guard case .pooled(let pool) = access, snapshot == nil else { return try body() }
+    return try pool.withReader { connection in
       try connection.transaction(.deferred) {
         snapshot = connection
         defer { snapshot = nil }

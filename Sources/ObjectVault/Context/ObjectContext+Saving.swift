@@ -70,8 +70,8 @@ extension ObjectContext {
       adopt(writer.plan)
       hasWritten = true
       if let record = writer.record { written?.add(record.changes) }
-    case .pooled:
-      try core.pool.withWriter { connection in
+    case .pooled(let pool):
+      try pool.withWriter { connection in
         let writer = try connection.transaction(.immediate) { try write(extent, connection) }
         adopt(writer.plan)
         publish(writer.record)

@@ -20,7 +20,7 @@ public final class ObjectContext: ObjectHost {
   /// How the context reaches the file.
   enum Access {
     /// Reads on any reader, each read for itself; saves in a transaction of its own.
-    case pooled
+    case pooled(ConnectionPool)
     /// Works inside a transaction on this connection.
     case transaction(Connection, canWrite: Bool)
   }
@@ -84,13 +84,14 @@ public final class ObjectContext: ObjectHost {
     public internal(set) var rows = 0
   }
 
-  init(core: StoreCore, access: Access) {
+  /// - Parameter records: Whether the saves of a transaction are written down, though nobody listens.
+  init(core: StoreCore, access: Access, records: Bool = false) {
     self.core = core
     self.access = access
     if case .transaction(let connection, let canWrite) = access {
       (self.canWrite, run) = (canWrite, connection.run)
       // Asked once: who comes in between is told of a gap, and not of nothing.
-      let isHeard = canWrite && core.feed.isHeard
+      let isHeard = canWrite && (records || core.feed.isHeard)
       isRecording = isHeard
       written = isHeard ? ChangeCollector() : nil
     } else {

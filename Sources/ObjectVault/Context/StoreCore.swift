@@ -1,15 +1,15 @@
-// What the contexts of one store share: the pool, the mapping with its classes, and the plans of fetches.
+// What the contexts of one store share: the mapping with its classes, and the plans of fetches.
 
 internal import CipherSQLite
 internal import Foundation
 
 final class StoreCore: Sendable {
-  let pool: ConnectionPool
   let mapping: SchemaMapping
   let classes: EntityClasses
   let path: String
-  /// ``MetaTable/Entry/generation`` as it was at open; another value means that somebody migrated the store.
-  let generation: Int64
+  /// ``MetaTable/Entry/generation`` as it was at open; another value means that somebody migrated the store. Nil in a
+  /// store that is being made.
+  let generation: Int64?
   /// Which store it is.
   let mark: StoreMark
   /// The store's identity in the form of its text.
@@ -20,10 +20,8 @@ final class StoreCore: Sendable {
   let feed = ChangeFeed()
 
   init(
-    pool: ConnectionPool, mapping: SchemaMapping, classes: EntityClasses, path: String,
-    generation: Int64, id: UUID?
+    mapping: SchemaMapping, classes: EntityClasses, path: String, generation: Int64?, id: UUID?
   ) {
-    self.pool = pool
     self.mapping = mapping
     self.classes = classes
     self.path = path

@@ -58,6 +58,9 @@ public enum StoreError: Error, Sendable, Equatable {
   case rowsRefused(step: Int, name: String, operation: String, reason: String)
   /// A pending step loses data, and its file does not allow it; nothing was changed.
   case lossNotAllowed(step: Int, name: String, losses: [String])
+  /// A step calls a function of the app that this program has not got; nothing was changed. The app's own tool has it:
+  /// see ``MigrationTransform``.
+  case transformMissing(step: Int, name: String, transform: String)
   /// The disk is full; the store is unchanged.
   case diskFull(file: String)
   /// The steps at hand and the store's history disagree.
@@ -227,6 +230,9 @@ extension StoreError: CustomStringConvertible {
       "Step \(numbered(step)) \(name) loses \(losses.joined(separator: ", ")) for good, and nobody allowed it. When that "
         + "is meant, write into the head of its file: allow: "
         + losses.map { "lossy:\($0)" }.joined(separator: ", ") + ". Nothing was changed."
+    case .transformMissing(let step, let name, let transform):
+      "Step \(numbered(step)) \(name) calls the Swift function \"\(transform)\", and this program has none of that name. Use "
+        + "the app's own tool, or give it with the steps: see MigrationTransform. Nothing was changed."
     case .diskFull(let file): "\(file): the disk is full. The store is unchanged; make room and try again."
     case .historyConflict(let conflict): conflict.description
     case .storeIsNewer(let file, let found, let supported, let migratedBy, let canDowngrade):

@@ -27,6 +27,16 @@ extension EntityMapping {
 
   var rowStatement: String { text("SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" = ?") }
 
+  /// The whole rows of so many ids behind one, none above another, in their order.
+  var batchSQL: String {
+    text(
+      "SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" > ? AND t0.\"id\" <= ? ORDER BY t0.\"id\" LIMIT ?"
+    )
+  }
+
+  /// The highest id, and how many rows there are.
+  var extentSQL: String { text("SELECT max(\"id\"), count(*) FROM \(table)") }
+
   /// The version of one row; no row where it is gone.
   var versionSQL: String { text("SELECT \"_version\" FROM \(table) WHERE \"id\" = ?") }
 

@@ -12,6 +12,8 @@ enum CompiledStatement: Hashable {
   case mustBeEmpty(query: String, rows: String, message: String)
   /// Data statements, run behind the authorizer.
   case data(String)
+  /// Objects that a function of the app changes.
+  case transform(SwiftTransform)
   /// One value that must be true.
   case require(text: String, query: String)
 }
@@ -37,6 +39,7 @@ extension CompiledStatement {
       Self.copying(from, to, columns, expressions).text + ";"
     case .mustBeEmpty(let query, _, _): "-- must be 0: \(query);"
     case .data(let sql): sql
+    case .transform(let transform): "-- \(transform)"
     case .require(let text, let query): "-- require \(text): \(query)"
     }
   }

@@ -48,6 +48,25 @@ struct LinkMove {
     }
   }
 
+  /// - Throws: ``ModelError`` for an order that asks for a column of the own end, where no query in it does.
+  static func checkOrder(_ order: String, of entity: String, _ name: String, in model: Schema)
+    throws(ModelError)
+  {
+    guard let destination = model.entity(named: entity)?.relationship(named: name)?.destination,
+      destination != entity
+    else { return }
+    var names: [String] = []
+    _ = try SQLTemplate.resolved(order) { (words) throws(ModelError) -> String in
+      names.append(words)
+      return ""
+    }
+    guard !names.contains(entity), let own = names.first(where: { $0.hasPrefix("\(entity).") }) else {
+      return
+    }
+    throw ModelError(
+      reason: "$\(own) is a column of \(entity), and who is picked is asked of \(destination) alone")
+  }
+
   /// What is lost for good: the links that are not picked.
   var loss: String? { order == nil ? nil : "\(entity).\(relationship)" }
 
@@ -59,6 +78,28 @@ struct LinkMove {
     case .links(let table, let own, let other): (SQLName(table), SQLName(own), SQLName(other))
     }
   }
+
+  // MARK: Picking
+
+  /// The table of who was picked: one answer for both ends of a one-to-one, whatever the order says.
+  private static let picked = SQLName("_mig_picked")
+
+  /// Who is picked, asked once. In sight of the order are the columns of the other end and nothing else: those of the own
+  /// end would be those of another row at the other end.
+  var picking: [SQL] {
+    guard let order, !isToMany else { return [] }
+    let links = source
+    let pairs: SQL =
+      "SELECT \(links.own) AS vault_own, \(links.other) AS vault_other FROM \(links.table) WHERE \(links.own) NOT NULL"
+    return [
+      "DROP TABLE IF EXISTS \(Self.picked)",
+      "CREATE TABLE \(Self.picked) (vault_own INTEGER PRIMARY KEY, vault_other INTEGER)",
+      "INSERT OR IGNORE INTO \(Self.picked) SELECT l.vault_own, p.\"id\" FROM (\(pairs)) AS l JOIN \(identifier: destination) AS p ON p.\"id\" = l.vault_other ORDER BY \(written: order), p.\"id\"",
+    ]
+  }
+
+  /// What takes the table away again.
+  var unpicking: [SQL] { picking.isEmpty ? [] : ["DROP TABLE \(Self.picked)"] }
 
   // MARK: Columns
 
@@ -82,13 +123,8 @@ struct LinkMove {
   /// The id of the other end that an object is linked with.
   private func link(of owner: SQL) -> SQL {
     let links = source
-    guard let order else {
-      return "(SELECT l.\(links.other) FROM \(links.table) AS l WHERE l.\(links.own) = \(owner))"
-    }
-    // Nothing but the other end in sight: its columns are called in the order without their table.
-    let members: SQL = "SELECT l.\(links.other) FROM \(links.table) AS l WHERE l.\(links.own) = \(owner)"
-    return
-      "(SELECT p.\"id\" FROM \(identifier: destination) AS p WHERE p.\"id\" IN (\(members)) ORDER BY \(written: order), p.\"id\" LIMIT 1)"
+    if order != nil { return "(SELECT vault_other FROM \(Self.picked) WHERE vault_own = \(owner))" }
+    return "(SELECT l.\(links.other) FROM \(links.table) AS l WHERE l.\(links.own) = \(owner))"
   }
 
   // MARK: Tables of links
@@ -143,6 +179,17 @@ extension MigrationCompiler {
         operations: mapping.trail.operations(
           of: move.entity, column: RelationshipDescription.columnName(move.relationship)))
     ]
+  }
+
+  /// Who is picked of several, and the end of the table that says so.
+  func pickings() -> (before: [PlannedStatement], after: [PlannedStatement]) {
+    guard let move = mapping.move else { return ([], []) }
+    let operations = mapping.trail.operations(
+      of: move.entity, column: RelationshipDescription.columnName(move.relationship))
+    func planned(_ statements: [SQL]) -> [PlannedStatement] {
+      statements.map { PlannedStatement(statement: .sql($0.text), operations: operations) }
+    }
+    return (planned(move.picking), planned(move.unpicking))
   }
 
   /// The statements that make a table of links under its temporary name, and fill it with what a column held; nil for

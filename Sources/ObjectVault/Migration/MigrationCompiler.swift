@@ -46,7 +46,8 @@ struct MigrationCompiler {
     let dropped = old.filter { !used.contains($0.name) }.map {
       PlannedStatement(statement: .sql("DROP TABLE \(quoted($0.name))"), operations: [])
     }
-    return checks + copies + swaps + dropped + changes + highWaterMarks()
+    let (picking, unpicking) = pickings()
+    return checks + picking + copies + unpicking + swaps + dropped + changes + highWaterMarks()
   }
 
   /// Entities whose tables are as they were, and whose links are: the run has nothing to do with them, as a step has with most.

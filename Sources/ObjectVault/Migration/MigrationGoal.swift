@@ -139,14 +139,41 @@ extension AppliedStep {
   /// The step as the store carries it: what it did, and what leads back.
   /// - Throws: ``StoreError/bookkeepingDamaged(file:place:reason:)`` when that cannot be read.
   fileprivate func carried(in file: String) throws -> MigrationStep {
-    let back = down ?? MigrationWayBack.none(reason: Self.notCarried).text
+    let (rule, back) = BackupRule.carried(in: down ?? MigrationWayBack.none(reason: Self.notCarried).text)
     do {
       return try MigrationStep(
-        number: number, name: name, text: "format: 1\n[up]\n\(text)\n[down]\n\(back)\n")
+        number: number, name: name,
+        text: "format: 1\nbackup: \(rule.rawValue)\n[up]\n\(text)\n[down]\n\(back)\n")
     } catch StoreError.migrationSyntax(let error) {
+      // What was written down is what the store says was written down: it is not damaged, but of a language that has
+      // grown since.
+      let isRead = (try? MigrationStep(number: number, name: name, text: "format: 1\n[up]\n\(text)\n")) != nil
+      guard isRead || checksum != "s1:" + sha256(Array(text.utf8)) else {
+        throw StoreError.noWayBack(
+          step: number, name: name,
+          reason:
+            "this release cannot read what the store carries of it (\(error.reason)); take it back with the "
+            + "release that ran it (\(app)), or a later one")
+      }
       throw StoreError.bookkeepingDamaged(
         file: file, place: "\(HistoryTable.name), row \(number),", reason: "holds no step: \(error.reason)")
     }
+  }
+}
+
+extension BackupRule {
+  // In a comment, which releases that do not know it skip.
+  private static let mark = "# backup: "
+
+  /// A way back as the store carries it.
+  func carrying(_ back: String) -> String { self == .auto ? back : Self.mark + rawValue + "\n" + back }
+
+  /// What a way back says of copies, and the rest of it.
+  fileprivate static func carried(in back: String) -> (rule: BackupRule, back: String) {
+    guard back.hasPrefix(mark), let line = back.split(separator: "\n").first,
+      let rule = BackupRule(rawValue: String(line.dropFirst(mark.count)))
+    else { return (.auto, back) }
+    return (rule, String(back.dropFirst(line.count)))
   }
 }
 

@@ -2,7 +2,9 @@
 
 extension MigrationLine {
   mutating func operation() throws -> MigrationOperation {
-    let verbs = ["create", "drop", "rename", "add", "retype", "make", "set", "transform", "seed", "require"]
+    let verbs = [
+      "create", "drop", "rename", "add", "retype", "make", "move", "set", "transform", "seed", "require",
+    ]
     guard let verb = next else {
       throw failure("an operation is missing", "begin with \(verbs.joined(separator: ", "))")
     }
@@ -19,7 +21,9 @@ extension MigrationLine {
     case "add": operation = try add()
     case "retype": operation = try retype()
     case "make": operation = try make()
+    case "move": operation = try move()
     case "set": operation = try set()
+    case "transform": operation = try transform()
     default: throw failure("\"\(verb)\" is not written like this", "see the list of operations")
     }
     try end()
@@ -75,6 +79,9 @@ extension MigrationLine {
     try expect("to")
     let type = try type()
     guard take("using") else { return .retype(entity, name, to: type, using: nil) }
+    if take("swift") {
+      return .retypeBySwift(entity, name, to: type, function: try self.name("the function's name"))
+    }
     return .retype(entity, name, to: type, using: try expression(behind: "using"))
   }
 
@@ -93,11 +100,65 @@ extension MigrationLine {
     return .setDefault(entity, name, take("none") ? nil : try value())
   }
 
+  private mutating func transform() throws -> MigrationOperation {
+    guard take("swift") else {
+      throw failure("sql or swift is missing", "write transform sql { … }, or transform swift NAME on Entity")
+    }
+    let function = try name("the function's name")
+    try expect("on")
+    let entity = try name("the entity's name")
+    var (reads, writes, batch): ([SwiftTransform.Place]?, [SwiftTransform.Place]?, Int?)
+    while let word = next {
+      skip()
+      switch word {
+      case "reads" where reads == nil: reads = try places()
+      case "writes" where writes == nil: writes = try places()
+      case "batch" where batch == nil: batch = try batchSize()
+      default:
+        throw failure(
+          "\"\(word)\" has no meaning here",
+          ["reads", "writes", "batch"].contains(word)
+            ? "the line goes on with reads, writes or batch, each once"
+            : didYouMean(nearest(word, among: ["reads", "writes", "batch"]))
+              ?? "the line goes on with reads, writes or batch, each once")
+      }
+    }
+    return .transformSwift(
+      SwiftTransform(
+        name: function, entity: entity, reads: reads, writes: writes,
+        batch: batch ?? SwiftTransform.usualBatch))
+  }
+
+  private mutating func places() throws -> [SwiftTransform.Place] {
+    var places = [try place()]
+    while take(",") { places.append(try place()) }
+    return places
+  }
+
+  /// `Entity.property`, or `Entity`.
+  private mutating func place() throws -> SwiftTransform.Place {
+    if next?.contains(".") == true {
+      let (entity, property) = try property()
+      return SwiftTransform.Place(entity: entity, property: property)
+    }
+    return SwiftTransform.Place(entity: try name("an entity or Entity.property"))
+  }
+
+  private mutating func batchSize() throws -> Int {
+    guard let size = next.flatMap(Int.init), (1...100_000).contains(size) else {
+      throw failure("the size of the batches is missing", "write a number from 1 to 100000")
+    }
+    skip()
+    return size
+  }
+
   private mutating func rule() throws -> DeleteRule {
     DeleteRule(rawValue: try kind("nullify", "cascade", "deny")) ?? .nullify
   }
 
   private mutating func make() throws -> MigrationOperation {
+    if take("entity") { return .makeEntityRelationship(try entityToRelationship()) }
+    if take("relationship") { return .makeRelationshipEntity(try relationshipToEntity()) }
     let (entity, name) = try property()
     switch try kind("required", "optional", "many", "one") {
     case "optional": return .makeOptional(entity, name)
@@ -106,6 +167,79 @@ extension MigrationLine {
       return .makeOne(entity, name, picking: take("picking") ? try expression(behind: "picking") : nil)
     default: return .makeRequired(entity, name, filling: take("filling") ? try value() : nil)
     }
+  }
+
+  private mutating func entityToRelationship() throws -> EntityToRelationship {
+    let entity = try name("the entity's name")
+    try expect("a")
+    try expect("relationship")
+    let (owner, name) = try property()
+    try expect("->")
+    let destination = try self.name("the entity at the other end")
+    var inverse: String?
+    if take("inverse") {
+      inverse = try self.inverse(of: RelationshipDescription(name: name, destination: destination))
+    }
+    return EntityToRelationship(
+      entity, owner: owner, relationship: name, destination: destination, inverse: inverse,
+      from: take("from") ? try self.name("the to-one that leads to \(owner)") : nil)
+  }
+
+  private mutating func relationshipToEntity() throws -> RelationshipToEntity {
+    let (owner, relationship) = try property()
+    try expect("an")
+    try expect("entity")
+    let entity = try name("the entity's name")
+    let column = column
+    let names = try names()
+    guard names.count == 2, names[0] != names[1] else {
+      throw failure("a link has two ends", "write the two to-ones of \(entity): (user, group)", column)
+    }
+    var inverses: RelationshipToEntity.Inverses?
+    if take("inverse") {
+      let own = try inverse(of: RelationshipDescription(name: relationship, destination: owner))
+      try expect(",")
+      let (destination, other) = try property()
+      inverses = RelationshipToEntity.Inverses(own: own, destination: destination, other: other)
+    }
+    return RelationshipToEntity(
+      owner: owner, relationship: relationship, to: entity, own: names[0], other: names[1], inverses: inverses
+    )
+  }
+
+  private mutating func move() throws -> MigrationOperation {
+    try expect("attribute")
+    let former = try attributes()
+    try expect("->")
+    let column = column
+    let new = try attributes()
+    try expect("by")
+    let (owner, relationship) = try property()
+    guard former.names.count == new.names.count, Set(new.names).count == new.names.count else {
+      throw failure(
+        "\(former.names.count) attributes move, and \(new.names.count) names are given", "give each one name",
+        column)
+    }
+    return .moveAttributes(
+      AttributeMove(
+        zip(former.names, new.names).map { AttributeMove.Pair($0, to: $1) }, from: former.entity,
+        to: new.entity, owner: owner, relationship: relationship))
+  }
+
+  /// Attributes of one entity.
+  private mutating func attributes() throws -> (entity: String, names: [String]) {
+    let (entity, first) = try property()
+    var names = [first]
+    while take(",") {
+      let column = column
+      let (other, name) = try property()
+      guard other == entity else {
+        throw failure(
+          "\(other) is another entity than \(entity)", "move those in a line of their own", column)
+      }
+      names.append(name)
+    }
+    return (entity, names)
   }
 
   private mutating func attribute(_ name: String) throws -> AttributeDescription {

@@ -20,6 +20,8 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     case severalToOne = "L203"
     /// A property is dropped and one like it added in the same step.
     case mayBeRenaming = "L301"
+    /// A class says what a property was called before, and a step has renamed it since.
+    case renamingIsDone = "L302"
     /// An engine that cannot drop a column copies a whole table.
     case rebuildsTable = "L401"
     /// Nothing leads back, and `[down]` does not say why.
@@ -29,8 +31,8 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     /// `reader` lets programs open the store that do not know what the step changed.
     case readerTooOld = "L602"
 
-    /// Whether it is about time, and not about what may be lost or fail.
-    public var isNote: Bool { self == .rebuildsTable || self == .irreversible }
+    /// Whether it is about time or order, and not about what may be lost or fail.
+    public var isNote: Bool { self == .rebuildsTable || self == .irreversible || self == .renamingIsDone }
   }
 
   /// Which rule.
@@ -72,6 +74,42 @@ extension MigrationSet {
       model = lint.compiled.model
     }
     return findings
+  }
+}
+
+extension MigrationSet {
+  /// What classes say of former names by ``AttributeOption/renamed(from:)`` and steps have done: the hint has served, and
+  /// would make a renaming of whatever is called so next.
+  ///
+  /// Pure: needs no store.
+  /// - Parameter schema: That of the classes.
+  public func findings(of schema: Schema) -> [MigrationFinding] {
+    schema.entities.flatMap { entity in
+      entity.propertyNames.compactMap { name in
+        guard let former = schema.bindings[entity.name]?.formerName(of: name) else { return nil }
+        return renaming(of: former, to: name).map { step, operation in
+          MigrationFinding(
+            rule: .renamingIsDone, step: step.number, file: step.fileName, operation: operation.summary,
+            text:
+              "\(entity.name).\(name) is renamed by this step; take .renamed(from: \"\(former)\") out of the class"
+          )
+        }
+      }
+    }
+  }
+
+  /// The last step that renames a property so.
+  private func renaming(of former: String, to name: String) -> (MigrationStep, MigrationOperation)? {
+    for step in steps.reversed() {
+      for operation in step.operations {
+        switch operation {
+        case .renameAttribute(_, former, to: name), .renameRelationship(_, former, to: name):
+          return (step, operation)
+        default: break
+        }
+      }
+    }
+    return nil
   }
 }
 
@@ -139,9 +177,16 @@ private struct StepLint {
   ) -> [MigrationFinding] {
     var findings: [MigrationFinding] = []
     func existed(_ entity: String) -> Bool { !new.contains(entity) }
-    // Whether SQL of the step's author has looked at a property before.
+    // Whether SQL or Swift of the step's author has looked at a property before.
     func isTransformed(_ name: String) -> Bool {
-      earlier.contains { if case .transform(let sql) = $0 { sql.contains(".\(name)") } else { false } }
+      earlier.contains {
+        switch $0 {
+        case .transform(let sql): sql.contains(".\(name)")
+        case .transformSwift(let transform):
+          transform.writes?.contains { $0.property == nil || $0.property == name } ?? true
+        default: false
+        }
+      }
     }
     switch operation {
     case .retype(let entity, let name, let type, let using):
@@ -194,7 +239,8 @@ private struct StepLint {
             "\(entity).\(new.name) of the same type is added; to keep the values: rename attribute \(entity).\(name) -> \(new.name)"
           ))
       }
-    case .transform where !later.contains(where: \.isRequirement):
+    case .transform where !later.contains(where: \.isRequirement),
+      .transformSwift where !later.contains(where: \.isRequirement):
       findings.append(
         finding(
           .transformsUnchecked, operation,
@@ -245,12 +291,15 @@ extension MigrationOperation {
   /// Whether a program of the model before would read or write what is no more.
   fileprivate var breaksOlderPrograms: Bool {
     switch self {
-    case .createEntity, .setDefault, .setDeleteRule, .seed, .require, .dropIndex, .transform: false
+    case .createEntity, .setDefault, .setDeleteRule, .seed, .require, .dropIndex, .transform, .transformSwift:
+      false
     case .addAttribute(_, let attribute): !attribute.isOptional && attribute.defaultValue == nil
     case .addRelationship(_, let relationship): relationship.isRequired
     case .addIndex(_, let index): index.isUnique
-    case .dropEntity, .renameEntity, .dropAttribute, .renameAttribute, .retype, .makeRequired, .makeOptional,
-      .dropRelationship, .renameRelationship, .makeMany, .makeOne:
+    case .dropEntity, .renameEntity, .dropAttribute, .renameAttribute, .retype, .retypeBySwift, .makeRequired,
+      .makeOptional,
+      .dropRelationship, .renameRelationship, .makeMany, .makeOne, .moveAttributes, .makeEntityRelationship,
+      .makeRelationshipEntity:
       true
     }
   }

@@ -79,11 +79,10 @@ extension MigrationOperation {
             reason:
               "\(attribute.type.rawValue) does not become \(type.rawValue) by itself; say how: using (SQL)")
         }
-        attribute.type = type
-        // A default goes along where it is a value of the new type, too.
-        if attribute.defaultValue?.problem(for: type) != nil { attribute.defaultValue = nil }
-        attribute.normalizeDefault()
+        attribute.retype(to: type)
       }
+    case .retypeBySwift(let entity, let name, let type, _):
+      try schema.changeAttribute(entity, name) { $0.retype(to: type) }
     case .makeRequired(let entity, let name, let filling):
       try schema.requireFilling(filling, entity, name)
       if try schema.changeRelationship(entity, name, { $0.isRequired = true }) { return }
@@ -107,11 +106,15 @@ extension MigrationOperation {
       guard try schema.changeRelationship(entity, name, { $0.deleteRule = rule }) else {
         throw ModelError(reason: "there is no relationship \(entity).\(name)")
       }
+    case .makeEntityRelationship(let change): try schema.apply(change)
+    case .makeRelationshipEntity(let change): try schema.apply(change)
+    case .moveAttributes(let move): try schema.apply(move)
     case .makeMany(let entity, let name): try schema.changeNumber(entity, name, toMany: true)
     case .makeOne(let entity, let name, _): try schema.changeNumber(entity, name, toMany: false)
     case .renameRelationship(let entity, let name, let new): try schema.renameRelationship(entity, name, new)
     case .addIndex(let entity, let index): try schema.addIndex(entity, index)
     case .dropIndex(let entity, let names): try schema.dropIndex(entity, names)
+    case .transformSwift(let transform): try transform.check(in: schema)
     case .transform, .seed, .require: break
     }
     if mayGiveInverses { schema.completeInverses() }
@@ -126,6 +129,15 @@ extension MigrationOperation {
       false
     default: true
     }
+  }
+}
+
+extension AttributeDescription {
+  fileprivate mutating func retype(to type: AttributeType) {
+    self.type = type
+    // A default goes along where it is a value of the new type, too.
+    if defaultValue?.problem(for: type) != nil { defaultValue = nil }
+    normalizeDefault()
   }
 }
 
@@ -164,6 +176,10 @@ extension EntityDescription {
 }
 
 extension Schema {
+  fileprivate mutating func apply(_ composite: some CompositeOperation) throws(ModelError) {
+    for operation in try composite.operations(in: self) { try operation.apply(to: &self) }
+  }
+
   fileprivate func index(of name: String) throws(ModelError) -> Int {
     guard let index = entities.firstIndex(where: { $0.name == name }) else {
       throw ModelError(

@@ -17,6 +17,8 @@ public enum MigrationOperation: Sendable, Hashable {
   case renameAttribute(String, String, to: String)
   /// `retype E.a to TYPE using (SQL)`
   case retype(String, String, to: AttributeType, using: String?)
+  /// `retype E.a to TYPE using swift NAME`
+  case retypeBySwift(String, String, to: AttributeType, function: String)
   /// `make E.a required filling V`
   case makeRequired(String, String, filling: DefaultValue?)
   /// `make E.a optional`
@@ -33,6 +35,12 @@ public enum MigrationOperation: Sendable, Hashable {
   case makeMany(String, String)
   /// `make E.r one picking (SQL)`: the first in that order; without it an object that has several is refused
   case makeOne(String, String, picking: String?)
+  /// `make entity E a relationship A.r -> B …`
+  case makeEntityRelationship(EntityToRelationship)
+  /// `make relationship A.r an entity E (a, b) …`
+  case makeRelationshipEntity(RelationshipToEntity)
+  /// `move attribute E.a, … -> F.b, … by E.r`
+  case moveAttributes(AttributeMove)
   /// `rename relationship E.r -> s`
   case renameRelationship(String, String, to: String)
   /// `add index E(a, b) unique`
@@ -41,6 +49,8 @@ public enum MigrationOperation: Sendable, Hashable {
   case dropIndex(String, [String])
   /// `transform sql { … }`
   case transform(String)
+  /// `transform swift NAME on E …`
+  case transformSwift(SwiftTransform)
   /// `seed { … }`, which runs for new stores too
   case seed(String)
   /// `require "text" { SELECT … }`
@@ -49,7 +59,15 @@ public enum MigrationOperation: Sendable, Hashable {
   /// Whether it works on rows and not on the model.
   var isData: Bool {
     switch self {
-    case .transform, .seed, .require: true
+    case .transform, .transformSwift, .seed, .require: true
+    default: false
+    }
+  }
+
+  /// Whether it may write rows, be it of a new store.
+  var writesRows: Bool {
+    switch self {
+    case .transform, .transformSwift, .seed: true
     default: false
     }
   }
@@ -62,10 +80,10 @@ public enum MigrationOperation: Sendable, Hashable {
     }
   }
 
-  /// Whether it puts values that its author's SQL computes in the place of others.
+  /// Whether it puts values that its author's SQL or Swift computes in the place of others.
   var rewritesValues: Bool {
     switch self {
-    case .transform, .retype(_, _, _, using: _?): true
+    case .transform, .transformSwift, .retype(_, _, _, using: _?), .retypeBySwift: true
     default: false
     }
   }
@@ -96,6 +114,8 @@ extension MigrationOperation: CustomStringConvertible {
     case .renameAttribute(let entity, let name, let new): "rename attribute \(entity).\(name) -> \(new)"
     case .retype(let entity, let name, let type, let using):
       "retype \(entity).\(name) to \(type.rawValue)\(using.map { " using (\($0))" } ?? "")"
+    case .retypeBySwift(let entity, let name, let type, let function):
+      "retype \(entity).\(name) to \(type.rawValue) using swift \(function)"
     case .makeRequired(let entity, let name, let filling):
       "make \(entity).\(name) required\(filling.map { " filling \($0.text)" } ?? "")"
     case .makeOptional(let entity, let name): "make \(entity).\(name) optional"
@@ -109,11 +129,15 @@ extension MigrationOperation: CustomStringConvertible {
     case .makeMany(let entity, let name): "make \(entity).\(name) many"
     case .makeOne(let entity, let name, let order):
       "make \(entity).\(name) one\(order.map { " picking (\($0))" } ?? "")"
+    case .makeEntityRelationship(let change): change.description
+    case .makeRelationshipEntity(let change): change.description
+    case .moveAttributes(let move): move.description
     case .renameRelationship(let entity, let name, let new): "rename relationship \(entity).\(name) -> \(new)"
     case .addIndex(let entity, let index):
       "add index \(entity)(\(index.properties.joined(separator: ", ")))\(index.isUnique ? " unique" : "")"
     case .dropIndex(let entity, let names): "drop index \(entity)(\(names.joined(separator: ", ")))"
     case .transform: "transform sql"
+    case .transformSwift(let transform): transform.description
     case .seed: "seed"
     case .require(let text, _): "require \(Self.quoted(text))"
     }

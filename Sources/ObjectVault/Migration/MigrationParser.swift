@@ -180,11 +180,7 @@ struct MigrationParser {
   /// `transform sql { … }`, `seed { … }`, `require "text" { … }`; nil when the line is none of them.
   private mutating func dataBlock(_ first: [String]) throws -> MigrationOperation? {
     guard let word = first.first, ["transform", "seed", "require"].contains(word) else { return nil }
-    if first == ["transform", "swift"] {
-      throw failure(
-        "transform swift needs a program of its own and cannot be run from a file",
-        "write transform sql { … }")
-    }
+    guard first != ["transform", "swift"] else { return nil }
     var head = try words(at: index)
     try head.expect(word)
     switch word {

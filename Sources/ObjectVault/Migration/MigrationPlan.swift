@@ -29,8 +29,24 @@ public struct MigrationPlan: Sendable, Hashable {
     public let refusals: [Refusal]
     /// What it will ask of rows and could not be asked now, with the reason, a sentence each.
     public let unasked: [String]
+    /// The functions of the app that it calls, in order.
+    public let transforms: [Transform]
     /// Why nothing takes the step back once it has run; nil where something does.
     public let irreversible: String?
+  }
+
+  /// A function of the app that a step calls.
+  public struct Transform: Sendable, Hashable {
+    /// The operation, in one line.
+    public let operation: String
+    /// The function, as the step calls it.
+    public let name: String
+    /// The entity whose objects or values it is called with.
+    public let entity: String
+    /// With how many; nil where an earlier step writes rows, or where rows are not asked.
+    public let rows: Int?
+    /// Whether the steps at hand came without it: running the step is refused.
+    public let isMissing: Bool
   }
 
   /// Rows that an operation would refuse.
@@ -93,6 +109,8 @@ public struct MigrationPlan: Sendable, Hashable {
 
   /// Rows that would be refused, of all steps: opening would fail.
   public var refusals: [Refusal] { steps.flatMap(\.refusals) }
+  /// The functions of the app that steps call and that this program has not got: running the steps is refused.
+  public var missingTransforms: [String] { steps.flatMap(\.transforms).filter(\.isMissing).map(\.name) }
   /// Whether nothing would be done.
   public var isUpToDate: Bool { steps.isEmpty && !changesFormat }
   /// What would be lost for good, of all steps.
@@ -132,9 +150,10 @@ extension MigrationPlan {
       let asked =
         asksRows
         ? try Self.ask(compiled.step, &standing, connection, isSound: drift.isEmpty)
-        : (refusals: [], unasked: [])
+        : (refusals: [], unasked: [], counts: [])
       steps.append(
-        Step(compiled, leadsBack, asked, leadsBack ? nil : irreversible[compiled.step.number], rows: rows))
+        let reason = leadsBack ? nil : irreversible[compiled.step.number]
+        steps.append(Step(compiled, leadsBack, asked, set.transforms, reason, rows: rows))
     }
     self.steps = steps
     makesBackup = work.steps.contains(where: \.wantsBackup)
@@ -152,11 +171,14 @@ extension MigrationPlan {
     minimumReader = history.minimumReader
   }
 
+  /// What rows answered: whom they refuse, what could not be asked, and with how many of them each function is called.
+  fileprivate typealias Asked = (refusals: [Refusal], unasked: [String], counts: [Int?])
+
   /// - Parameter isSound: Whether the tables are those of the model, so that they can be asked at all.
   private static func ask(
     _ step: MigrationStep, _ standing: inout StandingColumns, _ connection: Connection, isSound: Bool
-  ) throws -> (refusals: [Refusal], unasked: [String]) {
-    var (refusals, unasked): ([Refusal], [String]) = ([], [])
+  ) throws -> Asked {
+    var (refusals, unasked, counts): ([Refusal], [String], [Int?]) = ([], [], [])
     for operation in step.operations {
       if let question = RowQuestion(operation) {
         switch isSound
@@ -169,19 +191,25 @@ extension MigrationPlan {
           unasked.append("\(operation.summary): the rows could not be asked, for \(reason)")
         }
       }
+      if operation.composite != nil {
+        unasked.append("\(operation.summary): rows that it refuses are found when the step runs")
+      }
       if case .makeOne(_, _, picking: nil) = operation {
         unasked.append("\(operation.summary): who has several is found when the step runs")
       }
+      if let entity = operation.transformedEntity {
+        counts.append(isSound ? try standing.count(of: entity, connection) : nil)
+      }
       standing.follow(operation, of: step)
     }
-    return (refusals, unasked)
+    return (refusals, unasked, counts)
   }
 }
 
 extension MigrationPlan.Step {
   fileprivate init(
     _ compiled: CompiledStep, _ leadsBack: Bool,
-    _ asked: (refusals: [MigrationPlan.Refusal], unasked: [String]), _ irreversible: String?, rows: Int
+    _ asked: MigrationPlan.Asked, _ functions: TransformTable, _ irreversible: String?, rows: Int
   ) {
     let statements = compiled.parts.flatMap(\.statements)
     self.rows = rows
@@ -192,6 +220,13 @@ extension MigrationPlan.Step {
       if case .copy(let from, _, _, _, _) = $0 { from } else { nil }
     }
     (refusals, unasked, self.irreversible) = (asked.refusals, asked.unasked, irreversible)
+    let calls = compiled.step.operations.filter { $0.transformedEntity != nil }
+    transforms = calls.enumerated().map { index, call in
+      MigrationPlan.Transform(
+        operation: call.summary, name: call.swiftFunction ?? "", entity: call.transformedEntity ?? "",
+        rows: asked.counts.indices.contains(index) ? asked.counts[index] : nil,
+        isMissing: !functions.covers(call))
+    }
   }
 }
 

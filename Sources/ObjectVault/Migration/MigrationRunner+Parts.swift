@@ -28,7 +28,14 @@ extension MigrationRunner {
   {
     for planned in part.planned {
       try checkCancelled()
-      do { try run(planned.statement, &touched) } catch let error as SQLError {
+      do {
+        do { try run(planned.statement, part, of: step, &touched) } catch let error as SQLError {
+          // What a function failed with says more than what the engine made of the nothing that it gave.
+          try failures.rethrow(step)
+          throw error
+        }
+        try failures.rethrow(step)
+      } catch let error as SQLError {
         switch error {
         case .interrupted: throw error
         // The disk, not the step.
@@ -40,6 +47,8 @@ extension MigrationRunner {
           throw part.isData ? step.failed(operation, "\(error)") : step.refused(operation, "\(error)")
         default: throw step.failed(planned.blamed(for: ""), "\(error)")
         }
+      } catch let failure as TransformFailure {
+        throw step.failed(planned.blamed(for: ""), failure.reason)
       } catch let error as ModelError {
         throw step.failed(planned.blamed(for: ""), error.reason)
       } catch let error as RowRefusal {
@@ -48,8 +57,21 @@ extension MigrationRunner {
     }
   }
 
+  private func run(
+    _ statement: CompiledStatement, _ part: CompiledStep.Part, of step: MigrationStep,
+    _ touched: inout TouchedColumns
+  ) throws {
+    if case .transform(let transform) = statement {
+      touched.formUnion(try run(transform, part.model, of: step))
+    } else {
+      try run(statement, &touched)
+    }
+  }
+
   func run(_ statement: CompiledStatement, _ touched: inout TouchedColumns) throws {
     switch statement {
+    // They need a model: see above.
+    case .transform: break
     case .sql(let sql): try connection.execute(sql: sql)
     case .copy(let from, let to, let columns, let expressions, let keyed):
       try copy(from, to, columns, expressions, keyed)
@@ -81,7 +103,7 @@ extension MigrationRunner {
     switch action {
     case .select, .recursive: true
     case .read(let table, _): isOfEntities(table)
-    case .function(let name): name.lowercased() != "load_extension"
+    case .function(let name): !["load_extension", Conversion.function].contains(name.lowercased())
     default: false
     }
   }

@@ -21,15 +21,16 @@ struct MigrationRunner {
   var limit: MigrationLimit?
   let meter = RunMeter()
   let texts = SchemaTexts()
+  /// What functions of the app could not throw through the engine.
+  let failures = ConversionFailures()
 
   // MARK: A new store
 
-  /// Fills an empty file. Without seeds it is created straight from the last model; with seeds by running all
-  /// steps, because a seed is written for the model of its own step.
+  /// Fills an empty file. Where no step writes rows it is created straight from the last model; else by running all
+  /// steps, because a seed or a transform is written for the model of its own step.
   func createStore() throws {
-    let hasSeeds = set.steps.contains {
-      $0.operations.contains { if case .seed = $0 { true } else { false } }
-    }
+    let hasRows = set.steps.contains { $0.operations.contains(where: \.writesRows) }
+    try registerConversions()
     try withoutForeignKeys {
       try connection.transaction(.exclusive) {
         try OwnTables(connection).create()
@@ -38,7 +39,7 @@ struct MigrationRunner {
         for step in set.steps {
           try checkCancelled()
           let (start, before) = (Date(), model)
-          if hasSeeds {
+          if hasRows {
             let compiled = try step.compiled(from: before, engine: .current)
             // What a step requires of rows, it requires of those that were there before it.
             try run(compiled.parts.filter { !$0.isRequirement }, of: step, &audit)
@@ -48,7 +49,7 @@ struct MigrationRunner {
           }
           try record(step, kind: "created", since: start, from: before, to: model)
         }
-        if !hasSeeds { for table in model.tables { try create(table, model) } }
+        if !hasRows { for table in model.tables { try create(table, model) } }
         try audit.finish(model)
         try finish(
           model, version: set.version, minimumReader: set.minimumReader, generation: 1)
@@ -78,9 +79,11 @@ struct MigrationRunner {
       MigrationLeavings.remove(of: connection.file)
       return MigrationOutcome()
     }
+    try checkTransforms(of: work)
     try checkLosses(of: work)
     try checkCost(of: work, history)
     try checkSpace(for: work, history)
+    try registerConversions()
     let mark = MigrationMark(connection.file.path)
     defer { withExtendedLifetime(mark) {} }
     var outcome = MigrationOutcome()
@@ -105,6 +108,7 @@ struct MigrationRunner {
     let work = try history.work(goal, with: set, file: connection.path, format: found.format)
     guard !work.isNothing else { return }
     // There may be more to take back than there was before the lock.
+    try checkTransforms(of: work)
     try checkLosses(of: work)
     outcome.backup = try backup(before: work, history)
     try run(work, generation: history.generation + 1)
@@ -235,7 +239,7 @@ struct MigrationRunner {
   func record(
     _ step: MigrationStep, kind: String, since start: Date, from before: Schema, to model: Schema
   ) throws {
-    let back = try step.wayBack(from: before, to: model).text
+    let back = step.backup.carrying(try step.wayBack(from: before, to: model).text)
     let applied = AppliedStep(
       number: step.number, name: step.name, kind: kind, checksum: step.checksum,
       appliedAt: StoreHistory.now(), milliseconds: Self.milliseconds(since: start),

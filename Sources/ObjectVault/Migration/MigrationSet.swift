@@ -7,6 +7,8 @@ public import Foundation
 public struct MigrationSet: Sendable, Hashable {
   /// The steps; number `n` at index `n - 1`.
   public let steps: [MigrationStep]
+  /// The functions of the app that they call.
+  var transforms = TransformTable()
 
   /// A set of steps, in any order.
   /// - Throws: ``StoreError/historyConflict(_:)`` when a number is missing or given twice.
@@ -115,7 +117,10 @@ public struct MigrationSet: Sendable, Hashable {
   /// So many of the steps, or all where there are fewer.
   func prefix(_ count: Int) -> MigrationSet { MigrationSet(first: count, of: self) }
 
-  private init(first count: Int, of set: MigrationSet) { steps = Array(set.steps.prefix(max(0, count))) }
+  private init(first count: Int, of set: MigrationSet) {
+    steps = Array(set.steps.prefix(max(0, count)))
+    transforms = set.transforms
+  }
 
   /// The oldest version of steps that may open a store after the last of these.
   var minimumReader: Int { steps.map(\.reader).max() ?? version }

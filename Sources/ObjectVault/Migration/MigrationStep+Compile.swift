@@ -6,8 +6,8 @@ internal import CipherSQLite
 struct CompiledStep {
   /// A run of operations and what runs for it.
   struct Part {
-    let operations: [MigrationOperation]
-    let planned: [PlannedStatement]
+    fileprivate(set) var operations: [MigrationOperation]
+    fileprivate(set) var planned: [PlannedStatement]
     /// The model after it.
     let model: Schema
     /// What it loses for good, such as `User.city`.
@@ -22,6 +22,17 @@ struct CompiledStep {
     /// Whether it works on rows and not on tables.
     var isData: Bool { operations.allSatisfy(\.isData) }
     var isRequirement: Bool { if case .require = operations.first { true } else { false } }
+
+    /// Makes it a part of an operation that stands for others: that is what a person wrote.
+    fileprivate mutating func stand(for operation: MigrationOperation, keeping kept: Set<String>) {
+      operations = [operation]
+      losses.removeAll(where: kept.contains)
+      trail = OperationTrail()
+      for index in planned.indices {
+        planned[index].operations = [operation]
+        planned[index].columns = [:]
+      }
+    }
 
     /// The operations that a wrong value in a column is about, as text.
     func blamed(entity: String, property: String) -> String {
@@ -101,12 +112,15 @@ extension MigrationStep {
       parts.append(CompiledStep.Part(operations: [operation], planned: [planned], model: run.after))
     }
 
-    for operation in operations {
+    func add(_ operation: MigrationOperation) throws {
       if operation.isData || operation.movesLinks || run.mapping.needsOwnRun(operation) { flush() }
       let model = run.after
       switch operation {
       case .require(let text, let sql):
         append(.require(text: text, query: try resolved(sql, model, operation, format)), operation)
+      case .transformSwift(let transform):
+        do { try operation.apply(to: &run.after) } catch { throw failed(operation, error.reason) }
+        append(.transform(transform), operation)
       case .transform(let sql), .seed(let sql):
         append(.data(try resolved(sql, model, operation, format)), operation)
       default:
@@ -117,6 +131,40 @@ extension MigrationStep {
         run.operations.append(operation)
         if operation.movesLinks { flush() }
       }
+    }
+    func add(_ composite: any CompositeOperation, _ operation: MigrationOperation) throws {
+      flush()
+      let (first, before) = (parts.count, run.after)
+      do {
+        for part in try composite.parts(in: before) {
+          switch part {
+          case .operation(let operation): try add(operation)
+          case .check(let check):
+            flush()
+            append(check, operation)
+          case .sql(let sql):
+            flush()
+            append(.sql(sql.text), operation)
+          }
+        }
+      } catch let error as ModelError {
+        throw failed(operation, error.reason)
+      } catch StoreError
+        .migrationFailed(_, _, _, let reason)
+      { throw failed(operation, reason) }
+      flush()
+      for index in first..<parts.count {
+        parts[index].stand(for: operation, keeping: composite.kept(in: before))
+      }
+      guard parts.count > first else { return }
+      parts[parts.count - 1].losses += composite.losses(in: before)
+      for place in composite.filled {
+        if let property = place.property { parts[parts.count - 1].filled.insert(place.entity, property) }
+      }
+    }
+
+    for operation in operations {
+      if let composite = operation.composite { try add(composite, operation) } else { try add(operation) }
     }
     flush()
     let faults = run.after.modelFaults(after: model)

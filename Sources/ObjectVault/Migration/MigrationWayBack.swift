@@ -45,7 +45,8 @@ extension MigrationStep {
     let derived = try derivedWayBack(from: model, to: after)
     // What is kept in another place after the step may be gone without an operation that says so.
     if case .operations = derived, operations.contains(where: \.mayGiveInverses),
-      let lost = try compiled(from: model, engine: .current).losses.first
+      // As for a store of the first format: in that every step can be compiled that any store has run.
+      let lost = try compiled(from: model, engine: .current, format: 1).losses.first
     {
       return .none(reason: "what \(lost) held is gone")
     }
@@ -53,13 +54,14 @@ extension MigrationStep {
   }
 
   private func derivedWayBack(from before: Schema, to after: Schema) throws -> MigrationWayBack {
-    var model = before
+    var (model, mapping) = (before, SegmentMapping(before))
     var back: [MigrationOperation] = []
     for operation in operations {
-      switch operation.wayBack(from: model) {
+      switch operation.wayBack(from: model, mapping) {
       case .operations(let operations): back = operations + back
       case .none(let reason): return .none(reason: "\(operation.summary): \(reason)")
       }
+      do { try mapping.follow(operation, model) } catch { throw failed(operation, error.reason) }
       try operation.apply(to: &model)
     }
     for candidate in [back, Self.cuttingFirst(back, in: after)] {
@@ -100,9 +102,19 @@ extension MigrationOperation {
   }
 
   /// What takes this operation back, on the model after it.
-  /// - Parameter model: The model before it.
-  fileprivate func wayBack(from model: Schema) -> MigrationWayBack {
+  /// - Parameters:
+  ///   - model: The model before it.
+  ///   - mapping: What the step has made of the names so far.
+  fileprivate func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    if let composite {
+      return composite.wayBack(from: model) { mapping.entities[$0] == nil }
+    }
+    return simpleWayBack(from: model, mapping)
+  }
+
+  private func simpleWayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     switch self {
+    case .moveAttributes, .makeEntityRelationship, .makeRelationshipEntity: .operations([])
     case .createEntity(let entity): .operations([.dropEntity(entity.name)])
     case .dropEntity: .none(reason: "its objects are gone")
     case .renameEntity(let name, let new): .operations([.renameEntity(new, to: name)])
@@ -113,11 +125,14 @@ extension MigrationOperation {
     case .retype(let entity, let name, let type, let using):
       Self.retypingBack(
         model.entity(named: entity)?.attribute(named: name), entity, type, isComputed: using != nil)
+    case .retypeBySwift: .none(reason: "the values that it computed from are gone")
+    case .makeRequired(let entity, let name, nil) where model.isRequired(entity, name): .operations([])
     case .makeRequired(let entity, let name, let filling):
       // Without a filling no row may lack a value, and none is filled, whatever the default is.
       filling == nil
         ? .operations([.makeOptional(entity, name)])
         : .none(reason: "which of them had no value is not known any more")
+    case .makeOptional(let entity, let name) where !model.isRequired(entity, name): .operations([])
     case .makeOptional(let entity, let name): .operations([.makeRequired(entity, name, filling: nil)])
     case .setDefault(let entity, let name, _):
       .operations([
@@ -151,7 +166,9 @@ extension MigrationOperation {
       }
     case .dropIndex(let entity, let properties):
       .operations(model.index(entity, properties).map { [.addIndex(entity, $0)] } ?? [])
-    case .transform: .none(reason: "what it wrote over is gone")
+    // What only the step's own properties hold goes with these.
+    case .transformSwift(let transform) where mapping.hasMadeAll(transform.writes): .operations([])
+    case .transform, .transformSwift: .none(reason: "what it wrote over is gone")
     case .seed: .none(reason: "which objects it made is not known any more")
     case .require: .operations([])
     }
@@ -183,7 +200,23 @@ extension MigrationOperation {
   }
 }
 
+extension SegmentMapping {
+  /// Whether none of these was there before the step.
+  fileprivate func hasMadeAll(_ places: [SwiftTransform.Place]?) -> Bool {
+    places?.allSatisfy { place in
+      entities[place.entity] == nil
+        || place.property.map { properties[place.entity]?[$0] == nil } ?? false
+    } ?? false
+  }
+}
+
 extension Schema {
+  fileprivate func isRequired(_ entity: String, _ name: String) -> Bool {
+    guard let owner = self.entity(named: entity) else { return false }
+    return owner.attribute(named: name).map { !$0.isOptional }
+      ?? owner.relationship(named: name)?.isRequired ?? false
+  }
+
   /// The index of these properties, however it is declared.
   fileprivate func index(_ entity: String, _ properties: [String]) -> IndexDescription? {
     guard let entity = self.entity(named: entity) else { return nil }

@@ -39,11 +39,18 @@ struct MigrationWords {
       return false
     }
     switch first.text {
-    case "retype": return last.text == "using"
+    case "retype": return last.text == "using" && !isBeforeSwift
     case "make": return last.text == "picking"
     case "transform", "seed", "require": return last.text == "{"
     default: return false
     }
+  }
+
+  /// Whether the next word is `swift`, and a name behind it; in brackets stands SQL.
+  private var isBeforeSwift: Bool {
+    let rest = scalars[(words.last.map { $0.column + $0.text.unicodeScalars.count } ?? 0)...]
+      .drop { $0.properties.isWhitespace }
+    return rest.starts(with: "swift".unicodeScalars)
   }
 
   private static let escapes: [Unicode.Scalar: Unicode.Scalar] = ["n": "\n", "r": "\r"]

@@ -53,11 +53,24 @@ package struct NameTrail: Sendable {
     }
   }
 
+  /// What a function of the app may have written.
+  private mutating func note(_ transform: SwiftTransform, _ mapping: SegmentMapping) {
+    for (name, former) in mapping.entities {
+      for (property, formerProperty) in mapping.properties[name] ?? [:]
+      where transform.mayWrite(name, property) {
+        rewritten[former, default: []].insert(formerProperty)
+      }
+    }
+  }
+
   /// An SQL that changes a column names it, or the table of links.
   private mutating func note(_ operation: MigrationOperation, _ mapping: SegmentMapping, _ model: Schema) {
     switch operation {
     case .makeMany(let entity, let name), .makeOne(let entity, let name, _):
       moved(entity, name, mapping, model)
+      return
+    case .transformSwift(let transform):
+      note(transform, mapping)
       return
     case .transform: break
     default: return

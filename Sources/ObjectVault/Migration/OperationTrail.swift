@@ -21,7 +21,8 @@ struct OperationTrail {
     case .addRelationship(let entity, let relationship): add(operation, entity, relationship.name)
     case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name),
       .makeOptional(let entity, let name), .makeRequired(let entity, let name, _),
-      .retype(let entity, let name, _, _), .setDefault(let entity, let name, _),
+      .retype(let entity, let name, _, _), .retypeBySwift(let entity, let name, _, _),
+      .setDefault(let entity, let name, _),
       .setDeleteRule(let entity, let name, _), .makeMany(let entity, let name),
       .makeOne(let entity, let name, _):
       add(operation, entity, name)
@@ -33,7 +34,9 @@ struct OperationTrail {
       add(operation, entity, new)
     case .addIndex(let entity, let index): add(operation, entity, index: index.properties)
     case .dropIndex(let entity, let names): add(operation, entity, index: names)
-    case .transform, .seed, .require: break
+    // Their parts are followed by themselves.
+    case .moveAttributes, .makeEntityRelationship, .makeRelationshipEntity: break
+    case .transform, .transformSwift, .seed, .require: break
     }
   }
 

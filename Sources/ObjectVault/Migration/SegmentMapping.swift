@@ -69,7 +69,8 @@ struct SegmentMapping {
     case .retype(let entity, let name, _, let using):
       guard !isNew(entity, name) else { return true }
       return using.map { changesTables || !changedWords.isDisjoint(with: Self.words($0)) } ?? false
-    case .makeRequired(let entity, let name, _), .makeOptional(let entity, let name):
+    case .makeRequired(let entity, let name, _), .makeOptional(let entity, let name),
+      .retypeBySwift(let entity, let name, _, _):
       return isNew(entity, name)
     // An expression gives every row its value, whatever the default is.
     case .setDefault(let entity, let name, _), .dropRelationship(let entity, let name):
@@ -85,6 +86,14 @@ struct SegmentMapping {
   /// - Parameter model: The model before the operation.
   mutating func follow(_ operation: MigrationOperation, _ model: Schema) throws(ModelError) {
     trail.follow(operation)
+    if let composite = operation.composite {
+      var model = model
+      for part in try composite.operations(in: model) {
+        try follow(part, model)
+        try part.apply(to: &model)
+      }
+      return
+    }
     switch operation {
     case .createEntity(let entity):
       forget(entity.name)
@@ -114,6 +123,9 @@ struct SegmentMapping {
       let expression = try using.map { sql throws(ModelError) in try SQLNames(model: model).resolved(sql) }
       guard let column = column(entity, name) else { return }
       express(entity, name, expression ?? Self.cast(column, to: type))
+    case .retypeBySwift(let entity, let name, _, let function):
+      guard let column = column(entity, name) else { return }
+      express(entity, name, Conversion.sql(function, of: "\(entity).\(name)", column))
     case .makeRequired(let entity, let name, let filling):
       guard let column = column(entity, name), let table = entities[entity] else { return }
       if let filling {
@@ -124,7 +136,10 @@ struct SegmentMapping {
       }
     case .makeMany(let entity, let name): move = LinkMove(entity, name, in: model, picking: nil)
     case .makeOne(let entity, let name, let order):
-      let resolved = try order.map { sql throws(ModelError) in try SQLNames(model: model).resolved(sql) }
+      let resolved = try order.map { sql throws(ModelError) in
+        try LinkMove.checkOrder(sql, of: entity, name, in: model)
+        return try SQLNames(model: model).resolved(sql)
+      }
       move = LinkMove(entity, name, in: model, picking: resolved)
     default: break
     }

@@ -75,7 +75,8 @@ struct StandingColumns {
     case .renameAttribute(let entity, let name, let new), .renameRelationship(let entity, let name, let new):
       let content = tables[entity]?.columns.removeValue(forKey: name)
       tables[entity]?.columns[new] = content
-    case .retype(let entity, let name, _, _), .makeRequired(let entity, let name, filling: .some),
+    case .retype(let entity, let name, _, _), .retypeBySwift(let entity, let name, _, _),
+      .makeRequired(let entity, let name, filling: .some),
       .makeOne(let entity, let name, _):
       tables[entity]?.columns[name] = .changed(by: operation.summary)
     case .transform(let sql), .seed(let sql):
@@ -83,8 +84,24 @@ struct StandingColumns {
       for name in tables.keys where words.contains(name.lowercased()) && tables[name]?.writer == nil {
         tables[name]?.writer = "\(numbered(step.number)) \(step.name)"
       }
+    case .moveAttributes, .makeEntityRelationship, .makeRelationshipEntity:
+      for name in operation.composite?.entities ?? [] {
+        tables[name, default: Table(name: nil)].writer = "\(numbered(step.number)) \(step.name)"
+      }
+    case .transformSwift(let transform):
+      for name in tables.keys where tables[name]?.writer == nil {
+        guard transform.writes?.contains(where: { $0.entity == name }) ?? true else { continue }
+        tables[name]?.writer = "\(numbered(step.number)) \(step.name)"
+      }
     default: break
     }
+  }
+
+  /// How many rows an entity has when steps come to it; nil where an earlier one writes rows, too.
+  func count(of entity: String, _ connection: Connection) throws -> Int? {
+    guard let table = tables[entity], table.writer == nil else { return nil }
+    guard let name = table.name else { return 0 }
+    return try connection.value("SELECT count(*) FROM \(identifier: name)")?.int64.map(Int.init)
   }
 
   /// The answer of the rows as they are now.

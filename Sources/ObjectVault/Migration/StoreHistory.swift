@@ -35,8 +35,13 @@ struct StoreHistory {
     .storeIsNewer(
       file: file, found: version, supported: set.version,
       migratedBy: steps.last.map { "\($0.app) on \($0.appliedAt.prefix(10)) to \($0.number) \($0.name)" },
-      canDowngrade: format <= FileFormat.current
-        && (try? work(.back(to: set.version), with: set, file: file)) != nil)
+      canDowngrade: format <= FileFormat.current && leadsBack(to: set, file: file))
+  }
+
+  /// Whether the store carries what takes the steps back that are not at hand, and needs no function that is not.
+  private func leadsBack(to set: MigrationSet, file: String) -> Bool {
+    guard let work = try? work(.back(to: set.version), with: set, file: file) else { return false }
+    return work.missingTransform(in: set) == nil
   }
 
   /// Compares the steps behind the store with those at hand.

@@ -26,6 +26,8 @@ struct TouchedColumns {
     columns[entity.lowercased(), default: []].insert(attribute.lowercased())
   }
 
+  mutating func insert(wholeTable table: String) { tables.insert(table.lowercased()) }
+
   mutating func rename(entity: String, to new: String?) {
     let (name, new) = (entity.lowercased(), new?.lowercased())
     let wasWhole = tables.remove(name) != nil

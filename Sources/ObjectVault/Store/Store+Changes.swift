@@ -38,7 +38,7 @@ extension Store {
   public func apply(_ changes: ChangeSet) async throws {
     let core = core
     guard !changes.isEmpty else { return }
-    try await core.pool.write { connection in
+    try await pool.write { connection in
       try core.checkGeneration(connection)
       try ChangeWriter(mapping: core.mapping, connection: connection).apply(changes)
     } committed: {

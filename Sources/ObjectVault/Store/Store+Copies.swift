@@ -14,7 +14,7 @@ extension Store {
   /// - Throws: `SQLError.alreadyExists`, `SQLError.emptyKey`, `SQLError.folderMissing`.
   public func backup(to url: URL, key: Key? = nil, progress: Progress? = nil) async throws {
     let key = try await key?.resolved()
-    let pool = core.pool
+    let pool = pool
     try await detached {
       try pool.withReader { connection in
         try connection.backup(to: url.path, key: key) { try progress?.show($0, of: $1) }
@@ -29,7 +29,7 @@ extension Store {
   ///   - progress: Counts pages, each twice: written, and compared. Cancelling it ends the writing.
   /// - Throws: `SQLError.alreadyExists`, `SQLError.verificationFailed`; there is no file then.
   public func exportPlaintext(to url: URL, progress: Progress? = nil) async throws {
-    let pool = core.pool
+    let pool = pool
     try await detached {
       try pool.withReader { try $0.exportPlaintext(to: url.path) { try progress?.show($0, of: $1) } }
     }

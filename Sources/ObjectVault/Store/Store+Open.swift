@@ -13,6 +13,8 @@ extension Store {
       case carried
     }
     let source: Source
+    /// The app's functions that steps call.
+    var transforms: [MigrationTransform] = []
 
     /// The steps of a folder.
     public static func directory(_ url: URL) -> Migrations {
@@ -100,18 +102,23 @@ extension Store {
   }
 
   static func core(
-    _ file: DatabasePath, _ key: UnlockedKey, _ mapping: SchemaMapping, _ classes: EntityClasses,
-    _ standing: StoreStanding, _ configuration: Configuration
-  ) throws -> StoreCore {
+    _ file: DatabasePath, _ mapping: SchemaMapping, _ classes: EntityClasses, _ standing: StoreStanding
+  ) -> StoreCore {
+    StoreCore(
+      mapping: mapping, classes: classes, path: file.path, generation: standing.generation,
+      id: standing.storeID)
+  }
+
+  static func pool(_ file: DatabasePath, _ key: UnlockedKey, _ configuration: Configuration) throws
+    -> ConnectionPool
+  {
     var pool = ConnectionPool.Configuration()
     pool.connection = settings(configuration)
     pool.readers = configuration.readers
     pool.readerCacheBytes = configuration.cacheSize / 2
     pool.isFullSync = configuration.isFullSync
     pool.prepare = { try StoreFunctions.register(on: $0) }
-    return StoreCore(
-      pool: try ConnectionPool(file: file, unlocked: key, configuration: pool), mapping: mapping,
-      classes: classes, path: file.path, generation: standing.generation, id: standing.storeID)
+    return try ConnectionPool(file: file, unlocked: key, configuration: pool)
   }
 
   /// Runs `body`, and runs it again for as long as it meets the lock of somebody who migrates the store: however
@@ -144,12 +151,13 @@ extension Store.Migrations {
   /// The steps, which have to make the model of the classes.
   /// - Throws: ``StoreError/schemaMismatch(differences:lines:)``; what reading them throws.
   func agreed(with schema: Schema) throws -> MigrationSet {
-    let set: MigrationSet
+    let steps: MigrationSet
     switch source {
-    case .read(let read): set = try read(schema)
-    case .embedded(let steps): set = try .embedded(steps)
+    case .read(let read): steps = try read(schema)
+    case .embedded(let embedded): steps = try .embedded(embedded)
     case .carried: return try .creating(schema)
     }
+    let set = steps.transforming(by: transforms)
     let model = try set.model(at: set.version)
     guard schema != model else { return set }
     throw StoreError.schemaMismatch(

@@ -6,7 +6,7 @@ package import Foundation
 extension Store {
   /// Lends the writing connection, after the writes that were asked for before: to let it fail, or to watch it.
   package func withWritingConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-    try core.pool.withWriter(body)
+    try pool.withWriter(body)
   }
 
   /// Runs the steps that a store lacks, as ``migrate(at:key:migrations:profile:busyTimeout:makesBackups:allowing:progress:)``

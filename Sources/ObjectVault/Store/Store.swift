@@ -40,6 +40,7 @@ public final class Store: Sendable {
   }
 
   let core: StoreCore
+  let pool: ConnectionPool
   /// The file.
   public let url: URL
   /// What the store is known by, made with it: its copies, backups and exports have the same, and keep it when they
@@ -69,8 +70,11 @@ public final class Store: Sendable {
     public let cipher: CipherProfile
   }
 
-  init(core: StoreCore, url: URL, id: UUID?, schema: Schema, opening: Opening) {
+  init(
+    core: StoreCore, pool: ConnectionPool, url: URL, id: UUID?, schema: Schema, opening: Opening
+  ) {
     self.core = core
+    self.pool = pool
     self.url = url
     self.id = id
     self.schema = schema
@@ -83,7 +87,7 @@ public final class Store: Sendable {
   ///
   /// Its calls block; in an actor or task of your own that is what they should do. Inside ``write(_:)`` a
   /// save of such a context throws `SQLError.nestedWrite`.
-  public func makeContext() -> ObjectContext { ObjectContext(core: core, access: .pooled) }
+  public func makeContext() -> ObjectContext { ObjectContext(core: core, access: .pooled(pool)) }
 
   /// Runs `body` with a context on one snapshot of the store, beside writes and other reads.
   ///
@@ -94,7 +98,7 @@ public final class Store: Sendable {
     _ body: @escaping @Sendable (ObjectContext) throws -> Result
   ) async throws -> Result {
     let core = core
-    return try await core.pool.read { connection in
+    return try await pool.read { connection in
       // Another model may have the same names for other things: what is read would be taken for what it was.
       try core.checkGeneration(connection)
       let context = ObjectContext(core: core, access: .transaction(connection, canWrite: false))
@@ -121,7 +125,7 @@ public final class Store: Sendable {
     let core = core
     let work = WritingWork()
     do {
-      let result = try await core.pool.write { connection in
+      let result = try await pool.write { connection in
         let context = ObjectContext(core: core, access: .transaction(connection, canWrite: true))
         work.context = context
         let result = try body(context)
@@ -154,7 +158,7 @@ public final class Store: Sendable {
   ///   `SQLError.keyLength`; the old key is then still the one that opens the file.
   public func rekey(to key: Key, progress: Progress? = nil) async throws {
     let key = try await key.resolved()
-    let pool = core.pool
+    let pool = pool
     try await detached {
       try pool.rekey(to: key) { try progress?.show($0, of: $1) }
     }
@@ -170,7 +174,7 @@ public final class Store: Sendable {
   ///   settings that this engine has not; the store is then as it was.
   public func rekey(to key: Key, profile: CipherProfile, progress: Progress? = nil) async throws {
     let key = try await key.resolved()
-    let pool = core.pool
+    let pool = pool
     try await detached { try pool.rekey(to: key, profile: profile) { try progress?.show($0, of: $1) } }
   }
 
@@ -178,9 +182,9 @@ public final class Store: Sendable {
   /// against its attribute's type, the cases of enums included. Of a one-to-one both ends have to say the same.
   /// - Returns: What is wrong, a sentence each; empty when all is well.
   public func verify() async throws -> [String] {
-    let core = core
+    let (core, pool) = (core, pool)
     return try await detached {
-      try core.pool.withWriter { connection in
+      try pool.withWriter { connection in
         _ = try connection.checkpoint()
         let findings = try connection.findings()
         guard findings.isEmpty else { return findings }
@@ -192,7 +196,7 @@ public final class Store: Sendable {
 
   /// Waits for what is running, then closes all connections. Later calls throw `SQLError.closed`.
   public func close() {
-    core.pool.close()
+    pool.close()
     core.feed.end()
   }
 }

@@ -57,7 +57,8 @@ struct StoreOpening: Sendable {
       ? try Store.afterMigrations(file.path, progress, stop) { try prepare(file, key, &steps) }
       : try prepare(file, key, &steps)
     return Store(
-      core: try Store.core(file, opened.key, mapping, classes, opened.standing, configuration), url: url,
+      core: Store.core(file, mapping, classes, opened.standing),
+      pool: try Store.pool(file, opened.key, configuration), url: url,
       id: opened.standing.storeID, schema: mapping.schema,
       opening: Store.Opening(
         isNew: opened.isNew, migratedSteps: opened.migrated.steps,
@@ -90,7 +91,8 @@ struct StoreOpening: Sendable {
     // What the store carries may be another thing each time that it is looked at.
     let set =
       try migrations.areCarried
-      ? StoreHistory.read(connection).automaticSteps(for: mapping.schema, file: file.path) : read(&steps)
+      ? StoreHistory.read(connection).automaticSteps(for: mapping.schema, file: file.path)
+        .transforming(by: migrations.transforms) : read(&steps)
     try StoreFunctions.register(on: connection)
     let migrated = try stop.run(connection) {
       try MigrationRunner(

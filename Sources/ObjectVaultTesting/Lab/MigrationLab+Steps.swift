@@ -83,11 +83,12 @@ extension MigrationLab {
 }
 
 extension MigrationOperation {
-  /// Whether its author's SQL writes rows.
+  /// Whether its author's SQL or Swift writes rows, or it makes objects, which get other ids the second time.
   fileprivate var writesRows: Bool {
     switch self {
-    case .transform, .seed, .retype(_, _, _, using: _?), .makeRequired(_, _, filling: _?),
-      .makeOne(_, _, picking: _?):
+    case .transform, .transformSwift, .seed, .retype(_, _, _, using: _?), .retypeBySwift,
+      .makeRequired(_, _, filling: _?),
+      .makeOne(_, _, picking: _?), .moveAttributes, .makeEntityRelationship, .makeRelationshipEntity:
       true
     default: false
     }

@@ -18,7 +18,7 @@ enum LintCommand: Command {
       store-migrate lint --ignore L401 --json
 
     Looks at the steps behind the last release that the lock file names. Ends with 2 for a finding that is no mere note
-    (L401, L501). Needs no store and no key; writes nothing.
+    (L302, L401, L501). Needs no store and no key; writes nothing.
 
     \(codes)
     """
@@ -52,7 +52,8 @@ enum LintCommand: Command {
     let released = session.arguments.has("--all") ? 0 : Releases(session.migrationsFolder).version
     return LintReport(
       steps: max(0, set.version - released),
-      findings: try set.findings(after: released).filter { !ignored.contains($0.rule) })
+      findings: try (set.findings(after: released) + (session.model.map { set.findings(of: $0) } ?? []))
+        .filter { !ignored.contains($0.rule) })
   }
 }
 
@@ -67,6 +68,7 @@ extension MigrationFinding.Rule {
     case .uniqueOnExisting: "requires of what is there that it be unique"
     case .severalToOne: "leaves one of many"
     case .mayBeRenaming: "drops and adds alike: may be meant as a renaming"
+    case .renamingIsDone: "a class tells of a renaming that a step has done (the app's own tool; a note)"
     case .rebuildsTable: "copies a whole table on SQLCipher 3 (a note)"
     case .irreversible: "has no way back, and does not say why (a note)"
     case .transformsUnchecked: "rewrites values, and asks nothing behind it"

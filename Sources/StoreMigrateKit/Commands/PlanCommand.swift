@@ -38,6 +38,31 @@ enum PlanCommand: Command {
     let rebuilds: [String]
     let refusals: [Refusal]
     let unasked: [String]
+    let transforms: [Transform]
+
+    /// An operation as a person reads it.
+    func line(_ operation: String) -> String {
+      guard let transform = transforms.first(where: { $0.operation == operation }) else {
+        return "  · \(operation)"
+      }
+      let rows = transform.rows.map { "\(grouped($0)) " } ?? ""
+      return operation.hasPrefix("retype")
+        ? "  ~ \(operation), \(rows)\(transform.entity)"
+        : "  ~ transform swift \"\(transform.name)\" on \(rows)\(transform.entity)"
+    }
+  }
+
+  struct Transform: Encodable {
+    let operation: String
+    let name: String
+    let entity: String
+    let rows: Int?
+    let isMissing: Bool
+
+    init(_ transform: MigrationPlan.Transform) {
+      (operation, name, entity) = (transform.operation, transform.name, transform.entity)
+      (rows, isMissing) = (transform.rows, transform.isMissing)
+    }
   }
 
   struct Refusal: Encodable {
@@ -63,7 +88,9 @@ enum PlanCommand: Command {
     let makesBackup: Bool
     let changesFormat: Bool
     let neededBytes: Int
-    var exitCode: ExitCode { steps.contains { !$0.refusals.isEmpty } ? .refused : .ok }
+    var exitCode: ExitCode {
+      steps.contains { !$0.refusals.isEmpty || $0.transforms.contains(where: \.isMissing) } ? .refused : .ok
+    }
 
     var description: String {
       let format = "The columns of links get names of their own first (format 2 of the file)."
@@ -88,7 +115,10 @@ enum PlanCommand: Command {
           "\(numbered(step.number)) \(step.name)"
             + (step.losses.isEmpty ? "" : "   LOSES \(step.losses.joined(separator: ", "))"),
         ]
-        lines += step.operations.map { "  · \($0)" }
+        lines += step.operations.map(step.line)
+        lines += step.transforms.filter(\.isMissing).map {
+          "  ✗ REFUSED this program has no function \"\($0.name)\"; the app's own tool has"
+        }
         if let reason = step.irreversible { lines.append("  ! no way back: \(reason)") }
         lines += step.refusals.map { "  ✗ REFUSED \($0.text)" } + step.unasked.map { "  ? \($0)" }
       }
@@ -117,7 +147,8 @@ enum PlanCommand: Command {
         PlannedStep(
           number: $0.number, name: $0.name, leadsBack: $0.leadsBack, irreversible: $0.irreversible,
           operations: $0.operations, sql: $0.sql, losses: $0.losses,
-          rebuilds: $0.rebuiltTables, refusals: $0.refusals.map { Refusal($0) }, unasked: $0.unasked)
+          rebuilds: $0.rebuiltTables, refusals: $0.refusals.map { Refusal($0) }, unasked: $0.unasked,
+          transforms: $0.transforms.map { Transform($0) })
       }, makesBackup: plan.makesBackup, changesFormat: plan.changesFormat, neededBytes: plan.neededBytes)
   }
 

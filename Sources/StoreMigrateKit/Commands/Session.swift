@@ -10,6 +10,8 @@ struct Session: Sendable {
   let bundled: MigrationSet?
   /// The classes of the app; nil in the tool that is nobody's own.
   let model: Schema?
+  /// The functions of the app that steps call.
+  var transforms: [MigrationTransform] = []
   let standardError: @Sendable (String) -> Void
   /// What a signal does.
   let interruption: Interruption
@@ -61,7 +63,7 @@ struct Session: Sendable {
   func migrations() throws -> MigrationSet {
     if let bundled, arguments.value("--migrations") == nil { return bundled }
     try requireFolder(migrationsFolder)
-    return try .directory(migrationsFolder)
+    return try MigrationSet.directory(migrationsFolder).transforming(as: bundled).transforming(by: transforms)
   }
 
   /// - Throws: ``RefusedError`` where there is no folder to read steps from.

@@ -17,7 +17,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   /// The store is newer than the steps.
   case storeTooNew = 4
   /// A step that loses data was not allowed; or there are rows that a step refuses, found by a plan or by the step; or a
-  /// step has no way back.
+  /// step has no way back, or calls a function of the app that this tool has not got.
   case refused = 5
   /// The backup could not be made, or there is not enough room on the disk.
   case noSpace = 6
@@ -44,7 +44,8 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .attention: "attention: pending (status --exit-code), out of step (check), damage (verify)"
     case .historyConflict: "history conflict: a step was edited, lost or moved"
     case .storeTooNew: "the store is newer than the steps"
-    case .refused: "refused: a step loses data, see up --allow; or refuses rows, see plan; or has no way back"
+    case .refused:
+      "refused: a step loses data, see up --allow; refuses rows, see plan; has no way back; or calls Swift of the app"
     case .noSpace: "the backup could not be made, or not enough disk"
     case .notFound: "no such store"
     case .locked: "locked by another process"
@@ -76,7 +77,8 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .historyConflict, .repairRefused: .historyConflict
     case .storeIsNewer: .storeTooNew
     case .notEnoughSpace, .backupFailed, .diskFull: .noSpace
-    case .lossNotAllowed, .rowsRefused, .wayBackLoses, .noWayBack, .foldRefused, .adoptionLoses, .notAutomatic:
+    case .lossNotAllowed, .rowsRefused, .wayBackLoses, .noWayBack, .foldRefused, .adoptionLoses, .notAutomatic,
+      .transformMissing:
       .refused
     case .migrationNeeded: .attention
     case .notAStore: .cannotDecrypt

@@ -26,3 +26,12 @@ func changed(
 func padded(_ text: String, _ width: Int) -> String {
   text + String(repeating: " ", count: max(0, width - text.count))
 }
+
+/// Such as `312,440`.
+func grouped(_ number: Int) -> String {
+  let digits = String(number.magnitude)
+  let parts = stride(from: digits.count, to: 0, by: -3).map { end in
+    digits.prefix(end).suffix(min(3, end))
+  }
+  return (number < 0 ? "-" : "") + parts.reversed().joined(separator: ",")
+}

@@ -50,14 +50,18 @@ public enum StoreMigrate {
   /// - Parameters:
   ///   - migrations: Steps to use where `--migrations` is not given; nil reads `./Migrations`.
   ///   - model: The classes of the app, for `diff` and `new --from-model`.
-  public static func main(migrations: MigrationSet? = nil, model: Schema? = nil) async -> Never {
+  ///   - transforms: The functions that steps call by `transform swift` and `using swift`, wherever the steps come from.
+  public static func main(
+    migrations: MigrationSet? = nil, model: Schema? = nil, transforms: [MigrationTransform] = []
+  ) async -> Never {
     StandardStream.prepare()
     let interruption = Interruption()
     interruption.listen()
     var output: Output
     do {
       output = await run(
-        try Arguments.ofProcess(), migrations: migrations, model: model, interruption: interruption)
+        try Arguments.ofProcess(), migrations: migrations, model: model, transforms: transforms,
+        interruption: interruption)
     } catch { output = Output(code: ExitCode(error), errors: "store-migrate: \(error)") }
     interruption.end()
     exit(write(&output).rawValue)
@@ -90,7 +94,8 @@ public enum StoreMigrate {
   }
 
   static func run(
-    _ words: [String], migrations: MigrationSet?, model: Schema?, interruption: Interruption
+    _ words: [String], migrations: MigrationSet?, model: Schema?, transforms: [MigrationTransform] = [],
+    interruption: Interruption
   ) async -> Output {
     let isJSON = words.prefix { $0 != "--" }.contains("--json")
     let rows = RowSink()
@@ -114,7 +119,8 @@ public enum StoreMigrate {
       }
       try checkPaths(arguments, of: command)
       let session = Session(
-        arguments: arguments, bundled: migrations, model: model,
+        arguments: arguments, bundled: migrations?.transforming(by: transforms), model: model,
+        transforms: transforms,
         standardError: { StandardStream.error.write($0 + "\n") }, interruption: interruption,
         rows: rows)
       // Before anything is opened: a mistyped number is a mistake of the line and not of the store.

@@ -75,8 +75,12 @@ struct DowngradeLab {
 
   /// - Parameter steps: The text behind the line `format: 1` of each step.
   init(_ steps: [String], at version: Int = 1, fill: [String] = []) async throws {
+    try await self.init(Self.set(steps), at: version, fill: fill)
+  }
+
+  init(_ set: MigrationSet, at version: Int = 1, fill: [String] = []) async throws {
     folder = try TemporaryFolder()
-    set = try Self.set(steps)
+    self.set = set
     try await Store.create(at: url, key: testKey, migrations: set.upTo(version))
     let connection = try open()
     defer { connection.close() }

@@ -135,6 +135,40 @@ import Testing
     }
   }
 
+  @Test func `a step in the words of a later release is no damage, and says which release can take it back`()
+    async throws
+  {
+    let lab = try await lab(Self.first, Self.second, at: 2)
+    let text = "fold attribute A.city"
+    try lab.run(
+      "UPDATE vault_migrations SET text = '\(text)', checksum = 's1:\(sha256(Data(text.utf8)))' WHERE version = 2"
+    )
+    await #expect {
+      try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set.upTo(1))
+    } throws: { error in
+      guard case StoreError.noWayBack(2, "s2", let reason) = error else { return false }
+      return reason.contains("this release cannot read") && reason.contains("or a later one")
+    }
+    try lab.run("UPDATE vault_migrations SET text = 'fold attribute A.ci' WHERE version = 2")
+    await #expect {
+      try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set.upTo(1))
+    } throws: { error in
+      guard case StoreError.bookkeepingDamaged = error else { return false }
+      return true
+    }
+  }
+
+  @Test func `that a step always has a copy made is so on a way back that the store carries, too`()
+    async throws
+  {
+    for (rule, isMade) in [("always", true), ("auto", false)] {
+      let lab = try await lab(Self.first, "backup: \(rule)\n[up]\nadd index A(n)", at: 1)
+      try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set, makesBackups: false)
+      let outcome = try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set.upTo(1))
+      #expect(outcome.takenBack == [2] && (outcome.backup != nil) == isMade)
+    }
+  }
+
   // MARK: A store that is newer
 
   @Test func `a store that is newer than the steps goes down by what it carries, and opens then`()

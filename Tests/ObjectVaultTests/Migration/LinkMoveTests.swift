@@ -163,6 +163,26 @@ import Testing
     }
   }
 
+  @Test func `who is picked is the same for both ends, and is no question of the own end`() async throws {
+    for step in ["make A.many one", "make B.bs one", "make A.downs one"] {
+      // As random as it may be: both ends of a one-to-one get one answer.
+      let random = try await lab("\(step) picking (random())", isSeveral: true)
+      let name = String(step.split(separator: " ")[1])
+      try await random.up(allowing: [name])
+      #expect(try random.image.rows.isEmpty == false)
+    }
+    // B.bs leads to A: `up_id` is a column of A, and of B none is in sight.
+    let own = try await lab(
+      "add attribute B.size int default 1\nmake B.bs one picking ($B.size)", isSeveral: true)
+    await #expect {
+      try await own.up(allowing: ["B.bs"])
+    } throws: { error in
+      guard case StoreError.migrationFailed(2, _, let operation, let reason) = error else { return false }
+      return operation.hasPrefix("make B.bs one")
+        && reason.contains("$B.size is a column of B, and who is picked is asked of A alone")
+    }
+  }
+
   @Test func `a to-one that was required is so again on the way back, if nobody has lost it`() async throws {
     let lab = try await lab("make A.must many")
     try await lab.up()

@@ -29,7 +29,8 @@ import Testing
     ("format: 1\n[up]\ndrop entity U V", 3, 15, "no meaning"),
     ("format: 1\n[up]\ncreate entity U {\n attribute a string", 3, 1, "no end"),
     ("format: 1\n[up]\ntransform sql { UPDATE x", 3, 1, "no end"),
-    ("format: 1\n[up]\ntransform swift f on U", 3, 1, "transform swift"),
+    ("format: 1\n[up]\ntransform swift f", 3, 18, "on is missing"),
+    ("format: 1\n[up]\ntransform swift f on U batch many", 3, 30, "the size of the batches"),
     ("format: 1\n[up]\nrequire { SELECT 1 }", 3, 9, "quotes"), ("format: 1\nreader: x\n[up]", 2, 1, "number"),
     ("format: 1\n[up]\nadd relationship U.r -> D inverse E.x", 3, 35, "property of D"),
     ("format: 1\nbackup: sometimes\n[up]", 2, 1, "backup: always"),
@@ -99,7 +100,9 @@ import Testing
       let lines = "create\(gap)entity E {\n attribute a int\n}\nseed\(gap){ SELECT 1 }"
       #expect(try step(lines).operations == step(lines.replacing(gap, with: " ")).operations)
     }
-    #expect(throws: StoreError.self) { try step("transform  swift f on U") }
+    #expect(
+      try step("transform  swift\tf on U").operations
+        == [.transformSwift(SwiftTransform(name: "f", entity: "U"))])
   }
 
   @Test func `gaps and duplicates in the numbers are told`() throws {

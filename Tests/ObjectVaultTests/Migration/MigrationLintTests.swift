@@ -5,6 +5,11 @@ import Migrations
 import ObjectVault
 import Testing
 
+private final class Titled: ManagedObject {
+  @Attribute(.renamed(from: "name")) var title: String
+  @ToOne(.renamed(from: "next")) var later: Titled?
+}
+
 @Suite struct MigrationLints {
   static let base = """
     create entity U {
@@ -93,8 +98,25 @@ import Testing
   }
 
   @Test func `every rule but those of time and ways back has a guilty step here, and each code is another`() {
-    let known = Set(Self.guilty.map(\.0)).union([.readerTooOld, .irreversible, .rebuildsTable])
+    let known = Set(Self.guilty.map(\.0)).union([
+      .readerTooOld, .irreversible, .rebuildsTable, .renamingIsDone,
+    ])
     #expect(known == Set(MigrationFinding.Rule.allCases))
+  }
+
+  @Test func `a class that tells of a renaming is asked to be silent once a step has done it`() throws {
+    let schema = Schema { Entity(Titled.self) }
+    let base = "create entity Titled {\n attribute name string\n relationship next -> Titled\n}"
+    func findings(_ steps: String...) throws -> [MigrationFinding] {
+      try DowngradeLab.set([base] + steps).findings(of: schema)
+    }
+    #expect(try findings().isEmpty)
+    #expect(try findings("rename attribute Titled.name -> other").isEmpty)
+    let found = try findings(
+      "rename attribute Titled.name -> title", "rename relationship Titled.next -> later")
+    #expect(found.map(\.rule) == [.renamingIsDone, .renamingIsDone] && found.allSatisfy(\.rule.isNote))
+    #expect(found.map(\.step) == [2, 3])
+    #expect(found.first?.text.contains(".renamed(from: \"name\") out of the class") == true)
   }
 
   @Test func `the steps of the microblog have notes only`() throws {

@@ -42,6 +42,7 @@ import Testing
     "retype W.y to int using ((SELECT max($W.x) FROM $W))", "drop relationship U.tags",
     "add relationship U.tags -> V many inverse V.tagged", "drop relationship V.tagged",
     "add relationship V.tagged -> U many inverse U.tags", "set default of U.d to 9", "add index U(x) unique",
+    "move attribute U.x -> V.x by U.r", "make relationship U.tags an entity T (u, v)",
     "make U.r many", "make U.tags one picking ($V.n DESC)", "make V.us one picking ($U.s)",
   ]
 

@@ -22,6 +22,10 @@ import Testing
         + "transform sql {\n INSERT INTO $Kind($Kind.name) SELECT DISTINCT $U.s FROM $U;\n"
         + " UPDATE $U SET $U.kind = (SELECT k.$Kind.id FROM $Kind k WHERE k.$Kind.name = $U.$U.s)\n}\n"
         + "[down]\ndrop relationship U.kind\ndrop relationship Kind.us\ndrop entity Kind",
+      "make relationship U.tags an entity Mark (u, v) inverse U.marks, V.marks",
+      "create entity Home {\n relationship us -> U many inverse U.home\n}\n"
+        + "add relationship U.home -> Home inverse Home.us\n"
+        + "move attribute U.s, U.x, U.y -> Home.s, Home.x, Home.why by U.home",
     ]
 
   @Test(arguments: steps, [false, true])
@@ -44,7 +48,9 @@ import Testing
     #expect(try await lab.up().steps == [2])
     #expect(try lab.image.physicalHash == after.physicalHash)
     // Objects that the step makes get new ids the second time.
-    if !step.contains("INSERT") { #expect(try lab.image == after, "\(step)") }
+    if !step.contains("INSERT"), !step.contains("make relationship"), !step.contains("move attribute") {
+      #expect(try lab.image == after, "\(step)")
+    }
     // No mark goes, whatever it was called meanwhile.
     let marksAfter = Dictionary(
       try lab.rows("SELECT entity, last FROM vault_ids").map { ($0[0].string ?? "", $0[1].int64 ?? 0) }

@@ -47,7 +47,8 @@ import Testing
     "add attribute U.z string unique optional",
     "add relationship U.more -> V many", "add relationship U.next -> U",
     "add relationship U.a -> V many inverse V.b\nadd relationship V.b -> U many inverse U.a",
-    "drop relationship V.us", "make U.s optional", "make U.r required", "make U.x required",
+    "drop relationship V.us", "make U.s optional", "make U.s optional\nmake U.s optional",
+    "make U.s required\nadd index U(s)", "make U.r required", "make U.x required",
     "set default of U.y to 9",
     "set default of U.y to none",
     "make U.r many", "set default of U.x to 5",
@@ -122,6 +123,13 @@ import Testing
     let set = try DowngradeLab.set([base, "add relationship V.of -> U inverse U.more"])
     #expect(try set.losses(ofStep: 2) == ["U.more"])
     #expect(try set.steps[1].wayBack(from: set.model(at: 1)) == .none(reason: "what U.more held is gone"))
+  }
+
+  @Test func `a step of stores of the first format is asked for its way back, too`() throws {
+    let up =
+      "add relationship U.more -> V many\nrequire \"links\" {\n SELECT count(*) >= 0 FROM U_tags WHERE source_id > 0\n}"
+    let back = try step(up).wayBack(from: model)
+    #expect(back == .operations([.dropRelationship("U", "more")]))
   }
 
   @Test func `an author may say that there is none, and why`() throws {

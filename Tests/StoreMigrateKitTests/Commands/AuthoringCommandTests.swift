@@ -87,8 +87,12 @@ import Testing
     #expect(try run("check").status == 0)
     #expect(try run("embed", "--released", "4.1").errors.contains("0006 already"))
     // Only what is not released is asked about.
-    #expect(try run("lint").output.hasPrefix("1 step;"))
-    #expect(try run("lint", "--all").output != run("lint").output)
+    let asked = try run("lint", "--ignore", "L302")
+    #expect(asked.output.hasPrefix("1 step;"))
+    #expect(try run("lint", "--all", "--ignore", "L302").output != asked.output)
+    // A class that tells of a renaming which a step has done is asked whatever is released; it is a note.
+    let hint = try run("lint")
+    #expect(hint.status == 0 && hint.output.contains("L302 rename attribute User.town -> city"))
     let file = "\(steps)/0006_places.migration"
     let text = try String(contentsOfFile: file, encoding: .utf8)
     try Data(text.replacing("attribute kind string", with: "attribute kind string optional").utf8).write(

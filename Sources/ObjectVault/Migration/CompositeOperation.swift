@@ -1,0 +1,76 @@
+// Operations that stand for others: what they do to a model is what these do, one after another, and what they do to a
+// file is the same with SQL of ours in between. So both engines, names and checks are those of the parts.
+
+internal import CipherSQLite
+
+/// A piece of a composite operation.
+enum CompositePart {
+  case operation(MigrationOperation)
+  /// What must count no row at this point.
+  case check(CompiledStatement)
+  /// Rows at this point.
+  case sql(SQL)
+}
+
+/// An operation that stands for others.
+protocol CompositeOperation: CustomStringConvertible, Sendable {
+  /// The pieces, in order.
+  func parts(in model: Schema) throws(ModelError) -> [CompositePart]
+  /// What of the losses of its pieces is kept elsewhere, such as `User.city`.
+  func kept(in model: Schema) -> Set<String>
+  /// What it loses beside those of its pieces.
+  func losses(in model: Schema) -> [String]
+  /// The columns that it fills.
+  var filled: [SwiftTransform.Place] { get }
+  /// The entities whose rows it writes, makes or deletes.
+  var entities: [String] { get }
+  /// What takes it back, on the model after it.
+  /// - Parameters:
+  ///   - model: The model before it.
+  ///   - isNew: Whether the step has made an entity before.
+  func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack
+}
+
+extension CompositeOperation {
+  func losses(in model: Schema) -> [String] { [] }
+
+  /// The operations among the pieces.
+  func operations(in model: Schema) throws(ModelError) -> [MigrationOperation] {
+    try parts(in: model).compactMap { if case .operation(let operation) = $0 { operation } else { nil } }
+  }
+}
+
+extension MigrationOperation {
+  /// The operation as one that stands for others; nil for those that stand for themselves.
+  var composite: (any CompositeOperation)? {
+    switch self {
+    case .moveAttributes(let move): move
+    case .makeEntityRelationship(let change): change
+    case .makeRelationshipEntity(let change): change
+    default: nil
+    }
+  }
+}
+
+/// A table for the length of an operation.
+enum PassingTable {
+  static let name = SQLName("_mig_moved")
+  static let (drop, end): (SQL, SQL) = ("DROP TABLE IF EXISTS \(name)", "DROP TABLE \(name)")
+}
+
+extension Schema {
+  /// - Throws: ``ModelError`` that says what there is instead.
+  func known(_ entity: String) throws(ModelError) -> EntityDescription {
+    if let found = self.entity(named: entity) { return found }
+    let hint = didYouMean(nearest(entity, among: entities.map(\.name)))
+    throw ModelError(reason: "there is no entity \(entity)\(hint.map { "; \($0)" } ?? "")")
+  }
+
+  /// - Throws: ``ModelError`` that says what there is instead.
+  func known(_ entity: String, relationship name: String) throws(ModelError) -> RelationshipDescription {
+    let owner = try known(entity)
+    if let found = owner.relationship(named: name) { return found }
+    let hint = didYouMean(nearest(name, among: owner.relationships.map(\.name)))
+    throw ModelError(reason: "there is no relationship \(entity).\(name)\(hint.map { "; \($0)" } ?? "")")
+  }
+}

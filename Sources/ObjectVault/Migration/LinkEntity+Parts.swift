@@ -1,0 +1,162 @@
+// What happens to rows where links become objects, and objects links.
+
+internal import CipherSQLite
+
+extension EntityToRelationship: CompositeOperation {
+  func kept(in model: Schema) -> Set<String> { [entity] }
+  var filled: [SwiftTransform.Place] { [] }
+  var entities: [String] { [entity] }
+
+  func losses(in model: Schema) -> [String] {
+    model.entity(named: entity)?.attributes.map { "\(entity).\($0.name)" } ?? []
+  }
+
+  func parts(in model: Schema) throws(ModelError) -> [CompositePart] {
+    let (own, other) = try ends(model)
+    if let several = try model.known(entity).relationships.first(where: \.isToMany) {
+      throw ModelError(reason: "\(entity).\(several.name) leads to many, and a link to two; drop it first")
+    }
+    var operations: [MigrationOperation] = [
+      .addRelationship(
+        owner,
+        RelationshipDescription(
+          name: relationship, destination: destination, isToMany: true, inverse: inverse))
+    ]
+    if let inverse {
+      operations.append(
+        .addRelationship(
+          destination,
+          RelationshipDescription(name: inverse, destination: owner, isToMany: true, inverse: relationship)))
+    }
+    var after = model
+    for operation in operations { try operation.apply(to: &after) }
+    let made = try after.known(owner, relationship: relationship)
+    guard let (join, isSource) = after.joinTable(of: made, in: try after.known(owner)) else {
+      throw ModelError(reason: "\(owner).\(relationship) would keep no links of its own")
+    }
+    let table = SQLName(entity)
+    let (ownColumn, otherColumn) = (SQLName(own.columnName), SQLName(other.columnName))
+    let lone: SQL = "FROM \(table) WHERE \(ownColumn) IS NULL OR \(otherColumn) IS NULL"
+    let twice: SQL = "FROM \(table) GROUP BY \(ownColumn), \(otherColumn) HAVING count(*) > 1"
+    let columns = join.columns(from: isSource)
+    let inverses = [own, other].compactMap { end in end.inverse.map { (end.destination, $0) } }
+    return [
+      .check(
+        .check(
+          query: "SELECT count(*) \(lone)", rows: "SELECT \"id\" \(lone) ORDER BY 1 LIMIT 5",
+          message: "%d objects of \(entity) lack an end, and are no link; delete them by a transform before")),
+      .check(
+        .check(
+          query: "SELECT count(*) FROM (SELECT 1 \(twice))",
+          rows: "SELECT max(\"id\") \(twice) ORDER BY 1 LIMIT 5",
+          message:
+            "%d pairs are linked by several \(entity), and a link is there once; delete the others by a "
+            + "transform before")),
+    ] + operations.map { .operation($0) } + [
+      .sql(
+        "INSERT INTO \(join.tableName) (\(columns.own), \(columns.other)) SELECT \(ownColumn), \(otherColumn) FROM \(table)"
+      )
+    ] + inverses.map { .operation(.dropRelationship($0.0, $0.1)) } + [.operation(.dropEntity(entity))]
+  }
+
+  func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {
+    .none(reason: "the ids that the objects of \(entity) had are gone")
+  }
+
+  /// The two to-ones that make a link.
+  private func ends(_ model: Schema) throws(ModelError) -> (
+    own: RelationshipDescription, other: RelationshipDescription
+  ) {
+    let toOnes = try model.known(entity).relationships.filter { !$0.isToMany }
+    if let from { _ = try model.known(entity, relationship: from) }
+    let owns = toOnes.filter { from == nil ? $0.destination == owner : $0.name == from }
+    let others = toOnes.filter { other in !owns.contains(other) }
+    if let own = owns.first, owns.count == 1, own.destination == owner, let other = others.first,
+      others.count == 1,
+      other.destination == destination
+    {
+      return (own, other)
+    }
+    let names = toOnes.map { "\(entity).\($0.name)" }.joined(separator: ", ")
+    throw ModelError(
+      reason: owns.count > 1 && toOnes.count == 2
+        ? "\(names) both lead to \(owner); say which is the end of \(owner).\(relationship): from \(toOnes[0].name)"
+        : "\(entity) is no link between \(owner) and \(destination): it needs a to-one to each, and no other (it has \(names))"
+    )
+  }
+}
+
+extension RelationshipToEntity: CompositeOperation {
+  func kept(in model: Schema) -> Set<String> {
+    let former = model.entity(named: owner)?.relationship(named: relationship)
+    return Set(
+      ["\(owner).\(relationship)"]
+        + (former.flatMap { end in end.inverse.map { "\(end.destination).\($0)" } }.map { [$0] } ?? []))
+  }
+  var filled: [SwiftTransform.Place] { [] }
+  var entities: [String] { [entity] }
+
+  func parts(in model: Schema) throws(ModelError) -> [CompositePart] {
+    let former = try model.known(owner, relationship: relationship)
+    guard let (join, isSource) = model.joinTable(of: former, in: try model.known(owner)) else {
+      throw ModelError(reason: "\(owner).\(relationship) is not many to many, and has no links of its own")
+    }
+    guard former.destination != owner || former.inverse != relationship else {
+      throw ModelError(reason: "\(owner).\(relationship) is its own inverse, and its links have no first end")
+    }
+    if let inverses, inverses.destination != former.destination {
+      throw ModelError(
+        reason: "\(owner).\(relationship) leads to \(former.destination), and not to \(inverses.destination)")
+    }
+    func toOne(_ name: String, _ destination: String, _ inverse: String?) -> RelationshipDescription {
+      RelationshipDescription(
+        name: name, destination: destination, isRequired: inverse != nil, inverse: inverse)
+    }
+    func toMany(_ name: String, _ inverse: String) -> RelationshipDescription {
+      RelationshipDescription(
+        name: name, destination: entity, isToMany: true, inverse: inverse, deleteRule: .cascade)
+    }
+    var operations: [MigrationOperation] = [
+      .createEntity(
+        EntityDescription(
+          name: entity,
+          relationships: [
+            toOne(own, owner, inverses?.own), toOne(other, former.destination, inverses?.other),
+          ]))
+    ]
+    if let inverses {
+      operations += [
+        .addRelationship(owner, toMany(inverses.own, own)),
+        .addRelationship(former.destination, toMany(inverses.other, other)),
+      ]
+    }
+    let columns = join.columns(from: isSource)
+    let table = PassingTable.name
+    let rows: [SQL] = [
+      PassingTable.drop,
+      "CREATE TABLE \(table) (vault_link INTEGER PRIMARY KEY, vault_own INTEGER, vault_other INTEGER)",
+      "INSERT INTO \(table) (vault_own, vault_other) SELECT \(columns.own), \(columns.other) FROM \(join.tableName) ORDER BY 1, 2",
+      "INSERT INTO \(identifier: entity) (\"id\", \"_version\", \(identifier: RelationshipDescription.columnName(own)), \(identifier: RelationshipDescription.columnName(other))) SELECT vault_link + \(IdentifierTable.highest(of: entity)), \(number: RowVersions.first), vault_own, vault_other FROM \(table)",
+      PassingTable.end,
+    ]
+    let drops = [(owner, relationship)] + (former.inverse.map { [(former.destination, $0)] } ?? [])
+    return operations.map { .operation($0) } + rows.map { .sql($0) }
+      + drops.map { .operation(.dropRelationship($0.0, $0.1)) }
+  }
+
+  func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {
+    guard let former = model.entity(named: owner)?.relationship(named: relationship) else {
+      return .none(reason: "its links are gone")
+    }
+    let back = EntityToRelationship(
+      entity, owner: owner, relationship: relationship, destination: former.destination,
+      inverse: former.inverse, from: former.destination == owner ? own : nil)
+    var operations: [MigrationOperation] = [.makeEntityRelationship(back)]
+    let inverse = former.inverse.flatMap { model.entity(named: former.destination)?.relationship(named: $0) }
+    for (entity, end) in [(owner, former)] + (inverse.map { [(former.destination, $0)] } ?? [])
+    where end.deleteRule != .nullify {
+      operations.append(.setDeleteRule(entity, end.name, end.deleteRule))
+    }
+    return .operations(operations)
+  }
+}

@@ -1,0 +1,108 @@
+// The app's own functions in a run: asked for before the transaction, called in it.
+
+internal import CipherSQLite
+private import Foundation
+
+extension MigrationRunner {
+  /// Who has not got the functions that the steps call must not begin: a program of its own has them.
+  func checkTransforms(of work: MigrationWork) throws {
+    guard let (step, function) = work.missingTransform(in: set) else { return }
+    throw StoreError.transformMissing(step: step.number, name: step.name, transform: function)
+  }
+
+  /// Calls a function with the objects of its entity.
+  func run(_ transform: SwiftTransform, _ model: Schema, of step: MigrationStep) throws -> TouchedColumns {
+    guard let function = set.transforms.objects[transform.name] else {
+      // A new store has no rows that anybody would be asked about.
+      let rows = try connection.value("SELECT 1 FROM \(identifier: transform.entity) LIMIT 1")
+      guard rows != nil else { return TouchedColumns() }
+      throw StoreError.transformMissing(step: step.number, name: step.name, transform: transform.name)
+    }
+    // Rows that SQL has inserted before take part: what the function makes comes behind them.
+    try raiseHighWaterMarks(model)
+    let meta = MetaTable(connection: connection)
+    defer { progress?.setUserInfoObject(nil, forKey: .storeIsTransforming) }
+    return try function.run(
+      TransformWork(
+        transform: transform, model: model, connection: connection,
+        storeID: try meta.value(.storeID)?.string.flatMap { UUID(uuidString: $0) },
+        generation: try meta.value(.generation)?.int64
+      ) { done, all in
+        try checkCancelled()
+        progress?.setUserInfoObject(
+          TransformProgress(transform: transform.name, entity: transform.entity, done: done, all: all),
+          forKey: .storeIsTransforming)
+      })
+  }
+
+  /// Lends SQL the functions that convert values: see ``SegmentMapping``.
+  func registerConversions() throws {
+    let calls = set.steps.contains { step in
+      (step.operations + (step.down ?? [])).contains {
+        if case .retypeBySwift = $0 { true } else { false }
+      }
+    }
+    guard calls else { return }
+    let (table, failures) = (set.transforms.values, failures)
+    try connection.register(function: Conversion.function, argumentCount: 4) { arguments in
+      // SQL goes on behind a failure, with nothing.
+      guard failures.isEmpty, case .text(let name) = arguments[0], case .text(let property) = arguments[1]
+      else { return .null }
+      let row = arguments[3].int64 ?? 0
+      guard let convert = table[name] else {
+        failures.note(.missing(name))
+        return .null
+      }
+      do { return try convert(arguments[2]) } catch {
+        failures.note(.failed(TransformFailure("\(property) of row \(row): \(error)")))
+        return .null
+      }
+    }
+  }
+}
+
+extension ConversionFailures {
+  /// Throws what a function failed with, and forgets it.
+  func rethrow(_ step: MigrationStep) throws {
+    switch take() {
+    case nil: break
+    case .failed(let failure): throw failure
+    case .missing(let name):
+      throw StoreError.transformMissing(step: step.number, name: step.name, transform: name)
+    }
+  }
+}
+
+extension MigrationWork {
+  /// The first function that steps call and a set has not got.
+  func missingTransform(in set: MigrationSet) -> (step: MigrationStep, function: String)? {
+    for compiled in steps {
+      for operation in compiled.step.operations where !set.transforms.covers(operation) {
+        if let name = operation.swiftFunction { return (compiled.step, name) }
+      }
+    }
+    return nil
+  }
+}
+
+extension MigrationOperation {
+  /// The function of the app that it calls.
+  var swiftFunction: String? {
+    switch self {
+    case .transformSwift(let transform): transform.name
+    case .retypeBySwift(_, _, _, let name): name
+    default: nil
+    }
+  }
+}
+
+extension MigrationOperation {
+  /// The entity whose objects a function of the app is called with.
+  var transformedEntity: String? {
+    switch self {
+    case .transformSwift(let transform): transform.entity
+    case .retypeBySwift(let entity, _, _, _): entity
+    default: nil
+    }
+  }
+}

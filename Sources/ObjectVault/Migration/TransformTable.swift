@@ -1,0 +1,69 @@
+// What those who run steps know of the functions that steps call. Objects are above (Store/ObjectTransform): a run sees
+// something that changes rows.
+
+internal import CipherSQLite
+internal import Foundation
+
+/// What a run lends to a function that changes objects.
+struct TransformWork {
+  let transform: SwiftTransform
+  /// The model at this point of the chain.
+  let model: Schema
+  let connection: Connection
+  let storeID: UUID?
+  /// Of the store as it is now; nil in one that is being made.
+  let generation: Int64?
+  /// Called behind each batch with the number of rows that are done, and of all. Throws when the run is to end.
+  let advance: (_ done: Int, _ all: Int) throws -> Void
+}
+
+/// A function of the app that changes objects.
+protocol RowTransform: Sendable {
+  /// - Returns: The columns that it wrote.
+  /// - Throws: ``TransformFailure`` where the function failed, or did what its step does not declare.
+  func run(_ work: TransformWork) throws -> TouchedColumns
+}
+
+/// What went wrong in a function of the app, and with which row.
+struct TransformFailure: Error {
+  let reason: String
+
+  init(_ reason: String) { self.reason = reason }
+
+  init(_ entity: String, _ rowID: Int64, _ error: any Error) {
+    reason = "\(entity) row \(rowID): \(error)"
+  }
+}
+
+/// The functions that a program gives its steps, by their names.
+struct TransformTable: Sendable {
+  typealias Conversion = @Sendable (SQLValue) throws -> SQLValue
+  var objects: [String: any RowTransform] = [:]
+  var values: [String: Conversion] = [:]
+
+  mutating func merge(_ other: TransformTable) {
+    objects.merge(other.objects) { $1 }
+    values.merge(other.values) { $1 }
+  }
+
+  /// Whether it has the function that an operation calls, if it calls one.
+  func covers(_ operation: MigrationOperation) -> Bool {
+    switch operation {
+    case .transformSwift(let transform): objects[transform.name] != nil
+    case .retypeBySwift(_, _, _, let name): values[name] != nil
+    default: true
+    }
+  }
+}
+
+// Functions cannot be compared: sets of steps are the same where their functions have the same names.
+extension TransformTable: Hashable {
+  static func == (left: TransformTable, right: TransformTable) -> Bool {
+    left.objects.keys == right.objects.keys && left.values.keys == right.values.keys
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(Set(objects.keys))
+    hasher.combine(Set(values.keys))
+  }
+}
