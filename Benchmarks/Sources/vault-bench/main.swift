@@ -58,37 +58,37 @@ let many = (only.isEmpty || only.contains(30)) ? try Connection.open(manyPath, k
 var stamp = 0
 
 let workloads = [
-  Workload(number: 1, name: "insert Track, one save", rows: tracks.count, firstStage: 2.5, goal: 1.5) {
+  Workload(number: 1, name: "insert Track, one save", rows: tracks.count, firstStage: 2.5, goal: 1.2) {
     bench.floorInsert(tracks)
   } ours: {
     try bench.oursInsert(tracks)
   },
-  Workload(number: 2, name: "fetch ten integers, touch none", rows: tenCount, firstStage: 1.6, goal: 1.2) {
+  Workload(number: 2, name: "fetch ten integers, touch none", rows: tenCount, firstStage: 1.6, goal: 0.85) {
     bench.floorTens()
   } ours: {
     try await bench.oursTens(readingAll: false)
   },
-  Workload(number: 3, name: "fetch ten integers, read all", rows: tenCount, firstStage: 2.2, goal: 1.5) {
+  Workload(number: 3, name: "fetch ten integers, read all", rows: tenCount, firstStage: 2.2, goal: 1.1) {
     bench.floorTens()
   } ours: {
     try await bench.oursTens(readingAll: true)
   },
-  Workload(number: 4, name: "fetch mixed Track, read all", rows: tracks.count, firstStage: 2.0, goal: 1.3) {
+  Workload(number: 4, name: "fetch mixed Track, read all", rows: tracks.count, firstStage: 2.0, goal: 1.0) {
     reads.floorTracks()
   } ours: {
     try await reads.oursTracks()
   },
-  Workload(number: 5, name: "look up by id, cold", rows: lookUps, firstStage: 2.2, goal: 1.5) {
+  Workload(number: 5, name: "look up by id, cold", rows: lookUps, firstStage: 2.2, goal: 1.15) {
     reads.floorLookUps(ids)
   } ours: {
     try await reads.oursLookUps(ids, isWarm: false)
   },
-  Workload(number: 6, name: "look up by id, warm", rows: lookUps, firstStage: 0.15, goal: 0.05) {
+  Workload(number: 6, name: "look up by id, warm", rows: lookUps, firstStage: 0.15, goal: 0.04) {
     reads.floorLookUps(ids)
   } ours: {
     try await reads.oursLookUps(ids, isWarm: true)
   },
-  Workload(number: 7, name: "change one attribute, save", rows: lookUps, firstStage: 2.5, goal: 1.6) {
+  Workload(number: 7, name: "change one attribute, save", rows: lookUps, firstStage: 2.5, goal: 1.05) {
     stamp += 1
     return reads.floorUpdate(lookUps, stamp)
   } ours: {

@@ -67,6 +67,10 @@ private import Foundation
   var hooks = Hooks()
   var waiting: Waiting
   var authorizer: ((AuthorizerAction) -> AuthorizerAnswer)?
+  /// Where rows go that are taken in inside the engine; nil before the first of them.
+  var intake: RowIntake?
+  /// Where rows come from that are given to the engine from memory; nil before the first of them.
+  var feeder: RowFeeder?
   /// Registers again, on another connection, what was registered here.
   var registrations: [(Connection) throws -> Void] = []
 

@@ -4,20 +4,6 @@
 private import CSQLCipher
 internal import Foundation
 
-/// Memory that holds the rows of many objects; freed when the last of them lets go.
-@safe package final class RowPage {
-  // Allocated in init, freed in deinit; written by the RowPacker that made it, before any reader has it.
-  let base: UnsafeMutableRawPointer
-  let capacity: Int
-
-  init(capacity: Int) {
-    self.capacity = capacity
-    unsafe base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
-  }
-
-  deinit { unsafe base.deallocate() }
-}
-
 /// Copies rows into ``RowPage``s.
 package struct RowPacker {
   /// The page of the row that was packed last.
@@ -48,25 +34,52 @@ package struct RowPacker {
       if unsafe sqlite3_value_type(value) == SQLITE_INTEGER {
         unsafe writer.put(sqlite3_value_int64(value), 1, slot)
       } else {
-        unsafe put(value, slot, &writer)
+        // Without memory for a text it is empty here, and the statement's next step says so.
+        _ = unsafe put(value, slot, &writer)
+      }
+    }
+    return unsafe finish(writer)
+  }
+
+  /// The same with a row that is handed over inside the engine.
+  /// - Throws: When the engine has no memory for one of the columns.
+  package mutating func pack(
+    _ row: borrowing TakenRow, firstColumn: Int, slots: [Int], slotCount: Int
+  ) throws -> UnsafeRawPointer {
+    precondition(firstColumn &+ slots.count <= row.columnCount, "a RowTaker says how many columns it takes")
+    var writer = unsafe begin(slotCount)
+    if slots.count < slotCount { unsafe memset(writer.start, 0, writer.cells - writer.start) }
+    var column = unsafe row.values + firstColumn
+    for slot in slots {
+      let value = unsafe column.pointee
+      unsafe column += 1
+      if unsafe sqlite3_value_type(value) == SQLITE_INTEGER {
+        unsafe writer.put(sqlite3_value_int64(value), 1, slot)
+      } else if unsafe !put(value, slot, &writer) {
+        throw NoMemory()
       }
     }
     return unsafe finish(writer)
   }
 
   // Apart, so that integers, the most of all columns, cost no jump that the processor cannot foresee.
-  @inline(never) private mutating func put(_ value: OpaquePointer?, _ slot: Int, _ writer: inout Writer) {
+  /// - Returns: Whether the engine had the memory for it.
+  @inline(never) private mutating func put(_ value: OpaquePointer?, _ slot: Int, _ writer: inout Writer)
+    -> Bool
+  {
     switch unsafe sqlite3_value_type(value) {
     case SQLITE_FLOAT: unsafe writer.put(sqlite3_value_double(value), 2, slot)
     case SQLITE_TEXT:
       // The text first: asking for it may convert, and change the count.
       let text = unsafe sqlite3_value_text(value)
       unsafe put(text, Int(sqlite3_value_bytes(value)), 3, slot, &writer)
+      return unsafe text != nil
     case SQLITE_BLOB:
       let bytes = unsafe sqlite3_value_blob(value)
       unsafe put(bytes, Int(sqlite3_value_bytes(value)), 4, slot, &writer)
     default: unsafe writer.put(Int64(0), 0, slot)
     }
+    return true
   }
 
   /// Packs values, one for each cell.
@@ -83,6 +96,21 @@ package struct RowPacker {
       }
     }
     return unsafe finish(writer)
+  }
+
+  /// The same, with integers that take the place of others.
+  /// - Parameter changes: Of slots of the row.
+  package mutating func packed(
+    _ values: UnsafeMutableBufferPointer<SQLValue>, changing changes: [(slot: Int, value: Int64)] = []
+  ) -> PackedRow {
+    let cells = unsafe pack(values)
+    for (slot, value) in changes {
+      // The row was packed right now, and nobody else has it yet.
+      let writer = unsafe Writer(
+        start: page.base, cells: UnsafeMutableRawPointer(mutating: cells), length: 0)
+      unsafe writer.put(value, 1, slot)
+    }
+    return unsafe PackedRow(cells: cells, page: page)
   }
 
   // MARK: Inside

@@ -62,6 +62,15 @@ extension ObjectContext {
     _ packer: inout RowPacker
   ) {
     guard let overlay = object.overlay else { return }
+    // A new object has the row that was packed to be written.
+    if let index = plan.ids.index(of: object.rowID), index < plan.rows.count, let row = plan.rows[index] {
+      unsafe object.row = unsafe row.cells
+      object.page = row.page
+      object.overlay = nil
+      object.rowVersion = version
+      object.isRegistered = false
+      return
+    }
     // The overlay is given up with this: it becomes the whole row.
     if object.hasRow || entity.hasToOne {
       for slot in entity.storedSlots {

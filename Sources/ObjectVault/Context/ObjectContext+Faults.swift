@@ -6,17 +6,7 @@ extension ObjectContext {
   /// The object of a row, as a fault when it is not in memory.
   func object(_ entity: EntityMapping, _ id: Int64) -> ManagedObject {
     let map = maps[entity.index]
-    return map.find(id) ?? make(id, map, state: .fault)
-  }
-
-  @inline(__always)
-  private func make(_ id: Int64, _ map: IdentityMap, state: ManagedObject.State) -> ManagedObject {
-    let object = map.make()
-    object.map = map
-    object.rowID = id
-    object.state = state
-    map.insert(object, for: id)
-    return object
+    return map.find(id) ?? map.add(id)
   }
 
   /// The object with this id, its row fetched.
@@ -62,12 +52,12 @@ extension ObjectContext {
   private func fetchRow(_ entity: EntityMapping, _ id: Int64) throws -> ManagedObject? {
     statistics.queries += 1
     return try withConnection { connection in
-      try connection.withStatement(sql: entity.rowsSQL(count: 1)) { statement in
+      try connection.withStatement(sql: entity.rowSQL) { statement in
         try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
         statistics.rows += 1
-        var reader = RowReader(entity, self, firstPageBytes: entity.slots.count * 24 + 64)
-        return materialize(statement, &reader)
+        var packer = RowPacker(firstPageBytes: entity.slots.count * 24 + 64)
+        return RowReader(entity, self).read(statement, &packer)
       }
     }
   }
@@ -81,45 +71,24 @@ extension ObjectContext {
     }
   }
 
-  /// Puts the statement's present row into its object. Columns: id, version, then the stored slots.
-  @inline(__always)
-  func materialize(_ statement: Statement, _ reader: inout RowReader) -> ManagedObject {
-    let id = statement.int64(0)
-    let version = statement.int64(1)
-    let object: ManagedObject
-    if let known = reader.map.find(id) {
-      // What was changed here, or is the same version, stays as it is.
-      guard known.overlay == nil, known.state == .fault || known.rowVersion != version,
-        known.state != .deleted
-      else { return known }
-      if known.state == .loaded {
-        for state in known.toMany.values where state.added.isEmpty && state.removed.isEmpty { state.forget() }
-      }
-      object = known
-      object.state = .loaded
-    } else {
-      object = make(id, reader.map, state: .loaded)
-    }
-    object.rowVersion = version
-    unsafe object.row = unsafe reader.packer.pack(
-      statement, firstColumn: 2, slots: reader.slots, slotCount: reader.slotCount)
-    object.page = reader.packer.page
-    return object
+  /// All objects of a query whose columns are those of ``EntityMapping/objectColumns``.
+  /// - Parameter values: Of its question marks.
+  func objects(_ entity: EntityMapping, _ query: RowsQuery, _ values: [SQLValue]) throws -> [ManagedObject] {
+    try read(query, values, into: RowCollector(entity, self))
   }
 
-  /// All objects of a query whose columns are those of ``EntityMapping/objectColumns``.
-  func objects(_ entity: EntityMapping, _ sql: String, _ values: [SQLValue]) throws -> [ManagedObject] {
+  private func read(_ query: RowsQuery, _ values: [SQLValue], into collector: RowCollector) throws
+    -> [ManagedObject]
+  {
     statistics.queries += 1
-    return try withConnection { connection in
-      try connection.withStatement(sql: sql) { statement in
-        try statement.bind(values)
-        var reader = RowReader(entity, self, firstPageBytes: 4096)
-        var found: [ManagedObject] = []
-        while try statement.step() { found.append(materialize(statement, &reader)) }
-        statistics.rows += found.count
-        return found
-      }
-    }
+    let found = try withConnection { try collector.all(query, values, on: $0) }
+    statistics.rows += found.count
+    return found
+  }
+
+  /// The objects of so many rows, at most ``batchSize``.
+  func rows(_ ids: [Int64], of entity: EntityMapping) throws -> [ManagedObject] {
+    try objects(entity, entity.rowsQuery(count: ids.count), ids.map { .integer($0) })
   }
 
   /// That an entity's objects are of a class.
@@ -138,8 +107,7 @@ extension ObjectContext {
     statistics.faultsFired += 1
     do {
       let members = try objects(
-        relationship.destination, relationship.membersSQL(ownerCount: 1, withOwner: false),
-        [.integer(owner.rowID)])
+        relationship.destination, .stepped(relationship.membersSQL), [.integer(owner.rowID)])
       adopt(members, state)
     } catch {
       note(error)
@@ -168,8 +136,7 @@ extension ObjectContext {
     let targets = Set(owners.lazy.compactMap { $0.toOneTarget(relationship.slot) })
     let faults = targets.filter { $0.state == .fault }.map(\.rowID).sorted()
     for batch in faults.chunked(batchSize) {
-      let sql = relationship.destination.rowsSQL(count: batch.count)
-      _ = try objects(relationship.destination, sql, batch.map { .integer($0) })
+      _ = try rows(batch, of: relationship.destination)
     }
     return Array(targets)
   }
@@ -181,38 +148,13 @@ extension ObjectContext {
     var found: [ManagedObject] = []
     for batch in waiting.chunked(batchSize) {
       var members: [Int64: [ManagedObject]] = [:]
-      statistics.queries += 1
-      try withConnection { connection in
-        let sql = relationship.membersSQL(ownerCount: batch.count, withOwner: true)
-        try connection.withStatement(sql: sql) { statement in
-          try statement.bind(batch.map { .integer($0.rowID) })
-          var reader = RowReader(relationship.destination, self, firstPageBytes: 4096)
-          let ownerColumn = relationship.destination.storedSlots.count + 2
-          while try statement.step() {
-            let member = materialize(statement, &reader)
-            members[statement.int64(ownerColumn), default: []].append(member)
-            statistics.rows += 1
-          }
-        }
-      }
+      let collector = RowCollector(relationship.destination, self, collectsOwners: true)
+      let rows = try read(
+        relationship.membersQuery(ownerCount: batch.count), batch.map { .integer($0.rowID) }, into: collector)
+      for (owner, member) in zip(collector.owners, rows) { members[owner, default: []].append(member) }
       for owner in batch { adopt(members[owner.rowID] ?? [], owner.members(relationship.slot)) }
       found += members.values.joined()
     }
     return found
-  }
-}
-
-/// What a loop over rows of one entity needs, looked up once.
-struct RowReader {
-  let map: IdentityMap
-  let slots: [Int]
-  let slotCount: Int
-  var packer: RowPacker
-
-  init(_ entity: EntityMapping, _ context: ObjectContext, firstPageBytes: Int) {
-    map = context.maps[entity.index]
-    slots = entity.storedSlots
-    slotCount = entity.slots.count
-    packer = RowPacker(firstPageBytes: firstPageBytes)
   }
 }

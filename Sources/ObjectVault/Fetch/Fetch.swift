@@ -139,7 +139,7 @@ public struct Fetch<Object: ManagedObject> {
       found = try merge.all()
     } else {
       let compiled = try compile(.objects, try present(entity), entity)
-      found = try context.objects(entity, compiled.text, compiled.bindings)
+      found = try context.objects(entity, compiled.rowsQuery, compiled.bindings)
     }
     for path in parameters.prefetch { try prefetch(path, of: found) }
     return typed(found)

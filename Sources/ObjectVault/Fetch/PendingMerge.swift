@@ -226,7 +226,7 @@ struct PendingMerge {
 
   private func objects(_ request: FetchParameters) throws -> [ManagedObject] {
     let compiled = try Self.compiled(.objects, request, entity, context)
-    return try context.objects(entity, compiled.text, compiled.bindings)
+    return try context.objects(entity, compiled.rowsQuery, compiled.bindings)
   }
 
   private func ids(_ request: FetchParameters) throws -> [Int64] {

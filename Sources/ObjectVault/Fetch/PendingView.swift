@@ -79,7 +79,7 @@ final class PendingView {
       }
     }
     for batch in unknown.sorted().chunked(batchSize) {
-      let rows = try context.objects(entity, entity.rowsSQL(count: batch.count), batch.map { .integer($0) })
+      let rows = try context.rows(batch, of: entity)
       read[entity.index].formUnion(rows.lazy.map(\.rowID))
       for object in rows where pending.isPresent(object) { found[object.rowID] = object }
     }

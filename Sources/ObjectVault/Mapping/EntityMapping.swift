@@ -29,11 +29,16 @@ final class EntityMapping: @unchecked Sendable {
   /// The slots whose values together are unique, one array for each index.
   fileprivate(set) var uniqueKeys: [[Int]] = []
   fileprivate(set) var insertSQL = ""
+  /// The insertion of all rows of a feed.
+  fileprivate(set) var feedSQL = ""
   /// The whole row of one id.
   fileprivate(set) var rowSQL = ""
   /// `id`, the version and all stored columns of the table, which is called `t0`.
   fileprivate(set) var objectColumns: SQL = ""
   private var slotsByName: [String: Int] = [:]
+
+  /// How many these are.
+  var columnCount: Int { storedSlots.count + 2 }
 
   var name: String { description.name }
 
@@ -73,6 +78,7 @@ final class EntityMapping: @unchecked Sendable {
     let columns = storedSlots.compactMap { slots[$0].columnName }
     for column in columns { objectColumns.append(", t0.\(column)") }
     insertSQL = insertStatement(columns)
+    feedSQL = feedStatement(columns)
     rowSQL = rowStatement
   }
 }

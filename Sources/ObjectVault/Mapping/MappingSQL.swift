@@ -19,10 +19,21 @@ extension EntityMapping {
     return text("INSERT INTO \(table) (\(names)) VALUES (\(parameters: columns.count + 1))")
   }
 
+  /// Rows of these columns behind their ids, out of a feed.
+  func feedStatement(_ columns: [SQLName]) -> String {
+    let names = SQL.names([idName] + columns)
+    let feed = SQLName(RowFeed.tableName(columnCount: columns.count + 1))
+    // FAIL, and not ABORT: what stands before the row that fails stays, as it would after a statement for each row, and
+    // the engine keeps no copies of pages for the case that the statement alone is undone.
+    return text("INSERT OR FAIL INTO \(table) (\(names)) SELECT * FROM \(feed)")
+  }
+
   /// The whole rows of so many ids.
-  func rowsSQL(count: Int) -> String {
+  func rowsQuery(count: Int) -> RowsQuery {
     count == 1
-      ? rowSQL : text("SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" IN (\(parameters: count))")
+      ? .stepped(rowSQL)
+      : .unsorted(
+        objectColumns, count: columnCount, " FROM \(table) t0 WHERE t0.\"id\" IN (\(parameters: count))")
   }
 
   var rowStatement: String { text("SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" = ?") }
@@ -132,31 +143,31 @@ extension EntityMapping {
 }
 
 extension RelationshipMapping {
-  /// The whole rows at the other end of a to-many; with the owner's id as last column if asked.
-  func membersSQL(ownerCount: Int, withOwner: Bool) -> String {
-    ownerCount == 1 && !withOwner
-      ? membersSQL : membersStatement(ownerCount: ownerCount, withOwner: withOwner)
+  /// The whole rows at the other end of a to-many, and as last column the owner's id.
+  func membersQuery(ownerCount: Int) -> RowsQuery {
+    let (key, tables) = membership
+    return .unsorted(
+      "\(destination.objectColumns), \(key)", count: destination.columnCount + 1,
+      " FROM \(tables) WHERE \(key) IN (\(parameters: ownerCount))")
   }
 
-  func membersStatement(ownerCount: Int, withOwner: Bool) -> String {
+  /// The whole rows at the other end of one owner's to-many.
+  var membersStatement: String {
+    let (key, tables) = membership
+    return text("SELECT \(destination.objectColumns) FROM \(tables) WHERE \(key) = ?")
+  }
+
+  /// Where the owner's id stands, and the tables of it and the members.
+  private var membership: (key: SQL, tables: SQL) {
     let table = destination.table
-    let key: SQL
-    let tables: SQL
     switch storage {
     case .join(let join, let isSource):
       let (own, other) = join.columns(from: isSource)
-      key = "j.\(own)"
-      tables = "\(join.tableName) j JOIN \(table) t0 ON t0.\"id\" = j.\(other)"
-    case .inverseColumn(let column):
-      key = "t0.\(column)"
-      tables = "\(table) t0"
+      return ("j.\(own)", "\(join.tableName) j JOIN \(table) t0 ON t0.\"id\" = j.\(other)")
+    case .inverseColumn(let column): return ("t0.\(column)", "\(table) t0")
     case .column(let column):
-      key = "o.\"id\""
-      tables = "\(owner.table) o JOIN \(table) t0 ON t0.\"id\" = o.\(column)"
+      return ("o.\"id\"", "\(owner.table) o JOIN \(table) t0 ON t0.\"id\" = o.\(column)")
     }
-    let columns: SQL = withOwner ? "\(destination.objectColumns), \(key)" : destination.objectColumns
-    let owners: SQL = ownerCount == 1 ? "= ?" : "IN (\(parameters: ownerCount))"
-    return text("SELECT \(columns) FROM \(tables) WHERE \(key) \(owners)")
   }
 }
 

@@ -56,7 +56,7 @@ final class RelationshipMapping: @unchecked Sendable {
   }
 
   /// Derives what follows from the slots of both entities.
-  func complete() { membersSQL = membersStatement(ownerCount: 1, withOwner: false) }
+  func complete() { membersSQL = membersStatement }
 
   /// The column of a to-one, in its owner's table.
   var column: SQLName? {

@@ -28,6 +28,16 @@ final class IdentityMap {
   /// The live object of `key`.
   @inline(__always) func find(_ key: Int64) -> ManagedObject? { unsafe objects.find(key).map(object(at:)) }
 
+  /// Makes the object of `key`, which has none, as a fault.
+  @inline(__always) func add(_ key: Int64) -> ManagedObject {
+    let object = make()
+    object.map = self
+    object.rowID = key
+    object.state = .fault
+    insert(object, for: key)
+    return object
+  }
+
   /// Puts an object in. Another that had its key, such as a fault of a row that was not there yet, is invalid from then on:
   /// nothing would tell it that the map goes.
   @inline(__always) func insert(_ object: ManagedObject, for key: Int64) {

@@ -1,31 +1,54 @@
-// Inserts and updates, grouped so that each shape of statement is prepared once.
+// Inserts, in one statement for each entity, and updates, grouped so that each shape of statement is prepared once.
 
 internal import CipherSQLite
 
 extension SaveWriter {
+  /// Writes new rows, all in one statement. The rows that objects will have in memory are packed first, and the engine
+  /// takes them from there.
   func insert(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
-    let (slots, isToOne) = (entity.storedSlots, entity.isToOne)
-    try connection.withStatement(sql: entity.insertSQL) { statement in
-      for object in objects {
-        guard let overlay = plan.overlay(of: object) else { continue }
-        try statement.bind(plan.ids.final(object.rowID), at: 1)
-        var parameter = 2
-        for slot in slots {
-          if isToOne[slot] {
-            try statement.bind(plan.resolved(overlay[slot]), at: parameter)
-          } else {
-            try statement.bind(overlay[slot], at: parameter)
-          }
-          parameter += 1
-        }
+    guard !objects.isEmpty else { return }
+    let feed = RowFeed(slots: entity.storedSlots, capacity: objects.count)
+    // Those of the feed's rows.
+    var fed: [ManagedObject] = []
+    fed.reserveCapacity(objects.count)
+    var packer = RowPacker(firstPageBytes: objects.count > 8 ? 65_536 : 512)
+    if plan.rows.isEmpty { plan.rows = Array(repeating: nil, count: plan.ids.count) }
+    for object in objects {
+      guard let overlay = plan.overlay(of: object) else { continue }
+      let references = entity.hasToOne ? finalReferences(overlay, entity) : []
+      let row = unsafe packer.packed(overlay.memory, changing: references)
+      if let index = plan.ids.index(of: object.rowID) { plan.rows[index] = row }
+      feed.append(plan.ids.final(object.rowID), row)
+      fed.append(object)
+    }
+    var start = 0
+    while start < fed.count {
+      do {
+        try connection.run(feed, from: start, sql: entity.feedSQL)
+        start = fed.count
+      } catch SQLError.constraint(let message, let code, let sql) where feed.position < fed.count {
+        let object = fed[feed.position]
         try unlessColliding {
-          try run(statement, for: object)
-          recordInsertion(of: object, entity, overlay)
+          throw translated(message, code, sql, object)
         } wait: { _ in
           plan.leftOut.insert(object)
         }
+        start = feed.position + 1
       }
     }
+    guard record != nil else { return }
+    for object in fed where plan.leftOut.isEmpty || !plan.leftOut.contains(object) {
+      if let overlay = plan.overlay(of: object) { recordInsertion(of: object, entity, overlay) }
+    }
+  }
+
+  /// The to-ones that hold temporary ids, and those that their targets get.
+  private func finalReferences(_ overlay: Overlay, _ entity: EntityMapping) -> [(slot: Int, value: Int64)] {
+    var references: [(slot: Int, value: Int64)] = []
+    for slot in entity.storedSlots where entity.isToOne[slot] {
+      if case .integer(let id) = overlay[slot], id < 0 { references.append((slot, plan.ids.final(id))) }
+    }
+    return references
   }
 
   private func run(_ statement: Statement, for object: ManagedObject) throws {

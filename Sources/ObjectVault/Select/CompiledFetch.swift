@@ -8,6 +8,8 @@ public struct CompiledFetch: Sendable, Hashable {
   public internal(set) var text: String
   /// The values, in the order of the question marks.
   public internal(set) var bindings: [SQLValue]
+  /// The same for whole rows, as they are fetched.
+  var rowsQuery: RowsQuery
 }
 
 extension CompiledFetch: CustomStringConvertible {

@@ -10,6 +10,8 @@ enum Selection: UInt8 {
 /// SQL with, for each question mark, the value or where it is taken from.
 struct FetchPlan {
   let text: String
+  /// The same for whole rows, as they are fetched.
+  let rowsQuery: RowsQuery
   let bindings: [Binding]
   /// Whether it serves for other captured values, too.
   let isReusable: Bool
@@ -30,7 +32,7 @@ struct FetchPlan {
       values.append(.integer(Int64(request.limit ?? -1)))
       if request.offset > 0 { values.append(.integer(Int64(request.offset))) }
     }
-    return CompiledFetch(text: text, bindings: values)
+    return CompiledFetch(text: text, bindings: values, rowsQuery: rowsQuery)
   }
 }
 
@@ -112,6 +114,6 @@ final class FetchPlans: Sendable {
         SelectStatement.count(of: try compiler.select("1", request, isOrdered: false))
       case .count: try compiler.select("count(*)", request, isOrdered: false)
       }
-    return try compiler.plan(statement)
+    return try compiler.plan(statement, columnCount: selection == .objects ? entity.columnCount : nil)
   }
 }

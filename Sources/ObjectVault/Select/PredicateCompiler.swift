@@ -125,7 +125,8 @@ struct PredicateCompiler {
   }
 
   /// The statement as it is kept.
-  func plan(_ statement: SelectStatement) throws -> FetchPlan {
+  /// - Parameter columnCount: How many columns it has, when they are those of whole rows.
+  func plan(_ statement: SelectStatement, columnCount: Int? = nil) throws -> FetchPlan {
     let sql = statement.sql
     let bindings = sql.bindings
     guard bindings.count <= PredicateError.maximumValues else {
@@ -133,7 +134,8 @@ struct PredicateCompiler {
         "it has \(bindings.count) values; \(PredicateError.maximumValues) are possible, and many more in one IN"
       )
     }
-    return FetchPlan(text: sql.text, bindings: bindings, isReusable: isReusable)
+    let rows = columnCount.map(statement.rowsQuery(columnCount:)) ?? .stepped(sql.text)
+    return FetchPlan(text: sql.text, rowsQuery: rows, bindings: bindings, isReusable: isReusable)
   }
 
   /// Gives errors the entity, and the text of the condition where it has one.

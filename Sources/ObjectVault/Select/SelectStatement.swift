@@ -105,6 +105,24 @@ extension SelectStatement {
   }
 }
 
+extension SelectStatement {
+  /// The statement in the form in which rows of so many columns are fetched. Its values, and their order, are those of
+  /// ``sql``.
+  func rowsQuery(columnCount: Int) -> RowsQuery {
+    // Of a window the function would be handed all rows: the engine sorts and counts behind it.
+    guard window == nil, grouping.isEmpty, columnCount <= RowFunction.columnLimit else {
+      return .stepped(sql.text)
+    }
+    var copy = self
+    if order.isEmpty {
+      copy.columns = RowFunction.take.call(columns)
+      return .taken(copy.sql.text)
+    }
+    copy.columns = RowFunction.place.call(columns)
+    return .placed(copy.sql.text)
+  }
+}
+
 extension SelectStatement.Join.Kind {
   fileprivate var words: SQL {
     switch self {

@@ -1,0 +1,56 @@
+// Many rows in one statement: handed over inside of it (RowIntake), or taken out of memory by it (RowFeed).
+
+extension Connection {
+  /// Runs `body`, whose statements hand their rows to `taker` where they call a ``RowFunction``.
+  /// - Throws: What `taker` throws, rather than what the engine makes of it; what `body` throws.
+  package func handRows<Result>(to taker: any RowTaker, _ body: () throws -> Result) throws -> Result {
+    let intake = try rowIntake()
+    let outer = unsafe (intake.taker, intake.columnCount, intake.count, intake.failure)
+    unsafe (intake.taker, intake.columnCount, intake.count, intake.failure) =
+      (taker, taker.columnCount, 0, nil)
+    defer { unsafe (intake.taker, intake.columnCount, intake.count, intake.failure) = outer }
+    return try withExtendedLifetime(taker) {
+      do { return try body() } catch { throw unsafe intake.failure ?? error }
+    }
+  }
+
+  /// Made, and its functions registered, when it is first asked for.
+  private func rowIntake() throws -> RowIntake {
+    let handle = try unsafe opened()
+    if let intake { return intake }
+    let made = RowIntake()
+    let code = unsafe made.register(on: handle)
+    guard code == 0 else { throw error(code, sql: "") }
+    intake = made
+    return made
+  }
+
+  /// Runs a statement that selects from ``RowFeed/tableName(columnCount:)``.
+  ///
+  /// - Parameters:
+  ///   - feed: Its columns are as many as the name says. When the statement fails, ``RowFeed/position`` tells where.
+  ///   - start: The row with which it begins.
+  ///   - sql: Not kept open when this returns.
+  package func run(_ feed: RowFeed, from start: Int, sql: String) throws {
+    let feeder = try feeder(columnCount: feed.slots.count + 1)
+    feed.position = start
+    try unsafe feed.rows.withUnsafeBufferPointer { rows in
+      try unsafe feed.slots.withUnsafeBufferPointer { slots in
+        let outer = unsafe feeder.lend(rows, slots, from: start)
+        defer { feed.position = unsafe feeder.takeBack(outer) }
+        try withStatement(sql: sql) { statement in
+          while try statement.step() {}
+        }
+      }
+    }
+  }
+
+  private func feeder(columnCount: Int) throws -> RowFeeder {
+    let handle = try unsafe opened()
+    let feeder = feeder ?? RowFeeder()
+    self.feeder = feeder
+    let code = unsafe feeder.register(on: handle, columnCount: columnCount)
+    guard code == 0 else { throw error(code, sql: "") }
+    return feeder
+  }
+}

@@ -1,0 +1,65 @@
+// All rows of one query as objects. They are handed over inside of the statement where it can do that (RowsQuery).
+
+internal import CipherSQLite
+
+/// Collects the objects of a query's rows.
+final class RowCollector: RowTaker {
+  // Safe: a row that is handed over makes its object, which does not lead back here, so that accesses cannot overlap. The
+  // checks would be made for each row.
+  @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 4096)
+  @safe @exclusivity(unchecked) private var found: [ManagedObject] = []
+  /// Of each object, the id of whose member it is.
+  @safe @exclusivity(unchecked) private(set) var owners: [Int64] = []
+  private let reader: RowReader
+  private let collectsOwners: Bool
+  let columnCount: Int
+
+  /// - Parameter collectsOwners: Whether rows have one more column, the id of an object that they are members of.
+  init(_ entity: EntityMapping, _ context: ObjectContext, collectsOwners: Bool = false) {
+    reader = RowReader(entity, context)
+    self.collectsOwners = collectsOwners
+    columnCount = entity.columnCount + (collectsOwners ? 1 : 0)
+  }
+
+  /// Runs a query.
+  /// - Returns: The objects of all rows, in the order of the query.
+  func all(_ query: RowsQuery, _ values: [SQLValue], on connection: Connection) throws -> [ManagedObject] {
+    switch query {
+    case .stepped(let text):
+      try run(text, values, on: connection) { statement in
+        while try statement.step() {
+          found.append(reader.read(statement, &packer))
+          if collectsOwners { owners.append(statement.int64(columnCount - 1)) }
+        }
+      }
+      return found
+    case .taken(let text):
+      try connection.handRows(to: self) {
+        try run(text, values, on: connection) { while try $0.step() {} }
+      }
+      return found
+    case .placed(let text):
+      var placed: [ManagedObject] = []
+      try connection.handRows(to: self) {
+        try run(text, values, on: connection) { statement in
+          while try statement.step() { placed.append(found[Int(statement.int64(0))]) }
+        }
+      }
+      return placed
+    }
+  }
+
+  private func run(
+    _ text: String, _ values: [SQLValue], on connection: Connection, _ body: (Statement) throws -> Void
+  ) throws {
+    try connection.withStatement(sql: text) { statement in
+      try statement.bind(values)
+      try body(statement)
+    }
+  }
+
+  func take(_ row: borrowing TakenRow) throws {
+    found.append(try reader.read(row, &packer))
+    if collectsOwners { owners.append(row.int64(columnCount - 1)) }
+  }
+}

@@ -1,0 +1,64 @@
+// Rows into objects: each row is packed into a page, and has its one object.
+
+internal import CipherSQLite
+
+/// What reading rows of one entity needs, looked up once. Their columns are those of ``EntityMapping/objectColumns``: id,
+/// version, stored slots.
+// Constants alone: what cannot change need not be retained for each row.
+struct RowReader {
+  private let map: IdentityMap
+  private let slots: [Int]
+  private let slotCount: Int
+
+  init(_ entity: EntityMapping, _ context: ObjectContext) {
+    map = context.maps[entity.index]
+    slots = entity.storedSlots
+    slotCount = entity.slots.count
+  }
+
+  /// Puts the statement's present row into its object.
+  @inline(__always)
+  func read(_ statement: Statement, _ packer: inout RowPacker) -> ManagedObject {
+    let version = statement.int64(1)
+    let (object, isNews) = object(statement.int64(0), version)
+    if isNews {
+      let row = unsafe packer.pack(statement, firstColumn: 2, slots: slots, slotCount: slotCount)
+      unsafe fill(object, version, row, packer.page)
+    }
+    return object
+  }
+
+  /// Puts a row that is handed over into its object.
+  /// - Throws: When there is no memory for it; the object is as it was.
+  @inline(__always)
+  func read(_ row: borrowing TakenRow, _ packer: inout RowPacker) throws -> ManagedObject {
+    let version = row.int64(1)
+    let (object, isNews) = object(row.int64(0), version)
+    if isNews {
+      let row = unsafe try packer.pack(row, firstColumn: 2, slots: slots, slotCount: slotCount)
+      unsafe fill(object, version, row, packer.page)
+    }
+    return object
+  }
+
+  /// The object of a row, and whether the row says anything new to it.
+  @inline(__always)
+  private func object(_ id: Int64, _ version: Int64) -> (ManagedObject, isNews: Bool) {
+    guard let known = map.find(id) else { return (map.add(id), true) }
+    // What was changed here, or is the same version, stays as it is.
+    let isStale = known.state == .fault || known.rowVersion != version
+    return (known, isStale && known.overlay == nil && known.state != .deleted)
+  }
+
+  /// Gives an object the row that was packed last.
+  @inline(__always)
+  private func fill(_ object: ManagedObject, _ version: Int64, _ row: UnsafeRawPointer, _ page: RowPage) {
+    if object.state == .loaded {
+      for state in object.toMany.values where state.added.isEmpty && state.removed.isEmpty { state.forget() }
+    }
+    object.state = .loaded
+    object.rowVersion = version
+    unsafe object.row = unsafe row
+    object.page = page
+  }
+}

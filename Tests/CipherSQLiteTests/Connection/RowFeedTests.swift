@@ -1,0 +1,111 @@
+// Rows that a statement takes out of memory.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct RowFeeds {
+  let database: TemporaryDatabase
+  var connection: Connection { database.connection }
+
+  init() throws {
+    database = try TemporaryDatabase("CREATE TABLE t(id INTEGER PRIMARY KEY, a UNIQUE, b NOT NULL);")
+  }
+
+  static let insertion = "INSERT OR FAIL INTO t(id, a, b) SELECT * FROM vault_feed_3"
+
+  /// A feed of rows whose cells are those of slots 2 and 0, in this order.
+  private func feed(_ rows: [(id: Int64, a: SQLValue, b: SQLValue)]) -> RowFeed {
+    let feed = RowFeed(slots: [2, 0], capacity: rows.count)
+    var packer = RowPacker(firstPageBytes: 64)
+    for row in rows {
+      var values: [SQLValue] = [row.b, .text("not asked for"), row.a]
+      feed.append(row.id, values.withUnsafeMutableBufferPointer { packer.packed($0) })
+    }
+    return feed
+  }
+
+  private static let values: [SQLValue] = [
+    .null, .integer(.min), .integer(0), .real(3.0), .real(-0.1), .text(""), .text("a\0b"), .text("Grüße 🎈"),
+    .text(String(repeating: "long ", count: 50_000)), .blob(Data()), .blob(Data([0, 255])),
+    .blob(Data(repeating: 7, count: 100_000)), .text("7"),
+  ]
+
+  @Test func `each value of each type arrives as it is`() throws {
+    let rows = Self.values.enumerated().map { (id: Int64($0 * 3 - 5), a: $1, b: SQLValue.integer(Int64($0))) }
+    try connection.run(feed(rows), from: 0, sql: Self.insertion)
+    #expect(
+      try connection.rows("SELECT id, a, b FROM t ORDER BY b") == rows.map { [.integer($0.id), $0.a, $0.b] })
+    #expect(connection.changes == rows.count)
+  }
+
+  @Test func `integers take the place of others`() throws {
+    var packer = RowPacker(firstPageBytes: 64)
+    var values: [SQLValue] = [.integer(-3), .integer(-4)]
+    let feed = RowFeed(slots: [0, 1], capacity: 1)
+    feed.append(
+      1, values.withUnsafeMutableBufferPointer { packer.packed($0, changing: [(1, 40)]) })
+    try connection.run(feed, from: 0, sql: Self.insertion)
+    #expect(try connection.rows("SELECT a, b FROM t") == [[.integer(-3), .integer(40)]])
+  }
+
+  @Test func `a feed tells which row failed, and goes on behind it`() throws {
+    var rows = (1...1000).map { (id: Int64($0), a: SQLValue.integer(Int64($0)), b: SQLValue.integer(1)) }
+    rows[400].a = .integer(7)
+    rows[700].b = .null
+    let feed = feed(rows)
+    try connection.transaction {
+      #expect { try connection.run(feed, from: 0, sql: Self.insertion) } throws: {
+        "\($0)".contains("UNIQUE constraint failed: t.a")
+      }
+      #expect(feed.position == 400)
+      #expect { try connection.run(feed, from: 401, sql: Self.insertion) } throws: {
+        "\($0)".contains("NOT NULL constraint failed: t.b")
+      }
+      #expect(feed.position == 700)
+      try connection.run(feed, from: 701, sql: Self.insertion)
+      #expect(feed.position == 1000)
+    }
+    #expect(try connection.value("SELECT count(*) FROM t", as: Int.self) == 998)
+  }
+
+  @Test func `without a feed the table is empty, and nobody makes one of its kind`() throws {
+    try connection.run(feed([(1, .null, .integer(1))]), from: 0, sql: Self.insertion)
+    #expect(try connection.rows("SELECT * FROM vault_feed_3").isEmpty)
+    #expect(throws: SQLError.self) { try connection.execute("CREATE VIRTUAL TABLE v USING vault_feed_3") }
+    #expect(throws: SQLError.self) { try connection.execute("INSERT INTO vault_feed_3 VALUES (1, 2, 3)") }
+  }
+
+  @Test func `a statement that is fed can be interrupted`() throws {
+    let rows = (1...100_000).map { (id: Int64($0), a: SQLValue.null, b: SQLValue.integer(1)) }
+    let (feed, interruptor) = (feed(rows), connection.interruptor)
+    connection.onChange { if $0.rowID == 500 { interruptor.interrupt() } }
+    #expect(throws: SQLError.interrupted) { try connection.run(feed, from: 0, sql: Self.insertion) }
+    connection.onChange(nil)
+    #expect(feed.position >= 499 && feed.position < 10_000)
+    #expect(try connection.value("SELECT count(*) FROM t", as: Int.self) == 0)
+  }
+
+  @Test func `each row is told to those who listen`() throws {
+    var told: [RowChange] = []
+    connection.onChange { told.append($0) }
+    try connection.run(
+      feed([(4, .null, .integer(1)), (9, .null, .integer(2))]), from: 0, sql: Self.insertion)
+    connection.onChange(nil)
+    #expect(told.map(\.rowID) == [4, 9] && told.allSatisfy { $0.kind == .insert && $0.table == "t" })
+  }
+
+  @Test func `tables of several widths stand side by side`() throws {
+    try connection.execute("CREATE TABLE wide(id INTEGER PRIMARY KEY, a, b, c)")
+    var packer = RowPacker(firstPageBytes: 64)
+    var values: [SQLValue] = [.integer(1), .integer(2), .integer(3)]
+    let wide = RowFeed(slots: [0, 1, 2], capacity: 1)
+    wide.append(1, values.withUnsafeMutableBufferPointer { packer.packed($0) })
+    for id in 1...3 {
+      try connection.run(feed([(Int64(id), .null, .integer(1))]), from: 0, sql: Self.insertion)
+    }
+    try connection.run(wide, from: 0, sql: "INSERT INTO wide SELECT * FROM vault_feed_4")
+    #expect(try connection.rows("SELECT a, b, c FROM wide") == [[.integer(1), .integer(2), .integer(3)]])
+  }
+}

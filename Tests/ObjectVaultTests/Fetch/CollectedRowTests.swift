@@ -1,0 +1,173 @@
+// Rows of a fetch, which its statement hands over: in the order that was asked for, with what the file holds.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@testable import ObjectVault
+
+@Suite struct CollectedRows {
+  let temporary: TemporaryStore
+  var store: Store { temporary.store }
+
+  init() async throws { temporary = try await TemporaryStore(library) }
+
+  /// So many books by ten authors: few different years and ratings, so that sorts meet equals.
+  private func fill(_ count: Int) throws {
+    let context = store.makeContext()
+    let authors = (0..<10).map { number in context.insert(Author.self) { $0.name = "author \(number)" } }
+    var random = SeededGenerator(seed: 7)
+    for number in 0..<count {
+      context.insert(Book.self) {
+        $0.title = "title \(Int.random(in: 0..<count, using: &random))"
+        $0.year = Int.random(in: 1990..<2010, using: &random)
+        $0.rating = number % 3 == 0 ? nil : Double(Int.random(in: 0..<5, using: &random))
+        $0.author = number % 7 == 0 ? nil : authors[Int.random(in: 0..<10, using: &random)]
+      }
+    }
+    try context.save()
+  }
+
+  private typealias Precedes = (Book, Book) -> Bool
+
+  @Test func `5,000 rows come in the order of each sort, and windows are parts of it`() throws {
+    try fill(5000)
+    let context = store.makeContext()
+    let all = try context.fetch(Book.self).all()
+    #expect(all.count == 5000 && all.map(\.id.rowID) == all.map(\.id.rowID).sorted())
+    let fetch = context.fetch(Book.self)
+    let sorts: [(name: String, fetch: Fetch<Book>, precedes: Precedes)] = [
+      ("id", fetch.sorted(by: \.id, .reverse), { $0.id.rowID > $1.id.rowID }),
+      ("title", fetch.sorted(by: \.title), { ($0.title, $0.id.rowID) < ($1.title, $1.id.rowID) }),
+      (
+        "year and rating", fetch.sorted(by: \.year, .reverse).sorted(by: \.rating),
+        { ($1.year, $0.rating ?? -1, $0.id.rowID) < ($0.year, $1.rating ?? -1, $1.id.rowID) }
+      ),
+      (
+        "author", fetch.sorted(by: \.author?.name),
+        { ($0.author?.name ?? "", $0.id.rowID) < ($1.author?.name ?? "", $1.id.rowID) }
+      ),
+    ]
+    for sort in sorts {
+      let expected = all.sorted(by: sort.precedes)
+      #expect(try sort.fetch.all() == expected, "\(sort.name)")
+      let fresh = try sort.fetch.where("year > 1995").all()
+      #expect(fresh == expected.filter { $0.year > 1995 }, "\(sort.name)")
+      #expect(try sort.fetch.limit(40).offset(3000).all() == Array(expected[3000..<3040]), "\(sort.name)")
+    }
+    #expect(try fetch.where("ANY genres.name == 'x' OR year == 2000").all() == all.filter { $0.year == 2000 })
+  }
+
+  @Test func `sorted rows are those of a context that has none of them yet`() throws {
+    try fill(1000)
+    let other = store.makeContext()
+    let expected = try other.fetch(Book.self).all()
+      .sorted { ($0.title, $0.id.rowID) < ($1.title, $1.id.rowID) }.map { "\($0.id.rowID) \($0.title)" }
+    let context = store.makeContext()
+    let sorted = try context.fetch(Book.self).sorted(by: \.title).all()
+    #expect(sorted.map { "\($0.id.rowID) \($0.title)" } == expected)
+    #expect(context.statistics.queries == 1 && context.statistics.rows == 1000)
+  }
+
+  @Test func `who is known stays who it is, and keeps what was written`() throws {
+    try fill(100)
+    let context = store.makeContext()
+    let fault = context.object(try #require(context.core.mapping.entity(named: "Book")), 5)
+    let before = try context.fetch(Book.self).where("year >= 0").all()
+    #expect(before.contains { $0 === fault } && fault.state == .loaded)
+    before[0].year = 7
+    let other = store.makeContext()
+    for book in try other.fetch(Book.self).sorted(by: \.id).limit(2).all() { book.title = "by another" }
+    try other.save()
+    let again = try context.fetch(Book.self).sorted(by: \.id).includingPending(false).all()
+    #expect(zip(before, again).allSatisfy { $0 === $1 })
+    #expect(again[0].year == 7 && again[0].title != "by another" && again[1].title == "by another")
+  }
+
+  @Test func `prefetched members and targets are those of each object`() throws {
+    try fill(2000)
+    let context = store.makeContext()
+    let authors = try context.fetch(Author.self).prefetch(\.books).all()
+    let other = store.makeContext()
+    let expected = try other.fetch(Author.self).all().map { Set($0.books.map(\.id.rowID)) }
+    let queries = context.statistics.queries
+    #expect(authors.map { Set($0.books.map(\.id.rowID)) } == expected)
+    #expect(expected.map(\.count).reduce(0, +) > 1000)
+    let targets = store.makeContext()
+    let books = try targets.fetch(Book.self).prefetch(\.author).all()
+    #expect(Set(books.compactMap { $0.author?.name }).count == 10)
+    #expect(context.statistics.queries == queries && targets.statistics.faultsFired == 0)
+  }
+
+  @Test func `a fetch prints the statement that a person can run`() throws {
+    let context = store.makeContext()
+    for fetch in [context.fetch(Book.self), context.fetch(Book.self).sorted(by: \.title)] {
+      let text = try fetch.sql.text
+      #expect(!text.contains("vault_"))
+      _ = try Connection.open(store.url.path, key: testKey).rows(sql: text)
+    }
+  }
+
+  // Safe to share: set by the read, and looked at when that is over.
+  private final class Ending: @unchecked Sendable {
+    var wasReached = false
+  }
+
+  @Test func `a cancelled read ends inside of a long fetch`() async throws {
+    try fill(4000)
+    let (store, ending) = (store, Ending())
+    let started = AsyncStream<Void>.makeStream()
+    // Each row is compared with all of its author's, again and again: many seconds, if nobody ended it.
+    let slow = (0..<20).map { "NONE author.books.year == \($0)" }.joined(separator: " AND ")
+    let task = Task {
+      try await store.read { context in
+        let fetch = try context.fetch(Book.self).where(slow)
+        started.continuation.finish()
+        _ = try fetch.all()
+        ending.wasReached = true
+      }
+    }
+    for await _ in started.stream {}
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(!ending.wasReached)
+    #expect(try await store.read { try $0.fetch(Book.self).count() } == 4000)
+  }
+}
+
+@Suite struct WideEntities {
+  @Test func `an entity of more attributes than a function takes is written and fetched`() async throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("wide.store")
+    let names = (0..<130).map { "a\($0)" }
+    let wide = Schema(entities: [
+      EntityDescription(
+        name: "Wide", attributes: names.map { AttributeDescription(name: $0, type: .int, isOptional: true) })
+    ])
+    try await Store.create(at: url, key: testKey, migrations: .creating(wide))
+    let store = try await Store.open(at: url, key: testKey)
+    defer { store.close() }
+    let context = store.makeContext()
+    for row in 0..<20 {
+      try context.insert(entity: "Wide") { object in
+        for (index, name) in names.enumerated() where (index + row) % 5 != 0 {
+          object[name] = row * 1000 + index
+        }
+      }
+    }
+    try context.save()
+    let fresh = store.makeContext()
+    for fetch in [fresh.fetch(entity: "Wide"), fresh.fetch(entity: "Wide").sorted(by: "a129", .reverse)] {
+      let found = try fetch.all()
+      #expect(found.count == 20)
+      for object in found {
+        let row = Int(object.id.rowID) - 1
+        #expect(
+          names.indices.allSatisfy { index in
+            object[names[index]] as Int? == ((index + row) % 5 == 0 ? nil : row * 1000 + index)
+          })
+      }
+    }
+  }
+}

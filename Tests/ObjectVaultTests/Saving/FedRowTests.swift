@@ -1,0 +1,123 @@
+// New rows, which one statement takes out of memory: each arrives, and one that cannot is named.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@testable import ObjectVault
+
+@Suite struct FedRows {
+  let temporary: TemporaryStore
+  let context: ObjectContext
+  var store: Store { temporary.store }
+
+  init() async throws {
+    temporary = try await TemporaryStore(library)
+    context = temporary.store.makeContext()
+  }
+
+  @Test func `a value that is taken, in the middle of 10,000, is told of its object, and all stays pending`()
+    throws
+  {
+    context.insert(Author.self) { $0.name = "taken" }
+    try context.save()
+    let authors = (0..<10_000).map { number in
+      context.insert(Author.self) { $0.name = number == 6000 ? "taken" : "author \(number)" }
+    }
+    let bad = authors[6000]
+    #expect {
+      try context.save()
+    } throws: { error in
+      guard case StoreError.validation(let failures) = error, failures.count == 1 else { return false }
+      return failures[0].entity == "Author" && failures[0].property == "name"
+        && failures[0].rowID == bad.rowID
+        && failures[0].reason.contains("unique")
+    }
+    #expect(authors.allSatisfy { $0.state == .inserted && $0.rowID < 0 && $0.overlay != nil })
+    #expect(try store.makeContext().fetch(Author.self).count() == 1)
+    bad.name = "free"
+    try context.save()
+    #expect(authors.allSatisfy { $0.state == .loaded && $0.overlay == nil })
+    #expect(bad.name == "free" && authors[9999].name == "author 9999")
+    let saved = try store.makeContext().fetch(Author.self).sorted(by: \.id).all()
+    #expect(saved.count == 10_001 && saved[6001].name == "free")
+  }
+
+  @Test func `in a write, those that collide wait, and the others are written`() async throws {
+    try await store.write { context in
+      let authors = (0..<300).map { number in
+        context.insert(Author.self) { $0.name = number % 100 == 99 ? "same" : "author \(number)" }
+      }
+      let found = try context.fetch(Author.self).all()
+      #expect(found.count == 298)
+      #expect(authors.filter { $0.state == .inserted }.count == 2)
+      for (number, author) in authors.enumerated() where author.state == .inserted {
+        author.name = "late \(number)"
+      }
+    }
+    let names = try store.makeContext().fetch(Author.self).sorted(by: \.id).all().map(\.name)
+    #expect(names.count == 300 && names[99] == "same" && names[199] == "late 199" && names[299] == "late 299")
+  }
+
+  @Test func `what was saved is in memory as it is in the file`() throws {
+    let long = String(repeating: "Grüße 🎈", count: 20_000)
+    let samples = (0..<50).map { number in
+      context.insert(Sample.self) {
+        ($0.flag, $0.int, $0.int8, $0.int16) = (number % 2 == 0, number - 25, 1, -1)
+        ($0.int32, $0.int64, $0.uint8, $0.uint16, $0.uint32) = (7, .min, 255, 0, 9)
+        ($0.float, $0.date, $0.uuid, $0.mood) = (0.5, Date(timeIntervalSince1970: 0.25), UUID(), .cross)
+        $0.double = number % 2 == 0 ? 3 : -0.5
+        $0.string = ["", "a\0b", "7", long, "short"][number % 5]
+        $0.data = [Data(), Data([0, 255]), Data(repeating: 7, count: 100_000)][number % 3]
+        $0.maybeString = number % 4 == 0 ? nil : "x\(number)"
+        $0.maybeInt = number % 3 == 0 ? nil : number
+        $0.decimal = Decimal(number) / 8
+        $0.url = URL(fileURLWithPath: "/\(number)")
+      }
+    }
+    try context.save()
+    let fetched = try store.makeContext().fetch(Sample.self).sorted(by: \.id).all()
+    #expect(fetched.count == 50)
+    let slots = try #require(samples[0].entity).storedSlots
+    for (saved, read) in zip(samples, fetched) {
+      #expect(saved.id == read.id)
+      #expect(slots.allSatisfy { saved.rowValue($0) == read.rowValue($0) })
+    }
+    #expect(fetched[3].string == long && fetched[2].data.count == 100_000)
+  }
+
+  @Test func `references to other new objects lead to their rows`() throws {
+    let authors = (0..<100).map { number in context.insert(Author.self) { $0.name = "\(number)" } }
+    let books = (0..<1000).map { number in
+      context.insert(Book.self) {
+        $0.title = "\(number)"
+        $0.author = number % 10 == 0 ? nil : authors[number % 100]
+      }
+    }
+    try context.save()
+    #expect(books[3].author === authors[3] && books[10].author == nil)
+    let rows = try Connection.open(store.url.path, key: testKey).rows(
+      "SELECT b.title, a.name FROM Book b JOIN Author a ON a.id = b.author_id ORDER BY b.id")
+    #expect(
+      rows.count == 900
+        && rows.allSatisfy { row in
+          guard let title = row[0].string.flatMap({ Int($0) }), let name = row[1].string.flatMap({ Int($0) })
+          else { return false }
+          return title % 100 == name
+        })
+  }
+
+  @Test func `changes are told row by row`() async throws {
+    var changes = store.changes().makeAsyncIterator()
+    for number in 0..<1000 { context.insert(Author.self) { $0.name = "\(number)" } }
+    try context.save()
+    guard case .committed(let told)? = await changes.next() else {
+      Issue.record("no commit was told")
+      return
+    }
+    #expect(told.inserted.count == 1000)
+    #expect(told.inserted.map(\.rowID) == (1...1000).map { Int64($0) })
+    #expect(told.inserted[999].values["name"] == .text("999"))
+  }
+}
