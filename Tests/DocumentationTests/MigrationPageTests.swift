@@ -135,7 +135,9 @@ import Testing
   /// The headings, in the order of the page. One that an operation has and the page lacks fails the test above.
   private static let headings = [
     "create entity", "drop entity", "rename entity", "add attribute", "drop attribute", "rename attribute",
-    "retype", "make required", "make optional", "set default", "add relationship", "drop relationship",
+    "retype", "retype using swift", "move attribute", "make entity a relationship",
+    "make relationship an entity", "transform swift", "make required", "make optional", "set default",
+    "add relationship", "drop relationship",
     "rename relationship", "set delete rule", "make many", "make one", "add index", "drop index",
     "transform sql", "seed", "require",
   ]
@@ -150,6 +152,11 @@ import Testing
     case .dropAttribute: "drop attribute"
     case .renameAttribute: "rename attribute"
     case .retype: "retype"
+    case .retypeBySwift: "retype using swift"
+    case .moveAttributes: "move attribute"
+    case .makeEntityRelationship: "make entity a relationship"
+    case .makeRelationshipEntity: "make relationship an entity"
+    case .transformSwift: "transform swift"
     case .makeRequired: "make required"
     case .makeOptional: "make optional"
     case .setDefault: "set default"

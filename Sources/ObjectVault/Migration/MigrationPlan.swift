@@ -151,9 +151,8 @@ extension MigrationPlan {
         asksRows
         ? try Self.ask(compiled.step, &standing, connection, isSound: drift.isEmpty)
         : (refusals: [], unasked: [], counts: [])
-      steps.append(
-        let reason = leadsBack ? nil : irreversible[compiled.step.number]
-        steps.append(Step(compiled, leadsBack, asked, set.transforms, reason, rows: rows))
+      let reason = leadsBack ? nil : irreversible[compiled.step.number]
+      steps.append(Step(compiled, leadsBack, asked, set.transforms, reason, rows: rows))
     }
     self.steps = steps
     makesBackup = work.steps.contains(where: \.wantsBackup)

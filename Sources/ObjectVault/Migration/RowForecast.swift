@@ -30,6 +30,7 @@ struct RowForecast {
 
   private mutating func rows(of part: CompiledStep.Part) throws -> Int {
     var touched = Set(part.operations.compactMap(\.entityWithNewIndex))
+    for operation in part.operations { touched.formUnion(operation.composite?.entities ?? []) }
     var moved: [String: Int] = [:]
     for statement in part.statements {
       switch statement {
@@ -39,6 +40,7 @@ struct RowForecast {
       case .data(let sql):
         let words = SQLTemplate.words(sql)
         touched.formUnion(part.model.tables.map(\.name).filter { words.contains($0.lowercased()) })
+      case .transform(let transform): touched.insert(transform.entity)
       case .sql, .mustBeEmpty, .require: break
       }
     }

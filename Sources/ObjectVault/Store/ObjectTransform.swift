@@ -32,7 +32,8 @@ struct ObjectTransform: RowTransform {
     let context = ObjectContext(
       core: core, access: .transaction(work.connection, canWrite: true), records: true)
     let objects = try context.objects(
-      entity, entity.batchSQL, [.integer(last), .integer(highest), .integer(Int64(work.transform.batch))])
+      entity, .stepped(entity.batchSQL),
+      [.integer(last), .integer(highest), .integer(Int64(work.transform.batch))])
     let ids = objects.map(\.rowID)
     for (object, id) in zip(objects, ids) {
       // An earlier one may have deleted it.

@@ -37,7 +37,8 @@ extension Store {
     let (unlocked, history) = try afterMigrations(file.path, nil, stop) { try read(file, key, configuration) }
     let mapping = try SchemaMapping(try history.model())
     return Store(
-      core: core(file, mapping, .none, history.standing), pool: try pool(file, unlocked, configuration), url: url,
+      core: core(file, mapping, .none, history.standing), pool: try pool(file, unlocked, configuration),
+      url: url,
       id: history.storeID,
       schema: mapping.schema,
       opening: Opening(

@@ -55,7 +55,8 @@ struct GeneratedFiles {
       // A step that was folded keeps its line, by which released ones are known.
       let line =
         "\(numbered(step.number)) \(step.name) \(step.checksum) "
-        + (step.isPlaceholder ? "folded:\(numbered(set.foldedVersion))" : "model:\(texts.meaningHash(of: model))")
+        + (step.isPlaceholder
+          ? "folded:\(numbered(set.foldedVersion))" : "model:\(texts.meaningHash(of: model))")
         + (step.folds.isEmpty ? "" : " \(Releases.foldWord)\(step.contentChecksum)")
       chain = sha256(Data((chain + line).utf8))
       lines.append("\(line) chain:\(chain)")

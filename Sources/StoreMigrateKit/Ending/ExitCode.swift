@@ -77,7 +77,8 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .historyConflict, .repairRefused: .historyConflict
     case .storeIsNewer: .storeTooNew
     case .notEnoughSpace, .backupFailed, .diskFull: .noSpace
-    case .lossNotAllowed, .rowsRefused, .wayBackLoses, .noWayBack, .foldRefused, .adoptionLoses, .notAutomatic,
+    case .lossNotAllowed, .rowsRefused, .wayBackLoses, .noWayBack, .foldRefused, .adoptionLoses,
+      .notAutomatic,
       .transformMissing:
       .refused
     case .migrationNeeded: .attention
