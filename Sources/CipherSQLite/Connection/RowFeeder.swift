@@ -76,7 +76,8 @@ private import CSQLCipher
   }
 }
 
-// Never freed: the engine keeps its address for as long as a connection is open, and all connections share it.
+// Safe to share: it is written once, before anybody has it. Never freed, as the engine keeps its address for as long as a
+// connection is open.
 nonisolated(unsafe) private let feedModule: UnsafePointer<sqlite3_module> = {
   var module = sqlite3_module()
   module.iVersion = 1

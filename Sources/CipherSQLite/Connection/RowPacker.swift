@@ -46,7 +46,8 @@ package struct RowPacker {
   package mutating func pack(
     _ row: borrowing TakenRow, firstColumn: Int, slots: [Int], slotCount: Int
   ) throws -> UnsafeRawPointer {
-    precondition(firstColumn &+ slots.count <= row.columnCount, "a RowTaker says how many columns it takes")
+    // A row is handed over only where it has as many columns as its taker says.
+    assert(firstColumn &+ slots.count <= row.columnCount)
     var writer = unsafe begin(slotCount)
     if slots.count < slotCount { unsafe memset(writer.start, 0, writer.cells - writer.start) }
     var column = unsafe row.values + firstColumn

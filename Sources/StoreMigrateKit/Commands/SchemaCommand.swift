@@ -42,7 +42,7 @@ enum SchemaCommand: Command {
     """
 
   struct SchemaReport: Report {
-    let format: String
+    let language: String
     let model: String
     let notes: [String]
     let text: String
@@ -76,7 +76,7 @@ enum SchemaCommand: Command {
     }
     let head = format == .sql ? "-- \(name)\(engine.map { ", for SQLite \($0.sqliteVersion)" } ?? "").\n" : ""
     return SchemaReport(
-      format: format.rawValue, model: schema.meaningHash, notes: rendered.notes, text: head + rendered.text)
+      language: format.rawValue, model: schema.meaningHash, notes: rendered.notes, text: head + rendered.text)
   }
 
   private static func model(_ session: Session) throws -> (Schema, String) {
