@@ -17,11 +17,13 @@ extension Connection {
   /// Made, and its functions registered, when it is first asked for.
   private func rowIntake() throws -> RowIntake {
     let handle = try unsafe opened()
-    if let intake { return intake }
-    let made = RowIntake()
+    if let intake, intake.isRegistered { return intake }
+    // Kept first: the engine has its address as soon as one of the functions is registered.
+    let made = intake ?? RowIntake()
+    intake = made
     let code = unsafe made.register(on: handle)
     guard code == 0 else { throw error(code, sql: "") }
-    intake = made
+    made.isRegistered = true
     return made
   }
 

@@ -51,6 +51,9 @@ package enum RowFunction: String, Sendable {
   @exclusivity(unchecked) var count = 0
   @exclusivity(unchecked) var failure: (any Error)?
 
+  /// Whether the engine has both functions.
+  var isRegistered = false
+
   /// Registers the functions.
   /// - Returns: A code of the engine.
   func register(on handle: OpaquePointer) -> Int32 {

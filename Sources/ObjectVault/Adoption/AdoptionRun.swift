@@ -112,6 +112,7 @@ struct AdoptionRun {
   private func checkValues() throws {
     let findings =
       try TypeCheck(model: model).findings(runner.connection).map { "\($0)" }
+      + PartnerCheck(model: model).findings(runner.connection).map { "\($0)" }
       + runner.connection.foreignKeyViolations().prefix(3).map {
         "a row of \($0.first?.string ?? "") refers to nothing"
       }

@@ -48,7 +48,9 @@ func numbered(_ step: Int) -> String {
 
 /// A text with a count in it, as it is written of one and of several: `%d objects have` becomes `1 object has`.
 func counted(_ text: String, _ count: Int) -> String {
-  let one = text.replacing("%d objects have", with: "%d object has").replacing(
-    "%d objects", with: "%d object")
+  let verbs = ["have": "has", "lack": "lacks", "are": "is", "would": "would"]
+  let one = text.replacing(#/%d objects( of \w+)? (have|lack|are|would)\b/#, maxReplacements: 1) { match in
+    "%d object\(match.1 ?? "") \(verbs[String(match.2)] ?? "")"
+  }
   return (count == 1 ? one : text).replacing("%d", with: "\(count)")
 }

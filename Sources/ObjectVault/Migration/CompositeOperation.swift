@@ -52,9 +52,9 @@ extension MigrationOperation {
   }
 }
 
-/// A table for the length of an operation.
+/// A table for the length of an operation. No entity can be called so that its copy has this name.
 enum PassingTable {
-  static let name = SQLName("_mig_moved")
+  static let name = SQLName("_mig-moved")
   static let (drop, end): (SQL, SQL) = ("DROP TABLE IF EXISTS \(name)", "DROP TABLE \(name)")
 }
 

@@ -68,7 +68,8 @@ struct RepairWork {
     for step in try repaired.steps(with: set, file: file).steps {
       do {
         models.append(try step.applied(to: models[step.number - 1]))
-        ways.append(try step.wayBack(from: models[step.number - 1], to: models[step.number]).text)
+        let back = try step.wayBack(from: models[step.number - 1], to: models[step.number])
+        ways.append(step.backup.carrying(back.text))
       } catch StoreError.migrationFailed(let number, let name, let operation, let reason) {
         throw StoreError.repairRefused(
           file: file, step: first,
@@ -105,6 +106,8 @@ struct RepairWork {
           engine: "\(Engine.current)"), tool: "ObjectVault")
     }
     for (step, modelHash) in records { try tables.history.rewrite(step.number, step, modelHash: modelHash) }
+    let standing = try StandingDigest(of: tables.history, model: history.model())
+    try tables.meta.write([(.standing, .text(standing.text(generation: history.generation)))])
   }
 }
 

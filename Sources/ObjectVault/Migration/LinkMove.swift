@@ -82,7 +82,7 @@ struct LinkMove {
   // MARK: Picking
 
   /// The table of who was picked: one answer for both ends of a one-to-one, whatever the order says.
-  private static let picked = SQLName("_mig_picked")
+  private static let picked = SQLName("_mig-picked")
 
   /// Who is picked, asked once. In sight of the order are the columns of the other end and nothing else: those of the own
   /// end would be those of another row at the other end.

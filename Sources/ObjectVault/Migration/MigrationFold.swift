@@ -23,8 +23,8 @@ extension MigrationSet {
   /// (``HistoryConflict/folded(version:into:name:release:)``); so fold what every store that counts has behind it.
   ///
   /// What the one does is proven to be the same: its model has the meaning of the model that the steps make, and where steps
-  /// have seeds, a store is made either way, in encrypted temporary files, and all rows are compared. Transforms and
-  /// conditions go where no seed does: they would meet no row.
+  /// have seeds or transforms, a store is made either way, in encrypted temporary files, and all rows are compared. Blocks that
+  /// make no row of a new store are left out.
   /// - Parameters:
   ///   - number: The last step that is folded.
   ///   - release: The last release that has the steps themselves.
@@ -45,17 +45,22 @@ extension MigrationSet {
     let blocks = all.flatMap { step in
       step.operations.filter(\.isData).map { (name: "\(numbered(step.number)) \($0.summary)", operation: $0) }
     }
-    guard blocks.contains(where: { if case .seed = $0.operation { true } else { false } }) else {
+    guard blocks.contains(where: \.operation.writesRows) else {
       let fold = try fold(to: number, release, creation, kept: [], leftOut: blocks.map(\.name))
       try fold.requireModel(model)
       return fold
     }
-    // The short form first: all tables as they are in the end, then the blocks. Where these speak of what was there for a
-    // while, the long one: the operations one behind the other.
+    // The shortest form first: the tables alone, where the blocks make no row of a new store. Then all tables as they are in
+    // the end, with the blocks behind them. Where these speak of what was there for a while, the long one: the operations one
+    // behind the other.
+    let names = blocks.map(\.name)
     var reasons: [String] = []
-    for operations in [creation + blocks.map(\.operation), all.flatMap(\.operations)] {
+    for (operations, kept, leftOut) in [
+      (creation, [], names), (creation + blocks.map(\.operation), names, []),
+      (all.flatMap(\.operations), names, []),
+    ] {
       do {
-        let fold = try fold(to: number, release, operations, kept: blocks.map(\.name), leftOut: [])
+        let fold = try fold(to: number, release, operations, kept: kept, leftOut: leftOut)
         try fold.requireModel(model)
         try FoldProof(prefix(number), fold.migrations.prefix(number), model).requireSame()
         return fold
@@ -82,11 +87,13 @@ extension MigrationSet {
     }
     let step = MigrationStep(
       folding: folds, into: steps[number - 1], operations: operations,
-      reader: all.map(\.reader).max() ?? number)
+      reader: all.map(\.reader).max() ?? number, allowed: Set(all.flatMap(\.allowed)).sorted())
     // Read again from its text, as everybody will.
     let read = try MigrationStep(number: number, name: step.name, text: step.text)
     return MigrationFold(
-      step: read, migrations: try MigrationSet([read] + steps.dropFirst(number)), kept: kept, leftOut: leftOut
+      step: read, migrations: try MigrationSet([read] + steps.dropFirst(number)).transforming(as: self),
+      kept: kept,
+      leftOut: leftOut
     )
   }
 }

@@ -62,6 +62,8 @@ extension StoreHistory {
         ahead: try set.compiled(after: version, format: format), version: max(version, set.version),
         minimumReader: set.minimumReader)
     case .back(let target):
+      // Where steps at hand stand for others, nothing of theirs leads on from between.
+      try set.requireReach(from: max(0, target))
       return try workBack(to: max(0, target), with: set, file: file, format: format)
     case .again(let count):
       guard set.version >= version else { throw newer(than: set, file: file) }
@@ -141,9 +143,11 @@ extension AppliedStep {
   fileprivate func carried(in file: String) throws -> MigrationStep {
     let (rule, back) = BackupRule.carried(in: down ?? MigrationWayBack.none(reason: Self.notCarried).text)
     do {
-      return try MigrationStep(
+      var step = try MigrationStep(
         number: number, name: name,
         text: "format: 1\nbackup: \(rule.rawValue)\n[up]\n\(text)\n[down]\n\(back)\n")
+      if step.checksum != checksum { step.recordedChecksum = checksum }
+      return step
     } catch StoreError.migrationSyntax(let error) {
       // What was written down is what the store says was written down: it is not damaged, but of a language that has
       // grown since.

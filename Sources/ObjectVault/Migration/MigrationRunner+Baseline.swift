@@ -32,13 +32,25 @@ extension MigrationRunner {
             "its tables are not those of the steps (\(drift.prefix(5).joined(separator: "; "))). Take its rows into a new store: "
               + "store-migrate baseline FILE STORE")
         }
+        let foreign =
+          "SELECT type || ' ' || name FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1"
+        if let name = try connection.value(sql: foreign)?.string {
+          throw refuse(
+            "it has the \(name), which no step has made. Drop it, or take the rows into a new store")
+        }
         for entity in model.entities {
+          let id = try connection.tableInfo(entity.name).columns.first { $0.name == "id" }
+          guard id?.isPrimaryKey == true else {
+            throw refuse("\(entity.name).id is no INTEGER PRIMARY KEY. Take the rows into a new store")
+          }
           let low = try connection.value("SELECT 1 FROM \(SQLName(entity.name)) WHERE \"id\" < 1 LIMIT 1")
           guard low == nil else {
             throw refuse("\(entity.name) has a row with an id below 1, which no object has")
           }
         }
-        let findings = try TypeCheck(model: model).findings(connection).map { "\($0)" }
+        let findings =
+          try TypeCheck(model: model).findings(connection).map { "\($0)" }
+          + PartnerCheck(model: model).findings(connection).map { "\($0)" }
         if let first = findings.first { throw refuse(first) }
         if let row = try connection.foreignKeyViolations().first {
           throw refuse("a row of \(row.first?.string ?? "a table") refers to nothing")

@@ -37,12 +37,6 @@ extension MigrationRunner {
 
   /// Lends SQL the functions that convert values: see ``SegmentMapping``.
   func registerConversions() throws {
-    let calls = set.steps.contains { step in
-      (step.operations + (step.down ?? [])).contains {
-        if case .retypeBySwift = $0 { true } else { false }
-      }
-    }
-    guard calls else { return }
     let (table, failures) = (set.transforms.values, failures)
     try connection.register(function: Conversion.function, argumentCount: 4) { arguments in
       // SQL goes on behind a failure, with nothing.

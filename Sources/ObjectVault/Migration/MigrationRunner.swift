@@ -219,10 +219,8 @@ struct MigrationRunner {
       (
         .standing,
         .text(
-          try StandingDigest(
-            steps: StandingDigest.steps(HistoryTable(connection: connection).checksums()),
-            model: StandingDigest.model(model)
-          ).text(generation: generation))
+          try StandingDigest(of: HistoryTable(connection: connection), model: model)
+            .text(generation: generation))
       ),
     ])
     if generation == 1 { try write([(.createdBy, .text("ObjectVault, \(Engine.current)"))]) }

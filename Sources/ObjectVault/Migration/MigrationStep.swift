@@ -40,6 +40,8 @@ public struct MigrationStep: Sendable, Hashable {
   public let folds: [FoldedStep]
   /// Of a step that stands in a set for one that was folded into a later one: the checksum of that.
   let foldedChecksum: String?
+  /// Of a step as a store carries it: the checksum by which the store knows it, where its text has another.
+  var recordedChecksum: String?
 
   /// Parses the text of a migration file.
   ///
@@ -89,10 +91,13 @@ public struct MigrationStep: Sendable, Hashable {
   }
 
   /// The step in which others are folded.
-  init(folding folds: [FoldedStep], into step: MigrationStep, operations: [MigrationOperation], reader: Int) {
+  init(
+    folding folds: [FoldedStep], into step: MigrationStep, operations: [MigrationOperation], reader: Int,
+    allowed: [String]
+  ) {
     (number, name, self.reader) = (step.number, step.name, reader)
     note = "\(numbered(1)) to \(numbered(step.number)) in one, for new stores"
-    (allowed, backup, self.operations, down) = ([], .auto, operations, nil)
+    (self.allowed, backup, self.operations, down) = (allowed, .auto, operations, nil)
     irreversible = "the steps up to it were folded into one"
     self.folds = folds
     foldedChecksum = nil
@@ -126,7 +131,9 @@ public struct MigrationStep: Sendable, Hashable {
 
   /// `s1:` and the SHA-256 of ``canonicalText``: line ends, comments, spacing, header and path do not count. Of a step that
   /// others were folded into, the checksum that it had before: stores remember that one.
-  public var checksum: String { foldedChecksum ?? folds.last?.checksum ?? contentChecksum }
+  public var checksum: String {
+    foldedChecksum ?? recordedChecksum ?? folds.last?.checksum ?? contentChecksum
+  }
 
   /// The checksum of what the file says now.
   package var contentChecksum: String { "s1:" + sha256(Data(canonicalText.utf8)) }

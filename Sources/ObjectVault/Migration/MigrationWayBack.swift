@@ -167,7 +167,8 @@ extension MigrationOperation {
     case .dropIndex(let entity, let properties):
       .operations(model.index(entity, properties).map { [.addIndex(entity, $0)] } ?? [])
     // What only the step's own properties hold goes with these.
-    case .transformSwift(let transform) where mapping.hasMadeAll(transform.writes): .operations([])
+    case .transformSwift(let transform) where !mapping.hasMovedRows && mapping.hasMadeAll(transform.writes):
+      .operations([])
     case .transform, .transformSwift: .none(reason: "what it wrote over is gone")
     case .seed: .none(reason: "which objects it made is not known any more")
     case .require: .operations([])

@@ -25,12 +25,21 @@ struct RowForecast {
   }
 
   private mutating func rows(of compiled: CompiledStep) throws -> Int {
-    try compiled.parts.reduce(0) { try $0 + rows(of: $1) }
+    // An operation that stands for others has a part for each of its pieces, and reads its tables once.
+    let composite = compiled.parts.filter { $0.operations.contains { $0.composite != nil } }
+    let words = composite.flatMap(\.statements).reduce(into: Set<String>()) { words, statement in
+      if case .sql(let sql) = statement { words.formUnion(SQLTemplate.words(sql)) }
+    }
+    let names =
+      words.isEmpty
+      ? []
+      : try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'").compactMap { $0[0].string }
+    let moved = try names.filter { words.contains($0.lowercased()) }.reduce(0) { try $0 + count($1) }
+    return try compiled.parts.reduce(moved) { try $0 + rows(of: $1) }
   }
 
   private mutating func rows(of part: CompiledStep.Part) throws -> Int {
     var touched = Set(part.operations.compactMap(\.entityWithNewIndex))
-    for operation in part.operations { touched.formUnion(operation.composite?.entities ?? []) }
     var moved: [String: Int] = [:]
     for statement in part.statements {
       switch statement {

@@ -7,6 +7,8 @@ internal import CipherSQLite
 /// What a run does in one go must be what its operations do one after another. So an operation that reads or changes
 /// a value which the run has yet to make waits for a run of its own: ``needsOwnRun(_:)``.
 struct SegmentMapping {
+  /// Whether an operation has put what was there before in another place.
+  private(set) var hasMovedRows = false
   /// A column that must hold no NULL before the run.
   struct RequiredColumn {
     let operation: MigrationOperation
@@ -87,6 +89,7 @@ struct SegmentMapping {
   mutating func follow(_ operation: MigrationOperation, _ model: Schema) throws(ModelError) {
     trail.follow(operation)
     if let composite = operation.composite {
+      hasMovedRows = true
       var model = model
       for part in try composite.operations(in: model) {
         try follow(part, model)

@@ -21,6 +21,11 @@ struct StandingDigest: Equatable {
 
   init(steps: String, model: String) { (self.steps, self.model) = (steps, model) }
 
+  /// What a history says now.
+  init(of history: HistoryTable, model: Schema) throws {
+    self.init(steps: Self.steps(try history.checksums()), model: Self.model(model))
+  }
+
   /// Reads the row. An earlier release changes a store without writing it anew, but never without a new generation.
   /// - Returns: nil when it was not written for this generation.
   init?(_ text: String, generation: Int64) {

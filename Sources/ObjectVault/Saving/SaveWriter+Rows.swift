@@ -3,10 +3,62 @@
 internal import CipherSQLite
 
 extension SaveWriter {
+  /// Writes new rows.
+  func insert(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
+    if try canFeed(objects, entity) { try feed(objects, entity) } else { try insertEach(objects, entity) }
+  }
+
+  /// How much text and how many bytes are in memory twice for a save, at most.
+  private static let mostFedBytes = 16 << 20
+
+  /// Whether new rows are written in one statement. Not where triggers are fired: for them the engine reads all rows before
+  /// it inserts the first one, so that nobody knows which one failed, and what a trigger does about conflicts would be
+  /// overridden. Not where the rows are large, as they are in memory twice until the commit; nor where they are few.
+  private func canFeed(_ objects: [ManagedObject], _ entity: EntityMapping) throws -> Bool {
+    guard objects.count > 4 else { return false }
+    var bytes = 0
+    for object in objects {
+      guard let overlay = plan.overlay(of: object) else { continue }
+      for slot in entity.sizedSlots {
+        switch overlay[slot] {
+        case .text(let text): bytes += text.utf8.count
+        case .blob(let data): bytes += data.count
+        default: break
+        }
+      }
+      guard bytes <= Self.mostFedBytes else { return false }
+    }
+    return try connection.value(
+      """
+      SELECT 1 FROM (SELECT type, tbl_name FROM sqlite_master UNION ALL SELECT type, tbl_name FROM sqlite_temp_master)
+      WHERE type = 'trigger' AND tbl_name = \(entity.name) COLLATE NOCASE LIMIT 1
+      """) == nil
+  }
+
+  private func insertEach(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
+    let (slots, isToOne) = (entity.storedSlots, entity.isToOne)
+    try connection.withStatement(sql: entity.insertSQL) { statement in
+      for object in objects {
+        guard let overlay = plan.overlay(of: object) else { continue }
+        try statement.bind(plan.ids.final(object.rowID), at: 1)
+        var parameter = 2
+        for slot in slots {
+          try statement.bind(isToOne[slot] ? plan.resolved(overlay[slot]) : overlay[slot], at: parameter)
+          parameter += 1
+        }
+        try unlessColliding {
+          try run(statement, for: object)
+          recordInsertion(of: object, entity, overlay)
+        } wait: { _ in
+          plan.leftOut.insert(object)
+        }
+      }
+    }
+  }
+
   /// Writes new rows, all in one statement. The rows that objects will have in memory are packed first, and the engine
   /// takes them from there.
-  func insert(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
-    guard !objects.isEmpty else { return }
+  private func feed(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
     let feed = RowFeed(slots: entity.storedSlots, capacity: objects.count)
     // Those of the feed's rows.
     var fed: [ManagedObject] = []
@@ -15,9 +67,12 @@ extension SaveWriter {
     if plan.rows.isEmpty { plan.rows = Array(repeating: nil, count: plan.ids.count) }
     for object in objects {
       guard let overlay = plan.overlay(of: object) else { continue }
-      let references = entity.hasToOne ? finalReferences(overlay, entity) : []
-      let row = unsafe packer.packed(overlay.memory, changing: references)
-      if let index = plan.ids.index(of: object.rowID) { plan.rows[index] = row }
+      let index = plan.ids.index(of: object.rowID)
+      // After a collision the same is written again, in another order.
+      let known = index.flatMap { $0 < plan.rows.count ? plan.rows[$0] : nil }
+      let references = entity.hasToOne && known == nil ? finalReferences(overlay, entity) : []
+      let row = unsafe known ?? packer.packed(overlay.memory, changing: references)
+      if let index { plan.rows[index] = row }
       feed.append(plan.ids.final(object.rowID), row)
       fed.append(object)
     }

@@ -126,6 +126,7 @@ public final class Store: Sendable {
     let work = WritingWork()
     do {
       let result = try await pool.write { connection in
+        try core.checkGeneration(connection)
         let context = ObjectContext(core: core, access: .transaction(connection, canWrite: true))
         work.context = context
         let result = try body(context)

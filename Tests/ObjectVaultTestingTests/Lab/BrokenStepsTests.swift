@@ -96,13 +96,9 @@ enum Steps {
     ]).checkEveryPath()
   }
 
-  @Test func `rows that new stores do not get are found`() async throws {
+  @Test func `rows that steps make are in new stores, too`() async throws {
     let insert = "INSERT INTO $User($User.name, $User.age) VALUES ('admin', 1)"
-    let error = try await failure {
-      try await Steps.lab([Steps.blog, "transform sql { \(insert) }"]).checkCreatedEqualsMigrated()
-    }
-    #expect(error.findings == ["User: 0 rows in a created store, 1 in a migrated one"])
-    #expect(error.advice?.contains("seed") == true)
+    try await Steps.lab([Steps.blog, "transform sql { \(insert) }"]).checkCreatedEqualsMigrated()
     try await Steps.lab([Steps.blog, "seed { \(insert) }"]).checkCreatedEqualsMigrated()
   }
 

@@ -146,4 +146,16 @@ import Testing
         try fold.migrations.model(at: set.version).meaningHash == set.model(at: set.version).meaningHash)
     }
   }
+
+  @Test func `a transform that makes a row of a new store stays, and one that makes none goes`() throws {
+    func fold(_ block: String) throws -> MigrationFold {
+      let texts = ["create entity Tag {\nattribute name string\n}", "transform sql { \(block) }"]
+      let steps = try texts.enumerated().map { index, text in
+        try MigrationStep(number: index + 1, name: "s\(index + 1)", text: "format: 1\n[up]\n\(text)\n")
+      }
+      return try MigrationSet(steps).folded(to: 2)
+    }
+    #expect(try fold("INSERT INTO $Tag ($Tag.name) VALUES ('inbox')").kept == ["0002 transform sql"])
+    #expect(try fold("UPDATE $Tag SET $Tag.name = upper($Tag.name)").leftOut == ["0002 transform sql"])
+  }
 }

@@ -44,6 +44,33 @@ import Testing
     #expect(saved.count == 10_001 && saved[6001].name == "free")
   }
 
+  @Test
+  func
+    `beside somebody's trigger values change hands, collisions are named, and the trigger does as it says`()
+    throws
+  {
+    let connection = try Connection.open(store.url.path, key: testKey)
+    try connection.execute("CREATE TABLE log (name TEXT UNIQUE)")
+    try connection.execute(
+      "CREATE TRIGGER noted AFTER INSERT ON Author BEGIN INSERT OR IGNORE INTO log VALUES (new.name); END")
+    connection.close()
+    let former = (0..<10).map { number in context.insert(Author.self) { $0.name = "author \(number)" } }
+    try context.save()
+    for author in former { context.delete(author) }
+    let authors = (0..<10).map { number in context.insert(Author.self) { $0.name = "author \(number)" } }
+    try context.save()
+    #expect(authors.allSatisfy { $0.state == .loaded })
+    let others = (0..<10).map { number in
+      context.insert(Author.self) { $0.name = number == 6 ? "author 3" : "b\(number)" }
+    }
+    #expect {
+      try context.save()
+    } throws: { error in
+      guard case StoreError.validation(let failures) = error else { return false }
+      return failures.first?.rowID == others[6].rowID
+    }
+  }
+
   @Test func `in a write, those that collide wait, and the others are written`() async throws {
     try await store.write { context in
       let authors = (0..<300).map { number in
