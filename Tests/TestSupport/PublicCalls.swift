@@ -13,7 +13,7 @@ public func publicMethods(of type: String, in module: String) throws -> Set<Stri
   for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
     var isInside = false
     for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
-      if let head = line.firstMatch(of: #/^(?:@safe )?(?:public final class|extension) (\w+)/#) {
+      if let head = line.firstMatch(of: #/^(?:@safe )?(?:public final class|extension) ([\w.]+)/#) {
         isInside = head.1 == type
       } else if line.hasPrefix("}") {
         isInside = false

@@ -62,8 +62,6 @@ extension StoreHistory {
         ahead: try set.compiled(after: version, format: format), version: max(version, set.version),
         minimumReader: set.minimumReader)
     case .back(let target):
-      // Where steps at hand stand for others, nothing of theirs leads on from between.
-      try set.requireReach(from: max(0, target))
       return try workBack(to: max(0, target), with: set, file: file, format: format)
     case .again(let count):
       guard set.version >= version else { throw newer(than: set, file: file) }
@@ -95,7 +93,9 @@ extension StoreHistory {
     var work = MigrationWork(
       model: models[models.count - 1], version: target,
       // What steps that are not at hand say of readers is not carried, but none says more than all of them together.
-      minimumReader: staying.version == target ? staying.minimumReader : min(target, minimumReader))
+      // Nor does a folded step say any more what it said.
+      minimumReader: staying.version == target && staying.steps.last?.isPlaceholder != true
+        ? staying.minimumReader : min(target, minimumReader))
     for step in chain.steps.dropFirst(target).reversed() {
       switch try step.wayBack(from: models[step.number - 1], to: models[step.number]) {
       case .none(let reason): throw StoreError.noWayBack(step: step.number, name: step.name, reason: reason)

@@ -160,7 +160,7 @@ import Testing
         "INSERT INTO Home(id, number) VALUES (3, 1)",
         "INSERT INTO User(id, home_id) VALUES (1, 3), (2, NULL)",
       ])
-    #expect(unfilled.contains("1 objects have no number") && unfilled.contains("(rows 2)"))
+    #expect(unfilled.contains("1 object has no number") && unfilled.contains("(rows 2)"))
   }
 
   // MARK: Links
