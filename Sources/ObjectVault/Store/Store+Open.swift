@@ -78,7 +78,7 @@ extension Store {
   /// its steps are. While another process migrates the store, this does not wait for it longer than for any other lock.
   /// - Parameters:
   ///   - url: The file. Its folder has to exist.
-  ///   - key: As it is: one of a ``Key/provider(_:)`` has to be resolved before. A passphrase takes 20 to 100 ms.
+  ///   - key: As it is: one of a `Key.provider` has to be resolved before. A passphrase takes 20 to 100 ms.
   ///   - schema: The Swift classes.
   ///   - migrations: The steps. Their model must be the schema's.
   ///   - limit: How much the steps may come to.
