@@ -61,7 +61,7 @@ struct CommandSignals {
     case .newDataKey: text.contains("the slot")
     case .keyFile: text.contains("key file") || text.contains("slots are")
     case .content: text.contains("as it was") || text.contains("opens with its key")
-    case .newStore: text.contains("was not made") || text.contains("its key")
+    case .newStore, .adopted: text.contains("was not made") || text.contains("its key")
     default: text.contains("its key") || text.contains("in clear")
     }
   }
