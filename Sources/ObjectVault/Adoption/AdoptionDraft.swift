@@ -99,10 +99,7 @@ struct AdoptionDraft {
     let property = entities[place].names.unique(name)
     let inverse = entities[target].names.unique(back)
     let (own, table) = ("\(entities[place].entity.name).\(property)", entities[place].table)
-    let dangling =
-      try connection.value(
-        "SELECT count(*) FROM \(SQLName(table.name)) AS s WHERE \(given) IS NOT NULL AND \(lookup) IS NULL")?
-      .int64 ?? 0
+    let dangling = try count(table, where: "\(given) IS NOT NULL AND \(lookup) IS NULL")
     if dangling > 0 {
       losses.append(
         .init(
@@ -147,10 +144,7 @@ struct AdoptionDraft {
       RelationshipDescription(name: property, destination: target, isToMany: true, inverse: inverse))
     entities[second.place].entity.relationships.append(
       RelationshipDescription(name: inverse, destination: source, isToMany: true, inverse: property))
-    let dangling =
-      try connection.value(
-        "SELECT count(*) FROM \(SQLName(table.name)) AS s WHERE \(first.id) IS NULL OR \(second.id) IS NULL")?
-      .int64 ?? 0
+    let dangling = try count(table, where: "\(first.id) IS NULL OR \(second.id) IS NULL")
     if dangling > 0 {
       losses.append(
         .init(
@@ -162,15 +156,18 @@ struct AdoptionDraft {
         rows: table.rowCount - dangling))
   }
 
+  /// How many rows of a table, which the condition calls `s`, it holds for.
+  private func count(_ table: ForeignTable, where condition: SQL) throws -> Int64 {
+    try connection.value("SELECT count(*) FROM \(SQLName(table.name)) AS s WHERE \(condition)")?.int64 ?? 0
+  }
+
   // MARK: The end
 
   /// The adoption, once everything has its name.
   func finished(_ origin: Adoption.Origin) throws -> Adoption {
     var obstacles = obstacles
     for draft in entities {
-      let low =
-        try connection.value("SELECT count(*) FROM \(SQLName(draft.table.name)) AS s WHERE \(draft.id) < 1")?
-        .int64 ?? 0
+      let low = try count(draft.table, where: "\(draft.id) < 1")
       guard low > 0 else { continue }
       obstacles.append(
         "\(draft.table.name) has \(low) rows with an id below 1, which no object has. Give them others.")

@@ -72,7 +72,10 @@ extension ObjectContext {
       if let record = writer.record { written?.add(record.changes) }
     case .pooled(let pool):
       try pool.withWriter { connection in
-        let writer = try connection.transaction(.immediate) { try write(extent, connection) }
+        let writer = try connection.transaction(.immediate) {
+          try core.checkGeneration(connection)
+          return try write(extent, connection)
+        }
         adopt(writer.plan)
         publish(writer.record)
       }
@@ -81,7 +84,6 @@ extension ObjectContext {
 
   /// Plans and writes; in memory nothing has changed when it returns.
   private func write(_ extent: SaveExtent, _ connection: Connection) throws -> SaveWriter {
-    try core.checkGeneration(connection)
     var planner = SavePlanner(pending, extent, core.mapping, maps, ConnectionReader(connection: connection))
     let writer = SaveWriter(try planner.make(), core.mapping, maps, connection, records: records)
     try writer.write()

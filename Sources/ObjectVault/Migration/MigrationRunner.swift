@@ -67,17 +67,23 @@ struct MigrationRunner {
   /// Runs all pending steps.
   func migrate() throws -> MigrationOutcome { try run(.latest) }
 
+  /// The same, and what whoever opens the store goes by from then on: that of the moment at which it was found to have all steps,
+  /// or got them. What another process makes of it the moment after is told to whoever works with it, and not taken for this.
+  func migrateToOpen() throws -> (outcome: MigrationOutcome, standing: StoreStanding) { try settle(.latest) }
+
   /// Does what a goal comes to.
   /// A copy that a step asks for is made under the lock, before the first of them, and removed again when the
   /// steps fail: the store is then what the copy is.
   /// - Throws: ``StoreError``, and `CancellationError` when `progress` is cancelled; the store is then as
   ///   it was.
-  func run(_ goal: MigrationGoal) throws -> MigrationOutcome {
+  func run(_ goal: MigrationGoal) throws -> MigrationOutcome { try settle(goal).outcome }
+
+  private func settle(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, standing: StoreStanding) {
     let history = try StoreHistory.read(connection)
     let work = try history.work(goal, with: set, file: connection.path)
     guard !work.isNothing || (goal == .latest && history.format < FileFormat.current) else {
       MigrationLeavings.remove(of: connection.file)
-      return MigrationOutcome()
+      return (MigrationOutcome(), history.standing)
     }
     try checkTransforms(of: work)
     try checkLosses(of: work)
@@ -87,9 +93,13 @@ struct MigrationRunner {
     let mark = MigrationMark(connection.file.path)
     defer { withExtendedLifetime(mark) {} }
     var outcome = MigrationOutcome()
+    let standing: StoreStanding
     do {
-      try withoutForeignKeys {
-        try connection.transaction(.immediate) { try run(goal, &outcome) }
+      standing = try withoutForeignKeys {
+        try connection.transaction(.immediate) {
+          try run(goal, &outcome)
+          return try StoreHistory.read(connection).standing
+        }
       }
     } catch {
       if let backup = outcome.backup { MigrationBackup.remove(backup.path) }
@@ -97,7 +107,7 @@ struct MigrationRunner {
     }
     // Who makes no copies keeps those that are there.
     if let backup = outcome.backup { MigrationBackup.prune(of: connection.file, keeping: backup.path) }
-    return outcome
+    return (outcome, standing)
   }
 
   /// Inside the transaction.

@@ -94,16 +94,16 @@ struct StoreOpening: Sendable {
       ? StoreHistory.read(connection).automaticSteps(for: mapping.schema, file: file.path)
         .transforming(by: migrations.transforms) : read(&steps)
     try StoreFunctions.register(on: connection)
-    let migrated = try stop.run(connection) {
+    let (migrated, standing) = try stop.run(connection) {
       try MigrationRunner(
         connection: connection, set: set, progress: progress, makesBackups: configuration.makesBackups,
         readers: mapping.schema.readers, limit: limit
-      ).migrate()
+      ).migrateToOpen()
     }
     return Opened(
       key: connection.unlocked, isNew: created != nil, migrated: migrated,
       automaticStep: migrations.areCarried ? migrated.steps.last.map { set.steps[$0 - 1] } : nil,
-      standing: try StoreHistory.read(connection).standing)
+      standing: standing)
   }
 
   /// - Returns: The key of a file that was made; nil where there is one.

@@ -2,10 +2,9 @@
 
 import CipherSQLite
 import Foundation
+import ObjectVault
 import TestSupport
 import Testing
-
-@testable import ObjectVault
 
 @Suite struct FedRows {
   let temporary: TemporaryStore
@@ -31,14 +30,14 @@ import Testing
     } throws: { error in
       guard case StoreError.validation(let failures) = error, failures.count == 1 else { return false }
       return failures[0].entity == "Author" && failures[0].property == "name"
-        && failures[0].rowID == bad.rowID
+        && failures[0].rowID == bad.id.rowID
         && failures[0].reason.contains("unique")
     }
-    #expect(authors.allSatisfy { $0.state == .inserted && $0.rowID < 0 && $0.overlay != nil })
+    #expect(authors.allSatisfy { $0.state == .inserted && $0.id.rowID < 0 && $0.hasChanges })
     #expect(try store.makeContext().fetch(Author.self).count() == 1)
     bad.name = "free"
     try context.save()
-    #expect(authors.allSatisfy { $0.state == .loaded && $0.overlay == nil })
+    #expect(authors.allSatisfy { $0.state == .loaded && !$0.hasChanges })
     #expect(bad.name == "free" && authors[9999].name == "author 9999")
     let saved = try store.makeContext().fetch(Author.self).sorted(by: \.id).all()
     #expect(saved.count == 10_001 && saved[6001].name == "free")
@@ -67,7 +66,7 @@ import Testing
       try context.save()
     } throws: { error in
       guard case StoreError.validation(let failures) = error else { return false }
-      return failures.first?.rowID == others[6].rowID
+      return failures.first?.rowID == others[6].id.rowID
     }
   }
 
@@ -106,10 +105,23 @@ import Testing
     try context.save()
     let fetched = try store.makeContext().fetch(Sample.self).sorted(by: \.id).all()
     #expect(fetched.count == 50)
-    let slots = try #require(samples[0].entity).storedSlots
+    let texts: (Sample) -> [String?] = {
+      [
+        $0.string, $0.maybeString,
+        "\($0.uuid) \($0.decimal) \($0.url) \($0.mood) \($0.date.timeIntervalSince1970)",
+      ]
+    }
+    let numbers: (Sample) -> [Double?] = {
+      [
+        $0.flag ? 1 : 0, Double($0.int), Double($0.int8), Double($0.int16), Double($0.int32),
+        Double($0.int64),
+        Double($0.uint8), Double($0.uint16), Double($0.uint32), Double($0.float), $0.double,
+        $0.maybeInt.map { Double($0) },
+      ]
+    }
     for (saved, read) in zip(samples, fetched) {
       #expect(saved.id == read.id)
-      #expect(slots.allSatisfy { saved.rowValue($0) == read.rowValue($0) })
+      #expect(texts(saved) == texts(read) && numbers(saved) == numbers(read) && saved.data == read.data)
     }
     #expect(fetched[3].string == long && fetched[2].data.count == 100_000)
   }
