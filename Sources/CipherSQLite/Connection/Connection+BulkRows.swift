@@ -34,14 +34,19 @@ extension Connection {
   ///   - start: The row with which it begins.
   ///   - sql: Not kept open when this returns.
   package func run(_ feed: RowFeed, from start: Int, sql: String) throws {
-    let feeder = try feeder(columnCount: feed.slots.count + 1)
+    let feeder = try feeder(columnCount: feed.columns.count + 1)
     feed.position = start
     try unsafe feed.rows.withUnsafeBufferPointer { rows in
-      try unsafe feed.slots.withUnsafeBufferPointer { slots in
-        let outer = unsafe feeder.lend(rows, slots, from: start)
-        defer { feed.position = unsafe feeder.takeBack(outer) }
-        try withStatement(sql: sql) { statement in
-          while try statement.step() {}
+      try unsafe feed.columns.withUnsafeBufferPointer { columns in
+        try unsafe feed.replacements.withUnsafeBufferPointer { replacements in
+          let outer = unsafe feeder.lend(
+            FeedState(
+              rows: rows, columns: columns, replacements: replacements,
+              replacementCount: feed.replacementCount, position: start))
+          defer { feed.position = unsafe feeder.takeBack(outer) }
+          try withStatement(sql: sql) { statement in
+            while try statement.step() {}
+          }
         }
       }
     }

@@ -5,28 +5,56 @@
 //
 // The table is there for one feed at a time, and empty without one. The engine's side of it is RowFeeder.
 
-/// Packed rows, each with an id, as the rows of a table: the id, then some of the cells.
+/// Rows that were written in memory, each with an id, as the rows of a table: the id, then some of the cells.
 package final class RowFeed {
-  /// The cell of each column behind the id.
-  package let slots: [Int]
-  package private(set) var rows: [FedRow] = []
+  /// The columns behind the id.
+  let columns: [FedColumn]
+  private(set) var rows: [FedRow] = []
+  /// The integers that stand for those of some columns, ``replacementCount`` for each row.
+  private(set) var replacements: [Int64] = []
+  private let replaced: [Int]
   /// The row at which the last statement stopped; the count of rows when it took all.
   package internal(set) var position = 0
 
-  package init(slots: [Int], capacity: Int) {
-    self.slots = slots
+  /// - Parameters:
+  ///   - slots: The cell of each column behind the id.
+  ///   - replaced: Those of them whose integers are given with each row.
+  package init(slots: [Int], replacing replaced: [Int] = [], capacity: Int) {
+    columns = slots.map { FedColumn(slot: $0, replacement: replaced.firstIndex(of: $0)) }
+    self.replaced = replaced
     rows.reserveCapacity(capacity)
+    replacements.reserveCapacity(capacity * replaced.count)
   }
 
-  /// Puts a row behind the others. It was packed with cells for all slots.
-  package func append(_ id: Int64, _ row: PackedRow) { rows.append(FedRow(id: id, row: row)) }
+  /// How many integers of each row are given with it.
+  var replacementCount: Int { replaced.count }
+
+  /// Puts a row behind the others, which has cells for all slots. It is not copied.
+  /// - Parameters:
+  ///   - owner: Has the draft, is kept by the feed, and writes nothing to it for as long.
+  ///   - replace: What stands for an integer of a slot that is replaced.
+  package func append(
+    _ id: Int64, _ draft: borrowing RowDraft, of owner: AnyObject, replace: (Int64) -> Int64 = { $0 }
+  ) {
+    for slot in replaced { replacements.append(replace(draft.cell(slot).int64 ?? 0)) }
+    rows.append(unsafe FedRow(id: id, cells: draft.cells, owner: owner))
+  }
 
   /// The name of the table with so many columns.
   package static func tableName(columnCount: Int) -> String { "vault_feed_\(columnCount)" }
 }
 
 /// A row of a feed.
-package struct FedRow {
-  package let id: Int64
-  package let row: PackedRow
+@safe struct FedRow {
+  let id: Int64
+  // Those of a draft that the owner has.
+  let cells: UnsafeRawPointer
+  let owner: AnyObject
+}
+
+/// A column of a feed.
+struct FedColumn {
+  let slot: Int
+  /// The number of the integer that stands for the cell's, where it holds one; nil where nothing does.
+  let replacement: Int?
 }

@@ -5,10 +5,12 @@ private import CSQLCipher
 
 /// What is fed, where, and how far it is.
 @unsafe struct FeedState {
-  var rows: UnsafeBufferPointer<FedRow>
-  var slots: UnsafeBufferPointer<Int>
+  var rows = unsafe UnsafeBufferPointer<FedRow>(start: nil, count: 0)
+  var columns = unsafe UnsafeBufferPointer<FedColumn>(start: nil, count: 0)
+  var replacements = unsafe UnsafeBufferPointer<Int64>(start: nil, count: 0)
+  var replacementCount = 0
   /// Where the statement begins, and then the row at which it is.
-  var position: Int
+  var position = 0
 }
 
 /// The tables of one connection.
@@ -20,21 +22,15 @@ private import CSQLCipher
 
   init() {
     unsafe state = .allocate(capacity: 1)
-    unsafe state.initialize(to: Self.nothing)
+    unsafe state.initialize(to: FeedState())
   }
 
   deinit { unsafe state.deallocate() }
 
-  private static var nothing: FeedState {
-    unsafe FeedState(rows: .init(start: nil, count: 0), slots: .init(start: nil, count: 0), position: 0)
-  }
-
-  /// Lets the tables have these rows.
+  /// Lets the tables have rows.
   /// - Returns: What they had, for ``takeBack(_:)``.
-  func lend(
-    _ rows: UnsafeBufferPointer<FedRow>, _ slots: UnsafeBufferPointer<Int>, from start: Int
-  ) -> FeedState {
-    defer { unsafe state.pointee = unsafe FeedState(rows: rows, slots: slots, position: start) }
+  func lend(_ rows: FeedState) -> FeedState {
+    defer { unsafe state.pointee = unsafe rows }
     return unsafe state.pointee
   }
 
@@ -73,6 +69,11 @@ private import CSQLCipher
     unsafe row =
       unsafe place < state.pointee.rows.count ? state.pointee.rows.baseAddress.map { unsafe $0 + place } : nil
     unsafe state.pointee.position = place
+  }
+
+  /// An integer that was given with the present row.
+  @inline(__always) func replacement(_ number: Int) -> Int64 {
+    unsafe state.pointee.replacements[next * state.pointee.replacementCount + number]
   }
 }
 
@@ -138,9 +139,14 @@ nonisolated(unsafe) private let feedModule: UnsafePointer<sqlite3_module> = {
     }
     if column == 0 {
       unsafe sqlite3_result_int64(context, row.pointee.id)
-    } else if unsafe Int(column) <= cursor.pointee.state.pointee.slots.count {
-      let slot = unsafe cursor.pointee.state.pointee.slots[Int(column) - 1]
-      unsafe setResult(RowCell(row: row.pointee.row.cells, slot: slot), in: context)
+    } else if unsafe Int(column) <= cursor.pointee.state.pointee.columns.count {
+      let column = unsafe cursor.pointee.state.pointee.columns[Int(column) - 1]
+      let cell = unsafe RowCell(row: row.pointee.cells, slot: column.slot)
+      if let replacement = column.replacement, cell.int64 != nil {
+        unsafe sqlite3_result_int64(context, cursor.pointee.replacement(replacement))
+      } else {
+        unsafe setResult(cell, in: context)
+      }
     }
     return SQLITE_OK
   }
@@ -156,8 +162,8 @@ private func feedCursor(_ cursor: UnsafeMutablePointer<sqlite3_vtab_cursor>?) ->
   unsafe UnsafeMutableRawPointer(cursor)?.assumingMemoryBound(to: FeedCursor.self)
 }
 
-/// Lends a cell to the engine. It is not copied (nil in the place of a destructor): its page outlives the statement, and
-/// nobody writes there any more.
+/// Lends a cell to the engine. It is not copied (nil in the place of a destructor): its owner outlives the statement, and
+/// nobody writes there meanwhile.
 @inline(__always) private func setResult(_ cell: RowCell, in context: OpaquePointer?) {
   switch cell.tag {
   case 1: unsafe sqlite3_result_int64(context, cell.cell.load(as: Int64.self))

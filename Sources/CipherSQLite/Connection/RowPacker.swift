@@ -83,35 +83,17 @@ package struct RowPacker {
     return true
   }
 
-  /// Packs values, one for each cell.
-  package mutating func pack(_ values: UnsafeMutableBufferPointer<SQLValue>) -> UnsafeRawPointer {
-    var writer = unsafe begin(values.count)
-    for slot in values.indices {
-      switch unsafe values[slot] {
-      case .null: unsafe writer.put(Int64(0), 0, slot)
-      case .integer(let value): unsafe writer.put(value, 1, slot)
-      case .real(let value): unsafe writer.put(value, 2, slot)
-      case .text(var text): text.withUTF8 { unsafe put($0.baseAddress, $0.count, 3, slot, &writer) }
-      case .blob(let data):
-        unsafe data.withUnsafeBytes { unsafe put($0.baseAddress, $0.count, 4, slot, &writer) }
-      }
+  /// Packs a row that was written.
+  package mutating func pack(_ draft: borrowing RowDraft) -> PackedRow {
+    let bytes = unsafe draft.bytes
+    if used &+ bytes.count > page.capacity {
+      page = RowPage(capacity: max(65_536, bytes.count))
+      used = 0
     }
-    return unsafe finish(writer)
-  }
-
-  /// The same, with integers that take the place of others.
-  /// - Parameter changes: Of slots of the row.
-  package mutating func packed(
-    _ values: UnsafeMutableBufferPointer<SQLValue>, changing changes: [(slot: Int, value: Int64)] = []
-  ) -> PackedRow {
-    let cells = unsafe pack(values)
-    for (slot, value) in changes {
-      // The row was packed right now, and nobody else has it yet.
-      let writer = unsafe Writer(
-        start: page.base, cells: UnsafeMutableRawPointer(mutating: cells), length: 0)
-      unsafe writer.put(value, 1, slot)
-    }
-    return unsafe PackedRow(cells: cells, page: page)
+    let start = unsafe page.base + used
+    if let from = bytes.baseAddress { unsafe start.copyMemory(from: from, byteCount: bytes.count) }
+    used = (used &+ bytes.count &+ 7) & ~7
+    return unsafe PackedRow(cells: start + RowCell.tagBytes(draft.slotCount), page: page)
   }
 
   // MARK: Inside

@@ -82,6 +82,25 @@ public import Foundation
     }
   }
 
+  /// Binds a value of a packed row. Text and bytes are copied.
+  package func bind(_ cell: RowCell, at index: Int) throws {
+    let index = Int32(index)
+    switch cell.tag {
+    case 1: try unsafe check(sqlite3_bind_int64(raw, index, cell.cell.load(as: Int64.self)))
+    case 2: try unsafe check(sqlite3_bind_double(raw, index, cell.cell.load(as: Double.self)))
+    case 3:
+      let bytes = unsafe cell.bytes
+      let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+      try unsafe check(
+        sqlite3_bind_text64(raw, index, start, sqlite3_uint64(bytes.count), copyBytes, UInt8(SQLITE_UTF8)))
+    case 4:
+      let bytes = unsafe cell.bytes
+      try unsafe check(
+        sqlite3_bind_blob64(raw, index, bytes.baseAddress, sqlite3_uint64(bytes.count), copyBytes))
+    default: try unsafe check(sqlite3_bind_null(raw, index))
+    }
+  }
+
   /// Binds an integer to parameter `index`, counted from 1.
   public func bind(_ value: Int64, at index: Int) throws {
     try unsafe check(sqlite3_bind_int64(raw, Int32(index), value))

@@ -62,27 +62,19 @@ extension ObjectContext {
     _ packer: inout RowPacker
   ) {
     guard let overlay = object.overlay else { return }
-    // A new object has the row that was packed to be written.
-    if let index = plan.ids.index(of: object.rowID), index < plan.rows.count, let row = plan.rows[index] {
-      unsafe object.row = unsafe row.cells
-      object.page = row.page
-      object.overlay = nil
-      object.rowVersion = version
-      object.isRegistered = false
-      return
-    }
     // The overlay is given up with this: it becomes the whole row.
     if object.hasRow || entity.hasToOne {
       for slot in entity.storedSlots {
-        if !overlay.changed.contains(slot), let value = object.rowValue(slot) {
-          overlay[slot] = value
-        } else if entity.isToOne[slot] {
-          overlay[slot] = plan.resolved(overlay[slot])
+        if !overlay.changed.contains(slot), object.hasRow {
+          object.copyRow(slot, into: overlay)
+        } else if entity.isToOne[slot], let id = overlay.int64(slot), id < 0 {
+          overlay[slot] = .integer(plan.ids.final(id))
         }
       }
     }
-    unsafe object.row = unsafe packer.pack(overlay.memory)
-    object.page = packer.page
+    let row = packer.pack(overlay.values)
+    unsafe object.row = unsafe row.cells
+    object.page = row.page
     object.overlay = nil
     object.rowVersion = version
     object.isRegistered = false

@@ -78,7 +78,13 @@ public struct Attribute<Value: AttributeValue> {
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> Value {
     get { owner.readAttribute(owner[keyPath: storage].slot) { wrapped } }
-    set { owner.writeAttribute(newValue, owner[keyPath: storage].slot) }
+    @inline(__always) set {
+      let slot = owner[keyPath: storage].slot
+      // Without a reference of its own, which the compiler would else count up and down at each write; the caller has one.
+      unsafe Unmanaged.passUnretained(owner as ManagedObject)._withUnsafeGuaranteedRef {
+        $0.writeAttribute(newValue, slot)
+      }
+    }
   }
 }
 

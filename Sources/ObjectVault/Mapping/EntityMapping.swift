@@ -16,8 +16,6 @@ final class EntityMapping: @unchecked Sendable {
   /// By slot: whether it is a to-one, whose value may be a temporary id.
   fileprivate(set) var isToOne: [Bool] = []
   fileprivate(set) var hasToOne = false
-  /// The slots of texts and bytes, whose values are of any size.
-  fileprivate(set) var sizedSlots: [Int] = []
   /// By slot: whether nil is refused.
   fileprivate(set) var isRequired: [Bool] = []
   fileprivate(set) var slotsWithInitialValue: [Int] = []
@@ -67,10 +65,6 @@ final class EntityMapping: @unchecked Sendable {
     storedSlots = slots.indices.filter { slots[$0].columnName != nil }
     isToOne = slots.map { $0.relationship?.isToMany == false }
     hasToOne = isToOne.contains(true)
-    sizedSlots = storedSlots.filter { slot in
-      let type = slots[slot].attribute?.type.sqlType
-      return type == "TEXT" || type == "BLOB"
-    }
     isRequired = slots.map {
       $0.attribute.map { !$0.isOptional } ?? $0.relationship?.isRequired ?? false
     }

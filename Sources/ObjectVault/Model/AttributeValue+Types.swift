@@ -8,20 +8,26 @@ struct UnstorableValue: Error, Equatable, CustomStringConvertible {
   let description: String
 
   static let notANumber = UnstorableValue(description: "NaN cannot be stored; use an optional and nil")
+  static let tooLarge = UnstorableValue(description: "an object holds no more than 4 GiB")
 
   /// For patterns, in `catch`.
   static func ~= (pattern: UnstorableValue, error: any Error) -> Bool { error as? UnstorableValue == pattern }
 }
+
+// Apart, so that what is inlined into other modules is short and names no type of ours.
+@usableFromInline func beyondRange(_ value: String) -> any Error {
+  UnstorableValue(description: "\(value) is beyond 64 bits")
+}
+
+@usableFromInline func notANumber() -> any Error { UnstorableValue.notANumber }
 
 // Integers are Codable too; this says that they are stored as integers and not as JSON.
 extension AttributeValue where Self: FixedWidthInteger & Codable {
   /// 0.
   public static var placeholder: Self { 0 }
   /// An integer.
-  public func stored() throws -> SQLValue {
-    guard let value = Int64(exactly: self) else {
-      throw UnstorableValue(description: "\(self) is beyond 64 bits")
-    }
+  @inlinable public func stored() throws -> SQLValue {
+    guard let value = Int64(exactly: self) else { throw beyondRange("\(self)") }
     return .integer(value)
   }
   /// From an integer in range.
@@ -75,7 +81,7 @@ extension Bool: AttributeValue {
   /// `false`.
   public static var placeholder: Bool { false }
   /// 0 or 1.
-  public func stored() throws -> SQLValue { .integer(self ? 1 : 0) }
+  @inlinable public func stored() throws -> SQLValue { .integer(self ? 1 : 0) }
   /// From 0 or 1.
   public init?(stored value: SQLValue) {
     guard case .integer(let value) = value, value == 0 || value == 1 else { return nil }
@@ -94,8 +100,8 @@ extension Double: AttributeValue {
   /// 0.
   public static var placeholder: Double { 0 }
   /// A real. NaN has no stored form. -0.0 becomes 0.0, which is equal: SQLite keeps no sign of zero.
-  public func stored() throws -> SQLValue {
-    guard !isNaN else { throw UnstorableValue.notANumber }
+  @inlinable public func stored() throws -> SQLValue {
+    guard !isNaN else { throw notANumber() }
     return .real(self == 0 ? 0 : self)
   }
   /// From a number.
@@ -113,7 +119,7 @@ extension Float: AttributeValue {
   /// 0.
   public static var placeholder: Float { 0 }
   /// A real. NaN has no stored form.
-  public func stored() throws -> SQLValue { try Double(self).stored() }
+  @inlinable public func stored() throws -> SQLValue { try Double(self).stored() }
   /// From a number that does not become infinity by it.
   public init?(stored value: SQLValue) {
     guard let value = value.double else { return nil }
@@ -134,7 +140,7 @@ extension String: AttributeValue {
   /// The empty string.
   public static var placeholder: String { "" }
   /// Text.
-  public func stored() throws -> SQLValue { .text(self) }
+  @inlinable public func stored() throws -> SQLValue { .text(self) }
   /// From text.
   public init?(stored value: SQLValue) {
     guard case .text(let value) = value else { return nil }
@@ -150,7 +156,7 @@ extension Data: AttributeValue {
   /// No bytes.
   public static var placeholder: Data { Data() }
   /// Bytes.
-  public func stored() throws -> SQLValue { .blob(self) }
+  @inlinable public func stored() throws -> SQLValue { .blob(self) }
   /// From bytes.
   public init?(stored value: SQLValue) {
     guard case .blob(let value) = value else { return nil }
@@ -164,7 +170,7 @@ extension Date: AttributeValue {
   /// 2001-01-01 00:00 UTC.
   public static var placeholder: Date { Date(timeIntervalSinceReferenceDate: 0) }
   /// Seconds from 2001-01-01.
-  public func stored() throws -> SQLValue { try timeIntervalSinceReferenceDate.stored() }
+  @inlinable public func stored() throws -> SQLValue { try timeIntervalSinceReferenceDate.stored() }
   /// From seconds.
   public init?(stored value: SQLValue) {
     guard let seconds = value.double else { return nil }

@@ -100,7 +100,10 @@ extension Optional: AttributeValue where Wrapped: AttributeValue {
   /// nil.
   public static var placeholder: Wrapped? { nil }
   /// NULL for nil.
-  public func stored() throws -> SQLValue { try map { try $0.stored() } ?? .null }
+  @inlinable public func stored() throws -> SQLValue {
+    guard let value = self else { return .null }
+    return try value.stored()
+  }
   /// nil for NULL.
   public init?(stored value: SQLValue) {
     if value.isNull {

@@ -38,8 +38,12 @@ public protocol Persistable: AnyObject {}
   @usableFromInline @safe @exclusivity(unchecked) final var extras: Extras?
   @safe @exclusivity(unchecked) final var page: RowPage?
   // Leads to the context and the entity. Not retained: the context outlives this reference, as its deinit sets
-  // it to nil in every live object, which its maps know.
-  @safe @exclusivity(unchecked) final unowned(unsafe) var map: IdentityMap?
+  // it to nil in every live object, which its maps know. Unmanaged, so that what only asks the map need not retain it.
+  @safe @exclusivity(unchecked) private final var mapReference: Unmanaged<IdentityMap>?
+  final var map: IdentityMap? {
+    @inline(__always) get { unsafe mapReference?.takeUnretainedValue() }
+    @inline(__always) set { unsafe mapReference = newValue.map { unsafe Unmanaged.passUnretained($0) } }
+  }
   @safe @exclusivity(unchecked) final var rowID: Int64 = 0
   @safe @exclusivity(unchecked) final var rowVersion: Int64 = 0
   @safe @exclusivity(unchecked) final var isRegistered = false
@@ -55,6 +59,8 @@ public protocol Persistable: AnyObject {}
 
   deinit {
     leaveMap()
+    // Asked first: most objects have none.
+    guard extras != nil else { return }
     // What is related is released from a list: each object of a chain would else release the next one from
     // inside its own deinit, and a long chain overflow the stack.
     guard let host = map?.host, extras?.toMany.isEmpty == false else { return }
@@ -64,7 +70,9 @@ public protocol Persistable: AnyObject {}
   }
 
   // Takes the object out of its context's identity map.
-  @inline(__always) final func leaveMap() { map?.remove(rowID, self) }
+  @inline(__always) final func leaveMap() {
+    unsafe mapReference?._withUnsafeGuaranteedRef { $0.remove(rowID, self) }
+  }
 
   final var host: (any ObjectHost)? { map?.host }
   final var entity: EntityMapping? { map?.entity }
@@ -76,6 +84,11 @@ public protocol Persistable: AnyObject {}
   /// What a slot of its row holds; nil while the row is not in memory.
   @inline(__always) final func rowValue(_ slot: Int) -> SQLValue? {
     unsafe row.map { unsafe RowCell(row: $0, slot: slot).value }
+  }
+
+  /// Puts what a slot of its row holds into an overlay.
+  @inline(__always) final func copyRow(_ slot: Int, into overlay: Overlay) {
+    if let row = unsafe row { unsafe overlay.copy(RowCell(row: row, slot: slot), slot) }
   }
 
   /// Forgets its row.
@@ -164,6 +177,11 @@ public protocol Persistable: AnyObject {}
   @usableFromInline
   final func readSlowly<Value: AttributeValue>(_ slot: UInt16, _ property: () -> AnyKeyPath) -> Value {
     if let recording = overlay?.recording { return recording.attribute(of: self, Int(slot), property) }
+    if let overlay, overlay.changed.contains(Int(slot)),
+      let value = Value.read(overlay.values.cell(Int(slot)))
+    {
+      return value
+    }
     guard let stored = storedValue(Int(slot)) else {
       if host == nil, overlay == nil { tellStray(Int(slot)) }
       return Value.placeholder
@@ -186,7 +204,7 @@ public protocol Persistable: AnyObject {}
     return rowValue(slot)
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   final func writeAttribute<Value: AttributeValue>(_ value: Value, _ slot: UInt16) {
     do { setStored(try value.stored(), Int(slot)) } catch { refuse(error, Int(slot)) }
   }

@@ -192,12 +192,20 @@
 
   /// Places all blocks anew, in a larger table unless half of it is places of removed ones.
   private func makeRoom() {
-    let (old, kept) = unsafe (table.pointee.blocks, blocks)
-    let capacity = unsafe table.pointee.capacity * (kept.count * 8 > table.pointee.capacity * 3 ? 2 : 1)
+    let (old, oldCapacity, removed) = unsafe (
+      table.pointee.blocks, table.pointee.capacity, table.pointee.removed
+    )
+    var kept = 0
+    for index in 0..<oldCapacity {
+      if let block = unsafe old[index], unsafe block != removed { kept &+= 1 }
+    }
+    let capacity = oldCapacity * (kept * 8 > oldCapacity * 3 ? 2 : 1)
     unsafe table.pointee.blocks = unsafe Self.allocate(capacity)
     unsafe table.pointee.capacity = capacity
     unsafe table.pointee.used = 0
-    unsafe kept.forEach { unsafe place($0) }
+    for index in 0..<oldCapacity {
+      if let block = unsafe old[index], unsafe block != removed { unsafe place(block) }
+    }
     unsafe old.deallocate()
   }
 }

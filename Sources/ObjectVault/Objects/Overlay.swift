@@ -25,13 +25,12 @@ final class FormerHost {
 }
 
 /// The values that were written.
-@safe @usableFromInline
+@usableFromInline
 final class Overlay {
-  // Memory of our own and no array: a setter writes one element, and an array would ask each time whether
-  // somebody shares it. Allocated and filled in init, freed in deinit; who has a slot has it from the entity that
-  // the count is of. Like its object, the overlay is used by one task at a time.
+  // Unchecked exclusivity, for setters: like its object, the overlay is used by one task at a time, and putting a value in
+  // leads to nobody else.
   /// One value for each slot; meaningful where `changed` says so.
-  let memory: UnsafeMutableBufferPointer<SQLValue>
+  @safe @exclusivity(unchecked) var values: RowDraft
   @safe @exclusivity(unchecked) var changed: SlotSet
   /// Why slots hold nil although something else was written: it has no stored form. The save says so.
   @safe @exclusivity(unchecked) var refused: [Int: any Error]?
@@ -45,8 +44,7 @@ final class Overlay {
     slotCount: Int, changed: SlotSet = SlotSet(), run: CancellableRun? = nil,
     recording: (any GetterProbe)? = nil
   ) {
-    unsafe memory = .allocate(capacity: slotCount)
-    unsafe memory.initialize(repeating: .null)
+    values = RowDraft(slotCount: slotCount)
     self.changed = changed
     self.run = run
     self.recording = recording
@@ -54,8 +52,7 @@ final class Overlay {
 
   /// The same values, of its own.
   init(copy other: Overlay) {
-    unsafe memory = unsafe .allocate(capacity: other.memory.count)
-    _ = unsafe memory.initialize(from: other.memory)
+    values = RowDraft(copy: other.values)
     changed = other.changed
     refused = other.refused
     run = other.run
@@ -64,14 +61,24 @@ final class Overlay {
 
   /// The value of a slot of its entity.
   subscript(slot: Int) -> SQLValue {
-    @inline(__always) get { unsafe memory[slot] }
-    @inline(__always) set { unsafe memory[slot] = newValue }
+    get { values.cell(slot).value }
+    set {
+      guard !values.set(newValue, slot) else { return }
+      refused = (refused ?? [:]).merging([slot: UnstorableValue.tooLarge]) { $1 }
+    }
   }
 
-  deinit {
-    unsafe memory.deinitialize()
-    unsafe memory.deallocate()
+  /// Puts in what a slot of a row holds.
+  func copy(_ cell: RowCell, _ slot: Int) {
+    // A row that was in the file and what was written to it are together no more than the engine takes for one.
+    _ = values.set(copy: cell, slot)
   }
+
+  /// Whether a slot holds nil.
+  func isNull(_ slot: Int) -> Bool { values.cell(slot).isNull }
+
+  /// The integer that a slot holds, such as the id of a to-one's target.
+  func int64(_ slot: Int) -> Int64? { values.cell(slot).int64 }
 }
 
 /// The members of a to-many, as far as they are known, and what changed since the last save. For a to-one it

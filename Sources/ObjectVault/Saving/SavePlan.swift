@@ -36,8 +36,6 @@ struct SavePlan {
   var links: [PlannedLink] = []
   var deletion: PlannedDeletion
   var ids = PlannedIDs()
-  /// The rows of new objects, once they are written, by ``PlannedIDs/index(of:)``.
-  var rows: [PackedRow?] = []
 
   init(_ extent: SaveExtent, entityCount: Int) {
     self.extent = extent
@@ -125,15 +123,6 @@ struct PlannedIDs {
     for (offset, object) in objects.enumerated() {
       assigned[Int(first - object.rowID)] = ids.first + Int64(offset)
     }
-  }
-
-  /// How many temporary ids there may be.
-  var count: Int { assigned.count }
-
-  /// The number of a temporary id; nil for others.
-  func index(of id: Int64) -> Int? {
-    guard id < 0, id <= first, first - id < assigned.count else { return nil }
-    return Int(first - id)
   }
 
   func final(_ id: Int64) -> Int64 {

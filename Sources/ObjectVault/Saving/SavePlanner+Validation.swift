@@ -34,7 +34,7 @@ extension SavePlanner {
     for object in objects {
       guard let overlay = plan.overlay(of: object) else { continue }
       for slot in entity.storedSlots where entity.isToOne[slot] {
-        guard case .integer(let id) = overlay[slot], id < 0, overlay.changed.contains(slot),
+        guard let id = overlay.int64(slot), id < 0, overlay.changed.contains(slot),
           let destination = entity.slots[slot].relationship?.destination
         else { continue }
         let target = maps[destination.index].find(id)
@@ -50,14 +50,14 @@ extension SavePlanner {
     for object in objects {
       guard let overlay = plan.overlay(of: object) else { continue }
       for slot in stored {
-        guard case .null = overlay[slot], overlay.changed.contains(slot) else { continue }
+        guard overlay.isNull(slot), overlay.changed.contains(slot) else { continue }
         if let error = overlay.refused?[slot] {
           fail(object, entity, slot, "cannot be stored: \(error)", &failures)
         } else if isRequired[slot] {
           fail(object, entity, slot, "is required", &failures)
         }
       }
-      for slot in entity.checkedSlots where overlay.changed.contains(slot) && !overlay[slot].isNull {
+      for slot in entity.checkedSlots where overlay.changed.contains(slot) && !overlay.isNull(slot) {
         for rule in entity.slots[slot].checks where !rule.holds(overlay[slot]) {
           fail(object, entity, slot, rule.text, &failures)
         }

@@ -8,26 +8,11 @@ extension SaveWriter {
     if try canFeed(objects, entity) { try feed(objects, entity) } else { try insertEach(objects, entity) }
   }
 
-  /// How much text and how many bytes are in memory twice for a save, at most.
-  private static let mostFedBytes = 16 << 20
-
   /// Whether new rows are written in one statement. Not where triggers are fired: for them the engine reads all rows before
   /// it inserts the first one, so that nobody knows which one failed, and what a trigger does about conflicts would be
-  /// overridden. Not where the rows are large, as they are in memory twice until the commit; nor where they are few.
+  /// overridden. Nor where rows are few.
   private func canFeed(_ objects: [ManagedObject], _ entity: EntityMapping) throws -> Bool {
     guard objects.count > 4 else { return false }
-    var bytes = 0
-    for object in objects {
-      guard let overlay = plan.overlay(of: object) else { continue }
-      for slot in entity.sizedSlots {
-        switch overlay[slot] {
-        case .text(let text): bytes += text.utf8.count
-        case .blob(let data): bytes += data.count
-        default: break
-        }
-      }
-      guard bytes <= Self.mostFedBytes else { return false }
-    }
     return try connection.value(
       """
       SELECT 1 FROM (SELECT type, tbl_name FROM sqlite_master UNION ALL SELECT type, tbl_name FROM sqlite_temp_master)
@@ -43,7 +28,7 @@ extension SaveWriter {
         try statement.bind(plan.ids.final(object.rowID), at: 1)
         var parameter = 2
         for slot in slots {
-          try statement.bind(isToOne[slot] ? plan.resolved(overlay[slot]) : overlay[slot], at: parameter)
+          try bind(overlay, slot, isToOne[slot], to: statement, at: parameter)
           parameter += 1
         }
         try unlessColliding {
@@ -56,24 +41,17 @@ extension SaveWriter {
     }
   }
 
-  /// Writes new rows, all in one statement. The rows that objects will have in memory are packed first, and the engine
-  /// takes them from there.
+  /// Writes new rows, all in one statement, which takes them from where the setters put them.
   private func feed(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
-    let feed = RowFeed(slots: entity.storedSlots, capacity: objects.count)
+    // What an object refers to and is new as well has its id by now.
+    let references = entity.hasToOne ? entity.storedSlots.filter { entity.isToOne[$0] } : []
+    let feed = RowFeed(slots: entity.storedSlots, replacing: references, capacity: objects.count)
     // Those of the feed's rows.
     var fed: [ManagedObject] = []
     fed.reserveCapacity(objects.count)
-    var packer = RowPacker(firstPageBytes: objects.count > 8 ? 65_536 : 512)
-    if plan.rows.isEmpty { plan.rows = Array(repeating: nil, count: plan.ids.count) }
     for object in objects {
       guard let overlay = plan.overlay(of: object) else { continue }
-      let index = plan.ids.index(of: object.rowID)
-      // After a collision the same is written again, in another order.
-      let known = index.flatMap { $0 < plan.rows.count ? plan.rows[$0] : nil }
-      let references = entity.hasToOne && known == nil ? finalReferences(overlay, entity) : []
-      let row = unsafe known ?? packer.packed(overlay.memory, changing: references)
-      if let index { plan.rows[index] = row }
-      feed.append(plan.ids.final(object.rowID), row)
+      feed.append(plan.ids.final(object.rowID), overlay.values, of: overlay, replace: plan.ids.final)
       fed.append(object)
     }
     var start = 0
@@ -95,15 +73,6 @@ extension SaveWriter {
     for object in fed where plan.leftOut.isEmpty || !plan.leftOut.contains(object) {
       if let overlay = plan.overlay(of: object) { recordInsertion(of: object, entity, overlay) }
     }
-  }
-
-  /// The to-ones that hold temporary ids, and those that their targets get.
-  private func finalReferences(_ overlay: Overlay, _ entity: EntityMapping) -> [(slot: Int, value: Int64)] {
-    var references: [(slot: Int, value: Int64)] = []
-    for slot in entity.storedSlots where entity.isToOne[slot] {
-      if case .integer(let id) = overlay[slot], id < 0 { references.append((slot, plan.ids.final(id))) }
-    }
-    return references
   }
 
   private func run(_ statement: Statement, for object: ManagedObject) throws {
@@ -170,8 +139,7 @@ extension SaveWriter {
     guard let overlay = plan.overlay(of: object) else { return }
     var parameter = 1
     for slot in slots {
-      try statement.bind(
-        entity.isToOne[slot] ? plan.resolved(overlay[slot]) : overlay[slot], at: parameter)
+      try bind(overlay, slot, entity.isToOne[slot], to: statement, at: parameter)
       parameter += 1
     }
     try statement.bind(object.rowID, at: parameter)
@@ -179,6 +147,16 @@ extension SaveWriter {
     try run(statement, for: object)
     if connection.changes != 1 { throw try conflict(object, slots.map { entity.slots[$0].name }) }
     recordUpdate(of: object, entity, slots, overlay)
+  }
+
+  private func bind(
+    _ overlay: Overlay, _ slot: Int, _ isToOne: Bool, to statement: Statement, at parameter: Int
+  ) throws {
+    if isToOne, let id = overlay.int64(slot) {
+      try statement.bind(plan.ids.final(id), at: parameter)
+    } else {
+      try statement.bind(overlay.values.cell(slot), at: parameter)
+    }
   }
 
   private func conflict(_ object: ManagedObject, _ properties: [String]) throws -> StoreError {

@@ -15,14 +15,28 @@ import Testing
 
   static let insertion = "INSERT OR FAIL INTO t(id, a, b) SELECT * FROM vault_feed_3"
 
+  /// Has the draft of a row.
+  private final class Owner {
+    var draft: RowDraft
+
+    init(_ values: [SQLValue]) {
+      draft = RowDraft(slotCount: values.count)
+      for (slot, value) in values.enumerated() {
+        let fits = draft.set(value, slot)
+        #expect(fits)
+      }
+    }
+  }
+
+  private func append(_ id: Int64, _ values: [SQLValue], to feed: RowFeed) {
+    let owner = Owner(values)
+    feed.append(id, owner.draft, of: owner, replace: { $0 * -10 })
+  }
+
   /// A feed of rows whose cells are those of slots 2 and 0, in this order.
   private func feed(_ rows: [(id: Int64, a: SQLValue, b: SQLValue)]) -> RowFeed {
     let feed = RowFeed(slots: [2, 0], capacity: rows.count)
-    var packer = RowPacker(firstPageBytes: 64)
-    for row in rows {
-      var values: [SQLValue] = [row.b, .text("not asked for"), row.a]
-      feed.append(row.id, values.withUnsafeMutableBufferPointer { packer.packed($0) })
-    }
+    for row in rows { append(row.id, [row.b, .text("not asked for"), row.a], to: feed) }
     return feed
   }
 
@@ -41,13 +55,16 @@ import Testing
   }
 
   @Test func `integers take the place of others`() throws {
-    var packer = RowPacker(firstPageBytes: 64)
-    var values: [SQLValue] = [.integer(-3), .integer(-4)]
-    let feed = RowFeed(slots: [0, 1], capacity: 1)
-    feed.append(
-      1, values.withUnsafeMutableBufferPointer { packer.packed($0, changing: [(1, 40)]) })
+    let feed = RowFeed(slots: [0, 1], replacing: [1], capacity: 1)
+    append(1, [.integer(-3), .integer(-4)], to: feed)
+    // What is no integer stays what it is.
+    append(2, [.integer(-5), .text("-6")], to: feed)
+    append(3, [.integer(-7), .integer(-8)], to: feed)
     try connection.run(feed, from: 0, sql: Self.insertion)
-    #expect(try connection.rows("SELECT a, b FROM t") == [[.integer(-3), .integer(40)]])
+    #expect(
+      try connection.rows("SELECT a, b FROM t") == [
+        [.integer(-3), .integer(40)], [.integer(-5), .text("-6")], [.integer(-7), .integer(80)],
+      ])
   }
 
   @Test func `a feed tells which row failed, and goes on behind it`() throws {
@@ -98,10 +115,8 @@ import Testing
 
   @Test func `tables of several widths stand side by side`() throws {
     try connection.execute("CREATE TABLE wide(id INTEGER PRIMARY KEY, a, b, c)")
-    var packer = RowPacker(firstPageBytes: 64)
-    var values: [SQLValue] = [.integer(1), .integer(2), .integer(3)]
     let wide = RowFeed(slots: [0, 1, 2], capacity: 1)
-    wide.append(1, values.withUnsafeMutableBufferPointer { packer.packed($0) })
+    append(1, [.integer(1), .integer(2), .integer(3)], to: wide)
     for id in 1...3 {
       try connection.run(feed([(Int64(id), .null, .integer(1))]), from: 0, sql: Self.insertion)
     }

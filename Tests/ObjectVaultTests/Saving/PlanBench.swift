@@ -151,8 +151,9 @@ final class PlanBench {
     let row = Overlay(slotCount: entity.slots.count)
     if let slot, situation.isRelatedInRow { row[slot] = .integer(1) }
     if end.state == .loaded {
-      end.row = packer.pack(row.memory)
-      end.page = packer.page
+      let packed = packer.pack(row.values)
+      end.row = packed.cells
+      end.page = packed.page
       end.rowVersion = 1
     }
     guard let slot, situation.isChanged else { return }
