@@ -1,7 +1,7 @@
 # ObjectVault: `make demo` and `make test` do all the set-up themselves. A bare `make` prints help.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps sqlcipher4 demo test test4 sanitize torture torture4 lint format golden golden4 fixtures docs docs-serve bench bench4 check
+.PHONY: help deps sqlcipher4 demo test test4 sanitize torture torture4 lint format golden golden4 fixtures docs docs-serve bench bench4 bench-compare check
 
 SWIFT ?= swift
 SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
@@ -15,7 +15,7 @@ ARGS ?=
 help: ## this list
 	@echo "ObjectVault: an encrypted object-graph store for Swift"
 	@echo
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
 
 deps: ## install the system packages that are missing; says which and why
 	@./Scripts/deps >&2
@@ -80,6 +80,14 @@ bench: deps ## benchmarks against a hand-written loop (ARGS="--json --only 1,2")
 bench4: sqlcipher4 ## the same on SQLCipher 4
 	@$(WITH4) $(SWIFT) build -c release --package-path Benchmarks --scratch-path .build/bench4 \
 	  --pkg-config-path "$$PKG_CONFIG_PATH" >&2 && VAULT_REVISION=$(REVISION) .build/bench4/release/vault-bench $(ARGS)
+
+bench-compare: deps ## this revision against another, in pairs (REV=v1.0 ARGS="--only 1,2 --runs 9")
+	@test -n "$(REV)" || { echo "Say which revision: make bench-compare REV=…"; exit 64; }
+	@test -e .build/compare/.git || git worktree add --detach .build/compare $(REV) >&2
+	@git -C .build/compare checkout --detach $(REV) >&2
+	@$(SWIFT) build -c release --package-path .build/compare/Benchmarks --scratch-path .build/bench-compare >&2
+	@$(SWIFT) build -c release --package-path Benchmarks --scratch-path .build/bench >&2
+	@.build/bench/release/vault-bench --compare .build/bench-compare/release/vault-bench --runs 9 $(ARGS)
 
 check: lint ## what CI runs: lint, tests on both engines, docs; warnings are errors
 	@VAULT_CHECK=1 $(MAKE) test

@@ -4,7 +4,7 @@ import CipherSQLite
 import Foundation
 import ObjectVault
 
-struct Measured: Encodable {
+struct Measured: Codable {
   let number: Int
   let name: String
   let rows: Int
@@ -14,10 +14,10 @@ struct Measured: Encodable {
   let quartiles: [Double]
   /// The same of the times of the threads, which other programs of the machine disturb less; nil where several threads
   /// work, or another process.
-  let threadFloor: Double?
-  let threadOurs: Double?
-  let threadRatio: Double?
-  let threadQuartiles: [Double]?
+  var threadFloor: Double?
+  var threadOurs: Double?
+  var threadRatio: Double?
+  var threadQuartiles: [Double]?
   let firstStage: Double
   let goal: Double
 }
@@ -28,7 +28,7 @@ struct Measured: Encodable {
   let rows: Int
   let firstStage: Double
   let goal: Double
-  /// Both return the seconds of their timed part. Without a floor the unit is given as its time.
+  /// Both return the seconds of their timed part.
   let floor: @MainActor () async throws -> Double
   let ours: @MainActor () async throws -> Double
 

@@ -47,6 +47,8 @@ let benchSchema = Schema {
   Entity(Ten.self)
   Entity(Author.self)
   Entity(Post.self)
+  Entity(Member.self)
+  Entity(Message.self)
 }
 
 struct TrackRow {

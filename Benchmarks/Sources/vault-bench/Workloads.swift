@@ -133,17 +133,7 @@ import ObjectVault
     var rows: [TenRow] = []
     var sum = 0
     let time = seconds {
-      let statement = floor.prepare("SELECT id, _version, i0, i1, i2, i3, i4, i5, i6, i7, i8, i9 FROM Ten")
-      while sqlite3_step(statement) == SQLITE_ROW {
-        rows.append(
-          TenRow(
-            i0: integer(statement, 2), i1: integer(statement, 3), i2: integer(statement, 4),
-            i3: integer(statement, 5),
-            i4: integer(statement, 6), i5: integer(statement, 7), i6: integer(statement, 8),
-            i7: integer(statement, 9),
-            i8: integer(statement, 10), i9: integer(statement, 11)))
-      }
-      sqlite3_finalize(statement)
+      rows = tenRows(floor)
       for row in rows { sum &+= row.i0 &+ row.i9 }
     }
     blackHole(sum)
@@ -279,6 +269,22 @@ import ObjectVault
       try context.save()
     }
   }
+}
+
+/// All rows of ten integers, by a loop.
+func tenRows(_ floor: Floor) -> [TenRow] {
+  var rows: [TenRow] = []
+  let statement = floor.prepare("SELECT id, _version, i0, i1, i2, i3, i4, i5, i6, i7, i8, i9 FROM Ten")
+  while sqlite3_step(statement) == SQLITE_ROW {
+    rows.append(
+      TenRow(
+        i0: integer(statement, 2), i1: integer(statement, 3), i2: integer(statement, 4),
+        i3: integer(statement, 5), i4: integer(statement, 6), i5: integer(statement, 7),
+        i6: integer(statement, 8), i7: integer(statement, 9), i8: integer(statement, 10),
+        i9: integer(statement, 11)))
+  }
+  sqlite3_finalize(statement)
+  return rows
 }
 
 /// Keeps the compiler from leaving the work out.

@@ -1,4 +1,5 @@
-// vault-bench [--json] [--only N,M] [--rows N] [--runs N] [--each]
+// vault-bench [--json] [--only N,M] [--rows N] [--runs N] [--each] [--compare PROGRAM]
+// vault-bench [--rows N] --memory      bytes that an object of ten integers takes besides its row (workload 18)
 
 import CipherSQLite
 import Foundation
@@ -10,10 +11,13 @@ var showsEachRun = false
 var only: Set<Int> = []
 var rowsOverride: Int?
 var runs = 7
+// The program of another revision, to be run in pairs with this one.
+var former: String?
 var words = CommandLine.arguments.dropFirst()
 while let word = words.popFirst() {
   switch word {
   case "--json": isJSON = true
+  case "--compare": former = words.popFirst()
   case "--each": showsEachRun = true
   case "--only": only = Set((words.popFirst() ?? "").split(separator: ",").compactMap { Int($0) })
   case "--rows": rowsOverride = words.popFirst().flatMap { Int($0) }
@@ -21,12 +25,27 @@ while let word = words.popFirst() {
   case "--first":
     print(try await Bench().compilePredicate(1))
     exit(0)
+  case "--first-floor":
+    print(try await Bench().prepareSameSQL(1))
+    exit(0)
+  case "--memory":
+    print(try await MemoryBench.perObject(rowsOverride ?? 1_000_000))
+    exit(0)
   case "--runs": runs = max(1, words.popFirst().flatMap { Int($0) } ?? 7)
   default:
     FileHandle.standardError.write(
-      Data("vault-bench [--json] [--only N,M] [--rows N] [--runs N] [--each]\n".utf8))
+      Data(
+        "vault-bench [--json] [--only N,M] [--rows N] [--runs N] [--each] [--compare PROGRAM] [--memory]\n"
+          .utf8))
     exit(64)
   }
+}
+if let former {
+  let options =
+    (only.isEmpty ? [] : ["--only", only.sorted().map { "\($0)" }.joined(separator: ",")])
+    + (rowsOverride.map { ["--rows", "\($0)"] } ?? [])
+  print(try Comparison(former: former, options: options).run(pairs: runs))
+  exit(0)
 }
 let rows = { [rowsOverride] (usual: Int) in rowsOverride ?? usual }
 
@@ -35,7 +54,7 @@ let tracks = sampleTracks(rows(100_000))
 let tenCount = rows(200_000)
 let lookUps = min(50_000, tracks.count)
 let ids = (0..<lookUps).map { Int64(($0 &* 7919) % tracks.count + 1) }
-if only.isEmpty || !only.isDisjoint(with: [2, 3, 31]) { try bench.fillTens(tenCount) }
+if only.isEmpty || !only.isDisjoint(with: [2, 3, 31, 32]) { try bench.fillTens(tenCount) }
 
 let poolPath = bench.folder.appendingPathComponent("pool.store").path
 _ = try Connection.create(poolPath, key: .passphrase("correct horse")) { try $0.execute("CREATE TABLE t(x)") }
@@ -55,6 +74,10 @@ if only.isEmpty || !only.isDisjoint(with: [19, 30]) {
 let tens = try Connection.open(
   bench.folder.appendingPathComponent("ours.store").path, key: .raw(rawKey))
 let many = (only.isEmpty || only.contains(30)) ? try Connection.open(manyPath, key: .raw(rawKey)) : tens
+let manyFloor =
+  (only.isEmpty || only.contains(30)) ? Floor(manyPath) : Floor(bench.folder.appendingPathComponent("x").path)
+let graph =
+  (only.isEmpty || !only.isDisjoint(with: [8, 10, 11])) ? try await GraphBench(posts: rows(100_000)) : nil
 var stamp = 0
 
 let workloads = [
@@ -94,10 +117,31 @@ let workloads = [
   } ours: {
     try reads.oursUpdate(lookUps, stamp + 1_000_000)
   },
-  Workload(number: 9, name: "compile a predicate, repeated (in µs)", rows: 1000, firstStage: 20, goal: 3) {
-    1e-6
+  Workload(number: 9, name: "compile a predicate, repeated", rows: 1000, firstStage: 0.2, goal: 0.05) {
+    try await bench.prepareSameSQL(1000)
   } ours: {
     try await bench.compilePredicate(1000)
+  },
+  Workload(
+    number: 8, name: "predicate over a join, a tenth", rows: rows(100_000) / 10, firstStage: 1.5, goal: 0.95
+  ) {
+    graph?.floorJoin() ?? .nan
+  } ours: {
+    try await graph?.oursJoin() ?? .nan
+  },
+  Workload(number: 10, name: "traverse to-ones, prefetched", rows: 10_000, firstStage: 2, goal: 1.1) {
+    graph?.floorToOnes() ?? .nan
+  } ours: {
+    try await graph?.oursToOnes() ?? .nan
+  },
+  Workload(
+    number: 11, name: "delete 1000 with 50 each", rows: GraphBench.members * GraphBench.messages,
+    firstStage: 2,
+    goal: 1.15
+  ) {
+    try graph?.floorCascade() ?? .nan
+  } ours: {
+    try graph?.oursCascade() ?? .nan
   },
   Workload(number: 12, name: "open a pool of 5, passphrase", rows: 5, firstStage: 1.2, goal: 1.05) {
     Bench.deriveOnce(poolPath)
@@ -124,8 +168,8 @@ let workloads = [
     try await ConnectionBench.eightReadersAndAWriter(manyPath)
   },
   // Of the connection alone: what the connection layer promises for itself.
-  Workload(number: 30, name: "cached statement, look-up (in ns)", rows: 100_000, firstStage: 200, goal: 200) {
-    1e-9
+  Workload(number: 30, name: "cached statement, look-up", rows: 100_000, firstStage: 1.5, goal: 1.2) {
+    ConnectionBench.resetAndBind(manyFloor)
   } ours: {
     try ConnectionBench.lookUp(many)
   },
@@ -134,15 +178,20 @@ let workloads = [
   } ours: {
     try ConnectionBench.oursCursor(tens)
   },
+  Workload(number: 32, name: "first fetch of a cold file", rows: tenCount, firstStage: 1.5, goal: 0.95) {
+    ColdBench.floor(bench.folder.appendingPathComponent("floor.db").path)
+  } ours: {
+    try await ColdBench.ours(bench.folder.appendingPathComponent("ours.store"))
+  },
 ]
 
 var results: [Measured] = []
 if only.isEmpty || only.contains(9) {
   results.append(
     try await Workload(
-      number: 9, name: "compile a predicate, first (in µs)", rows: 1, firstStage: 200, goal: 60
+      number: 9, name: "compile a predicate, first", rows: 1, firstStage: 4, goal: 1.5
     ) {
-      1e-6
+      try inFreshProcess("--first-floor")
     } ours: {
       try inFreshProcess("--first")
     }.measure(runs: runs, showingEach: showsEachRun))

@@ -31,13 +31,13 @@ package final class RowFeed {
 
   /// Puts a row behind the others, which has cells for all slots. It is not copied.
   /// - Parameters:
-  ///   - owner: Has the draft, is kept by the feed, and writes nothing to it for as long.
+  ///   - draft: Kept by the caller for as long as the feed, who puts nothing in meanwhile.
   ///   - replace: What stands for an integer of a slot that is replaced.
   package func append(
-    _ id: Int64, _ draft: borrowing RowDraft, of owner: AnyObject, replace: (Int64) -> Int64 = { $0 }
+    _ id: Int64, _ draft: borrowing RowDraft, replace: (Int64) -> Int64 = { $0 }
   ) {
     for slot in replaced { replacements.append(replace(draft.cell(slot).int64 ?? 0)) }
-    rows.append(unsafe FedRow(id: id, cells: draft.cells, owner: owner))
+    rows.append(unsafe FedRow(id: id, cells: draft.cells))
   }
 
   /// The name of the table with so many columns.
@@ -47,9 +47,8 @@ package final class RowFeed {
 /// A row of a feed.
 @safe struct FedRow {
   let id: Int64
-  // Those of a draft that the owner has.
+  // Those of a draft, which the one who feeds it keeps.
   let cells: UnsafeRawPointer
-  let owner: AnyObject
 }
 
 /// A column of a feed.

@@ -83,19 +83,6 @@ package struct RowPacker {
     return true
   }
 
-  /// Packs a row that was written.
-  package mutating func pack(_ draft: borrowing RowDraft) -> PackedRow {
-    let bytes = unsafe draft.bytes
-    if used &+ bytes.count > page.capacity {
-      page = RowPage(capacity: max(65_536, bytes.count))
-      used = 0
-    }
-    let start = unsafe page.base + used
-    if let from = bytes.baseAddress { unsafe start.copyMemory(from: from, byteCount: bytes.count) }
-    used = (used &+ bytes.count &+ 7) & ~7
-    return unsafe PackedRow(cells: start + RowCell.tagBytes(draft.slotCount), page: page)
-  }
-
   // MARK: Inside
 
   // `begin` makes sure of the room for tags and cells, `put` of that for bytes; slots are those of the row (a mapping's).

@@ -2,13 +2,34 @@
 
 /// Memory that holds the rows of many objects; freed when the last of them lets go.
 @safe package final class RowPage {
-  // Allocated in init, freed in deinit; written by the RowPacker that made it, before any reader has it.
+  // Allocated in init, freed in deinit. Each byte is written by one only, before any reader has it: by the RowPacker that
+  // made the page, or by the RowDraft that took the place.
   let base: UnsafeMutableRawPointer
-  let capacity: Int
+  package let capacity: Int
+  // Unchecked exclusivity: a page is filled by one task, and this is never passed inout.
+  /// Bytes that drafts took.
+  @safe @exclusivity(unchecked) package private(set) var used = 0
 
-  init(capacity: Int) {
-    self.capacity = capacity
-    unsafe base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+  package init(capacity: Int) {
+    self.capacity = max(64, capacity)
+    unsafe base = UnsafeMutableRawPointer.allocate(byteCount: self.capacity, alignment: 16)
+  }
+
+  /// A place of so many bytes, which there are, for one draft.
+  @inline(__always) func take(_ count: Int) -> UnsafeMutableRawPointer {
+    assert(used &+ count <= capacity)
+    defer { used = min((used &+ count &+ 7) & ~7, capacity) }
+    return unsafe base + used
+  }
+
+  /// Makes a place longer, if it is the last one.
+  /// - Parameter end: Where it ends.
+  /// - Returns: Whether it was, and there was room.
+  @inline(__always) func extend(_ end: UnsafeMutableRawPointer, by count: Int) -> Bool {
+    let length = unsafe end - base
+    guard (length &+ 7) & ~7 == used, length &+ count <= capacity else { return false }
+    used = min((length &+ count &+ 7) & ~7, capacity)
+    return true
   }
 
   deinit { unsafe base.deallocate() }

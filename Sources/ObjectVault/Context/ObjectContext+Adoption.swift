@@ -41,25 +41,22 @@ extension ObjectContext {
   // MARK: Rows
 
   private func adoptRows(_ inserted: [EntityObjects], _ plan: SavePlan) {
-    let count = (inserted + plan.updated).reduce(0) { $0 + $1.objects.count }
-    var packer = RowPacker(firstPageBytes: count > 8 ? 65_536 : 512)
     for (entity, objects) in inserted {
-      for object in objects { adopt(object, entity, plan, version: RowVersions.first, &packer) }
+      for object in objects { adopt(object, entity, plan, version: RowVersions.first) }
     }
     for (entity, objects) in plan.updated {
       for object in objects {
         if let slots = plan.held(object) {
-          adopt(object, entity, plan, but: slots, &packer)
+          adopt(object, entity, plan, but: slots)
         } else {
-          adopt(object, entity, plan, version: RowVersions.next(object.rowVersion), &packer)
+          adopt(object, entity, plan, version: RowVersions.next(object.rowVersion))
         }
       }
     }
   }
 
   private func adopt(
-    _ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan, version: Int64,
-    _ packer: inout RowPacker
+    _ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan, version: Int64
   ) {
     guard let overlay = object.overlay else { return }
     // The overlay is given up with this: it becomes the whole row.
@@ -72,7 +69,7 @@ extension ObjectContext {
         }
       }
     }
-    let row = packer.pack(overlay.values)
+    let row = overlay.values.packed
     unsafe object.row = unsafe row.cells
     object.page = row.page
     object.overlay = nil
@@ -82,8 +79,7 @@ extension ObjectContext {
 
   /// The same for an object of which some properties stay pending.
   private func adopt(
-    _ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan, but held: SlotSet,
-    _ packer: inout RowPacker
+    _ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan, but held: SlotSet
   ) {
     guard let overlay = object.overlay else { return }
     let written = overlay.changed.subtracting(held)
@@ -92,7 +88,7 @@ extension ObjectContext {
     object.overlay = whole
     adopt(
       object, entity, plan,
-      version: written.isEmpty ? object.rowVersion : RowVersions.next(object.rowVersion), &packer)
+      version: written.isEmpty ? object.rowVersion : RowVersions.next(object.rowVersion))
     overlay.changed = held
     object.overlay = overlay
     object.isRegistered = true

@@ -17,6 +17,9 @@ internal import CipherSQLite
 /// that were asked for them through a relationship. Objects that hold each other that way live as long as the
 /// context: give long work contexts of its own.
 public final class ObjectContext: ObjectHost {
+  /// Where the values of objects are put that are written next: rows that are written one after the other lie together.
+  private var draftPage = RowPage(capacity: 512)
+
   /// How the context reaches the file.
   enum Access {
     /// Reads on any reader, each read for itself; saves in a transaction of its own.
@@ -159,7 +162,7 @@ public final class ObjectContext: ObjectHost {
     object.map = map
     object.state = .inserted
     object.rowID = pending.makeTemporaryID()
-    object.extras = Extras(overlay: Overlay(initial: entity, run))
+    object.extras = Extras(overlay: Overlay(initial: entity, run, in: page(slotCount: entity.slotCount)))
     map.insert(object, for: object.rowID)
     pending.didInsert(object)
     do { try configure(object) } catch {
@@ -209,6 +212,14 @@ extension ManagedObject {
 }
 
 extension ObjectContext {
+  func page(slotCount: Int) -> RowPage {
+    if draftPage.capacity &- draftPage.used < RowDraft.fixedBytes(slotCount) {
+      // Small at first: most contexts write few objects.
+      draftPage = RowPage(capacity: max(RowDraft.fixedBytes(slotCount), min(draftPage.capacity * 8, 65_536)))
+    }
+    return draftPage
+  }
+
   var mark: StoreMark { core.mark }
   var deletionCount: Int { deletions.count }
   func deletions(since seen: Int) -> ArraySlice<ManagedObject>? { deletions.since(seen) }

@@ -16,6 +16,7 @@ final class EntityMapping: @unchecked Sendable {
   /// By slot: whether it is a to-one, whose value may be a temporary id.
   fileprivate(set) var isToOne: [Bool] = []
   fileprivate(set) var hasToOne = false
+  var slotCount: Int { slots.count }
   /// By slot: whether nil is refused.
   fileprivate(set) var isRequired: [Bool] = []
   fileprivate(set) var slotsWithInitialValue: [Int] = []

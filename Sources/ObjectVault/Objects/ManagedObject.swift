@@ -35,7 +35,16 @@ public protocol Persistable: AnyObject {}
   // The packed row of `page`, which this object keeps alive; nil while there is none.
   @usableFromInline @exclusivity(unchecked) final var row: UnsafeRawPointer?
   // In one word, as few objects have either: what was written, and the members of relationships.
-  @usableFromInline @safe @exclusivity(unchecked) final var extras: Extras?
+  // Retained here, and released in deinit and by the setter, as a setter of a property only lends it.
+  @usableFromInline @safe @exclusivity(unchecked) private(set) final var extrasReference: Unmanaged<Extras>?
+  final var extras: Extras? {
+    get { unsafe extrasReference?.takeUnretainedValue() }
+    set {
+      let former = extrasReference
+      unsafe extrasReference = newValue.map { unsafe Unmanaged.passRetained($0) }
+      unsafe former?.release()
+    }
+  }
   @safe @exclusivity(unchecked) final var page: RowPage?
   // Leads to the context and the entity. Not retained: the context outlives this reference, as its deinit sets
   // it to nil in every live object, which its maps know. Unmanaged, so that what only asks the map need not retain it.
@@ -60,7 +69,8 @@ public protocol Persistable: AnyObject {}
   deinit {
     leaveMap()
     // Asked first: most objects have none.
-    guard extras != nil else { return }
+    guard unsafe extrasReference != nil else { return }
+    defer { extras = nil }
     // What is related is released from a list: each object of a chain would else release the next one from
     // inside its own deinit, and a long chain overflow the stack.
     guard let host = map?.host, extras?.toMany.isEmpty == false else { return }
@@ -162,11 +172,16 @@ public protocol Persistable: AnyObject {}
 
   // MARK: Attributes
 
+  /// Whether something was written that is not saved.
+  @inlinable @inline(__always) final var isOverlaid: Bool {
+    unsafe extrasReference?._withUnsafeGuaranteedRef { unsafe $0.overlayReference != nil } ?? false
+  }
+
   // @inlinable, so that a read of an Int is a test, a load and a return.
   /// The value of an attribute; `property` is its key path, which only prototypes ask for.
   @inlinable
   final func readAttribute<Value: AttributeValue>(_ slot: UInt16, _ property: () -> AnyKeyPath) -> Value {
-    if let row = unsafe row, extras?.overlay == nil,
+    if let row = unsafe row, !isOverlaid,
       let value = unsafe Value.read(RowCell(row: row, slot: Int(slot)))
     {
       return value
@@ -212,12 +227,8 @@ public protocol Persistable: AnyObject {}
   @usableFromInline
   final func setStored(_ value: SQLValue, _ slot: Int) {
     // Most writes are to objects that have been written to, and have been asked then whether they take any.
-    if isOpen, let overlay = extras?.overlay, overlay.refused == nil, overlay.run?.isCancelled != true {
-      overlay[slot] = value
-      overlay.changed.insert(slot)
-    } else if isWritable(slot) {
-      overwrite(value, slot, nil)
-    }
+    if isOpen, unsafe extrasReference?._withUnsafeGuaranteedRef({ $0.put(value, slot) }) == true { return }
+    if isWritable(slot) { overwrite(value, slot, nil) }
   }
 
   /// Whether it is new, or was until it was deleted.
@@ -247,7 +258,8 @@ public protocol Persistable: AnyObject {}
       if !evenIfSame, error == nil, let former = rowValue(slot), former.isStored(as: value) {
         return
       }
-      overlay = Overlay(slotCount: entity?.slots.count ?? 0, run: host?.run)
+      let slotCount = entity?.slotCount ?? 0
+      overlay = Overlay(slotCount: slotCount, run: host?.run, in: host?.page(slotCount: slotCount))
       self.overlay = overlay
     }
     overlay[slot] = value

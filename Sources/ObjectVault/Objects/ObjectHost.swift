@@ -33,6 +33,9 @@ protocol ObjectHost: AnyObject {
   /// Keeps what a getter met and could not read.
   func noteUnreadable(_ error: StoreError)
 
+  /// Where the values of an object with so many properties are put that are written next.
+  func page(slotCount: Int) -> RowPage
+
   /// An object differs from its row from now on.
   func didWrite(_ object: ManagedObject)
   /// Members of an object differ from the store's from now on.

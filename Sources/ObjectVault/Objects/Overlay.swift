@@ -4,15 +4,37 @@ internal import CipherSQLite
 private import Foundation
 
 /// What only objects in use have; one of these is made when the first of it is needed.
-@usableFromInline
+@safe @usableFromInline
 final class Extras {
-  @usableFromInline @safe @exclusivity(unchecked) var overlay: Overlay?
+  // Retained here, and released in deinit and by the setter: a setter of the object, which only lends it, then counts nothing.
+  @usableFromInline @safe @exclusivity(unchecked) private(set) var overlayReference: Unmanaged<Overlay>?
+  var overlay: Overlay? {
+    get { unsafe overlayReference?.takeUnretainedValue() }
+    set {
+      let former = overlayReference
+      unsafe overlayReference = newValue.map { unsafe Unmanaged.passRetained($0) }
+      unsafe former?.release()
+    }
+  }
   /// The members of relationships that have been read or changed, by slot.
   @safe @exclusivity(unchecked) var toMany: [Int: ToManyState] = [:]
   /// The way to the context that an object has left, which is told what is written to it.
   var former: FormerHost?
 
   init(overlay: Overlay?) { self.overlay = overlay }
+
+  deinit { unsafe overlayReference?.release() }
+
+  /// Writes to an object that has been written to before, and was asked then whether it takes any.
+  /// - Returns: Whether that was enough.
+  @inline(__always) func put(_ value: SQLValue, _ slot: Int) -> Bool {
+    unsafe overlayReference?._withUnsafeGuaranteedRef { overlay in
+      guard overlay.refused == nil, overlay.run?.isCancelled != true else { return false }
+      overlay[slot] = value
+      overlay.changed.insert(slot)
+      return true
+    } ?? false
+  }
 }
 
 /// Where an object was.
@@ -42,9 +64,9 @@ final class Overlay {
 
   init(
     slotCount: Int, changed: SlotSet = SlotSet(), run: CancellableRun? = nil,
-    recording: (any GetterProbe)? = nil
+    recording: (any GetterProbe)? = nil, in page: RowPage? = nil
   ) {
-    values = RowDraft(slotCount: slotCount)
+    values = RowDraft(slotCount: slotCount, in: page)
     self.changed = changed
     self.run = run
     self.recording = recording
@@ -143,8 +165,8 @@ final class Members<Target: ManagedObject>: TypedMembers {
 
 extension Overlay {
   /// What a new object holds: the defaults, computed now.
-  convenience init(initial entity: EntityMapping, _ run: CancellableRun?) {
-    self.init(slotCount: entity.slots.count, changed: entity.allStored, run: run)
+  convenience init(initial entity: EntityMapping, _ run: CancellableRun?, in page: RowPage) {
+    self.init(slotCount: entity.slotCount, changed: entity.allStored, run: run, in: page)
     for slot in entity.slotsWithInitialValue {
       if let make = entity.slots[slot].initialValue, let value = try? make() { self[slot] = value }
     }

@@ -46,18 +46,20 @@ extension SaveWriter {
     // What an object refers to and is new as well has its id by now.
     let references = entity.hasToOne ? entity.storedSlots.filter { entity.isToOne[$0] } : []
     let feed = RowFeed(slots: entity.storedSlots, replacing: references, capacity: objects.count)
-    // Those of the feed's rows.
+    // Those of the feed's rows, which keep what was written to them: their overlays change behind the save only.
     var fed: [ManagedObject] = []
     fed.reserveCapacity(objects.count)
     for object in objects {
       guard let overlay = plan.overlay(of: object) else { continue }
-      feed.append(plan.ids.final(object.rowID), overlay.values, of: overlay, replace: plan.ids.final)
+      feed.append(plan.ids.final(object.rowID), overlay.values, replace: plan.ids.final)
       fed.append(object)
     }
     var start = 0
     while start < fed.count {
       do {
-        try connection.run(feed, from: start, sql: entity.feedSQL)
+        try withExtendedLifetime((fed, plan)) {
+          try connection.run(feed, from: start, sql: entity.feedSQL)
+        }
         start = fed.count
       } catch SQLError.constraint(let message, let code, let sql) where feed.position < fed.count {
         let object = fed[feed.position]

@@ -28,9 +28,17 @@ import Testing
     }
   }
 
+  private let owners = Owners()
+
+  /// Keeps drafts until the test is over.
+  private final class Owners {
+    var all: [Owner] = []
+  }
+
   private func append(_ id: Int64, _ values: [SQLValue], to feed: RowFeed) {
     let owner = Owner(values)
-    feed.append(id, owner.draft, of: owner, replace: { $0 * -10 })
+    owners.all.append(owner)
+    feed.append(id, owner.draft, replace: { $0 * -10 })
   }
 
   /// A feed of rows whose cells are those of slots 2 and 0, in this order.

@@ -147,11 +147,10 @@ final class PlanBench {
       reader.columns["\(entity.name).\(entity.slots[slot].name)"] = [1: 1]
     }
     guard let end, end.state == .loaded || end.state == .inserted else { return }
-    var packer = RowPacker(firstPageBytes: 512)
     let row = Overlay(slotCount: entity.slots.count)
     if let slot, situation.isRelatedInRow { row[slot] = .integer(1) }
     if end.state == .loaded {
-      let packed = packer.pack(row.values)
+      let packed = row.values.packed
       end.row = packed.cells
       end.page = packed.page
       end.rowVersion = 1

@@ -20,8 +20,7 @@ import Testing
       }
       #expect((0..<slotCount).map { draft.cell($0).value } == expected)
       let copy = RowDraft(copy: draft)
-      var packer = RowPacker(firstPageBytes: 64)
-      for row in [packer.pack(draft), packer.pack(copy)] {
+      for row in [copy.packed, draft.packed] {
         #expect((0..<slotCount).map { RowCell(row: row.cells, slot: $0).value } == expected)
         var again = RowDraft(slotCount: slotCount)
         for slot in 0..<slotCount {
@@ -30,6 +29,36 @@ import Testing
         }
         #expect((0..<slotCount).map { again.cell($0).value } == expected)
       }
+    }
+  }
+
+  @Test func `rows in one page leave each other alone, whichever is written`() {
+    var random = SeededGenerator(seed: 12)
+    final class Holder {
+      var draft: RowDraft
+      init(_ draft: consuming RowDraft) { self.draft = draft }
+    }
+    for pageBytes in [64, 1000, 65_536] {
+      let page = RowPage(capacity: pageBytes)
+      var rows: [Holder] = []
+      var expected: [[SQLValue]] = []
+      for step in 0..<3000 {
+        if step % 30 == 0 {
+          rows.append(Holder(RowDraft(slotCount: 5, in: page)))
+          expected.append(Array(repeating: .null, count: 5))
+        }
+        // Mostly the last one, as objects are filled after they are made.
+        let index = step % 3 == 0 ? Int.random(in: rows.indices, using: &random) : rows.count - 1
+        let slot = Int.random(in: 0..<5, using: &random)
+        expected[index][slot] = Self.value(&random)
+        let fits = rows[index].draft.set(expected[index][slot], slot)
+        #expect(fits)
+      }
+      let found = rows.map { row in (0..<5).map { row.draft.cell($0).value } }
+      #expect(found == expected)
+      let packed = rows.map { $0.draft.packed }
+      rows = []
+      #expect(packed.map { row in (0..<5).map { RowCell(row: row.cells, slot: $0).value } } == expected)
     }
   }
 

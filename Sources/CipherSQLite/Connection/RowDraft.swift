@@ -1,0 +1,150 @@
+// A row that is being written: tags, cells and bytes lie in a page as those of a packed row do (RowCell), so that it becomes
+// one as it is. Nothing in it has a reference count.
+
+internal import Foundation
+
+/// The values of a row, slot by slot; NULL where nothing was set.
+@safe package struct RowDraft: ~Copyable {
+  // A place in the page that nobody else has: whoever has the draft is the only one who writes there, and what is read is
+  // kept alive with the page. A cell's offset and count stay within `length`, which stays within `capacity`.
+  private var start: UnsafeMutableRawPointer
+  private var page: RowPage
+  private var capacity: Int
+  /// Bytes in use, from the first tag on.
+  private var length: Int
+  package let slotCount: Int
+
+  /// - Parameter page: Where it is put when there is room; rows that are written one after the other share one.
+  package init(slotCount: Int, in page: RowPage? = nil) {
+    self.slotCount = slotCount
+    let fixed = Self.fixedBytes(slotCount)
+    let page = page.flatMap { $0.capacity &- $0.used >= fixed ? $0 : nil } ?? RowPage(capacity: fixed &* 2)
+    self.page = page
+    (length, capacity) = (fixed, fixed)
+    unsafe start = unsafe page.take(fixed)
+    unsafe start.initializeMemory(as: UInt8.self, repeating: 0, count: fixed)
+  }
+
+  /// The same values, in a page of their own.
+  package init(copy other: borrowing RowDraft) {
+    (slotCount, length, capacity) = (other.slotCount, other.length, other.length)
+    page = RowPage(capacity: other.length)
+    unsafe start = unsafe page.take(other.length)
+    unsafe start.copyMemory(from: other.start, byteCount: length)
+  }
+
+  /// Bytes of a row without texts and blobs.
+  package static func fixedBytes(_ slotCount: Int) -> Int { RowCell.tagBytes(slotCount) &+ slotCount &* 8 }
+
+  private var head: Int { RowCell.tagBytes(slotCount) }
+  /// Where the cells begin; valid until the next value is put in, for as long as the draft or ``packed`` is kept.
+  var cells: UnsafeMutableRawPointer { unsafe start + head }
+
+  /// The row as it is. Nothing may be put into the draft any more.
+  package var packed: PackedRow { unsafe PackedRow(cells: UnsafeRawPointer(cells), page: page) }
+
+  /// The value of a slot, which the row has.
+  @inline(__always) package func cell(_ slot: Int) -> RowCell {
+    check(slot)
+    return unsafe RowCell(row: UnsafeRawPointer(cells), slot: slot)
+  }
+
+  /// Puts a value into a slot, which the row has.
+  /// - Returns: Whether there was room: a row has none for more than 4 GiB, and the slot is NULL then.
+  package mutating func set(_ value: SQLValue, _ slot: Int) -> Bool {
+    switch value {
+    case .integer(let value): put(value, 1, slot)
+    case .real(let value): put(value, 2, slot)
+    case .null: put(Int64(0), 0, slot)
+    case .text(let text):
+      let done: Bool? = unsafe text.utf8.withContiguousStorageIfAvailable {
+        unsafe put(bytes: UnsafeRawBufferPointer($0), 3, slot)
+      }
+      if let done { return done }
+      var text = text
+      return text.withUTF8 { unsafe put(bytes: UnsafeRawBufferPointer($0), 3, slot) }
+    case .blob(let data): return unsafe data.withUnsafeBytes { unsafe put(bytes: $0, 4, slot) }
+    }
+    return true
+  }
+
+  /// Copies a value of another row.
+  /// - Returns: As ``set(_:_:)``.
+  package mutating func set(copy cell: RowCell, _ slot: Int) -> Bool {
+    switch cell.tag {
+    case 3, 4: return unsafe put(bytes: cell.bytes, cell.tag, slot)
+    default: unsafe put(cell.cell.load(as: Int64.self), cell.tag, slot)
+    }
+    return true
+  }
+
+  // MARK: Inside
+
+  @inline(__always) private func check(_ slot: Int) {
+    // Who has a slot has it from the entity that the count is of.
+    assert(slot >= 0 && slot < slotCount, "a slot of another entity")
+  }
+
+  @inline(__always)
+  private mutating func put<Value: BitwiseCopyable>(_ value: Value, _ tag: UInt8, _ slot: Int) {
+    check(slot)
+    unsafe cells.storeBytes(of: value, toByteOffset: slot &* 8, as: Value.self)
+    unsafe cells.storeBytes(of: tag, toByteOffset: -1 &- slot, as: UInt8.self)
+  }
+
+  private mutating func put(bytes: UnsafeRawBufferPointer, _ tag: UInt8, _ slot: Int) -> Bool {
+    let former = cell(slot)
+    if former.tag >= 3, unsafe former.bytes.count >= bytes.count,
+      let place = unsafe former.bytes.baseAddress
+    {
+      // Where the former value was: a loop that writes one property does not fill the memory.
+      unsafe memmove(UnsafeMutableRawPointer(mutating: place), bytes.baseAddress ?? place, bytes.count)
+      put(unsafe UInt64(place - UnsafeRawPointer(cells)) | UInt64(bytes.count) << 32, tag, slot)
+      return true
+    }
+    if former.tag >= 3 { put(Int64(0), 0, slot) }
+    guard makeRoom(bytes.count) else {
+      put(Int64(0), 0, slot)
+      return false
+    }
+    if let from = bytes.baseAddress { unsafe memcpy(start + length, from, bytes.count) }
+    put(UInt64(length &- head) | UInt64(bytes.count) << 32, tag, slot)
+    length &+= bytes.count
+    return true
+  }
+
+  /// Makes sure of room for so many bytes more.
+  @inline(__always) private mutating func makeRoom(_ count: Int) -> Bool {
+    let missing = length &+ count &- capacity
+    if missing <= 0 { return true }
+    // Most rows are filled before the next one is begun: nothing is behind them yet.
+    if length &+ count < 1 << 30, unsafe page.extend(start + capacity, by: missing) {
+      capacity &+= missing
+      return true
+    }
+    return move(count)
+  }
+
+  /// Moves to a page of its own, with room for as much again and without bytes that no cell leads to.
+  private mutating func move(_ count: Int) -> Bool {
+    let fixed = Self.fixedBytes(slotCount)
+    var live = fixed
+    for slot in 0..<slotCount where cell(slot).tag >= 3 { live += unsafe cell(slot).bytes.count }
+    // No further than offsets and counts reach.
+    guard live + count <= Int(UInt32.max) else { return false }
+    let moved = RowPage(capacity: min((live + count) * 2, Int(UInt32.max)))
+    let place = unsafe moved.take(moved.capacity)
+    unsafe memcpy(place, start, fixed)
+    var end = fixed
+    for slot in 0..<slotCount where cell(slot).tag >= 3 {
+      let bytes = unsafe cell(slot).bytes
+      if let from = bytes.baseAddress { unsafe memcpy(place + end, from, bytes.count) }
+      let cell = UInt64(end - head) | UInt64(bytes.count) << 32
+      unsafe (place + head).storeBytes(of: cell, toByteOffset: slot * 8, as: UInt64.self)
+      end += bytes.count
+    }
+    (page, capacity, length) = (moved, moved.capacity, end)
+    unsafe start = unsafe place
+    return true
+  }
+}
