@@ -189,7 +189,8 @@ enum ColdBench {
   }
 
   static func ours(_ url: URL) async throws -> Double {
-    let store = try await Store.open(at: url, key: .raw(rawKey), schema: benchSchema)
+    let store = try await Store.open(
+      at: url, key: .raw(rawKey), schema: benchSchema, migrations: .creatingSchema)
     defer { store.close() }
     return try await store.read { context in
       var rows: [Ten] = []

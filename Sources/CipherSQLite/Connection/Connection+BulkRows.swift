@@ -34,9 +34,20 @@ extension Connection {
   ///   - start: The row with which it begins.
   ///   - sql: Not kept open when this returns.
   package func run(_ feed: RowFeed, from start: Int, sql: String) throws {
+    try lend(feed, from: start) {
+      try withStatement(sql: sql) { statement in
+        while try statement.step() {}
+      }
+    }
+  }
+
+  /// Lets the statements that `body` runs select from a feed.
+  package func lend<Result>(_ feed: RowFeed, from start: Int = 0, _ body: () throws -> Result) throws
+    -> Result
+  {
     let feeder = try feeder(columnCount: feed.columns.count + 1)
     feed.position = start
-    try unsafe feed.rows.withUnsafeBufferPointer { rows in
+    return try unsafe feed.rows.withUnsafeBufferPointer { rows in
       try unsafe feed.columns.withUnsafeBufferPointer { columns in
         try unsafe feed.replacements.withUnsafeBufferPointer { replacements in
           let outer = unsafe feeder.lend(
@@ -44,9 +55,7 @@ extension Connection {
               rows: rows, columns: columns, replacements: replacements,
               replacementCount: feed.replacementCount, position: start))
           defer { feed.position = unsafe feeder.takeBack(outer) }
-          try withStatement(sql: sql) { statement in
-            while try statement.step() {}
-          }
+          return try body()
         }
       }
     }

@@ -26,6 +26,12 @@ package final class RowFeed {
     replacements.reserveCapacity(capacity * replaced.count)
   }
 
+  /// Ids alone: the rows of a table of one column.
+  package init(ids: [Int64]) {
+    (columns, replaced) = ([], [])
+    rows = ids.map { unsafe FedRow(id: $0, cells: nil) }
+  }
+
   /// How many integers of each row are given with it.
   var replacementCount: Int { replaced.count }
 
@@ -37,18 +43,21 @@ package final class RowFeed {
     _ id: Int64, _ draft: borrowing RowDraft, replace: (Int64) -> Int64 = { $0 }
   ) {
     for slot in replaced { replacements.append(replace(draft.cell(slot).int64 ?? 0)) }
-    rows.append(unsafe FedRow(id: id, cells: draft.cells))
+    rows.append(unsafe FedRow(id: id, cells: UnsafeRawPointer(draft.cells)))
   }
 
   /// The name of the table with so many columns.
   package static func tableName(columnCount: Int) -> String { "vault_feed_\(columnCount)" }
 }
 
+/// The name of the first column of a feed, the id.
+package let feedIDName = SQLName("c0")
+
 /// A row of a feed.
 @safe struct FedRow {
   let id: Int64
-  // Those of a draft, which the one who feeds it keeps.
-  let cells: UnsafeRawPointer
+  // Those of a draft, which the one who feeds it keeps; nil where the feed has ids alone.
+  let cells: UnsafeRawPointer?
 }
 
 /// A column of a feed.

@@ -10,8 +10,13 @@ package struct RowPacker {
   package private(set) var page: RowPage
   private var used = 0
 
-  /// A packer whose first page holds so many bytes; further ones 64 KiB.
-  package init(firstPageBytes: Int) { page = RowPage(capacity: max(64, firstPageBytes)) }
+  private let pageBytes: Int
+
+  /// A packer whose first page holds so many bytes; further ones `pageBytes`, or more where a row asks for it.
+  package init(firstPageBytes: Int, pageBytes: Int = 65_536) {
+    page = RowPage(capacity: firstPageBytes)
+    self.pageBytes = pageBytes
+  }
 
   /// Packs columns of the statement's present row.
   ///
@@ -103,7 +108,7 @@ package struct RowPacker {
     let tags = RowCell.tagBytes(slotCount)
     let length = tags &+ slotCount &* 8
     if used &+ length > page.capacity {
-      page = RowPage(capacity: max(65_536, length))
+      page = RowPage(capacity: max(pageBytes, length))
       used = 0
     }
     let start = unsafe page.base + used
@@ -122,7 +127,7 @@ package struct RowPacker {
   ) {
     if unsafe (writer.start - page.base) &+ writer.length &+ count > page.capacity {
       let full = page
-      page = unsafe RowPage(capacity: max(65_536, (writer.length + count) * 2))
+      page = unsafe RowPage(capacity: max(pageBytes, (writer.length + count) * 2))
       unsafe memcpy(page.base, writer.start, writer.length)
       unsafe writer.cells = unsafe page.base + (writer.cells - writer.start)
       unsafe writer.start = unsafe page.base

@@ -56,8 +56,7 @@ extension ObjectContext {
         try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
         statistics.rows += 1
-        var packer = RowPacker(firstPageBytes: entity.slots.count * 24 + 64)
-        return RowReader(entity, self).read(statement, &packer)
+        return RowReader(entity, self).read(statement, &rowPacker)
       }
     }
   }
@@ -74,21 +73,23 @@ extension ObjectContext {
   /// All objects of a query whose columns are those of ``EntityMapping/objectColumns``.
   /// - Parameter values: Of its question marks.
   func objects(_ entity: EntityMapping, _ query: RowsQuery, _ values: [SQLValue]) throws -> [ManagedObject] {
-    try read(query, values, into: RowCollector(entity, self))
+    try counted { try RowCollector(entity, self).all(query, values, on: $0) }
   }
 
-  private func read(_ query: RowsQuery, _ values: [SQLValue], into collector: RowCollector) throws
-    -> [ManagedObject]
-  {
+  /// Runs one query, and counts it and its rows.
+  private func counted(_ query: (Connection) throws -> [ManagedObject]) throws -> [ManagedObject] {
     statistics.queries += 1
-    let found = try withConnection { try collector.all(query, values, on: $0) }
+    let found = try withConnection(query)
     statistics.rows += found.count
     return found
   }
 
-  /// The objects of so many rows, at most ``batchSize``.
+  /// The objects of some rows, by one query.
   func rows(_ ids: [Int64], of entity: EntityMapping) throws -> [ManagedObject] {
-    try objects(entity, entity.rowsQuery(count: ids.count), ids.map { .integer($0) })
+    guard ids.count > 1 else {
+      return try ids.first.map { try objects(entity, .stepped(entity.rowSQL), [.integer($0)]) } ?? []
+    }
+    return try counted { try RowCollector(entity, self).all(entity.fedRowsQuery, of: ids, on: $0) }
   }
 
   /// That an entity's objects are of a class.
@@ -122,7 +123,7 @@ extension ObjectContext {
 
   // MARK: Prefetching
 
-  /// Fills a relationship of many objects with one query for each few hundred of them.
+  /// Fills a relationship of many objects with one query.
   /// - Returns: The objects at the other end.
   func prefetch(_ slot: Int, of owners: [ManagedObject]) throws -> [ManagedObject] {
     guard let relationship = owners.first?.entity?.slots[slot].relationship else { return [] }
@@ -135,9 +136,7 @@ extension ObjectContext {
   ) throws -> [ManagedObject] {
     let targets = Set(owners.lazy.compactMap { $0.toOneTarget(relationship.slot) })
     let faults = targets.filter { $0.state == .fault }.map(\.rowID).sorted()
-    for batch in faults.chunked(batchSize) {
-      _ = try rows(batch, of: relationship.destination)
-    }
+    _ = try rows(faults, of: relationship.destination)
     return Array(targets)
   }
 
@@ -145,16 +144,14 @@ extension ObjectContext {
     _ relationship: RelationshipMapping, of owners: [ManagedObject]
   ) throws -> [ManagedObject] {
     let waiting = owners.filter { $0.members(relationship.slot).members == nil && $0.rowID > 0 }
-    var found: [ManagedObject] = []
-    for batch in waiting.chunked(batchSize) {
-      var members: [Int64: [ManagedObject]] = [:]
-      let collector = RowCollector(relationship.destination, self, collectsOwners: true)
-      let rows = try read(
-        relationship.membersQuery(ownerCount: batch.count), batch.map { .integer($0.rowID) }, into: collector)
-      for (owner, member) in zip(collector.owners, rows) { members[owner, default: []].append(member) }
-      for owner in batch { adopt(members[owner.rowID] ?? [], owner.members(relationship.slot)) }
-      found += members.values.joined()
-    }
+    guard !waiting.isEmpty else { return [] }
+    let collector = RowCollector(relationship.destination, self, collectsOwners: true)
+    // An owner that was fetched twice has its members once.
+    let ids = Set(waiting.map(\.rowID)).sorted()
+    let found = try counted { try collector.all(relationship.fedMembersQuery, of: ids, on: $0) }
+    var members: [Int64: [ManagedObject]] = [:]
+    for (owner, member) in zip(collector.owners, found) { members[owner, default: []].append(member) }
+    for owner in waiting { adopt(members[owner.rowID] ?? [], owner.members(relationship.slot)) }
     return found
   }
 }

@@ -20,6 +20,9 @@ public final class ObjectContext: ObjectHost {
   /// Where the values of objects are put that are written next: rows that are written one after the other lie together.
   private var draftPage = RowPage(capacity: 512)
 
+  /// Where rows are put that are fetched one by one. Small pages: one of a few that stay keeps little of those that go.
+  var rowPacker = RowPacker(firstPageBytes: 512, pageBytes: 4096)
+
   /// How the context reaches the file.
   enum Access {
     /// Reads on any reader, each read for itself; saves in a transaction of its own.
@@ -192,7 +195,7 @@ public final class ObjectContext: ObjectHost {
     object.overlay = nil
     object.dropRow()
     object.state = .fault
-    for state in object.toMany.values where state.added.isEmpty && state.removed.isEmpty { state.forget() }
+    object.forgetFetchedMembers()
   }
 
   /// The entity of a class; the last one asked for is remembered.

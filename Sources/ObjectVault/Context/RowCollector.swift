@@ -21,6 +21,11 @@ final class RowCollector: RowTaker {
     columnCount = entity.columnCount + (collectsOwners ? 1 : 0)
   }
 
+  /// Runs a query that selects from a feed of ids.
+  func all(_ query: RowsQuery, of ids: [Int64], on connection: Connection) throws -> [ManagedObject] {
+    try connection.lend(RowFeed(ids: ids)) { try all(query, [], on: connection) }
+  }
+
   /// Runs a query.
   /// - Returns: The objects of all rows, in the order of the query.
   func all(_ query: RowsQuery, _ values: [SQLValue], on connection: Connection) throws -> [ManagedObject] {

@@ -53,9 +53,7 @@ struct RowReader {
   /// Gives an object the row that was packed last.
   @inline(__always)
   private func fill(_ object: ManagedObject, _ version: Int64, _ row: UnsafeRawPointer, _ page: RowPage) {
-    if object.state == .loaded {
-      for state in object.toMany.values where state.added.isEmpty && state.removed.isEmpty { state.forget() }
-    }
+    if object.state == .loaded { object.forgetFetchedMembers() }
     object.state = .loaded
     object.rowVersion = version
     unsafe object.row = unsafe row

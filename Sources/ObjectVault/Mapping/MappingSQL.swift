@@ -8,6 +8,8 @@ internal import CipherSQLite
 let batchSize = 500
 
 private let idName = SQLName("id")
+/// The table of a feed of ids alone.
+private let fedIDs = SQLName(RowFeed.tableName(columnCount: 1))
 
 /// The text of a statement whose values are given when it runs.
 private func text(_ sql: SQL) -> String { sql.text }
@@ -28,12 +30,12 @@ extension EntityMapping {
     return text("INSERT OR FAIL INTO \(table) (\(names)) SELECT * FROM \(feed)")
   }
 
-  /// The whole rows of so many ids.
-  func rowsQuery(count: Int) -> RowsQuery {
-    count == 1
-      ? .stepped(rowSQL)
-      : .unsorted(
-        objectColumns, count: columnCount, " FROM \(table) t0 WHERE t0.\"id\" IN (\(parameters: count))")
+  /// The whole rows of the ids of a feed, however many.
+  // CROSS: the engine does not know how few the ids are, and would rather begin with the table.
+  var fedRowsQuery: RowsQuery {
+    .unsorted(
+      objectColumns, count: columnCount,
+      " FROM \(fedIDs) f CROSS JOIN \(table) t0 ON t0.\"id\" = f.\(feedIDName)")
   }
 
   var rowStatement: String { text("SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" = ?") }
@@ -143,12 +145,12 @@ extension EntityMapping {
 }
 
 extension RelationshipMapping {
-  /// The whole rows at the other end of a to-many, and as last column the owner's id.
-  func membersQuery(ownerCount: Int) -> RowsQuery {
+  /// The whole rows at the other end of a to-many of the owners whose ids are fed, and as last column the owner's id.
+  var fedMembersQuery: RowsQuery {
     let (key, tables) = membership
     return .unsorted(
       "\(destination.objectColumns), \(key)", count: destination.columnCount + 1,
-      " FROM \(tables) WHERE \(key) IN (\(parameters: ownerCount))")
+      " FROM \(fedIDs) f CROSS JOIN \(tables) WHERE \(key) = f.\(feedIDName)")
   }
 
   /// The whole rows at the other end of one owner's to-many.

@@ -62,14 +62,15 @@ extension ManagedObject {
     guard let relationship = entity?.slots[slot].relationship, let host,
       case .integer(let id) = storedValue(slot) ?? .null
     else { return nil }
-    if let held = toMany[slot]?.members?.first, held.rowID == id, held.host === host { return held }
+    if let held = extras?.targets.first(where: { $0.slot == slot })?.target, held.rowID == id,
+      held.host === host
+    {
+      return held
+    }
     // A new object that was deleted again leaves nothing to fetch.
     if id < 0, host.maps[relationship.destination.index].find(id) == nil { return nil }
     let target = host.object(relationship.destination, id)
-    // Held from now on, as the members of a to-many are: a loop over objects that share a target fetches it once.
-    let state = ToManyState()
-    state.members = [target]
-    setMembers(state, slot)
+    hold(target, slot)
     return target
   }
 

@@ -73,7 +73,7 @@ public protocol Persistable: AnyObject {}
     defer { extras = nil }
     // What is related is released from a list: each object of a chain would else release the next one from
     // inside its own deinit, and a long chain overflow the stack.
-    guard let host = map?.host, extras?.toMany.isEmpty == false else { return }
+    guard let host = map?.host, extras?.holdsObjects == true else { return }
     host.releasing.append(extras)
     extras = nil
     host.releaseExtras()
@@ -113,7 +113,7 @@ public protocol Persistable: AnyObject {}
     set {
       if let extras {
         extras.overlay = newValue
-        if newValue == nil, extras.toMany.isEmpty { self.extras = nil }
+        if newValue == nil, !extras.holdsObjects { self.extras = nil }
       } else if let newValue {
         extras = Extras(overlay: newValue)
       }
@@ -134,8 +134,24 @@ public protocol Persistable: AnyObject {}
     extras?.former = former
   }
 
+  /// Keeps the target of a to-one alive.
+  final func hold(_ target: ManagedObject, _ slot: Int) {
+    if extras == nil { extras = Extras(overlay: nil) }
+    guard let extras else { return }
+    extras.targets.removeAll { $0.slot == slot }
+    extras.targets.append((slot, target))
+  }
+
+  /// Forgets what was fetched of its relationships, but for sets with changes.
+  final func forgetFetchedMembers() {
+    guard let extras else { return }
+    for state in extras.toMany.values where state.added.isEmpty && state.removed.isEmpty { state.forget() }
+    extras.targets = []
+  }
+
   final func forgetMembers() {
     extras?.toMany = [:]
+    extras?.targets = []
     if extras?.overlay == nil { extras = nil }
   }
 

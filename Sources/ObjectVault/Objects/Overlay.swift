@@ -18,6 +18,10 @@ final class Extras {
   }
   /// The members of relationships that have been read or changed, by slot.
   @safe @exclusivity(unchecked) var toMany: [Int: ToManyState] = [:]
+  /// The targets of to-ones that have been read, kept alive: a loop over objects that share one fetches it once.
+  @safe @exclusivity(unchecked) var targets: [(slot: Int, target: ManagedObject)] = []
+  /// Whether other objects are kept alive.
+  var holdsObjects: Bool { !toMany.isEmpty || !targets.isEmpty }
   /// The way to the context that an object has left, which is told what is written to it.
   var former: FormerHost?
 
@@ -103,8 +107,7 @@ final class Overlay {
   func int64(_ slot: Int) -> Int64? { values.cell(slot).int64 }
 }
 
-/// The members of a to-many, as far as they are known, and what changed since the last save. For a to-one it
-/// only keeps the target alive.
+/// The members of a to-many, as far as they are known, and what changed since the last save.
 final class ToManyState {
   /// All members, with the changes; nil while they have not been fetched. Who was added or removed then may have been
   /// a member before, or not: the last word counts.
