@@ -139,7 +139,7 @@ import Testing
     "make relationship an entity", "transform swift", "make required", "make optional", "set default",
     "add relationship", "drop relationship",
     "rename relationship", "set delete rule", "make many", "make one", "add index", "drop index",
-    "transform sql", "seed", "require",
+    "create raw", "drop raw", "transform sql", "seed", "require",
   ]
 
   // Without a default: who adds an operation is sent here by the compiler.
@@ -168,6 +168,8 @@ import Testing
     case .makeOne: "make one"
     case .addIndex: "add index"
     case .dropIndex: "drop index"
+    case .createRawObject: "create raw"
+    case .dropRawObject: "drop raw"
     case .transform: "transform sql"
     case .seed: "seed"
     case .require: "require"

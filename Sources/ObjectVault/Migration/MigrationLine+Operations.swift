@@ -31,7 +31,11 @@ extension MigrationLine {
   }
 
   private mutating func drop() throws -> MigrationOperation {
-    switch try kind("entity", "attribute", "relationship", "index") {
+    if next == "raw" {
+      let (kind, name) = try rawObject()
+      return .dropRawObject(kind, name)
+    }
+    switch try kind("entity", "attribute", "relationship", "index", "raw") {
     case "entity": return .dropEntity(try name("the entity's name"))
     case "attribute":
       let (entity, name) = try property()
@@ -41,6 +45,13 @@ extension MigrationLine {
       return .dropRelationship(entity, name)
     default: return .dropIndex(try name("the entity's name"), try names())
     }
+  }
+
+  /// `raw view NAME`
+  mutating func rawObject() throws -> (RawObject.Kind, String) {
+    try expect("raw")
+    let kind = RawObject.Kind(rawValue: try kind("view", "trigger", "index")) ?? .view
+    return (kind, try name("the \(kind.rawValue)'s name"))
   }
 
   private mutating func rename() throws -> MigrationOperation {

@@ -166,6 +166,9 @@ extension MigrationOperation {
       }
     case .dropIndex(let entity, let properties):
       .operations(model.index(entity, properties).map { [.addIndex(entity, $0)] } ?? [])
+    case .createRawObject(let object): .operations([.dropRawObject(object.kind, object.name)])
+    case .dropRawObject(_, let name):
+      .operations(model.rawObject(named: name).map { [.createRawObject($0)] } ?? [])
     // What only the step's own properties hold goes with these.
     case .transformSwift(let transform) where !mapping.hasMovedRows && mapping.hasMadeAll(transform.writes):
       .operations([])

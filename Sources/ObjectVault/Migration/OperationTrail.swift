@@ -36,6 +36,8 @@ struct OperationTrail {
     case .dropIndex(let entity, let names): add(operation, entity, index: names)
     // Their parts are followed by themselves.
     case .moveAttributes, .makeEntityRelationship, .makeRelationshipEntity: break
+    // Their statements are theirs alone.
+    case .createRawObject, .dropRawObject: break
     case .transform, .transformSwift, .seed, .require: break
     }
   }
