@@ -338,7 +338,8 @@ extension MigrationOperation {
     case .dropRawObject(let kind, _): kind != .index
     case .dropEntity, .renameEntity, .dropAttribute, .renameAttribute, .retype, .retypeBySwift, .makeRequired,
       .makeOptional,
-      .dropRelationship, .renameRelationship, .makeMany, .makeOne, .moveAttributes, .makeEntityRelationship,
+      .dropRelationship, .renameRelationship, .makeMany, .makeOne, .moveAttributes, .mergeEntities,
+      .makeEntityRelationship,
       .makeRelationshipEntity:
       true
     }

@@ -124,6 +124,7 @@ extension MigrationOperation {
     case .makeEntityRelationship(let change): try schema.apply(change)
     case .makeRelationshipEntity(let change): try schema.apply(change)
     case .moveAttributes(let move): try schema.apply(move)
+    case .mergeEntities(let merge): try schema.apply(merge)
     case .makeMany(let entity, let name): try schema.changeNumber(entity, name, toMany: true)
     case .makeOne(let entity, let name, _): try schema.changeNumber(entity, name, toMany: false)
     case .renameRelationship(let entity, let name, let new): try schema.renameRelationship(entity, name, new)

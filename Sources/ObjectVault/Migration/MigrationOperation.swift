@@ -41,6 +41,8 @@ public enum MigrationOperation: Sendable, Hashable {
   case makeRelationshipEntity(RelationshipToEntity)
   /// `move attribute E.a, … -> F.b, … by E.r`
   case moveAttributes(AttributeMove)
+  /// `merge entity E into F with E.a -> F.b, …`
+  case mergeEntities(EntityMerge)
   /// `rename relationship E.r -> s`
   case renameRelationship(String, String, to: String)
   /// `add index E(a, b) unique`
@@ -137,6 +139,7 @@ extension MigrationOperation: CustomStringConvertible {
     case .makeEntityRelationship(let change): change.description
     case .makeRelationshipEntity(let change): change.description
     case .moveAttributes(let move): move.description
+    case .mergeEntities(let merge): merge.description
     case .renameRelationship(let entity, let name, let new): "rename relationship \(entity).\(name) -> \(new)"
     case .addIndex(let entity, let index):
       "add index \(entity)(\(index.properties.joined(separator: ", ")))\(index.isUnique ? " unique" : "")"

@@ -114,7 +114,7 @@ extension MigrationOperation {
 
   private func simpleWayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     switch self {
-    case .moveAttributes, .makeEntityRelationship, .makeRelationshipEntity: .operations([])
+    case .moveAttributes, .mergeEntities, .makeEntityRelationship, .makeRelationshipEntity: .operations([])
     case .createEntity(let entity): .operations([.dropEntity(entity.name)])
     case .dropEntity: .none(reason: "its objects are gone")
     case .renameEntity(let name, let new): .operations([.renameEntity(new, to: name)])

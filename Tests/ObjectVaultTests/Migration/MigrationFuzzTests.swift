@@ -45,6 +45,7 @@ import Testing
          /* } */ WHERE $F.a = '''' }
       seed { INSERT INTO $F($F.a) VALUES ('$$') }
       require "it \\"is\\" so" { SELECT 1 }
+      merge entity G into F with G.a -> F.a, G.r -> F.s
       create raw view Seen {
           SELECT $F.a, '}' FROM $F -- }
       }
