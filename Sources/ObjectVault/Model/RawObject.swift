@@ -10,7 +10,7 @@
 /// ```swift
 /// let schema = Schema {
 ///   Entity(User.self)
-///   RawObject.view("Adults", "SELECT $User.id, $User.name FROM $User WHERE $User.age >= 18")
+///   RawObject.view("Adults", "SELECT $User.id FROM $User WHERE $User.age >= 18")
 ///   RawObject.index("userByLowerName", "ON $User (lower($User.name))")
 /// }
 /// ```
