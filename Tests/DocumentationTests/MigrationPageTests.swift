@@ -135,11 +135,11 @@ import Testing
   /// The headings, in the order of the page. One that an operation has and the page lacks fails the test above.
   private static let headings = [
     "create entity", "drop entity", "rename entity", "add attribute", "drop attribute", "rename attribute",
-    "retype", "retype using swift", "move attribute", "make entity a relationship",
+    "retype", "retype using swift", "move attribute", "merge entity", "make entity a relationship",
     "make relationship an entity", "transform swift", "make required", "make optional", "set default",
     "add relationship", "drop relationship",
     "rename relationship", "set delete rule", "make many", "make one", "add index", "drop index",
-    "transform sql", "seed", "require",
+    "create raw", "drop raw", "transform sql", "seed", "require",
   ]
 
   // Without a default: who adds an operation is sent here by the compiler.
@@ -154,6 +154,7 @@ import Testing
     case .retype: "retype"
     case .retypeBySwift: "retype using swift"
     case .moveAttributes: "move attribute"
+    case .mergeEntities: "merge entity"
     case .makeEntityRelationship: "make entity a relationship"
     case .makeRelationshipEntity: "make relationship an entity"
     case .transformSwift: "transform swift"
@@ -168,6 +169,8 @@ import Testing
     case .makeOne: "make one"
     case .addIndex: "add index"
     case .dropIndex: "drop index"
+    case .createRawObject: "create raw"
+    case .dropRawObject: "drop raw"
     case .transform: "transform sql"
     case .seed: "seed"
     case .require: "require"

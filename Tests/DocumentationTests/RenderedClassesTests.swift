@@ -7,50 +7,56 @@ import Testing
 
 @Suite struct RenderedClasses {
   /// A model with all that is odd: words of Swift, names of its types, every type with a default, every relationship.
-  static let schema = Schema(entities: [
-    EntityDescription(
-      name: "class",
-      attributes: AttributeType.allCases.map { type in
-        AttributeDescription(
-          name: "\(type.rawValue)Value", type: type, isOptional: type == .int8, isUnique: type == .string,
-          isIndexed: type == .date, defaultValue: defaults[type])
-      } + [
-        AttributeDescription(
-          name: "in", type: .string, isOptional: true, defaultValue: .text("a \"b\"\\\n\u{1F600}\u{7}")),
-        AttributeDescription(name: "größe", type: .double, defaultValue: .real(1e-300)),
-        AttributeDescription(name: "init", type: .bool),
-      ],
-      relationships: [
-        RelationshipDescription(
-          name: "default", destination: "Set", isToMany: true, inverse: "self_", deleteRule: .cascade),
-        RelationshipDescription(name: "tags", destination: "Data", isToMany: true, inverse: "owners"),
-        RelationshipDescription(name: "other", destination: "Data", isToMany: true),
-        RelationshipDescription(name: "kind", destination: "class", inverse: "back"),
-        RelationshipDescription(name: "back", destination: "class", inverse: "kind", deleteRule: .deny),
-      ],
-      indexes: [
-        IndexDescription(properties: ["in", "init"], isUnique: true),
-        IndexDescription(properties: ["größe", "kind"]),
-        IndexDescription(properties: ["stringValue"]),
-      ]),
-    EntityDescription(
-      name: "Set",
-      attributes: [AttributeDescription(name: "bytes", type: .data, isOptional: true)],
-      relationships: [
-        RelationshipDescription(
-          name: "self_", destination: "class", isRequired: true, inverse: "default")
-      ], indexes: [IndexDescription(properties: ["self_"], isUnique: true)]),
-    EntityDescription(
-      name: "Data",
-      relationships: [
-        RelationshipDescription(name: "owners", destination: "class", isToMany: true, inverse: "tags"),
-        RelationshipDescription(name: "parent", destination: "Data", inverse: "children"),
-        RelationshipDescription(name: "children", destination: "Data", isToMany: true, inverse: "parent"),
-      ]),
-    EntityDescription(name: "Entity", attributes: [AttributeDescription(name: "text", type: .string)]),
-    EntityDescription(name: "Attribute"), EntityDescription(name: "model"),
-    EntityDescription(name: "AnyJSON"),
-  ])
+  static let schema = Schema(
+    entities: [
+      EntityDescription(
+        name: "class",
+        attributes: AttributeType.allCases.map { type in
+          AttributeDescription(
+            name: "\(type.rawValue)Value", type: type, isOptional: type == .int8, isUnique: type == .string,
+            isIndexed: type == .date, defaultValue: defaults[type])
+        } + [
+          AttributeDescription(
+            name: "in", type: .string, isOptional: true, defaultValue: .text("a \"b\"\\\n\u{1F600}\u{7}")),
+          AttributeDescription(name: "größe", type: .double, defaultValue: .real(1e-300)),
+          AttributeDescription(name: "init", type: .bool),
+        ],
+        relationships: [
+          RelationshipDescription(
+            name: "default", destination: "Set", isToMany: true, inverse: "self_", deleteRule: .cascade),
+          RelationshipDescription(name: "tags", destination: "Data", isToMany: true, inverse: "owners"),
+          RelationshipDescription(name: "other", destination: "Data", isToMany: true),
+          RelationshipDescription(name: "kind", destination: "class", inverse: "back"),
+          RelationshipDescription(name: "back", destination: "class", inverse: "kind", deleteRule: .deny),
+        ],
+        indexes: [
+          IndexDescription(properties: ["in", "init"], isUnique: true),
+          IndexDescription(properties: ["größe", "kind"]),
+          IndexDescription(properties: ["stringValue"]),
+        ]),
+      EntityDescription(
+        name: "Set",
+        attributes: [AttributeDescription(name: "bytes", type: .data, isOptional: true)],
+        relationships: [
+          RelationshipDescription(
+            name: "self_", destination: "class", isRequired: true, inverse: "default")
+        ], indexes: [IndexDescription(properties: ["self_"], isUnique: true)]),
+      EntityDescription(
+        name: "Data",
+        relationships: [
+          RelationshipDescription(name: "owners", destination: "class", isToMany: true, inverse: "tags"),
+          RelationshipDescription(name: "parent", destination: "Data", inverse: "children"),
+          RelationshipDescription(name: "children", destination: "Data", isToMany: true, inverse: "parent"),
+        ]),
+      EntityDescription(name: "Entity", attributes: [AttributeDescription(name: "text", type: .string)]),
+      EntityDescription(name: "Attribute"), EntityDescription(name: "model"),
+      EntityDescription(name: "AnyJSON"), EntityDescription(name: "RawObject"),
+    ],
+    rawObjects: [
+      .view("Odd", "SELECT '\\(x)', \"a\"\nFROM $class"),
+      .index("kinds", unique: true, "ON $class (lower($class.in)) WHERE $class.init"),
+      .trigger("stays", "BEFORE DELETE ON $Data BEGIN SELECT RAISE(ABORT, 'it stays'); END"),
+    ])
 
   private static let defaults: [AttributeType: DefaultValue] = [
     .bool: .integer(1), .int: .integer(.min), .int8: .integer(-128), .int16: .integer(1), .int32: .integer(1),

@@ -42,7 +42,7 @@ public struct Adoption: Sendable {
   /// The first step of the store's migrations: `0001_adopted.migration`.
   public var step: MigrationStep {
     MigrationStep(
-      number: 1, name: "adopted", operations: schema.canonical.entities.map { .createEntity($0) })
+      number: 1, name: "adopted", operations: schema.creation)
   }
 }
 

@@ -1,4 +1,4 @@
-// The DSL: classes in, a Schema out. Nothing here throws; what is wrong becomes a fault of the schema.
+// The DSL: classes and SQL in, a Schema out. Nothing here throws; what is wrong becomes a fault of the schema.
 
 internal import CipherSQLite
 
@@ -68,23 +68,34 @@ public struct EntityDeclaration {
   let checks: [(property: Result<[String], KeyPathError>, rule: CheckRule)]
 }
 
-/// Collects the entities of a ``Schema``.
+/// What a ``Schema`` is made of in the DSL: an entity, or a raw object.
+public struct SchemaPart {
+  enum Content {
+    case entity(EntityDeclaration)
+    case raw(RawObject)
+  }
+  let content: Content
+}
+
+/// Collects the parts of a ``Schema``.
 @resultBuilder
 public enum SchemaBuilder {
   /// One entity.
-  public static func buildExpression(_ entity: some EntityDeclaring) -> [EntityDeclaration] {
-    [entity.declaration]
+  public static func buildExpression(_ entity: some EntityDeclaring) -> [SchemaPart] {
+    [SchemaPart(content: .entity(entity.declaration))]
   }
-  /// Several entities.
-  public static func buildBlock(_ parts: [EntityDeclaration]...) -> [EntityDeclaration] {
-    parts.flatMap { $0 }
+  /// One view, trigger or index in SQL.
+  public static func buildExpression(_ object: RawObject) -> [SchemaPart] {
+    [SchemaPart(content: .raw(object))]
   }
+  /// Several parts.
+  public static func buildBlock(_ parts: [SchemaPart]...) -> [SchemaPart] { parts.flatMap { $0 } }
   /// A condition.
-  public static func buildOptional(_ part: [EntityDeclaration]?) -> [EntityDeclaration] { part ?? [] }
+  public static func buildOptional(_ part: [SchemaPart]?) -> [SchemaPart] { part ?? [] }
   /// The first branch of a condition.
-  public static func buildEither(first part: [EntityDeclaration]) -> [EntityDeclaration] { part }
+  public static func buildEither(first part: [SchemaPart]) -> [SchemaPart] { part }
   /// The second branch of a condition.
-  public static func buildEither(second part: [EntityDeclaration]) -> [EntityDeclaration] { part }
+  public static func buildEither(second part: [SchemaPart]) -> [SchemaPart] { part }
 }
 
 // Safe to share: never changed after it was made; the closures in it only make default values.
@@ -119,14 +130,20 @@ struct ClassBinding: EntityBinding, @unchecked Sendable {
 }
 
 extension Schema {
-  /// A schema of Swift classes.
+  /// A schema of Swift classes, and of views, triggers and indexes in SQL.
   ///
   /// What is wrong with the declarations is kept in ``faults`` and thrown, all at once, by ``validate()``
   /// and when a store is opened.
-  public init(@SchemaBuilder _ entities: () -> [EntityDeclaration]) {
+  public init(@SchemaBuilder _ parts: () -> [SchemaPart]) {
     var collector = SchemaCollector()
-    for declaration in entities() { collector.add(declaration) }
-    self.init(entities: collector.entities)
+    var rawObjects: [RawObject] = []
+    for part in parts() {
+      switch part.content {
+      case .entity(let declaration): collector.add(declaration)
+      case .raw(let object): rawObjects.append(object)
+      }
+    }
+    self.init(entities: collector.entities, rawObjects: rawObjects)
     bindings = collector.bindings
     faults = collector.faults
     completeInverses()

@@ -33,6 +33,9 @@ public enum SchemaFault: Error, Sendable, Hashable {
   case emptyIndex(entity: String)
   /// More than 512 properties.
   case tooManyProperties(entity: String, count: Int)
+  /// A view, trigger or index in SQL that cannot be one, or whose names are not those of the model. Its name here is that with
+  /// its kind, such as `view Adults`.
+  case badRawObject(name: String, reason: String)
 
   /// Names that each object has for itself: a step can give them to attributes, a Swift class cannot.
   static let ownNames: Set<String> = [
@@ -81,6 +84,7 @@ extension SchemaFault: CustomStringConvertible {
     case .emptyIndex(let entity): "\(entity) has an index without properties. Name some, or remove it."
     case .tooManyProperties(let entity, let count):
       "\(entity) has \(count) properties; 512 are possible. Split the entity."
+    case .badRawObject(let name, let reason): "The raw \(name): \(reason)."
     }
   }
 }

@@ -12,7 +12,7 @@ extension Schema {
 
   /// The faults of the model, whichever way it was made.
   var modelFaults: [SchemaFault] {
-    let faults = ownFaults
+    let faults = ownFaults + rawFaults
     return faults.isEmpty ? clashFaults : faults
   }
 
@@ -24,13 +24,14 @@ extension Schema {
     for entity in entities {
       if old[entity.name] == entity { changed.remove(entity.name) } else { changed.insert(entity.name) }
     }
-    let faults = ownFaults { entity in
-      changed.contains(entity.name) || entity.relationships.contains { changed.contains($0.destination) }
-    }
+    let faults =
+      ownFaults { entity in
+        changed.contains(entity.name) || entity.relationships.contains { changed.contains($0.destination) }
+      } + rawFaults
     return faults.isEmpty ? clashFaults : faults
   }
 
-  /// Tables and indexes share one space of names in the file, and case does not count.
+  /// Tables, indexes and views share one space of names in the file, and case does not count.
   private var clashFaults: [SchemaFault] {
     var faults: [SchemaFault] = []
     var owners: [String: String] = [:]
@@ -51,6 +52,8 @@ extension Schema {
     for join in joins where entity(named: join.name) != nil {
       faults.append(.clashingName(name: join.name, owner: join.name, other: "the links of \(join.source)"))
     }
+    // Triggers have names of their own in SQLite, and people look for all of them in one list.
+    for object in rawObjects { enter(object.name, "the raw \(object.title)") }
     return faults
   }
 

@@ -10,6 +10,10 @@ enum CompiledStatement: Hashable {
   /// Must count no row; else the step fails with this message, the count put in for `%d` (see ``counted(_:_:)``), and the ids that the
   /// second query finds.
   case mustBeEmpty(query: String, rows: String, message: String)
+  /// Makes a view, a trigger or an index that a person wrote, and nothing else.
+  case raw(RawStatement)
+  /// What a view or a trigger does must be possible, now that the tables are others.
+  case rawMustFit(RawStatement)
   /// Data statements, run behind the authorizer.
   case data(String)
   /// Objects that a function of the app changes.
@@ -38,6 +42,8 @@ extension CompiledStatement {
     case .copy(let from, let to, let columns, let expressions, _):
       Self.copying(from, to, columns, expressions).text + ";"
     case .mustBeEmpty(let query, _, _): "-- must be 0: \(query);"
+    case .raw(let statement): statement.create + ";"
+    case .rawMustFit(let statement): "-- must fit the tables: \(statement.object.title)"
     case .data(let sql): sql
     case .transform(let transform): "-- \(transform)"
     case .require(let text, let query): "-- require \(text): \(query)"

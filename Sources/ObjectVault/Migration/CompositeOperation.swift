@@ -45,6 +45,7 @@ extension MigrationOperation {
   var composite: (any CompositeOperation)? {
     switch self {
     case .moveAttributes(let move): move
+    case .mergeEntities(let merge): merge
     case .makeEntityRelationship(let change): change
     case .makeRelationshipEntity(let change): change
     default: nil

@@ -2,7 +2,8 @@
 //
 // All changes of a table in one run of operations are folded: ALTER where this engine can, else one rebuild.
 // A rebuild never renames the old table away, and its foreign keys name final tables: both orders that look
-// simpler break references on one engine or the other. What is asked of rows before is in MigrationCompiler+Checks.
+// simpler break references on one engine or the other. What is asked of rows before is in MigrationCompiler+Checks, what
+// becomes of raw objects in MigrationCompiler+RawObjects.
 
 internal import CipherSQLite
 
@@ -21,6 +22,9 @@ struct MigrationCompiler {
     var swaps: [PlannedStatement] = []
     var changes: [PlannedStatement] = []
     var used: Set<String> = []
+    // The tables of which a raw object that names them has to be made anew.
+    var moved: Set<String> = []
+    var touched: Set<String> = []
     for table in after.tables(but: untouched) {
       guard let origin = origin(of: table), let former = old.first(where: { $0.name == origin.table }) else {
         if let filled = movedLinks(to: table) {
@@ -32,22 +36,31 @@ struct MigrationCompiler {
         } else {
           changes += create(table)
         }
+        moved.insert(table.name.lowercased())
         continue
       }
       used.insert(former.name)
       if let alterations = alterations(from: former, to: table, origin) {
-        changes += alterations
+        changes += alterations.statements
+        if !alterations.keepsColumns { moved.insert(former.name.lowercased()) }
+        if !alterations.statements.isEmpty { touched.insert(former.name.lowercased()) }
       } else {
+        moved.formUnion([former.name.lowercased(), table.name.lowercased()])
         copies += rebuild(former, table, origin)
         swaps.append(planned("DROP TABLE \(identifier: former.name)", table))
         changes = swapIn(table, former, origin) + changes
       }
     }
-    let dropped = old.filter { !used.contains($0.name) }.map {
+    let unused = old.filter { !used.contains($0.name) }
+    moved.formUnion(unused.map { $0.name.lowercased() })
+    let dropped = unused.map {
       PlannedStatement(statement: .sql("DROP TABLE \(quoted($0.name))"), operations: [])
     }
+    let raw = rawStatements(changed: moved, touched: touched.union(moved))
     let (picking, unpicking) = pickings()
-    return checks + picking + copies + unpicking + swaps + dropped + changes + highWaterMarks()
+    // Behind the copies, whose expressions may read a view.
+    return checks + picking + copies + unpicking + raw.drops + swaps + dropped + changes
+      + highWaterMarks() + raw.creations
   }
 
   /// Entities whose tables are as they were, and whose links are: the run has nothing to do with them, as a step has with most.
@@ -210,9 +223,15 @@ struct MigrationCompiler {
 
   // MARK: ALTER where it will do
 
+  private struct Alterations {
+    let statements: [PlannedStatement]
+    /// Whether all columns of before are still there, by their names.
+    let keepsColumns: Bool
+  }
+
   /// The statements that change a table in place; nil when it has to be rebuilt.
   private func alterations(from former: TableInfo, to table: TableInfo, _ origin: Origin)
-    -> [PlannedStatement]?
+    -> Alterations?
   {
     guard former.name == table.name else { return nil }
     let (oldLayout, layout) = (before.layout(ofTable: former.name), after.layout(ofTable: table.name))
@@ -242,7 +261,9 @@ struct MigrationCompiler {
       dropped.isEmpty || engine.canDropColumn, dropped.allSatisfy({ former.key(of: $0.name) == nil }),
       added.allSatisfy({ canAdd($0, to: table, taken) })
     else { return nil }
-    return inPlace(former, table, origin, renames, dropped, added, layout)
+    return Alterations(
+      statements: inPlace(former, table, origin, renames, dropped, added, layout),
+      keepsColumns: renames.isEmpty && dropped.isEmpty)
   }
 
   private func inPlace(

@@ -40,7 +40,7 @@ extension MigrationSet {
             : "one is one already")
     }
     let model = try model(at: number)
-    let creation = model.canonical.entities.map { MigrationOperation.createEntity($0) }
+    let creation = model.creation
     let all = steps.prefix(number)
     let blocks = all.flatMap { step in
       step.operations.filter(\.isData).map { (name: "\(numbered(step.number)) \($0.summary)", operation: $0) }

@@ -3,7 +3,8 @@
 extension MigrationLine {
   mutating func operation() throws -> MigrationOperation {
     let verbs = [
-      "create", "drop", "rename", "add", "retype", "make", "move", "set", "transform", "seed", "require",
+      "create", "drop", "rename", "add", "retype", "make", "move", "merge", "set", "transform", "seed",
+      "require",
     ]
     guard let verb = next else {
       throw failure("an operation is missing", "begin with \(verbs.joined(separator: ", "))")
@@ -22,6 +23,7 @@ extension MigrationLine {
     case "retype": operation = try retype()
     case "make": operation = try make()
     case "move": operation = try move()
+    case "merge": operation = try merge()
     case "set": operation = try set()
     case "transform": operation = try transform()
     default: throw failure("\"\(verb)\" is not written like this", "see the list of operations")
@@ -31,7 +33,11 @@ extension MigrationLine {
   }
 
   private mutating func drop() throws -> MigrationOperation {
-    switch try kind("entity", "attribute", "relationship", "index") {
+    if next == "raw" {
+      let (kind, name) = try rawObject()
+      return .dropRawObject(kind, name)
+    }
+    switch try kind("entity", "attribute", "relationship", "index", "raw") {
     case "entity": return .dropEntity(try name("the entity's name"))
     case "attribute":
       let (entity, name) = try property()
@@ -41,6 +47,13 @@ extension MigrationLine {
       return .dropRelationship(entity, name)
     default: return .dropIndex(try name("the entity's name"), try names())
     }
+  }
+
+  /// `raw view NAME`
+  mutating func rawObject() throws -> (RawObject.Kind, String) {
+    try expect("raw")
+    let kind = RawObject.Kind(rawValue: try kind("view", "trigger", "index")) ?? .view
+    return (kind, try name("the \(kind.rawValue)'s name"))
   }
 
   private mutating func rename() throws -> MigrationOperation {
@@ -224,6 +237,31 @@ extension MigrationLine {
       AttributeMove(
         zip(former.names, new.names).map { AttributeMove.Pair($0, to: $1) }, from: former.entity,
         to: new.entity, owner: owner, relationship: relationship))
+  }
+
+  private mutating func merge() throws -> MigrationOperation {
+    try expect("entity")
+    let source = try name("the entity that goes")
+    try expect("into")
+    let destination = try name("the entity that stays")
+    var pairs: [EntityMerge.Pair] = []
+    if take("with") {
+      repeat {
+        let name = try property(of: source)
+        try expect("->")
+        pairs.append(EntityMerge.Pair(name, to: try property(of: destination)))
+      } while take(",")
+    }
+    return .mergeEntities(EntityMerge(source, into: destination, with: pairs))
+  }
+
+  private mutating func property(of entity: String) throws -> String {
+    let column = column
+    let (owner, name) = try property()
+    guard owner == entity else {
+      throw failure("\(owner).\(name) is no property of \(entity)", "write \(entity).\(name)", column)
+    }
+    return name
   }
 
   /// Attributes of one entity.

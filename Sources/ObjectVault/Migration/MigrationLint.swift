@@ -28,11 +28,20 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     case irreversible = "L501"
     /// Values are rewritten, and nothing asks whether they came out right.
     case transformsUnchecked = "L502"
+    /// Views, triggers or indexes in SQL call an entity by its plain name, which no renaming follows.
+    case rawNamesPlain = "L503"
+    /// A trigger writes rows, and nobody who holds them in memory hears of it.
+    case triggerWrites = "L504"
     /// `reader` lets programs open the store that do not know what the step changed.
     case readerTooOld = "L602"
 
     /// Whether it is about time or order, and not about what may be lost or fail.
-    public var isNote: Bool { self == .rebuildsTable || self == .irreversible || self == .renamingIsDone }
+    public var isNote: Bool {
+      switch self {
+      case .rebuildsTable, .irreversible, .renamingIsDone, .triggerWrites: true
+      default: false
+      }
+    }
   }
 
   /// Which rule.
@@ -239,6 +248,7 @@ private struct StepLint {
             "\(entity).\(new.name) of the same type is added; to keep the values: rename attribute \(entity).\(name) -> \(new.name)"
           ))
       }
+    case .createRawObject(let object): findings += self.findings(object, operation, model, new)
     case .transform where !later.contains(where: \.isRequirement),
       .transformSwift where !later.contains(where: \.isRequirement):
       findings.append(
@@ -252,6 +262,33 @@ private struct StepLint {
         finding(
           .readerTooOld, operation,
           "reader: \(step.reader) lets programs of that version open the store, which do not know this"))
+    }
+    return findings
+  }
+
+  private func findings(
+    _ object: RawObject, _ operation: MigrationOperation, _ model: Schema, _ new: Set<String>
+  ) -> [MigrationFinding] {
+    let plain = SQLTemplate.plainWords(object.sql)
+    var findings = model.entities.filter { plain.contains($0.name) }.map { entity in
+      finding(
+        .rawNamesPlain, operation,
+        "\(entity.name) stands there without a dollar sign, so that no renaming follows; write: $\(entity.name)"
+      )
+    }
+    let existing = SQLTemplate.words(object.sql).subtracting(new.map { $0.lowercased() })
+    if object.isUnique, before.entities.contains(where: { existing.contains($0.name.lowercased()) }) {
+      findings.append(
+        finding(.uniqueOnExisting, operation, "two rows with equal values end the step; look for them before")
+      )
+    }
+    let writes = plain.map { $0.lowercased() }.filter { ["insert", "update", "delete"].contains($0) }
+    // Its own head names one of them.
+    if object.kind == .trigger, writes.count > 1 {
+      findings.append(
+        finding(
+          .triggerWrites, operation,
+          "what it writes is in no change set, and objects in memory have it when they are read again"))
     }
     return findings
   }
@@ -296,9 +333,13 @@ extension MigrationOperation {
     case .addAttribute(_, let attribute): !attribute.isOptional && attribute.defaultValue == nil
     case .addRelationship(_, let relationship): relationship.isRequired
     case .addIndex(_, let index): index.isUnique
+    // A view may be what a program reads, and a trigger what it relies on.
+    case .createRawObject(let object): object.isUnique
+    case .dropRawObject(let kind, _): kind != .index
     case .dropEntity, .renameEntity, .dropAttribute, .renameAttribute, .retype, .retypeBySwift, .makeRequired,
       .makeOptional,
-      .dropRelationship, .renameRelationship, .makeMany, .makeOne, .moveAttributes, .makeEntityRelationship,
+      .dropRelationship, .renameRelationship, .makeMany, .makeOne, .moveAttributes, .mergeEntities,
+      .makeEntityRelationship,
       .makeRelationshipEntity:
       true
     }

@@ -35,13 +35,28 @@ extension MigrationStep {
 
 extension MigrationOperation {
   func apply(to schema: inout Schema) throws(ModelError) {
+    guard !schema.rawObjects.isEmpty || isAboutRawObjects else { return try change(&schema) }
+    let former = schema
+    try change(&schema)
+    schema.renameInRawObjects(self, former)
+    try schema.requireRawNames(after: former)
+  }
+
+  private var isAboutRawObjects: Bool {
+    switch self {
+    case .createRawObject, .dropRawObject: true
+    default: false
+    }
+  }
+
+  private func change(_ schema: inout Schema) throws(ModelError) {
     switch self {
     case .createEntity(let entity):
       guard schema.entity(named: entity.name) == nil else {
         throw ModelError(reason: "\(entity.name) exists already")
       }
       for attribute in entity.attributes { try attribute.requireDefault() }
-      schema = Schema(entities: schema.entities + [entity])
+      schema = Schema(entities: schema.entities + [entity], rawObjects: schema.rawObjects)
     case .dropEntity(let name):
       _ = try schema.index(of: name)
       schema.entities.removeAll { $0.name == name }
@@ -109,12 +124,15 @@ extension MigrationOperation {
     case .makeEntityRelationship(let change): try schema.apply(change)
     case .makeRelationshipEntity(let change): try schema.apply(change)
     case .moveAttributes(let move): try schema.apply(move)
+    case .mergeEntities(let merge): try schema.apply(merge)
     case .makeMany(let entity, let name): try schema.changeNumber(entity, name, toMany: true)
     case .makeOne(let entity, let name, _): try schema.changeNumber(entity, name, toMany: false)
     case .renameRelationship(let entity, let name, let new): try schema.renameRelationship(entity, name, new)
     case .addIndex(let entity, let index): try schema.addIndex(entity, index)
     case .dropIndex(let entity, let names): try schema.dropIndex(entity, names)
     case .transformSwift(let transform): try transform.check(in: schema)
+    case .createRawObject(let object): try schema.add(object)
+    case .dropRawObject(let kind, let name): try schema.dropRawObject(kind, name)
     case .transform, .seed, .require: break
     }
     if mayGiveInverses { schema.completeInverses() }
@@ -124,8 +142,7 @@ extension MigrationOperation {
   private var mayGiveInverses: Bool {
     switch self {
     case .addAttribute, .dropAttribute, .renameAttribute, .retype, .setDefault, .addIndex, .dropIndex,
-      .transform,
-      .seed, .require:
+      .createRawObject, .dropRawObject, .transform, .seed, .require:
       false
     default: true
     }
@@ -176,6 +193,11 @@ extension EntityDescription {
 }
 
 extension Schema {
+  /// The operations that make it of nothing.
+  var creation: [MigrationOperation] {
+    canonical.entities.map { .createEntity($0) } + rawObjects.map { .createRawObject($0) }
+  }
+
   fileprivate mutating func apply(_ composite: some CompositeOperation) throws(ModelError) {
     for operation in try composite.operations(in: self) { try operation.apply(to: &self) }
   }

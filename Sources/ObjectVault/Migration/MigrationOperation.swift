@@ -41,12 +41,18 @@ public enum MigrationOperation: Sendable, Hashable {
   case makeRelationshipEntity(RelationshipToEntity)
   /// `move attribute E.a, … -> F.b, … by E.r`
   case moveAttributes(AttributeMove)
+  /// `merge entity E into F with E.a -> F.b, …`
+  case mergeEntities(EntityMerge)
   /// `rename relationship E.r -> s`
   case renameRelationship(String, String, to: String)
   /// `add index E(a, b) unique`
   case addIndex(String, IndexDescription)
   /// `drop index E(a, b)`
   case dropIndex(String, [String])
+  /// `create raw view NAME { SQL }`, `create raw trigger NAME { SQL }`, `create raw index NAME unique { SQL }`
+  case createRawObject(RawObject)
+  /// `drop raw view NAME`
+  case dropRawObject(RawObject.Kind, String)
   /// `transform sql { … }`
   case transform(String)
   /// `transform swift NAME on E …`
@@ -96,6 +102,7 @@ extension MigrationOperation: CustomStringConvertible {
     case .createEntity(let entity):
       (["create entity \(entity.name) {"] + Self.members(of: entity).map { "    \($0)" } + ["}"])
         .joined(separator: "\n")
+    case .createRawObject(let object): "create \(object)"
     case .transform(let sql): "transform sql {\n\(sql)\n}"
     case .seed(let sql): "seed {\n\(sql)\n}"
     case .require(let text, let sql): "require \(Self.quoted(text)) {\n\(sql)\n}"
@@ -132,10 +139,13 @@ extension MigrationOperation: CustomStringConvertible {
     case .makeEntityRelationship(let change): change.description
     case .makeRelationshipEntity(let change): change.description
     case .moveAttributes(let move): move.description
+    case .mergeEntities(let merge): merge.description
     case .renameRelationship(let entity, let name, let new): "rename relationship \(entity).\(name) -> \(new)"
     case .addIndex(let entity, let index):
       "add index \(entity)(\(index.properties.joined(separator: ", ")))\(index.isUnique ? " unique" : "")"
     case .dropIndex(let entity, let names): "drop index \(entity)(\(names.joined(separator: ", ")))"
+    case .createRawObject(let object): "create \(object.heading)"
+    case .dropRawObject(let kind, let name): "drop raw \(kind.rawValue) \(name)"
     case .transform: "transform sql"
     case .transformSwift(let transform): transform.description
     case .seed: "seed"

@@ -146,6 +146,7 @@ struct MigrationParser {
   private mutating func operation(_ line: String) throws -> MigrationOperation {
     let first = MigrationWords(line).words.prefix(2).map(\.text)
     if first == ["create", "entity"] { return try createEntity() }
+    if first == ["create", "raw"] { return try createRawObject() }
     if let body = try dataBlock(first) { return body }
     var words = try words(at: index)
     index += 1
@@ -175,6 +176,21 @@ struct MigrationParser {
     }
     throw failure(
       "create entity \(entity.name) has no end", "close it with } on a line of its own", line: start)
+  }
+
+  /// `create raw view NAME { … }`
+  private mutating func createRawObject() throws -> MigrationOperation {
+    let start = index
+    var head = try words(at: index)
+    try head.expect("create")
+    let (kind, name) = try head.rawObject()
+    let isUnique = kind == .index && head.take("unique")
+    let sql = try block(from: head.brace(behind: "create raw \(kind.rawValue) \(name)"))
+    let object = RawObject(kind, name, isUnique: isUnique, sql: sql)
+    if let problem = object.problem {
+      throw failure(problem, "write it as SQLite has it behind CREATE … NAME", line: start)
+    }
+    return .createRawObject(object)
   }
 
   /// `transform sql { … }`, `seed { … }`, `require "text" { … }`; nil when the line is none of them.

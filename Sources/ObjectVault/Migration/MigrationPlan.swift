@@ -136,9 +136,9 @@ extension MigrationPlan {
     }
     let work = try history.work(goal, with: set, file: inspection.path)
     let model = try history.model()
-    let expected = model.tables(format: history.format)
-    let tables = try SchemaDifference.found(expected, in: connection)
-    drift = SchemaDifference.lines(found: tables, expected: expected)
+    let expected = model.layout(format: history.format)
+    drift = SchemaDifference.lines(
+      found: try SchemaDifference.found(expected, in: connection), expected: expected)
     changesFormat = history.format < FileFormat.current && (goal == .latest || !work.isNothing)
     // A later release may have run steps that this one cannot read, and be content with old readers.
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]

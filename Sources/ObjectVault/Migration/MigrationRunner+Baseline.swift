@@ -12,6 +12,8 @@ extension MigrationRunner {
         try OwnTables(connection).create()
         for table in model.tables { try create(table, model) }
         try fill()
+        // Behind the rows: no trigger has waited for those.
+        try makeRawObjects(of: model)
         try recordBaseline(model)
       }
     }
@@ -26,15 +28,17 @@ extension MigrationRunner {
         guard try !OwnTables(connection).meta.exists() else {
           throw refuse("it is a store already. See its version with store-migrate status")
         }
-        let drift = SchemaDifference.lines(found: try tables(of: model), expected: model.tables)
+        let drift = SchemaDifference.lines(found: try layout(of: model), expected: model.layout)
         guard drift.isEmpty else {
           throw refuse(
             "its tables are not those of the steps (\(drift.prefix(5).joined(separator: "; "))). Take its rows into a new store: "
               + "store-migrate baseline FILE STORE")
         }
-        let foreign =
-          "SELECT type || ' ' || name FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1"
-        if let name = try connection.value(sql: foreign)?.string {
+        let foreign = try connection.rows(
+          "SELECT type || ' ' || name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+        ).compactMap { $0[0].string }
+        let own = Set(model.rawObjects.map(\.title))
+        if let name = foreign.first(where: { !own.contains($0) }) {
           throw refuse(
             "it has the \(name), which no step has made. Drop it, or take the rows into a new store")
         }

@@ -7,7 +7,7 @@ extension MigrationRunner {
   func changeFormat(of history: StoreHistory) throws -> StoreHistory {
     guard history.format < FileFormat.current else { return history }
     let model = try history.model()
-    let former = model.tables(format: history.format)
+    let former = model.layout(format: history.format)
     let drift = SchemaDifference.lines(
       found: try SchemaDifference.found(former, in: connection), expected: former)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
@@ -15,8 +15,8 @@ extension MigrationRunner {
       engine: .current, before: model, after: model, mapping: SegmentMapping(model))
     var touched = TouchedColumns()
     for statement in compiler.linkStatements() { try run(statement, &touched) }
-    let found = try tables(of: model)
-    let differences = SchemaDifference.lines(found: found, expected: model.tables)
+    let found = try layout(of: model)
+    let differences = SchemaDifference.lines(found: found, expected: model.layout)
     guard differences.isEmpty else {
       throw StoreError.schemaDrift(file: connection.path, differences: differences)
     }

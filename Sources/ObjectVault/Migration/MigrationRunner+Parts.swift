@@ -80,6 +80,8 @@ extension MigrationRunner {
       guard count > 0 else { return }
       let ids = try connection.query(sql: rows) { "\($0.int64(0))" }.joined(separator: ", ")
       throw RowRefusal(reason: counted(message, Int(count)) + " (rows \(ids))")
+    case .raw(let statement): try make(statement)
+    case .rawMustFit(let statement): try requireFit(of: statement)
     case .data(let sql):
       var written = TouchedColumns()
       try connection.withAuthorizer({ action in
@@ -99,7 +101,7 @@ extension MigrationRunner {
 
   // Data blocks reach rows of entities only: no schema, no transaction, none of the store's own tables.
 
-  private static func reads(_ action: AuthorizerAction) -> Bool {
+  static func reads(_ action: AuthorizerAction) -> Bool {
     switch action {
     case .select, .recursive: true
     case .read(let table, _): isOfEntities(table)
@@ -108,14 +110,14 @@ extension MigrationRunner {
     }
   }
 
-  private static func writes(_ action: AuthorizerAction) -> Bool {
+  static func writes(_ action: AuthorizerAction) -> Bool {
     switch action {
     case .insert(let table), .update(let table, _), .delete(let table): isOfEntities(table)
     default: false
     }
   }
 
-  private static func isOfEntities(_ table: String) -> Bool {
+  static func isOfEntities(_ table: String) -> Bool {
     !OwnTables.own(table) && !table.lowercased().hasPrefix("sqlite_")
   }
 

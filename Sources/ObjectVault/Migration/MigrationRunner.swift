@@ -49,7 +49,10 @@ struct MigrationRunner {
           }
           try record(step, kind: "created", since: start, from: before, to: model)
         }
-        if !hasRows { for table in model.tables { try create(table, model) } }
+        if !hasRows {
+          for table in model.tables { try create(table, model) }
+          try makeRawObjects(of: model)
+        }
         try audit.finish(model)
         try finish(
           model, version: set.version, minimumReader: set.minimumReader, generation: 1)
@@ -135,7 +138,7 @@ struct MigrationRunner {
 
   private func run(_ work: MigrationWork, generation: Int64) throws {
     var model = work.model
-    let drift = SchemaDifference.lines(found: try tables(of: model), expected: model.tables)
+    let drift = SchemaDifference.lines(found: try layout(of: model), expected: model.layout)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
     // Rows that somebody else inserted may go with their tables, and their ids stay taken.
     try raiseHighWaterMarks(model)
@@ -205,8 +208,8 @@ struct MigrationRunner {
     }
   }
 
-  func tables(of model: Schema) throws -> [TableInfo] {
-    try SchemaDifference.found(model.tables, in: connection)
+  func layout(of model: Schema) throws -> StoreLayout {
+    try SchemaDifference.found(model.layout, in: connection)
   }
 
   /// Checks that the tables are those of the model, and writes down what the store is now.
@@ -214,10 +217,10 @@ struct MigrationRunner {
     _ model: Schema, version: Int, minimumReader: Int, generation: Int64
   ) throws {
     try raiseHighWaterMarks(model)
-    let found = try tables(of: model)
-    let differences = SchemaDifference.lines(found: found, expected: model.tables)
+    let (found, expected) = (try layout(of: model), model.layout)
+    let differences = SchemaDifference.lines(found: found, expected: expected)
     guard differences.isEmpty,
-      SchemaDifference.physicalHash(found) == SchemaDifference.physicalHash(model.tables)
+      SchemaDifference.physicalHash(found) == SchemaDifference.physicalHash(expected)
     else {
       throw StoreError.schemaDrift(file: connection.path, differences: differences)
     }

@@ -96,8 +96,7 @@ public struct MigrationSet: Sendable, Hashable {
   /// ``MigrationStep/text`` to `0001_initial.migration` before the schema changes for the first time.
   public static func creating(_ schema: Schema) throws -> MigrationSet {
     try schema.validate()
-    let operations = schema.canonical.entities.map { MigrationOperation.createEntity($0) }
-    return try MigrationSet([MigrationStep(number: 1, name: "initial", operations: operations)])
+    return try MigrationSet([MigrationStep(number: 1, name: "initial", operations: schema.creation)])
   }
 
   /// The number of the last step; 0 without any.

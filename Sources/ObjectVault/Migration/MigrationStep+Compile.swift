@@ -144,7 +144,10 @@ extension MigrationStep {
             append(check, operation)
           case .sql(let sql):
             flush()
-            append(.sql(sql.text), operation)
+            let triggers = run.after.withoutTriggers
+            for statement in triggers.before + [.sql(sql.text)] + triggers.after {
+              append(statement, operation)
+            }
           }
         }
       } catch let error as ModelError {

@@ -114,7 +114,7 @@ extension MigrationOperation {
 
   private func simpleWayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     switch self {
-    case .moveAttributes, .makeEntityRelationship, .makeRelationshipEntity: .operations([])
+    case .moveAttributes, .mergeEntities, .makeEntityRelationship, .makeRelationshipEntity: .operations([])
     case .createEntity(let entity): .operations([.dropEntity(entity.name)])
     case .dropEntity: .none(reason: "its objects are gone")
     case .renameEntity(let name, let new): .operations([.renameEntity(new, to: name)])
@@ -166,6 +166,9 @@ extension MigrationOperation {
       }
     case .dropIndex(let entity, let properties):
       .operations(model.index(entity, properties).map { [.addIndex(entity, $0)] } ?? [])
+    case .createRawObject(let object): .operations([.dropRawObject(object.kind, object.name)])
+    case .dropRawObject(_, let name):
+      .operations(model.rawObject(named: name).map { [.createRawObject($0)] } ?? [])
     // What only the step's own properties hold goes with these.
     case .transformSwift(let transform) where !mapping.hasMovedRows && mapping.hasMadeAll(transform.writes):
       .operations([])

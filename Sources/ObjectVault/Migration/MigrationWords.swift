@@ -42,6 +42,7 @@ struct MigrationWords {
     case "retype": return last.text == "using" && !isBeforeSwift
     case "make": return last.text == "picking"
     case "transform", "seed", "require": return last.text == "{"
+    case "create": return last.text == "{" && words.count > 1 && words[1].text == "raw"
     default: return false
     }
   }

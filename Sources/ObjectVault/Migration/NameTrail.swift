@@ -69,6 +69,13 @@ package struct NameTrail: Sendable {
     case .makeMany(let entity, let name), .makeOne(let entity, let name, _):
       moved(entity, name, mapping, model)
       return
+    case .mergeEntities(let merge):
+      guard let places = try? MergePlaces(merge, in: model) else { return }
+      for name in (places.toOnes + places.links).map(\.to.name) {
+        moved(merge.destination, name, mapping, model)
+      }
+      for (member, to) in places.members { moved(member.entity.name, to.name, mapping, model) }
+      return
     case .transformSwift(let transform):
       note(transform, mapping)
       return

@@ -35,7 +35,9 @@ struct OperationTrail {
     case .addIndex(let entity, let index): add(operation, entity, index: index.properties)
     case .dropIndex(let entity, let names): add(operation, entity, index: names)
     // Their parts are followed by themselves.
-    case .moveAttributes, .makeEntityRelationship, .makeRelationshipEntity: break
+    case .moveAttributes, .mergeEntities, .makeEntityRelationship, .makeRelationshipEntity: break
+    // Their statements are theirs alone.
+    case .createRawObject, .dropRawObject: break
     case .transform, .transformSwift, .seed, .require: break
     }
   }

@@ -50,7 +50,10 @@ struct RowForecast {
         let words = SQLTemplate.words(sql)
         touched.formUnion(part.model.tables.map(\.name).filter { words.contains($0.lowercased()) })
       case .transform(let transform): touched.insert(transform.entity)
-      case .sql, .mustBeEmpty, .require: break
+      case .raw(let statement) where statement.object.kind == .index:
+        let words = statement.words
+        touched.formUnion(part.model.tables.map(\.name).filter { words.contains($0.lowercased()) })
+      case .sql, .mustBeEmpty, .raw, .rawMustFit, .require: break
       }
     }
     let rows = try touched.reduce(0) { try $0 + count($1) }

@@ -30,6 +30,7 @@ private struct OperationProposer {
 
   mutating func propose(_ renaming: [MigrationRenaming]) {
     rename(renaming)
+    dropRawObjects()
     dropIndexes()
     dropRelationships()
     dropAttributes()
@@ -50,6 +51,9 @@ private struct OperationProposer {
     }
     for (entity, former) in kept {
       for index in entity.indexes where !former.indexes.contains(index) { add(.addIndex(entity.name, index)) }
+    }
+    for object in new.rawObjects where present.rawObject(named: object.name) == nil {
+      add(.createRawObject(object))
     }
   }
 
@@ -90,6 +94,26 @@ private struct OperationProposer {
   }
 
   // MARK: Less
+
+  /// Those that are others, and those that stay while something that they name is replaced by another of the same name.
+  private mutating func dropRawObjects() {
+    for object in present.rawObjects
+    where new.rawObject(named: object.name) != object || !SQLTemplate.names(object.sql).allSatisfy(isKept) {
+      add(.dropRawObject(object.kind, object.name))
+    }
+  }
+
+  /// Whether what stands behind a dollar sign is the same table or column in both models.
+  private func isKept(_ name: String) -> Bool {
+    let names = name.split(separator: ".").map(String.init)
+    guard let entity = names.first.flatMap({ new.entity(named: $0) }),
+      let former = present.entity(named: entity.name)
+    else { return false }
+    guard names.count > 1, names[1] != "id" else { return true }
+    guard isKept(names[1], entity, former) else { return false }
+    let (old, relationship) = (former.relationship(named: names[1]), entity.relationship(named: names[1]))
+    return old?.isToMany == relationship?.isToMany && old?.inverse == relationship?.inverse
+  }
 
   private mutating func dropIndexes() {
     for (entity, former) in kept {

@@ -28,6 +28,20 @@ enum SchemaDifference {
     for entity in found.entities where expected.entity(named: entity.name) == nil {
       lines.append("\(entity.name) is missing in \(expectedName)")
     }
+    for object in expected.rawObjects {
+      guard let other = found.rawObject(named: object.name) else {
+        lines.append("the raw \(object.title) is missing in \(foundName)")
+        continue
+      }
+      if other != object {
+        lines.append(
+          "the raw \(object.title) is \"\(other.line)\" in \(foundName) and \"\(object.line)\" in \(expectedName)"
+        )
+      }
+    }
+    for object in found.rawObjects where expected.rawObject(named: object.name) == nil {
+      lines.append("the raw \(object.title) is missing in \(expectedName)")
+    }
     return lines
   }
 
@@ -43,11 +57,11 @@ enum SchemaDifference {
     return members
   }
 
-  /// What the tables of a file have too much or too little.
-  static func lines(found: [TableInfo], expected: [TableInfo]) -> [String] {
+  /// What the tables of a file have too much or too little, and its raw objects.
+  static func lines(found: StoreLayout, expected: StoreLayout) -> [String] {
     var lines: [String] = []
-    for table in expected {
-      guard let other = found.first(where: { $0.name == table.name }), !other.columns.isEmpty else {
+    for table in expected.tables {
+      guard let other = found.tables.first(where: { $0.name == table.name }), !other.columns.isEmpty else {
         lines.append("table \(table.name) is missing")
         continue
       }
@@ -58,12 +72,33 @@ enum SchemaDifference {
         "\(table.name): \($0) is unexpected"
       }
     }
+    for (title, statement) in expected.rawObjects.sorted(by: { $0.key < $1.key }) {
+      guard let other = found.rawObjects[title] else {
+        lines.append("\(title) is missing")
+        continue
+      }
+      if other != statement { lines.append("\(title) is \"\(other)\" and not \"\(statement)\"") }
+    }
     return lines
   }
 
-  /// The tables of a file that have the names of these.
-  static func found(_ expected: [TableInfo], in connection: Connection) throws -> [TableInfo] {
-    try expected.map { try connection.tableInfo($0.name).spellingFloats(as: $0) }
+  /// The tables and raw objects of a file that have the names of these.
+  static func found(_ expected: StoreLayout, in connection: Connection) throws -> StoreLayout {
+    var found = StoreLayout(
+      tables: try expected.tables.map { try connection.tableInfo($0.name).spellingFloats(as: $0) })
+    guard !expected.rawObjects.isEmpty else { return found }
+    let rows = try connection.rows(
+      "SELECT type || ' ' || name, sql FROM sqlite_master WHERE type IN ('view', 'trigger', 'index') AND sql NOT NULL"
+    )
+    for row in rows {
+      guard let title = row[0].string, expected.rawObjects[title] != nil else { continue }
+      found.rawObjects[title] = row[1].string.map(RawObject.line)
+    }
+    let indexes = Set(found.rawObjects.keys.filter { $0.hasPrefix("index ") })
+    for place in found.tables.indices where !indexes.isEmpty {
+      found.tables[place].indexes.removeAll { indexes.contains("index \($0.name)") }
+    }
+    return found
   }
 
   /// A table as a set of lines: the order of columns does not count.
@@ -78,10 +113,12 @@ enum SchemaDifference {
         })
   }
 
-  /// SHA-256 over all tables' lines.
-  static func physicalHash(_ tables: [TableInfo]) -> String {
-    let text = tables.sorted { $0.name < $1.name }
-      .map { "\($0.name)\n" + parts(of: $0).sorted().joined(separator: "\n") }.joined(separator: "\n\n")
+  /// SHA-256 over all tables' lines, and the statements of raw objects.
+  static func physicalHash(_ layout: StoreLayout) -> String {
+    let tables = layout.tables.sorted { $0.name < $1.name }
+      .map { "\($0.name)\n" + parts(of: $0).sorted().joined(separator: "\n") }
+    let raw = layout.rawObjects.sorted { $0.key < $1.key }.map { "\($0.key)\n\($0.value)" }
+    let text = (tables + raw).joined(separator: "\n\n")
     return sha256(Array(text.utf8))
   }
 }

@@ -35,7 +35,7 @@ struct SegmentMapping {
   private var added: [String: Set<String>] = [:]
   /// Words that mean something else after the run than before it, in lower case as SQL compares them.
   private var changedWords: Set<String> = []
-  /// Whether tables have other names, or links are kept elsewhere.
+  /// Whether tables or views have other names, or links are kept elsewhere.
   private var changesTables = false
 
   /// The names that things had when they were dropped.
@@ -144,6 +144,8 @@ struct SegmentMapping {
         return try SQLNames(model: model).resolved(sql)
       }
       move = LinkMove(entity, name, in: model, picking: resolved)
+    // An expression may read a view.
+    case .createRawObject, .dropRawObject: changesTables = true
     default: break
     }
   }

@@ -84,7 +84,7 @@ struct StandingColumns {
       for name in tables.keys where words.contains(name.lowercased()) && tables[name]?.writer == nil {
         tables[name]?.writer = "\(numbered(step.number)) \(step.name)"
       }
-    case .moveAttributes, .makeEntityRelationship, .makeRelationshipEntity:
+    case .moveAttributes, .mergeEntities, .makeEntityRelationship, .makeRelationshipEntity:
       for name in operation.composite?.entities ?? [] {
         tables[name, default: Table(name: nil)].writer = "\(numbered(step.number)) \(step.name)"
       }

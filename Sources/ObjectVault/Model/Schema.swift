@@ -1,4 +1,4 @@
-// A model as a value: entities, attributes, relationships, indexes. Codable, so that a store carries its own.
+// A model as a value: entities, attributes, relationships, indexes, raw objects. Codable, so that a store carries its own.
 // The DSL that makes one of Swift classes is in SchemaBuilder; the rules are in Schema+Validation.
 
 public import CipherSQLite
@@ -20,6 +20,8 @@ private import Foundation
 public struct Schema: Sendable {
   /// The entities, sorted by name.
   public internal(set) var entities: [EntityDescription]
+  /// Views, triggers and indexes of one's own, sorted by name.
+  public internal(set) var rawObjects: [RawObject] = []
   /// What was wrong with the declarations. ``validate()`` throws all of them at once, with those of the
   /// model itself.
   public internal(set) var faults: [SchemaFault] = []
@@ -27,17 +29,20 @@ public struct Schema: Sendable {
   var bindings: [String: any EntityBinding] = [:]
 
   /// A schema of descriptions, without Swift classes.
-  public init(entities: [EntityDescription] = []) {
+  public init(entities: [EntityDescription] = [], rawObjects: [RawObject] = []) {
     self.entities = entities.map { entity in
       var entity = entity
       entity.normalizeIndexes()
       for index in entity.attributes.indices { entity.attributes[index].normalizeDefault() }
       return entity
     }.sorted { $0.name < $1.name }
+    self.rawObjects = rawObjects.sorted { $0.name < $1.name }
   }
 
   /// The entity of this name, or nil.
   public func entity(named name: String) -> EntityDescription? { entities.first { $0.name == name } }
+  /// The raw object of this name, or nil.
+  public func rawObject(named name: String) -> RawObject? { rawObjects.first { $0.name == name } }
 }
 
 /// An entity of a ``Schema``.
@@ -199,22 +204,26 @@ extension Schema: Hashable, Codable {
   /// Equal in meaning.
   public static func == (left: Schema, right: Schema) -> Bool {
     // Models of neighbouring steps share most of their entities.
-    left.entities == right.entities || left.canonical.entities == right.canonical.entities
+    left.rawObjects == right.rawObjects
+      && (left.entities == right.entities || left.canonical.entities == right.canonical.entities)
   }
   /// Hashes the meaning.
   public func hash(into hasher: inout Hasher) { hasher.combine(canonical.entities) }
 
-  private enum CodingKeys: String, CodingKey { case entities }
+  private enum CodingKeys: String, CodingKey { case entities, rawObjects }
 
   /// From the JSON that ``encode(to:)`` writes.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(entities: try container.decode([EntityDescription].self, forKey: .entities))
+    self.init(
+      entities: try container.decode([EntityDescription].self, forKey: .entities),
+      rawObjects: try container.decodeIfPresent([RawObject].self, forKey: .rawObjects) ?? [])
   }
-  /// The entities.
+  /// The entities, and the raw objects where there are any: models without have the JSON that they always had.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(entities, forKey: .entities)
+    if !rawObjects.isEmpty { try container.encode(rawObjects, forKey: .rawObjects) }
   }
 
   /// The schema with everything in alphabetical order.
@@ -230,7 +239,7 @@ extension Schema: Hashable, Codable {
           )
         }
         return entity
-      })
+      }, rawObjects: rawObjects)
   }
 
   /// Canonical JSON: the same text for every schema of the same meaning.

@@ -18,11 +18,18 @@ package final class SchemaTexts {
       entities[entity] = text
       return text
     }
-    return "{\n  \"entities\" : [\n    " + texts.joined(separator: ",\n    ") + "\n  ]\n}"
+    let head = "{\n  \"entities\" : [\n    " + texts.joined(separator: ",\n    ") + "\n  ]"
+    return head + (schema.rawObjects.isEmpty ? "\n}" : ",\n" + Self.text(of: schema.rawObjects))
   }
 
   /// The same digest as ``Schema/meaningHash``.
   package func meaningHash(of schema: Schema) -> String { sha256(Array(json(of: schema).utf8)) }
+
+  /// Raw objects as they stand in a model's JSON, to its end.
+  private static func text(of objects: [RawObject]) -> String {
+    let json = Schema(rawObjects: objects).json
+    return json.range(of: "  \"rawObjects\"").map { String(json[$0.lowerBound...]) } ?? ""
+  }
 
   /// An entity as it stands in a model's JSON: that of a model with it alone, without what is around it.
   private static func text(of entity: EntityDescription) -> String {

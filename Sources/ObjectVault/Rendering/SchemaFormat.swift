@@ -36,16 +36,21 @@ extension Schema {
     case .json: SchemaText(text: json + "\n", notes: [])
     case .swift:
       SwiftRendering(canonical).rendered
-    case .mermaid: SchemaText(text: MermaidRendering(canonical).text, notes: [])
+    case .mermaid:
+      SchemaText(
+        text: MermaidRendering(canonical).text,
+        notes: rawObjects.map { "A diagram has no place for the \($0.title)." })
     }
   }
 
-  /// Every table with its indexes. Every engine makes them by the same statements.
+  /// Every table with its indexes, and what is made of raw objects. Every engine makes them by the same statements.
   private var sqlText: String {
     guard !entities.isEmpty else { return "-- The model has no entities.\n" }
-    return tables.map { table in
-      ([table.createSQL(layout(ofTable: table.name))] + table.indexes.map { table.indexSQL($0) })
-        .map { "\($0);\n" }.joined()
-    }.joined(separator: "\n")
+    let raw = rawStatements.map { "\($0.create);\n" }
+    return
+      (tables.map { table in
+        ([table.createSQL(layout(ofTable: table.name))] + table.indexes.map { table.indexSQL($0) })
+          .map { "\($0);\n" }.joined()
+      } + raw).joined(separator: "\n")
   }
 }

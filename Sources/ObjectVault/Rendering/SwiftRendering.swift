@@ -149,8 +149,13 @@ struct SwiftRendering {
           return "\n    .\(index.isUnique ? "unique" : "index")(\(paths))"
         }.joined()
     }
+    let rawName = names.name("RawObject", of: "ObjectVault")
+    let raw = schema.rawObjects.map { object in
+      "  \(rawName).\(object.kind.rawValue)(\(object.name.swiftLiteral), "
+        + (object.isUnique ? "unique: true, " : "") + "\(object.sql.swiftLiteral))"
+    }
     return "let \(names.free("model")) = \(schemaName) {\n"
-      + (lines.isEmpty ? "" : lines.joined(separator: "\n") + "\n") + "}"
+      + (lines + raw).map { "\($0)\n" }.joined() + "}"
   }
 
   private var json: String {

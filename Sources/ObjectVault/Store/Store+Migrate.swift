@@ -142,7 +142,7 @@ package struct StoreInfo {
 
   /// What the tables have that the model has not, or the reverse.
   package func drift(_ connection: Connection) throws -> [String] {
-    let expected = model.tables(format: format)
+    let expected = model.layout(format: format)
     return SchemaDifference.lines(
       found: try SchemaDifference.found(expected, in: connection), expected: expected)
   }

@@ -88,7 +88,8 @@ extension MigrationOperation {
     switch self {
     case .transform, .transformSwift, .seed, .retype(_, _, _, using: _?), .retypeBySwift,
       .makeRequired(_, _, filling: _?),
-      .makeOne(_, _, picking: _?), .moveAttributes, .makeEntityRelationship, .makeRelationshipEntity:
+      .makeOne(_, _, picking: _?), .moveAttributes, .mergeEntities, .makeEntityRelationship,
+      .makeRelationshipEntity:
       true
     default: false
     }

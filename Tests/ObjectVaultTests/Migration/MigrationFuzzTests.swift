@@ -45,6 +45,15 @@ import Testing
          /* } */ WHERE $F.a = '''' }
       seed { INSERT INTO $F($F.a) VALUES ('$$') }
       require "it \\"is\\" so" { SELECT 1 }
+      merge entity G into F with G.a -> F.a, G.r -> F.s
+      create raw view Seen {
+          SELECT $F.a, '}' FROM $F -- }
+      }
+      create raw index Short unique { ON $F (length($F.a)) WHERE $F.a <> '$$' }
+      create raw trigger Kept { BEFORE DELETE ON $F BEGIN SELECT RAISE(ABORT, 'kept'); END; }
+      drop raw trigger Kept
+      drop raw index Short
+      drop raw view Seen
       drop entity F
 
       [down]

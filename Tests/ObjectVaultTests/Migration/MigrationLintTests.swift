@@ -45,6 +45,12 @@ private final class Titled: ManagedObject {
     (.mayBeRenaming, "drop attribute U.s\nadd attribute U.t string default \"\""),
     (.transformsUnchecked, "transform sql { UPDATE $U SET $U.y = 1 }"),
     (.severalToOne, "make U.vs one"), (.severalToOne, "make U.vs one picking (id)"),
+    (.rawNamesPlain, "create raw view Few { SELECT $U.s FROM U }"),
+    (
+      .triggerWrites,
+      "create raw trigger t { AFTER INSERT ON $V BEGIN UPDATE $U SET $U.y = 1 WHERE $U.id = NEW.$V.u; END }"
+    ),
+    (.uniqueOnExisting, "create raw index i unique { ON $U (lower($U.s)) }"),
     (.requiresWithoutFilling, "rename entity U -> W\nrename entity W -> X\nadd attribute X.a int"),
   ]
 
@@ -69,6 +75,12 @@ private final class Titled: ManagedObject {
       "transform sql { UPDATE $U SET $U.y = 1 }\nrequire \"all are 1\" { SELECT count(*) = 0 FROM $U WHERE $U.y <> 1 }",
       ""
     ),
+    ("create raw view Few { SELECT $U.s FROM $U WHERE $U.s <> 'U' }", "reader: 1"),
+    ("create raw index i { ON $U (lower($U.s)) }", "reader: 1"),
+    ("create raw trigger t { BEFORE DELETE ON $U BEGIN SELECT RAISE(ABORT, 'no'); END }", ""),
+    (
+      "create entity W {\n attribute a int\n}\ncreate raw index i unique { ON $W (abs($W.a)) }", ""
+    ),
     ("add attribute U.a int optional", "reader: 1"), ("create entity W {\n attribute a int\n}", "reader: 1"),
   ])
   func `a step that does what is asked has no finding`(_ up: String, _ head: String) throws {
@@ -77,6 +89,7 @@ private final class Titled: ManagedObject {
 
   @Test(arguments: [
     "rename attribute U.s -> t", "drop relationship U.vs", "make U.y optional", "add index U(s) unique",
+    "create raw index i unique { ON $U (lower($U.s)) }",
   ])
   func `a reader that does not know what changed is told`(_ up: String) throws {
     #expect(try rules(up, head: "reader: 1").contains(.readerTooOld))

@@ -44,6 +44,9 @@ import Testing
     "add relationship V.tagged -> U many inverse U.tags", "set default of U.d to 9", "add index U(x) unique",
     "move attribute U.x -> V.x by U.r", "make relationship U.tags an entity T (u, v)",
     "make U.r many", "make U.tags one picking ($V.n DESC)", "make V.us one picking ($U.s)",
+    "merge entity V into U with V.n -> U.s", "merge entity U into V with U.s -> V.n",
+    "create raw view Few { SELECT $U.y FROM $U WHERE $U.x IS NULL }", "drop raw view Few",
+    "create raw index byLength { ON $U (length($U.s)) }",
   ]
 
   let lab: MigrationLab

@@ -62,6 +62,9 @@ import Testing
     "rename entity U -> W\nrename attribute W.s -> t\nadd index W(t)\nset default of W.y to 1",
     "add attribute U.z int optional\nrename attribute U.z -> w\nadd index U(w, y)",
     "require \"something\" {\n SELECT 1\n}",
+    "create raw view Few {\n SELECT $U.s FROM $U\n WHERE $U.x IS NULL\n}",
+    "create raw index byLength unique { ON $U (length($U.s), $U.id) }\nrename attribute U.s -> t",
+    "create raw trigger kept { BEFORE DELETE ON $V BEGIN SELECT RAISE(ABORT, 'no'); END }",
   ]
 
   @Test(arguments: reversible)

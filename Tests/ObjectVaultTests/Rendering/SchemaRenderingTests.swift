@@ -51,6 +51,13 @@ import Testing
     #expect(Schema(entities: Self.schema.entities.reversed()).rendered(as: .json) == rendered)
   }
 
+  @Test func `a diagram says that it has no place for raw objects`() {
+    let view = RawObject.view("Few", "SELECT 1")
+    #expect(
+      Schema(rawObjects: [view]).rendered(as: .mermaid).notes
+        == ["A diagram has no place for the view Few."])
+  }
+
   @Test func `a diagram has a box for each entity and one line for both ends of a relationship`() {
     #expect(
       Self.schema.rendered(as: .mermaid).text

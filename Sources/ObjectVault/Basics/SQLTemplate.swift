@@ -1,4 +1,4 @@
-// The names behind a dollar sign in the SQL of a step. Texts in quotes and comments are left as they stand.
+// The names behind a dollar sign in SQL that a person wrote. Texts in quotes and comments are left as they stand.
 
 enum SQLTemplate {
   /// Puts SQL in the place of `$User`, `$User.name` and the like. `$$` is a dollar sign.
@@ -22,6 +22,33 @@ enum SQLTemplate {
       }
     }
     return result
+  }
+
+  /// Puts other names behind dollar signs.
+  static func renamed(_ sql: String, _ name: (String) -> String) -> String {
+    var scanner = SQLScanner(sql)
+    var result = ""
+    while let piece = scanner.next() {
+      result += scanner.text(piece.range)
+      guard piece.kind == .other, scanner.scalars[piece.range.lowerBound] == "$" else { continue }
+      if scanner.scalar(at: scanner.position) == "$" {
+        result += "$"
+        scanner.position += 1
+      } else {
+        result += name(scanner.name())
+      }
+    }
+    return result
+  }
+
+  /// The names behind dollar signs, in order.
+  static func names(_ sql: String) -> [String] {
+    var names: [String] = []
+    _ = renamed(sql) { name in
+      names.append(name)
+      return name
+    }
+    return names
   }
 
   /// The statements between the semicolons that are in no quotes and in no comment.
@@ -51,6 +78,18 @@ enum SQLTemplate {
         if let name = scanner.name().split(separator: ".").first { words.insert(name.lowercased()) }
       case .other, .comment: break
       }
+    }
+    return words
+  }
+
+  /// The words that stand in no quotes, in no comment and behind no dollar sign, in order.
+  static func plainWords(_ sql: String) -> [String] {
+    var scanner = SQLScanner(sql)
+    var words: [String] = []
+    while let piece = scanner.next() {
+      let text = scanner.text(piece.range)
+      if piece.kind == .word { words.append(text) }
+      if piece.kind == .other, text == "$" { _ = scanner.name() }
     }
     return words
   }

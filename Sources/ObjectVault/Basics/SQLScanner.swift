@@ -1,4 +1,4 @@
-// SQL of steps, piece by piece: words, texts in quotes, comments. The one scanner of all that reads such SQL.
+// SQL that a person wrote, piece by piece: words, texts in quotes, comments. The one scanner of all that reads such SQL.
 //
 // By Unicode scalars, as SQLite reads it, and not by characters: a quote and a combining mark behind it are one
 // character, and no quote would be seen.
@@ -122,6 +122,21 @@ struct SQLBody {
   mutating func finished() -> String {
     endLine(isText: false)
     return lines.joined(separator: "\n")
+  }
+
+  /// The SQL of a Swift program, as a block of a file would keep it.
+  static func text(of sql: String) -> String {
+    var scanner = SQLScanner(sql.replacing("\r\n", with: "\n"))
+    var body = SQLBody()
+    while let piece = scanner.next() {
+      let content = scanner.scalars[piece.range]
+      if piece.kind == .comment {
+        body.leaveOut(content)
+      } else {
+        body.append(content, isText: piece.kind == .text)
+      }
+    }
+    return body.finished()
   }
 
   private mutating func endLine(isText: Bool) {

@@ -1,4 +1,4 @@
-// What the names behind a dollar sign stand for, in data blocks and in expressions: one answer for both.
+// What the names behind a dollar sign stand for, in data blocks, in expressions and in raw objects: one answer for all.
 
 internal import CipherSQLite
 

@@ -1,0 +1,165 @@
+// Where the properties of an entity that is merged go, and what becomes of those that lead to it.
+
+internal import CipherSQLite
+
+/// What a merge comes to in one model.
+struct MergePlaces {
+  /// A relationship of an entity.
+  struct End {
+    let entity: EntityDescription
+    let relationship: RelationshipDescription
+
+    var name: String { "\(entity.name).\(relationship.name)" }
+  }
+
+  let source: EntityDescription
+  let destination: EntityDescription
+  private(set) var attributes: [(from: AttributeDescription, to: AttributeDescription)] = []
+  /// To-ones of the source.
+  private(set) var toOnes: [(from: RelationshipDescription, to: RelationshipDescription)] = []
+  /// Relationships of the source that keep links of their own.
+  private(set) var links: [(from: RelationshipDescription, to: RelationshipDescription)] = []
+  /// To-ones of others whose objects are members of a relationship of the source, and those of the destination.
+  private(set) var members: [(from: End, to: RelationshipDescription)] = []
+  /// Relationships of others that lead to the source, and will lead to the destination.
+  private(set) var redirected: [End] = []
+  /// Relationships of others that lead to the source, and say nothing that is kept nowhere else.
+  private(set) var dropped: [End] = []
+  /// What has no place, such as `Company.www`.
+  private(set) var losses: [String] = []
+
+  private let model: Schema
+
+  init(_ merge: EntityMerge, in model: Schema) throws(ModelError) {
+    self.model = model
+    (source, destination) = (try model.known(merge.source), try model.known(merge.destination))
+    guard merge.source != merge.destination else {
+      throw ModelError(reason: "\(merge.source) cannot be merged into itself")
+    }
+    var names: [String: String] = [:]
+    for pair in merge.pairs {
+      guard source.propertyNames.contains(pair.name) else { throw Self.unknown(pair.name, of: source) }
+      guard destination.propertyNames.contains(pair.new) else {
+        throw Self.unknown(pair.new, of: destination)
+      }
+      guard names.updateValue(pair.new, forKey: pair.name) == nil,
+        names.values.filter({ $0 == pair.new }).count == 1
+      else { throw ModelError(reason: "\(pair.name) -> \(pair.new) names one of both twice") }
+    }
+    for name in source.propertyNames where names[name] == nil {
+      if destination.propertyNames.contains(name), !names.values.contains(name) { names[name] = name }
+    }
+    try placeAttributes(names)
+    for relationship in source.relationships { try place(relationship, names[relationship.name]) }
+    placeOthers()
+    try requireFilling()
+  }
+
+  private static func unknown(_ name: String, of entity: EntityDescription) -> ModelError {
+    let hint = didYouMean(nearest(name, among: entity.propertyNames))
+    return ModelError(reason: "there is no property \(entity.name).\(name)\(hint.map { "; \($0)" } ?? "")")
+  }
+
+  private mutating func placeAttributes(_ names: [String: String]) throws(ModelError) {
+    for attribute in source.attributes {
+      guard let name = names[attribute.name] else {
+        losses.append("\(source.name).\(attribute.name)")
+        continue
+      }
+      guard let target = destination.attribute(named: name) else { throw misfit(attribute.name, name) }
+      guard attribute.type == target.type || attribute.type.converts(to: target.type) else {
+        throw ModelError(
+          reason:
+            "\(source.name).\(attribute.name) is \(attribute.type.rawValue) and \(destination.name).\(name) is "
+            + "\(target.type.rawValue); retype one of them before")
+      }
+      attributes.append((attribute, target))
+    }
+  }
+
+  private func misfit(_ name: String, _ new: String) -> ModelError {
+    ModelError(
+      reason:
+        "\(source.name).\(name) cannot become \(destination.name).\(new), which is of another kind or leads "
+        + "elsewhere; rename or drop one of them before")
+  }
+
+  /// Whether a relationship keeps links in a table of its own, or of its inverse.
+  private func hasLinks(_ relationship: RelationshipDescription, of entity: EntityDescription) -> Bool {
+    model.joinName(of: relationship, in: entity) != nil
+  }
+
+  private func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
+    relationship.inverse.flatMap { model.entity(named: relationship.destination)?.relationship(named: $0) }
+  }
+
+  /// A relationship of the source.
+  private mutating func place(_ relationship: RelationshipDescription, _ name: String?) throws(ModelError) {
+    let back = inverse(of: relationship)
+    guard let name else {
+      // The other end has the links, too, and will lead to the destination.
+      let isKept = back.map { relationship.isToMany || !$0.isToMany } ?? false
+      if !isKept || relationship.destination == source.name {
+        losses.append("\(source.name).\(relationship.name)")
+      }
+      return
+    }
+    let target = relationship.destination == source.name ? destination.name : relationship.destination
+    guard let new = destination.relationship(named: name), new.destination == target,
+      new.isToMany == relationship.isToMany,
+      hasLinks(relationship, of: source) == hasLinks(new, of: destination)
+    else { throw misfit(relationship.name, name) }
+    if !relationship.isToMany {
+      guard back?.isToMany != false, inverse(of: new)?.isToMany != false else {
+        throw ModelError(
+          reason:
+            "\(source.name).\(relationship.name) or \(destination.name).\(name) is one to one; drop the inverse before"
+        )
+      }
+      toOnes.append((relationship, new))
+    } else if hasLinks(relationship, of: source) {
+      // Of two ends within the entity the first one says all.
+      if relationship.destination == source.name, let back, back.name < relationship.name { return }
+      links.append((relationship, new))
+    } else if relationship.destination != source.name, let back, let to = inverse(of: new),
+      let owner = model.entity(named: relationship.destination)
+    {
+      members.append((End(entity: owner, relationship: back), to))
+    }
+  }
+
+  /// What leads to the source from elsewhere.
+  private mutating func placeOthers() {
+    for entity in model.entities where entity.name != source.name {
+      for relationship in entity.relationships where relationship.destination == source.name {
+        let end = End(entity: entity, relationship: relationship)
+        let back = relationship.inverse.flatMap { source.relationship(named: $0) }
+        let isSaid =
+          back.map { back in
+            back.destination == entity.name
+              && (toOnes.contains { $0.from.name == back.name }
+                || links.contains { $0.from.name == back.name })
+          } ?? false
+        let isMember = members.contains { $0.from.name == end.name }
+        // One to many, with a to-one of the source that has no place.
+        let isEmpty = relationship.isToMany && back.map { !$0.isToMany } ?? false
+        if isSaid || isMember || isEmpty { dropped.append(end) } else { redirected.append(end) }
+      }
+    }
+  }
+
+  /// What a new object would lack and must not.
+  private func requireFilling() throws(ModelError) {
+    let filled = Set(attributes.map(\.to.name) + toOnes.map(\.to.name))
+    let missing =
+      destination.attributes.first {
+        !$0.isOptional && $0.defaultValue == nil && !filled.contains($0.name)
+      }?.name
+      ?? destination.relationships.first { !$0.isToMany && $0.isRequired && !filled.contains($0.name) }?.name
+    guard let missing else { return }
+    throw ModelError(
+      reason:
+        "\(destination.name).\(missing) is required, and no property of \(source.name) becomes it; write: with "
+        + "\(source.name).NAME -> \(destination.name).\(missing), or make it optional before")
+  }
+}

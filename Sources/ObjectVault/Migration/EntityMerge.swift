@@ -1,0 +1,39 @@
+// `merge entity Company into Contact with Company.title -> Contact.name`: the objects of one entity become objects of another.
+
+/// `merge entity A into B [with A.x -> B.y, …]`: two entities become one.
+///
+/// Each object of the first gets an id of the second, above all that were given out there. Its properties become those
+/// of the same name, or those that the list names; what has no place there is lost, and named. Whoever leads to the first entity
+/// leads to the second from then on.
+public struct EntityMerge: Sendable, Hashable {
+  /// A property of the first entity, and the one of the second that it becomes.
+  public struct Pair: Sendable, Hashable {
+    /// What it is called before.
+    public let name: String
+    /// What it is called afterwards.
+    public let new: String
+
+    /// A pair.
+    public init(_ name: String, to new: String) { (self.name, self.new) = (name, new) }
+  }
+
+  /// The entity that goes.
+  public let source: String
+  /// The entity that stays.
+  public let destination: String
+  /// The properties that have another name there.
+  public let pairs: [Pair]
+
+  /// A merge.
+  public init(_ source: String, into destination: String, with pairs: [Pair] = []) {
+    (self.source, self.destination, self.pairs) = (source, destination, pairs)
+  }
+}
+
+extension EntityMerge: CustomStringConvertible {
+  /// The line of a migration file.
+  public var description: String {
+    let list = pairs.map { "\(source).\($0.name) -> \(destination).\($0.new)" }.joined(separator: ", ")
+    return "merge entity \(source) into \(destination)" + (list.isEmpty ? "" : " with \(list)")
+  }
+}

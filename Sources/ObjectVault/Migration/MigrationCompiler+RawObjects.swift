@@ -1,0 +1,76 @@
+// Raw objects around the changes of a run: those that name a table which is made anew go before, and come again behind.
+// SQLite would drop triggers and indexes with their table and say nothing; and from 3.25 on it refuses to rename a column
+// while a view names a table that is not there at the moment.
+
+internal import CipherSQLite
+
+extension MigrationCompiler {
+  /// - Parameters:
+  ///   - changed: The names of tables that are made, renamed or taken away, or that lose or rename columns, in lower case.
+  ///   - touched: Those of all tables that change, if only by a column more.
+  /// - Returns: What takes raw objects away, before tables are swapped, and what makes them behind all changes.
+  func rawStatements(changed: Set<String>, touched: Set<String>) -> (
+    drops: [PlannedStatement], creations: [PlannedStatement]
+  ) {
+    guard !before.rawObjects.isEmpty || !after.rawObjects.isEmpty else { return ([], []) }
+    let made = after.rawStatements
+    let wanted = Set(made.map(\.create))
+    var kept = before.rawStatements
+    var (gone, names, isSettled): ([RawStatement], Set<String>, Bool) = ([], changed, false)
+    // What names one that is made anew is made anew, too, and so on: a trigger goes with its view.
+    while !isSettled {
+      let hit = kept.filter { !wanted.contains($0.create) || !$0.words.isDisjoint(with: names) }
+      isSettled = hit.isEmpty
+      kept.removeAll(where: hit.contains)
+      names.formUnion(hit.map { $0.object.name.lowercased() })
+      gone += hit
+    }
+    let standing = Set(kept.map(\.create))
+    let new = made.filter { !standing.contains($0.create) }
+    let drops = gone.sorted { ($0.place, $0.object.name) > ($1.place, $1.object.name) }
+    return (
+      drops.map { statement in
+        let isDropped = after.rawObject(named: statement.object.name) == nil
+        return PlannedStatement(
+          statement: .sql(statement.drop),
+          operations: isDropped ? [.dropRawObject(statement.object.kind, statement.object.name)] : [])
+      },
+      creations(of: new, beside: Self.touched(kept, by: touched.union(names)))
+    )
+  }
+
+  /// Those that name a table, or one that does.
+  private static func touched(_ statements: [RawStatement], by names: Set<String>) -> [RawStatement] {
+    var (names, found, rest) = (names, [RawStatement](), statements)
+    while let place = rest.firstIndex(where: { !$0.words.isDisjoint(with: names) }) {
+      names.insert(rest[place].object.name.lowercased())
+      found.append(rest.remove(at: place))
+    }
+    return found
+  }
+
+  /// Each trigger is asked as soon as it is there: the engine reads all triggers of a table at once, and names none.
+  private func creations(of new: [RawStatement], beside kept: [RawStatement]) -> [PlannedStatement] {
+    let (triggers, others) = (new.filter(\.isTrigger), new.filter { !$0.isTrigger })
+    return others.map { planned($0) { .raw($0) } }
+      + (kept + others).filter { $0.object.kind != .index }.sorted { $0.place < $1.place }
+      .map { planned($0) { .rawMustFit($0) } }
+      + triggers.flatMap { trigger in [planned(trigger) { .raw($0) }, planned(trigger) { .rawMustFit($0) }] }
+  }
+
+  private func planned(
+    _ statement: RawStatement, _ compiled: (RawStatement) -> CompiledStatement
+  ) -> PlannedStatement {
+    let isNew = before.rawObject(named: statement.object.name) == nil
+    return PlannedStatement(
+      statement: compiled(statement), operations: isNew ? [.createRawObject(statement.object)] : [])
+  }
+}
+
+extension Schema {
+  /// What takes all triggers away, and what makes them again: rows that an operation moves are not what they wait for.
+  var withoutTriggers: (before: [CompiledStatement], after: [CompiledStatement]) {
+    let triggers = rawStatements.filter(\.isTrigger)
+    return (triggers.reversed().map { .sql($0.drop) }, triggers.map { .raw($0) })
+  }
+}

@@ -1,0 +1,103 @@
+// The names of the model in the SQL of raw objects: rewritten when they change, and guarded against what would make them
+// mean something else.
+
+internal import CipherSQLite
+
+extension Schema {
+  /// Puts new names in the place of those that an operation has changed.
+  /// - Parameter former: The model before the operation.
+  mutating func renameInRawObjects(_ operation: MigrationOperation, _ former: Schema) {
+    guard let renaming = RawRenaming(operation, former, self) else { return }
+    rawObjects = rawObjects.map { object in
+      let sql = SQLTemplate.renamed(object.sql) { renaming.name($0) }
+      return RawObject(object.kind, object.name, isUnique: object.isUnique, sql: sql)
+    }
+  }
+
+  /// - Parameter former: The model before an operation.
+  /// - Throws: ``ModelError`` for a raw object that names what is no more, or what is another thing from now on.
+  func requireRawNames(after former: Schema) throws(ModelError) {
+    for object in rawObjects {
+      if let reason = misfit(of: object) {
+        let wasThere = former.rawObject(named: object.name) != nil
+        throw ModelError(
+          reason: wasThere ? "the \(object.title) uses it; drop that first (\(reason))" : reason)
+      }
+      // What it was declared with, by today's names, is a table or a column as it was.
+      guard let old = former.rawObject(named: object.name), old == object else { continue }
+      for name in SQLTemplate.names(object.sql) where former.isColumn(name) != isColumn(name) {
+        throw ModelError(
+          reason: "the \(object.title) uses $\(name), which is something else afterwards; drop that first")
+      }
+    }
+  }
+
+  /// Whether what stands behind a dollar sign is a column; if not, it is a table.
+  private func isColumn(_ words: String) -> Bool {
+    let names = words.split(separator: ".").map(String.init)
+    guard names.count == 2, let entity = entity(named: names[0]) else { return names.count > 2 }
+    return entity.relationship(named: names[1])?.isToMany != true
+  }
+
+  mutating func add(_ object: RawObject) throws(ModelError) {
+    guard rawObject(named: object.name) == nil else {
+      throw ModelError(reason: "\(object.name) exists already")
+    }
+    if let problem = object.problem { throw ModelError(reason: problem) }
+    rawObjects.append(object)
+    rawObjects.sort { $0.name < $1.name }
+  }
+
+  mutating func dropRawObject(_ kind: RawObject.Kind, _ name: String) throws(ModelError) {
+    guard let object = rawObject(named: name) else {
+      let hint = didYouMean(nearest(name, among: rawObjects.filter { $0.kind == kind }.map(\.name)))
+      throw ModelError(reason: "there is no raw \(kind.rawValue) \(name)\(hint.map { "; \($0)" } ?? "")")
+    }
+    guard object.kind == kind else {
+      throw ModelError(reason: "\(name) is a \(object.kind.rawValue); write: drop raw \(object.title)")
+    }
+    rawObjects.removeAll { $0.name == name }
+  }
+}
+
+/// The names before a renaming and after it.
+private struct RawRenaming {
+  private let former: Schema
+  private let model: Schema
+  private var entity: (old: String, new: String)?
+  private var property: (entity: String, old: String, new: String)?
+
+  /// nil for an operation that gives nothing another name.
+  init?(_ operation: MigrationOperation, _ former: Schema, _ model: Schema) {
+    (self.former, self.model) = (former, model)
+    switch operation {
+    case .renameEntity(let name, let new): entity = (name, new)
+    case .renameAttribute(let entity, let name, let new), .renameRelationship(let entity, let name, let new):
+      property = (entity, name, new)
+    default: return nil
+    }
+  }
+
+  /// What stands behind a dollar sign from now on.
+  func name(_ words: String) -> String {
+    var names = words.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard let old = former.entity(named: names[0]) else { return words }
+    if let entity, entity.old == names[0] { names[0] = entity.new }
+    guard names.count > 1 else { return names[0] }
+    let relationship = old.relationship(named: names[1])
+    if let property, property.entity == old.name, property.old == names[1] { names[1] = property.new }
+    // The columns of links are called after entities, or after the relationship at the other end.
+    if names.count == 3, let relationship, let (join, isSource) = former.joinTable(of: relationship, in: old),
+      let owner = model.entity(named: names[0]), let renamed = owner.relationship(named: names[1]),
+      let (newJoin, isNewSource) = model.joinTable(of: renamed, in: owner)
+    {
+      let column = RelationshipDescription.columnName(names[2])
+      let isOwn = column == (isSource ? join.sourceColumn : join.targetColumn)
+      if isOwn || column == (isSource ? join.targetColumn : join.sourceColumn) {
+        let new = isOwn == isNewSource ? newJoin.sourceColumn : newJoin.targetColumn
+        names[2] = String(new.dropLast(RelationshipDescription.columnName("").count))
+      }
+    }
+    return names.joined(separator: ".")
+  }
+}

@@ -1,0 +1,177 @@
+// Two entities become one: rows, ids, who leads to them, what is lost and what is refused.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct EntityMerges {
+  static let base = """
+    create entity Person {
+        attribute name string
+        attribute mail string optional unique
+        attribute age int default 1
+        relationship boss -> Person inverse Person.staff
+        relationship staff -> Person many inverse Person.boss
+        relationship friends -> Person many inverse Person.fans
+        relationship fans -> Person many inverse Person.friends
+        relationship town -> Town
+        relationship tags -> Tag many inverse Tag.people
+        relationship notes -> Note many inverse Note.person
+    }
+    create entity Company {
+        attribute title string
+        attribute mail string optional
+        attribute size int16 optional
+        attribute www string optional
+        relationship boss -> Company inverse Company.staff
+        relationship staff -> Company many inverse Company.boss
+        relationship friends -> Company many inverse Company.fans
+        relationship fans -> Company many inverse Company.friends
+        relationship town -> Town
+        relationship tags -> Tag many inverse Tag.companies
+        relationship notes -> Note many inverse Note.company
+        relationship invoices -> Invoice many inverse Invoice.company on delete cascade
+        relationship seats -> Town many
+    }
+    create entity Tag {
+        attribute t string
+        relationship people -> Person many inverse Person.tags
+        relationship companies -> Company many inverse Company.tags
+    }
+    create entity Note {
+        attribute text string
+        relationship person -> Person inverse Person.notes
+        relationship company -> Company inverse Company.notes
+    }
+    create entity Invoice {
+        attribute n int
+        relationship company -> Company required inverse Company.invoices
+        relationship others -> Company many
+        index (company, n) unique
+    }
+    create entity Town {
+        attribute t string
+    }
+    """
+  static let fill = [
+    "INSERT INTO Town(id, t) VALUES (1, 'Bonn')",
+    "INSERT INTO Person(id, name, mail, age, boss_id, town_id) VALUES (1, 'Ann', 'a', 30, NULL, 1), (2, 'Bob', NULL, 40, 1, NULL)",
+    "INSERT INTO Company(id, _version, title, mail, size, www, boss_id, town_id) VALUES (1, 7, 'Acme', 'c', 5, 'w', NULL, 1), (4, 1, 'Sub', NULL, NULL, NULL, 1, NULL)",
+    "INSERT INTO Person_fans(fans_id, friends_id) VALUES (1, 2)",
+    "INSERT INTO Company_fans(fans_id, friends_id) VALUES (1, 4)",
+    "INSERT INTO Tag(id, t) VALUES (1, 'x'), (2, 'y')",
+    "INSERT INTO Person_tags(Person_id, Tag_id) VALUES (1, 1)",
+    "INSERT INTO Company_tags(Company_id, Tag_id) VALUES (1, 1), (4, 2)",
+    "INSERT INTO Note(id, text, person_id, company_id) VALUES (1, 'p', 2, NULL), (2, 'c', NULL, 4), (3, '-', NULL, NULL)",
+    "INSERT INTO Invoice(id, n, company_id) VALUES (1, 100, 1), (2, 100, 4)",
+    "INSERT INTO Invoice_others(Invoice_id, Company_id) VALUES (1, 4), (1, 1)",
+    "INSERT INTO Company_seats(Company_id, Town_id) VALUES (1, 1)",
+    "INSERT OR REPLACE INTO vault_ids VALUES ('Person', 10)",
+  ]
+  static let merge =
+    "merge entity Company into Person with Company.title -> Person.name, Company.size -> Person.age"
+
+  private func lab(_ step: String, _ more: String...) async throws -> DowngradeLab {
+    try await DowngradeLab([Self.base, step], fill: Self.fill + more)
+  }
+
+  @Test func `objects get ids of the other entity, and whoever leads to them leads there`() async throws {
+    let lab = try await lab(Self.merge)
+    #expect(try Set(lab.set.losses(ofStep: 2)) == ["Company.www", "Company.seats"])
+    try await lab.up(allowing: ["Company.www", "Company.seats"])
+    #expect(
+      try lab.rows("SELECT id, _version, name, mail, age, boss_id, town_id FROM Person ORDER BY id") == [
+        [1, 1, "Ann", "a", 30, .null, 1], [2, 1, "Bob", .null, 40, 1, .null],
+        [11, 7, "Acme", "c", 5, .null, 1], [14, 1, "Sub", .null, 1, 11, .null],
+      ])
+    #expect(try lab.rows("SELECT fans_id, friends_id FROM Person_fans ORDER BY 1") == [[1, 2], [11, 14]])
+    #expect(
+      try lab.rows("SELECT Person_id, Tag_id FROM Person_tags ORDER BY 1") == [[1, 1], [11, 1], [14, 2]])
+    #expect(try lab.rows("SELECT id, person_id FROM Note ORDER BY 1") == [[1, 2], [2, 14], [3, .null]])
+    #expect(try lab.rows("SELECT id, company_id FROM Invoice ORDER BY 1") == [[1, 11], [2, 14]])
+    #expect(
+      try lab.rows("SELECT Invoice_id, Person_id FROM Invoice_others ORDER BY 2") == [[1, 11], [1, 14]])
+    let model = try lab.set.model(at: 2)
+    #expect(model.entity(named: "Company") == nil)
+    let invoice = try #require(model.entity(named: "Invoice"))
+    #expect(
+      invoice.relationship(named: "company")
+        == RelationshipDescription(name: "company", destination: "Person", isRequired: true))
+    #expect(invoice.indexes == [IndexDescription(properties: ["company", "n"], isUnique: true)])
+    #expect(model.entity(named: "Note")?.relationships.map(\.name) == ["person"])
+    #expect(model.entity(named: "Tag")?.relationships.map(\.name) == ["people"])
+    let new = try await DowngradeLab([Self.base, Self.merge], at: 2)
+    #expect(try new.image.physicalHash == lab.image.physicalHash)
+    #expect(try lab.rows("SELECT count(*) FROM sqlite_master WHERE name LIKE '\\_mig%' ESCAPE '\\'") == [[0]])
+    // Ids are given out once.
+    #expect(try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Person'") == [[14]])
+  }
+
+  @Test func `the line is read as it is written, and nothing leads back`() throws {
+    let set = try DowngradeLab.set([Self.base, Self.merge])
+    #expect(set.steps[1].operations.map(\.description) == [Self.merge])
+    guard case .none(let reason) = try set.steps[1].wayBack(from: set.model(at: 1)) else {
+      Issue.record("something leads back")
+      return
+    }
+    #expect(reason.contains("which objects of Person were of Company is not known any more"))
+  }
+
+  @Test(arguments: [
+    ("merge entity Company into Person", "Person.name is required, and no property of Company becomes it"),
+    ("merge entity Company into Company", "cannot be merged into itself"),
+    ("merge entity Compny into Person", "did you mean \"Company\"?"),
+    ("merge entity Company into Person with Company.titel -> Person.name", "did you mean \"title\"?"),
+    ("merge entity Company into Person with Company.title -> Person.age", "retype one of them before"),
+    (
+      "merge entity Company into Person with Company.title -> Person.boss",
+      "of another kind or leads elsewhere"
+    ),
+    (
+      "rename relationship Company.invoices -> tags2\nmerge entity Company into Person with Company.title -> Person.name, Company.tags2 -> Person.tags",
+      "of another kind or leads elsewhere"
+    ),
+    (
+      "merge entity Company into Person with Company.title -> Person.name, Company.www -> Person.name",
+      "names one of both twice"
+    ),
+    ("create raw view Names { SELECT $Company.title FROM $Company }\n" + merge, "the view Names uses it"),
+    (
+      "make Invoice.company optional\nset delete rule of Company.invoices to nullify\nmerge entity Company into Person with Company.title -> Person.name, Company.invoices -> Person.notes",
+      "of another kind or leads elsewhere"
+    ),
+  ])
+  func `what does not fit is refused with the reason`(_ step: String, _ reason: String) throws {
+    let set = try DowngradeLab.set([Self.base, step])
+    #expect { _ = try set.model(at: 2) } throws: { "\($0)".contains(reason) }
+  }
+
+  @Test(arguments: [
+    ("UPDATE Note SET company_id = 1 WHERE id = 1", "1 object of Note has both company and person"),
+    ("UPDATE Company SET mail = 'a' WHERE id = 4", "UNIQUE"),
+  ])
+  func `rows that do not fit are counted, and the store is as it was`(_ change: String, _ reason: String)
+    async throws
+  {
+    let lab = try await lab(Self.merge, change)
+    let before = try lab.image
+    await #expect {
+      try await lab.up(allowing: ["Company.www", "Company.seats"])
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, Self.merge, let found) = error else { return false }
+      return found.contains(reason)
+    }
+    #expect(try lab.image == before)
+  }
+
+  @Test func `a value that is required is asked for`() async throws {
+    let lab = try await lab(
+      "drop attribute Company.size\nset default of Person.age to none\nadd attribute Company.age int optional\n\(Self.merge.split(separator: ",")[0])"
+    )
+    await #expect {
+      try await lab.up(allowing: ["Company.www", "Company.seats", "Company.size"])
+    } throws: { "\($0)".contains("2 objects of Company have no age, and Person requires it") }
+  }
+}

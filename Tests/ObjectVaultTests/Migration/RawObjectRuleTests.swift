@@ -1,0 +1,282 @@
+// What views, triggers and indexes in SQL may not be, and the one meaning that they have in files, in Swift and in JSON.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+private final class Reader: ManagedObject {
+  @Attribute var name: String
+  @Attribute var age: Int = 0
+}
+
+@Suite struct RawObjectRules {
+  static let base = "create entity Reader {\n attribute age int default 0\n attribute name string\n}"
+  static let adults = RawObject.view(
+    "Adults", "SELECT $Reader.id, $Reader.name\r\n  FROM $Reader -- those\n  WHERE   $Reader.age >= 18;")
+
+  private func reason(_ steps: String..., model: Bool = true) async throws -> String {
+    let set = try DowngradeLab.set([Self.base] + steps)
+    do {
+      if model { _ = try set.model(at: set.version) }
+      _ = try await DowngradeLab(set, at: set.version)
+    } catch StoreError.migrationFailed(_, _, let operation, let reason) { return "\(operation): \(reason)" }
+    return "nothing is wrong"
+  }
+
+  // MARK: What a model refuses
+
+  @Test(arguments: [
+    ("drop attribute Reader.age", "the view Adults uses it; drop that first"),
+    ("drop entity Reader", "the view Adults uses it; drop that first"),
+    ("create raw view Adults { SELECT 1 }", "Adults exists already"),
+    ("drop raw view Adult", "there is no raw view Adult; did you mean \"Adults\"?"),
+    ("drop raw trigger Adults", "Adults is a view; write: drop raw view Adults"),
+    ("create raw view More { SELECT $Reader.nam FROM $Reader }", "did you mean \"$Reader.name\"?"),
+    ("create raw view vault_more { SELECT 1 }", "this name cannot be used"),
+    ("create raw view sqlite_more { SELECT 1 }", "this name cannot be used"),
+    ("create raw view Reader { SELECT 1 }", "would be called Reader in the file"),
+    (
+      "add attribute Reader.b int indexed\ncreate raw index ix_Reader_b { ON $Reader (1) }",
+      "would be called ix_Reader_b"
+    ),
+  ])
+  func `a step that does not fit is refused with the reason`(_ step: String, _ reason: String) async throws {
+    let adults = "create raw view Adults { SELECT $Reader.name FROM $Reader WHERE $Reader.age >= 18 }"
+    let found = try await self.reason(adults, step)
+    #expect(found.contains(reason), "\(found)")
+  }
+
+  @Test func `what is named is dropped behind the object that names it`() async throws {
+    let adults = "create raw view Adults { SELECT $Reader.name FROM $Reader WHERE $Reader.age >= 18 }"
+    let dropped = "drop raw view Adults\ndrop attribute Reader.age"
+    #expect(try await reason(adults, dropped) == "nothing is wrong")
+    #expect(
+      try await reason(adults, dropped + "\ncreate raw view Adults { SELECT $Reader.name FROM $Reader }")
+        == "nothing is wrong")
+  }
+
+  @Test func `a name that becomes something else is guarded`() async throws {
+    let more =
+      "add relationship Reader.next -> Reader\ncreate raw view Next { SELECT $Reader.next FROM $Reader }"
+    let found = try await reason(more, "make Reader.next many")
+    #expect(found.contains("the view Next uses $Reader.next, which is something else afterwards"), "\(found)")
+  }
+
+  @Test(arguments: [
+    ("create raw view V { DELETE FROM x }", "begins with SELECT, VALUES, WITH"),
+    ("create raw view V { SELECT 1; DROP TABLE x }", "one statement"),
+    ("create raw index I { (name) }", "begins with ON"),
+    ("create raw trigger T { ON $Reader BEGIN SELECT 1; END }", "begins with AFTER"),
+    ("create raw trigger T { AFTER INSERT ON $Reader }", "BEGIN … END"),
+    ("create raw view V { SELECT 'a }", "no end"),
+    ("create raw table T { (a) }", "view or trigger or index is missing"),
+    ("create raw view { SELECT 1 }", "name is missing"),
+    ("create raw view V unique { SELECT 1 }", "{ is missing"), ("create raw view V", "{ is missing"),
+  ])
+  func `a text that can be none is an error of the file`(_ text: String, _ reason: String) {
+    #expect {
+      try MigrationStep(number: 1, name: "a", text: "format: 1\n[up]\n\(text)\n")
+    } throws: { error in
+      guard case StoreError.migrationSyntax(let error) = error else { return false }
+      return "\(error.reason) \(error.hint)".contains(reason)
+    }
+  }
+
+  // MARK: What an engine refuses
+
+  @Test(arguments: [
+    "create raw view V { SELECT * FROM vault_meta }", "create raw view V { SELECT sql FROM sqlite_master }",
+    "create raw view V { SELECT nothing FROM $Reader }", "create raw view V { SELECT 1 FROM nowhere }",
+    "create raw view V { SELECT vault_fold($Reader.name, 1) FROM $Reader }",
+    "create raw view V { SELECT ?1 }",
+    "create raw view V { SELECT load_extension('x') }",
+    "create raw index I { ON vault_meta (key) }",
+    "create raw index I { ON $Reader (vault_fold($Reader.name, 1)) }",
+    "create raw index I { ON $Reader ($Reader.name); DROP TABLE $Reader }",
+    "create raw trigger T { AFTER INSERT ON $Reader BEGIN DELETE FROM vault_meta; END }",
+    "create raw trigger T { AFTER INSERT ON vault_meta BEGIN SELECT 1; END }",
+    "create raw trigger T { AFTER INSERT ON $Reader BEGIN UPDATE $Reader SET nothing = 1; END }",
+    "create raw trigger T { AFTER INSERT ON $Reader BEGIN SELECT 1; END; CREATE TRIGGER T2 AFTER INSERT ON $Reader BEGIN SELECT 1; END }",
+    "create raw trigger T { AFTER DELETE ON $Reader BEGIN INSERT INTO sqlite_master (sql) VALUES (''); END }",
+  ])
+  func `SQL that does more than it may is refused, in stores that migrate and in new ones`(_ step: String)
+    async throws
+  {
+    // The text alone may tell.
+    guard let set = try? DowngradeLab.set([Self.base, step]) else { return }
+    let lab = try await DowngradeLab([Self.base, "add attribute Reader.b int optional"])
+    let before = try lab.rows("SELECT name, sql FROM sqlite_master ORDER BY name")
+    var isRefused = false
+    do {
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: set, makesBackups: false)
+    } catch StoreError.migrationFailed { isRefused = true }
+    #expect(isRefused, "\(step)")
+    #expect(try lab.rows("SELECT name, sql FROM sqlite_master ORDER BY name") == before)
+    await #expect(throws: StoreError.self) { _ = try await DowngradeLab(set, at: 2) }
+  }
+
+  @Test func `a plain name does not follow a renaming, and the error says what does`() async throws {
+    let found = try await reason(
+      "create raw view Plain { SELECT name FROM Reader }", "rename attribute Reader.name -> title",
+      model: false)
+    #expect(
+      found == "nothing is wrong" || found.contains("names behind a dollar sign follow renamings"), "\(found)"
+    )
+    let lab = try await DowngradeLab(
+      [
+        Self.base, "create raw view Plain { SELECT name FROM Reader }",
+        "rename attribute Reader.name -> title",
+      ], at: 2)
+    await #expect { try await lab.up() } throws: {
+      "\($0)".contains("names behind a dollar sign follow renamings")
+    }
+  }
+
+  // MARK: One meaning
+
+  @Test func `lines, comments and the last semicolon mean nothing, texts do`() throws {
+    let other = RawObject.view(
+      "Adults", "SELECT $Reader.id, $Reader.name FROM $Reader WHERE $Reader.age >= 18")
+    #expect(Self.adults == other && Self.adults.hashValue == other.hashValue)
+    #expect(RawObject.view("A", "SELECT ' a  b '") != RawObject.view("A", "SELECT ' a b '"))
+    #expect(RawObject.index("A", unique: true, "ON $Reader (1)") != RawObject.index("A", "ON $Reader (1)"))
+    let (one, two) = (Schema(rawObjects: [Self.adults]), Schema(rawObjects: [other]))
+    #expect(one == two && one.meaningHash == two.meaningHash && one != Schema())
+    #expect(try Schema(json: one.json) == one)
+  }
+
+  @Test func `a model without any has the JSON that it always had`() throws {
+    let schema = Schema { Entity(Reader.self) }
+    #expect(!schema.json.contains("rawObjects"))
+    #expect(try Schema(json: schema.json).rawObjects.isEmpty)
+    let more = Schema {
+      Entity(Reader.self); Self.adults; RawObject.trigger("t", "AFTER INSERT ON $Reader BEGIN SELECT 1; END")
+    }
+    #expect(SchemaTexts().meaningHash(of: more) == more.meaningHash)
+    #expect(
+      SchemaTexts().meaningHash(of: Schema(rawObjects: [Self.adults]))
+        == Schema(rawObjects: [Self.adults]).meaningHash)
+    #expect(SchemaTexts().meaningHash(of: schema) == schema.meaningHash)
+  }
+
+  @Test func `a schema in Swift says all of them that are wrong`() {
+    let schema = Schema {
+      Entity(Reader.self)
+      RawObject.view("Bad", "SELECT $Reader.nothing FROM $Reader")
+      RawObject.index("vault_i", "ON $Reader ($Reader.name)")
+    }
+    #expect {
+      try schema.validate()
+    } throws: { error in
+      guard case StoreError.invalidSchema(let faults) = error else { return false }
+      return faults.count == 2 && "\(error)".contains("view Bad") && "\(error)".contains("index vault_i")
+    }
+  }
+
+  @Test func `the steps that lead to a schema in Swift are proposed`() async throws {
+    let steps = try DowngradeLab.set([Self.base])
+    let schema = Schema {
+      Entity(Reader.self); Self.adults
+    }
+    let first = try steps.proposal(for: schema)
+    #expect(first.lines == ["create \(Self.adults)"] && first.losses.isEmpty && first.notes.isEmpty)
+    let two = try DowngradeLab.set([Self.base, first.lines.joined(separator: "\n")])
+    #expect(try two.model(at: 2) == schema && two.proposal(for: schema).operations.isEmpty)
+    let other = Schema {
+      Entity(Reader.self); RawObject.view("Adults", "SELECT 1")
+    }
+    #expect(
+      try two.proposal(for: other).lines == [
+        "drop raw view Adults", "create \(RawObject.view("Adults", "SELECT 1"))",
+      ])
+    #expect(try two.proposal(for: Schema { Entity(Reader.self) }).lines == ["drop raw view Adults"])
+    // A renaming is followed by itself.
+    let renamed = Schema(
+      entities: [
+        EntityDescription(
+          name: "Reader",
+          attributes: [
+            AttributeDescription(name: "age", type: .int, defaultValue: .integer(0)),
+            AttributeDescription(name: "title", type: .string),
+          ])
+      ],
+      rawObjects: [.view("Adults", "SELECT $Reader.id, $Reader.title FROM $Reader WHERE $Reader.age >= 18")])
+    let proposal = try two.proposal(
+      for: renamed, renaming: [.property(entity: "Reader", "name", to: "title")])
+    #expect(proposal.lines == ["rename attribute Reader.name -> title"])
+  }
+
+  @Test func `renamings reach the names of links, of texts and dollar signs nothing`() throws {
+    let base = """
+      create entity A {
+          attribute a string
+          relationship peers -> A many inverse A.others
+          relationship others -> A many inverse A.peers
+          relationship bs -> B many
+      }
+      create entity B {
+          attribute b string
+      }
+      create raw view All {
+          SELECT $A.bs.A, $A.bs.B, $A.$A.a, '$A.a', "$A", $A.* FROM $A, $A.bs, $A.peers
+          WHERE $A.peers.others = 1 AND $A.peers.peers = 2 AND $A.a <> '$$'
+      }
+      """
+    let set = try DowngradeLab.set([
+      base,
+      "rename entity B -> Bee\nrename attribute A.a -> x\nrename relationship A.peers -> friends\nrename entity A -> Ay",
+    ])
+    let view = try #require(try set.model(at: 2).rawObject(named: "All"))
+    #expect(
+      view
+        == .view(
+          "All",
+          "SELECT $Ay.bs.Ay, $Ay.bs.Bee, $Ay.$Ay.x, '$A.a', \"$A\", $Ay.* FROM $Ay, $Ay.bs, $Ay.friends WHERE $Ay.friends.others = 1 AND $Ay.friends.friends = 2 AND $Ay.x <> '$$'"
+        ),
+      "\(view)")
+  }
+
+  // MARK: Saves
+
+  @Test func `objects are saved beside triggers, and what a trigger refuses is told`() async throws {
+    let schema = Schema {
+      Entity(Reader.self)
+      RawObject.trigger(
+        "grown", "AFTER INSERT ON $Reader BEGIN UPDATE $Reader SET $Reader.age = $Reader.age + 1; END")
+      RawObject.trigger(
+        "noNobody",
+        "BEFORE UPDATE ON $Reader WHEN NEW.$Reader.name = '' BEGIN SELECT RAISE(ABORT, 'a name is missing'); END"
+      )
+      Self.adults
+    }
+    let folder = try TemporaryFolder()
+    let store = try await Store.open(
+      at: folder.url.appendingPathComponent("a.store"), key: testKey, schema: schema,
+      migrations: .creatingSchema)
+    try await store.write { context in
+      for number in 0..<20 {
+        context.insert(Reader.self) {
+          $0.name = "n\(number)"
+          $0.age = number
+        }
+      }
+    }
+    try await store.write { context in
+      let first = try #require(
+        try context.fetch(Reader.self).where(#Predicate { $0.name == "n0" }).all().first)
+      #expect(first.age == 20)
+      first.age = 100
+    }
+    await #expect {
+      try await store.write { context in
+        for reader in try context.fetch(Reader.self).all() { reader.name = "" }
+      }
+    } throws: { "\($0)".contains("a name is missing") }
+    store.close()
+    let connection = try Connection.open(store.url.path, key: testKey)
+    #expect(try connection.rows("SELECT count(*), max(age) FROM Reader") == [[20, 100]])
+    #expect(try connection.rows("SELECT count(*) FROM Adults") == [[20]])
+  }
+}
