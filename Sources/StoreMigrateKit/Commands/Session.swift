@@ -63,7 +63,7 @@ struct Session: Sendable {
   func migrations() throws -> MigrationSet {
     if let bundled, arguments.value("--migrations") == nil { return bundled }
     try requireFolder(migrationsFolder)
-    return try MigrationSet.directory(migrationsFolder).transforming(as: bundled).transforming(by: transforms)
+    return try steps(in: migrationsFolder).transforming(as: bundled).transforming(by: transforms)
   }
 
   /// - Throws: ``RefusedError`` where there is no folder to read steps from.
