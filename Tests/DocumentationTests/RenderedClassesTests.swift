@@ -48,6 +48,27 @@ import Testing
           RelationshipDescription(name: "parent", destination: "Data", inverse: "children"),
           RelationshipDescription(name: "children", destination: "Data", isToMany: true, inverse: "parent"),
         ]),
+      // Words that mean something else behind a dot, where a key path names them.
+      EntityDescription(
+        name: "Word",
+        attributes: [
+          AttributeDescription(name: "Type", type: .string), AttributeDescription(name: "Protocol", type: .int),
+          AttributeDescription(name: "self_", type: .int), AttributeDescription(name: "extension", type: .int),
+        ],
+        relationships: [
+          RelationshipDescription(name: "words", destination: "Kind", isToMany: true, inverse: "Type"),
+          RelationshipDescription(name: "others", destination: "Kind", isToMany: true, inverse: "Protocol"),
+        ],
+        indexes: [
+          IndexDescription(properties: ["Type", "Protocol"], isUnique: true),
+          IndexDescription(properties: ["extension", "Type"]),
+        ]),
+      EntityDescription(
+        name: "Kind",
+        relationships: [
+          RelationshipDescription(name: "Type", destination: "Word", inverse: "words"),
+          RelationshipDescription(name: "Protocol", destination: "Word", isToMany: true, inverse: "others"),
+        ]),
       EntityDescription(name: "Entity", attributes: [AttributeDescription(name: "text", type: .string)]),
       EntityDescription(name: "Attribute"), EntityDescription(name: "model"),
       EntityDescription(name: "AnyJSON"), EntityDescription(name: "RawObject"),

@@ -2,7 +2,9 @@
 
 /// An SQL identifier in double quotes, with every quote in it doubled.
 public func quoted(_ identifier: String) -> String {
-  "\"" + identifier.replacing("\"", with: "\"\"") + "\""
+  // Few names hold a quote, and looking for one takes a tenth of the time of replacing none.
+  let isPlain = !identifier.utf8.contains(UInt8(ascii: "\""))
+  return "\"" + (isPlain ? identifier : identifier.replacing("\"", with: "\"\"")) + "\""
 }
 
 extension String {

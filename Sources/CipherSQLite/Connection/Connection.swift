@@ -62,6 +62,8 @@ private import Foundation
   private var live: [ObjectIdentifier: Weak] = [:]
   private var streams: [ObjectIdentifier: WeakStream] = [:]
   var transactionDepth = 0
+  /// The state of the file that ``reading(checking:_:)`` has met; nil before.
+  var checkedState: Int64?
   /// Whether the key has been seen to fit: from then on the engine's "not a database" means something else.
   var isVerified = false
   var hooks = Hooks()

@@ -3,10 +3,17 @@
 
 private import Foundation
 
-enum Leftovers {
+package enum Leftovers {
   /// Removes what builders left in a folder that were killed: their locks ended with them.
-  static func sweep(_ folder: String) {
-    for name in names(in: folder) where TemporaryName.isOurs(name) {
+  static func sweep(_ folder: String) { sweep(folder, names(in: folder)) { _ in true } }
+
+  /// The same of some files of a folder.
+  /// - Parameters:
+  ///   - folder: The folder.
+  ///   - names: The names of files in it; those that are not ours are left alone.
+  ///   - isWanted: Asked for the name that a file was to have.
+  package static func sweep(_ folder: String, _ names: [String], where isWanted: (String) -> Bool) {
+    for name in names where TemporaryName.base(of: name).map(isWanted) ?? false {
       let path = folder == "/" ? folder + name : folder + "/" + name
       // Not even opened: closing a descriptor drops the locks that SQLite holds on the file in this process.
       guard !Temporaries.isBuilding(path) else { continue }
@@ -42,7 +49,7 @@ enum Leftovers {
   }
 
   /// The names in a folder that are UTF-8: ours are.
-  static func names(in folder: String) -> [String] {
+  package static func names(in folder: String) -> [String] {
     guard let directory = unsafe opendir(folder) else { return [] }
     defer { unsafe closedir(directory) }
     var names: [String] = []

@@ -26,17 +26,21 @@ package enum TemporaryName {
   }
 
   /// Whether a name was made by ``random(for:)``, or is that of a journal, log or index beside such a file.
-  package static func isOurs(_ name: String) -> Bool {
+  package static func isOurs(_ name: String) -> Bool { base(of: name) != nil }
+
+  /// What a file was to be called that has such a name, as far as there was room for it; nil for a name of somebody else's.
+  static func base(of name: String) -> String? {
     var name = Substring(name)
     if let suffix = DatabasePath.companionSuffixes.first(where: name.hasSuffix) {
       name = name.dropLast(suffix.count)
     }
-    guard let range = name.range(of: mark, options: .backwards) else { return false }
+    guard let range = name.range(of: mark, options: .backwards) else { return nil }
     let (base, digits) = (name[..<range.lowerBound], name[range.upperBound...])
     guard digits.utf8.count == Self.digits.random + Self.digits.proof,
       digits.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
-    else { return false }
+    else { return nil }
     return digits.suffix(Self.digits.proof) == proof(base, digits.prefix(Self.digits.random))
+      ? String(base) : nil
   }
 
   private static func proof(_ base: some StringProtocol, _ chance: some StringProtocol) -> String {

@@ -160,7 +160,7 @@ extension ObjectContext {
       return try told(connection, body)
     case .pooled(let pool):
       if let snapshot { return try told(snapshot, body) }
-      return try pool.withReader { try told($0, body) }
+      return try pool.withReader { try checked($0, body) }
     }
   }
 
@@ -169,10 +169,23 @@ extension ObjectContext {
     guard case .pooled(let pool) = access, snapshot == nil else { return try body() }
     return try pool.withReader { connection in
       try connection.transaction(.deferred) {
-        snapshot = connection
-        defer { snapshot = nil }
-        return try body()
+        try checked(connection) { connection in
+          snapshot = connection
+          defer { snapshot = nil }
+          return try body()
+        }
       }
+    }
+  }
+
+  /// A read of tables that are others by now says so, and takes nothing in them for what it was.
+  private func checked<Result>(_ connection: Connection, _ body: (Connection) throws -> Result) throws
+    -> Result
+  {
+    try connection.reading {
+      try core.checkGeneration(connection)
+    } _: {
+      try told(connection, body)
     }
   }
 

@@ -104,15 +104,14 @@ extension Schema {
   }
 
   /// All join tables, each once.
-  var joinTables: [JoinTable] { joinTables { _, _ in true } }
+  var joinTables: [JoinTable] { joinTables(butOf: []) }
 
-  /// The join tables between entities of which `isWanted` says so, by the names of both ends.
-  func joinTables(_ isWanted: (String, String) -> Bool) -> [JoinTable] {
-    entities.flatMap { entity in
-      entity.relationships.compactMap { relationship -> JoinTable? in
-        guard isWanted(entity.name, relationship.destination),
-          joinName(of: relationship, in: entity)?.isSource == true
-        else { return nil }
+  /// The join tables but those that entities keep which are left out.
+  private func joinTables(butOf left: Set<String>) -> [JoinTable] {
+    entities.flatMap { entity -> [JoinTable] in
+      guard !left.contains(entity.name) else { return [] }
+      return entity.relationships.compactMap { relationship in
+        guard joinName(of: relationship, in: entity)?.isSource == true else { return nil }
         return joinTable(of: relationship, in: entity)?.0
       }
     }
@@ -139,10 +138,10 @@ extension Schema {
     return (entities.map(table) + joins.map(Self.table)).sorted { $0.name < $1.name }
   }
 
-  /// The tables but those of entities that are left out, and of links between two of them.
+  /// The tables but those of entities that are left out, and of the links that these keep.
   func tables(but left: Set<String>) -> [TableInfo] {
     guard !left.isEmpty else { return tables }
-    let joins = joinTables { !left.contains($0) || !left.contains($1) }
+    let joins = joinTables(butOf: left)
     return (entities.filter { !left.contains($0.name) }.map(table) + joins.map(Self.table)).sorted {
       $0.name < $1.name
     }

@@ -24,11 +24,42 @@ extension Schema {
     for entity in entities {
       if old[entity.name] == entity { changed.remove(entity.name) } else { changed.insert(entity.name) }
     }
-    let faults =
-      ownFaults { entity in
-        changed.contains(entity.name) || entity.relationships.contains { changed.contains($0.destination) }
-      } + rawFaults
-    return faults.isEmpty ? clashFaults : faults
+    let isTouched = { (entity: EntityDescription) in
+      changed.contains(entity.name) || entity.relationships.contains { changed.contains($0.destination) }
+    }
+    let faults = ownFaults(isTouched) + rawFaults
+    guard faults.isEmpty else { return faults }
+    // Raw objects have names of their own, and few models have any.
+    let hasRawNames = !rawObjects.isEmpty || !former.rawObjects.isEmpty
+    return hasRawNames || mayClash(after: former, isTouched) ? clashFaults : []
+  }
+
+  /// Whether one of the names that a step made may be that of something else. Most steps make few names, or none, and all
+  /// names of a model take as long as everything else that is asked of a step.
+  private func mayClash(after former: Schema, _ isTouched: (EntityDescription) -> Bool) -> Bool {
+    let names = fileNames(isTouched)
+    let all = Set(names)
+    guard all.count == names.count else { return true }
+    let new = all.subtracting(former.fileNames(isTouched))
+    guard !new.isEmpty else { return false }
+    // Whatever belongs to an entity begins with its name, behind the mark of an index.
+    let asked = new.map { $0[...] } + new.filter(Self.isIndexName).map { $0.dropFirst(3) }
+    return entities.contains { entity in
+      guard !isTouched(entity) else { return false }
+      let name = entity.name.lowercased()
+      let owned = name + "_"
+      return asked.contains { $0 == name || $0.hasPrefix(owned) }
+    }
+  }
+
+  private static func isIndexName(_ name: String) -> Bool { name.hasPrefix("ix_") || name.hasPrefix("ux_") }
+
+  /// The names that some entities have in the file, with those of their indexes and links, in lower case.
+  private func fileNames(_ isAsked: (EntityDescription) -> Bool) -> [String] {
+    entities.filter(isAsked).flatMap { entity in
+      [entity.name] + indexNames(of: entity)
+        + joinNames(of: entity).flatMap { [$0, Self.targetIndexName($0)] }
+    }.map { $0.lowercased() }
   }
 
   /// Tables, indexes and views share one space of names in the file, and case does not count.
@@ -68,11 +99,14 @@ extension Schema {
   }
 
   private var joinNames: [(name: String, source: String)] {
-    entities.flatMap { entity in
-      entity.relationships.compactMap { relationship in
-        guard let (name, isSource) = joinName(of: relationship, in: entity), isSource else { return nil }
-        return (name, entity.name)
-      }
+    entities.flatMap { entity in joinNames(of: entity).map { ($0, entity.name) } }
+  }
+
+  /// The names of the tables of links that an entity keeps.
+  private func joinNames(of entity: EntityDescription) -> [String] {
+    entity.relationships.compactMap { relationship in
+      guard let (name, isSource) = joinName(of: relationship, in: entity), isSource else { return nil }
+      return name
     }
   }
 }

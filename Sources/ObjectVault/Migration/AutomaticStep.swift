@@ -23,7 +23,23 @@ extension StoreHistory {
 
   /// The steps behind the store, with what takes each back.
   func carriedSteps(in file: String) throws -> MigrationSet {
-    try steps(with: MigrationSet([]), file: file)
+    let carried = try steps(with: MigrationSet([]), file: file)
+    return try folded(in: carried).map { try MigrationSet([$0] + carried.steps.dropFirst($0.number)) }
+      ?? carried
+  }
+
+  /// The step that others were folded into, where the store was made by it: its row holds what it did, and theirs hold nothing
+  /// but what they are known by. Nil in a store that was made by the steps themselves.
+  private func folded(in carried: MigrationSet) throws -> MigrationStep? {
+    let empty = MigrationStep(number: 1, name: "empty", operations: []).checksum
+    let placeholders = steps.prefix { $0.text.isEmpty && $0.checksum != empty }
+    guard !placeholders.isEmpty, placeholders.count < carried.version else { return nil }
+    let last = carried.steps[placeholders.count]
+    let folds = steps.prefix(placeholders.count + 1).map {
+      FoldedStep(number: $0.number, name: $0.name, checksum: $0.checksum, release: nil)
+    }
+    return MigrationStep(
+      folding: folds, into: last, operations: last.operations, reader: last.reader, allowed: last.allowed)
   }
 }
 

@@ -32,3 +32,22 @@ extension FoldedStep: CustomStringConvertible {
     "\(numbered(number)) \(name) \(checksum)" + (release.map { " until \($0)" } ?? "")
   }
 }
+
+extension FoldedStep {
+  /// The checksums of the steps that a file replaces, in their order, without reading the file: a store that has been through
+  /// them opens by these. By bytes, as there is a line for each step.
+  /// - Returns: Empty where a line is not as ``description`` writes it; who reads the file tells what is wrong.
+  static func checksums(inHeadOf text: String) -> [String] {
+    var checksums: [String] = []
+    for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+      if line.first == UInt8(ascii: "[") { break }
+      guard line.starts(with: "replaces:".utf8) else { continue }
+      let words = line.split(separator: UInt8(ascii: " "), maxSplits: 4)
+      guard words.count > 3, words[0].count == "replaces:".utf8.count,
+        Int(Substring(words[1])) == checksums.count + 1
+      else { return [] }
+      checksums.append(String(Substring(words[3])))
+    }
+    return checksums
+  }
+}

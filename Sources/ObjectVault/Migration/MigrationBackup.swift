@@ -52,9 +52,17 @@ enum MigrationBackup {
     Temporaries.unregister(path + unfinished)
   }
 
-  /// While nobody is making one: under the store's write lock, or when nobody migrates it.
+  /// While nobody is making one: under the store's write lock, or when nobody migrates it. What a copy is built as goes where
+  /// nobody builds it any more.
   static func removeUnfinished(of file: DatabasePath) {
-    for name in existing(of: file, suffix: unfinished) { unsafe unlink(file.sibling(name)) }
+    let prefix = file.name + ".v"
+    let names = Leftovers.names(in: file.folder).filter { $0.hasPrefix(prefix) }
+    for name in names where isCopy(name, of: file, suffix: unfinished) { unsafe unlink(file.sibling(name)) }
+    Leftovers.sweep(file.folder, names) { isCopy($0, of: file, suffix: unfinished) }
+  }
+
+  private static func isCopy(_ name: String, of file: DatabasePath, suffix: String) -> Bool {
+    name.hasSuffix(suffix) && order(of: name.dropFirst(file.name.count + 2).dropLast(suffix.count)) != nil
   }
 
   /// Removes all copies of a store but the newest.

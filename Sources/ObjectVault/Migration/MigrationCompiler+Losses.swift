@@ -8,12 +8,12 @@ extension MigrationCompiler {
   func losses() -> [String] {
     let finals = Dictionary(mapping.entities.map { ($0.value, $0.key) }) { first, _ in first }
     var losses: [String] = []
-    for entity in before.entities {
+    for entity in before.entities where !untouched.contains(entity.name) {
       guard let final = finals[entity.name] else {
         losses.append(mapping.dropped.entities[entity.name] ?? entity.name)
         continue
       }
-      let kept = Set((mapping.properties[final] ?? [:]).values)
+      let kept = Set(mapping.formerNames(of: final).values)
       let columns = entity.attributes.map(\.name) + entity.relationships.filter { !$0.isToMany }.map(\.name)
       losses += columns.filter { !kept.contains($0) }.map {
         droppedName(entity.name, $0) ?? "\(entity.name).\($0)"
@@ -22,7 +22,7 @@ extension MigrationCompiler {
     losses += mapping.move?.loss.map { [$0] } ?? []
     var links = keptLinks()
     if case .links(let table, _, _)? = mapping.move?.from { links.insert(table) }
-    for entity in before.entities {
+    for entity in before.entities where !untouched.contains(entity.name) {
       for relationship in entity.relationships {
         guard let (join, isSource) = before.joinName(of: relationship, in: entity), isSource,
           !links.contains(join)
@@ -42,11 +42,11 @@ extension MigrationCompiler {
   /// The tables of links before the run whose rows are in one after it: of each the first that one of its ends leads to.
   private func keptLinks() -> Set<String> {
     var origins: [String: String] = [:]
-    for entity in after.entities {
+    for entity in after.entities where !untouched.contains(entity.name) {
       for relationship in entity.relationships {
         guard let join = after.joinName(of: relationship, in: entity)?.name, origins[join] == nil,
           let former = mapping.entities[entity.name].flatMap({ before.entity(named: $0) }),
-          let name = mapping.properties[entity.name]?[relationship.name]
+          let name = mapping.former(entity.name, relationship.name)
         else { continue }
         origins[join] = former.relationship(named: name).flatMap { before.joinName(of: $0, in: former)?.name }
       }

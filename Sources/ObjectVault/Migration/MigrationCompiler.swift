@@ -13,9 +13,16 @@ struct MigrationCompiler {
   let after: Schema
   let mapping: SegmentMapping
 
+  /// Entities whose tables are as they were, and whose links are: the run has nothing to do with them, as a step has with most.
+  let untouched: Set<String>
+
+  init(engine: Engine, before: Schema, after: Schema, mapping: SegmentMapping) {
+    (self.engine, self.before, self.after, self.mapping) = (engine, before, after, mapping)
+    untouched = Self.untouchedEntities(before, after, mapping)
+  }
+
   /// All statements, in order.
   func statements() -> [PlannedStatement] {
-    let untouched = untouchedEntities()
     let old = before.tables(but: untouched)
     let checks = mapping.mustBeFilled.map(fillingCheck) + moveChecks()
     var copies: [PlannedStatement] = []
@@ -63,8 +70,9 @@ struct MigrationCompiler {
       + highWaterMarks() + raw.creations
   }
 
-  /// Entities whose tables are as they were, and whose links are: the run has nothing to do with them, as a step has with most.
-  private func untouchedEntities() -> Set<String> {
+  private static func untouchedEntities(
+    _ before: Schema, _ after: Schema, _ mapping: SegmentMapping
+  ) -> Set<String> {
     guard mapping.move == nil else { return [] }
     let old = Dictionary(before.entities.map { ($0.name, $0) }) { first, _ in first }
     let same = Set(
@@ -91,12 +99,12 @@ struct MigrationCompiler {
       for attribute in entity.attributes {
         if let expression = mapping.expressions[entity.name]?[attribute.name] {
           expressions[attribute.name] = expression
-        } else if let name = mapping.properties[entity.name]?[attribute.name] {
+        } else if let name = mapping.former(entity.name, attribute.name) {
           expressions[attribute.name] = quoted(name)
         }
       }
       for relationship in entity.relationships where !relationship.isToMany {
-        guard let name = mapping.properties[entity.name]?[relationship.name],
+        guard let name = mapping.former(entity.name, relationship.name),
           before.entity(named: former)?.relationship(named: name)?.isToMany == false
         else { continue }
         expressions[RelationshipDescription.columnName(relationship.name)] =
@@ -118,7 +126,7 @@ struct MigrationCompiler {
         guard after.joinName(of: relationship, in: entity)?.name == table,
           let (join, isSource) = after.joinTable(of: relationship, in: entity),
           let former = mapping.entities[entity.name].flatMap({ before.entity(named: $0) }),
-          let name = mapping.properties[entity.name]?[relationship.name],
+          let name = mapping.former(entity.name, relationship.name),
           let (old, wasSource) = former.relationship(named: name).flatMap({
             before.joinTable(of: $0, in: former)
           })
@@ -235,6 +243,7 @@ struct MigrationCompiler {
   {
     guard former.name == table.name else { return nil }
     let (oldLayout, layout) = (before.layout(ofTable: former.name), after.layout(ofTable: table.name))
+    let columns = Dictionary(former.columns.map { (quoted($0.name), $0) }) { first, _ in first }
     var renames: [(old: String, new: String)] = []
     var added: [TableInfo.Column] = []
     var kept: Set<String> = []
@@ -243,7 +252,7 @@ struct MigrationCompiler {
         added.append(column)
         continue
       }
-      guard let old = former.columns.first(where: { quoted($0.name) == expression }) else { return nil }
+      guard let old = columns[expression] else { return nil }
       kept.insert(old.name)
       var same = old
       same.name = column.name

@@ -168,7 +168,9 @@ private struct StepLint {
     for (index, operation) in step.operations.enumerated() {
       findings += self.findings(
         operation, model, new, step.operations.prefix(index), step.operations.dropFirst(index + 1))
+      let former = model
       try operation.apply(to: &model)
+      findings += movedLinks(operation, former, model)
       switch operation {
       case .createEntity(let entity): new.insert(entity.name)
       case .dropEntity(let name): new.remove(name)
@@ -177,6 +179,20 @@ private struct StepLint {
       }
     }
     return findings
+  }
+
+  /// Tables of links that older programs would look for: a new inverse may give one another name, or put the links elsewhere.
+  private func movedLinks(_ operation: MigrationOperation, _ before: Schema, _ after: Schema)
+    -> [MigrationFinding]
+  {
+    guard step.reader < step.number, !operation.breaksOlderPrograms else { return [] }
+    let kept = Set(after.joinTables)
+    return before.joinTables.filter { !kept.contains($0) }.map { join in
+      finding(
+        .readerTooOld, operation,
+        "reader: \(step.reader) lets programs of that version open the store, which look for the links of "
+          + "\(join.source).\(join.relationship) where they are no more")
+    }
   }
 
   /// - Parameter new: The entities that the step made, which have no objects yet.

@@ -246,6 +246,7 @@ struct MigrationParser {
 
   /// The line without its comment and the spaces around.
   static func stripped(_ line: String) -> String {
+    guard line.utf8.contains(UInt8(ascii: "#")) else { return line[...].trimmed }
     let scalars = Array(line.unicodeScalars)
     var (isQuoted, isEscaped) = (false, false)
     var end = scalars.count
@@ -267,8 +268,15 @@ struct MigrationParser {
 
 extension Substring {
   var trimmed: String {
-    var rest = unicodeScalars[...].drop { $0.properties.isWhitespace }
-    while rest.last?.properties.isWhitespace == true { rest.removeLast() }
+    var rest = unicodeScalars[...].drop { $0.isSpace }
+    while rest.last?.isSpace == true { rest.removeLast() }
     return String(rest)
+  }
+}
+
+extension Unicode.Scalar {
+  /// Whether it is white space. Of ASCII it is known without the tables of Unicode.
+  fileprivate var isSpace: Bool {
+    isASCII ? value == 32 || (9...13).contains(value) : properties.isWhitespace
   }
 }

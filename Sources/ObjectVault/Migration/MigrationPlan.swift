@@ -57,6 +57,8 @@ public struct MigrationPlan: Sendable, Hashable {
       case unique
       /// A value in each row.
       case required
+      /// Values that the new type of the property can hold.
+      case fitting
     }
     /// The operation, in one line.
     public let operation: String
@@ -241,6 +243,8 @@ extension MigrationPlan.Refusal: CustomStringConvertible {
     case .required:
       "\(operation): \(counted("%d objects have", count)) no \(properties.joined(separator: ", ")) (rows \(first)). Give them one by "
         + "a transform before, by filling, or by a default."
+    case .fitting:
+      "\(operation): \(count) values of \(names) are none of that type (rows \(first)). Change them before."
     }
   }
 }

@@ -67,11 +67,17 @@ public struct MigrationSet: Sendable, Hashable {
       self.text = text
     }
 
-    /// The checksums in the order of the numbers; nil where one is missing or there twice.
+    /// The checksums by which stores know the steps, in the order of the numbers; nil where one is missing or there twice.
     static func checksums(of steps: [Embedded]) -> [String]? {
-      let steps = steps.sorted { $0.number < $1.number }
-      guard steps.indices.allSatisfy({ steps[$0].number == $0 + 1 }) else { return nil }
-      return steps.map(\.checksum)
+      let isSorted = steps.indices.dropFirst().allSatisfy { steps[$0 - 1].number < steps[$0].number }
+      let steps = isSorted ? steps : steps.sorted { $0.number < $1.number }
+      guard let first = steps.first else { return [] }
+      // Of the steps that were folded into the first one nothing is embedded but their checksums, in its head.
+      let folds = first.number > 1 ? FoldedStep.checksums(inHeadOf: first.text) : []
+      guard folds.isEmpty ? first.number == 1 : folds.count == first.number,
+        steps.indices.allSatisfy({ steps[$0].number == first.number + $0 })
+      else { return nil }
+      return folds.isEmpty ? steps.map(\.checksum) : folds + steps.dropFirst().map(\.checksum)
     }
   }
 

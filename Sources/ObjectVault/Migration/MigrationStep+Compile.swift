@@ -104,7 +104,9 @@ extension MigrationStep {
     var run = Run(model)
 
     func flush() {
-      if !run.operations.isEmpty { parts.append(run.part(engine)) }
+      // What changes no table leaves the model as it is.
+      guard !run.operations.isEmpty else { return }
+      parts.append(run.part(engine))
       run = Run(run.after)
     }
     func append(_ statement: CompiledStatement, _ operation: MigrationOperation) {

@@ -209,7 +209,7 @@ extension SegmentMapping {
   fileprivate func hasMadeAll(_ places: [SwiftTransform.Place]?) -> Bool {
     places?.allSatisfy { place in
       entities[place.entity] == nil
-        || place.property.map { properties[place.entity]?[$0] == nil } ?? false
+        || place.property.map { former(place.entity, $0) == nil } ?? false
     } ?? false
   }
 }

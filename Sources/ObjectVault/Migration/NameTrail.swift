@@ -26,7 +26,7 @@ package struct NameTrail: Sendable {
     }
     for (name, former) in mapping.entities {
       entities[former] = name
-      for (property, formerProperty) in mapping.properties[name] ?? [:] {
+      for (property, formerProperty) in mapping.formerNames(of: name) {
         properties[former, default: [:]][formerProperty] = property
         if mapping.expressions[name]?[property] != nil {
           rewritten[former, default: []].insert(formerProperty)
@@ -46,7 +46,7 @@ package struct NameTrail: Sendable {
   ) {
     let relationship = model.entity(named: entity)?.relationship(named: name)
     for (entity, name) in [(entity, name), (relationship?.destination ?? "", relationship?.inverse ?? "")] {
-      guard let former = mapping.entities[entity], let formerName = mapping.properties[entity]?[name] else {
+      guard let former = mapping.entities[entity], let formerName = mapping.former(entity, name) else {
         continue
       }
       rewritten[former, default: []].insert(formerName)
@@ -56,7 +56,7 @@ package struct NameTrail: Sendable {
   /// What a function of the app may have written.
   private mutating func note(_ transform: SwiftTransform, _ mapping: SegmentMapping) {
     for (name, former) in mapping.entities {
-      for (property, formerProperty) in mapping.properties[name] ?? [:]
+      for (property, formerProperty) in mapping.formerNames(of: name)
       where transform.mayWrite(name, property) {
         rewritten[former, default: []].insert(formerProperty)
       }
@@ -85,7 +85,7 @@ package struct NameTrail: Sendable {
     guard case .transform(let sql) = operation else { return }
     let words = Set(sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() })
     for (name, former) in mapping.entities {
-      for (property, formerProperty) in mapping.properties[name] ?? [:] {
+      for (property, formerProperty) in mapping.formerNames(of: name) {
         let names = [property, RelationshipDescription.columnName(property), "\(name)_\(property)"]
         guard names.contains(where: { words.contains($0.lowercased()) }) else { continue }
         rewritten[former, default: []].insert(formerProperty)

@@ -19,8 +19,9 @@ struct SegmentMapping {
   private let before: Schema
   /// Final entity -> entity before; absent for a new one.
   private(set) var entities: [String: String]
-  /// Final entity -> final property -> property before; absent for a new one.
-  private(set) var properties: [String: [String: String]]
+  /// Of entities whose properties are others than before: final entity -> final property -> property before; absent for a
+  /// new one. A step has to do with few entities of a model, and a chain has many steps.
+  private var properties: [String: [String: String]] = [:]
   /// Final entity -> final property -> SQL over the columns before, where a plain copy will not do.
   private(set) var expressions: [String: [String: String]] = [:]
   /// By the names of before: a later renaming does not take a check away.
@@ -47,18 +48,37 @@ struct SegmentMapping {
   init(_ before: Schema) {
     self.before = before
     entities = Dictionary(before.entities.map { ($0.name, $0.name) }) { first, _ in first }
-    properties = Dictionary(
-      before.entities.map { entity in
-        (entity.name, Dictionary(entity.propertyNames.map { ($0, $0) }) { first, _ in first })
-      }
-    ) { first, _ in first }
+  }
+
+  /// What a final property was called before; nil for a new one.
+  func former(_ entity: String, _ name: String) -> String? {
+    if let names = properties[entity] { return names[name] }
+    guard entities[entity] != nil, let former = before.entity(named: entity),
+      former.attribute(named: name) != nil || former.relationship(named: name) != nil
+    else { return nil }
+    return name
+  }
+
+  /// The final properties of an entity that were there before, with what they were called.
+  func formerNames(of entity: String) -> [String: String] {
+    if let names = properties[entity] { return names }
+    guard entities[entity] != nil, let former = before.entity(named: entity) else { return [:] }
+    return Dictionary(former.propertyNames.map { ($0, $0) }) { first, _ in first }
+  }
+
+  /// Lets the names of an entity's properties be changed, which it has from here on.
+  private mutating func changeNames(of entity: String, _ body: (inout [String: String]) -> Void) {
+    var names = properties.removeValue(forKey: entity) ?? formerNames(of: entity)
+    body(&names)
+    properties[entity] = names
   }
 
   /// Whether an entity and all its properties are those that had these names before, with the values that they had.
   func keepsNames(of entity: EntityDescription) -> Bool {
     guard entities[entity.name] == entity.name, expressions[entity.name]?.isEmpty ?? true,
-      added[entity.name]?.isEmpty ?? true, let names = properties[entity.name]
+      added[entity.name]?.isEmpty ?? true
     else { return false }
+    guard let names = properties[entity.name] else { return true }
     return entity.attributes.allSatisfy { names[$0.name] == $0.name }
       && entity.relationships.allSatisfy { names[$0.name] == $0.name }
   }
@@ -105,8 +125,10 @@ struct SegmentMapping {
       if let former = entities[name] { dropped.entities[former] = name }
       forget(name)
     case .renameEntity(let name, let new):
+      let names = formerNames(of: name)
       entities[new] = entities.removeValue(forKey: name)
-      properties[new] = properties.removeValue(forKey: name)
+      properties[name] = [:]
+      properties[new] = names
       expressions[new] = expressions.removeValue(forKey: name)
       added[new] = added.removeValue(forKey: name)
       changesTables = true
@@ -125,7 +147,11 @@ struct SegmentMapping {
     case .retype(let entity, let name, let type, let using):
       let expression = try using.map { sql throws(ModelError) in try SQLNames(model: model).resolved(sql) }
       guard let column = column(entity, name) else { return }
-      express(entity, name, expression ?? Self.cast(column, to: type))
+      let former = model.entity(named: entity)?.attribute(named: name)?.type
+      // Of one storage each value is as it was, and the table may stay. What is no value of the type is found all the same,
+      // as behind every expression.
+      let isSame = former?.sqlType == type.sqlType
+      express(entity, name, expression ?? (isSame ? column : Self.cast(column, to: type)))
     case .retypeBySwift(let entity, let name, _, let function):
       guard let column = column(entity, name) else { return }
       express(entity, name, Conversion.sql(function, of: "\(entity).\(name)", column))
@@ -152,7 +178,7 @@ struct SegmentMapping {
 
   private mutating func forget(_ entity: String) {
     entities[entity] = nil
-    properties[entity] = nil
+    properties[entity] = [:]
     expressions[entity] = nil
     added[entity] = nil
     changesTables = true
@@ -164,19 +190,18 @@ struct SegmentMapping {
   }
 
   private mutating func drop(_ entity: String, _ name: String) {
-    if let table = entities[entity], let former = properties[entity]?[name] {
+    if let table = entities[entity], let former = former(entity, name) {
       dropped.properties[table, default: [:]][former] = "\(entity).\(name)"
     }
-    properties[entity]?[name] = nil
+    changeNames(of: entity) { $0[name] = nil }
     expressions[entity]?[name] = nil
     added[entity]?.remove(name)
     changedWords.insert(name.lowercased())
   }
 
   private mutating func rename(_ entity: String, _ name: String, _ new: String) {
-    let property = properties[entity]?.removeValue(forKey: name)
+    changeNames(of: entity) { $0[new] = $0.removeValue(forKey: name) }
     let expression = expressions[entity]?.removeValue(forKey: name)
-    properties[entity]?[new] = property
     expressions[entity]?[new] = expression
     if added[entity]?.remove(name) != nil { added[entity]?.insert(new) }
     changedWords.formUnion([name.lowercased(), new.lowercased()])
@@ -189,7 +214,7 @@ struct SegmentMapping {
 
   /// The column that a property had before the run; nil when it was added in it, or has no column.
   private func column(_ entity: String, _ name: String) -> String? {
-    guard let former = properties[entity]?[name],
+    guard let former = former(entity, name),
       let owner = entities[entity].flatMap({ before.entity(named: $0) })
     else { return nil }
     guard let relationship = owner.relationship(named: former) else { return quoted(former) }

@@ -14,6 +14,10 @@ struct RowQuestion {
     switch operation {
     case .addIndex(let entity, let index) where index.isUnique:
       (self.entity, properties, rule) = (entity, index.properties, .unique)
+    // An expression of more than the value itself would have to be computed for every row.
+    case .retype(let entity, let name, let type, let using?)
+    where type.isInteger && using == "$\(entity).\(name)":
+      (self.entity, properties, rule) = (entity, [name], .fitting)
     case .makeRequired(let entity, let name, filling: nil):
       (self.entity, properties, rule) = (entity, [name], .required)
     case .addAttribute(let entity, let attribute)
@@ -136,6 +140,7 @@ struct StandingColumns {
       switch question.rule {
       case .required: Self.missing(columns, isNull, SQLName(name))
       case .unique: Self.repeated(columns, isNull, SQLName(name))
+      case .fitting: Self.unfit(columns, operation, SQLName(name))
       }
     guard let count, let bad = try connection.value(count)?.int64, bad > 0 else { return .accepted }
     return .refused(
@@ -148,6 +153,17 @@ struct StandingColumns {
   private static func missing(_ columns: [SQLName], _ isNull: Bool, _ table: SQLName) -> (SQL?, SQL) {
     let condition = isNull ? "1" : SQL.joined(columns.map { "\($0) IS NULL" }, by: " OR ")
     guard !condition.isEmpty else { return (nil, "") }
+    return (
+      "SELECT count(*) FROM \(table) WHERE \(condition)",
+      "SELECT \"id\" FROM \(table) WHERE \(condition) ORDER BY \"id\" LIMIT 5"
+    )
+  }
+
+  private static func unfit(_ columns: [SQLName], _ operation: MigrationOperation, _ table: SQLName) -> (
+    SQL?, SQL
+  ) {
+    guard let column = columns.first, case .retype(_, _, let type, _) = operation else { return (nil, "") }
+    let condition: SQL = "\(column) NOT NULL AND NOT (\(type.holds(column)))"
     return (
       "SELECT count(*) FROM \(table) WHERE \(condition)",
       "SELECT \"id\" FROM \(table) WHERE \(condition) ORDER BY \"id\" LIMIT 5"

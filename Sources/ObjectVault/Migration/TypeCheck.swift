@@ -164,7 +164,7 @@ struct TypeCheck {
 
 extension AttributeType {
   /// SQL that is true for a value, not NULL, that the type can hold.
-  fileprivate func holds(_ column: SQLName) -> SQL {
+  func holds(_ column: SQLName) -> SQL {
     switch traits.storage {
     case .integer(let range) where range == Int64.min...Int64.max: return "typeof(\(column)) = 'integer'"
     case .integer(let range):

@@ -10,6 +10,12 @@ struct SwiftNames {
   /// A name of the model, as it is declared and referred to.
   static func quoted(_ name: String) -> String { words.contains(name) ? "`\(name)`" : name }
 
+  /// A name of the model behind a dot, as a key path names it. With a type or a dot in front `Type` and `Protocol` are words
+  /// of the language in backticks, too, but not behind another step of the path.
+  static func path(_ name: String) -> String {
+    (["Type", "Protocol"].contains(name) ? "self." : "") + quoted(name)
+  }
+
   /// A name of a library, which a class of the model may hide.
   func name(_ name: String, of module: String) -> String {
     entities.contains(name) ? "\(module).\(name)" : name

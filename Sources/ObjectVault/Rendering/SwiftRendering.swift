@@ -50,7 +50,7 @@ struct SwiftRendering {
     var options = relationship.isRequired ? [".required"] : []
     if let inverse = relationship.inverse, namesInverse(relationship, of: entity) {
       options.append(
-        "inverse: \\\(SwiftNames.quoted(relationship.destination)).\(SwiftNames.quoted(inverse))")
+        "inverse: \\\(SwiftNames.quoted(relationship.destination)).\(SwiftNames.path(inverse))")
     }
     if relationship.deleteRule != .nullify {
       options.append("onDelete: .\(relationship.deleteRule.rawValue)")
@@ -145,7 +145,7 @@ struct SwiftRendering {
     let lines = schema.entities.map { entity in
       "  \(entityName)(\(SwiftNames.quoted(entity.name)).self)"
         + entity.indexes.map { index in
-          let paths = index.properties.map { "\\.\(SwiftNames.quoted($0))" }.joined(separator: ", ")
+          let paths = index.properties.map { "\\.\(SwiftNames.path($0))" }.joined(separator: ", ")
           return "\n    .\(index.isUnique ? "unique" : "index")(\(paths))"
         }.joined()
     }

@@ -104,14 +104,28 @@ enum BaselineCommand: Command {
     }
     let allowed = session.arguments.all("--allow").map { String($0.trimmingPrefix("lossy:")) }
     let adoption: Adoption
-    do { adoption = try await adopt(Set(allowed)) } catch StoreError.adoptionLoses(_, let losses)
-      where session.arguments.has("--yes")
-    {
+    do { adoption = try await adopt(Set(allowed)) } catch let error as StoreError {
+      guard case .adoptionLoses(_, let losses) = error else { throw error }
+      // Nothing is being made while somebody thinks about it.
+      session.interruption.pause()
+      guard session.accepts(losses, of: file) else { throw error }
+      session.interruption.begin(NewStore(path: path))
       adoption = try await adopt(Set(allowed + losses.map(\.name)))
     }
     return BaselineReport(
       store: StoreSummary(path: path, bytes: try DatabasePath(path).byteCount ?? 0), version: set.version,
       file: file, tables: adoption.tables, left: adoption.losses,
       seconds: Date().timeIntervalSince(start))
+  }
+}
+
+extension Session {
+  /// Whether a store may be made without these: by `--yes`, or by a yes at the question.
+  fileprivate func accepts(_ losses: [AdoptionLoss], of file: String) -> Bool {
+    if arguments.has("--yes") { return true }
+    guard !arguments.has("--no-input"), isatty(0) == 1 else { return false }
+    for loss in losses { standardError("  · \(loss)") }
+    standardError("\(file) stays as it is, and the store is made without these. Type yes to go on:")
+    return readLine() == "yes"
   }
 }

@@ -33,7 +33,8 @@ enum CheckCommand: Command {
 
   static func run(_ session: Session) async throws -> any Report {
     try session.requireFolder(session.migrationsFolder)
-    let files = try GeneratedFiles(folder: session.migrationsFolder)
+    let folder = session.migrationsFolder
+    let files = try GeneratedFiles(folder: folder, set: session.steps(in: folder))
     var findings: [String] = []
     for file in files.contents() {
       let path = files.folder.appendingPathComponent(file.name).path

@@ -62,11 +62,13 @@ enum DownCommand: Command {
         store: session.storePath, key: key, from: version, to: target,
         configuration: try session.configuration()))
     let start = Date()
-    let outcome = try await Store.downgrade(
-      at: URL(fileURLWithPath: session.storePath), key: key, to: target, migrations: set,
-      profile: session.profile(), busyTimeout: session.lockTimeout(),
-      makesBackups: !session.arguments.has("--no-backup"), allowing: Set(plan.unallowedLosses),
-      progress: session.progress)
+    let outcome = try await session.showingSteps("down") {
+      try await Store.downgrade(
+        at: URL(fileURLWithPath: session.storePath), key: key, to: target, migrations: set,
+        profile: session.profile(), busyTimeout: session.lockTimeout(),
+        makesBackups: !session.arguments.has("--no-backup"), allowing: Set(plan.unallowedLosses),
+        progress: session.progress)
+    }
     let names = Dictionary(plan.steps.map { ($0.number, $0.name) }) { first, _ in first }
     return DownReport(
       store: summary, from: version, to: target,

@@ -36,9 +36,11 @@ enum EmbedCommand: Command {
 
   static func run(_ session: Session) async throws -> any Report {
     let type = session.arguments.value("--type")
-    try session.requireFolder(session.migrationsFolder)
+    let folder = session.migrationsFolder
+    try session.requireFolder(folder)
     let files = try GeneratedFiles(
-      folder: session.migrationsFolder, typeName: type, releasing: session.arguments.value("--released"))
+      folder: folder, set: session.steps(in: folder), typeName: type,
+      releasing: session.arguments.value("--released"))
     return try write(files)
   }
 

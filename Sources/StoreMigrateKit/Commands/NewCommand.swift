@@ -55,7 +55,7 @@ enum NewCommand: Command {
     }
     let set =
       FileManager.default.fileExists(atPath: folder.path)
-      ? try MigrationSet.directory(folder) : try MigrationSet([])
+      ? try session.steps(in: folder) : try MigrationSet([])
     let proposal = session.arguments.has("--from-model") ? try session.proposal(set) : nil
     if let proposal, proposal.operations.isEmpty {
       throw RefusedError(
@@ -112,7 +112,7 @@ extension Session {
   /// The steps that are being written: of the folder, where there is one, as the tool's own are those of its last build.
   func authored() throws -> MigrationSet {
     FileManager.default.fileExists(atPath: migrationsFolder.path)
-      ? try .directory(migrationsFolder) : try migrations()
+      ? try steps(in: migrationsFolder) : try migrations()
   }
 
   /// What leads from the steps to the classes of the app.

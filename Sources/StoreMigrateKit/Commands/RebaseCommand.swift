@@ -62,7 +62,9 @@ enum RebaseCommand: Command {
     }
     let generated = try GeneratedFiles(folder: folder, set: set)
     try generated.releases.requireKept(in: set)
-    try move(moves.filter { $0.from != $0.to }, in: folder)
+    let renamed = moves.filter { $0.from != $0.to }
+    session.interruption.begin(RenamedSteps(folder: folder, moves: renamed))
+    try move(renamed, in: folder)
     return RebaseReport(moved: moves, written: try EmbedCommand.write(generated).written)
   }
 
@@ -75,8 +77,8 @@ enum RebaseCommand: Command {
       done.append((from, to))
     }
     do {
-      for move in moves { try call(move.from, move.from + ".rebasing") }
-      for move in moves { try call(move.from + ".rebasing", move.to) }
+      for move in moves { try call(move.from, move.from + RenamedSteps.suffix) }
+      for move in moves { try call(move.from + RenamedSteps.suffix, move.to) }
     } catch {
       for (from, to) in done.reversed() {
         try? files.moveItem(at: folder.appendingPathComponent(to), to: folder.appendingPathComponent(from))

@@ -55,11 +55,13 @@ enum RedoCommand: Command {
         store: session.storePath, key: key, version: plan.storeVersion,
         generation: generation, configuration: try session.configuration()))
     let start = Date()
-    let outcome = try await Store.redo(
-      at: URL(fileURLWithPath: session.storePath), key: key, last: count, migrations: set,
-      profile: session.profile(), busyTimeout: session.lockTimeout(),
-      makesBackups: !session.arguments.has("--no-backup"), allowing: Set(plan.unallowedLosses),
-      progress: session.progress)
+    let outcome = try await session.showingSteps("redo") {
+      try await Store.redo(
+        at: URL(fileURLWithPath: session.storePath), key: key, last: count, migrations: set,
+        profile: session.profile(), busyTimeout: session.lockTimeout(),
+        makesBackups: !session.arguments.has("--no-backup"), allowing: Set(plan.unallowedLosses),
+        progress: session.progress)
+    }
     func names(_ numbers: [Int], leadsBack: Bool) -> [String] {
       numbers.map { number in
         let step = plan.steps.first { $0.number == number && $0.leadsBack == leadsBack }

@@ -33,7 +33,7 @@ struct Session: Sendable {
   func showingSteps<Result: Sendable>(
     _ label: String, _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
-    let bar = ProgressBar(label, self)
+    let bar = ProgressBar(label, unit: "rows", self)
     guard bar.isLive else { return try await body() }
     defer { bar.finish() }
     let isDone = Locked(false)
@@ -63,7 +63,7 @@ struct Session: Sendable {
   func migrations() throws -> MigrationSet {
     if let bundled, arguments.value("--migrations") == nil { return bundled }
     try requireFolder(migrationsFolder)
-    return try MigrationSet.directory(migrationsFolder).transforming(as: bundled).transforming(by: transforms)
+    return try steps(in: migrationsFolder).transforming(as: bundled).transforming(by: transforms)
   }
 
   /// - Throws: ``RefusedError`` where there is no folder to read steps from.
@@ -159,9 +159,10 @@ struct Session: Sendable {
 
 extension ProgressBar {
   /// A bar that is silent where the arguments of the run ask for it.
-  convenience init(_ label: String, _ session: Session) {
+  convenience init(_ label: String, unit: String = "pages", _ session: Session) {
     self.init(
-      label, isSilent: session.arguments.has("--json") || session.arguments.has("--quiet"),
+      label, unit: unit,
+      isSilent: session.arguments.has("--json") || session.arguments.has("--quiet"),
       line: session.standardError)
   }
 }

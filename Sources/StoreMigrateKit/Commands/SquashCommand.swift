@@ -51,24 +51,42 @@ enum SquashCommand: Command {
       throw UsageError("squash takes --to N, the last step that is folded. See: store-migrate help squash")
     }
     let (set, releases) = (try MigrationSet.directory(folder), Releases(folder))
+    let left = try Session.filesBesideFold(of: set, in: folder)
+    if number == set.foldedVersion, !left.isEmpty { return try finish(left, set, session) }
     try releases.requireKept(in: set)
     try check(number, releases, isAllowed: session.arguments.has("--allow-released"))
-    let former = try files(in: folder, upTo: number)
+    let former = try Session.stepFiles(in: folder, upTo: number)
     let fold = try set.folded(to: number, release: releases.last(with: number))
     let generated = try GeneratedFiles(folder: folder, set: fold.migrations)
     try releases.requireKept(in: fold.migrations)
     let file = folder.appendingPathComponent(fold.step.fileName)
+    let others = former.filter { $0 != fold.step.fileName }
+    session.interruption.begin(FoldedFiles(folder: folder, step: fold.step, former: others))
     // The one file first: whoever is stopped here has all steps still, and the set reads as before.
     try Data(fold.step.text.utf8).write(to: file, options: .atomic)
-    for name in former where name != former.last {
-      try FileManager.default.removeItem(at: folder.appendingPathComponent(name))
-    }
-    if let last = former.last, last != fold.step.fileName {
-      try FileManager.default.removeItem(at: folder.appendingPathComponent(last))
-    }
+    // Of the same number there may be another only for as long as it has to be.
+    try remove(others.reversed(), in: folder)
     return SquashReport(
       file: file.path, folded: former, kept: fold.kept, leftOut: fold.leftOut,
       written: try EmbedCommand.write(generated).written)
+  }
+
+  /// Does what a squash had yet to do that was stopped: the files that its one stands for go.
+  private static func finish(_ left: [String], _ set: MigrationSet, _ session: Session) throws -> SquashReport
+  {
+    let folder = session.migrationsFolder
+    let step = set.steps[set.foldedVersion - 1]
+    let generated = try GeneratedFiles(folder: folder, set: set)
+    try generated.releases.requireKept(in: set)
+    session.interruption.begin(FoldedFiles(folder: folder, step: step, former: left))
+    try remove(left, in: folder)
+    return SquashReport(
+      file: folder.appendingPathComponent(step.fileName).path, folded: left, kept: [], leftOut: [],
+      written: try EmbedCommand.write(generated).written)
+  }
+
+  private static func remove(_ names: [String], in folder: URL) throws {
+    for name in names { try FileManager.default.removeItem(at: folder.appendingPathComponent(name)) }
   }
 
   /// - Throws: ``RefusedError`` where stores of users would be left behind.
@@ -89,12 +107,5 @@ enum SquashCommand: Command {
         "The steps up to \(numbered(number)) were released with \(releases.release(of: number) ?? "an earlier release"). Stores "
         + "that are not beyond them would need \(releases.last(with: number) ?? "that release") first. When that is meant: "
         + "--allow-released. Nothing was written.")
-  }
-
-  /// The files of the steps up to a number, in their order.
-  private static func files(in folder: URL, upTo number: Int) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".migration") }
-      .map { (name: $0, number: try MigrationSet.numberAndName(of: $0).0) }
-      .filter { $0.number <= number }.sorted { ($0.number, $0.name) < ($1.number, $1.name) }.map(\.name)
   }
 }

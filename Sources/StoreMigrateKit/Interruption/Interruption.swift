@@ -73,6 +73,13 @@ final class Interruption: Sendable {
     if isEnded { waitForTheEnd() }
   }
 
+  /// Says that nothing is changed for now, as while a question is asked: a signal ends the process then.
+  func pause() {
+    state.withLock { state in
+      if case .changing = state.stage, state.signal == nil { state.stage = .looking }
+    }
+  }
+
   /// - Throws: `CancellationError` once a signal was given.
   func check() throws {
     if progress.isCancelled { throw CancellationError() }

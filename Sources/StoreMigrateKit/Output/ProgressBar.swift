@@ -1,4 +1,5 @@
-// How far a long command is: a bar on a terminal, a line for each quarter in a pipe, nothing with --json or --quiet.
+// How far a long command is: a bar on a terminal, a line for each quarter in a pipe, nothing with --json or --quiet. What
+// stands in the bar's line is in ProgressLine.
 
 import Foundation
 
@@ -10,16 +11,21 @@ final class ProgressBar {
   /// Whether anybody sees a bar that moves.
   var isLive: Bool { isTerminal && !isSilent }
   private let write: (String) -> Void
-  private var shown = -1
+  private var line: ProgressLine
+  private let start = ContinuousClock.now
+  private var quarter = 0
+  private var isShown = false
 
   /// - Parameters:
   ///   - label: What stands before the bar.
+  ///   - unit: What is counted, such as `rows`.
   ///   - isSilent: Whether nothing is shown at all.
   ///   - line: Writes a line where there is no terminal.
-  init(_ label: String, isSilent: Bool, line: @escaping (String) -> Void) {
+  init(_ label: String, unit: String, isSilent: Bool, line: @escaping (String) -> Void) {
     self.label = label
     self.isSilent = isSilent
     isTerminal = isatty(2) == 1
+    self.line = ProgressLine(label, unit: unit, width: StandardStream.error.lineWidth)
     let isTerminal = isTerminal
     write = { text in
       if isTerminal { StandardStream.error.write(text) } else { line(text) }
@@ -28,21 +34,21 @@ final class ProgressBar {
 
   func show(_ done: Int, of total: Int) {
     guard !isSilent, total > 0 else { return }
-    let step = isTerminal ? 2 : 25
-    let percent = done * 100 / total / step * step
-    guard percent != shown else { return }
-    shown = percent
-    if isTerminal {
-      let filled = percent / 5
-      write(
-        "\r\(label) [\(String(repeating: "#", count: filled))\(String(repeating: ".", count: 20 - filled))] \(percent) %"
-      )
-    } else if percent > 0 {
-      write("\(label) \(percent) %")
-    }
+    guard isTerminal else { return showQuarter(done, of: total) }
+    let elapsed = start.duration(to: .now) / .seconds(1)
+    guard let text = line.frame(done, of: total, at: elapsed) else { return }
+    isShown = true
+    write("\r\(text)")
+  }
+
+  private func showQuarter(_ done: Int, of total: Int) {
+    let reached = done * 100 / total / 25
+    guard reached != quarter else { return }
+    quarter = reached
+    if reached > 0 { write("\(label) \(reached * 25) %") }
   }
 
   func finish() {
-    if !isSilent, isTerminal, shown >= 0 { write("\n") }
+    if isShown { write("\n") }
   }
 }

@@ -116,6 +116,28 @@ import Testing
     #expect { try again.migrations.folded(to: 4) } throws: { "\($0)".contains("name a later one") }
   }
 
+  @Test(arguments: [plain, steps])
+  func `what a store carries that was made by the one can be written to files`(
+    _ texts: [String]
+  ) async throws {
+    let set = try DowngradeLab.set(texts)
+    for (steps, number) in [(set, 0), (try set.folded(to: 3).migrations, 3)] {
+      let lab = try await DowngradeLab(steps, at: 4)
+      let carried = try await Store.carriedSteps(at: lab.url, key: testKey)
+      #expect(carried.version == 4 && carried.foldedVersion == number)
+      #expect(carried.steps.map(\.checksum) == set.steps.map(\.checksum))
+      let files = try MigrationSet(
+        carried.steps.filter { !$0.isPlaceholder }.map {
+          try MigrationStep(number: $0.number, name: $0.name, text: $0.text)
+        })
+      #expect(files.steps.map(\.checksum) == set.steps.map(\.checksum))
+      #expect(try await Store.plan(at: lab.url, key: testKey, migrations: files).isUpToDate)
+      let other = lab.folder.url.appendingPathComponent("other.store")
+      try await Store.create(at: other, key: testKey, migrations: files)
+      #expect(try StoreImage(other) == StoreImage(lab.url))
+    }
+  }
+
   @Test func `a file that does not name all it replaces is refused`() throws {
     for head in [
       "replaces: 0002 b s1:x", "replaces: 0001 a s1:x", "replaces: 0001 a",

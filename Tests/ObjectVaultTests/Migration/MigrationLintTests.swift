@@ -96,6 +96,24 @@ private final class Titled: ManagedObject {
     #expect(try !rules(up).contains(.readerTooOld))
   }
 
+  @Test(arguments: [
+    ("add relationship A.zs -> Z many inverse Z.parts", true),
+    ("add relationship A.z -> Z inverse Z.parts", true),
+    ("add relationship A.z -> Z", false), ("add relationship A.zs -> Z many", false),
+    ("create entity B {\n relationship zs -> Z many\n}", false),
+  ])
+  func `a reader that looks for links where a new inverse takes them away is told`(
+    _ up: String, _ isMoved: Bool
+  ) throws {
+    let base = "create entity A {\n attribute n int\n}\ncreate entity Z {\n relationship parts -> A many\n}"
+    let set = try MigrationSet([
+      MigrationStep(number: 1, name: "base", text: "format: 1\n[up]\n\(base)\n"),
+      MigrationStep(number: 2, name: "step", text: "format: 1\nreader: 1\n[up]\n\(up)\n"),
+    ])
+    let found = try set.findings().filter { $0.rule == .readerTooOld }
+    #expect(found.count == (isMoved ? 1 : 0) && found.allSatisfy { $0.text.contains("Z.parts") }, "\(found)")
+  }
+
   @Test func `a way back is asked for where there is none, and a reason is enough`() throws {
     func isAsked(_ up: String, down: String? = nil) throws -> Bool {
       let text = "format: 1\n[up]\n\(up)\n" + (down.map { "[down]\n\($0)\n" } ?? "")

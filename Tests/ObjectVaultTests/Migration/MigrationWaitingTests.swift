@@ -76,6 +76,63 @@ import Testing
       _ = try context.fetch(Former.Lone.self).where("old == 1").count()
     }
   }
+
+  @Test
+  func `a context hears of a migration at its next read of whatever kind, also where its SQL still runs`()
+    async throws
+  {
+    let (lab, _) = try await lab()
+    let old = Schema { Entity(Former.Lone.self) }
+    let base = try lab.set([Self.base])
+    let more = try MigrationStep(
+      number: 2, name: "more", text: "format: 1\n[up]\nadd attribute Lone.more int default 0\n")
+    let store = try await Store.open(at: lab.url, key: testKey, schema: old, migrations: .set(base))
+    let (context, other) = (store.makeContext(), store.makeContext())
+    let loaded = try context.fetch(Former.Lone.self).one()
+    let fault = try other.fetch(Former.Lone.self).one()
+    other.refresh(fault)
+    // What the store itself writes is no migration.
+    try await store.write { try $0.fetch(Former.Lone.self).one().old = 7 }
+    #expect(try context.fetch(Former.Lone.self).count() == 1)
+    _ = try await Store.migrate(at: lab.url, key: testKey, migrations: MigrationSet(base.steps + [more]))
+    let told = StoreError.storeMigratedElsewhere(file: lab.url.path)
+    #expect(throws: told) { try context.fetch(Former.Lone.self).all().count }
+    // Again: it stays so.
+    #expect(throws: told) { try context.fetch(Former.Lone.self).count() }
+    #expect(throws: told) { try context.existing(fault.id) }
+    _ = fault.name
+    #expect(other.faultErrors.map { "\($0)" } == ["\(told)"])
+    #expect(loaded.name == "a")
+    store.close()
+  }
+
+  @Test func `what a killed copy was built as goes when the store is next opened, and nothing else`()
+    async throws
+  {
+    let (lab, _) = try await lab()
+    let copy = "lab.store.v1-20200101T000000Z.backup.unfinished"
+    let left = try TemporaryName.random(for: copy)
+    let held = try TemporaryName.random(for: copy)
+    let others = [
+      // Of another store, of another kind, and called nearly so by somebody else.
+      try TemporaryName.random(for: "other.store.v1-20200101T000000Z.backup.unfinished"),
+      try TemporaryName.random(for: "lab.store.v1-20200101T000000Z.backup.mine"),
+      String(left.dropLast()) + (left.hasSuffix("0") ? "1" : "0"), "\(copy).new-0123456789abcdef", held,
+    ]
+    for name in [left, left + "-wal"] + others { try lab.folder.write(Data("x".utf8), to: name) }
+    let descriptor = unsafe open(lab.folder.path(held), O_RDONLY)
+    #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    let schema = Schema { Entity(Former.Lone.self) }
+    for migrations in [Store.Migrations.set(try lab.set([Self.base])), .automatic] {
+      let store = try await Store.open(at: lab.url, key: testKey, schema: schema, migrations: migrations)
+      store.close()
+      let names = Set(lab.folder.names)
+      #expect(
+        !names.contains(left) && !names.contains(left + "-wal") && names.isSuperset(of: others), "\(names)")
+      try lab.folder.write(Data("x".utf8), to: left)
+    }
+    close(descriptor)
+  }
 }
 
 /// The classes of an older program.

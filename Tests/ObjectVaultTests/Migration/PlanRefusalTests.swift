@@ -67,6 +67,71 @@ import Testing
     try await lab.migrate(step)
   }
 
+  @Test func `a plan of the way back counts what does not fit into the narrower type any more`() async throws
+  {
+    let set = try lab.set([
+      MigrationOperations.base, "add attribute User.small int16 optional", "retype User.small to int",
+    ])
+    _ = try await Store.migrate(at: lab.url, key: testKey, migrations: set)
+    func plan() async throws -> MigrationPlan {
+      try await Store.planDowngrade(at: lab.url, key: testKey, to: 2, migrations: set)
+    }
+    func write(_ value: Int) throws {
+      let connection = try lab.open()
+      defer { connection.close() }
+      try connection.execute(sql: "UPDATE User SET small = \(value) WHERE id = 2")
+    }
+    try write(32_767)
+    #expect(try await plan().refusals.isEmpty)
+    try write(32_768)
+    let refusal = try #require(try await plan().refusals.first)
+    #expect(refusal.rule == .fitting && refusal.entity == "User" && refusal.properties == ["small"])
+    #expect(refusal.count == 1 && refusal.rows == [2] && "\(refusal)".contains("none of that type"))
+    await #expect(throws: StoreError.self) {
+      try await Store.downgrade(at: lab.url, key: testKey, to: 2, migrations: set)
+    }
+    try write(-32_768)
+    try await Store.downgrade(at: lab.url, key: testKey, to: 2, migrations: set)
+    #expect(try lab.rows("SELECT small FROM User WHERE id = 2") == [[-32_768]])
+  }
+
+  @Test(arguments: [
+    ("int16", "int", "7", false), ("bool", "uint8", "1", false), ("float", "double", "0.5", false),
+    ("uuid", "string", "'6B29FC40-CA47-1067-B31D-00DD010662DA'", false), ("int16", "double", "7", true),
+    ("decimal", "string", "'1.5'", true),
+  ])
+  func `a table stays where each value is stored as it was`(
+    _ old: String, _ new: String, _ value: String, _ isRebuilt: Bool
+  ) async throws {
+    let steps = [
+      MigrationOperations.base, "add attribute User.kept \(old) optional indexed",
+      "retype User.kept to \(new)",
+    ]
+    _ = try await Store.migrate(at: lab.url, key: testKey, migrations: try lab.set(Array(steps.prefix(2))))
+    let connection = try lab.open()
+    try connection.execute(sql: "UPDATE User SET kept = \(value) WHERE id = 1")
+    connection.close()
+    let set = try lab.set(steps)
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
+    #expect(plan.steps[0].rebuiltTables == (isRebuilt ? ["User"] : []), "\(plan.steps[0].sql)")
+    _ = try await Store.migrate(at: lab.url, key: testKey, migrations: set)
+    #expect(
+      try lab.isSound()
+        && lab.rows("SELECT CAST(kept AS TEXT) = \(value) || '' OR kept = \(value) FROM User WHERE id = 1")
+          == [[1]]
+    )
+    // What is no value of the type is found though nothing was written.
+    guard !isRebuilt, new != "string", new != "double" else { return }
+    try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: set, allowing: ["User.kept"])
+    _ = try await Store.migrate(at: lab.url, key: testKey, migrations: try lab.set(Array(steps.prefix(2))))
+    let other = try lab.open()
+    try other.execute(sql: "UPDATE User SET kept = 'x' WHERE id = 1")
+    other.close()
+    await #expect(throws: StoreError.self) {
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: set)
+    }
+  }
+
   @Test func `what an earlier step writes cannot be asked, and that is said`() async throws {
     let found = try await plan(
       "transform sql { UPDATE $Post SET $Post.user = NULL WHERE $Post.id = 2 }",

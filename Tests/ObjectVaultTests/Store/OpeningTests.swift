@@ -157,6 +157,37 @@ private final class Thing: ManagedObject {
     }
   }
 
+  @Test func `a folded chain opens without reading a step, whichever way the store came to it`() async throws
+  {
+    let all = try steps(6)
+    let set = try MigrationSet(all).folded(to: 4, release: "4.1 beta").migrations
+    let fold = set.steps[3]
+    // Its head says what it stands for; no operation of it can be read.
+    let head = try #require(fold.text.split(separator: "[up]").first)
+    let folded =
+      [
+        MigrationSet.Embedded(
+          number: 4, name: fold.name, checksum: fold.contentChecksum, text: "\(head)[up]\nno step\n")
+      ] + unreadable(Array(all.dropFirst(4)))
+    // By the steps themselves, and by the one.
+    for made in [all, set.steps.filter { !$0.isPlaceholder }] {
+      try? FileManager.default.removeItem(at: url)
+      try await Store.create(at: url, key: testKey, migrations: MigrationSet(made))
+      for steps in [folded, folded.reversed(), unreadable(all)] {
+        let store = try await open(steps)
+        #expect(store.opening.version == 6 && store.opening.migratedSteps.isEmpty)
+        store.close()
+      }
+      // Another chain under the same numbers is read, and not taken for this one.
+      let other = [
+        MigrationSet.Embedded(
+          number: 4, name: fold.name, checksum: fold.contentChecksum,
+          text: "\(head.replacing("0002 s2 s1:", with: "0002 s2 s1:0"))[up]\nno step\n")
+      ]
+      await #expect(throws: StoreError.self) { try await open(other + folded.dropFirst()) }
+    }
+  }
+
   @Test func `five hundred steps open as fast as two`() async throws {
     var times: [Int: Double] = [:]
     for count in [2, 500] {

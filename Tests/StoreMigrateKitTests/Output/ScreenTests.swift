@@ -1,5 +1,6 @@
 // What a person sees: each line run on a pseudo-terminal, and its screen held against a golden file.
 
+import CipherSQLite
 import Foundation
 import TestSupport
 import Testing
@@ -43,11 +44,59 @@ import Testing
       try Golden.difference(of: text, from: "screen-\(screen.name).txt", in: "StoreMigrateKitTests") == nil)
   }
 
+  @Test(.enabled(if: hasScript, "there is no script"))
+  func `while steps run, a terminal shows the rate and the time that is left`() async throws {
+    let folder = try await CommandFolder().folder
+    let connection = try Connection.open(folder.path("old.store"), key: .raw(Template.key))
+    try connection.executeScript(
+      """
+      INSERT INTO Note(text, createdAt) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700000)
+        SELECT 'note ' || i, i FROM n
+      """)
+    connection.close()
+    let steps = folder.url.appendingPathComponent("Steps")
+    // Another default makes a table anew, on both engines.
+    for (number, value) in [(3, "a"), (4, "b")] {
+      try Data("format: 1\nbackup: never\n[up]\nset default of Note.text to \"\(value)\"\n".utf8).write(
+        to: steps.appendingPathComponent("000\(number)_text.migration"))
+    }
+    let result = try Self.run(
+      "up old.store -m Steps --no-backup --key-env KEY --key-format hex --no-input", in: folder)
+    #expect(result.status == 0, "\(result.output.suffix(400))")
+    let frames = result.output.split { $0 == "\r" || $0.isNewline }
+    #expect(
+      frames.contains { $0.contains(#/^up \[#*\.+\] \d+ %  [\d,]+ rows\/s  \d+:\d\d left/#) }, "\(frames)")
+    #expect(Self.shown(result.output).hasPrefix("up [####################] 100 %\n"))
+  }
+
+  @Test(.enabled(if: hasScript, "there is no script"), arguments: ["yes", "no", ""])
+  func `who adopts a file is asked on a terminal what may be left`(_ answer: String) async throws {
+    let folder = try await CommandFolder().folder
+    let line =
+      "baseline legacy.db made.store --to 1 -m Legacy --new-key-env KEY --new-key-format hex"
+    let result = try Self.run(line, in: folder, input: "\(answer)\n")
+    let isDone = answer == "yes"
+    #expect(result.status == (isDone ? 0 : 5), "\(result)")
+    #expect(result.output.contains("Type yes to go on:") && result.output.contains("kinds"), "\(result)")
+    #expect(folder.names.contains("made.store") == isDone && !folder.names.contains { $0.contains(".new-") })
+    #expect(isDone || result.output.contains("--allow lossy:kinds"))
+  }
+
+  /// Runs a line of the tool on a terminal, at which somebody types.
+  private static func run(_ line: String, in folder: TemporaryFolder, input: String = "") throws -> ToolResult
+  {
+    try runTool(
+      "/usr/bin/script", ["-qec", "stty cols 100; \"$TOOL\" \(line)", "/dev/null"], input: input,
+      environment: ["KEY": Template.hex(Template.key), "TOOL": builtExecutable("store-migrate")],
+      directory: folder.url.path)
+  }
+
   /// What is left on the screen: a bar is written over by the next one, from the begin of its line.
   private static func shown(_ output: String) -> String {
     output.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       let frames = line.split(separator: "\r")
-      return frames.last.map { String($0) } ?? ""
+      // Spaces over what was longer before are nothing to see.
+      return frames.last.map { String(String.UnicodeScalarView($0)).replacing(#/ +$/#, with: "") } ?? ""
     }.joined(separator: "\n")
   }
 }

@@ -1,0 +1,41 @@
+// The folder of steps that a command reads: what is in it, and what a command has left there that was stopped.
+
+import Foundation
+import ObjectVault
+
+extension Session {
+  /// The steps of a folder. Says what a `rebase` or a `squash` has left in it that was killed, and what finishes it.
+  func steps(in folder: URL) throws -> MigrationSet {
+    noteRenaming(in: folder)
+    let set = try MigrationSet.directory(folder)
+    let left = try Self.filesBesideFold(of: set, in: folder)
+    if !left.isEmpty {
+      standardError(
+        "store-migrate: \(left.joined(separator: ", ")): folded into \(set.steps[set.foldedVersion - 1].fileName) by a squash "
+          + "that was stopped. \(FoldedFiles.finish(set.foldedVersion, folder))")
+    }
+    return set
+  }
+
+  private func noteRenaming(in folder: URL) {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    let renamed = names.filter { $0.hasSuffix(".migration" + RenamedSteps.suffix) }.sorted()
+    guard !renamed.isEmpty else { return }
+    standardError(
+      "store-migrate: a rebase was stopped while it renamed files. Give them their names back, without "
+        + "\(RenamedSteps.suffix) at the end, and run it again: \(renamed.joined(separator: ", "))")
+  }
+
+  /// The files of steps that are folded into a later one, and lie beside it.
+  static func filesBesideFold(of set: MigrationSet, in folder: URL) throws -> [String] {
+    guard set.foldedVersion > 0 else { return [] }
+    return try stepFiles(in: folder, upTo: set.foldedVersion - 1)
+  }
+
+  /// The files of the steps up to a number, in their order.
+  static func stepFiles(in folder: URL, upTo number: Int) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".migration") }
+      .map { (name: $0, number: try MigrationSet.numberAndName(of: $0).0) }
+      .filter { $0.number <= number }.sorted { ($0.number, $0.name) < ($1.number, $1.name) }.map(\.name)
+  }
+}

@@ -1,0 +1,61 @@
+// What is true of a folder of steps when a command was stopped that renames or removes some of its files.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+/// Of `rebase`: the files have their new names, or their old ones, or are on the way.
+struct RenamedSteps: Aftermath {
+  /// What stands behind a file's name while others are renamed.
+  static let suffix = ".rebasing"
+  let folder: URL
+  let moves: [RebaseCommand.Move]
+
+  func found() -> String {
+    let waiting = moves.filter { folder.holds($0.from + Self.suffix) }
+    // The last of all to be renamed, to a name that no file had.
+    guard let last = moves.last, !waiting.isEmpty else {
+      return moves.last.map { folder.holds($0.to) } ?? false
+        ? "The steps have their new numbers. Write what is generated of them: store-migrate embed -m \(folder.path)"
+        : "No file was renamed."
+    }
+    let isHalfWay = folder.holds(last.from + Self.suffix)
+    let lines = waiting.map { "\n  mv \($0.from)\(Self.suffix) \(isHalfWay ? $0.to : $0.from)" }
+    return "Files in \(folder.path) were being renamed. "
+      + (isHalfWay
+        ? "Finish it there, and run store-migrate embed:" : "Give them their names back, and run it again:")
+      + lines.joined()
+  }
+  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+}
+
+/// Of `squash`: the one file stands for the others, and these go, or nothing was folded.
+struct FoldedFiles: Aftermath {
+  let folder: URL
+  let step: MigrationStep
+  /// The files that go.
+  let former: [String]
+
+  func found() -> String {
+    let file = folder.appendingPathComponent(step.fileName)
+    guard FileManager.default.contents(atPath: file.path) == Data(step.text.utf8) else {
+      return "No step was folded."
+    }
+    let left = former.filter(folder.holds)
+    return left.isEmpty
+      ? "The steps are folded. Write what is generated of them: store-migrate embed -m \(folder.path)"
+      : "\(step.fileName) stands for the others, and not all of these were removed. \(Self.finish(step.number, folder))"
+  }
+  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+
+  static func finish(_ number: Int, _ folder: URL) -> String {
+    "Finish it: store-migrate squash --to \(number) -m \(folder.path)"
+  }
+}
+
+extension URL {
+  /// Whether there is something of this name in the folder.
+  fileprivate func holds(_ name: String) -> Bool {
+    FileManager.default.fileExists(atPath: appendingPathComponent(name).path)
+  }
+}

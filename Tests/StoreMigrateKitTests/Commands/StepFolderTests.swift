@@ -1,0 +1,147 @@
+// Folders of steps in which squash or rebase was stopped: what was left is told by whatever command comes next, and finished.
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct StepFolders {
+  let folder: TemporaryFolder
+  var steps: String { folder.path("Steps") }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try reset()
+  }
+
+  /// Four steps, the last of them twice where a branch was merged.
+  private func reset(isMerged: Bool = false) throws {
+    let files = FileManager.default
+    if files.fileExists(atPath: steps) { try files.removeItem(atPath: steps) }
+    try files.createDirectory(atPath: steps, withIntermediateDirectories: false)
+    let texts = [
+      "create entity A {\n attribute n int\n}", "add attribute A.b int optional", "rename attribute A.b -> c",
+      "add index A(c)",
+    ]
+    for (index, text) in texts.enumerated() { try write("000\(index + 1)_s\(index + 1)", text) }
+    _ = try run("embed")
+    if isMerged {
+      try write("0004_ours", "add attribute A.ours int optional")
+      try write("0005_ours_too", "add attribute A.more int optional")
+    }
+  }
+
+  private func write(_ name: String, _ text: String) throws {
+    try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
+      to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
+  }
+
+  private func run(_ words: String..., fault: Fault? = nil) throws -> ToolResult {
+    let line = words + ["-m", steps, "--no-input"]
+    guard let fault else { return try runTool(builtExecutable("store-migrate"), line) }
+    return try FaultInjector.run(
+      builtExecutable("store-migrate"), line, in: steps, calls: Self.calls, fault: fault
+    )
+    .result
+  }
+  private static let calls = ["rename", "unlink", "write"]
+
+  private var contents: [String: Data] {
+    get throws {
+      let names = try FileManager.default.contentsOfDirectory(atPath: steps)
+      return try Dictionary(
+        uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: URL(fileURLWithPath: "\(steps)/\($0)"))) }
+      )
+    }
+  }
+
+  @Test func `what a stopped squash has left is told by the next command, and squash finishes it`() throws {
+    let before = try contents
+    #expect(try run("squash", "--to", "3").status == 0)
+    let whole = try contents
+    for left in [["0001_s1", "0002_s2"], ["0002_s2"]] {
+      for name in left {
+        try before["\(name).migration"]?.write(to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
+      }
+      if left.count == 2 {
+        try before["migrations.lock"]?.write(to: URL(fileURLWithPath: "\(steps)/migrations.lock"))
+      }
+      for words in [["check"], ["lint"], ["sql"], ["embed"], ["schema"]] {
+        let told = try runTool(builtExecutable("store-migrate"), words + ["-m", steps, "--no-input"])
+        #expect(left.allSatisfy { told.errors.contains("\($0).migration") }, "\(words): \(told)")
+        #expect(told.errors.contains("store-migrate squash --to 3 -m "), "\(words): \(told)")
+      }
+      let finished = try run("squash", "--to", "3")
+      #expect(
+        finished.status == 0 && finished.output.contains("folded    \(left[0]).migration"), "\(finished)")
+      #expect(try contents == whole)
+      let check = try run("check")
+      #expect(check.status == 0 && check.errors.isEmpty, "\(check)")
+    }
+    // Done is done.
+    #expect(try run("squash", "--to", "3").status == 5)
+  }
+
+  @Test func `what a killed rebase has left is told by the next command`() throws {
+    try reset(isMerged: true)
+    try FileManager.default.moveItem(
+      atPath: "\(steps)/0004_ours.migration", toPath: "\(steps)/0004_ours.migration.rebasing")
+    let told = try run("check")
+    #expect(
+      told.errors.contains("0004_ours.migration.rebasing") && told.errors.contains("rebase was stopped"),
+      "\(told)")
+  }
+
+  @Test(
+    .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"), arguments: ["rebase", "squash"])
+  func `wherever two signals meet a command that moves files, what is said is so`(_ command: String) throws {
+    let line =
+      command == "squash"
+      ? ["squash", "--to", "3"] : ["rebase", "0004_ours.migration", "0005_ours_too.migration"]
+    func attempt(_ fault: Fault?) throws -> FaultInjector.Run {
+      try reset(isMerged: command == "rebase")
+      return try FaultInjector.run(
+        builtExecutable("store-migrate"), line + ["-m", steps, "--no-input"], in: steps, calls: Self.calls,
+        fault: fault)
+    }
+    let clean = try attempt(nil)
+    try #require(clean.result.status == 0 && clean.calls.count > 4, "\(clean)")
+    try reset(isMerged: command == "rebase")
+    let before = try contents
+    var said: Set<String> = []
+    for index in FaultInjector.indices(of: clean.calls.count, most: 12) {
+      let run = try attempt(Fault(.signal(SIGTERM, times: 2), at: index))
+      let (status, errors) = (run.result.status, run.result.errors)
+      #expect(status == 0 || status == 128 + SIGTERM, "\(index): \(run)")
+      let now = try contents.filter {
+        !$0.key.hasPrefix(".") && !$0.key.contains(".sb-") && !$0.key.hasPrefix(".dat")
+      }
+      let isSame =
+        now.filter { $0.key.contains(".migration") } == before.filter { $0.key.contains(".migration") }
+      let isAsBefore = ["Nothing was changed", "No step was folded", "No file was renamed"].contains(
+        where: errors.contains)
+      if status != 0 {
+        #expect(isAsBefore == isSame, "\(index) of \(clean.calls): \(errors)\n\(now.keys.sorted())")
+      }
+      if errors.contains("Finish it: store-migrate squash") {
+        said.insert("squash")
+        #expect(try self.run("squash", "--to", "3").status == 0 && self.run("check").status == 0)
+      }
+      if errors.contains("were being renamed") {
+        said.insert("rebase")
+        for mv in errors.split(separator: "\n").filter({ $0.hasPrefix("  mv ") }) {
+          let words = mv.split(separator: " ")
+          try FileManager.default.moveItem(
+            atPath: "\(steps)/\(words[1])", toPath: "\(steps)/\(words[2])")
+        }
+        let names = try contents.keys.filter { $0.hasSuffix(".migration") }.sorted()
+        if errors.contains("Finish it there") {
+          #expect(names.suffix(3) == ["0004_s4.migration", "0005_ours.migration", "0006_ours_too.migration"])
+        } else {
+          #expect(names.suffix(3) == ["0004_ours.migration", "0004_s4.migration", "0005_ours_too.migration"])
+        }
+      }
+    }
+    #expect(said == [command])
+  }
+}

@@ -1,0 +1,66 @@
+// The line of a bar, frame by frame: rate, time left, and nothing of the frame before behind it.
+
+import StoreMigrateKit
+import TestSupport
+import Testing
+
+@Suite struct ProgressLines {
+  /// What is left on a line when each frame was written over the one before.
+  private func screen(_ frames: [String]) -> String {
+    frames.reduce(into: "") { line, frame in line = frame + line.dropFirst(frame.count) }
+  }
+
+  @Test func `a bar says how fast it goes and how long the rest takes, and at its end neither`() throws {
+    var line = ProgressLine("up", unit: "rows", width: 100)
+    var frames: [String] = []
+    for tenth in 0...10 {
+      if let frame = line.frame(tenth * 30_000, of: 300_000, at: Double(tenth) * 0.5) { frames.append(frame) }
+    }
+    #expect(frames[0] == "up [....................] 0 %")
+    #expect(frames[4].trimmed == "up [########............] 40 %  60,000 rows/s  0:03 left")
+    #expect(screen(frames).trimmed == "up [####################] 100 %")
+    #expect(line.frame(300_000, of: 300_000, at: 6) == nil)
+  }
+
+  @Test func `a bar follows a change of speed, and is not written more often than it can be read`() throws {
+    var line = ProgressLine("verify", unit: "pages", width: 100)
+    _ = line.frame(0, of: 1000, at: 0)
+    _ = line.frame(100, of: 1000, at: 1)
+    // Ten times slower from here on.
+    var last = ""
+    for second in 2...20 { last = line.frame(100 + second * 10, of: 1000, at: Double(second)) ?? last }
+    #expect(last.contains(" 10 pages/s  1:10 left"), "\(last)")
+    #expect(line.frame(300, of: 1000, at: 20.1) == nil)
+    #expect(line.frame(300, of: 1000, at: 20.3) != nil)
+    #expect(line.frame(320, of: 1000, at: 20.31) != nil)
+    // Nothing goes on: the time grows, and is never without end.
+    for second in 21...600 { last = line.frame(320, of: 1000, at: Double(second)) ?? last }
+    #expect(last.contains("left") && last.contains(":"), "\(last)")
+  }
+
+  @Test(arguments: [(30, "up [##########..........] 50 %"), (12, "up [##########..........] 50 %")])
+  func `a narrow terminal gets what it has room for`(_ width: Int, _ shown: String) throws {
+    var line = ProgressLine("up", unit: "rows", width: width)
+    _ = line.frame(0, of: 10, at: 0)
+    #expect(line.frame(5, of: 10, at: 1)?.trimmed == shown)
+  }
+
+  @Test func `a line takes what fits, the rate before the time`() throws {
+    for width in 20...80 {
+      var line = ProgressLine("up", unit: "rows", width: width)
+      _ = line.frame(0, of: 10, at: 0)
+      let frame = line.frame(5, of: 10, at: 1)
+      let text = try #require(frame).trimmed
+      #expect(text.count < width || !text.contains("rows/s"), "\(width): \(text)")
+      #expect(text.contains("left") == (width > 51) && (!text.contains("left") || text.contains("rows/s")))
+    }
+  }
+}
+
+extension String {
+  fileprivate var trimmed: String {
+    var text = self
+    while text.last == " " { text.removeLast() }
+    return text
+  }
+}
