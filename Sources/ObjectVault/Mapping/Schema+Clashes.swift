@@ -30,22 +30,27 @@ extension Schema {
     let faults = ownFaults(isTouched) + rawFaults
     guard faults.isEmpty else { return faults }
     // Raw objects have names of their own, and few models have any.
-    let hasRawNames = !rawObjects.isEmpty || !former.rawObjects.isEmpty
-    return hasRawNames || mayClash(after: former, isTouched) ? clashFaults : []
+    guard rawObjects.isEmpty, former.rawObjects.isEmpty else { return clashFaults }
+    // What leads to a changed entity has other names only where relationships have changed.
+    let hasOtherLinks = changed.contains { name in
+      entity(named: name)?.relationships != old[name]?.relationships
+    }
+    let isAsked = hasOtherLinks ? isTouched : { changed.contains($0.name) }
+    return mayClash(after: former, isAsked) ? clashFaults : []
   }
 
   /// Whether one of the names that a step made may be that of something else. Most steps make few names, or none, and all
   /// names of a model take as long as everything else that is asked of a step.
-  private func mayClash(after former: Schema, _ isTouched: (EntityDescription) -> Bool) -> Bool {
-    let names = fileNames(isTouched)
+  private func mayClash(after former: Schema, _ isAsked: (EntityDescription) -> Bool) -> Bool {
+    let names = fileNames(isAsked)
     let all = Set(names)
     guard all.count == names.count else { return true }
-    let new = all.subtracting(former.fileNames(isTouched))
+    let new = all.subtracting(former.fileNames(isAsked))
     guard !new.isEmpty else { return false }
     // Whatever belongs to an entity begins with its name, behind the mark of an index.
     let asked = new.map { $0[...] } + new.filter(Self.isIndexName).map { $0.dropFirst(3) }
     return entities.contains { entity in
-      guard !isTouched(entity) else { return false }
+      guard !isAsked(entity) else { return false }
       let name = entity.name.lowercased()
       let owned = name + "_"
       return asked.contains { $0 == name || $0.hasPrefix(owned) }

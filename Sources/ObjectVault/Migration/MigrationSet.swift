@@ -180,7 +180,8 @@ public struct MigrationSet: Sendable, Hashable {
     for (index, step) in steps.enumerated() {
       let before = index == 0 ? Schema() : models[index - 1]
       do {
-        review.losses.append((step, try step.compiled(from: before, engine: .current).unallowedLosses))
+        review.losses.append(
+          (step, try step.compiled(from: before, engine: .current, to: models[index]).unallowedLosses))
       } catch StoreError.migrationFailed(_, _, let operation, let reason) {
         review.faults.append("\(step.fileName), \"\(operation)\": \(reason).")
       }

@@ -97,8 +97,9 @@ extension MigrationStep {
   ///   - model: The model before the step.
   ///   - engine: The engine that will run the statements.
   ///   - format: The format of the file when the run began.
+  ///   - known: The model after the step, where it was made and asked for its faults before.
   func compiled(
-    from model: Schema, engine: Engine, format: Int = FileFormat.current
+    from model: Schema, engine: Engine, format: Int = FileFormat.current, to known: Schema? = nil
   ) throws -> CompiledStep {
     var parts: [CompiledStep.Part] = []
     var run = Run(model)
@@ -172,7 +173,8 @@ extension MigrationStep {
       if let composite = operation.composite { try add(composite, operation) } else { try add(operation) }
     }
     flush()
-    let faults = run.after.modelFaults(after: model)
+    let isKnown = known.map { $0.entities == run.after.entities } ?? false
+    let faults = isKnown ? [] : run.after.modelFaults(after: model)
     guard faults.isEmpty else {
       throw failed(operations.last ?? .seed(""), faults.map { "\($0)" }.joined(separator: " "))
     }

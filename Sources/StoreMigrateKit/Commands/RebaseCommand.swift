@@ -63,7 +63,7 @@ enum RebaseCommand: Command {
     let generated = try GeneratedFiles(folder: folder, set: set)
     try generated.releases.requireKept(in: set)
     let renamed = moves.filter { $0.from != $0.to }
-    session.interruption.begin(RenamedSteps(folder: folder, moves: renamed))
+    session.interruption.begin(RenamedSteps(folder: folder, moves: renamed.map { ($0.from, $0.to) }))
     try move(renamed, in: folder)
     return RebaseReport(moved: moves, written: try EmbedCommand.write(generated).written)
   }

@@ -9,7 +9,8 @@ struct RenamedSteps: Aftermath {
   /// What stands behind a file's name while others are renamed.
   static let suffix = ".rebasing"
   let folder: URL
-  let moves: [RebaseCommand.Move]
+  /// The names before and after, in the order in which the files are renamed.
+  let moves: [(from: String, to: String)]
 
   func found() -> String {
     let waiting = moves.filter { folder.holds($0.from + Self.suffix) }

@@ -99,7 +99,7 @@ import Testing
     #expect(throws: told) { try context.fetch(Former.Lone.self).all().count }
     // Again: it stays so.
     #expect(throws: told) { try context.fetch(Former.Lone.self).count() }
-    #expect(throws: told) { try context.existing(fault.id) }
+    #expect(throws: told) { try other.existing(fault.id) }
     _ = fault.name
     #expect(other.faultErrors.map { "\($0)" } == ["\(told)"])
     #expect(loaded.name == "a")
