@@ -46,6 +46,7 @@ import Testing
     "make U.r many", "make U.tags one picking ($V.n DESC)", "make V.us one picking ($U.s)",
     "merge entity V into U with V.n -> U.s", "merge entity U into V with U.s -> V.n",
     "create raw view Few { SELECT $U.y FROM $U WHERE $U.x IS NULL }", "drop raw view Few",
+    "retype U.y to int using ((SELECT count(*) FROM Few))",
     "create raw index byLength { ON $U (length($U.s)) }",
   ]
 
