@@ -52,8 +52,10 @@ import Testing
       EntityDescription(
         name: "Word",
         attributes: [
-          AttributeDescription(name: "Type", type: .string), AttributeDescription(name: "Protocol", type: .int),
-          AttributeDescription(name: "self_", type: .int), AttributeDescription(name: "extension", type: .int),
+          AttributeDescription(name: "Type", type: .string),
+          AttributeDescription(name: "Protocol", type: .int),
+          AttributeDescription(name: "self_", type: .int),
+          AttributeDescription(name: "extension", type: .int),
         ],
         relationships: [
           RelationshipDescription(name: "words", destination: "Kind", isToMany: true, inverse: "Type"),

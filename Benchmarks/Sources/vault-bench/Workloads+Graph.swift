@@ -218,7 +218,7 @@ enum MemoryBench {
     return (pages.flatMap { $0.count > 1 ? Int($0[1]) : nil } ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
   }
 
-  /// Bytes of an object beyond the twelve integers of its row.
+  /// Bytes of an object beyond its row of ten integers.
   @MainActor static func perObject(_ count: Int) async throws -> Double {
     let bench = try await Bench()
     try bench.fillTens(count)

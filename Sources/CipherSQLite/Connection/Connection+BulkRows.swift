@@ -53,7 +53,7 @@ extension Connection {
           let outer = unsafe feeder.lend(
             FeedState(
               rows: rows, columns: columns, replacements: replacements,
-              replacementCount: feed.replacementCount, position: start))
+              replacementCount: feed.replacementCount, start: start, position: start))
           defer { feed.position = unsafe feeder.takeBack(outer) }
           return try body()
         }

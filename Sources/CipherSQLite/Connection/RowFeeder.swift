@@ -9,14 +9,16 @@ private import CSQLCipher
   var columns = unsafe UnsafeBufferPointer<FedColumn>(start: nil, count: 0)
   var replacements = unsafe UnsafeBufferPointer<Int64>(start: nil, count: 0)
   var replacementCount = 0
-  /// Where the statement begins, and then the row at which it is.
+  /// The row with which each scan begins.
+  var start = 0
+  /// The row at which the statement is.
   var position = 0
 }
 
 /// The tables of one connection.
 @safe final class RowFeeder {
   // Allocated in init and freed in deinit; the connection, which has the feeder, closes its handle before. What stands
-  // there is lent for the time of Connection.run, and read by the thread that is inside of it.
+  // there is lent for the time of Connection.lend, and read by the thread that is inside of it.
   private let state: UnsafeMutablePointer<FeedState>
   private var known: Set<Int> = []
 
@@ -101,6 +103,8 @@ nonisolated(unsafe) private let feedModule: UnsafePointer<sqlite3_module> = {
   }
   unsafe module.xBestIndex = { _, plan in
     unsafe plan?.pointee.estimatedCost = 1e6
+    // Many, so that a table without an index on what it is joined by gets one for the time of the statement.
+    unsafe plan?.pointee.estimatedRows = 10_000
     return SQLITE_OK
   }
   unsafe module.xOpen = { table, cursor in
@@ -120,7 +124,7 @@ nonisolated(unsafe) private let feedModule: UnsafePointer<sqlite3_module> = {
   }
   unsafe module.xFilter = { cursor, _, _, _, _ in
     guard let cursor = unsafe feedCursor(cursor) else { return SQLITE_ERROR }
-    unsafe cursor.pointee.move(to: cursor.pointee.state.pointee.position)
+    unsafe cursor.pointee.move(to: cursor.pointee.state.pointee.start)
     return SQLITE_OK
   }
   unsafe module.xNext = { cursor in

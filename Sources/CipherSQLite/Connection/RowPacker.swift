@@ -88,6 +88,23 @@ package struct RowPacker {
     return true
   }
 
+  /// Packs cells of other rows.
+  /// - Parameter cell: That of a slot; nil for NULL.
+  package mutating func pack(slotCount: Int, _ cell: (Int) -> RowCell?) -> PackedRow {
+    var writer = unsafe begin(slotCount)
+    unsafe memset(writer.start, 0, writer.cells - writer.start)
+    for slot in 0..<slotCount {
+      guard let cell = cell(slot) else { continue }
+      if cell.tag < 3 {
+        unsafe writer.put(cell.cell.load(as: Int64.self), cell.tag, slot)
+      } else {
+        let bytes = unsafe cell.bytes
+        unsafe put(bytes.baseAddress, bytes.count, cell.tag, slot, &writer)
+      }
+    }
+    return unsafe PackedRow(cells: finish(writer), page: page)
+  }
+
   // MARK: Inside
 
   // `begin` makes sure of the room for tags and cells, `put` of that for bytes; slots are those of the row (a mapping's).
@@ -116,7 +133,10 @@ package struct RowPacker {
   }
 
   @inline(__always) private mutating func finish(_ writer: Writer) -> UnsafeRawPointer {
-    used = unsafe ((writer.start - page.base) &+ writer.length &+ 7) & ~7
+    // A page that was made for one large row is not shared: a small one behind it would keep all of it.
+    used =
+      page.capacity > pageBytes
+      ? page.capacity : unsafe ((writer.start - page.base) &+ writer.length &+ 7) & ~7
     return unsafe UnsafeRawPointer(writer.cells)
   }
 
@@ -127,7 +147,8 @@ package struct RowPacker {
   ) {
     if unsafe (writer.start - page.base) &+ writer.length &+ count > page.capacity {
       let full = page
-      page = unsafe RowPage(capacity: max(pageBytes, (writer.length + count) * 2))
+      let needed = unsafe writer.length + count
+      page = RowPage(capacity: max(pageBytes, needed + needed / 4))
       unsafe memcpy(page.base, writer.start, writer.length)
       unsafe writer.cells = unsafe page.base + (writer.cells - writer.start)
       unsafe writer.start = unsafe page.base

@@ -2,8 +2,8 @@
 
 /// Memory that holds the rows of many objects; freed when the last of them lets go.
 @safe package final class RowPage {
-  // Allocated in init, freed in deinit. Each byte is written by one only, before any reader has it: by the RowPacker that
-  // made the page, or by the RowDraft that took the place.
+  // Allocated in init, freed in deinit. Each place is written by one only: by the RowPacker that made the page, before any
+  // reader has the row, or by the RowDraft that took the place, whose owner alone reads it until it is packed.
   let base: UnsafeMutableRawPointer
   package let capacity: Int
   // Unchecked exclusivity: a page is filled by one task, and this is never passed inout.

@@ -8,7 +8,7 @@ public import Foundation
 /// Valid while the object it belongs to holds the row; made and used inside property accessors only.
 @safe public struct RowCell {
   // The first byte of the row, and of this cell. The row's page is held by the object that asks, for longer than the cell
-  // lives; RowPacker wrote the cells, their tags, and offsets and lengths that stay within the row.
+  // lives; a RowPacker or RowDraft wrote the cells, their tags, and offsets and lengths that stay within the row.
   @usableFromInline let row: UnsafeRawPointer
   @usableFromInline let cell: UnsafeRawPointer
   @usableFromInline let tag: UInt8

@@ -41,35 +41,41 @@ extension ObjectContext {
   // MARK: Rows
 
   private func adoptRows(_ inserted: [EntityObjects], _ plan: SavePlan) {
+    var packer = RowPacker(
+      firstPageBytes: plan.updated.contains { $0.objects.count > 8 } ? 65_536 : 512, pageBytes: 65_536)
     for (entity, objects) in inserted {
-      for object in objects { adopt(object, entity, plan, version: RowVersions.first) }
+      for object in objects { adopt(object, entity, plan, version: RowVersions.first, &packer) }
     }
     for (entity, objects) in plan.updated {
       for object in objects {
         if let slots = plan.held(object) {
-          adopt(object, entity, plan, but: slots)
+          adopt(object, entity, plan, but: slots, &packer)
         } else {
-          adopt(object, entity, plan, version: RowVersions.next(object.rowVersion))
+          adopt(object, entity, plan, version: RowVersions.next(object.rowVersion), &packer)
         }
       }
     }
   }
 
   private func adopt(
-    _ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan, version: Int64
+    _ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan, version: Int64,
+    _ packer: inout RowPacker
   ) {
     guard let overlay = object.overlay else { return }
-    // The overlay is given up with this: it becomes the whole row.
-    if object.hasRow || entity.hasToOne {
-      for slot in entity.storedSlots {
-        if !overlay.changed.contains(slot), object.hasRow {
-          object.copyRow(slot, into: overlay)
-        } else if entity.isToOne[slot], let id = overlay.int64(slot), id < 0 {
-          overlay[slot] = .integer(plan.ids.final(id))
-        }
+    // The overlay is given up with this.
+    if entity.hasToOne {
+      for slot in entity.storedSlots where entity.isToOne[slot] {
+        if let id = overlay.int64(slot), id < 0 { overlay[slot] = .integer(plan.ids.final(id)) }
       }
     }
-    let row = overlay.values.packed
+    // What was written to a new object is its row. That of another is put together out of both, beside those of the same
+    // save: where the changes lie many others may have come and gone.
+    let row =
+      !object.hasRow
+      ? overlay.values.packed
+      : packer.pack(slotCount: entity.slotCount) {
+        overlay.changed.contains($0) ? overlay.values.cell($0) : object.rowCell($0)
+      }
     unsafe object.row = unsafe row.cells
     object.page = row.page
     object.overlay = nil
@@ -79,7 +85,8 @@ extension ObjectContext {
 
   /// The same for an object of which some properties stay pending.
   private func adopt(
-    _ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan, but held: SlotSet
+    _ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan, but held: SlotSet,
+    _ packer: inout RowPacker
   ) {
     guard let overlay = object.overlay else { return }
     let written = overlay.changed.subtracting(held)
@@ -88,7 +95,7 @@ extension ObjectContext {
     object.overlay = whole
     adopt(
       object, entity, plan,
-      version: written.isEmpty ? object.rowVersion : RowVersions.next(object.rowVersion))
+      version: written.isEmpty ? object.rowVersion : RowVersions.next(object.rowVersion), &packer)
     overlay.changed = held
     object.overlay = overlay
     object.isRegistered = true

@@ -56,7 +56,10 @@ extension ObjectContext {
         try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
         statistics.rows += 1
-        return RowReader(entity, self).read(statement, &rowPacker)
+        // Taken out: an initializer of an entity's class may fire another fault.
+        var packer = rowPacker.take() ?? RowPacker(firstPageBytes: 512, pageBytes: 4096)
+        defer { rowPacker = packer }
+        return RowReader(entity, self).read(statement, &packer)
       }
     }
   }

@@ -21,7 +21,8 @@ public final class ObjectContext: ObjectHost {
   private var draftPage = RowPage(capacity: 512)
 
   /// Where rows are put that are fetched one by one. Small pages: one of a few that stay keeps little of those that go.
-  var rowPacker = RowPacker(firstPageBytes: 512, pageBytes: 4096)
+  /// nil while it is in use, and before.
+  var rowPacker: RowPacker?
 
   /// How the context reaches the file.
   enum Access {
@@ -217,8 +218,9 @@ extension ManagedObject {
 extension ObjectContext {
   func page(slotCount: Int) -> RowPage {
     if draftPage.capacity &- draftPage.used < RowDraft.fixedBytes(slotCount) {
-      // Small at first: most contexts write few objects.
-      draftPage = RowPage(capacity: max(RowDraft.fixedBytes(slotCount), min(draftPage.capacity * 8, 65_536)))
+      // Small where few objects are written together: one that stays keeps its page.
+      let usual = min(max(512, pending.count &* 64), 65_536)
+      draftPage = RowPage(capacity: max(RowDraft.fixedBytes(slotCount), usual))
     }
     return draftPage
   }

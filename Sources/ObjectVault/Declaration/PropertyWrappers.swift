@@ -78,13 +78,7 @@ public struct Attribute<Value: AttributeValue> {
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> Value {
     get { owner.readAttribute(owner[keyPath: storage].slot) { wrapped } }
-    @inline(__always) set {
-      let slot = owner[keyPath: storage].slot
-      // Without a reference of its own, which the compiler would else count up and down at each write; the caller has one.
-      unsafe Unmanaged.passUnretained(owner as ManagedObject)._withUnsafeGuaranteedRef {
-        $0.writeAttribute(newValue, slot)
-      }
-    }
+    @inline(__always) set { ManagedObject.write(newValue, owner[keyPath: storage].slot, to: owner) }
   }
 }
 

@@ -27,7 +27,7 @@ extension Fetch where Object == DynamicObject {
     return copy
   }
 
-  /// Fetches a relationship of all results along with them, one query for each few hundred. A path of several
+  /// Fetches a relationship of all results along with them, one query for each. A path of several
   /// relationships (`user.statuses`) fetches each of them.
   public func prefetch(_ path: String) -> Fetch {
     var copy = self

@@ -70,7 +70,7 @@ public struct Fetch<Object: ManagedObject> {
     resolving(path) { $0.sort.append(.init(names: $1, isDescending: order == .reverse)) }
   }
 
-  /// Fetches a relationship of all results along with them, one query for each few hundred. A path of
+  /// Fetches a relationship of all results along with them, one query for each. A path of
   /// several relationships fetches each of them.
   public func prefetch(_ path: PartialKeyPath<Object>) -> Fetch {
     resolving(path) { $0.prefetch.append($1) }

@@ -165,7 +165,7 @@ extension RelationshipMapping {
     switch storage {
     case .join(let join, let isSource):
       let (own, other) = join.columns(from: isSource)
-      return ("j.\(own)", "\(join.tableName) j JOIN \(table) t0 ON t0.\"id\" = j.\(other)")
+      return ("j.\(own)", "\(join.tableName) j CROSS JOIN \(table) t0 ON t0.\"id\" = j.\(other)")
     case .inverseColumn(let column): return ("t0.\(column)", "\(table) t0")
     case .column(let column):
       return ("o.\"id\"", "\(owner.table) o JOIN \(table) t0 ON t0.\"id\" = o.\(column)")

@@ -96,9 +96,10 @@ public protocol Persistable: AnyObject {}
     unsafe row.map { unsafe RowCell(row: $0, slot: slot).value }
   }
 
-  /// Puts what a slot of its row holds into an overlay.
-  @inline(__always) final func copyRow(_ slot: Int, into overlay: Overlay) {
-    if let row = unsafe row { unsafe overlay.copy(RowCell(row: row, slot: slot), slot) }
+  // As above.
+  /// The cell of a slot of its row; nil while the row is not in memory.
+  @inline(__always) final func rowCell(_ slot: Int) -> RowCell? {
+    unsafe row.map { unsafe RowCell(row: $0, slot: slot) }
   }
 
   /// Forgets its row.
@@ -138,8 +139,10 @@ public protocol Persistable: AnyObject {}
   final func hold(_ target: ManagedObject, _ slot: Int) {
     if extras == nil { extras = Extras(overlay: nil) }
     guard let extras else { return }
-    extras.targets.removeAll { $0.slot == slot }
-    extras.targets.append((slot, target))
+    // Another target may go with this, whose deinit is not to find the list half changed.
+    let former = extras.targets
+    extras.targets = former.filter { $0.slot != slot } + [(slot, target)]
+    withExtendedLifetime(former) {}
   }
 
   /// Forgets what was fetched of its relationships, but for sets with changes.
@@ -238,6 +241,15 @@ public protocol Persistable: AnyObject {}
   @inlinable @inline(__always)
   final func writeAttribute<Value: AttributeValue>(_ value: Value, _ slot: UInt16) {
     do { setStored(try value.stored(), Int(slot)) } catch { refuse(error, Int(slot)) }
+  }
+
+  /// Writes to an object without a reference of its own, which the compiler would else count up and down at each write.
+  @inlinable @inline(__always)
+  static func write<Value: AttributeValue>(_ value: Value, _ slot: UInt16, to owner: ManagedObject) {
+    // The caller has one for as long.
+    withExtendedLifetime(owner) {
+      unsafe Unmanaged.passUnretained(owner)._withUnsafeGuaranteedRef { $0.writeAttribute(value, slot) }
+    }
   }
 
   @usableFromInline

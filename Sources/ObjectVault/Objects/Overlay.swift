@@ -94,12 +94,6 @@ final class Overlay {
     }
   }
 
-  /// Puts in what a slot of a row holds.
-  func copy(_ cell: RowCell, _ slot: Int) {
-    // A row that was in the file and what was written to it are together no more than the engine takes for one.
-    _ = values.set(copy: cell, slot)
-  }
-
   /// Whether a slot holds nil.
   func isNull(_ slot: Int) -> Bool { values.cell(slot).isNull }
 

@@ -75,6 +75,24 @@ import Testing
       ])
   }
 
+  @Test func `ids are a table of one column, also inside of another feed`() throws {
+    try connection.run(
+      feed((1...9).map { (Int64($0), .integer(Int64($0)), .integer(1)) }), from: 0, sql: Self.insertion)
+    let join = "SELECT t.id FROM vault_feed_1 f CROSS JOIN t ON t.id = f.c0"
+    let found = try connection.lend(RowFeed(ids: [7, 2, 40, 3])) {
+      let inner = try connection.lend(RowFeed(ids: [5])) { try connection.rows(sql: join) }
+      #expect(inner == [[.integer(5)]])
+      return try connection.rows(sql: join)
+    }
+    #expect(found == [[.integer(7)], [.integer(2)], [.integer(3)]])
+    // Each scan begins anew, also where the feed is asked for each row of another table.
+    let counts = try connection.lend(RowFeed(ids: [1, 2])) {
+      try connection.rows(sql: "SELECT t.id, f.c0 FROM t CROSS JOIN vault_feed_1 f WHERE t.id > 7")
+    }
+    #expect(counts.count == 4)
+    #expect(try connection.rows(sql: join).isEmpty)
+  }
+
   @Test func `a feed tells which row failed, and goes on behind it`() throws {
     var rows = (1...1000).map { (id: Int64($0), a: SQLValue.integer(Int64($0)), b: SQLValue.integer(1)) }
     rows[400].a = .integer(7)
