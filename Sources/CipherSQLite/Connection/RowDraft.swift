@@ -33,6 +33,9 @@ internal import Foundation
     unsafe start.copyMemory(from: other.start, byteCount: length)
   }
 
+  /// What the engine takes for one row (SQLITE_MAX_LENGTH). Offsets and counts of cells reach further.
+  package static let byteLimit = 1_000_000_000
+
   /// Bytes of a row without texts and blobs.
   package static func fixedBytes(_ slotCount: Int) -> Int { RowCell.tagBytes(slotCount) &+ slotCount &* 8 }
 
@@ -50,7 +53,7 @@ internal import Foundation
   }
 
   /// Puts a value into a slot, which the row has.
-  /// - Returns: Whether there was room: a row has none for more than 4 GiB, and the slot is NULL then.
+  /// - Returns: Whether there was room: a row has none for more than ``byteLimit``, and the slot is NULL then.
   package mutating func set(_ value: SQLValue, _ slot: Int) -> Bool {
     switch value {
     case .integer(let value): put(value, 1, slot)
@@ -115,10 +118,11 @@ internal import Foundation
 
   /// Makes sure of room for so many bytes more.
   @inline(__always) private mutating func makeRoom(_ count: Int) -> Bool {
+    guard length &+ count <= Self.byteLimit else { return move(count) }
     let missing = length &+ count &- capacity
     if missing <= 0 { return true }
     // Most rows are filled before the next one is begun: nothing is behind them yet.
-    if length &+ count < 1 << 30, unsafe page.extend(start + capacity, by: missing) {
+    if unsafe page.extend(start + capacity, by: missing) {
       capacity &+= missing
       return true
     }
@@ -130,9 +134,8 @@ internal import Foundation
     let fixed = Self.fixedBytes(slotCount)
     var live = fixed
     for slot in 0..<slotCount where cell(slot).tag >= 3 { live += unsafe cell(slot).bytes.count }
-    // No further than offsets and counts reach.
-    guard live + count <= Int(UInt32.max) else { return false }
-    let moved = RowPage(capacity: min((live + count) * 2, Int(UInt32.max)))
+    guard live + count <= Self.byteLimit else { return false }
+    let moved = RowPage(capacity: min((live + count) * 2, Self.byteLimit + 8))
     let place = unsafe moved.take(moved.capacity)
     unsafe memcpy(place, start, fixed)
     var end = fixed

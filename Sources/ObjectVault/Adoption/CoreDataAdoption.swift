@@ -60,7 +60,7 @@ struct CoreDataAdoption {
     for table in content.tables where draft.place(of: table.name) == nil { try others(table) }
     for place in draft.entities.indices { indexes(of: place) }
     for (kind, name) in content.others {
-      draft.notes.append("The \(kind) \(name) is not taken; a store has none.")
+      draft.notes.append("The \(kind) \(name) is not taken; a later step can make one: create raw \(kind).")
     }
     draft.notes.append(
       "Core Data's file has names in capitals, and neither delete rules nor the names of to-manys: look at them in the step and "

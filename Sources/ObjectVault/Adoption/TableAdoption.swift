@@ -28,7 +28,7 @@ struct TableAdoption {
     for table in content.tables { remarks(table) }
     for (kind, name) in content.others {
       draft.notes.append(
-        "The \(kind) \(name) is not taken. A store has none; write what it did into the program.")
+        "The \(kind) \(name) is not taken. A later step can make one: create raw \(kind).")
     }
     return try draft.finished(.tables)
   }

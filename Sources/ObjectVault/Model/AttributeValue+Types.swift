@@ -8,7 +8,7 @@ struct UnstorableValue: Error, Equatable, CustomStringConvertible {
   let description: String
 
   static let notANumber = UnstorableValue(description: "NaN cannot be stored; use an optional and nil")
-  static let tooLarge = UnstorableValue(description: "an object holds no more than 4 GiB")
+  static let tooLarge = UnstorableValue(description: "an object holds no more than a billion bytes in all")
 
   /// For patterns, in `catch`.
   static func ~= (pattern: UnstorableValue, error: any Error) -> Bool { error as? UnstorableValue == pattern }

@@ -62,6 +62,18 @@ import Testing
     }
   }
 
+  @Test func `what is too large for a row of the engine is not taken, and the rest stays`() {
+    var draft = RowDraft(slotCount: 3)
+    let large = SQLValue.blob(Data(count: RowDraft.byteLimit - 1000))
+    let fits = draft.set(.text("a"), 0) && draft.set(large, 1)
+    #expect(fits)
+    let isTaken = draft.set(.text(String(repeating: "b", count: 2000)), 2)
+    #expect(!isTaken && draft.cell(2).isNull && draft.cell(0).string == "a")
+    // What becomes free is there for others.
+    let isFree = draft.set(.integer(1), 1) && draft.set(.text(String(repeating: "b", count: 2000)), 2)
+    #expect(isFree && draft.cell(1).int64 == 1 && draft.cell(2).string?.utf8.count == 2000)
+  }
+
   private static func value(_ random: inout SeededGenerator) -> SQLValue {
     switch Int.random(in: 0..<8, using: &random) {
     case 0: .null
