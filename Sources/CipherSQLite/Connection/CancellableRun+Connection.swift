@@ -7,6 +7,7 @@ extension CancellableRun {
     // A run may lie in another one, which goes on afterwards.
     let outer = connection.waiting.run
     connection.waiting.run = self
+    connection.watchForCancellation()
     defer { connection.waiting.run = outer }
     return try interrupting(connection.interruptor, body)
   }

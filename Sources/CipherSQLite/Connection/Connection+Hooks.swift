@@ -84,8 +84,27 @@ extension Connection {
   public func onProgress(every steps: Int, _ body: (() -> Bool)?) {
     guard let handle = unsafe handle else { return }
     hooks.progress = body
+    unsafe handleProgress(handle, every: body == nil ? Self.stepsBetweenLooks : steps)
+  }
+
+  /// How many instructions of the engine lie between two looks at whether the call was cancelled: some tens of microseconds.
+  private static let stepsBetweenLooks = 4000
+
+  /// Makes statements end that run for a call that was cancelled just before they began: the engine forgets an interrupt
+  /// that comes while nothing runs.
+  func watchForCancellation() {
+    guard !hooks.isWatching, let handle = unsafe handle else { return }
+    hooks.isWatching = true
+    if hooks.progress == nil { unsafe handleProgress(handle, every: Self.stepsBetweenLooks) }
+  }
+
+  private func handleProgress(_ handle: OpaquePointer, every steps: Int) {
     unsafe sqlite3_progress_handler(
       handle, Int32(clamping: max(1, steps)),
-      body == nil ? nil : { unsafe connection($0)?.hooks.progress?() ?? true ? 0 : 1 }, unsafe context)
+      {
+        guard let connection = unsafe connection($0) else { return 0 }
+        if connection.hooks.isWatching, connection.run?.isCancelled == true { return 1 }
+        return connection.hooks.progress?() ?? true ? 0 : 1
+      }, unsafe context)
   }
 }

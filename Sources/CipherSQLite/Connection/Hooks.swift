@@ -38,4 +38,6 @@ struct Hooks {
   var showsValues = false
   var busy: ((Int) -> Bool)?
   var progress: (() -> Bool)?
+  /// Whether the engine asks now and then whether the call was cancelled.
+  var isWatching = false
 }

@@ -1,0 +1,40 @@
+// A call that is cancelled while none of its statements runs: the engine would forget it.
+
+import CipherSQLite
+import TestSupport
+import Testing
+
+@Suite struct LateCancellations {
+  static let endless =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 50000000) SELECT count(*) FROM n"
+
+  @Test(arguments: [false, true])
+  func `a statement that begins after the cancellation ends as well`(hasHandler: Bool) throws {
+    let database = try TemporaryDatabase("CREATE TABLE t(a)")
+    let (connection, run) = (database.connection, CancellableRun())
+    if hasHandler { connection.onProgress(every: 1000) { true } }
+    #expect(throws: CancellationError.self) {
+      try run.run(connection) {
+        run.cancel()
+        _ = try connection.rows(sql: Self.endless)
+      }
+    }
+    // The next call is nobody's that was cancelled.
+    #expect(try CancellableRun().run(connection) { try connection.rows(sql: "SELECT 1") } == [[.integer(1)]])
+  }
+
+  @Test func `a transaction that is cancelled between its statements is rolled back`() throws {
+    let database = try TemporaryDatabase("CREATE TABLE t(a)")
+    let (connection, run) = (database.connection, CancellableRun())
+    #expect(throws: CancellationError.self) {
+      try run.run(connection) {
+        try connection.transaction {
+          try connection.execute("INSERT INTO t VALUES (1)")
+          run.cancel()
+          _ = try connection.rows(sql: Self.endless)
+        }
+      }
+    }
+    #expect(try connection.rows(sql: "SELECT * FROM t").isEmpty)
+  }
+}
