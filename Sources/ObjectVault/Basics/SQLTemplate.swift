@@ -82,16 +82,45 @@ enum SQLTemplate {
     return words
   }
 
-  /// The words that stand in no quotes, in no comment and behind no dollar sign, in order.
-  static func plainWords(_ sql: String) -> [String] {
+  /// The names, in lower case, that stand behind no dollar sign and no dot, be it in quotes that SQLite reads names in.
+  /// Those that the SQL itself gives to something by AS are left out.
+  static func plainNames(_ sql: String) -> Set<String> {
+    var (names, given): (Set<String>, Set<String>) = ([], [])
+    visitNames(sql) { name, former, _ in
+      if former == "as" { given.insert(name) } else if former != "." { names.insert(name) }
+    }
+    return names.subtracting(given)
+  }
+
+  /// What stands in double quotes, in lower case, and SQLite takes for a text where no column is called so.
+  static func doubtfulNames(_ sql: String) -> Set<String> {
+    var names: Set<String> = []
+    visitNames(sql) { name, former, quote in
+      if quote == "\"", former != "as", former != "." { names.insert(name) }
+    }
+    return names
+  }
+
+  /// - Parameter visit: Gets a name behind no dollar sign, in lower case; the word or sign before it, which is a dot only
+  ///   behind something else than the name of the database; and the quote that it stands in.
+  private static func visitNames(_ sql: String, _ visit: (String, String, Character?) -> Void) {
     var scanner = SQLScanner(sql)
-    var words: [String] = []
+    var former: (last: String, other: String) = ("", "")
     while let piece = scanner.next() {
       let text = scanner.text(piece.range)
-      if piece.kind == .word { words.append(text) }
-      if piece.kind == .other, text == "$" { _ = scanner.name() }
+      switch piece.kind {
+      case .comment: continue
+      case .other where text == "$": _ = scanner.name()
+      case .other where text.unicodeScalars.allSatisfy(\.properties.isWhitespace): continue
+      case .other: break
+      case .word, .text:
+        let quote = piece.kind == .text ? text.first : nil
+        if quote == "'" { break }
+        let name = quote == nil ? text : String(text.dropFirst().dropLast())
+        visit(name.lowercased(), former == (".", "main") ? "" : former.last, quote)
+      }
+      former = (text.lowercased(), former.last)
     }
-    return words
   }
 
   /// The text with words, in no quotes and in no comment, replaced by others.

@@ -28,6 +28,7 @@ struct RawStatement: Hashable {
   fileprivate init(_ object: RawObject, in model: Schema) throws(ModelError) {
     self.object = object
     let sql = try SQLNames(model: model).resolved(object.line)
+    if object.kind == .trigger { try Self.requireNoInserts(sql, model) }
     let name = SQLName(object.name)
     let statement: SQL
     switch object.kind {
@@ -37,6 +38,21 @@ struct RawStatement: Hashable {
     case .index: statement = "CREATE INDEX \(name) \(written: sql)"
     }
     create = statement.text
+  }
+
+  /// Saves give out ids, from marks that a trigger does not know: a row of its own would take the id of the next object.
+  /// Links have no ids.
+  private static func requireNoInserts(_ sql: String, _ model: Schema) throws(ModelError) {
+    for write in TriggerWrite.all(in: sql) where write.isInsertion {
+      guard let table = write.table else { continue }
+      for entity in model.entities where entity.name.lowercased() == table {
+        throw ModelError(
+          reason:
+            "it inserts into \(entity.name), and only programs and the data blocks of steps make objects, as "
+            + "these get ids that no object had; insert it in the save that wakes the trigger, or let the trigger "
+            + "UPDATE a row that is there")
+      }
+    }
   }
 
   private static func kind(_ object: RawObject) -> SQL {

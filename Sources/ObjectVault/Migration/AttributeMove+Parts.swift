@@ -5,7 +5,7 @@ internal import CipherSQLite
 extension AttributeMove: CompositeOperation {
   func kept(in model: Schema) -> Set<String> { Set(attributes.map { "\(source).\($0.name)" }) }
   var entities: [String] { [source, destination] }
-  var filled: [SwiftTransform.Place] {
+  func filled(in model: Schema) -> [SwiftTransform.Place] {
     attributes.map { SwiftTransform.Place(entity: destination, property: $0.new) }
   }
   private var isOutward: Bool { owner == source }

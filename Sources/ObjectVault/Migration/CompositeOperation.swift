@@ -20,8 +20,8 @@ protocol CompositeOperation: CustomStringConvertible, Sendable {
   func kept(in model: Schema) -> Set<String>
   /// What it loses beside those of its pieces.
   func losses(in model: Schema) -> [String]
-  /// The columns that it fills.
-  var filled: [SwiftTransform.Place] { get }
+  /// The columns that it fills with values of others.
+  func filled(in model: Schema) -> [SwiftTransform.Place]
   /// The entities whose rows it writes, makes or deletes.
   var entities: [String] { get }
   /// What takes it back, on the model after it.
@@ -33,6 +33,7 @@ protocol CompositeOperation: CustomStringConvertible, Sendable {
 
 extension CompositeOperation {
   func losses(in model: Schema) -> [String] { [] }
+  func filled(in model: Schema) -> [SwiftTransform.Place] { [] }
 
   /// The operations among the pieces.
   func operations(in model: Schema) throws(ModelError) -> [MigrationOperation] {

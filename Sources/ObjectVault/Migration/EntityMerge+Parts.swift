@@ -3,8 +3,12 @@
 internal import CipherSQLite
 
 extension EntityMerge: CompositeOperation {
-  var filled: [SwiftTransform.Place] { [] }
   var entities: [String] { [source, destination] }
+
+  func filled(in model: Schema) -> [SwiftTransform.Place] {
+    guard let places = try? MergePlaces(self, in: model) else { return [] }
+    return places.attributes.map { SwiftTransform.Place(entity: destination, property: $0.to.name) }
+  }
 
   func kept(in model: Schema) -> Set<String> {
     guard let places = try? MergePlaces(self, in: model) else { return [] }

@@ -50,7 +50,7 @@ struct MergePlaces {
       if destination.propertyNames.contains(name), !names.values.contains(name) { names[name] = name }
     }
     try placeAttributes(names)
-    for relationship in source.relationships { try place(relationship, names[relationship.name]) }
+    for relationship in source.relationships { try place(relationship, names) }
     placeOthers()
     try requireFilling()
   }
@@ -94,17 +94,21 @@ struct MergePlaces {
   }
 
   /// A relationship of the source.
-  private mutating func place(_ relationship: RelationshipDescription, _ name: String?) throws(ModelError) {
+  private mutating func place(_ relationship: RelationshipDescription, _ names: [String: String])
+    throws(ModelError)
+  {
     let back = inverse(of: relationship)
-    guard let name else {
-      // The other end has the links, too, and will lead to the destination.
-      let isKept = back.map { relationship.isToMany || !$0.isToMany } ?? false
-      if !isKept || relationship.destination == source.name {
+    let isWithin = relationship.destination == source.name
+    guard let name = names[relationship.name] else {
+      // The other end has the links, too: it will lead to the destination, or has a place there itself.
+      let isKept =
+        back.map { isWithin ? names[$0.name] != nil : relationship.isToMany || !$0.isToMany } ?? false
+      if !isKept {
         losses.append("\(source.name).\(relationship.name)")
       }
       return
     }
-    let target = relationship.destination == source.name ? destination.name : relationship.destination
+    let target = isWithin ? destination.name : relationship.destination
     guard let new = destination.relationship(named: name), new.destination == target,
       new.isToMany == relationship.isToMany,
       hasLinks(relationship, of: source) == hasLinks(new, of: destination)
@@ -118,10 +122,19 @@ struct MergePlaces {
       }
       toOnes.append((relationship, new))
     } else if hasLinks(relationship, of: source) {
-      // Of two ends within the entity the first one says all.
-      if relationship.destination == source.name, let back, back.name < relationship.name { return }
+      // Of two ends within the entity the first one says all, where they become the two ends of one.
+      if isWithin, let back, back.name < relationship.name, names[back.name] == inverse(of: new)?.name,
+        names[back.name] != nil
+      {
+        return
+      }
       links.append((relationship, new))
-    } else if relationship.destination != source.name, let back, let to = inverse(of: new),
+    } else if isWithin, let back, let to = inverse(of: new) {
+      // The to-one at the other end says all, and may have no place of its own, or another one.
+      if names[back.name] == to.name { return }
+      guard !names.values.contains(to.name) else { throw misfit(relationship.name, name) }
+      toOnes.append((back, to))
+    } else if let back, let to = inverse(of: new),
       let owner = model.entity(named: relationship.destination)
     {
       members.append((End(entity: owner, relationship: back), to))

@@ -4,7 +4,6 @@ internal import CipherSQLite
 
 extension EntityToRelationship: CompositeOperation {
   func kept(in model: Schema) -> Set<String> { [entity] }
-  var filled: [SwiftTransform.Place] { [] }
   var entities: [String] { [entity] }
 
   func losses(in model: Schema) -> [String] {
@@ -93,7 +92,6 @@ extension RelationshipToEntity: CompositeOperation {
       ["\(owner).\(relationship)"]
         + (former.flatMap { end in end.inverse.map { "\(end.destination).\($0)" } }.map { [$0] } ?? []))
   }
-  var filled: [SwiftTransform.Place] { [] }
   var entities: [String] { [entity] }
 
   func parts(in model: Schema) throws(ModelError) -> [CompositePart] {

@@ -285,8 +285,8 @@ private struct StepLint {
   private func findings(
     _ object: RawObject, _ operation: MigrationOperation, _ model: Schema, _ new: Set<String>
   ) -> [MigrationFinding] {
-    let plain = SQLTemplate.plainWords(object.sql)
-    var findings = model.entities.filter { plain.contains($0.name) }.map { entity in
+    let plain = SQLTemplate.plainNames(object.sql)
+    var findings = model.entities.filter { plain.contains($0.name.lowercased()) }.map { entity in
       finding(
         .rawNamesPlain, operation,
         "\(entity.name) stands there without a dollar sign, so that no renaming follows; write: $\(entity.name)"
@@ -298,9 +298,7 @@ private struct StepLint {
         finding(.uniqueOnExisting, operation, "two rows with equal values end the step; look for them before")
       )
     }
-    let writes = plain.map { $0.lowercased() }.filter { ["insert", "update", "delete"].contains($0) }
-    // Its own head names one of them.
-    if object.kind == .trigger, writes.count > 1 {
+    if object.kind == .trigger, !TriggerWrite.all(in: object.sql).isEmpty {
       findings.append(
         finding(
           .triggerWrites, operation,

@@ -86,10 +86,12 @@ public enum MigrationOperation: Sendable, Hashable {
     }
   }
 
-  /// Whether it puts values that its author's SQL or Swift computes in the place of others.
+  /// Whether it puts values that its author's SQL or Swift computes in the place of others, or moves rows and values to
+  /// where a way back does not find all of them.
   var rewritesValues: Bool {
     switch self {
     case .transform, .transformSwift, .retype(_, _, _, using: _?), .retypeBySwift: true
+    case .moveAttributes, .mergeEntities, .makeEntityRelationship, .makeRelationshipEntity: true
     default: false
     }
   }

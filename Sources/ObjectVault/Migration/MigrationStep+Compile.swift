@@ -164,7 +164,7 @@ extension MigrationStep {
       }
       guard parts.count > first else { return }
       parts[parts.count - 1].losses += composite.losses(in: before)
-      for place in composite.filled {
+      for place in composite.filled(in: before) {
         if let property = place.property { parts[parts.count - 1].filled.insert(place.entity, property) }
       }
     }

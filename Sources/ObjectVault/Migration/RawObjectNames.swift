@@ -23,11 +23,31 @@ extension Schema {
         throw ModelError(
           reason: wasThere ? "the \(object.title) uses it; drop that first (\(reason))" : reason)
       }
+      guard let old = former.rawObject(named: object.name) else { continue }
+      try requireNoneTurnsIntoText(object, former)
       // What it was declared with, by today's names, is a table or a column as it was.
-      guard let old = former.rawObject(named: object.name), old == object else { continue }
+      guard old == object else { continue }
       for name in SQLTemplate.names(object.sql) where former.isColumn(name) != isColumn(name) {
         throw ModelError(
           reason: "the \(object.title) uses $\(name), which is something else afterwards; drop that first")
+      }
+    }
+  }
+
+  /// SQLite takes what stands in double quotes for a text as soon as no column is called so, and says nothing.
+  private func requireNoneTurnsIntoText(_ object: RawObject, _ former: Schema) throws(ModelError) {
+    let doubtful = SQLTemplate.doubtfulNames(object.sql)
+    if doubtful.isEmpty { return }
+    let words = SQLTemplate.words(object.sql)
+    for entity in former.entities where words.contains(entity.name.lowercased()) {
+      guard let now = self.entity(named: entity.name) else { continue }
+      let kept = Set(now.columnNames.values.map { $0.lowercased() })
+      for (property, column) in entity.columnNames.sorted(by: { $0.key < $1.key })
+      where !kept.contains(column.lowercased()) && doubtful.contains(column.lowercased()) {
+        throw ModelError(
+          reason:
+            "the \(object.title) has \"\(column)\" in double quotes, which would be a text and no column from now "
+            + "on; drop that before, and create it with $\(entity.name).\(property), which follows renamings")
       }
     }
   }
@@ -57,6 +77,18 @@ extension Schema {
       throw ModelError(reason: "\(name) is a \(object.kind.rawValue); write: drop raw \(object.title)")
     }
     rawObjects.removeAll { $0.name == name }
+  }
+}
+
+extension EntityDescription {
+  /// The columns of the properties that have one.
+  fileprivate var columnNames: [String: String] {
+    var names: [String: String] = [:]
+    for attribute in attributes { names[attribute.name] = attribute.name }
+    for relationship in relationships where !relationship.isToMany {
+      names[relationship.name] = relationship.columnName
+    }
+    return names
   }
 }
 

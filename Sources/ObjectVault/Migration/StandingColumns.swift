@@ -35,8 +35,8 @@ struct RowQuestion {
 
 struct StandingColumns {
   private enum Content {
-    /// What a column of the file holds now.
-    case column(String)
+    /// What a column of the file holds now; the type is that of an attribute.
+    case column(String, AttributeType?)
     /// The same value in each row, or none.
     case same(isNull: Bool)
     case changed(by: String)
@@ -56,9 +56,11 @@ struct StandingColumns {
     tables = [:]
     for entity in model.entities {
       var table = Table(name: entity.name)
-      for attribute in entity.attributes { table.columns[attribute.name] = .column(attribute.name) }
+      for attribute in entity.attributes {
+        table.columns[attribute.name] = .column(attribute.name, attribute.type)
+      }
       for relationship in entity.relationships where !relationship.isToMany {
-        table.columns[relationship.name] = .column(relationship.columnName)
+        table.columns[relationship.name] = .column(relationship.columnName, nil)
       }
       tables[entity.name] = table
     }
@@ -88,7 +90,11 @@ struct StandingColumns {
       for name in tables.keys where words.contains(name.lowercased()) && tables[name]?.writer == nil {
         tables[name]?.writer = "\(numbered(step.number)) \(step.name)"
       }
-    case .moveAttributes, .mergeEntities, .makeEntityRelationship, .makeRelationshipEntity:
+    case .mergeEntities(let merge):
+      // Whoever leads to one of both hears of it, too.
+      tables[merge.source] = nil
+      for name in tables.keys { tables[name]?.writer = "\(numbered(step.number)) \(step.name)" }
+    case .moveAttributes, .makeEntityRelationship, .makeRelationshipEntity:
       for name in operation.composite?.entities ?? [] {
         tables[name, default: Table(name: nil)].writer = "\(numbered(step.number)) \(step.name)"
       }
@@ -128,7 +134,9 @@ struct StandingColumns {
     var isNull = false
     for property in question.properties {
       switch table.columns[property] {
-      case .column(let column): columns.append(SQLName(column))
+      // A text that is a number becomes that number; only a whole number has to be in a range.
+      case .column(_, let type) where question.rule == .fitting && type?.isInteger != true: return .accepted
+      case .column(let column, _): columns.append(SQLName(column))
       case .same(let isNullThere): isNull = isNull || isNullThere
       case .changed(let operation):
         return .unasked("\"\(operation)\" changes \(question.entity).\(property) before")

@@ -60,7 +60,8 @@ public struct RawObject: Sendable {
   /// A trigger.
   /// - Parameters:
   ///   - name: Its name in the file.
-  ///   - sql: When it runs and what it does: `AFTER UPDATE ON $User BEGIN … END`.
+  ///   - sql: When it runs and what it does: `AFTER UPDATE ON $User BEGIN … END`. It may not insert rows of entities, which
+  ///     get ids that no object had.
   public static func trigger(_ name: String, _ sql: String) -> RawObject {
     RawObject(.trigger, name, sql: sql)
   }

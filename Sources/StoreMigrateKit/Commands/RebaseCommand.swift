@@ -68,7 +68,8 @@ enum RebaseCommand: Command {
     return RebaseReport(moved: moves, written: try EmbedCommand.write(generated).written)
   }
 
-  /// By way of names that no step has, as a new name may be the former one of another file. All are moved, or none.
+  /// By way of names that no step has, as a new name may be the former one of another file. All are moved, or none. What
+  /// waits has its new number already, so that it needs to lose the end of its name only, whenever this was stopped.
   private static func move(_ moves: [Move], in folder: URL) throws {
     let files = FileManager.default
     var done: [(from: String, to: String)] = []
@@ -77,8 +78,8 @@ enum RebaseCommand: Command {
       done.append((from, to))
     }
     do {
-      for move in moves { try call(move.from, move.from + RenamedSteps.suffix) }
-      for move in moves { try call(move.from + RenamedSteps.suffix, move.to) }
+      for move in moves { try call(move.from, move.to + RenamedSteps.suffix) }
+      for move in moves { try call(move.to + RenamedSteps.suffix, move.to) }
     } catch {
       for (from, to) in done.reversed() {
         try? files.moveItem(at: folder.appendingPathComponent(to), to: folder.appendingPathComponent(from))

@@ -22,8 +22,9 @@ extension Session {
     let renamed = names.filter { $0.hasSuffix(".migration" + RenamedSteps.suffix) }.sorted()
     guard !renamed.isEmpty else { return }
     standardError(
-      "store-migrate: a rebase was stopped while it renamed files. Give them their names back, without "
-        + "\(RenamedSteps.suffix) at the end, and run it again: \(renamed.joined(separator: ", "))")
+      "store-migrate: a rebase was stopped while it renamed files. These have their new numbers: take "
+        + "\(RenamedSteps.suffix) off their names, and rebase the steps whose numbers others have then: "
+        + renamed.joined(separator: ", "))
   }
 
   /// The files of steps that are folded into a later one, and lie beside it.

@@ -6,22 +6,22 @@ import ObjectVault
 
 /// Of `rebase`: the files have their new names, or their old ones, or are on the way.
 struct RenamedSteps: Aftermath {
-  /// What stands behind a file's name while others are renamed.
+  /// What stands behind a file's new name while others are renamed.
   static let suffix = ".rebasing"
   let folder: URL
   /// The names before and after, in the order in which the files are renamed.
   let moves: [(from: String, to: String)]
 
   func found() -> String {
-    let waiting = moves.filter { folder.holds($0.from + Self.suffix) }
+    let waiting = moves.filter { folder.holds($0.to + Self.suffix) }
     // The last of all to be renamed, to a name that no file had.
     guard let last = moves.last, !waiting.isEmpty else {
       return moves.last.map { folder.holds($0.to) } ?? false
         ? "The steps have their new numbers. Write what is generated of them: store-migrate embed -m \(folder.path)"
         : "No file was renamed."
     }
-    let isHalfWay = folder.holds(last.from + Self.suffix)
-    let lines = waiting.map { "\n  mv \($0.from)\(Self.suffix) \(isHalfWay ? $0.to : $0.from)" }
+    let isHalfWay = folder.holds(last.to + Self.suffix)
+    let lines = waiting.map { "\n  mv \($0.to)\(Self.suffix) \(isHalfWay ? $0.to : $0.from)" }
     return "Files in \(folder.path) were being renamed. "
       + (isHalfWay
         ? "Finish it there, and run store-migrate embed:" : "Give them their names back, and run it again:")

@@ -174,4 +174,108 @@ import Testing
       try await lab.up(allowing: ["Company.www", "Company.seats", "Company.size"])
     } throws: { "\($0)".contains("2 objects of Company have no age, and Person requires it") }
   }
+
+  // MARK: Links within the entity
+
+  static let ends: [(members: String, tables: [String], links: [[SQLValue]])] = [
+    ("relationship friends -> Person many", ["Person_friends"], [[11, 14]]),
+    ("relationship fans -> Person many", ["Person_fans"], [[14, 11]]),
+    (
+      "relationship friends -> Person many\n    relationship fans -> Person many",
+      ["Person_friends", "Person_fans"], [[11, 14], [14, 11]]
+    ),
+  ]
+
+  @Test(arguments: ends.indices)
+  func `links within the entity go where either end has a place`(_ index: Int) async throws {
+    let (members, tables, links) = Self.ends[index]
+    let base = """
+      create entity Person {
+          attribute name string
+          \(members)
+      }
+      create entity Company {
+          attribute name string
+          relationship friends -> Company many inverse Company.fans
+          relationship fans -> Company many inverse Company.friends
+      }
+      """
+    let lab = try await DowngradeLab(
+      [base, "merge entity Company into Person"],
+      fill: [
+        "INSERT INTO Company(id, name) VALUES (1, 'a'), (4, 'b')",
+        "INSERT OR REPLACE INTO vault_ids VALUES ('Person', 10)",
+        // 1 has 4 for a friend.
+        "INSERT INTO Company_fans(fans_id, friends_id) VALUES (1, 4)",
+      ])
+    #expect(try lab.set.losses(ofStep: 2).isEmpty)
+    try await lab.up()
+    for (table, link) in zip(tables, links) {
+      #expect(try lab.rows("SELECT * FROM \(table)") == [link], "\(table)")
+    }
+  }
+
+  @Test func `of one to many within the entity the many are enough to be moved`() async throws {
+    let base = """
+      create entity Person {
+          attribute name string
+          relationship chief -> Person inverse Person.staff
+          relationship staff -> Person many inverse Person.chief
+      }
+      create entity Company {
+          attribute name string
+          relationship boss -> Company inverse Company.staff
+          relationship staff -> Company many inverse Company.boss
+      }
+      """
+    let lab = try await DowngradeLab(
+      [base, "merge entity Company into Person"],
+      fill: ["INSERT INTO Company(id, name, boss_id) VALUES (1, 'a', NULL), (4, 'b', 1)"])
+    #expect(try lab.set.losses(ofStep: 2).isEmpty)
+    try await lab.up()
+    #expect(try lab.rows("SELECT id, chief_id FROM Person ORDER BY id") == [[1, .null], [4, 1]])
+  }
+
+  // MARK: Beside other operations
+
+  @Test func `values that are none of their type end the merge`() async throws {
+    let lab = try await lab(Self.merge)
+    try lab.run("UPDATE Company SET mail = x'00' WHERE id = 1")
+    await #expect {
+      try await lab.up(allowing: ["Company.www", "Company.seats"])
+    } throws: { "\($0)".contains("of Person.mail are no string: row 11") }
+    #expect(try lab.rows("SELECT count(*) FROM Company") == [[2]])
+  }
+
+  @Test func `a merge makes a copy of the store first, and a plan does not guess behind it`() async throws {
+    let base = """
+      create entity Person {
+          attribute name string
+      }
+      create entity Company {
+          attribute name string
+      }
+      create entity Note {
+          relationship person -> Person inverse Person.notes
+          relationship company -> Company inverse Company.notes
+      }
+      add relationship Person.notes -> Note many inverse Note.person
+      add relationship Company.notes -> Note many inverse Note.company
+      """
+    let lab = try await DowngradeLab(
+      [
+        base, "merge entity Company into Person",
+        "set delete rule of Person.notes to cascade\nmake Note.person required",
+      ],
+      fill: [
+        "INSERT INTO Company(id, name) VALUES (1, 'a')", "INSERT INTO Note(id, company_id) VALUES (1, 1)",
+      ])
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
+    #expect(plan.makesBackup && plan.losses.isEmpty)
+    #expect(
+      plan.refusals.isEmpty && plan.steps[1].unasked.contains { $0.contains("0002") },
+      "\(plan.steps[1].unasked)")
+    try await lab.up()
+    #expect(try lab.rows("SELECT id, person_id FROM Note") == [[1, 1]])
+  }
 }

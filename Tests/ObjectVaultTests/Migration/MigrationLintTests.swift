@@ -46,6 +46,13 @@ private final class Titled: ManagedObject {
     (.transformsUnchecked, "transform sql { UPDATE $U SET $U.y = 1 }"),
     (.severalToOne, "make U.vs one"), (.severalToOne, "make U.vs one picking (id)"),
     (.rawNamesPlain, "create raw view Few { SELECT $U.s FROM U }"),
+    (.rawNamesPlain, "create raw view Few { SELECT $U.s FROM u }"),
+    (.rawNamesPlain, "create raw view Few { SELECT $U.s FROM \"U\" }"),
+    (.rawNamesPlain, "create raw view Few { SELECT $U.s FROM main.[u] AS x }"),
+    (
+      .triggerWrites,
+      "create raw trigger t { AFTER UPDATE OF y ON $U BEGIN REPLACE INTO x(a) VALUES (1); END }"
+    ),
     (
       .triggerWrites,
       "create raw trigger t { AFTER INSERT ON $V BEGIN UPDATE $U SET $U.y = 1 WHERE $U.id = NEW.$V.u; END }"
@@ -76,6 +83,11 @@ private final class Titled: ManagedObject {
       ""
     ),
     ("create raw view Few { SELECT $U.s FROM $U WHERE $U.s <> 'U' }", "reader: 1"),
+    ("create raw view Few { SELECT u.$U.s FROM $U AS u WHERE u.v <> '' }", "reader: 1"),
+    (
+      "create raw trigger t { AFTER UPDATE ON $U BEGIN SELECT replace('insert', 'update', 'delete'); END }",
+      ""
+    ),
     ("create raw index i { ON $U (lower($U.s)) }", "reader: 1"),
     ("create raw trigger t { BEFORE DELETE ON $U BEGIN SELECT RAISE(ABORT, 'no'); END }", ""),
     (

@@ -67,6 +67,15 @@ import Testing
     try await lab.migrate(step)
   }
 
+  @Test func `texts that are numbers are no refusal where they become numbers`() async throws {
+    let steps = [MigrationOperations.base, "add attribute User.zip string default \"7\""]
+    _ = try await Store.migrate(at: lab.url, key: testKey, migrations: try lab.set(steps))
+    let set = try lab.set(steps + ["retype User.zip to int16 using ($User.zip)"])
+    #expect(try await Store.plan(at: lab.url, key: testKey, migrations: set).refusals.isEmpty)
+    _ = try await Store.migrate(at: lab.url, key: testKey, migrations: set)
+    #expect(try lab.rows("SELECT DISTINCT zip, typeof(zip) FROM User") == [[7, "integer"]])
+  }
+
   @Test func `a plan of the way back counts what does not fit into the narrower type any more`() async throws
   {
     let set = try lab.set([

@@ -85,11 +85,18 @@ import Testing
   @Test func `what a killed rebase has left is told by the next command`() throws {
     try reset(isMerged: true)
     try FileManager.default.moveItem(
-      atPath: "\(steps)/0004_ours.migration", toPath: "\(steps)/0004_ours.migration.rebasing")
+      atPath: "\(steps)/0004_ours.migration", toPath: "\(steps)/0005_ours.migration.rebasing")
     let told = try run("check")
     #expect(
-      told.errors.contains("0004_ours.migration.rebasing") && told.errors.contains("rebase was stopped"),
+      told.errors.contains("0005_ours.migration.rebasing") && told.errors.contains("rebase was stopped"),
       "\(told)")
+    // What it says keeps the order of the steps.
+    try FileManager.default.moveItem(
+      atPath: "\(steps)/0005_ours.migration.rebasing", toPath: "\(steps)/0005_ours.migration")
+    let finished = try run("rebase", "0005_ours_too.migration")
+    #expect(finished.status == 0, "\(finished)")
+    let files = try FileManager.default.contentsOfDirectory(atPath: steps)
+    #expect(files.contains("0005_ours.migration") && files.contains("0006_ours_too.migration"), "\(files)")
   }
 
   @Test(
