@@ -62,6 +62,15 @@ import Testing
     }
   }
 
+  // Whoever gives a reason may have written a sentence or a part of one: `ended` makes either of them end once.
+  @Test(arguments: ["ObjectVault", "StoreMigrateKit"])
+  func `no message puts a full stop behind a reason by itself`(_ target: String) throws {
+    for file in try Self.sources(target) where !file.path.hasSuffix("/MessageTexts.swift") {
+      let places = file.text.matches(of: #/\\\((reason|hint|obstacle|loss)\)\.[ "]/#).map { String($0.0) }
+      #expect(places.isEmpty, "\(file.path): \(places)")
+    }
+  }
+
   @Test func `no SQL is spliced together from strings above the connection layer`() throws {
     // What a call with the label `sql:` is given is a text that the builder made, and no literal with holes.
     func spliced(_ text: String) -> [Substring] {

@@ -138,7 +138,8 @@ import Testing
     "retype", "retype using swift", "move attribute", "merge entity", "make entity a relationship",
     "make relationship an entity", "transform swift", "make required", "make optional", "set default",
     "add relationship", "drop relationship",
-    "rename relationship", "set delete rule", "make many", "make one", "add index", "drop index",
+    "rename relationship", "set delete rule", "make many", "make one", "make ordered", "make unordered",
+    "add index", "drop index",
     "create raw", "drop raw", "transform sql", "seed", "require",
   ]
 
@@ -167,6 +168,8 @@ import Testing
     case .setDeleteRule: "set delete rule"
     case .makeMany: "make many"
     case .makeOne: "make one"
+    case .makeOrdered: "make ordered"
+    case .makeUnordered: "make unordered"
     case .addIndex: "add index"
     case .dropIndex: "drop index"
     case .createRawObject: "create raw"

@@ -41,6 +41,13 @@ import Testing
         @Attribute(.unique) var name: String
         @ToMany var statuses: Set<Status>
       }
+      final class Song: ManagedObject {
+        @Attribute var title: String
+        @ToOne var album: Album?
+      }
+      final class Album: ManagedObject {
+        @ToMany(inverse: \Song.album) var songs: [Song]
+      }
       final class Passport: ManagedObject {
         @Attribute var number: String
         @ToOne var owner: User?

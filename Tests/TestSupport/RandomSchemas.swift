@@ -47,7 +47,7 @@ public enum RandomSchemas {
     guard let entity = entities.indices.randomElement(using: &random) else { return }
     let attribute = entities[entity].attributes.indices.randomElement(using: &random)
     let relationship = entities[entity].relationships.indices.randomElement(using: &random)
-    switch Int.random(in: 0..<13, using: &random) {
+    switch Int.random(in: 0..<14, using: &random) {
     case 0:
       guard let name = entityNames.first(where: { name in !entities.contains { $0.name == name } }) else {
         return
@@ -97,6 +97,7 @@ public enum RandomSchemas {
         entities[entity].relationships[relationship].deleteRule =
           DeleteRule.allCases.randomElement(using: &random) ?? .nullify
       }
+    case 13: if let relationship { entities[entity].relationships[relationship].isOrdered.toggle() }
     case 11: if let relationship { entities[entity].relationships[relationship].isRequired.toggle() }
     default:
       if entities[entity].indexes.isEmpty {
@@ -145,6 +146,7 @@ public enum RandomSchemas {
       let isToMany = Bool.random(using: &random)
       return RelationshipDescription(
         name: name, destination: entities[entity].name, isToMany: isToMany,
+        isOrdered: isToMany && Int.random(in: 0..<3, using: &random) == 0,
         isRequired: !isToMany && Int.random(in: 0..<4, using: &random) == 0, inverse: inverse,
         deleteRule: DeleteRule.allCases.randomElement(using: &random) ?? .nullify)
     }

@@ -22,6 +22,11 @@ static inline void vault_start_recording(void) { vault_slot_counter = 0x10000; }
 /// Overwrites `count` bytes with zeros, also when nothing reads them afterwards.
 void vault_wipe(void *bytes, size_t count);
 
+/// A word of memory that other processes write to.
+static inline uint32_t vault_load_shared(const void *memory, int word) {
+  return __atomic_load_n((const uint32_t *)memory + word, __ATOMIC_ACQUIRE);
+}
+
 /// Gives a file another name, in one step, if nothing has that name. Returns 0, or -1 with `errno`: EEXIST when
 /// something has it, EINVAL or ENOSYS where the system or the file system cannot do it.
 int vault_rename_exclusive(const char *from, const char *to);

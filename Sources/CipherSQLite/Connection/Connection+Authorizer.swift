@@ -23,20 +23,28 @@ extension Connection {
   public func withAuthorizer<Result>(
     _ answer: @escaping (AuthorizerAction) -> AuthorizerAnswer, body: () throws -> Result
   ) throws -> Result {
+    try withAuthorizer(naming: { action, _ in answer(action) }, body: body)
+  }
+
+  /// The same, where `answer` is told the view or the trigger that wants the action; nil for the statement itself.
+  package func withAuthorizer<Result>(
+    naming answer: @escaping (AuthorizerAction, String?) -> AuthorizerAnswer, body: () throws -> Result
+  ) throws -> Result {
     let handle = try unsafe opened()
     // Cached statements were prepared without the authorizer: they must not slip through.
     unsafe cache.removeAll()
     authorizer = answer
     unsafe sqlite3_set_authorizer(
       handle,
-      { data, action, first, second, _, _ in
+      { data, action, first, second, _, object in
         guard let data = unsafe data else { return SQLITE_DENY }
         // The connection outlives the call that prepares a statement of it.
         let connection = unsafe Unmanaged<Connection>.fromOpaque(data).takeUnretainedValue()
         let action = unsafe AuthorizerAction(
           code: action, first: first.map { unsafe String(cString: $0) },
           second: unsafe second.map { unsafe String(cString: $0) })
-        return (connection.authorizer?(action) ?? .allow).code
+        let object = unsafe object.map { unsafe String(cString: $0) }
+        return (connection.authorizer?(action, object) ?? .allow).code
       }, unsafe Unmanaged.passUnretained(self).toOpaque())
     defer {
       // Closed meanwhile, there is nobody left to be told.

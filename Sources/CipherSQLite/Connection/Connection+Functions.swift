@@ -13,19 +13,22 @@ private final class Box<Value> {
 }
 
 extension Connection {
-  /// Registers a deterministic SQL function.
+  /// Registers an SQL function.
   ///
   /// - Parameters:
   ///   - name: The function's name in SQL.
   ///   - argumentCount: How many arguments it takes.
+  ///   - isDeterministic: Whether the same arguments always give the same result, so that the engine may keep it. An index
+  ///     takes no other function.
   ///   - body: Called on the connection's own thread, for each row that needs it.
   public func register(
-    function name: String, argumentCount: Int, _ body: @escaping @Sendable ([SQLValue]) -> SQLValue
+    function name: String, argumentCount: Int, isDeterministic: Bool = true,
+    _ body: @escaping @Sendable ([SQLValue]) -> SQLValue
   ) throws {
     let handle = try unsafe opened()
     let box = unsafe Unmanaged.passRetained(Box(body)).toOpaque()
     let code = unsafe sqlite3_create_function_v2(
-      handle, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box,
+      handle, name, Int32(argumentCount), SQLITE_UTF8 | (isDeterministic ? SQLITE_DETERMINISTIC : 0), box,
       { context, count, arguments in
         guard let data = unsafe sqlite3_user_data(context) else { return }
         let body = unsafe Unmanaged<Box<@Sendable ([SQLValue]) -> SQLValue>>.fromOpaque(data)
@@ -34,7 +37,9 @@ extension Connection {
           body((0..<Int(count)).map { unsafe sqlValue(arguments?[$0]) }), in: unsafe context)
       }, nil, nil, { data in unsafe data.map { unsafe Unmanaged<AnyObject>.fromOpaque($0).release() } })
     guard code == SQLITE_OK else { throw error(code, sql: "") }
-    registrations.append { try $0.register(function: name, argumentCount: argumentCount, body) }
+    registrations.append {
+      try $0.register(function: name, argumentCount: argumentCount, isDeterministic: isDeterministic, body)
+    }
   }
 
   /// Registers a collation.

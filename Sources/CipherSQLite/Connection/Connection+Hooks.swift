@@ -103,7 +103,7 @@ extension Connection {
       handle, Int32(clamping: max(1, steps)),
       {
         guard let connection = unsafe connection($0) else { return 0 }
-        if connection.hooks.isWatching, connection.run?.isCancelled == true { return 1 }
+        if connection.run?.isCancelled == true { return 1 }
         return connection.hooks.progress?() ?? true ? 0 : 1
       }, unsafe context)
   }

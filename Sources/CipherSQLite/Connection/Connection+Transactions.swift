@@ -29,6 +29,8 @@ extension Connection {
     _ kind: TransactionKind = .immediate, _ body: () throws -> Result
   ) throws -> Result {
     guard !isInTransaction else { return try savepoint(body) }
+    stateBeforeTransaction = kind == .deferred ? sharedState : nil
+    defer { stateBeforeTransaction = nil }
     try execute(sql: "BEGIN \(kind.rawValue)")
     do {
       let result = try body()

@@ -64,11 +64,15 @@ private import Foundation
   var transactionDepth = 0
   /// The state of the file that ``reading(checking:_:)`` has met; nil before.
   var checkedState: Int64?
+  /// Whether the file is known to have a log: see ``findLog()``.
+  var keepsLog = false
+  /// What ``sharedState`` was before the open transaction began, if it is one that may begin with a read.
+  package internal(set) var stateBeforeTransaction: SharedState?
   /// Whether the key has been seen to fit: from then on the engine's "not a database" means something else.
   var isVerified = false
   var hooks = Hooks()
   var waiting: Waiting
-  var authorizer: ((AuthorizerAction) -> AuthorizerAnswer)?
+  var authorizer: ((AuthorizerAction, String?) -> AuthorizerAnswer)?
   /// Where rows go that are taken in inside the engine; nil before the first of them.
   var intake: RowIntake?
   /// Where rows come from that are given to the engine from memory; nil before the first of them.

@@ -71,16 +71,6 @@ internal import Foundation
     return true
   }
 
-  /// Copies a value of another row.
-  /// - Returns: As ``set(_:_:)``.
-  package mutating func set(copy cell: RowCell, _ slot: Int) -> Bool {
-    switch cell.tag {
-    case 3, 4: return unsafe put(bytes: cell.bytes, cell.tag, slot)
-    default: unsafe put(cell.cell.load(as: Int64.self), cell.tag, slot)
-    }
-    return true
-  }
-
   // MARK: Inside
 
   @inline(__always) private func check(_ slot: Int) {

@@ -47,4 +47,19 @@ enum Replaceable {
 extension DatabasePath {
   /// Whether a file of the same folder may be one of the encrypted copies that are made of this one.
   package func mayBeCopy(_ name: String) -> Bool { Replaceable.isCopy(sibling(name)) }
+
+  /// Whether a file of the same folder is an encrypted copy of this one, whatever its name says: copies begin with the 16
+  /// bytes of chance that their original begins with.
+  package func isOriginal(of name: String) -> Bool {
+    guard mayBeCopy(name), let own = Self.head(self), let path = try? DatabasePath(sibling(name)),
+      let other = Self.head(path)
+    else { return false }
+    return own == other
+  }
+
+  /// The salt; of a file whose header stands in clear that header, with how much of each page is the cipher's.
+  private static func head(_ file: DatabasePath) -> [UInt8]? {
+    guard let bytes = try? RawFile.open(file).read(24, at: 0) else { return nil }
+    return bytes.starts(with: Array("SQLite format 3\0".utf8)) ? bytes : Array(bytes.prefix(16))
+  }
 }

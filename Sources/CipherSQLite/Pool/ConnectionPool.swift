@@ -13,7 +13,7 @@ public final class ConnectionPool: Sendable {
   public struct Configuration: Sendable {
     /// Settings of the writing connection.
     public var connection = Connection.Configuration()
-    /// How many reads may run at once. Default 4.
+    /// How many reads may run at once; a layer above may let one read use two. Default 4.
     public var readers = 4
     /// The page cache of each reader, in bytes. Default 16 MiB.
     public var readerCacheBytes = 16 << 20
@@ -105,6 +105,7 @@ public final class ConnectionPool: Sendable {
       settings.cacheBytes = configuration.readerCacheBytes
       let connection = try Connection.open(file, unlocked: box.unlocked, configuration: settings)
       try configuration.prepare(connection)
+      try connection.findLog()
       return connection
     }
     writerQueue.setSpecific(key: Self.current, value: ObjectIdentifier(writer))
@@ -129,6 +130,14 @@ public final class ConnectionPool: Sendable {
   /// Lends a reading connection to `body`, on the calling thread.
   public func withReader<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     let lease = try readers.acquireBlocking()
+    defer { readers.release(lease) }
+    return try body(lease.connection)
+  }
+
+  /// Lends a reading connection to `body`, on the calling thread, if one is free.
+  /// - Returns: nil when none is, or when one would have to be opened and cannot be.
+  package func withFreeReader<Result>(_ body: (Connection) throws -> Result) rethrows -> Result? {
+    guard let lease = try? readers.acquireIfFree() else { return nil }
     defer { readers.release(lease) }
     return try body(lease.connection)
   }

@@ -41,6 +41,13 @@ struct AdoptionFit {
     (losses, obstacles) = (adoption.losses, adoption.obstacles)
     for entity in adoption.entities { add(entity, of: adoption, to: model) }
     for links in adoption.links { add(links, of: adoption, to: model) }
+    for entity in model.entities {
+      for relationship in entity.relationships where relationship.isOrdered {
+        obstacles.append(
+          "\(entity.name).\(relationship.name) is ordered in the steps, and no order is taken from the file. Leave it in this "
+            + "step without, and write into a later one: make \(entity.name).\(relationship.name) ordered.")
+      }
+    }
   }
 
   /// What is taken by it, of what the file has.

@@ -97,16 +97,13 @@ struct AdoptionRun {
         )
       }
     }
-    try raiseMarks()
     try checkValues()
+    try raiseMarks()
   }
 
   /// What was given out once is not given out again.
   private func raiseMarks() throws {
-    for (entity, id) in fit.highestIDs where id > 0 {
-      let table = IdentifierTable(connection: runner.connection)
-      try table.set(entity, to: id, isNew: table.mark(of: entity) == nil)
-    }
+    for (entity, id) in fit.highestIDs { try RowIDs(connection: runner.connection).raise(entity, to: id) }
   }
 
   private func checkValues() throws {

@@ -6,8 +6,10 @@ func shortened(_ text: some StringProtocol) -> String {
   return start.endIndex == text.endIndex ? String(start) : "\(start)…"
 }
 
-/// A reason as a sentence: with a full stop, unless it ends with a question.
-func ended(_ reason: String) -> String { reason.hasSuffix("?") ? reason : "\(reason)." }
+/// A reason as a sentence: with a full stop, unless it has one, or ends with a question.
+func ended(_ reason: String) -> String {
+  reason.hasSuffix("?") || reason.hasSuffix(".") ? reason : "\(reason)."
+}
 
 /// Asks for the names that may have been meant, each in quotes, so that its own signs are not taken for the sentence's.
 /// - Returns: nil when there are none.

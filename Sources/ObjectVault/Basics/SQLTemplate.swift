@@ -92,6 +92,13 @@ enum SQLTemplate {
     return names.subtracting(given)
   }
 
+  /// The names, in lower case, that the SQL itself gives to something by AS.
+  static func givenNames(_ sql: String) -> Set<String> {
+    var given: Set<String> = []
+    visitNames(sql) { name, former, _ in if former == "as" { given.insert(name) } }
+    return given
+  }
+
   /// What stands in double quotes, in lower case, and SQLite takes for a text where no column is called so.
   static func doubtfulNames(_ sql: String) -> Set<String> {
     var names: Set<String> = []

@@ -1,8 +1,10 @@
 // A set of small numbers, such as those of slots. The first 64 cost nothing; further ones an array.
 
-struct SlotSet: Hashable, Sendable {
+package struct SlotSet: Hashable, Sendable {
   private var low: UInt64 = 0
   private var high: [UInt64] = []
+
+  package init() {}
 
   var isEmpty: Bool { low == 0 && high.allSatisfy { $0 == 0 } }
 
@@ -32,13 +34,13 @@ struct SlotSet: Hashable, Sendable {
     return both
   }
 
-  func contains(_ slot: Int) -> Bool {
+  package func contains(_ slot: Int) -> Bool {
     if slot < 64 { return low & (1 << UInt64(slot)) != 0 }
     let word = slot / 64 - 1
     return word < high.count && high[word] & (1 << UInt64(slot % 64)) != 0
   }
 
-  mutating func insert(_ slot: Int) {
+  package mutating func insert(_ slot: Int) {
     if slot < 64 {
       low |= 1 << UInt64(slot)
       return
@@ -58,5 +60,5 @@ struct SlotSet: Hashable, Sendable {
 }
 
 extension SlotSet: ExpressibleByArrayLiteral {
-  init(arrayLiteral slots: Int...) { for slot in slots { insert(slot) } }
+  package init(arrayLiteral slots: Int...) { for slot in slots { insert(slot) } }
 }

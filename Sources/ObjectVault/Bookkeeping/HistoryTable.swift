@@ -41,6 +41,11 @@ extension AppliedStep {
 struct HistoryTable {
   /// How SQL calls it.
   static let name = "vault_migrations"
+  /// The columns that it has, no others.
+  static let columns: Set<String> = [
+    "version", "name", "kind", "checksum", "model_hash", "text", "down", "applied_at", "ms", "app", "tool",
+    "engine",
+  ]
 
   /// A step, and what is written down beside it.
   struct Record {

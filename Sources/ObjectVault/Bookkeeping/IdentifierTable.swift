@@ -7,6 +7,8 @@ internal import CipherSQLite
 struct IdentifierTable {
   /// How SQL calls it.
   static let name = "vault_ids"
+  /// The columns that it has, no others.
+  static let columns: Set<String> = ["entity", "last"]
 
   let connection: Connection
 
@@ -35,6 +37,11 @@ struct IdentifierTable {
         ? "INSERT INTO vault_ids (last, entity) VALUES (?, ?)"
         : "UPDATE OR FAIL vault_ids SET last = ? WHERE entity = ?",
       [.integer(last), .text(entity)])
+  }
+
+  /// The highest id that a row of an entity's table has; nil where there is none.
+  func highestRow(of entity: String) throws -> Int64? {
+    try connection.value("SELECT max(\"id\") FROM \(identifier: entity)")?.int64
   }
 
   /// Raises the mark of an entity to the highest id that a row of its table has.

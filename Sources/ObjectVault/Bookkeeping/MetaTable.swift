@@ -6,6 +6,8 @@ internal import CipherSQLite
 package struct MetaTable {
   /// How SQL calls it.
   package static let name = "vault_meta"
+  /// The columns that it has, no others.
+  static let columns: Set<String> = ["key", "value"]
 
   /// What its rows are about; the raw value is the row's key.
   enum Entry: String, CaseIterable {

@@ -32,6 +32,32 @@ struct OwnTables {
     try history.remove(number)
   }
 
+  /// Their names and columns.
+  private static let shapes = [
+    (MetaTable.name, MetaTable.columns), (IdentifierTable.name, IdentifierTable.columns),
+    (HistoryTable.name, HistoryTable.columns), (UndoneTable.name, UndoneTable.columns),
+    (RepairedTable.name, RepairedTable.columns),
+  ]
+
+  /// Their names.
+  static var names: [String] { shapes.map(\.0) }
+
+  /// One that is there and is another than it has to be, with what is wrong; nil when all are as they are made.
+  func misshapen() throws -> (table: String, reason: String)? {
+    for (name, columns) in Self.shapes {
+      let kinds = try meta.connection.rows(
+        "SELECT type FROM sqlite_master WHERE name = \(name) COLLATE NOCASE")
+      guard let kind = kinds.first?.first?.string else { continue }
+      guard kind == "table" else { return (name, "is no table, but of the kind \(kind)") }
+      let found = Set(try meta.connection.tableInfo(name).columns.map { $0.name.lowercased() })
+      if let column = columns.subtracting(found).min() { return (name, "lacks the column \(column)") }
+      if let column = found.subtracting(columns).min() {
+        return (name, "has the column \(column), which is none of its own")
+      }
+    }
+    return nil
+  }
+
   /// Whether a table is one of them, or may become one: no entity has a name that begins so.
   static func own(_ table: String) -> Bool { table.lowercased().hasPrefix("vault_") }
 }

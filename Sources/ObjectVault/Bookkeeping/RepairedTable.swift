@@ -26,6 +26,12 @@ struct RepairedStep {
 struct RepairedTable {
   /// How SQL calls it.
   static let name = "vault_repaired"
+  /// The columns that it has, no others.
+  static let columns: Set<String> = [
+    "id", "version", "name", "kind", "checksum", "text", "down", "applied_at", "ms", "app", "engine",
+    "new_name", "new_checksum", "store_version", "undone", "repaired_at", "repaired_app", "repaired_tool",
+    "repaired_engine",
+  ]
 
   let connection: Connection
 

@@ -20,6 +20,11 @@ struct Undoing {
 struct UndoneTable {
   /// How SQL calls it.
   static let name = "vault_undone"
+  /// The columns that it has, no others.
+  static let columns: Set<String> = [
+    "id", "version", "name", "kind", "checksum", "model_hash", "text", "down", "applied_at", "ms", "app",
+    "tool", "engine", "undone_at", "undone_ms", "undone_app", "undone_tool", "undone_engine",
+  ]
 
   let connection: Connection
 

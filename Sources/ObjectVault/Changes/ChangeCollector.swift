@@ -17,7 +17,16 @@ struct ChangeCollector {
   /// With the place of the first change among all.
   private var entries: [Key: (entry: Entry, place: Int)] = [:]
   private var links: [ChangeSet.Link: (isAdded: Bool, place: Int)] = [:]
+  private var placements: [Member: (old: Int64?, new: Int64?, place: Int)] = [:]
   private var places = 0
+
+  /// A member of an ordered relationship.
+  private struct Member: Hashable {
+    let entity: String
+    let relationship: String
+    let owner: Int64
+    let member: Int64
+  }
 
   init() {}
 
@@ -29,6 +38,7 @@ struct ChangeCollector {
     for link in changes.unlinked { unlink(link) }
     for row in changes.deleted { delete(row.entity, row.rowID, row.values) }
     for link in changes.linked { self.link(link) }
+    for placement in changes.placed { place(placement) }
   }
 
   /// A new row. Values that are NULL may be left out.
@@ -70,7 +80,17 @@ struct ChangeCollector {
   mutating func link(_ link: ChangeSet.Link) { set(link, true) }
   mutating func unlink(_ link: ChangeSet.Link) { set(link, false) }
 
-  var isEmpty: Bool { entries.isEmpty && links.isEmpty }
+  /// Another place of a member.
+  mutating func place(_ placement: ChangeSet.Placement) {
+    let key = Member(
+      entity: placement.entity, relationship: placement.relationship, owner: placement.owner,
+      member: placement.member)
+    let former = placements[key]
+    let old = former.map(\.old) ?? placement.old
+    placements[key] = old == placement.new ? nil : (old, placement.new, former?.place ?? nextPlace())
+  }
+
+  var isEmpty: Bool { entries.isEmpty && links.isEmpty && placements.isEmpty }
 
   var changes: ChangeSet {
     var changes = ChangeSet()
@@ -86,6 +106,11 @@ struct ChangeCollector {
     }
     for (link, (isAdded, _)) in links.sorted(by: { $0.value.place < $1.value.place }) {
       if isAdded { changes.linked.append(link) } else { changes.unlinked.append(link) }
+    }
+    changes.placed = placements.sorted { $0.value.place < $1.value.place }.map { key, change in
+      ChangeSet.Placement(
+        entity: key.entity, relationship: key.relationship, owner: key.owner, member: key.member,
+        old: change.old, new: change.new)
     }
     return changes
   }

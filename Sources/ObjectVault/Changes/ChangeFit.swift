@@ -47,6 +47,7 @@ struct ChangeFit {
       try compare(entity, row.rowID, row.values.merging(nils) { value, _ in value })
     }
     for link in changes.linked { try check(link) }
+    for placement in changes.placed { try check(placement) }
   }
 
   // MARK: Rows
@@ -140,6 +141,16 @@ struct ChangeFit {
     let (entity, relationship) = try names.end(of: link)
     guard try willStand(entity, link.source), try willStand(relationship.destination, link.target) else {
       throw names.misfit(link.entity, link.source, [link.relationship])
+    }
+  }
+
+  /// Whether a member has the place that it is said to have had. That it is one when all is done finds who writes.
+  private func check(_ placement: ChangeSet.Placement) throws {
+    let relationship = try names.relationship(of: placement)
+    let found = try connection.value(
+      sql: relationship.placeValueSQL, [.integer(placement.member), .integer(placement.owner)])?.int64
+    guard found == placement.old else {
+      throw names.misfit(placement.entity, placement.owner, [placement.relationship])
     }
   }
 

@@ -34,6 +34,15 @@ struct ChangeNames {
     return (entity, relationship)
   }
 
+  /// The ordered relationship of a placement.
+  func relationship(of placement: ChangeSet.Placement) throws(StoreError) -> RelationshipMapping {
+    let entity = try entity(placement.entity)
+    guard let slot = entity.slot(named: placement.relationship),
+      let relationship = entity.slots[slot].relationship, relationship.isOrdered
+    else { throw misfit(placement.entity, placement.owner, [placement.relationship]) }
+    return relationship
+  }
+
   func misfit(_ entity: String, _ rowID: Int64, _ properties: [String]) -> StoreError {
     .changesDoNotFit(entity: entity, rowID: rowID, properties: properties)
   }

@@ -14,10 +14,10 @@ public import CipherSQLite
 /// It is complete: what it holds, applied to the store as it was before, gives the store as it is now
 /// (``Store/apply(_:)``). So rows that a delete rule took along are in it, and references that one set to nil.
 /// To-ones are properties whose value is the row's id at the other end; links of many-to-many relationships stand
-/// by themselves. Versions take no part.
+/// by themselves, and so do the places of members in ordered relationships (``placed``). Versions take no part.
 ///
 /// Its `description` names objects and properties and shows no value.
-public struct ChangeSet: Sendable, Hashable, Codable {
+public struct ChangeSet: Sendable, Hashable {
   /// Stored values by property. A property that is missing is nil.
   public typealias Values = [String: SQLValue]
 
@@ -81,6 +81,33 @@ public struct ChangeSet: Sendable, Hashable, Codable {
     }
   }
 
+  /// The place of a member in an ordered relationship, such as that of a song in `Album.songs`.
+  ///
+  /// Places are numbers with room between them: the members are sorted by them, those without one first, and then by their
+  /// ids. Which objects are members say the to-ones and the links.
+  public struct Placement: Sendable, Hashable, Codable {
+    /// The entity that has the relationship.
+    public let entity: String
+    /// The relationship.
+    public let relationship: String
+    /// The id of the object whose member it is.
+    public let owner: Int64
+    /// The id of the member.
+    public let member: Int64
+    /// The place that it had; nil for one that had none, as who was no member.
+    public let old: Int64?
+    /// The place that it has; nil for one that has none, as who is no member any more.
+    public let new: Int64?
+
+    /// A placement.
+    public init(
+      entity: String, relationship: String, owner: Int64, member: Int64, old: Int64?, new: Int64?
+    ) {
+      (self.entity, self.relationship, self.owner, self.member) = (entity, relationship, owner, member)
+      (self.old, self.new) = (old, new)
+    }
+  }
+
   /// New objects.
   public var inserted: [Row]
   /// Changed objects.
@@ -91,6 +118,8 @@ public struct ChangeSet: Sendable, Hashable, Codable {
   public var linked: [Link]
   /// Links that are gone.
   public var unlinked: [Link]
+  /// Other places in ordered relationships: of who moved, who came and who went.
+  public var placed: [Placement]
   /// Who made the changes, as ``ObjectContext/author`` says.
   public var author: String?
   /// What they are called, as ``ObjectContext/transactionName`` says.
@@ -109,13 +138,14 @@ public struct ChangeSet: Sendable, Hashable, Codable {
   /// Changes; none by default.
   public init(
     inserted: [Row] = [], updated: [Update] = [], deleted: [Row] = [], linked: [Link] = [],
-    unlinked: [Link] = [], author: String? = nil, name: String? = nil
+    unlinked: [Link] = [], placed: [Placement] = [], author: String? = nil, name: String? = nil
   ) {
     self.inserted = inserted
     self.updated = updated
     self.deleted = deleted
     self.linked = linked
     self.unlinked = unlinked
+    self.placed = placed
     self.author = author
     self.name = name
   }
@@ -123,9 +153,9 @@ public struct ChangeSet: Sendable, Hashable, Codable {
   /// Whether nothing changes.
   public var isEmpty: Bool { count == 0 }
 
-  /// How many objects and links change.
+  /// How many objects, links and places change.
   public var count: Int {
-    inserted.count + updated.count + deleted.count + linked.count + unlinked.count
+    inserted.count + updated.count + deleted.count + linked.count + unlinked.count + placed.count
   }
 
   /// What takes the changes back.
@@ -135,7 +165,8 @@ public struct ChangeSet: Sendable, Hashable, Codable {
       updated: updated.reversed().map {
         Update(entity: $0.entity, rowID: $0.rowID, old: $0.new, new: $0.old)
       },
-      deleted: inserted.reversed(), linked: unlinked, unlinked: linked, author: author, name: name)
+      deleted: inserted.reversed(), linked: unlinked, unlinked: linked, placed: placed.map(\.inverse),
+      author: author, name: name)
   }
 
   /// Both, one after the other, as one: an object that was made and is deleted again is in neither.
@@ -148,12 +179,62 @@ public struct ChangeSet: Sendable, Hashable, Codable {
   }
 }
 
+extension ChangeSet.Placement {
+  fileprivate var inverse: ChangeSet.Placement {
+    .init(
+      entity: entity, relationship: relationship, owner: owner, member: member, old: new, new: old)
+  }
+}
+
+extension ChangeSet: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case inserted, updated, deleted, linked, unlinked, placed, author, name, commit
+  }
+
+  /// From what ``encode(to:)`` writes, and from what versions without ordered relationships wrote.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      inserted: try container.decode([Row].self, forKey: .inserted),
+      updated: try container.decode([Update].self, forKey: .updated),
+      deleted: try container.decode([Row].self, forKey: .deleted),
+      linked: try container.decode([Link].self, forKey: .linked),
+      unlinked: try container.decode([Link].self, forKey: .unlinked),
+      placed: try container.decodeIfPresent([Placement].self, forKey: .placed) ?? [],
+      author: try container.decodeIfPresent(String.self, forKey: .author),
+      name: try container.decodeIfPresent(String.self, forKey: .name))
+    commit = try container.decodeIfPresent(Commit.self, forKey: .commit)
+  }
+
+  /// Places where there are any.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(inserted, forKey: .inserted)
+    try container.encode(updated, forKey: .updated)
+    try container.encode(deleted, forKey: .deleted)
+    try container.encode(linked, forKey: .linked)
+    try container.encode(unlinked, forKey: .unlinked)
+    if !placed.isEmpty { try container.encode(placed, forKey: .placed) }
+    try container.encodeIfPresent(author, forKey: .author)
+    try container.encodeIfPresent(name, forKey: .name)
+    try container.encodeIfPresent(commit, forKey: .commit)
+  }
+}
+
 extension ChangeSet: CustomStringConvertible {
   /// A line for each object and link, such as `updated Person 7: city, name`; no value.
   public var description: String { lines(withValues: false).joined(separator: "\n") }
 
   /// The same lines with the values, which may be secret.
   public var descriptionWithValues: String { lines(withValues: true).joined(separator: "\n") }
+
+  private func places(withValues shows: Bool) -> [String] {
+    placed.map { place in
+      let numbers = [place.old, place.new].map { $0.map(String.init) ?? "none" }.joined(separator: " to ")
+      return "placed \(place.entity) \(place.owner).\(place.relationship) \(place.member)"
+        + (shows ? ": \(numbers)" : "")
+    }
+  }
 
   private func lines(withValues shows: Bool) -> [String] {
     func values(_ values: Values) -> String {
@@ -173,6 +254,6 @@ extension ChangeSet: CustomStringConvertible {
     }
     return inserted.map { "inserted \($0.entity) \($0.rowID)" + values($0.values) } + changed
       + deleted.map { "deleted \($0.entity) \($0.rowID)" + values($0.values) }
-      + links("linked", linked) + links("unlinked", unlinked)
+      + links("linked", linked) + links("unlinked", unlinked) + places(withValues: shows)
   }
 }

@@ -24,6 +24,7 @@ struct ChangeWriter {
     try checkDependents(of: changes.deleted)
     try delete(changes.deleted)
     for link in changes.linked { try write(link, isAdded: true) }
+    for placement in changes.placed { try write(placement) }
   }
 
   /// What refers or is linked to a row that goes, and is not told to go or to change: the engine would take it along, or
@@ -126,5 +127,15 @@ struct ChangeWriter {
     let ids = isSource ? [link.source, link.target] : [link.target, link.source]
     try connection.execute(sql: isAdded ? table.linkSQL : table.unlinkSQL, ids.map { .integer($0) })
     guard connection.changes == 1 else { throw names.misfit(link.entity, link.source, [link.relationship]) }
+  }
+  /// Who is no member any more has lost its place with its reference or its link.
+  private func write(_ placement: ChangeSet.Placement) throws {
+    let relationship = try names.relationship(of: placement)
+    try connection.execute(
+      sql: relationship.placeSQL,
+      [placement.new.map { .integer($0) } ?? .null, .integer(placement.member), .integer(placement.owner)])
+    guard placement.new == nil || connection.changes == 1 else {
+      throw names.misfit(placement.entity, placement.owner, [placement.relationship])
+    }
   }
 }

@@ -9,25 +9,26 @@ extension Persistable where Self: ManagedObject {
   /// user.add(status, to: \.statuses)
   /// ```
   /// `user.statuses.insert(status)` means the same, and copies the set, as Swift does with a value that a property
-  /// returns: fine for some members, slow for thousands in a loop. `status.user = user` is as fast as this.
+  /// returns: fine for some members, slow for thousands in a loop. `status.user = user` is as fast as this. Of an ordered
+  /// relationship the object goes to the end; one that is a member stays where it is.
   ///
   /// What cannot be is told as by a setter: see ``ObjectContext/faultErrors``.
-  public func add<Target: ManagedObject>(
-    _ object: Target, to path: ReferenceWritableKeyPath<Self, Set<Target>>
+  public func add<Members: RelatedMembers>(
+    _ object: Members.Member, to path: ReferenceWritableKeyPath<Self, Members>
   ) {
     change(path) { $0.addMember(object, $1) }
   }
 
   /// Takes an object out of a to-many, in a time that does not depend on how many members there are. An object that
-  /// is no member stays as it is.
-  public func remove<Target: ManagedObject>(
-    _ object: Target, from path: ReferenceWritableKeyPath<Self, Set<Target>>
+  /// is no member stays as it is. The order of the others stays.
+  public func remove<Members: RelatedMembers>(
+    _ object: Members.Member, from path: ReferenceWritableKeyPath<Self, Members>
   ) {
     change(path) { $0.removeMember(object, $1) }
   }
 
-  private func change<Target>(
-    _ path: ReferenceWritableKeyPath<Self, Set<Target>>, _ body: (ManagedObject, RelationshipMapping) -> Void
+  private func change(
+    _ path: PartialKeyPath<Self>, _ body: (ManagedObject, RelationshipMapping) -> Void
   ) {
     switch KeyPathResolver.resolve(path, root: Self.self) {
     case .success(let names):

@@ -161,8 +161,7 @@ extension ObjectContext {
         case .integer(let id) = plan.resolved(object.storedValue(relationship.slot) ?? .null),
         let state = maps[relationship.destination.index].find(id)?.toMany[inverse]
       else { continue }
-      state.members?.remove(object)
-      state.typed?.remove(object)
+      state.leave(object)
     }
   }
 }

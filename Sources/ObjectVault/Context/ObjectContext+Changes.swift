@@ -164,6 +164,17 @@ extension ObjectContext {
     }
   }
 
+  /// Runs `body` with a connection to read from, and the state of the file before its read began, where that is known.
+  func withState<Result>(_ body: (Connection, SharedState?) throws -> Result) throws -> Result {
+    guard case .pooled(let pool) = access, snapshot == nil else {
+      return try withConnection { try body($0, $0.stateBeforeTransaction) }
+    }
+    return try pool.withReader { connection in
+      let state = connection.sharedState
+      return try checked(connection) { try body($0, state) }
+    }
+  }
+
   /// Runs `body` with all its reads in one snapshot of the file, where each would else have its own.
   func withSnapshot<Result>(_ body: () throws -> Result) throws -> Result {
     guard case .pooled(let pool) = access, snapshot == nil else { return try body() }

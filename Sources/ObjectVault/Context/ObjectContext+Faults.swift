@@ -76,13 +76,18 @@ extension ObjectContext {
   /// All objects of a query whose columns are those of ``EntityMapping/objectColumns``.
   /// - Parameter values: Of its question marks.
   func objects(_ entity: EntityMapping, _ query: RowsQuery, _ values: [SQLValue]) throws -> [ManagedObject] {
-    try counted { try RowCollector(entity, self).all(query, values, on: $0) }
+    if case .whole(_, let split) = query {
+      return try counted(SplitScan(whole: query, split: split, entity: entity, context: self).objects)
+    }
+    return try counted {
+      try withConnection { try RowCollector(entity, self).all(query, values, on: $0) }
+    }
   }
 
   /// Runs one query, and counts it and its rows.
-  private func counted(_ query: (Connection) throws -> [ManagedObject]) throws -> [ManagedObject] {
+  private func counted(_ query: () throws -> [ManagedObject]) throws -> [ManagedObject] {
     statistics.queries += 1
-    let found = try withConnection(query)
+    let found = try query()
     statistics.rows += found.count
     return found
   }
@@ -92,7 +97,9 @@ extension ObjectContext {
     guard ids.count > 1 else {
       return try ids.first.map { try objects(entity, .stepped(entity.rowSQL), [.integer($0)]) } ?? []
     }
-    return try counted { try RowCollector(entity, self).all(entity.fedRowsQuery, of: ids, on: $0) }
+    return try counted {
+      try withConnection { try RowCollector(entity, self).all(entity.fedRowsQuery, of: ids, on: $0) }
+    }
   }
 
   /// That an entity's objects are of a class.
@@ -112,49 +119,55 @@ extension ObjectContext {
     do {
       let members = try objects(
         relationship.destination, .stepped(relationship.membersSQL), [.integer(owner.rowID)])
-      adopt(members, state)
+      state.adopt(members)
     } catch {
       note(error)
     }
   }
 
-  private func adopt(_ members: [ManagedObject], _ state: ToManyState) {
-    let present = Set(members.lazy.filter { $0.state != .deleted })
-    state.members = present.subtracting(state.removed).union(state.added)
-    state.typed = nil
-  }
-
   // MARK: Prefetching
 
   /// Fills a relationship of many objects with one query.
-  /// - Returns: The objects at the other end.
-  func prefetch(_ slot: Int, of owners: [ManagedObject]) throws -> [ManagedObject] {
+  func prefetch(_ slot: Int, of owners: [ManagedObject]) throws {
+    guard let relationship = owners.first?.entity?.slots[slot].relationship else { return }
+    if relationship.isToMany {
+      try prefetchMembers(relationship, of: owners)
+    } else {
+      var faults: [Int64] = []
+      for owner in owners {
+        if let target = owner.toOneTarget(slot), target.state == .fault { faults.append(target.rowID) }
+      }
+      // Sorted, and each once, without a set of objects, which costs as much as the rest.
+      faults.sort()
+      var last: Int64?
+      faults.removeAll { id in
+        defer { last = id }
+        return id == last
+      }
+      _ = try rows(faults, of: relationship.destination)
+    }
+  }
+
+  /// The objects at the other end of a relationship that was prefetched, each once, whether they were known before or not.
+  func otherEnds(_ slot: Int, of owners: [ManagedObject]) -> [ManagedObject] {
     guard let relationship = owners.first?.entity?.slots[slot].relationship else { return [] }
-    return relationship.isToMany
-      ? try prefetchMembers(relationship, of: owners) : try prefetchTargets(relationship, of: owners)
+    return Array(
+      relationship.isToMany
+        ? Set(owners.lazy.flatMap { $0.members(slot).members ?? [] })
+        : Set(owners.lazy.compactMap { $0.toOneTarget(slot) }))
   }
 
-  private func prefetchTargets(
-    _ relationship: RelationshipMapping, of owners: [ManagedObject]
-  ) throws -> [ManagedObject] {
-    let targets = Set(owners.lazy.compactMap { $0.toOneTarget(relationship.slot) })
-    let faults = targets.filter { $0.state == .fault }.map(\.rowID).sorted()
-    _ = try rows(faults, of: relationship.destination)
-    return Array(targets)
-  }
-
-  private func prefetchMembers(
-    _ relationship: RelationshipMapping, of owners: [ManagedObject]
-  ) throws -> [ManagedObject] {
+  private func prefetchMembers(_ relationship: RelationshipMapping, of owners: [ManagedObject]) throws {
     let waiting = owners.filter { $0.members(relationship.slot).members == nil && $0.rowID > 0 }
-    guard !waiting.isEmpty else { return [] }
+    guard !waiting.isEmpty else { return }
     let collector = RowCollector(relationship.destination, self, collectsOwners: true)
     // An owner that was fetched twice has its members once.
     let ids = Set(waiting.map(\.rowID)).sorted()
-    let found = try counted { try collector.all(relationship.fedMembersQuery, of: ids, on: $0) }
+    let found = try counted {
+      try withConnection { try collector.all(relationship.fedMembersQuery, of: ids, on: $0) }
+    }
     var members: [Int64: [ManagedObject]] = [:]
     for (owner, member) in zip(collector.owners, found) { members[owner, default: []].append(member) }
-    for owner in waiting { adopt(members[owner.rowID] ?? [], owner.members(relationship.slot)) }
-    return found
+    for owner in waiting { owner.members(relationship.slot).adopt(members[owner.rowID] ?? []) }
   }
 }

@@ -5,7 +5,8 @@ internal import CipherSQLite
 extension ObjectContext {
   /// What ``save()`` would change, as far as it is known in memory: new objects have negative ids, and what delete rules
   /// take along besides is found by the save. An object that the save deletes stands among the deleted ones alone: a
-  /// to-one that leads to it is nil, and no new link is one with it.
+  /// to-one that leads to it is nil, and no new link is one with it. Places of members in ordered relationships are numbers
+  /// that the save finds: there are none here, though ``hasChanges`` says that members have moved.
   ///
   /// Costs time and memory in proportion to what is pending.
   public var pendingChanges: ChangeSet {

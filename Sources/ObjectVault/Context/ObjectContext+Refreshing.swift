@@ -48,17 +48,3 @@ extension ObjectContext {
     object.rowValue(slot)?.int64
   }
 }
-
-extension ToManyState {
-  fileprivate func takeBack(inserted object: ManagedObject) {
-    guard added.remove(object) != nil else { return }
-    members?.remove(object)
-    typed?.remove(object)
-  }
-
-  fileprivate func takeBack(removed object: ManagedObject) {
-    guard removed.remove(object) != nil else { return }
-    members?.insert(object)
-    typed?.insert(object)
-  }
-}

@@ -34,12 +34,14 @@ public final class ObjectContext: ObjectHost {
 
   let core: StoreCore
   let access: Access
-  let maps: [IdentityMap]
+  /// Whose readers may read beside this context's own; nil where what it reads is not committed yet.
+  let pool: ConnectionPool?
+  package let maps: [IdentityMap]
   let canWrite: Bool
   /// The call that all work of this context is part of; nil for one that works between calls.
   let run: CancellableRun?
   /// What differs from the store.
-  var pending = PendingChanges()
+  package var pending = PendingChanges()
   /// The reader of a fetch that asks several times, in a transaction; nil outside of one.
   var snapshot: Connection?
   /// Deletions after which sets that are in memory may hold an object that is no member any more.
@@ -89,12 +91,18 @@ public final class ObjectContext: ObjectHost {
     public internal(set) var faultsFired = 0
     /// Rows read.
     public internal(set) var rows = 0
+    /// Of them, those that a second connection read at the same time, as it does of a large table of which all rows
+    /// are fetched.
+    public internal(set) var rowsReadAhead = 0
   }
 
-  /// - Parameter records: Whether the saves of a transaction are written down, though nobody listens.
-  init(core: StoreCore, access: Access, records: Bool = false) {
+  /// - Parameters:
+  ///   - pool: For a transaction that only reads: see ``pool``.
+  ///   - records: Whether the saves of a transaction are written down, though nobody listens.
+  init(core: StoreCore, access: Access, beside pool: ConnectionPool? = nil, records: Bool = false) {
     self.core = core
     self.access = access
+    self.pool = if case .pooled(let own) = access { own } else { pool }
     if case .transaction(let connection, let canWrite) = access {
       (self.canWrite, run) = (canWrite, connection.run)
       // Asked once: who comes in between is told of a gap, and not of nothing.
@@ -182,7 +190,8 @@ public final class ObjectContext: ObjectHost {
   /// Forgets an object's changes and its row; the row is fetched again when it is next needed.
   ///
   /// A to-one that was changed goes back at both ends: who was its partner here is no more, who was one in the store is
-  /// one again. Members that were added to a many-to-many, or removed, stay so; use ``rollback()`` for those.
+  /// one again. Members that were added to a many-to-many, or removed, stay so; use ``rollback()`` for those. An order of its
+  /// members that was changed, and nothing else of them, is as in the store again.
   public func refresh(_ object: ManagedObject) {
     guard object.context === self, object.state == .loaded || object.state == .fault else { return }
     takeBackReferences(of: object)
@@ -196,7 +205,7 @@ public final class ObjectContext: ObjectHost {
     object.overlay = nil
     object.dropRow()
     object.state = .fault
-    object.forgetFetchedMembers()
+    object.forgetFetchedMembers(keepsOrders: false)
   }
 
   /// The entity of a class; the last one asked for is remembered.

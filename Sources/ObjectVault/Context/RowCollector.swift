@@ -7,7 +7,7 @@ final class RowCollector: RowTaker {
   // Safe: a row that is handed over makes its object, which does not lead back here, so that accesses cannot overlap. The
   // checks would be made for each row.
   @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 4096)
-  @safe @exclusivity(unchecked) private var found: [ManagedObject] = []
+  @safe @exclusivity(unchecked) private(set) var found: [ManagedObject] = []
   /// Of each object, the id of whose member it is.
   @safe @exclusivity(unchecked) private(set) var owners: [Int64] = []
   private let reader: RowReader
@@ -38,7 +38,7 @@ final class RowCollector: RowTaker {
         }
       }
       return found
-    case .taken(let text):
+    case .taken(let text), .whole(let text, _):
       try connection.handRows(to: self) {
         try run(text, values, on: connection) { while try $0.step() {} }
       }
@@ -61,6 +61,11 @@ final class RowCollector: RowTaker {
       try statement.bind(values)
       try body(statement)
     }
+  }
+
+  /// Takes in what another connection has packed.
+  func take(_ batch: ScanAhead.Batch) {
+    for row in batch.rows { found.append(reader.read(row, in: batch.page)) }
   }
 
   func take(_ row: borrowing TakenRow) throws {

@@ -41,6 +41,13 @@ struct RowReader {
     return object
   }
 
+  /// Puts a row that lies packed in a page into its object.
+  func read(_ row: ScanAhead.Row, in page: RowPage) -> ManagedObject {
+    let (object, isNews) = object(row.id, row.version)
+    if isNews { unsafe fill(object, row.version, row.cells, page) }
+    return object
+  }
+
   /// The object of a row, and whether the row says anything new to it.
   @inline(__always)
   private func object(_ id: Int64, _ version: Int64) -> (ManagedObject, isNews: Bool) {

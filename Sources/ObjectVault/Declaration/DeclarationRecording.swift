@@ -17,15 +17,28 @@ private import Foundation
       samples: { Value.samples.compactMap { try? $0.stored() }.filter { !$0.isNull } }))
 }
 
-@usableFromInline func recordRelationship(
-  _ slot: Int32, _ target: ManagedObject.Type, _ isToMany: Bool, _ options: [RelationshipOption?],
-  _ inverse: AnyKeyPath?, _ rule: DeleteRule
+@usableFromInline func recordTarget(
+  _ slot: Int32, _ target: ManagedObject.Type, _ options: [RelationshipOption?], _ inverse: AnyKeyPath?,
+  _ rule: DeleteRule
+) {
+  record(slot, .one, target, options, inverse, rule)
+}
+
+@usableFromInline func recordMembers<Members: RelatedMembers>(
+  _ slot: Int32, _ members: Members.Type, _ options: [RelationshipOption?], _ inverse: AnyKeyPath?,
+  _ rule: DeleteRule
+) {
+  record(slot, Members.isOrdered ? .ordered : .many, Members.Member.self, options, inverse, rule)
+}
+
+private func record(
+  _ slot: Int32, _ number: PropertyDeclaration.Number, _ target: ManagedObject.Type,
+  _ options: [RelationshipOption?], _ inverse: AnyKeyPath?, _ rule: DeleteRule
 ) {
   DeclarationRecorder.add(
     slot,
     .relationship(
-      target: target, isToMany: isToMany, options: options.compactMap { $0 }, inverse: inverse,
-      deleteRule: rule))
+      target: target, number: number, options: options.compactMap { $0 }, inverse: inverse, deleteRule: rule))
 }
 
 /// The Swift types that have all values of their attribute type.

@@ -1,5 +1,5 @@
-// The three wrappers that declare a property. They stay thin: each keeps its slot number and calls a named
-// function of the object that it stands in.
+// The wrappers of attributes and to-ones; that of to-manys is in ToMany. They stay thin: each keeps its slot number and
+// calls a named function of the object that it stands in.
 //
 // Every argument is an autoclosure: an object is made for each fetched row, and then only the slot number is
 // wanted. The arguments are evaluated once per class, when its declarations are recorded.
@@ -77,7 +77,7 @@ public struct Attribute<Value: AttributeValue> {
     _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Value>,
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> Value {
-    get { owner.readAttribute(owner[keyPath: storage].slot) { wrapped } }
+    @inline(__always) get { owner.readAttribute(owner[keyPath: storage].slot) { wrapped } }
     @inline(__always) set { ManagedObject.write(newValue, owner[keyPath: storage].slot, to: owner) }
   }
 }
@@ -107,7 +107,7 @@ public struct ToOne<Target: ManagedObject> {
     let number = nextSlot()
     slot = UInt16(truncatingIfNeeded: number)
     if number >= recordingBase {
-      recordRelationship(number, Target.self, false, [first(), second()], inverse(), onDelete())
+      recordTarget(number, Target.self, [first(), second()], inverse(), onDelete())
     }
   }
 
@@ -115,7 +115,7 @@ public struct ToOne<Target: ManagedObject> {
   @inlinable public init() {
     let number = nextSlot()
     slot = UInt16(truncatingIfNeeded: number)
-    if number >= recordingBase { recordRelationship(number, Target.self, false, [], nil, .nullify) }
+    if number >= recordingBase { recordTarget(number, Target.self, [], nil, .nullify) }
   }
 
   /// Relationships belong to a ``ManagedObject``.
@@ -132,61 +132,7 @@ public struct ToOne<Target: ManagedObject> {
     _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Target?>,
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> Target? {
-    get { owner.readToOne(owner[keyPath: storage].slot, Target.self) { wrapped } }
-    set { owner.writeToOne(newValue, owner[keyPath: storage].slot) }
-  }
-}
-
-/// A relationship to any number of objects.
-///
-/// ```swift
-/// // One to many.
-/// @ToMany(inverse: \Status.user, onDelete: .cascade) var statuses: Set<Status>
-/// // Many to many.
-/// @ToMany(inverse: \Tag.statuses) var tags: Set<Tag>
-/// ```
-///
-/// The inverse is named on one side, whichever; on both, Swift reports a circular reference. A to-many without any inverse is many-to-many. The members
-/// are fetched when the set is first read.
-@propertyWrapper
-public struct ToMany<Target: ManagedObject> {
-  @usableFromInline let slot: UInt16
-
-  /// A relationship. `onDelete` says what becomes of the members when this object is deleted.
-  @inlinable public init(
-    _ first: @autoclosure () -> RelationshipOption? = nil,
-    inverse: @autoclosure () -> PartialKeyPath<Target>? = nil,
-    onDelete: @autoclosure () -> DeleteRule = .nullify
-  ) {
-    let number = nextSlot()
-    slot = UInt16(truncatingIfNeeded: number)
-    if number >= recordingBase {
-      recordRelationship(number, Target.self, true, [first()], inverse(), onDelete())
-    }
-  }
-
-  /// A relationship without options.
-  @inlinable public init() {
-    let number = nextSlot()
-    slot = UInt16(truncatingIfNeeded: number)
-    if number >= recordingBase { recordRelationship(number, Target.self, true, [], nil, .nullify) }
-  }
-
-  /// Relationships belong to a ``ManagedObject``.
-  @available(*, unavailable, message: "@ToMany can only be used in a ManagedObject")
-  public var wrappedValue: Set<Target> {
-    get { [] }
-    // swift-format-ignore
-    set {}
-  }
-
-  /// The related objects.
-  @inlinable
-  public static subscript<Owner: ManagedObject>(
-    _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Set<Target>>,
-    storage storage: ReferenceWritableKeyPath<Owner, Self>
-  ) -> Set<Target> {
-    get { owner.readToMany(owner[keyPath: storage].slot, Target.self) { wrapped } }
-    set { owner.writeToMany(newValue, owner[keyPath: storage].slot) }
+    @inline(__always) get { owner.readToOne(owner[keyPath: storage].slot, Target.self) { wrapped } }
+    @inline(__always) set { owner.writeToOne(newValue, owner[keyPath: storage].slot) }
   }
 }

@@ -118,18 +118,19 @@ final class Recording: GetterProbe {
     return target
   }
 
-  func members<Target: ManagedObject>(
-    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
-  ) -> Set<Target> {
+  func members<Members: Equatable>(
+    of object: ManagedObject, _ slot: Int, _ target: ManagedObject.Type, _ property: () -> AnyKeyPath,
+    _ make: ([ManagedObject]) -> Members
+  ) -> Members {
     note(object, slot: slot, property)
     sampleCount = 1
-    var given: Set<Target> = []
-    if isChain, case .sample = values { given = [prototype(Target.self), prototype(Target.self)] }
+    var given = make([])
+    if isChain, case .sample = values { given = make([prototype(target), prototype(target)]) }
     // Nothing leads on from a member.
     expected = nil
     isLast = { value, type in
-      guard type == Set<Target>.self || type == Set<Target>?.self else { return false }
-      return value as? Set<Target> == given
+      guard type == Members.self || type == Members?.self else { return false }
+      return value as? Members == given
     }
     return given
   }

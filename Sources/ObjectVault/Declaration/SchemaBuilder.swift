@@ -235,10 +235,10 @@ private struct SchemaCollector {
         }
       }
       entity.attributes.append(attribute)
-    case .relationship(let target, let isToMany, let options, let inverse, let rule):
+    case .relationship(let target, let number, let options, let inverse, let rule):
       var relationship = RelationshipDescription(
-        name: property.name, destination: String(describing: target), isToMany: isToMany,
-        isRequired: options.contains(.required), deleteRule: rule)
+        name: property.name, destination: String(describing: target), isToMany: number != .one,
+        isOrdered: number == .ordered, isRequired: options.contains(.required), deleteRule: rule)
       if let inverse {
         relationship.inverse = name(
           KeyPathResolver.resolve(inverse, root: target), of: entity.name,

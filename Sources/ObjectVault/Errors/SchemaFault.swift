@@ -75,16 +75,17 @@ extension SchemaFault: CustomStringConvertible {
         + "Give each its own."
     case .unknownProperty(let entity, let property, let use):
       "\(entity).\(property) cannot be used in \(use). Name an attribute, or a to-one in an index."
-    case .badKeyPath(let entity, let use, let reason): "\(entity), \(use): \(reason)."
-    case .badOption(let entity, let property, let reason): "\(entity).\(property): \(reason)."
-    case .badDefault(let entity, let property, let reason): "\(entity).\(property): bad default, \(reason)."
+    case .badKeyPath(let entity, let use, let reason): "\(entity), \(use): \(ended(reason))"
+    case .badOption(let entity, let property, let reason): "\(entity).\(property): \(ended(reason))"
+    case .badDefault(let entity, let property, let reason):
+      "\(entity).\(property): bad default, \(ended(reason))"
     case .busyInitializer(let entity, let property):
       "\(entity).\(property) is used in the initializer of \(entity), where an object holds nothing yet. Give the "
         + "property a default instead, as in @Attribute var \(property) = …, which is computed for each new object."
     case .emptyIndex(let entity): "\(entity) has an index without properties. Name some, or remove it."
     case .tooManyProperties(let entity, let count):
       "\(entity) has \(count) properties; 512 are possible. Split the entity."
-    case .badRawObject(let name, let reason): "The raw \(name): \(reason)."
+    case .badRawObject(let name, let reason): "The raw \(name): \(ended(reason))"
     }
   }
 }

@@ -24,7 +24,7 @@ public enum StoreError: Error, Sendable, Equatable {
   /// A property was used of an object that belongs to no context: it was made by its own initializer, or its
   /// context was released.
   case noContext(entity: String, property: String)
-  /// There is no higher id left for new objects of an entity.
+  /// There is no higher id left for new objects of an entity, or a row has one that is too high: they end at 2^62 - 1.
   case idsExhausted(entity: String)
   /// A column holds something that its attribute's type cannot read.
   case unreadableValue(entity: String, property: String, rowID: Int64, expected: String)
@@ -171,7 +171,7 @@ extension StoreError: CustomStringConvertible {
     case .noProperty(let entity, let property, let similar):
       ended(
         "\(entity) has no property \"\(shortened(property))\"\(didYouMean(similar).map { "; \($0)" } ?? "")")
-    case .propertyMisused(let entity, let property, let reason): "\(entity).\(property) \(reason)."
+    case .propertyMisused(let entity, let property, let reason): ended("\(entity).\(property) \(reason)")
     case .openedWithClasses(let entity):
       "\(entity) was asked for by its name, and the store was opened with Swift classes. Ask for the class, or open the "
         + "store without a schema."
@@ -186,8 +186,9 @@ extension StoreError: CustomStringConvertible {
       "\(entity).\(property) was used, and the object belongs to no context, so it holds nothing. Make objects with "
         + "context.insert, and keep their context as long as they are in use."
     case .idsExhausted(let entity):
-      "\(entity) has a row with so high an id that there is none left above it. Close the store, "
-        + "and give that row a lower id with the sqlcipher shell; vault_ids has the highest one."
+      "\(entity) has, or had, a row with so high an id that there is none left above it: they end at "
+        + "\(Int64.max >> 1). Give that row a lower id with the sqlcipher shell, and vault_ids, or the sqlite_sequence of "
+        + "another program's file, that one as the highest."
     case .unreadableValue(let entity, let property, let rowID, let expected):
       "\(entity).\(property) of row \(rowID) holds no \(expected). Correct it with a migration step."
     case .foreignObject(let entity, let property):
@@ -278,14 +279,14 @@ extension StoreError: CustomStringConvertible {
     case .otherFormat(let file, let found, let supported):
       "\(file) is laid out as a later release does it (format \(found); known up to \(supported)). Update the program."
     case .bookkeepingDamaged(let file, let place, let reason):
-      "\(file): \(place) \(reason). The store keeps this for itself, and something else has written there: undo that with "
+      "\(file): \(place) \(ended(reason)) The store keeps this for itself, and something else has written there: undo that with "
         + "the sqlcipher shell, or restore the file from a backup (store-migrate restore)."
     case .storeMigratedElsewhere(let file):
       "\(file): another process has migrated the store while it was open here. Open it again."
     case .notEnoughSpace(let file, let needed, let free):
       "\(file): about \(needed >> 20) MiB are needed and \(free >> 20) MiB are free. Make room and try again."
     case .backupFailed(let file, let backup, let reason):
-      "\(file): the copy before the migration, \(backup), could not be made, so no step ran: \(reason)"
+      "\(file): the copy before the migration, \(backup), could not be made, so no step ran: \(ended(reason))"
     }
   }
 }

@@ -126,6 +126,9 @@ public struct Fetch<Object: ManagedObject> {
   // MARK: Fetching
 
   /// All objects, in order.
+  ///
+  /// All objects of a large table, without a condition, sort or limit, are read by two connections at once where a second
+  /// core and a second reader are free; see ``ObjectContext/statistics``.
   /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func all() throws -> [Object] {
     let entity = try entity()
@@ -275,14 +278,15 @@ public struct Fetch<Object: ManagedObject> {
 
   private func prefetch(_ path: [String], of objects: [ManagedObject]) throws {
     var owners = objects
-    for name in path {
+    for (index, name) in path.enumerated() {
       guard let entity = owners.first?.entity else { return }
       guard let slot = entity.slot(named: name), entity.slots[slot].relationship != nil else {
         throw StoreError.predicate(
           PredicateError(
             "\(entity.name).\(name) is no relationship and cannot be prefetched", entity: entity.name))
       }
-      owners = try context.prefetch(slot, of: owners)
+      try context.prefetch(slot, of: owners)
+      if index + 1 < path.count { owners = context.otherEnds(slot, of: owners) }
     }
   }
 }

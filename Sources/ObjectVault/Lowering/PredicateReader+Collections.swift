@@ -84,3 +84,7 @@ extension Set: MemberSet {
   fileprivate static var countPath: AnyKeyPath { \Set<Element>.count }
   fileprivate static var isEmptyPath: AnyKeyPath { \Set<Element>.isEmpty }
 }
+extension Array: MemberSet {
+  fileprivate static var countPath: AnyKeyPath { \[Element].count }
+  fileprivate static var isEmptyPath: AnyKeyPath { \[Element].isEmpty }
+}

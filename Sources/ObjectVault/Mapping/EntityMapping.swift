@@ -5,22 +5,22 @@ internal import CipherSQLite
 
 // Safe to share: set up by SchemaMapping before anyone else has it, never changed afterwards.
 /// How an entity lies in its table.
-final class EntityMapping: @unchecked Sendable {
-  let index: Int
+package final class EntityMapping: @unchecked Sendable {
+  package let index: Int
   let description: EntityDescription
   let table: SQLName
-  fileprivate(set) var slots: [PropertyMapping] = []
-  fileprivate(set) var relationships: [RelationshipMapping] = []
+  package fileprivate(set) var slots: [PropertyMapping] = []
+  package fileprivate(set) var relationships: [RelationshipMapping] = []
   /// The slots that have a column: attributes and to-ones, in the order of the column list.
-  fileprivate(set) var storedSlots: [Int] = []
+  package fileprivate(set) var storedSlots: [Int] = []
   /// By slot: whether it is a to-one, whose value may be a temporary id.
-  fileprivate(set) var isToOne: [Bool] = []
+  package fileprivate(set) var isToOne: [Bool] = []
   fileprivate(set) var hasToOne = false
-  var slotCount: Int { slots.count }
+  package var slotCount: Int { slots.count }
   /// By slot: whether nil is refused.
   fileprivate(set) var isRequired: [Bool] = []
   fileprivate(set) var slotsWithInitialValue: [Int] = []
-  fileprivate(set) var allStored = SlotSet()
+  package fileprivate(set) var allStored = SlotSet()
   /// The slots with rules of their own.
   fileprivate(set) var checkedSlots: [Int] = []
   /// To-ones of any entity that lead here and have no inverse: nobody but us sets them to nil on deletion.
@@ -41,7 +41,7 @@ final class EntityMapping: @unchecked Sendable {
   /// How many these are.
   var columnCount: Int { storedSlots.count + 2 }
 
-  var name: String { description.name }
+  package var name: String { description.name }
 
   fileprivate init(index: Int, description: EntityDescription) {
     self.index = index
@@ -85,8 +85,8 @@ final class EntityMapping: @unchecked Sendable {
 }
 
 /// A property with what the store needs of it.
-struct PropertyMapping {
-  let name: String
+package struct PropertyMapping {
+  package let name: String
   /// The column; nil for a to-many.
   let columnName: SQLName?
   let attribute: AttributeDescription?
@@ -100,14 +100,16 @@ struct PropertyMapping {
 
 // Safe to share: set up by SchemaMapping before anyone else has it, never changed afterwards.
 /// All entities of a store.
-final class SchemaMapping: @unchecked Sendable {
+package final class SchemaMapping: @unchecked Sendable {
   let schema: Schema
-  let entities: [EntityMapping]
+  package let entities: [EntityMapping]
+  /// Whether members of any relationship have an order.
+  private(set) var hasOrder = false
   private let byName: [String: EntityMapping]
 
   /// - Parameter format: The layout of the file; links of format 1 can be read under their former columns.
   /// - Throws: ``StoreError/invalidSchema(_:)``.
-  init(_ schema: Schema, format: Int = FileFormat.current) throws {
+  package init(_ schema: Schema, format: Int = FileFormat.current) throws {
     try schema.validate()
     self.schema = schema
     entities = schema.entities.enumerated().map { EntityMapping(index: $0, description: $1) }
@@ -124,6 +126,7 @@ final class SchemaMapping: @unchecked Sendable {
     }
     for relationship in entities.flatMap(\.slots).compactMap(\.relationship) {
       relationship.complete()
+      if relationship.isOrdered { hasOrder = true }
       if !relationship.isToMany, relationship.inverseSlot == nil {
         relationship.destination.danglingReferrers.append(relationship)
       }
@@ -164,11 +167,11 @@ final class SchemaMapping: @unchecked Sendable {
     _ names: [String: [String]], _ format: Int
   ) -> RelationshipMapping? {
     guard let destination = byName[relationship.destination] else { return nil }
-    let inverse = relationship.inverse.flatMap { name -> (slot: Int, isToMany: Bool, column: SQLName)? in
+    let inverse = relationship.inverse.flatMap { name -> InverseEnd? in
       guard let back = names[destination.name]?.firstIndex(of: name),
         let description = destination.description.relationship(named: name)
       else { return nil }
-      return (back, description.isToMany, SQLName(description.columnName))
+      return InverseEnd(description, slot: back)
     }
     let join = schema.joinTable(of: relationship, in: entity.description)
     return RelationshipMapping(

@@ -106,13 +106,14 @@ extension EntityMapping {
     let settings = SQL.joined(
       slots.compactMap { slot in
         self.slots[slot].columnName.map { isRequired[slot] ? "\($0) = -\"id\"" : "\($0) = NULL" }
-      })
+      } + leaving(slots))
     return text("UPDATE \(table) SET \(settings) WHERE \"id\" IN (\(parameters: count))")
   }
 
   /// NULL in the to-one of rows, which are new versions then.
   func releaseSQL(_ slot: Int, count: Int) -> String {
-    let settings = SQL.joined(columns([slot]).map { "\($0) = NULL" } + [Self.nextVersion])
+    let settings = SQL.joined(
+      columns([slot]).map { "\($0) = NULL" } + leaving([slot]) + [Self.nextVersion])
     return text("UPDATE \(table) SET \(settings) WHERE \"id\" IN (\(parameters: count))")
   }
 
@@ -140,23 +141,30 @@ extension EntityMapping {
   private static let nextVersion: SQL = "\"_version\" = \"_version\" + 1"
 
   private func settingNext(_ slots: [Int]) -> SQL {
-    .joined(columns(slots).map { "\($0) = ?" } + [Self.nextVersion])
+    .joined(columns(slots).map { "\($0) = ?" } + leaving(slots) + [Self.nextVersion])
+  }
+
+  /// No place in the columns beside these to-ones: who is no member of the former object any more has none there.
+  private func leaving(_ slots: [Int]) -> [SQL] {
+    slots.compactMap { slot in self.slots[slot].relationship?.inverseOrder.map { "\($0) = NULL" } }
   }
 }
 
 extension RelationshipMapping {
-  /// The whole rows at the other end of a to-many of the owners whose ids are fed, and as last column the owner's id.
+  /// The whole rows at the other end of a to-many of the owners whose ids are fed, and as last column the owner's id. Those
+  /// of one owner follow each other in their order, where the relationship has one.
   var fedMembersQuery: RowsQuery {
     let (key, tables) = membership
-    return .unsorted(
-      "\(destination.objectColumns), \(key)", count: destination.columnCount + 1,
-      " FROM \(fedIDs) f CROSS JOIN \(tables) WHERE \(key) = f.\(feedIDName)")
+    let (columns, count): (SQL, Int) = ("\(destination.objectColumns), \(key)", destination.columnCount + 1)
+    let rest: SQL = " FROM \(fedIDs) f CROSS JOIN \(tables) WHERE \(key) = f.\(feedIDName)"
+    guard isOrdered else { return .unsorted(columns, count: count, rest) }
+    return .stepped(text("SELECT \(columns)\(rest)\(sorting)"))
   }
 
   /// The whole rows at the other end of one owner's to-many.
   var membersStatement: String {
     let (key, tables) = membership
-    return text("SELECT \(destination.objectColumns) FROM \(tables) WHERE \(key) = ?")
+    return text("SELECT \(destination.objectColumns) FROM \(tables) WHERE \(key) = ?\(sorting)")
   }
 
   /// Where the owner's id stands, and the tables of it and the members.
@@ -169,6 +177,15 @@ extension RelationshipMapping {
     case .inverseColumn(let column): return ("t0.\(column)", "\(table) t0")
     case .column(let column):
       return ("o.\"id\"", "\(owner.table) o JOIN \(table) t0 ON t0.\"id\" = o.\(column)")
+    }
+  }
+
+  /// By their places, and those that have none first, by their ids.
+  private var sorting: SQL {
+    guard let order else { return "" }
+    switch storage {
+    case .join: return " ORDER BY j.\(order), t0.\"id\""
+    case .inverseColumn, .column: return " ORDER BY t0.\(order), t0.\"id\""
     }
   }
 }

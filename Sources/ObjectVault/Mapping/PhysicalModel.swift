@@ -3,7 +3,7 @@
 internal import CipherSQLite
 
 /// A many-to-many relationship: a table of its own, kept by one of its two sides.
-struct JoinTable {
+package struct JoinTable {
   let name: String
   let source: String
   /// The relationship of `source` that the table is named after.
@@ -13,11 +13,21 @@ struct JoinTable {
   /// to know which end keeps the table.
   let sourceColumn: String
   let targetColumn: String
+  /// The column with the places of targets among the members of their source; nil for a relationship without an order.
+  let sourceOrder: String?
+  /// The same of the inverse.
+  let targetOrder: String?
   /// What is run for each link.
   let statements: LinkStatements
 
   /// The table of a relationship of `source`.
-  init(_ source: String, _ relationship: String, _ target: String, inverse: String?) {
+  /// - Parameter isOrdered: Whether the relationship has an order, and whether its inverse has.
+  init(
+    _ source: String, _ relationship: String, _ target: String, inverse: String?,
+    isOrdered: (own: Bool, inverse: Bool) = (false, false)
+  ) {
+    sourceOrder = isOrdered.own ? Self.orderColumn(source, relationship) : nil
+    targetOrder = isOrdered.inverse ? inverse.map { Self.orderColumn(target, $0) } : nil
     name = "\(source)_\(relationship)"
     (self.source, self.relationship, self.target) = (source, relationship, target)
     if source != target {
@@ -34,6 +44,7 @@ struct JoinTable {
   private init(former table: JoinTable) {
     (name, source, relationship, target) = (table.name, table.source, table.relationship, table.target)
     (sourceColumn, targetColumn) = (Self.formerColumns.source, Self.formerColumns.target)
+    (sourceOrder, targetOrder) = (table.sourceOrder, table.targetOrder)
     statements = LinkStatements(SQLName(name), SQLName(sourceColumn), SQLName(targetColumn))
   }
 
@@ -42,6 +53,12 @@ struct JoinTable {
   /// What every join table's columns were called in stores of format 1.
   static let formerColumns = (source: "source_id", target: "target_id")
 
+  /// Named after the whole property: of an entity with itself, and of two entities whose relationships have one name, both
+  /// ends may have an order.
+  private static func orderColumn(_ entity: String, _ relationship: String) -> String {
+    "\(entity)_\(relationship)_position"
+  }
+
   var tableName: SQLName { SQLName(name) }
 
   /// The columns, seen from one end: its own ids, and those of the other end.
@@ -49,16 +66,19 @@ struct JoinTable {
     let (source, target) = (SQLName(sourceColumn), SQLName(targetColumn))
     return isSource ? (source, target) : (target, source)
   }
+
+  /// The column with the places of members, seen from one end; nil where that end has no order.
+  func order(from isSource: Bool) -> SQLName? { (isSource ? sourceOrder : targetOrder).map { SQLName($0) } }
 }
 
 extension JoinTable: Hashable {
-  static func == (left: JoinTable, right: JoinTable) -> Bool {
+  package static func == (left: JoinTable, right: JoinTable) -> Bool {
     left.name == right.name && left.source == right.source && left.relationship == right.relationship
       && left.target == right.target && left.sourceColumn == right.sourceColumn
       && left.targetColumn == right.targetColumn
   }
 
-  func hash(into hasher: inout Hasher) { hasher.combine(name) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 /// The layout of a store's file.
@@ -72,6 +92,9 @@ extension RelationshipDescription {
   var columnName: String { Self.columnName(name) }
   /// The column of a to-one of this name.
   static func columnName(_ name: String) -> String { "\(name)_id" }
+  /// The column beside that of a to-one of this name, with the places of objects among the members that the inverse has, where
+  /// that has an order. No property begins with an underscore.
+  static func orderColumnName(_ name: String) -> String { "_\(name)_position" }
 }
 
 extension Schema {
@@ -94,13 +117,33 @@ extension Schema {
   func joinTable(of relationship: RelationshipDescription, in entity: EntityDescription) -> (JoinTable, Bool)?
   {
     guard let (_, isSource) = joinName(of: relationship, in: entity) else { return nil }
+    let isOrdered = (own: relationship.isOrdered, inverse: inverse(of: relationship)?.isOrdered == true)
     guard !isSource, let inverse = relationship.inverse else {
       return (
-        JoinTable(entity.name, relationship.name, relationship.destination, inverse: relationship.inverse),
+        JoinTable(
+          entity.name, relationship.name, relationship.destination, inverse: relationship.inverse,
+          isOrdered: isOrdered),
         true
       )
     }
-    return (JoinTable(relationship.destination, inverse, entity.name, inverse: relationship.name), false)
+    return (
+      JoinTable(
+        relationship.destination, inverse, entity.name, inverse: relationship.name,
+        isOrdered: (isOrdered.inverse, isOrdered.own)),
+      false
+    )
+  }
+
+  /// The relationship at the other end that leads back.
+  private func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
+    relationship.inverse.flatMap { entity(named: relationship.destination)?.relationship(named: $0) }
+  }
+
+  /// The column with the places of members that is kept beside a to-one; nil where its inverse has no order.
+  func orderColumn(of relationship: RelationshipDescription) -> String? {
+    guard !relationship.isToMany, let inverse = inverse(of: relationship), inverse.isToMany, inverse.isOrdered
+    else { return nil }
+    return RelationshipDescription.orderColumnName(relationship.name)
   }
 
   /// All join tables, each once.
@@ -127,6 +170,15 @@ extension Schema {
     case .nullify: return relationship.isRequired ? "NO ACTION" : "SET NULL"
     case .deny: return "NO ACTION"
     }
+  }
+
+  /// The column with the places of a to-many's members; nil for one without an order.
+  func orderColumn(of relationship: RelationshipDescription, in entity: EntityDescription) -> String? {
+    guard relationship.isToMany, relationship.isOrdered else { return nil }
+    if let (join, isSource) = joinTable(of: relationship, in: entity) {
+      return isSource ? join.sourceOrder : join.targetOrder
+    }
+    return relationship.inverse.map(RelationshipDescription.orderColumnName)
   }
 
   /// The tables that the schema has in a file, sorted by name.
@@ -175,7 +227,10 @@ extension Schema {
         TableInfo.ForeignKey(
           column: column, table: relationship.destination,
           onDelete: deleteAction(of: relationship, in: entity)))
-      indexes.append(Self.index(entity.name, [relationship.name], columns: [column], false))
+      let order = orderColumn(of: relationship)
+      if let order { columns.append(Self.orderColumn(order)) }
+      indexes.append(
+        Self.index(entity.name, [relationship.name], columns: [column] + (order.map { [$0] } ?? []), false))
     }
     for index in entity.indexes {
       let columns = index.properties.map { entity.relationship(named: $0)?.columnName ?? $0 }
@@ -195,18 +250,37 @@ extension Schema {
   }
 
   static func targetIndexName(_ join: String) -> String { "ix_\(join)_target" }
+  static func orderIndexName(_ join: String) -> String { "ix_\(join)_order" }
+
+  private static func orderColumn(_ name: String) -> TableInfo.Column {
+    TableInfo.Column(name: name, type: "INTEGER", isRequired: false, defaultSQL: nil, isPrimaryKey: false)
+  }
 
   static func table(of join: JoinTable) -> TableInfo {
     let column = {
       TableInfo.Column(name: $0, type: "INTEGER", isRequired: true, defaultSQL: nil, isPrimaryKey: true)
     }
+    let orders = [join.sourceOrder, join.targetOrder].compactMap { $0 }
+    var indexes = [
+      TableInfo.Index(
+        name: targetIndexName(join.name),
+        columns: [join.targetColumn] + (join.targetOrder.map { [$0] } ?? []),
+        isUnique: false)
+    ]
+    // The last place of a source's members is read at each addition.
+    if let order = join.sourceOrder {
+      indexes.append(
+        TableInfo.Index(
+          name: orderIndexName(join.name), columns: [join.sourceColumn, order], isUnique: false))
+    }
     return TableInfo(
-      name: join.name, columns: [column(join.sourceColumn), column(join.targetColumn)],
+      name: join.name,
+      columns: [column(join.sourceColumn), column(join.targetColumn)] + orders.map(orderColumn),
       foreignKeys: [
         .init(column: join.sourceColumn, table: join.source, onDelete: "CASCADE"),
         .init(column: join.targetColumn, table: join.target, onDelete: "CASCADE"),
       ],
-      indexes: [.init(name: targetIndexName(join.name), columns: [join.targetColumn], isUnique: false)])
+      indexes: indexes)
   }
 }
 

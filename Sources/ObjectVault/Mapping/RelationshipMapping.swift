@@ -12,11 +12,28 @@ enum RelationshipStorage {
   case join(JoinTable, isSource: Bool)
 }
 
+/// What a relationship knows of the one that leads back.
+struct InverseEnd {
+  let slot: Int
+  let isToMany: Bool
+  let isOrdered: Bool
+  /// Of a to-one: its column, and the one beside it for the places of an ordered inverse.
+  let column: SQLName
+  let order: SQLName
+
+  init(_ relationship: RelationshipDescription, slot: Int) {
+    self.slot = slot
+    (isToMany, isOrdered) = (relationship.isToMany, relationship.isOrdered)
+    column = SQLName(relationship.columnName)
+    order = SQLName(RelationshipDescription.orderColumnName(relationship.name))
+  }
+}
+
 // Safe to share: never changed after SchemaMapping made it.
 /// One end of a relationship.
-final class RelationshipMapping: @unchecked Sendable {
+package final class RelationshipMapping: @unchecked Sendable {
   let name: String
-  let slot: Int
+  package let slot: Int
   let isRequired: Bool
   let deleteRule: DeleteRule
   unowned let owner: EntityMapping
@@ -25,12 +42,16 @@ final class RelationshipMapping: @unchecked Sendable {
   let inverseIsToMany: Bool
   /// Where the links lie.
   let storage: RelationshipStorage
+  /// Where the places of members lie, beside the links; nil for a relationship without an order.
+  let order: SQLName?
+  /// Of a to-one: where the places lie that objects have among the members of its inverse; nil where that has no order.
+  let inverseOrder: SQLName?
   /// The whole rows at the other end of one owner's to-many.
   private(set) var membersSQL = ""
 
   init?(
     _ relationship: RelationshipDescription, slot: Int, owner: EntityMapping, destination: EntityMapping,
-    inverse: (slot: Int, isToMany: Bool, column: SQLName)?, join: (JoinTable, Bool)?
+    inverse: InverseEnd?, join: (JoinTable, Bool)?
   ) {
     if let (table, isSource) = join {
       storage = .join(table, isSource: isSource)
@@ -41,6 +62,15 @@ final class RelationshipMapping: @unchecked Sendable {
     } else {
       return nil
     }
+    let inverseOrder = inverse?.isOrdered == true ? relationship.name : nil
+    self.inverseOrder =
+      relationship.isToMany
+      ? nil : inverseOrder.map { SQLName(RelationshipDescription.orderColumnName($0)) }
+    switch storage {
+    case .column: order = nil
+    case .inverseColumn: order = relationship.isOrdered ? inverse?.order : nil
+    case .join(let table, let isSource): order = table.order(from: isSource)
+    }
     name = relationship.name
     self.slot = slot
     isRequired = relationship.isRequired
@@ -50,6 +80,9 @@ final class RelationshipMapping: @unchecked Sendable {
     inverseSlot = inverse?.slot
     inverseIsToMany = inverse?.isToMany ?? true
   }
+
+  /// Whether its members have an order.
+  var isOrdered: Bool { order != nil }
 
   var isToMany: Bool {
     if case .column = storage { false } else { true }
@@ -64,7 +97,7 @@ final class RelationshipMapping: @unchecked Sendable {
   }
 
   /// The join table of a many-to-many, and whether this end is its source.
-  var join: (table: JoinTable, isSource: Bool)? {
+  package var join: (table: JoinTable, isSource: Bool)? {
     if case .join(let table, let isSource) = storage { (table, isSource) } else { nil }
   }
 }

@@ -1,10 +1,11 @@
-// The ids that rows get: from a high-water mark for each entity, which only ever rises, so that no id is given twice.
+// The ids that rows get: from a high-water mark for each entity, which only ever rises, so that no id is given twice, and
+// never beyond the highest one. Whatever gives ids out, or takes rows over with theirs, comes by here.
 
 internal import CipherSQLite
 
 /// Gives out ids of new rows.
-struct RowIDs {
-  /// The highest id of a row: it leaves room above it for as many more.
+package struct RowIDs {
+  /// The highest id of a row. Where ids of one entity come behind those of another, their sum is still a whole number.
   static let highest = Int64.max >> 1
 
   private let marks: IdentifierTable
@@ -12,16 +13,16 @@ struct RowIDs {
   init(connection: Connection) { marks = IdentifierTable(connection: connection) }
 
   /// Ids that follow each other.
-  struct Run {
+  package struct Run {
     /// The mark that they come behind.
     fileprivate let mark: Int64?
-    let first: Int64
-    let last: Int64
+    package let first: Int64
+    package let last: Int64
 
     /// - Throws: ``StoreError/idsExhausted(entity:)``.
-    init(behind mark: Int64?, count: Int, of entity: String) throws {
+    package init(behind mark: Int64?, count: Int, of entity: String) throws {
       self.mark = mark
-      guard mark ?? 0 < Int64.max - Int64(count) else { throw StoreError.idsExhausted(entity: entity) }
+      guard mark ?? 0 <= RowIDs.highest - Int64(count) else { throw StoreError.idsExhausted(entity: entity) }
       first = (mark ?? 0) + 1
       last = (mark ?? 0) + Int64(count)
     }
@@ -39,14 +40,21 @@ struct RowIDs {
   }
 
   /// Ids up to `highest` are not given out any more.
+  /// - Throws: ``StoreError/idsExhausted(entity:)`` where no row may have that id.
   func raise(_ entity: String, to highest: Int64) throws {
+    guard highest <= Self.highest else { throw StoreError.idsExhausted(entity: entity) }
     let found = try marks.mark(of: entity)
     guard found ?? 0 < highest else { return }
     try marks.set(entity, to: highest, isNew: found == nil)
   }
 
   /// Ids of rows that somebody else has written are not given out any more either.
-  func raiseToRows(of entity: String) throws { try marks.raiseToRows(of: entity) }
+  /// - Throws: ``StoreError/idsExhausted(entity:)`` where a row has one that none may have.
+  func raiseToRows(of entity: String) throws {
+    let highest = try marks.highestRow(of: entity)
+    guard highest ?? 0 <= Self.highest else { throw StoreError.idsExhausted(entity: entity) }
+    try marks.raiseToRows(of: entity)
+  }
 }
 
 /// The versions of a row: each write of it gives the next.

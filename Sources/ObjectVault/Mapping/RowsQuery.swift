@@ -8,6 +8,8 @@ enum RowsQuery: Sendable, Hashable {
   case stepped(String)
   /// One step hands over all rows, in the order of the scan.
   case taken(String)
+  /// The same with all rows of a table, which two connections can share.
+  case whole(String, SplitQuery)
   /// All rows are handed over, and a step for each gives the number under which it was: the order is that of the steps.
   case placed(String)
 
@@ -20,6 +22,16 @@ enum RowsQuery: Sendable, Hashable {
       ? .taken(("SELECT \(RowFunction.take.call(columns))\(rest)" as SQL).text)
       : .stepped(("SELECT \(columns)\(rest)" as SQL).text)
   }
+}
+
+/// The texts by which the rows of a table are shared out by their ids.
+struct SplitQuery: Sendable, Hashable {
+  let lowest: String
+  let highest: String
+  /// Hands over the rows up to an id.
+  let below: String
+  /// And those behind it.
+  let above: String
 }
 
 extension RowFunction {

@@ -5,9 +5,12 @@ internal import CipherSQLite
 /// The SQL for `$User`, `$User.name` and the like in one model.
 ///
 /// `$User` is the table, `$User.name` a column of it, `$Status.user` the column of a to-one, `$Status.tags` the table
-/// of links of a many-to-many and `$Status.tags.Tag` the column in it with the ids of tags.
+/// of links of a many-to-many and `$Status.tags.Tag` the column in it with the ids of tags. `$Album.songs.position` is the
+/// column with the places of members in an ordered relationship: in the table of links, or beside the to-one `$Song.album`.
 struct SQLNames {
   let model: Schema
+  /// What stands behind an ordered relationship for the column of places.
+  private static let position = "position"
 
   /// - Throws: ``ModelError`` that says which name there is instead.
   func resolved(_ sql: String) throws(ModelError) -> String { try SQLTemplate.resolved(sql, name) }
@@ -36,6 +39,18 @@ struct SQLNames {
   private func linkName(
     _ words: String, _ names: [String], _ entity: EntityDescription, _ relationship: RelationshipDescription
   ) throws(ModelError) -> String {
+    let ends =
+      model.joinTable(of: relationship, in: entity).map { [$0.0.sourceColumn, $0.0.targetColumn] } ?? []
+    // Unless the other end is called so.
+    if names.count == 3, names[2] == Self.position,
+      !ends.contains(RelationshipDescription.columnName(Self.position))
+    {
+      guard let order = model.orderColumn(of: relationship, in: entity) else {
+        throw ModelError(
+          reason: "$\(words): \(names[0]).\(names[1]) has no order, and its members no position")
+      }
+      return quoted(order)
+    }
     guard let (join, _) = model.joinTable(of: relationship, in: entity) else {
       throw ModelError(
         reason: "$\(words) is one to many and has no column here; use the to-one at its other end")

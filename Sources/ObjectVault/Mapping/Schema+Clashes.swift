@@ -63,7 +63,7 @@ extension Schema {
   private func fileNames(_ isAsked: (EntityDescription) -> Bool) -> [String] {
     entities.filter(isAsked).flatMap { entity in
       [entity.name] + indexNames(of: entity)
-        + joinNames(of: entity).flatMap { [$0, Self.targetIndexName($0)] }
+        + joinNames(of: entity).flatMap { [$0.name] + $0.indexes }
     }.map { $0.lowercased() }
   }
 
@@ -80,7 +80,7 @@ extension Schema {
     let joins = joinNames
     let tables =
       entities.map { ($0.name, indexNames(of: $0)) }
-      + joins.map { ($0.name, [Self.targetIndexName($0.name)]) }
+      + joins.map { ($0.name, $0.indexes) }
     for (table, indexes) in tables.sorted(by: { $0.0 < $1.0 }) {
       enter(table, table)
       for index in indexes { enter(index, "an index of \(table)") }
@@ -103,15 +103,16 @@ extension Schema {
       + entity.indexes.map { Self.indexName(entity.name, $0.properties, $0.isUnique) }
   }
 
-  private var joinNames: [(name: String, source: String)] {
-    entities.flatMap { entity in joinNames(of: entity).map { ($0, entity.name) } }
+  private var joinNames: [(name: String, indexes: [String], source: String)] {
+    entities.flatMap { entity in joinNames(of: entity).map { ($0.name, $0.indexes, entity.name) } }
   }
 
-  /// The names of the tables of links that an entity keeps.
-  private func joinNames(of entity: EntityDescription) -> [String] {
+  /// The names of the tables of links that an entity keeps, and of their indexes.
+  private func joinNames(of entity: EntityDescription) -> [(name: String, indexes: [String])] {
     entity.relationships.compactMap { relationship in
       guard let (name, isSource) = joinName(of: relationship, in: entity), isSource else { return nil }
-      return name
+      let order = relationship.isOrdered ? [Self.orderIndexName(name)] : []
+      return (name, [Self.targetIndexName(name)] + order)
     }
   }
 }

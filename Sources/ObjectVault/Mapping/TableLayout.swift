@@ -6,7 +6,7 @@ internal import CipherSQLite
 enum TableKind {
   /// Objects of an entity, under an id that the table gives.
   case objects
-  /// Links of a many-to-many, which are nothing but the ids of both ends.
+  /// Links of a many-to-many: the ids of both ends, and places where members have an order.
   case links
 }
 
@@ -39,7 +39,7 @@ extension TableInfo {
     switch layout.kind {
     case .objects: sql = "CREATE TABLE \(table) (\(SQL.joined(parts)))"
     case .links:
-      parts.append("PRIMARY KEY (\(SQL.names(columns.map { SQLName($0.name) })))")
+      parts.append("PRIMARY KEY (\(SQL.names(columns.filter(\.isPrimaryKey).map { SQLName($0.name) })))")
       sql = "CREATE TABLE \(table) (\(SQL.joined(parts))) WITHOUT ROWID"
     }
     return sql.text

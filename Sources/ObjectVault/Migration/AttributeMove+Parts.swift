@@ -40,7 +40,7 @@ extension AttributeMove: CompositeOperation {
     return found
   }
 
-  private func attribute(_ pair: Pair, _ model: Schema) throws(ModelError) -> AttributeDescription {
+  private func attribute(_ pair: PropertyPair, _ model: Schema) throws(ModelError) -> AttributeDescription {
     let entity = try model.known(source)
     if let attribute = entity.attribute(named: pair.name) { return attribute }
     let hint = didYouMean(nearest(pair.name, among: entity.attributes.map(\.name)))
@@ -151,7 +151,7 @@ extension AttributeMove: CompositeOperation {
       return .none(reason: "which of them had no value is not known any more")
     }
     let back = AttributeMove(
-      attributes.map { Pair($0.new, to: $0.name) }, from: destination, to: source, owner: owner,
+      attributes.map { PropertyPair($0.new, to: $0.name) }, from: destination, to: source, owner: owner,
       relationship: relationship)
     return .operations([.moveAttributes(back)])
   }

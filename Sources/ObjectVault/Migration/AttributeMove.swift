@@ -6,23 +6,12 @@
 /// Away from the owner of the to-one: an object that leads nowhere and has a value gets an object of its own there. To the
 /// owner: each gets what the object has that it leads to. Values that would be lost are refused with their number.
 public struct AttributeMove: Sendable, Hashable {
-  /// An attribute, by the names of before and after.
-  public struct Pair: Sendable, Hashable {
-    /// What it is called before.
-    public let name: String
-    /// What it is called afterwards.
-    public let new: String
-
-    /// A pair.
-    public init(_ name: String, to new: String) { (self.name, self.new) = (name, new) }
-  }
-
   /// The entity that they leave.
   public let source: String
   /// The entity that they come to.
   public let destination: String
   /// The attributes.
-  public let attributes: [Pair]
+  public let attributes: [PropertyPair]
   /// The owner of the to-one: either of the two.
   public let owner: String
   /// The to-one that leads to the other one.
@@ -30,7 +19,8 @@ public struct AttributeMove: Sendable, Hashable {
 
   /// A move.
   public init(
-    _ attributes: [Pair], from source: String, to destination: String, owner: String, relationship: String
+    _ attributes: [PropertyPair], from source: String, to destination: String, owner: String,
+    relationship: String
   ) {
     (self.source, self.destination, self.attributes) = (source, destination, attributes)
     (self.owner, self.relationship) = (owner, relationship)

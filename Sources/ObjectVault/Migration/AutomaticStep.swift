@@ -32,8 +32,11 @@ extension StoreHistory {
   /// but what they are known by. Nil in a store that was made by the steps themselves.
   private func folded(in carried: MigrationSet) throws -> MigrationStep? {
     let empty = MigrationStep(number: 1, name: "empty", operations: []).checksum
-    let placeholders = steps.prefix { $0.text.isEmpty && $0.checksum != empty }
-    guard !placeholders.isEmpty, placeholders.count < carried.version else { return nil }
+    // Among steps that were folded there may be empty ones; empty ones alone are what ran.
+    let placeholders = steps.prefix { $0.text.isEmpty }
+    guard placeholders.contains(where: { $0.checksum != empty }), placeholders.count < carried.version else {
+      return nil
+    }
     let last = carried.steps[placeholders.count]
     let folds = steps.prefix(placeholders.count + 1).map {
       FoldedStep(number: $0.number, name: $0.name, checksum: $0.checksum, release: nil)

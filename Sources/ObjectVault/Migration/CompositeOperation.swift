@@ -76,3 +76,15 @@ extension Schema {
     throw ModelError(reason: "there is no relationship \(entity).\(name)\(hint.map { "; \($0)" } ?? "")")
   }
 }
+
+extension Schema {
+  /// Operations that make other objects of rows keep no order of them.
+  func requireNoOrder(_ entity: String, _ relationship: String?) throws(ModelError) {
+    guard let relationship, self.entity(named: entity)?.relationship(named: relationship)?.isOrdered == true
+    else { return }
+    throw ModelError(
+      reason:
+        "\(entity).\(relationship) is ordered, and its order would be lost; say so before: make \(entity).\(relationship) unordered"
+    )
+  }
+}

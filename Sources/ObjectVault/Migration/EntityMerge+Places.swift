@@ -36,6 +36,12 @@ struct MergePlaces {
     guard merge.source != merge.destination else {
       throw ModelError(reason: "\(merge.source) cannot be merged into itself")
     }
+    for entity in model.entities {
+      for relationship in entity.relationships
+      where entity.name == merge.source || relationship.destination == merge.source {
+        try model.requireNoOrder(entity.name, relationship.name)
+      }
+    }
     var names: [String: String] = [:]
     for pair in merge.pairs {
       guard source.propertyNames.contains(pair.name) else { throw Self.unknown(pair.name, of: source) }

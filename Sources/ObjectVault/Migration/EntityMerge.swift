@@ -6,26 +6,15 @@
 /// of the same name, or those that the list names; what has no place there is lost, and named. Whoever leads to the first entity
 /// leads to the second from then on.
 public struct EntityMerge: Sendable, Hashable {
-  /// A property of the first entity, and the one of the second that it becomes.
-  public struct Pair: Sendable, Hashable {
-    /// What it is called before.
-    public let name: String
-    /// What it is called afterwards.
-    public let new: String
-
-    /// A pair.
-    public init(_ name: String, to new: String) { (self.name, self.new) = (name, new) }
-  }
-
   /// The entity that goes.
   public let source: String
   /// The entity that stays.
   public let destination: String
   /// The properties that have another name there.
-  public let pairs: [Pair]
+  public let pairs: [PropertyPair]
 
   /// A merge.
-  public init(_ source: String, into destination: String, with pairs: [Pair] = []) {
+  public init(_ source: String, into destination: String, with pairs: [PropertyPair] = []) {
     (self.source, self.destination, self.pairs) = (source, destination, pairs)
   }
 }

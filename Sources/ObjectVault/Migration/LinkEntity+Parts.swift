@@ -15,6 +15,7 @@ extension EntityToRelationship: CompositeOperation {
     if let several = try model.known(entity).relationships.first(where: \.isToMany) {
       throw ModelError(reason: "\(entity).\(several.name) leads to many, and a link to two; drop it first")
     }
+    for end in [own, other] { try model.requireNoOrder(end.destination, end.inverse) }
     var operations: [MigrationOperation] = [
       .addRelationship(
         owner,
@@ -99,6 +100,8 @@ extension RelationshipToEntity: CompositeOperation {
     guard let (join, isSource) = model.joinTable(of: former, in: try model.known(owner)) else {
       throw ModelError(reason: "\(owner).\(relationship) is not many to many, and has no links of its own")
     }
+    try model.requireNoOrder(owner, relationship)
+    try model.requireNoOrder(former.destination, former.inverse)
     guard former.destination != owner || former.inverse != relationship else {
       throw ModelError(reason: "\(owner).\(relationship) is its own inverse, and its links have no first end")
     }

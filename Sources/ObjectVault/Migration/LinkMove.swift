@@ -23,6 +23,9 @@ struct LinkMove {
   let from: Place
   /// The column at the other end of a one-to-one, which says the same as the own one.
   let partner: String?
+  /// The column beside the links with the places that own ends have among the members of the other one's relationship, where
+  /// that has an order.
+  private let places: String?
   /// The order by which one of several is picked, over the columns of the other end.
   private let order: String?
 
@@ -36,14 +39,18 @@ struct LinkMove {
     }
     (self.entity, self.relationship, destination) = (entity, name, relationship.destination)
     (isToMany, self.order) = (!relationship.isToMany, order)
+    let isOrdered = inverse.map { $0.isToMany && $0.isOrdered } ?? false
     partner = inverse.flatMap { $0.isToMany ? nil : $0.columnName }
     if let (join, isSource) = model.joinTable(of: relationship, in: owner) {
       from = .links(
         table: join.name, own: isSource ? join.sourceColumn : join.targetColumn,
         other: isSource ? join.targetColumn : join.sourceColumn)
+      places = isSource ? join.targetOrder : join.sourceOrder
     } else if let partner, relationship.isToMany {
       from = .other(table: relationship.destination, column: partner)
+      places = nil
     } else {
+      places = isOrdered ? RelationshipDescription.orderColumnName(name) : nil
       from = .own(table: entity, column: relationship.columnName)
     }
   }
@@ -110,6 +117,13 @@ struct LinkMove {
     if name == entity {
       let owner: SQL = "\(identifier: entity).\"id\""
       columns.append((RelationshipDescription.columnName(relationship), link(of: owner).text))
+      if let places {
+        let (links, picked) = (source, link(of: owner))
+        let isPicked: SQL = order == nil ? "" : " AND l.\(links.other) = \(picked)"
+        let place: SQL =
+          "(SELECT l.\(identifier: places) FROM \(links.table) AS l WHERE l.\(links.own) = \(owner)\(isPicked))"
+        columns.append((RelationshipDescription.orderColumnName(relationship), place.text))
+      }
     }
     // Of a one-to-one the other end says the same: those that were not picked have no partner any more.
     if order != nil, case .other(let table, let column) = from, name == table {
@@ -137,8 +151,15 @@ struct LinkMove {
   func filling(_ table: String, as join: JoinTable, isSource: Bool) -> SQL {
     let columns = join.columns(from: isSource)
     let links = source
+    var (names, values): ([SQL], [SQL]) = (
+      ["\(columns.own)", "\(columns.other)"], ["\(links.own)", "\(links.other)"]
+    )
+    if let places, let order = join.order(from: !isSource) {
+      names.append("\(order)")
+      values.append("\(identifier: places)")
+    }
     return
-      "INSERT INTO \(identifier: table) (\(columns.own), \(columns.other)) SELECT \(links.own), \(links.other) FROM \(links.table) WHERE \(links.other) NOT NULL"
+      "INSERT INTO \(identifier: table) (\(SQL.joined(names))) SELECT \(SQL.joined(values)) FROM \(links.table) WHERE \(links.other) NOT NULL"
   }
 
   // MARK: Checks

@@ -57,7 +57,10 @@ enum MigrationBackup {
   static func removeUnfinished(of file: DatabasePath) {
     let prefix = file.name + ".v"
     let names = Leftovers.names(in: file.folder).filter { $0.hasPrefix(prefix) }
-    for name in names where isCopy(name, of: file, suffix: unfinished) { unsafe unlink(file.sibling(name)) }
+    // A name is no proof: somebody may have called a file of theirs so.
+    for name in names where isCopy(name, of: file, suffix: unfinished) && file.isOriginal(of: name) {
+      unsafe unlink(file.sibling(name))
+    }
     Leftovers.sweep(file.folder, names) { isCopy($0, of: file, suffix: unfinished) }
   }
 

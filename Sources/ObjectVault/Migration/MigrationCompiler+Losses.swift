@@ -36,7 +36,33 @@ extension MigrationCompiler {
         }
       }
     }
+    for name in lostOrders(finals) where !losses.contains(name) { losses.append(name) }
     return losses
+  }
+
+  /// The relationships whose members have no order any more, or another column for it.
+  private func lostOrders(_ finals: [String: String]) -> [String] {
+    before.entities.filter { !untouched.contains($0.name) }.flatMap { entity -> [String] in
+      guard let final = finals[entity.name] else { return [] }
+      let names = mapping.formerNames(of: final)
+      return entity.relationships.filter(\.isOrdered).compactMap { relationship in
+        let name = names.first { $0.value == relationship.name }?.key
+        if let name, let new = after.entity(named: final)?.relationship(named: name),
+          !new.isToMany || keepsOrder(of: new, final)
+        {
+          return nil
+        }
+        return mapping.dropped.orders[entity.name]?[relationship.name]
+          ?? droppedName(entity.name, relationship.name) ?? "\(final).\(name ?? relationship.name)"
+      }
+    }
+  }
+
+  /// Whether the places of a relationship come from places before.
+  private func keepsOrder(of relationship: RelationshipDescription, _ entity: String) -> Bool {
+    guard relationship.isOrdered else { return false }
+    if mapping.move != nil { return true }
+    return orderOrigin(of: relationship, in: entity) != nil
   }
 
   /// The tables of links before the run whose rows are in one after it: of each the first that one of its ends leads to.

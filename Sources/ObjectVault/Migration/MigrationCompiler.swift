@@ -110,6 +110,12 @@ struct MigrationCompiler {
         expressions[RelationshipDescription.columnName(relationship.name)] =
           mapping.expressions[entity.name]?[relationship.name]
           ?? quoted(RelationshipDescription.columnName(name))
+        if let order = after.orderColumn(of: relationship), let inverse = relationship.inverse,
+          let back = after.entity(named: relationship.destination)?.relationship(named: inverse),
+          let column = orderOrigin(of: back, in: relationship.destination)
+        {
+          expressions[order] = quoted(column)
+        }
       }
       if let move = mapping.move {
         for (column, expression) in move.columns(of: entity.name) { expressions[column] = expression }
@@ -132,15 +138,44 @@ struct MigrationCompiler {
           })
         else { continue }
         let straight = isSource == wasSource
-        return Origin(
-          table: old.name,
-          expressions: [
-            join.sourceColumn: quoted(straight ? old.sourceColumn : old.targetColumn),
-            join.targetColumn: quoted(straight ? old.targetColumn : old.sourceColumn),
-          ])
+        var expressions = [
+          join.sourceColumn: quoted(straight ? old.sourceColumn : old.targetColumn),
+          join.targetColumn: quoted(straight ? old.targetColumn : old.sourceColumn),
+        ]
+        let inverse = relationship.inverse.flatMap {
+          after.entity(named: relationship.destination)?.relationship(named: $0)
+        }
+        for (end, owner, isSource) in [
+          (relationship, entity.name, isSource), (inverse, relationship.destination, !isSource),
+        ] as [(RelationshipDescription?, String, Bool)] {
+          guard let end, let order = isSource ? join.sourceOrder : join.targetOrder else { continue }
+          expressions[order] = orderOrigin(of: end, in: owner).map { quoted($0) }
+        }
+        return Origin(table: old.name, expressions: expressions)
       }
     }
     return nil
+  }
+
+  /// The column in which the places of a relationship's members stood before, in the table that its links come from; nil
+  /// where it had no order, or no links of before.
+  func orderOrigin(of relationship: RelationshipDescription, in entity: String) -> String? {
+    guard let former = mapping.entities[entity].flatMap({ before.entity(named: $0) }),
+      let name = mapping.former(entity, relationship.name), let old = former.relationship(named: name),
+      old.isToMany, old.isOrdered
+    else { return nil }
+    if let (join, wasSource) = before.joinTable(of: old, in: former) {
+      guard let owner = after.entity(named: entity), after.joinName(of: relationship, in: owner) != nil else {
+        return nil
+      }
+      return wasSource ? join.sourceOrder : join.targetOrder
+    }
+    // Beside the same to-one as before.
+    guard let inverse = relationship.inverse, let column = old.inverse,
+      mapping.former(relationship.destination, inverse) == column,
+      after.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
+    else { return nil }
+    return RelationshipDescription.orderColumnName(column)
   }
 
   /// The statements that bring a store of format 1 to format 2: the columns of links get their names.

@@ -54,7 +54,7 @@ extension MigrationLine {
     }
     return .moveAttributes(
       AttributeMove(
-        zip(former.names, new.names).map { AttributeMove.Pair($0, to: $1) }, from: former.entity,
+        zip(former.names, new.names).map { PropertyPair($0, to: $1) }, from: former.entity,
         to: new.entity, owner: owner, relationship: relationship))
   }
 
@@ -63,12 +63,12 @@ extension MigrationLine {
     let source = try name("the entity that goes")
     try expect("into")
     let destination = try name("the entity that stays")
-    var pairs: [EntityMerge.Pair] = []
+    var pairs: [PropertyPair] = []
     if take("with") {
       repeat {
         let name = try property(of: source)
         try expect("->")
-        pairs.append(EntityMerge.Pair(name, to: try property(of: destination)))
+        pairs.append(PropertyPair(name, to: try property(of: destination)))
       } while take(",")
     }
     return .mergeEntities(EntityMerge(source, into: destination, with: pairs))

@@ -174,9 +174,11 @@ extension MigrationLine {
     if take("entity") { return .makeEntityRelationship(try entityToRelationship()) }
     if take("relationship") { return .makeRelationshipEntity(try relationshipToEntity()) }
     let (entity, name) = try property()
-    switch try kind("required", "optional", "many", "one") {
+    switch try kind("required", "optional", "many", "one", "ordered", "unordered") {
     case "optional": return .makeOptional(entity, name)
     case "many": return .makeMany(entity, name)
+    case "ordered": return .makeOrdered(entity, name)
+    case "unordered": return .makeUnordered(entity, name)
     case "one":
       return .makeOne(entity, name, picking: take("picking") ? try expression(behind: "picking") : nil)
     default: return .makeRequired(entity, name, filling: take("filling") ? try value() : nil)
@@ -217,6 +219,7 @@ extension MigrationLine {
     while let word = next {
       switch word {
       case "many": relationship.isToMany = true
+      case "ordered": relationship.isOrdered = true
       case "required": relationship.isRequired = true
       case "inverse":
         skip()
@@ -230,8 +233,8 @@ extension MigrationLine {
       default:
         throw failure(
           "\"\(word)\" is no option",
-          didYouMean(nearest(word, among: ["many", "required", "inverse", "on"]))
-            ?? "options are many, required, inverse D.x, on delete RULE")
+          didYouMean(nearest(word, among: ["many", "ordered", "required", "inverse", "on"]))
+            ?? "options are many, ordered, required, inverse D.x, on delete RULE")
       }
       skip()
     }

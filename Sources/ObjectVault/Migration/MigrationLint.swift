@@ -352,7 +352,8 @@ extension MigrationOperation {
     case .dropRawObject(let kind, _): kind != .index
     case .dropEntity, .renameEntity, .dropAttribute, .renameAttribute, .retype, .retypeBySwift, .makeRequired,
       .makeOptional,
-      .dropRelationship, .renameRelationship, .makeMany, .makeOne, .moveAttributes, .mergeEntities,
+      .dropRelationship, .renameRelationship, .makeMany, .makeOne, .makeOrdered, .makeUnordered,
+      .moveAttributes, .mergeEntities,
       .makeEntityRelationship,
       .makeRelationshipEntity:
       true

@@ -10,7 +10,7 @@ package final class MigrationMark {
   private let descriptor: Int32
 
   /// The digits follow from the store's name, so that a file of the user that is called alike is never taken for it.
-  static func path(of store: String) -> String {
+  package static func path(of store: String) -> String {
     let proof = sha256(Array("ObjectVault migration\0\(DatabasePath.split(store).name)".utf8)).prefix(16)
     return "\(store).migrating-\(proof)"
   }
@@ -30,13 +30,23 @@ package final class MigrationMark {
     }
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size == 0,
-      flock(descriptor, LOCK_EX | LOCK_NB) == 0
+      Self.isLocked(descriptor)
     else {
       close(descriptor)
       Temporaries.unregister(path)
       return nil
     }
     self.descriptor = descriptor
+  }
+
+  /// Locks it, also where somebody is just asking whether it is locked: ``isHeld(_:)`` does that by a lock of its own.
+  private static func isLocked(_ descriptor: Int32) -> Bool {
+    for _ in 0..<100 {
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+      guard errno == EWOULDBLOCK || errno == EINTR else { return false }
+      usleep(2000)
+    }
+    return false
   }
 
   deinit {

@@ -127,6 +127,8 @@ extension MigrationOperation {
     case .mergeEntities(let merge): try schema.apply(merge)
     case .makeMany(let entity, let name): try schema.changeNumber(entity, name, toMany: true)
     case .makeOne(let entity, let name, _): try schema.changeNumber(entity, name, toMany: false)
+    case .makeOrdered(let entity, let name): try schema.changeOrder(entity, name, isOrdered: true)
+    case .makeUnordered(let entity, let name): try schema.changeOrder(entity, name, isOrdered: false)
     case .renameRelationship(let entity, let name, let new): try schema.renameRelationship(entity, name, new)
     case .addIndex(let entity, let index): try schema.addIndex(entity, index)
     case .dropIndex(let entity, let names): try schema.dropIndex(entity, names)
@@ -142,7 +144,7 @@ extension MigrationOperation {
   private var mayGiveInverses: Bool {
     switch self {
     case .addAttribute, .dropAttribute, .renameAttribute, .retype, .setDefault, .addIndex, .dropIndex,
-      .createRawObject, .dropRawObject, .transform, .seed, .require:
+      .makeOrdered, .makeUnordered, .createRawObject, .dropRawObject, .transform, .seed, .require:
       false
     default: true
     }
@@ -302,6 +304,22 @@ extension Schema {
     entities[owner].relationships[index].isToMany = toMany
     // Of none nobody can say that it is required.
     entities[owner].relationships[index].isRequired = false
+    // One has no order; and many have one when that is asked for.
+    entities[owner].relationships[index].isOrdered = false
+  }
+
+  fileprivate mutating func changeOrder(_ entity: String, _ name: String, isOrdered: Bool) throws(ModelError)
+  {
+    let owner = try index(of: entity)
+    let index = try relationshipIndex(owner, name)
+    guard entities[owner].relationships[index].isToMany else {
+      throw ModelError(
+        reason: "\(entity).\(name) leads to one object, and only members of a to-many have an order")
+    }
+    guard entities[owner].relationships[index].isOrdered != isOrdered else {
+      throw ModelError(reason: "\(entity).\(name) is \(isOrdered ? "" : "un")ordered already")
+    }
+    entities[owner].relationships[index].isOrdered = isOrdered
   }
 
   fileprivate mutating func renameRelationship(_ entity: String, _ name: String, _ new: String)

@@ -35,6 +35,10 @@ public enum MigrationOperation: Sendable, Hashable {
   case makeMany(String, String)
   /// `make E.r one picking (SQL)`: the first in that order; without it an object that has several is refused
   case makeOne(String, String, picking: String?)
+  /// `make E.r ordered`
+  case makeOrdered(String, String)
+  /// `make E.r unordered`
+  case makeUnordered(String, String)
   /// `make entity E a relationship A.r -> B …`
   case makeEntityRelationship(EntityToRelationship)
   /// `make relationship A.r an entity E (a, b) …`
@@ -138,6 +142,8 @@ extension MigrationOperation: CustomStringConvertible {
     case .makeMany(let entity, let name): "make \(entity).\(name) many"
     case .makeOne(let entity, let name, let order):
       "make \(entity).\(name) one\(order.map { " picking (\($0))" } ?? "")"
+    case .makeOrdered(let entity, let name): "make \(entity).\(name) ordered"
+    case .makeUnordered(let entity, let name): "make \(entity).\(name) unordered"
     case .makeEntityRelationship(let change): change.description
     case .makeRelationshipEntity(let change): change.description
     case .moveAttributes(let move): move.description
@@ -171,6 +177,7 @@ extension MigrationOperation: CustomStringConvertible {
 
   static func text(of relationship: RelationshipDescription) -> String {
     "\(relationship.name) -> \(relationship.destination)" + (relationship.isToMany ? " many" : "")
+      + (relationship.isOrdered ? " ordered" : "")
       + (relationship.isRequired ? " required" : "")
       + (relationship.inverse.map { " inverse \(relationship.destination).\($0)" } ?? "")
       + (relationship.deleteRule == .nullify ? "" : " on delete \(relationship.deleteRule.rawValue)")

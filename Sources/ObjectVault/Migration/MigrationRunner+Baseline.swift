@@ -60,8 +60,19 @@ extension MigrationRunner {
           throw refuse("a row of \(row.first?.string ?? "a table") refers to nothing")
         }
         try OwnTables(connection).create()
+        try raiseToSequences(model)
         try recordBaseline(model)
       }
+    }
+  }
+
+  /// What AUTOINCREMENT has given out is not given out again.
+  private func raiseToSequences(_ model: Schema) throws {
+    guard try connection.tableExists("sqlite_sequence") else { return }
+    for entity in model.entities {
+      let last = try connection.value(
+        "SELECT max(seq) FROM sqlite_sequence WHERE name = \(entity.name) COLLATE NOCASE")
+      try RowIDs(connection: connection).raise(entity.name, to: last?.int64 ?? 0)
     }
   }
 

@@ -13,8 +13,7 @@ extension MigrationRunner {
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
     let compiler = MigrationCompiler(
       engine: .current, before: model, after: model, mapping: SegmentMapping(model))
-    var touched = TouchedColumns()
-    for statement in compiler.linkStatements() { try run(statement, &touched) }
+    for statement in compiler.linkStatements() { try run(statement) }
     let found = try layout(of: model)
     let differences = SchemaDifference.lines(found: found, expected: model.layout)
     guard differences.isEmpty else {

@@ -1,4 +1,4 @@
-// The statements of a step, and what a data block may do.
+// The statements of a step, and what a data block may do. How one runs is in MigrationRunner+Data.
 
 internal import CipherSQLite
 
@@ -61,17 +61,17 @@ extension MigrationRunner {
     _ statement: CompiledStatement, _ part: CompiledStep.Part, of step: MigrationStep,
     _ touched: inout TouchedColumns
   ) throws {
-    if case .transform(let transform) = statement {
-      touched.formUnion(try run(transform, part.model, of: step))
-    } else {
-      try run(statement, &touched)
+    switch statement {
+    case .transform(let transform): touched.formUnion(try run(transform, part.model, of: step))
+    case .data(let sql): touched.formUnion(try run(data: sql, part.model))
+    default: try run(statement)
     }
   }
 
-  func run(_ statement: CompiledStatement, _ touched: inout TouchedColumns) throws {
+  func run(_ statement: CompiledStatement) throws {
     switch statement {
     // They need a model: see above.
-    case .transform: break
+    case .transform, .data: break
     case .sql(let sql): try connection.execute(sql: sql)
     case .copy(let from, let to, let columns, let expressions, let keyed):
       try copy(from, to, columns, expressions, keyed)
@@ -82,13 +82,6 @@ extension MigrationRunner {
       throw RowRefusal(reason: counted(message, Int(count)) + " (rows \(ids))")
     case .raw(let statement): try make(statement)
     case .rawMustFit(let statement): try requireFit(of: statement)
-    case .data(let sql):
-      var written = TouchedColumns()
-      try connection.withAuthorizer({ action in
-        written.note(action)
-        return Self.reads(action) || Self.writes(action) ? .allow : .deny
-      }) { try connection.executeScript(sql) }
-      touched.formUnion(written)
     case .require(let text, let query):
       let value = try connection.withAuthorizer({ Self.reads($0) ? .allow : .deny }) {
         try connection.value(sql: query)
@@ -105,7 +98,8 @@ extension MigrationRunner {
     switch action {
     case .select, .recursive: true
     case .read(let table, _): isOfEntities(table)
-    case .function(let name): !["load_extension", Conversion.function].contains(name.lowercased())
+    case .function(let name):
+      !["load_extension", Conversion.function, InsertedIDs.function].contains(name.lowercased())
     default: false
     }
   }

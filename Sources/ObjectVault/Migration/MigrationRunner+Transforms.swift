@@ -35,8 +35,9 @@ extension MigrationRunner {
       })
   }
 
-  /// Lends SQL the functions that convert values: see ``SegmentMapping``.
+  /// Lends SQL the functions that convert values, see ``SegmentMapping``, and the one that gives ids.
   func registerConversions() throws {
+    try registerIDs()
     let (table, failures) = (set.transforms.values, failures)
     try connection.register(function: Conversion.function, argumentCount: 4) { arguments in
       // SQL goes on behind a failure, with nothing.

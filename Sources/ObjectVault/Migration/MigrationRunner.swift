@@ -21,6 +21,8 @@ struct MigrationRunner {
   var limit: MigrationLimit?
   let meter = RunMeter()
   let texts = SchemaTexts()
+  /// The ids of rows that data blocks insert.
+  let ids = InsertedIDs()
   /// What functions of the app could not throw through the engine.
   let failures = ConversionFailures()
 
@@ -93,13 +95,16 @@ struct MigrationRunner {
     try checkCost(of: work, history)
     try checkSpace(for: work, history)
     try registerConversions()
-    let mark = MigrationMark(connection.file.path)
+    // Before the lock: who meets that asks at once who has it.
+    var mark = MigrationMark(connection.file.path)
     defer { withExtendedLifetime(mark) {} }
     var outcome = MigrationOutcome()
     let standing: StoreStanding
     do {
       standing = try withoutForeignKeys {
         try connection.transaction(.immediate) {
+          // Who migrated the store while this one waited has let its mark go by now.
+          mark = mark ?? MigrationMark(connection.file.path)
           try run(goal, &outcome)
           return try StoreHistory.read(connection).standing
         }

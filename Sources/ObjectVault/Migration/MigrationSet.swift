@@ -38,17 +38,34 @@ public struct MigrationSet: Sendable, Hashable {
     for name in names.sorted() where name.hasSuffix(".migration") {
       let path = url.appendingPathComponent(name).path
       let (number, title) = try numberAndName(of: naming(name))
-      guard let data = FileManager.default.contents(atPath: path),
-        let text = String(data: data, encoding: .utf8)
-      else {
-        throw StoreError.migrationSyntax(
-          MigrationSyntaxError(
-            file: name, line: 1, column: 1, reason: "the file cannot be read as UTF-8",
-            hint: "save it as UTF-8"))
-      }
+      let text = try text(path, name)
       steps.append(try MigrationStep(number: number, name: title, text: text, file: naming(name)))
     }
     return try MigrationSet(steps)
+  }
+
+  /// The text of a step's file. What is no file is not opened: a pipe would be waited for.
+  private static func text(_ path: String, _ name: String) throws -> String {
+    let unreadable = { (reason: String, hint: String) in
+      StoreError.migrationSyntax(
+        MigrationSyntaxError(file: name, line: 1, column: 1, reason: reason, hint: hint))
+    }
+    // A link may lead to it.
+    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let kind = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+    let hint = "take it away, or give it a name that ends otherwise"
+    switch kind {
+    case .typeDirectory: throw unreadable("this is a folder, and a step is a file", hint)
+    case .typeRegular, nil: break
+    default: throw unreadable("this is a pipe, a socket or a device, and a step is a file", hint)
+    }
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw unreadable("the file cannot be read", "see that it is there, and who may read it")
+    }
+    guard let text = String(data: data, encoding: .utf8) else {
+      throw unreadable("the file cannot be read as UTF-8", "save it as UTF-8")
+    }
+    return text
   }
 
   /// A step as the generated `Embedded.swift` holds it. A text that cannot be parsed is kept, and the error
@@ -183,7 +200,7 @@ public struct MigrationSet: Sendable, Hashable {
         review.losses.append(
           (step, try step.compiled(from: before, engine: .current, to: models[index]).unallowedLosses))
       } catch StoreError.migrationFailed(_, _, let operation, let reason) {
-        review.faults.append("\(step.fileName), \"\(operation)\": \(reason).")
+        review.faults.append("\(step.fileName), \"\(operation)\": \(ended(reason))")
       }
       guard review.faults.isEmpty else { continue }
       review.wayBackFaults += try step.wayBackFaults(from: before, to: models[index])
@@ -238,13 +255,13 @@ extension MigrationStep {
   fileprivate func wayBackFaults(from before: Schema, to after: Schema) throws -> [String] {
     guard down != nil else { return [] }
     switch try wayBack(from: before, to: after) {
-    case .none(let reason): return ["\(fileName): \(reason)."]
+    case .none(let reason): return ["\(fileName): \(ended(reason))"]
     case .operations(let operations):
       do {
         _ = try takenBack(by: operations).compiled(from: after, engine: .current)
         return []
       } catch StoreError.migrationFailed(_, _, let operation, let reason) {
-        return ["\(fileName), [down], \"\(operation)\": \(reason)."]
+        return ["\(fileName), [down], \"\(operation)\": \(ended(reason))"]
       }
     }
   }

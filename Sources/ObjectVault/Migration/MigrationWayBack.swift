@@ -150,7 +150,13 @@ extension MigrationOperation {
         [.makeOne(entity, name, picking: nil)]
           + (model.entity(named: entity)?.relationship(named: name)?.isRequired == true
             ? [.makeRequired(entity, name, filling: nil)] : []))
-    case .makeOne(let entity, let name, picking: nil): .operations([.makeMany(entity, name)])
+    case .makeOne(let entity, let name, picking: nil):
+      .operations(
+        [.makeMany(entity, name)]
+          + (model.entity(named: entity)?.relationship(named: name)?.isOrdered == true
+            ? [.makeOrdered(entity, name)] : []))
+    case .makeOrdered(let entity, let name): .operations([.makeUnordered(entity, name)])
+    case .makeUnordered: .none(reason: "the order of its members is gone")
     case .makeOne: .none(reason: "the links that were not picked are gone")
     case .renameRelationship(let entity, let name, let new):
       .operations([.renameRelationship(entity, new, to: name)])
@@ -184,6 +190,7 @@ extension MigrationOperation {
       let inverse = relationship.inverse,
       model.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
     else { return .none(reason: "its links are gone") }
+    guard !relationship.isOrdered else { return .none(reason: "the order of its members is gone") }
     return .operations([.addRelationship(entity, relationship)])
   }
 

@@ -76,6 +76,10 @@ package struct NameTrail: Sendable {
       }
       for (member, to) in places.members { moved(member.entity.name, to.name, mapping, model) }
       return
+    case .moveAttributes(let move):
+      // Who leads nowhere and has a value gets an object, and leads to that.
+      if move.owner == move.source { moved(move.owner, move.relationship, mapping, model) }
+      return
     case .transformSwift(let transform):
       note(transform, mapping)
       return

@@ -24,6 +24,7 @@ struct OperationTrail {
       .retype(let entity, let name, _, _), .retypeBySwift(let entity, let name, _, _),
       .setDefault(let entity, let name, _),
       .setDeleteRule(let entity, let name, _), .makeMany(let entity, let name),
+      .makeOrdered(let entity, let name), .makeUnordered(let entity, let name),
       .makeOne(let entity, let name, _):
       add(operation, entity, name)
     case .renameAttribute(let entity, let name, let new), .renameRelationship(let entity, let name, let new):

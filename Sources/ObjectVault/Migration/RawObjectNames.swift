@@ -38,18 +38,34 @@ extension Schema {
   private func requireNoneTurnsIntoText(_ object: RawObject, _ former: Schema) throws(ModelError) {
     let doubtful = SQLTemplate.doubtfulNames(object.sql)
     if doubtful.isEmpty { return }
-    let words = SQLTemplate.words(object.sql)
-    for entity in former.entities where words.contains(entity.name.lowercased()) {
+    for entity in former.entities {
       guard let now = self.entity(named: entity.name) else { continue }
       let kept = Set(now.columnNames.values.map { $0.lowercased() })
       for (property, column) in entity.columnNames.sorted(by: { $0.key < $1.key })
-      where !kept.contains(column.lowercased()) && doubtful.contains(column.lowercased()) {
+      where !kept.contains(column.lowercased()) && doubtful.contains(column.lowercased())
+        && former.words(behind: object, column.lowercased()).contains(entity.name.lowercased())
+      {
         throw ModelError(
           reason:
             "the \(object.title) has \"\(column)\" in double quotes, which would be a text and no column from now "
             + "on; drop that before, and create it with $\(entity.name).\(property), which follows renamings")
       }
     }
+  }
+
+  /// What an object can speak of by the name of a column: its own words, and those of the views that it names, unless
+  /// these call something so by AS.
+  private func words(behind object: RawObject, _ column: String) -> Set<String> {
+    var (words, waiting): (Set<String>, [RawObject]) = ([], [object])
+    var views = rawObjects.filter { $0.kind == .view && $0 != object }
+    while let next = waiting.popLast() {
+      let found = SQLTemplate.words(next.sql)
+      words.formUnion(found)
+      waiting += views.filter { found.contains($0.name.lowercased()) }
+        .filter { !SQLTemplate.givenNames($0.sql).contains(column) }
+      views.removeAll { found.contains($0.name.lowercased()) }
+    }
+    return words
   }
 
   /// Whether what stands behind a dollar sign is a column; if not, it is a table.

@@ -7,7 +7,7 @@ extension SchemaDifference {
   /// What may be a renaming is one where somebody says so, `renaming` or the class by `.renamed(from:)`, else a dropping
   /// and an adding: nobody can tell them apart but who made the change, so the lines are for reading and never run by
   /// themselves.
-  static func operations(
+  package static func operations(
     from old: Schema, to new: Schema, renaming: [MigrationRenaming] = []
   ) -> [MigrationOperation] {
     var proposer = OperationProposer(old, to: new)
@@ -211,6 +211,9 @@ private struct OperationProposer {
     }
     if old?.isToMany != new.isToMany {
       add(new.isToMany ? .makeMany(entity, new.name) : .makeOne(entity, new.name, picking: nil))
+    }
+    if old?.isOrdered != new.isOrdered {
+      add(new.isOrdered ? .makeOrdered(entity, new.name) : .makeUnordered(entity, new.name))
     }
     if old?.isRequired != new.isRequired {
       add(new.isRequired ? .makeRequired(entity, new.name, filling: nil) : .makeOptional(entity, new.name))

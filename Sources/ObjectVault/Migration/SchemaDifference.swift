@@ -2,9 +2,9 @@
 
 internal import CipherSQLite
 
-enum SchemaDifference {
+package enum SchemaDifference {
   /// - Parameters: The names the two sides have in the lines.
-  static func lines(
+  package static func lines(
     _ found: Schema, _ expected: Schema, found foundName: String, expected expectedName: String
   ) -> [String] {
     var lines: [String] = []

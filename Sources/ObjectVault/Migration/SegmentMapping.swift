@@ -43,6 +43,8 @@ struct SegmentMapping {
   struct DroppedNames {
     var entities: [String: String] = [:]
     var properties: [String: [String: String]] = [:]
+    /// Of relationships that lost their order.
+    var orders: [String: [String: String]] = [:]
   }
 
   init(_ before: Schema) {
@@ -97,6 +99,8 @@ struct SegmentMapping {
     // An expression gives every row its value, whatever the default is.
     case .setDefault(let entity, let name, _), .dropRelationship(let entity, let name):
       return added[entity]?.contains(name) == true
+    // Places that an operation of the run takes away are not there for the next one.
+    case .makeOrdered: return !dropped.orders.isEmpty
     default: return false
     }
   }
@@ -170,6 +174,10 @@ struct SegmentMapping {
         return try SQLNames(model: model).resolved(sql)
       }
       move = LinkMove(entity, name, in: model, picking: resolved)
+    case .makeUnordered(let entity, let name):
+      if let table = entities[entity], let former = former(entity, name) {
+        dropped.orders[table, default: [:]][former] = "\(entity).\(name)"
+      }
     // An expression may read a view.
     case .createRawObject, .dropRawObject: changesTables = true
     default: break

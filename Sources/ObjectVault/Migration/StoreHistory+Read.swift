@@ -31,6 +31,7 @@ extension StoreHistory {
       }
     }
     try read.checkIDs()
+    if let (table, reason) = try tables.misshapen() { throw read.damage(table, reason) }
     return StoreHistory(
       steps: steps, version: Int(version), modelJSON: modelJSON,
       minimumReader: Int(try read.integer(.minimumReader, 0...Int64(Int32.max), default: version)),

@@ -84,8 +84,30 @@ struct TypeCheck {
       let checks = checks(of: entity).filter {
         (touched?.contains(entity.name, $0.column) ?? true) && ($0.isRead || !onlyReaders)
       }
-      return try findings(of: entity, checks, connection)
+      return try findings(of: entity.name, SQLName(entity.name), SQLName("id"), checks, connection)
+    } + (onlyReaders ? [] : linkFindings(connection, touched))
+  }
+
+  /// The same of the places in tables of links, by the ids of who has the members.
+  private func linkFindings(_ connection: Connection, _ touched: TouchedColumns?) throws -> [TypeFinding] {
+    try model.joinTables.flatMap { join in
+      let orders = [
+        (join.source, join.sourceOrder, join.sourceColumn),
+        (join.target, join.targetOrder, join.targetColumn),
+      ]
+      return try orders.flatMap { entity, order, own -> [TypeFinding] in
+        guard let order, touched?.contains(join.name, order) ?? true else { return [] }
+        let check = place(order, of: String(order.dropFirst(entity.count + 1).dropLast("_position".count)))
+        return try findings(of: entity, join.tableName, SQLName(own), [check], connection)
+      }
     }
+  }
+
+  /// Of a column with the places of members.
+  private func place(_ column: String, of property: String) -> Check {
+    Check(
+      property: "\(property).position", column: column, expected: "whole number",
+      condition: "\(identifier: column) IS NULL OR typeof(\(identifier: column)) = 'integer'")
   }
 
   private struct Check {
@@ -98,21 +120,20 @@ struct TypeCheck {
   }
 
   private func findings(
-    of entity: EntityDescription, _ checks: [Check], _ connection: Connection
+    of entity: String, _ table: SQLName, _ id: SQLName, _ checks: [Check], _ connection: Connection
   ) throws -> [TypeFinding] {
     guard !checks.isEmpty else { return [] }
-    let table = SQLName(entity.name)
     let sums = SQL.joined(checks.map { ", total(NOT (\($0.condition)))" }, by: "")
     let counts = try connection.rows("SELECT count(*)\(sums) FROM \(table)").first ?? []
     var findings: [TypeFinding] = []
     for (check, count) in zip(checks, counts.dropFirst()) {
       guard let bad = count.int64, bad > 0 else { continue }
       let rows = try connection.query(
-        "SELECT \"id\" FROM \(table) WHERE NOT (\(check.condition)) ORDER BY \"id\" LIMIT 5"
+        "SELECT \(id) FROM \(table) WHERE NOT (\(check.condition)) ORDER BY \(id) LIMIT 5"
       ) { $0.int64(0) }
       findings.append(
         TypeFinding(
-          entity: entity.name, property: check.property, expected: check.expected, bad: Int(bad),
+          entity: entity, property: check.property, expected: check.expected, bad: Int(bad),
           total: Int(counts.first?.int64 ?? 0), rows: rows))
     }
     return findings
@@ -144,6 +165,8 @@ struct TypeCheck {
         Check(
           property: relationship.name, column: column, expected: "id of \(relationship.destination)",
           condition: "\(identifier: column) IS NULL OR typeof(\(identifier: column)) = 'integer'"))
+      guard let order = model.orderColumn(of: relationship) else { continue }
+      checks.append(place(order, of: relationship.name))
     }
     return checks
   }

@@ -84,6 +84,10 @@ extension Schema {
         faults.append(
           .badOption(entity: entity.name, property: name, reason: "only a to-one can be required"))
       }
+      if relationship.isOrdered && !relationship.isToMany {
+        faults.append(
+          .badOption(entity: entity.name, property: name, reason: "only a to-many can be ordered"))
+      }
       if relationship.isRequired, let inverse = relationship.inverse,
         destination.relationship(named: inverse)?.deleteRule == .nullify
       {

@@ -157,13 +157,15 @@ public enum DefaultValue: Sendable, Hashable, Codable {
 }
 
 /// A relationship of an entity.
-public struct RelationshipDescription: Sendable, Hashable, Codable {
+public struct RelationshipDescription: Sendable, Hashable {
   /// Its name. A to-one's column is called `name_id`.
   public var name: String
   /// The entity at the other end.
   public var destination: String
   /// Whether it has any number of members.
   public var isToMany: Bool
+  /// Whether the members of a to-many have an order of their own, as those of a `[Status]` have.
+  public var isOrdered: Bool
   /// Whether a to-one may not be nil.
   public var isRequired: Bool
   /// The relationship at the other end that leads back, or nil.
@@ -173,15 +175,47 @@ public struct RelationshipDescription: Sendable, Hashable, Codable {
 
   /// A relationship.
   public init(
-    name: String, destination: String, isToMany: Bool = false, isRequired: Bool = false,
-    inverse: String? = nil, deleteRule: DeleteRule = .nullify
+    name: String, destination: String, isToMany: Bool = false, isOrdered: Bool = false,
+    isRequired: Bool = false, inverse: String? = nil, deleteRule: DeleteRule = .nullify
   ) {
     self.name = name
     self.destination = destination
     self.isToMany = isToMany
+    self.isOrdered = isOrdered
     self.isRequired = isRequired
     self.inverse = inverse
     self.deleteRule = deleteRule
+  }
+}
+
+extension RelationshipDescription: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case name, destination, isToMany, isOrdered, isRequired, inverse, deleteRule
+  }
+
+  /// From the JSON that ``encode(to:)`` writes.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      name: try container.decode(String.self, forKey: .name),
+      destination: try container.decode(String.self, forKey: .destination),
+      isToMany: try container.decode(Bool.self, forKey: .isToMany),
+      isOrdered: try container.decodeIfPresent(Bool.self, forKey: .isOrdered) ?? false,
+      isRequired: try container.decode(Bool.self, forKey: .isRequired),
+      inverse: try container.decodeIfPresent(String.self, forKey: .inverse),
+      deleteRule: try container.decode(DeleteRule.self, forKey: .deleteRule))
+  }
+
+  /// An order where there is one: relationships without have the JSON, and the meaning hash, that they always had.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(name, forKey: .name)
+    try container.encode(destination, forKey: .destination)
+    try container.encode(isToMany, forKey: .isToMany)
+    if isOrdered { try container.encode(true, forKey: .isOrdered) }
+    try container.encode(isRequired, forKey: .isRequired)
+    try container.encodeIfPresent(inverse, forKey: .inverse)
+    try container.encode(deleteRule, forKey: .deleteRule)
   }
 }
 

@@ -6,12 +6,15 @@ private import Foundation
 
 /// A declared property, in slot order.
 struct PropertyDeclaration {
+  /// How many objects a relationship leads to.
+  enum Number { case one, many, ordered }
+
   enum Kind {
     case attribute(
       type: AttributeType, isOptional: Bool, initialValue: (() throws -> SQLValue)?,
       options: [AttributeOption])
     case relationship(
-      target: ManagedObject.Type, isToMany: Bool, options: [RelationshipOption], inverse: AnyKeyPath?,
+      target: ManagedObject.Type, number: Number, options: [RelationshipOption], inverse: AnyKeyPath?,
       deleteRule: DeleteRule)
   }
   var name: String

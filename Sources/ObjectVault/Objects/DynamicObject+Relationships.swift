@@ -30,7 +30,7 @@ extension DynamicObject {
       do {
         let relationship = try relationship(name, isToMany: true)
         guard isReadable(name) else { return [] }
-        return readToMany(UInt16(relationship.slot), DynamicObject.self) { \DynamicObject.entityName }
+        return readToMany(UInt16(relationship.slot), Set<DynamicObject>.self) { \DynamicObject.entityName }
       } catch {
         tell(error)
         return []
@@ -39,6 +39,32 @@ extension DynamicObject {
     set {
       do {
         let relationship = try relationship(name, isToMany: true)
+        for object in newValue { try checkEntity(of: object, relationship) }
+        if isReachable(name) { writeToMany(newValue, UInt16(relationship.slot)) }
+      } catch { tell(error) }
+    }
+  }
+
+  /// The members of an ordered to-many, in their order. What is written is the order from then on; of objects that it has twice
+  /// the first one counts. By ``subscript(toMany:)`` they are a set, whose new members go to the end.
+  ///
+  /// ```swift
+  /// object[ordered: "songs"].swapAt(0, 1)
+  /// ```
+  public subscript(ordered name: String) -> [DynamicObject] {
+    get {
+      do {
+        let relationship = try orderedRelationship(name)
+        guard isReadable(name) else { return [] }
+        return readToMany(UInt16(relationship.slot), [DynamicObject].self) { \DynamicObject.entityName }
+      } catch {
+        tell(error)
+        return []
+      }
+    }
+    set {
+      do {
+        let relationship = try orderedRelationship(name)
         for object in newValue { try checkEntity(of: object, relationship) }
         if isReachable(name) { writeToMany(newValue, UInt16(relationship.slot)) }
       } catch { tell(error) }
@@ -84,6 +110,12 @@ extension DynamicObject {
       name,
       relationship.isToMany
         ? "has many members; use [toMany: \"\(name)\"]" : "leads to one object; use [toOne: \"\(name)\"]")
+  }
+
+  private func orderedRelationship(_ name: String) throws(StoreError) -> RelationshipMapping {
+    let relationship = try relationship(name, isToMany: true)
+    if relationship.isOrdered { return relationship }
+    throw misused(name, "has members without an order; use [toMany: \"\(name)\"]")
   }
 
   /// Whether a relationship takes an object: what it would only tell is thrown.

@@ -24,7 +24,7 @@ public final class DynamicObject: ManagedObject {
   // Set once, by the context that makes the object; kept by it, so that what it is can be told when its store is gone.
   final var origin: EntityMapping?
 
-  static func make(_ entity: EntityMapping) -> DynamicObject {
+  package static func make(_ entity: EntityMapping) -> DynamicObject {
     let object = DynamicObject()
     object.origin = entity
     return object

@@ -1,20 +1,22 @@
 // Which object stands for which row: one map per entity and context. The table itself is ObjectTable.
 
 /// A map that does not keep its objects alive: each removes itself in deinit.
-final class IdentityMap {
+package final class IdentityMap {
   private let objects = ObjectTable()
   /// What its objects are of.
-  let entity: EntityMapping
+  package let entity: EntityMapping
   /// The highest id that a save of this context gave to one of them.
   var highest: Int64 = 0
   /// The class of all of its objects: no other object is ever put in. See ``ClassProof``.
   let objectClass: ManagedObject.Type
   /// Makes an object of that class.
-  let make: () -> ManagedObject
+  package let make: () -> ManagedObject
   /// The context that owns the map: set once, by it, and not retained. Safe, as nobody else retains the map.
   @safe @exclusivity(unchecked) unowned(unsafe) var host: (any ObjectHost)?
 
-  init(_ entity: EntityMapping, of objectClass: ManagedObject.Type, make: @escaping () -> ManagedObject) {
+  package init(
+    _ entity: EntityMapping, of objectClass: ManagedObject.Type, make: @escaping () -> ManagedObject
+  ) {
     self.entity = entity
     self.objectClass = objectClass
     self.make = make
@@ -26,7 +28,9 @@ final class IdentityMap {
   }
 
   /// The live object of `key`.
-  @inline(__always) func find(_ key: Int64) -> ManagedObject? { unsafe objects.find(key).map(object(at:)) }
+  @inline(__always) package func find(_ key: Int64) -> ManagedObject? {
+    unsafe objects.find(key).map(object(at:))
+  }
 
   /// Makes the object of `key`, which has none, as a fault.
   @inline(__always) func add(_ key: Int64) -> ManagedObject {
@@ -40,7 +44,7 @@ final class IdentityMap {
 
   /// Puts an object in. Another that had its key, such as a fault of a row that was not there yet, is invalid from then on:
   /// nothing would tell it that the map goes.
-  @inline(__always) func insert(_ object: ManagedObject, for key: Int64) {
+  @inline(__always) package func insert(_ object: ManagedObject, for key: Int64) {
     assert(type(of: object) == objectClass, "an object of another class")
     let former = unsafe objects.insert(Unmanaged.passUnretained(object).toOpaque(), for: key)
     guard let former = unsafe former.map(self.object(at:)), former !== object else { return }
@@ -54,7 +58,7 @@ final class IdentityMap {
   }
 
   /// All live objects, in no order.
-  var all: [ManagedObject] { unsafe objects.all.map(object(at:)) }
+  package var all: [ManagedObject] { unsafe objects.all.map(object(at:)) }
 }
 
 /// The proof that the objects of a map are of a class, for those who hand out many: asked once, and not of each object.

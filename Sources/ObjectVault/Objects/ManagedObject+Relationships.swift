@@ -1,4 +1,5 @@
-// Relationships in memory: reading through faults, and writing on both sides.
+// Relationships in memory: reading through faults, and writing on both sides. What the properties of to-manys give and take
+// is in ManagedObject+ToMany.
 
 internal import CipherSQLite
 
@@ -11,6 +12,13 @@ extension ManagedObject {
   )
     -> Target?
   {
+    // What most loops find: the target was read before, and nothing was written since.
+    if isInContext, !isOverlaid, let held = extras?.target(Int(slot)), held.state != .deleted,
+      held.isInContext,
+      rowCell(Int(slot))?.int64 == held.rowID
+    {
+      return held as? Target
+    }
     if let recording = overlay?.recording { return recording.target(of: self, Int(slot), property) }
     if host == nil, overlay == nil { tellStray(Int(slot)) }
     guard let target = toOneTarget(Int(slot)), target.state != .deleted else { return nil }
@@ -28,7 +36,7 @@ extension ManagedObject {
     guard let inverse = relationship.inverseSlot else { return }
     if relationship.inverseIsToMany {
       old?.touchedMembers(inverse).remove(self)
-      target?.touchedMembers(inverse).insert(self)
+      target?.gain(self, inverse)
     } else {
       old?.lose(inverse)
       if let target {
@@ -62,11 +70,7 @@ extension ManagedObject {
     guard let relationship = entity?.slots[slot].relationship, let host,
       case .integer(let id) = storedValue(slot) ?? .null
     else { return nil }
-    if let held = extras?.targets.first(where: { $0.slot == slot })?.target, held.rowID == id,
-      held.host === host
-    {
-      return held
-    }
+    if let held = extras?.target(slot), held.rowID == id, held.isInContext { return held }
     // A new object that was deleted again leaves nothing to fetch.
     if id < 0, host.maps[relationship.destination.index].find(id) == nil { return nil }
     let target = host.object(relationship.destination, id)
@@ -75,65 +79,6 @@ extension ManagedObject {
   }
 
   // MARK: To-many
-
-  @usableFromInline
-  final func readToMany<Target: ManagedObject>(
-    _ slot: UInt16, _ type: Target.Type, _ property: () -> AnyKeyPath
-  )
-    -> Set<Target>
-  {
-    if let recording = overlay?.recording { return recording.members(of: self, Int(slot), property) }
-    return typedMembers(slot, type)
-  }
-
-  private func typedMembers<Target: ManagedObject>(_ slot: UInt16, _ type: Target.Type) -> Set<Target> {
-    guard let host, entity != nil else {
-      if overlay == nil { tellStray(Int(slot)) }
-      return []
-    }
-    let state = loadedMembers(Int(slot))
-    if let typed = state.typed as? Members<Target> {
-      if state.seenDeletions == host.deletionCount { return typed.set }
-      if let deleted = host.deletions(since: state.seenDeletions) {
-        for object in deleted {
-          if object.state == .invalid { state.members?.remove(object) }
-          typed.remove(object)
-        }
-        state.seenDeletions = host.deletionCount
-        return typed.set
-      }
-    }
-    if state.seenDeletions != host.deletionCount {
-      state.members = state.members?.filter { $0.state != .invalid }
-    }
-    let members = Set(
-      (state.members ?? []).lazy.compactMap { $0.state == .deleted ? nil : $0 as? Target })
-    state.typed = Members(members)
-    state.seenDeletions = host.deletionCount
-    return members
-  }
-
-  @usableFromInline
-  final func writeToMany<Target: ManagedObject>(_ new: Set<Target>, _ slot: UInt16) {
-    guard let (relationship, _) = related(Int(slot)) else { return }
-    let (added, removed) = difference(new, slot)
-    for object in removed { disconnect(object, relationship) }
-    for object in added { connect(object, relationship) }
-  }
-
-  /// What a set has more and less than the members. The old set is let go on return: held any longer it would
-  /// be copied whole when the members change.
-  private func difference<Target: ManagedObject>(
-    _ new: Set<Target>, _ slot: UInt16
-  ) -> (added: [Target], removed: [Target]) {
-    let old = typedMembers(slot, Target.self)
-    var (added, removed): ([Target], [Target]) = ([], [])
-    for object in new where !old.contains(object) { added.append(object) }
-    if new.count - added.count < old.count {
-      for object in old where !new.contains(object) { removed.append(object) }
-    }
-    return (added, removed)
-  }
 
   /// The relationship and the context of a change; nil, with the reason told, when the object takes none.
   final func related(_ slot: Int) -> (RelationshipMapping, any ObjectHost)? {
@@ -171,10 +116,9 @@ extension ManagedObject {
       object.writeToOne(self, UInt16(inverse))
       return
     }
-    let state = touchedMembers(relationship.slot)
-    let isKnown = state.members != nil
-    state.insert(object)
-    if let inverse = relationship.inverseSlot { object.touchedMembers(inverse).insert(self) }
+    let isKnown = members(relationship.slot).members != nil
+    gain(object, relationship.slot)
+    if let inverse = relationship.inverseSlot { object.gain(self, inverse) }
     host?.link(self, object, relationship, isAdded: true, isKnown: isKnown)
   }
 
@@ -202,9 +146,9 @@ extension ManagedObject {
   }
 
   /// The state of a to-many, made when it is first touched.
-  final func members(_ slot: Int) -> ToManyState {
+  package final func members(_ slot: Int) -> ToManyState {
     if let state = toMany[slot] { return state }
-    let state = ToManyState()
+    let state = ToManyState(isOrdered: entity?.slots[slot].relationship?.isOrdered == true)
     // A new object's members are all in memory: there is nothing to fetch.
     if self.state == .inserted { state.members = [] }
     setMembers(state, slot)
@@ -215,6 +159,13 @@ extension ManagedObject {
   final func touchedMembers(_ slot: Int) -> ToManyState {
     host?.didTouchMembers(self)
     return members(slot)
+  }
+
+  /// Has a member more.
+  private func gain(_ object: ManagedObject, _ slot: Int) {
+    let state = touchedMembers(slot)
+    if state.needsMembers(for: object) { host?.fireMembers(of: self, slot, state) }
+    state.insert(object)
   }
 
   /// The state of a to-many with its members fetched. When fetching fails the error is noted and the members

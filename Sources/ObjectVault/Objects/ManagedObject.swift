@@ -33,7 +33,7 @@ public protocol Persistable: AnyObject {}
   // cost a third of a fetch. That is what makes them safe.
 
   // The packed row of `page`, which this object keeps alive; nil while there is none.
-  @usableFromInline @exclusivity(unchecked) final var row: UnsafeRawPointer?
+  @usableFromInline @exclusivity(unchecked) package final var row: UnsafeRawPointer?
   // In one word, as few objects have either: what was written, and the members of relationships.
   // Retained here, and released in deinit and by the setter, as a setter of a property only lends it.
   @usableFromInline @safe @exclusivity(unchecked) private(set) final var extrasReference: Unmanaged<Extras>?
@@ -45,19 +45,19 @@ public protocol Persistable: AnyObject {}
       unsafe former?.release()
     }
   }
-  @safe @exclusivity(unchecked) final var page: RowPage?
+  @safe @exclusivity(unchecked) package final var page: RowPage?
   // Leads to the context and the entity. Not retained: the context outlives this reference, as its deinit sets
   // it to nil in every live object, which its maps know. Unmanaged, so that what only asks the map need not retain it.
   @safe @exclusivity(unchecked) private final var mapReference: Unmanaged<IdentityMap>?
-  final var map: IdentityMap? {
+  package final var map: IdentityMap? {
     @inline(__always) get { unsafe mapReference?.takeUnretainedValue() }
     @inline(__always) set { unsafe mapReference = newValue.map { unsafe Unmanaged.passUnretained($0) } }
   }
-  @safe @exclusivity(unchecked) final var rowID: Int64 = 0
-  @safe @exclusivity(unchecked) final var rowVersion: Int64 = 0
-  @safe @exclusivity(unchecked) final var isRegistered = false
+  @safe @exclusivity(unchecked) package final var rowID: Int64 = 0
+  @safe @exclusivity(unchecked) package final var rowVersion: Int64 = 0
+  @safe @exclusivity(unchecked) package final var isRegistered = false
   /// Where the object stands.
-  @safe @exclusivity(unchecked) public internal(set) final var state = State.detached
+  @safe @exclusivity(unchecked) public package(set) final var state = State.detached
 
   /// Called by the store. Use ``ObjectContext/insert(_:_:)``: an object made otherwise belongs to no context,
   /// holds nothing, and cannot be saved.
@@ -85,7 +85,9 @@ public protocol Persistable: AnyObject {}
   }
 
   final var host: (any ObjectHost)? { map?.host }
-  final var entity: EntityMapping? { map?.entity }
+  /// Whether it is in a context; an object that left one never comes into another.
+  @inline(__always) final var isInContext: Bool { unsafe mapReference != nil }
+  package final var entity: EntityMapping? { map?.entity }
 
   /// Whether its row is in memory.
   @inline(__always) final var hasRow: Bool { unsafe row != nil }
@@ -109,7 +111,7 @@ public protocol Persistable: AnyObject {}
   }
 
   // What was written and not yet saved; nil when nothing was.
-  final var overlay: Overlay? {
+  package final var overlay: Overlay? {
     get { extras?.overlay }
     set {
       if let extras {
@@ -138,23 +140,22 @@ public protocol Persistable: AnyObject {}
   /// Keeps the target of a to-one alive.
   final func hold(_ target: ManagedObject, _ slot: Int) {
     if extras == nil { extras = Extras(overlay: nil) }
-    guard let extras else { return }
-    // Another target may go with this, whose deinit is not to find the list half changed.
-    let former = extras.targets
-    extras.targets = former.filter { $0.slot != slot } + [(slot, target)]
-    withExtendedLifetime(former) {}
+    extras?.hold(target, slot)
   }
 
-  /// Forgets what was fetched of its relationships, but for sets with changes.
-  final func forgetFetchedMembers() {
+  /// Forgets what was fetched of its relationships, but for members with changes.
+  /// - Parameter keepsOrders: Whether lists stay whose order alone was changed.
+  final func forgetFetchedMembers(keepsOrders: Bool = true) {
     guard let extras else { return }
-    for state in extras.toMany.values where state.added.isEmpty && state.removed.isEmpty { state.forget() }
-    extras.targets = []
+    for state in extras.toMany.values where state.added.isEmpty && state.removed.isEmpty {
+      if !keepsOrders || !state.isRearranged { state.forget() }
+    }
+    extras.releaseTargets()
   }
 
   final func forgetMembers() {
     extras?.toMany = [:]
-    extras?.targets = []
+    extras?.releaseTargets()
     if extras?.overlay == nil { extras = nil }
   }
 

@@ -61,8 +61,10 @@ protocol GetterProbe: AnyObject {
   func target<Target: ManagedObject>(
     of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
   ) -> Target?
-  func members<Target: ManagedObject>(
-    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
-  ) -> Set<Target>
+  /// - Parameter make: Makes a property's value of objects of that class.
+  func members<Members: Equatable>(
+    of object: ManagedObject, _ slot: Int, _ target: ManagedObject.Type, _ property: () -> AnyKeyPath,
+    _ make: ([ManagedObject]) -> Members
+  ) -> Members
   func noteID<ID>(of object: ManagedObject, _ id: ID.Type, _ property: () -> AnyKeyPath)
 }

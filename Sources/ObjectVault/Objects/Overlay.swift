@@ -1,6 +1,7 @@
-// What was written to an object since it was fetched or saved. The committed row stays beside it.
+// What was written to an object since it was fetched or saved, and the members of its relationships. The committed row
+// stays beside it. The order of members is a MemberOrder.
 
-internal import CipherSQLite
+package import CipherSQLite
 private import Foundation
 
 /// What only objects in use have; one of these is made when the first of it is needed.
@@ -18,16 +19,43 @@ final class Extras {
   }
   /// The members of relationships that have been read or changed, by slot.
   @safe @exclusivity(unchecked) var toMany: [Int: ToManyState] = [:]
-  /// The targets of to-ones that have been read, kept alive: a loop over objects that share one fetches it once.
-  @safe @exclusivity(unchecked) var targets: [(slot: Int, target: ManagedObject)] = []
+  // The targets of to-ones that have been read, kept alive: a loop over objects that share one fetches it once. Most objects
+  // have one of them, which needs no list.
+  @safe @exclusivity(unchecked) private var target: (slot: Int, object: ManagedObject)?
+  @safe @exclusivity(unchecked) private var furtherTargets: [(slot: Int, object: ManagedObject)] = []
   /// Whether other objects are kept alive.
-  var holdsObjects: Bool { !toMany.isEmpty || !targets.isEmpty }
+  var holdsObjects: Bool { !toMany.isEmpty || target != nil }
   /// The way to the context that an object has left, which is told what is written to it.
   var former: FormerHost?
 
   init(overlay: Overlay?) { self.overlay = overlay }
 
   deinit { unsafe overlayReference?.release() }
+
+  /// The target of a to-one that is kept.
+  @inline(__always) func target(_ slot: Int) -> ManagedObject? {
+    if let target, target.slot == slot { return target.object }
+    return furtherTargets.isEmpty ? nil : furtherTargets.first { $0.slot == slot }?.object
+  }
+
+  /// Keeps the target of a to-one.
+  func hold(_ object: ManagedObject, _ slot: Int) {
+    // Another target may go with this, whose deinit is not to find the list half changed.
+    let former = (target, furtherTargets)
+    if target == nil || target?.slot == slot {
+      target = (slot, object)
+    } else {
+      furtherTargets = furtherTargets.filter { $0.slot != slot } + [(slot, object)]
+    }
+    withExtendedLifetime(former) {}
+  }
+
+  /// Keeps no target any more.
+  func releaseTargets() {
+    let former = (target, furtherTargets)
+    (target, furtherTargets) = (nil, [])
+    withExtendedLifetime(former) {}
+  }
 
   /// Writes to an object that has been written to before, and was asked then whether it takes any.
   /// - Returns: Whether that was enough.
@@ -52,12 +80,12 @@ final class FormerHost {
 
 /// The values that were written.
 @usableFromInline
-final class Overlay {
+package final class Overlay {
   // Unchecked exclusivity, for setters: like its object, the overlay is used by one task at a time, and putting a value in
   // leads to nobody else.
   /// One value for each slot; meaningful where `changed` says so.
-  @safe @exclusivity(unchecked) var values: RowDraft
-  @safe @exclusivity(unchecked) var changed: SlotSet
+  @safe @exclusivity(unchecked) package var values: RowDraft
+  @safe @exclusivity(unchecked) package var changed: SlotSet
   /// Why slots hold nil although something else was written: it has no stored form. The save says so.
   @safe @exclusivity(unchecked) var refused: [Int: any Error]?
   /// The call that the object is used in, which may be cancelled. Here, and not reached through the context,
@@ -76,6 +104,11 @@ final class Overlay {
     self.recording = recording
   }
 
+  /// One that nobody cancels, as tests make it.
+  package convenience init(slotCount: Int, changed: SlotSet = SlotSet()) {
+    self.init(slotCount: slotCount, changed: changed, run: nil)
+  }
+
   /// The same values, of its own.
   init(copy other: Overlay) {
     values = RowDraft(copy: other.values)
@@ -86,7 +119,7 @@ final class Overlay {
   }
 
   /// The value of a slot of its entity.
-  subscript(slot: Int) -> SQLValue {
+  package subscript(slot: Int) -> SQLValue {
     get { values.cell(slot).value }
     set {
       guard !values.set(newValue, slot) else { return }
@@ -102,35 +135,96 @@ final class Overlay {
 }
 
 /// The members of a to-many, as far as they are known, and what changed since the last save.
-final class ToManyState {
+package final class ToManyState {
   /// All members, with the changes; nil while they have not been fetched. Who was added or removed then may have been
   /// a member before, or not: the last word counts.
   var members: Set<ManagedObject>?
-  var added: Set<ManagedObject> = []
-  var removed: Set<ManagedObject> = []
-  /// `members` without the deleted ones, as the typed set that the getter returns.
+  private(set) var added: Set<ManagedObject> = []
+  private(set) var removed: Set<ManagedObject> = []
+  /// The order of the members, and before they are fetched of those that were added; nil for a relationship without one.
+  private(set) var order: MemberOrder<ManagedObject>?
+  /// `members` without the deleted ones, in the form that the getter returns.
   var typed: TypedMembers?
   /// The count of ``ObjectHost/deletionCount`` when `typed` was made or corrected.
   var seenDeletions = 0
 
-  func insert(_ object: ManagedObject) {
-    typed?.insert(object)
+  init(isOrdered: Bool) { order = isOrdered ? MemberOrder([]) : nil }
+
+  /// Whether the order is another than the file's with the new members at its end.
+  var isRearranged: Bool { order?.isRearranged == true }
+
+  /// Whether an object that comes back goes behind members which are not known.
+  func needsMembers(for object: ManagedObject) -> Bool {
+    order != nil && members == nil && removed.contains(object)
+  }
+
+  package func insert(_ object: ManagedObject) {
+    let isThere = members?.contains(object) ?? added.contains(object)
+    // In the file it has a place that is not the end.
+    if order != nil, members != nil, removed.contains(object) { order?.isRearranged = true }
+    if !isThere {
+      order?.append(object)
+      typed?.insert(object)
+    }
     members?.insert(object)
     removed.remove(object)
     added.insert(object)
   }
 
   func remove(_ object: ManagedObject) {
-    typed?.remove(object)
-    members?.remove(object)
+    leave(object)
     added.remove(object)
     removed.insert(object)
   }
+
+  /// An object is no member any more, in the file neither.
+  func leave(_ object: ManagedObject) {
+    typed?.remove(object)
+    members?.remove(object)
+    order?.remove(object)
+  }
+
+  /// Forgets members whose rows are gone.
+  func leaveInvalid() {
+    guard let members else { return }
+    for object in members where object.state == .invalid { leave(object) }
+  }
+
+  /// The members as they were fetched, in their order.
+  package func adopt(_ fetched: [ManagedObject]) {
+    let present = fetched.filter { $0.state != .deleted && !removed.contains($0) }
+    let stored = Set(present)
+    members = stored.union(added)
+    typed = nil
+    if let new = order?.objects { order = MemberOrder(present + new.filter { !stored.contains($0) }) }
+  }
+
+  /// Puts the members into an order; those that are not in it stay behind.
+  /// - Returns: Whether that is another one.
+  package func arrange(_ wanted: [ManagedObject]) -> Bool {
+    guard let members, let present = order?.objects else { return false }
+    let first = wanted.filter(members.contains)
+    let isFirst = Set(first)
+    let list = first + present.filter { !isFirst.contains($0) }
+    guard !list.elementsEqual(present, by: ===) else { return false }
+    order = MemberOrder(list)
+    order?.isRearranged = true
+    typed = nil
+    return true
+  }
+
+  // MARK: Saves
 
   /// The store holds what memory holds, but for what concerns objects that were left out of the save.
   func didSave(but leftOut: Set<ManagedObject> = []) {
     added = leftOut.isEmpty || added.isEmpty ? [] : added.intersection(leftOut)
     removed = leftOut.isEmpty || removed.isEmpty ? [] : removed.intersection(leftOut)
+    guard let order else { return }
+    // Who was left out goes to the end with the next save, and may stand before others here. Asked before it is written: the
+    // order cannot be read while it is being changed.
+    let isRearranged = !added.isEmpty && (order.isRearranged || !order.ends(with: added))
+    self.order?.isRearranged = isRearranged
+    if members == nil { keepAdded() }
   }
 
   /// Back to not being fetched.
@@ -139,9 +233,35 @@ final class ToManyState {
     typed = nil
     didSave()
   }
+
+  // MARK: Taking back
+
+  /// An object is no new member any more.
+  func takeBack(inserted object: ManagedObject) {
+    guard added.remove(object) != nil else { return }
+    leave(object)
+  }
+
+  /// An object is a member again, as it is in the file.
+  func takeBack(removed object: ManagedObject) {
+    guard removed.remove(object) != nil, members != nil else { return }
+    if order != nil, !isRearranged {
+      // Where it stands, the file says.
+      (members, typed) = (nil, nil)
+      return keepAdded()
+    }
+    members?.insert(object)
+    order?.append(object)
+    typed?.insert(object)
+  }
+
+  private func keepAdded() {
+    guard let present = order?.objects else { return }
+    order = MemberOrder(added.isEmpty ? [] : present.filter(added.contains))
+  }
 }
 
-/// The set that a getter returns, kept up to date member by member: making it anew at each change would make
+/// What a getter returns, kept up to date member by member: making it anew at each change would make
 /// `parent.children.insert(child)` in a loop quadratic twice over.
 class TypedMembers {
   func insert(_ object: ManagedObject) {}
@@ -158,6 +278,17 @@ final class Members<Target: ManagedObject>: TypedMembers {
   override func remove(_ object: ManagedObject) {
     if let object = object as? Target { set.remove(object) }
   }
+}
+
+final class MemberList<Target: ManagedObject>: TypedMembers {
+  /// nil when it has to be made anew: looking for each object that goes would take as long.
+  private(set) var list: [Target]?
+  init(_ list: [Target]) { self.list = list }
+
+  override func insert(_ object: ManagedObject) {
+    if let object = object as? Target { list?.append(object) }
+  }
+  override func remove(_ object: ManagedObject) { list = nil }
 }
 
 extension Overlay {

@@ -52,10 +52,14 @@ struct MermaidRendering {
       if let inverse, (relationship.destination, inverse.name) < (entity.name, relationship.name) {
         return nil
       }
-      let label = relationship.name + (inverse.map { " / \($0.name)" } ?? "")
+      let label = Self.label(relationship) + (inverse.map { " / \(Self.label($0))" } ?? "")
       return "    \(Self.quoted(entity.name)) \(ends(relationship, inverse)) "
         + "\(Self.quoted(relationship.destination)) : \"\(label)\""
     }
+  }
+
+  private static func label(_ relationship: RelationshipDescription) -> String {
+    relationship.name + (relationship.isOrdered ? " (ordered)" : "")
   }
 
   /// The feet of a line: how many objects of this entity one of the other end has, and the reverse.

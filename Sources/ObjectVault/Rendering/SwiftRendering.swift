@@ -59,7 +59,12 @@ struct SwiftRendering {
     let wrapper = names.name(relationship.isToMany ? "ToMany" : "ToOne", of: "ObjectVault")
     return "@\(wrapper)" + (options.isEmpty ? "" : "(\(options.joined(separator: ", ")))")
       + " var \(SwiftNames.quoted(relationship.name)): "
-      + (relationship.isToMany ? "\(names.name("Set", of: "Swift"))<\(target)>" : "\(target)?")
+      + type(relationship, target)
+  }
+
+  private func type(_ relationship: RelationshipDescription, _ target: String) -> String {
+    guard relationship.isToMany else { return "\(target)?" }
+    return relationship.isOrdered ? "[\(target)]" : "\(names.name("Set", of: "Swift"))<\(target)>"
   }
 
   /// Whether this end says what the other one is: one of them does, as two that name each other are a circle to Swift. It

@@ -4,17 +4,17 @@
 // no object holds. Who changes it has a verb for it, and tests ask after each whether it still agrees with itself.
 
 /// The objects of a context that differ from the store.
-struct PendingChanges {
+package struct PendingChanges {
   /// New objects, in the order of their insertion; with them some that were deleted again, which are taken out
   /// many at a time: taking each out by itself would be quadratic.
-  private(set) var inserted: [ManagedObject] = []
+  package private(set) var inserted: [ManagedObject] = []
   private var forgotten = 0
   /// Saved objects with an overlay, and some that were refreshed since.
-  private(set) var updated: [ManagedObject] = []
+  package private(set) var updated: [ManagedObject] = []
   /// Objects that the next save deletes.
-  private(set) var deleted: [ManagedObject] = []
+  package private(set) var deleted: [ManagedObject] = []
   /// Owners of to-manys that changed, and ends of changed links: kept alive until the save.
-  private(set) var touched: Set<ManagedObject> = []
+  package private(set) var touched: Set<ManagedObject> = []
   /// By object that a flush left out: who was touched and has it among the members that were added or removed.
   private(set) var waiting: [ManagedObject: Set<ManagedObject>] = [:]
   private(set) var links: [LinkKey: PendingLink] = [:]
@@ -24,29 +24,31 @@ struct PendingChanges {
   /// How many deletions were pending when one of them was denied to a flush: until there are others, none is tried.
   private var deniedDeletions = 0
 
+  package init() {}
+
   /// Whether there is anything to save.
   var isLive: Bool {
     inserted.count > forgotten || updated.contains { $0.overlay != nil } || !deleted.isEmpty
-      || links.values.contains(where: \.isLive)
+      || links.values.contains(where: \.isLive) || touched.contains { $0.isRearranged }
   }
 
   /// Whether there may be anything to save: quickly said.
   var mayBeLive: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty || !touched.isEmpty }
 
   /// How many objects a fetch has to look at, about: quickly said.
-  var count: Int { inserted.count + updated.count }
+  package var count: Int { inserted.count + updated.count }
 
   /// Whether deletions are pending that no flush has been denied yet.
   var mayDelete: Bool { deleted.isEmpty || deleted.count != deniedDeletions }
 
   // MARK: What happens to objects
 
-  mutating func makeTemporaryID() -> Int64 {
+  package mutating func makeTemporaryID() -> Int64 {
     defer { nextTemporaryID -= 1 }
     return nextTemporaryID
   }
 
-  mutating func didInsert(_ object: ManagedObject) { inserted.append(object) }
+  package mutating func didInsert(_ object: ManagedObject) { inserted.append(object) }
 
   /// A new object is none any more.
   mutating func didForget() {
@@ -57,17 +59,17 @@ struct PendingChanges {
   }
 
   /// A saved object got its first change. The caller sees to it that it is told once.
-  @inline(__always) mutating func didChange(_ object: ManagedObject) { updated.append(object) }
+  @inline(__always) package mutating func didChange(_ object: ManagedObject) { updated.append(object) }
 
-  mutating func didDelete(_ object: ManagedObject) { deleted.append(object) }
-  mutating func didTouch(_ object: ManagedObject) { touched.insert(object) }
+  package mutating func didDelete(_ object: ManagedObject) { deleted.append(object) }
+  package mutating func didTouch(_ object: ManagedObject) { touched.insert(object) }
 
   /// A flush was denied one of the deletions.
   mutating func didDenyDeletions() { deniedDeletions = deleted.count }
 
   /// A link is there from now on, or is not.
   /// - Parameter isKnown: Whether the members are in memory, so that it is known to differ from the file.
-  mutating func didLink(
+  package mutating func didLink(
     _ source: ManagedObject, _ target: ManagedObject, _ join: JoinTable, isAdded: Bool, isKnown: Bool
   ) {
     let key = LinkKey(table: join.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
@@ -120,6 +122,13 @@ struct PendingChanges {
   }
 }
 
+extension ManagedObject {
+  /// Whether members of it stand in another order than in the file.
+  final var isRearranged: Bool {
+    state != .invalid && state != .deleted && toMany.values.contains(where: \.isRearranged)
+  }
+}
+
 struct LinkKey: Hashable {
   let table: String
   let source: ObjectIdentifier
@@ -144,7 +153,7 @@ struct PendingLink {
 extension PendingChanges {
   /// What does not agree with itself, for tests; empty when all is well.
   /// - Parameter objects: All live objects of the context.
-  func violations(among objects: [ManagedObject]) -> [String] {
+  package func violations(among objects: [ManagedObject]) -> [String] {
     var found: [String] = []
     for (name, list) in [("inserted", inserted), ("updated", updated), ("deleted", deleted)]
     where Set(list).count != list.count {

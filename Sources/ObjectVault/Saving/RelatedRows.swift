@@ -3,9 +3,11 @@
 internal import CipherSQLite
 
 /// The ids at the two ends of a link.
-struct LinkEnds: Hashable {
-  let own: Int64
-  let other: Int64
+package struct LinkEnds: Hashable {
+  package let own: Int64
+  package let other: Int64
+
+  package init(own: Int64, other: Int64) { (self.own, self.other) = (own, other) }
 }
 
 /// The links of objects: those of the file, corrected by what was changed in memory.

@@ -4,10 +4,10 @@
 internal import CipherSQLite
 
 /// Objects of one entity.
-typealias EntityObjects = (entity: EntityMapping, objects: [ManagedObject])
+package typealias EntityObjects = (entity: EntityMapping, objects: [ManagedObject])
 
 /// How much of what is pending is written.
-enum SaveExtent {
+package enum SaveExtent {
   /// All, or nothing.
   case whole
   /// What breaks no rule.
@@ -20,22 +20,24 @@ enum SaveExtent {
 }
 
 /// What a save will write.
-struct SavePlan {
-  let extent: SaveExtent
+package struct SavePlan {
+  package let extent: SaveExtent
   /// The new and the changed objects that are written.
-  var inserted: [EntityObjects] = []
+  package var inserted: [EntityObjects] = []
   var updated: [EntityObjects] = []
   /// New objects that stay pending.
   var leftOut: Set<ManagedObject> = []
   /// Of changed objects, the properties that stay pending.
   var heldBack: [ManagedObject: SlotSet] = [:]
   /// What objects will hold that lose a reference by this save: their overlays with nil in its place.
-  var released: [ManagedObject: Overlay] = [:]
+  package var released: [ManagedObject: Overlay] = [:]
   /// Those of them that had no change before.
-  var newlyChanged: [ManagedObject] = []
-  var links: [PlannedLink] = []
-  var deletion: PlannedDeletion
-  var ids = PlannedIDs()
+  package var newlyChanged: [ManagedObject] = []
+  package var links: [PlannedLink] = []
+  /// The places of members that are written, by relationship.
+  package var places: [PlannedPlaces] = []
+  package var deletion: PlannedDeletion
+  package var ids = PlannedIDs()
 
   init(_ extent: SaveExtent, entityCount: Int) {
     self.extent = extent
@@ -43,7 +45,7 @@ struct SavePlan {
   }
 
   /// What an object will hold; nil when it has no change.
-  @inline(__always) func overlay(of object: ManagedObject) -> Overlay? {
+  @inline(__always) package func overlay(of object: ManagedObject) -> Overlay? {
     released.isEmpty ? object.overlay : released[object] ?? object.overlay
   }
 
@@ -71,24 +73,31 @@ struct SavePlan {
 }
 
 /// A row of a join table to be written or deleted, with the ids that its ends will have.
-struct PlannedLink {
+package struct PlannedLink {
   let link: PendingLink
-  let source: Int64
-  let target: Int64
+  package let source: Int64
+  package let target: Int64
+}
+
+/// New places in one ordered relationship.
+package struct PlannedPlaces {
+  package let relationship: RelationshipMapping
+  /// Each with its new place.
+  package var members: [MemberPlace]
 }
 
 /// What goes, and what loses a reference in rows that no object stands for.
-struct PlannedDeletion {
+package struct PlannedDeletion {
   /// By the entity's index: the ids of all that goes; those of new objects are negative.
-  private(set) var going: [Set<Int64>]
+  package private(set) var going: [Set<Int64>]
   /// The rows in the order of their discovery: who is below comes after who is above.
-  private(set) var levels: [(entity: Int, ids: [Int64])] = []
-  private(set) var isEmpty = true
+  package private(set) var levels: [(entity: Int, ids: [Int64])] = []
+  package private(set) var isEmpty = true
   /// Rows whose to-one a delete rule sets to nil.
-  var released: [(entity: Int, slot: Int, ids: [Int64])] = []
+  package var released: [(entity: Int, slot: Int, ids: [Int64])] = []
   /// New objects that go with deleted ones, or were deleted after a flush had left them out: their links go one by one,
   /// as they have no row whose deletion takes them along.
-  var unwritten: [ManagedObject] = []
+  package var unwritten: [ManagedObject] = []
 
   init(entityCount: Int) { going = .init(repeating: [], count: entityCount) }
 
@@ -106,9 +115,9 @@ struct PlannedDeletion {
 }
 
 /// The ids of new objects.
-struct PlannedIDs {
+package struct PlannedIDs {
   /// Taken from the high-water marks, which only ever rise: the id of a deleted row is never given out again.
-  private(set) var ranges: [(entity: EntityMapping, ids: RowIDs.Run)] = []
+  package private(set) var ranges: [(entity: EntityMapping, ids: RowIDs.Run)] = []
   // The final id of each temporary one: temporary id -n-1-first at index n.
   private var assigned: [Int64] = []
   private let first: Int64
@@ -125,7 +134,7 @@ struct PlannedIDs {
     }
   }
 
-  func final(_ id: Int64) -> Int64 {
+  package func final(_ id: Int64) -> Int64 {
     guard id < 0, id <= first else { return id }
     let index = Int(first - id)
     return index >= assigned.count || assigned[index] == 0 ? id : assigned[index]

@@ -49,31 +49,19 @@ extension SavePlanner {
     let required = entity.storedSlots.filter { entity.isRequired[$0] }
     for object in objects {
       guard let overlay = plan.overlay(of: object) else { continue }
-      if overlay.refused == nil {
-        for slot in required where overlay.isNull(slot) && overlay.changed.contains(slot) {
+      // What cannot be stored is NULL, and may stand in any slot.
+      for slot in overlay.refused == nil ? required : entity.storedSlots
+      where overlay.isNull(slot) && overlay.changed.contains(slot) {
+        if let error = overlay.refused?[slot] {
+          fail(object, entity, slot, "cannot be stored: \(error)", &failures)
+        } else if entity.isRequired[slot] {
           fail(object, entity, slot, "is required", &failures)
         }
-      } else {
-        checkRefused(object, overlay, entity, &failures)
       }
       for slot in entity.checkedSlots where overlay.changed.contains(slot) && !overlay.isNull(slot) {
         for rule in entity.slots[slot].checks where !rule.holds(overlay[slot]) {
           fail(object, entity, slot, rule.text, &failures)
         }
-      }
-    }
-  }
-
-  /// The same of an object to which something was written that cannot be stored.
-  private mutating func checkRefused(
-    _ object: ManagedObject, _ overlay: Overlay, _ entity: EntityMapping,
-    _ failures: inout [ValidationFailure]
-  ) {
-    for slot in entity.storedSlots where overlay.isNull(slot) && overlay.changed.contains(slot) {
-      if let error = overlay.refused?[slot] {
-        fail(object, entity, slot, "cannot be stored: \(error)", &failures)
-      } else if entity.isRequired[slot] {
-        fail(object, entity, slot, "is required", &failures)
       }
     }
   }

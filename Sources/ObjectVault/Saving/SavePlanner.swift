@@ -1,11 +1,12 @@
 // From pending changes to the plan of a save. Reads the file, writes nothing, and changes no object.
 //   SavePlanner+Deletions    delete rules, in memory and in the file at once
 //   SavePlanner+Validation   the rules of the schema
+//   SavePlanner+Places       the order of members
 
 internal import CipherSQLite
 
 /// Makes the plan of one save.
-struct SavePlanner {
+package struct SavePlanner {
   let pending: PendingChanges
   let mapping: SchemaMapping
   /// The live objects, by their entity's index.
@@ -16,7 +17,7 @@ struct SavePlanner {
   /// The first deletion that a rule denies. What is wrong with values, or changed meanwhile, is told before.
   var denial: StoreError?
 
-  init(
+  package init(
     _ pending: PendingChanges, _ extent: SaveExtent, _ mapping: SchemaMapping, _ maps: [IdentityMap],
     _ reader: any SaveReader
   ) {
@@ -27,13 +28,14 @@ struct SavePlanner {
 
   /// - Throws: ``StoreError/validation(_:)``, ``StoreError/deleteDenied(entity:property:count:)``,
   ///   ``StoreError/conflict(_:)``, ``StoreError/idsExhausted(entity:)``; ``SQLError``.
-  mutating func make() throws -> SavePlan {
+  package mutating func make() throws -> SavePlan {
     if plan.extent.deletes { try planDeletions() }
     try validate()
     if plan.extent.deletes { try checkVersions() }
     if let denial { throw denial }
     try planIDs()
     planLinks()
+    try planPlaces()
     return plan
   }
 

@@ -3,7 +3,7 @@
 internal import CipherSQLite
 
 /// Answers who is related to whom in the file.
-protocol LinkReader {
+package protocol LinkReader {
   /// Whom the to-one of so many rows leads to.
   func targets(_ entity: EntityMapping, _ slot: Int, of owners: [Int64]) throws -> [LinkEnds]
   /// The rows whose to-one leads to one of these, which are the own ends.
@@ -13,11 +13,19 @@ protocol LinkReader {
 }
 
 /// Answers questions about the rows in the file, as the transaction that will write sees them.
-protocol SaveReader: LinkReader {
+package protocol SaveReader: LinkReader {
   /// The versions of so many rows; of those that are there.
   func versions(_ entity: EntityMapping, of ids: [Int64]) throws -> [Int64: Int64]
   /// So many ids that follow each other and were never given out.
   func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Run
+  /// The last place among one owner's members.
+  func lastPlace(_ relationship: RelationshipMapping, of owner: Int64) throws -> Int64?
+  /// The members of so many owners with their places, in their order.
+  func places(_ relationship: RelationshipMapping, of owners: [Int64]) throws -> [MemberPlace]
+  /// The same of some members of one owner.
+  func places(_ relationship: RelationshipMapping, of owner: Int64, members: [Int64]) throws -> [MemberPlace]
+  /// The same of so many members, whoever has them.
+  func places(_ relationship: RelationshipMapping, ofMembers members: [Int64]) throws -> [MemberPlace]
 }
 
 /// The answers of a connection.
@@ -51,6 +59,33 @@ struct ConnectionReader: SaveReader {
 
   func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Run {
     try RowIDs(connection: connection).free(count, of: entity.name)
+  }
+
+  func lastPlace(_ relationship: RelationshipMapping, of owner: Int64) throws -> Int64? {
+    try connection.value(sql: relationship.lastPlaceSQL, [.integer(owner)])?.int64
+  }
+
+  func places(_ relationship: RelationshipMapping, of owners: [Int64]) throws -> [MemberPlace] {
+    try batched(owners, { relationship.placesSQL(owners: $0) }, Self.place)
+  }
+
+  func places(_ relationship: RelationshipMapping, ofMembers members: [Int64]) throws -> [MemberPlace] {
+    try batched(members, { relationship.placesSQL(members: $0) }, Self.place)
+  }
+
+  func places(_ relationship: RelationshipMapping, of owner: Int64, members: [Int64]) throws -> [MemberPlace]
+  {
+    var found: [MemberPlace] = []
+    for batch in members.chunked(batchSize) {
+      let values = batch.map { SQLValue.integer($0) } + [.integer(owner)]
+      found += try connection.query(
+        sql: relationship.placesOfOwnerSQL(members: batch.count), values, Self.place)
+    }
+    return found
+  }
+
+  private static func place(_ row: Statement) -> MemberPlace {
+    MemberPlace(owner: row.int64(0), member: row.int64(1), place: row.value(2).int64)
   }
 
   private func batched<Element>(

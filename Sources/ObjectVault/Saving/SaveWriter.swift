@@ -1,7 +1,7 @@
 // Runs the plan of a save on one connection, inside a transaction that the caller opened. Changes no object.
 //   SaveWriter+Rows        inserts and updates     +Unique      unique values that change hands
 //   SaveWriter+Deletions   what goes               +References  those that lead to rows which are gone
-//   SaveWriter+Record      what was written, as a change set
+//   SaveWriter+Places      the order of members   +Record      what was written, as a change set
 
 internal import CipherSQLite
 
@@ -27,6 +27,7 @@ final class SaveWriter {
   func write() throws {
     for (entity, ids) in plan.ids.ranges { try RowIDs(connection: connection).take(ids, of: entity.name) }
     try recordRowsThatGo()
+    let places = try placesBefore()
     try writeRowsInAnyOrder()
     do {
       try writeLinks()
@@ -35,6 +36,8 @@ final class SaveWriter {
       throw translated(message, code, sql, nil)
     }
     try writeCollided()
+    try writePlaces()
+    try recordPlaces(since: places)
     try checkReferences()
   }
 

@@ -116,10 +116,23 @@ extension SelectStatement {
     var copy = self
     if order.isEmpty {
       copy.columns = RowFunction.take.call(columns)
-      return .taken(copy.sql.text)
+      return copy.splitQuery.map { .whole(copy.sql.text, $0) } ?? .taken(copy.sql.text)
     }
     copy.columns = RowFunction.place.call(columns)
     return .placed(copy.sql.text)
+  }
+}
+
+extension SelectStatement {
+  /// How two can share the rows; nil where these are not all rows of a table.
+  private var splitQuery: SplitQuery? {
+    guard case .table(let table, let alias) = source, joins.isEmpty, condition == nil else { return nil }
+    var (below, above) = (self, self)
+    below.condition = "\(alias: alias).\"id\" <= ?"
+    above.condition = "\(alias: alias).\"id\" > ?"
+    return SplitQuery(
+      lowest: ("SELECT min(\"id\") FROM \(table)" as SQL).text,
+      highest: ("SELECT max(\"id\") FROM \(table)" as SQL).text, below: below.sql.text, above: above.sql.text)
   }
 }
 

@@ -96,6 +96,11 @@ private struct Declared {
         try require(update.entity, name, "wrote \(update.entity).\(name) of row \(update.rowID)")
       }
     }
+    for placement in changes.placed {
+      try require(
+        placement.entity, placement.relationship,
+        "changed the order of \(placement.entity).\(placement.relationship) of row \(placement.owner)")
+    }
     for link in changes.linked + changes.unlinked {
       try require(
         link.entity, link.relationship,

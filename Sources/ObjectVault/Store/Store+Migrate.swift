@@ -140,6 +140,11 @@ package struct StoreInfo {
     try PartnerCheck(model: model).findings(connection).map { "\($0)" }
   }
 
+  /// Tables, views, triggers and indexes that are neither of the model nor the store's own, a sentence each.
+  package func foreignFindings(_ connection: Connection) throws -> [String] {
+    try ForeignObjects(layout: model.layout(format: format)).findings(connection)
+  }
+
   /// What the tables have that the model has not, or the reverse.
   package func drift(_ connection: Connection) throws -> [String] {
     let expected = model.layout(format: format)

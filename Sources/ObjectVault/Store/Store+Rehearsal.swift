@@ -40,4 +40,11 @@ extension StoreInfo {
   {
     model.linkPlace(of: relationship, in: entity, format: history.format)
   }
+
+  /// Where the order of a to-many's members lies; nil for one without an order.
+  package func orderPlace(of relationship: RelationshipDescription, in entity: EntityDescription)
+    -> LinkPlace?
+  {
+    model.orderPlace(of: relationship, in: entity, format: history.format)
+  }
 }

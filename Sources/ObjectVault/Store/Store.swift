@@ -21,7 +21,7 @@ public final class Store: Sendable {
   public struct Configuration: Sendable, Hashable {
     /// The page cache of the writing connection, in bytes. Default 32 MiB; each reader has half of it.
     public var cacheSize = 32 << 20
-    /// How many reads may run at once. Default 4.
+    /// How many reads may run at once; a fetch of a whole large table uses two of these where it can. Default 4.
     public var readers = 4
     /// How long to wait for another process's lock, in seconds. Default 5.
     public var busyTimeout: Double = 5
@@ -97,11 +97,10 @@ public final class Store: Sendable {
   public func read<Result: Sendable>(
     _ body: @escaping @Sendable (ObjectContext) throws -> Result
   ) async throws -> Result {
-    let core = core
-    return try await pool.read { connection in
+    return try await pool.read { [core, pool] connection in
       // Another model may have the same names for other things: what is read would be taken for what it was.
       try core.checkGeneration(connection)
-      let context = ObjectContext(core: core, access: .transaction(connection, canWrite: false))
+      let context = ObjectContext(core: core, access: .transaction(connection, canWrite: false), beside: pool)
       let result = try body(context)
       if let error = context.faultErrors.first { throw error }
       return result
@@ -180,7 +179,8 @@ public final class Store: Sendable {
   }
 
   /// Checks the file: the authentication code of every page, SQLite's structure, the references, and every value
-  /// against its attribute's type, the cases of enums included. Of a one-to-one both ends have to say the same.
+  /// against its attribute's type, the cases of enums included. Of a one-to-one both ends have to say the same. Tables, views,
+  /// triggers and indexes that no step has made are named, too.
   /// - Returns: What is wrong, a sentence each; empty when all is well.
   public func verify() async throws -> [String] {
     let (core, pool) = (core, pool)
@@ -189,7 +189,8 @@ public final class Store: Sendable {
         _ = try connection.checkpoint()
         let findings = try connection.findings()
         guard findings.isEmpty else { return findings }
-        return try core.mapping.schema.typeCheck.findings(connection).map { "\($0)" }
+        return try ForeignObjects(layout: core.mapping.schema.layout).findings(connection)
+          + core.mapping.schema.typeCheck.findings(connection).map { "\($0)" }
           + PartnerCheck(model: core.mapping.schema).findings(connection).map { "\($0)" }
       }
     }

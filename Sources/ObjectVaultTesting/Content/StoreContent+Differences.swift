@@ -44,7 +44,26 @@ struct ContentComparison {
       }
     }
     if names == nil { lines += added }
-    return lines + missingLinks
+    return lines + missingLinks + otherOrders
+  }
+
+  /// Members that stand in another order. Who came, and who went, is told by their objects and links.
+  private var otherOrders: [String] {
+    before.orders.sorted { $0.key < $1.key }.compactMap { name, members in
+      let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
+      guard parts.count == 2, let final = finalName(of: parts[0]) else { return nil }
+      let property = names == nil ? parts[1] : names?.keptProperties(of: parts[0])[parts[1]]
+      guard let property, let now = after.orders["\(final).\(property)"] else { return nil }
+      let others = members.filter { owner, list in
+        let (left, new) = (now[owner] ?? [], Set(now[owner] ?? []))
+        let both = Set(list).intersection(new)
+        return list.filter(both.contains) != left.filter(both.contains)
+      }
+      guard !others.isEmpty else { return nil }
+      return
+        "\(called(name, "\(final).\(property)")): the members of \(others.count) objects are in another order "
+        + "(\(listed(others.keys.sorted())))"
+    }
   }
 
   private func finalName(of entity: String) -> String? {

@@ -38,6 +38,9 @@ public struct StoreContent: Sendable, Hashable {
   public let objects: [String: [Int64: Values]]
   /// The links of each many-to-many relationship by its name, such as `Status.tags`; of one with an inverse from both ends.
   public let links: [String: Set<Link>]
+  /// The members of each ordered relationship by its name, such as `Album.songs`: by the id of the object that has them, their
+  /// ids in their order. Objects without members are left out.
+  public let orders: [String: [Int64: [Int64]]]
 
   /// How many objects an entity has; 0 for one that the store does not know.
   public func count(of entity: String) -> Int { objects[entity]?.count ?? 0 }
@@ -65,6 +68,7 @@ extension StoreContent {
     let info = try StoreInfo(connection)
     var objects: [String: [Int64: Values]] = [:]
     var links: [String: Set<Link>] = [:]
+    var orders: [String: [Int64: [Int64]]] = [:]
     for entity in info.model.entities {
       let rows = try info.rows(of: entity.name, in: connection)
       // The id is the first of them.
@@ -77,6 +81,9 @@ extension StoreContent {
       }
       objects[entity.name] = found
       for relationship in entity.relationships {
+        if let place = info.orderPlace(of: relationship, in: entity) {
+          orders["\(entity.name).\(relationship.name)"] = try members(place, connection)
+        }
         guard let place = info.linkPlace(of: relationship, in: entity) else { continue }
         let pairs = try connection.rows(
           "SELECT \(identifier: place.own), \(identifier: place.other) FROM \(identifier: place.table)")
@@ -87,6 +94,20 @@ extension StoreContent {
           })
       }
     }
-    return StoreContent(version: info.version, objects: objects, links: links)
+    return StoreContent(version: info.version, objects: objects, links: links, orders: orders)
+  }
+
+  /// The members at a place in their order, by who has them.
+  private static func members(_ place: LinkPlace, _ connection: Connection) throws -> [Int64: [Int64]] {
+    guard let order = place.order else { return [:] }
+    let rows = try connection.rows(
+      "SELECT \(identifier: place.own), \(identifier: place.other) FROM \(identifier: place.table) WHERE \(identifier: place.own) NOT NULL ORDER BY \(identifier: place.own), \(identifier: order), \(identifier: place.other)"
+    )
+    var members: [Int64: [Int64]] = [:]
+    for row in rows {
+      guard let own = row[0].int64, let other = row[1].int64 else { continue }
+      members[own, default: []].append(other)
+    }
+    return members
   }
 }

@@ -37,11 +37,16 @@ public struct LabObject {
     get throws { try told { object[toOne: name] }.map { LabObject($0, context) } }
   }
 
-  /// The members of a to-many, by their ids.
+  /// The members of a to-many: in their order, or by their ids where they have none.
   /// - Throws: As the attributes.
   public subscript(toMany name: String) -> [LabObject] {
     get throws {
-      try told { object[toMany: name] }.sorted { $0.id.rowID < $1.id.rowID }.map { LabObject($0, context) }
+      if object.entityDescription?.relationship(named: name)?.isOrdered == true {
+        return try told { object[ordered: name] }.map { LabObject($0, context) }
+      }
+      return try told { object[toMany: name] }.sorted { $0.id.rowID < $1.id.rowID }.map {
+        LabObject($0, context)
+      }
     }
   }
 

@@ -34,6 +34,10 @@ enum CheckCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     try session.requireFolder(session.migrationsFolder)
     let folder = session.migrationsFolder
+    return try session.reading(folder) { try check(folder, session) }
+  }
+
+  private static func check(_ folder: URL, _ session: Session) throws -> CheckReport {
     let files = try GeneratedFiles(folder: folder, set: session.steps(in: folder))
     var findings: [String] = []
     for file in files.contents() {

@@ -56,24 +56,22 @@ enum DownCommand: Command {
       MigrationLeavings.remove(of: try DatabasePath(session.storePath))
       return DownReport(store: summary, from: version, to: version, takenBack: [], backup: nil, seconds: 0)
     }
-    try session.allow(plan, "Taking these steps back loses")
-    session.interruption.begin(
-      MigrationRun(
-        store: session.storePath, key: key, from: version, to: target,
-        configuration: try session.configuration()))
-    let start = Date()
-    let outcome = try await session.showingSteps("down") {
+    let aftermath = MigrationRun(
+      store: session.storePath, key: key, from: version, to: target,
+      configuration: try session.configuration())
+    let (outcome, seconds) = try await session.run(
+      plan, key, "down", loses: "Taking these steps back loses", aftermath
+    ) {
       try await Store.downgrade(
-        at: URL(fileURLWithPath: session.storePath), key: key, to: target, migrations: set,
-        profile: session.profile(), busyTimeout: session.lockTimeout(),
-        makesBackups: !session.arguments.has("--no-backup"), allowing: Set(plan.unallowedLosses),
-        progress: session.progress)
+        at: $0.store, key: $0.key, to: target, migrations: set, profile: $0.profile,
+        busyTimeout: $0.lockTimeout,
+        makesBackups: $0.makesBackups, allowing: $0.allowed, progress: $0.progress)
     }
     let names = Dictionary(plan.steps.map { ($0.number, $0.name) }) { first, _ in first }
     return DownReport(
       store: summary, from: version, to: target,
       takenBack: outcome.takenBack.map { "\(numbered($0)) \(names[$0] ?? "")" },
-      backup: outcome.backup?.path, seconds: Date().timeIntervalSince(start))
+      backup: outcome.backup?.path, seconds: seconds)
   }
 
   /// What would be done; the store is closed again.

@@ -38,10 +38,12 @@ enum EmbedCommand: Command {
     let type = session.arguments.value("--type")
     let folder = session.migrationsFolder
     try session.requireFolder(folder)
-    let files = try GeneratedFiles(
-      folder: folder, set: session.steps(in: folder), typeName: type,
-      releasing: session.arguments.value("--released"))
-    return try write(files)
+    return try await session.writing(to: folder) {
+      let files = try GeneratedFiles(
+        folder: folder, set: session.steps(in: folder), typeName: type,
+        releasing: session.arguments.value("--released"))
+      return try write(files)
+    }
   }
 
   /// Writes what is not so already.

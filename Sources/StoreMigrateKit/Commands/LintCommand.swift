@@ -48,8 +48,12 @@ enum LintCommand: Command {
       }
       return rule
     }
-    let set = try session.authored()
-    let released = session.arguments.has("--all") ? 0 : Releases(session.migrationsFolder).version
+    let (set, released) = try session.reading(session.migrationsFolder) {
+      (
+        try session.authored(),
+        session.arguments.has("--all") ? 0 : Releases(session.migrationsFolder).version
+      )
+    }
     return LintReport(
       steps: max(0, set.version - released),
       findings: try (set.findings(after: released) + (session.model.map { set.findings(of: $0) } ?? []))

@@ -53,9 +53,11 @@ enum NewCommand: Command {
     if session.arguments.has("--from-model"), session.bundled?.version ?? 0 > 0 {
       try session.requireFolder(folder)
     }
-    let set =
-      FileManager.default.fileExists(atPath: folder.path)
-      ? try session.steps(in: folder) : try MigrationSet([])
+    return try await session.writing(to: folder, makes: true) { try write(name, to: folder, session) }
+  }
+
+  private static func write(_ name: String, to folder: URL, _ session: Session) throws -> NewReport {
+    let set = try session.steps(in: folder)
     let proposal = session.arguments.has("--from-model") ? try session.proposal(set) : nil
     if let proposal, proposal.operations.isEmpty {
       throw RefusedError(
@@ -65,7 +67,6 @@ enum NewCommand: Command {
     if proposal == nil, session.arguments.has("--no-rename") || session.arguments.value("--rename") != nil {
       throw UsageError("--rename and --no-rename belong to --from-model.")
     }
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let file = folder.appendingPathComponent("\(numbered(set.version + 1))_\(name).migration")
     let text = proposal.map { self.text(name, $0) } ?? empty(name)
     try Data(text.utf8).write(to: file, options: .withoutOverwriting)

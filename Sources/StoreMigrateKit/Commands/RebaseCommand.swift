@@ -37,6 +37,10 @@ enum RebaseCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let folder = session.migrationsFolder
     try session.requireFolder(folder)
+    return try await session.writing(to: folder) { try rebase(folder, session) }
+  }
+
+  private static func rebase(_ folder: URL, _ session: Session) throws -> RebaseReport {
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
       .filter { $0.hasSuffix(".migration") }.sorted()
     let named = try session.arguments.positional.dropFirst().map { try file($0, among: files, folder) }

@@ -49,18 +49,16 @@ enum RedoCommand: Command {
       return RedoReport(
         store: summary, version: plan.storeVersion, takenBack: [], applied: [], backup: nil, seconds: 0)
     }
-    try session.allow(plan, "Running these steps again loses")
-    session.interruption.begin(
-      RepeatedSteps(
-        store: session.storePath, key: key, version: plan.storeVersion,
-        generation: generation, configuration: try session.configuration()))
-    let start = Date()
-    let outcome = try await session.showingSteps("redo") {
+    let aftermath = RepeatedSteps(
+      store: session.storePath, key: key, version: plan.storeVersion, generation: generation,
+      configuration: try session.configuration())
+    let (outcome, seconds) = try await session.run(
+      plan, key, "redo", loses: "Running these steps again loses", aftermath
+    ) {
       try await Store.redo(
-        at: URL(fileURLWithPath: session.storePath), key: key, last: count, migrations: set,
-        profile: session.profile(), busyTimeout: session.lockTimeout(),
-        makesBackups: !session.arguments.has("--no-backup"), allowing: Set(plan.unallowedLosses),
-        progress: session.progress)
+        at: $0.store, key: $0.key, last: count, migrations: set, profile: $0.profile,
+        busyTimeout: $0.lockTimeout,
+        makesBackups: $0.makesBackups, allowing: $0.allowed, progress: $0.progress)
     }
     func names(_ numbers: [Int], leadsBack: Bool) -> [String] {
       numbers.map { number in
@@ -70,8 +68,7 @@ enum RedoCommand: Command {
     }
     return RedoReport(
       store: summary, version: plan.storeVersion, takenBack: names(outcome.takenBack, leadsBack: true),
-      applied: names(outcome.steps, leadsBack: false), backup: outcome.backup?.path,
-      seconds: Date().timeIntervalSince(start))
+      applied: names(outcome.steps, leadsBack: false), backup: outcome.backup?.path, seconds: seconds)
   }
 
   /// What would be done, and how often the tables were changed before; the store is closed again.

@@ -43,6 +43,14 @@ enum SchemaImport {
     }
     let (file, folder) = (words[2], session.migrationsFolder)
     let classes = URL(fileURLWithPath: session.arguments.value("--classes") ?? "Adopted.swift")
+    return try await session.writing(to: folder, makes: true) {
+      try await run(session, file, folder, classes)
+    }
+  }
+
+  private static func run(
+    _ session: Session, _ file: String, _ folder: URL, _ classes: URL
+  ) async throws -> ImportReport {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     if let step = names.sorted().first(where: { $0.hasSuffix(".migration") }) {
       throw RefusedError(
@@ -61,7 +69,6 @@ enum SchemaImport {
       of: URL(fileURLWithPath: file), key: try session.keyOfForeignFile(file), profile: session.profile(),
       relationships: session.toOnes())
     let rendered = adoption.schema.rendered(as: .swift)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let step = folder.appendingPathComponent(adoption.step.fileName)
     try Data(text(adoption, of: file).utf8).write(to: step, options: .withoutOverwriting)
     try Data(rendered.text.utf8).write(to: classes, options: .withoutOverwriting)

@@ -50,6 +50,10 @@ enum SquashCommand: Command {
     guard let number = try session.arguments.count("--to") else {
       throw UsageError("squash takes --to N, the last step that is folded. See: store-migrate help squash")
     }
+    return try await session.writing(to: folder) { try squash(folder, to: number, session) }
+  }
+
+  private static func squash(_ folder: URL, to number: Int, _ session: Session) throws -> SquashReport {
     let (set, releases) = (try MigrationSet.directory(folder), Releases(folder))
     let left = try Session.filesBesideFold(of: set, in: folder)
     if number == set.foldedVersion, !left.isEmpty { return try finish(left, set, session) }

@@ -1,11 +1,15 @@
-// The folder of steps that a command reads: what is in it, and what a command has left there that was stopped.
+// The folder of steps that a command reads: what is in it, and what a command has left there that was
+// stopped.
 
 import Foundation
 import ObjectVault
 
 extension Session {
-  /// The steps of a folder. Says what a `rebase` or a `squash` has left in it that was killed, and what finishes it.
-  func steps(in folder: URL) throws -> MigrationSet {
+  /// The steps of a folder, read while no other command writes into it. Says what a `rebase` or a `squash`
+  /// has left in it that was killed, and what finishes it.
+  func steps(in folder: URL) throws -> MigrationSet { try reading(folder) { try readSteps(in: folder) } }
+
+  private func readSteps(in folder: URL) throws -> MigrationSet {
     noteRenaming(in: folder)
     let set = try MigrationSet.directory(folder)
     let left = try Self.filesBesideFold(of: set, in: folder)

@@ -59,24 +59,20 @@ enum UpCommand: Command {
         store: summary, from: plan.storeVersion, to: plan.storeVersion, applied: [], backup: nil, seconds: 0,
         changedFormat: false)
     }
-    try session.allow(plan, "The pending steps lose")
-    session.interruption.begin(
-      MigrationRun(
-        store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
-        configuration: try session.configuration()))
-    let start = Date()
-    let applied = try await session.showingSteps("up") {
+    let aftermath = MigrationRun(
+      store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
+      configuration: try session.configuration())
+    let (applied, seconds) = try await session.run(
+      plan, key, "up", loses: "The pending steps lose", aftermath
+    ) {
       try await Store.migrate(
-        at: URL(fileURLWithPath: session.storePath), key: key, migrations: set,
-        profile: try session.profile(), busyTimeout: try session.lockTimeout(),
-        makesBackups: !session.arguments.has("--no-backup"), allowing: Set(plan.unallowedLosses),
-        progress: session.progress)
+        at: $0.store, key: $0.key, migrations: set, profile: $0.profile, busyTimeout: $0.lockTimeout,
+        makesBackups: $0.makesBackups, allowing: $0.allowed, progress: $0.progress)
     }
     return UpReport(
       store: summary, from: plan.storeVersion, to: max(set.version, plan.storeVersion),
       applied: applied.steps.map { "\(numbered($0)) \(set.steps[$0 - 1].name)" },
-      backup: applied.backup?.path,
-      seconds: Date().timeIntervalSince(start), changedFormat: plan.changesFormat)
+      backup: applied.backup?.path, seconds: seconds, changedFormat: plan.changesFormat)
   }
 
   /// The steps as far as they are to run, and what they would do. The history is held against all of them.

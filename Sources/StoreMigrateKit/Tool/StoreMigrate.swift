@@ -77,7 +77,7 @@ public enum StoreMigrate {
         + "store-migrate: The command was run to its end, but its report could not be written to standard output "
         + "(\(reason))." + (output.loss.map { " \($0)" } ?? "")
     }
-    if !output.errors.isEmpty { StandardStream.error.write(output.errors + "\n") }
+    if !output.errors.isEmpty { StandardStream.error.write(printable(output.errors) + "\n") }
     let isWhole = output.isCut || StandardStream.output.isWhole
     return output.code == .ok && !(isWhole && StandardStream.error.isWhole) ? .failed : output.code
   }
@@ -121,7 +121,7 @@ public enum StoreMigrate {
       let session = Session(
         arguments: arguments, bundled: migrations?.transforming(by: transforms), model: model,
         transforms: transforms,
-        standardError: { StandardStream.error.write($0 + "\n") }, interruption: interruption,
+        standardError: { StandardStream.error.write(printable($0) + "\n") }, interruption: interruption,
         rows: rows)
       // Before anything is opened: a mistyped number is a mistake of the line and not of the store.
       _ = try session.lockTimeout()
@@ -129,7 +129,10 @@ public enum StoreMigrate {
       let report = try await command.run(session)
       let text =
         report.isWritten
-        ? "" : isJSON ? json(name, report) : arguments.has("--quiet") ? "" : report.description
+        ? ""
+        : isJSON
+          ? printable(json: json(name, report))
+          : arguments.has("--quiet") ? "" : printable(report.description)
       var output = Output(code: report.exitCode, text: text, loss: report.loss)
       if interruption.signal != nil {
         output.errors = "store-migrate: It was done before it could be stopped."
@@ -150,7 +153,7 @@ public enum StoreMigrate {
       }
       // Behind rows an object of JSON would be a part of theirs.
       return isJSON && !rows.hasBegun
-        ? Output(code: code, text: jsonError(name, code, message))
+        ? Output(code: code, text: printable(json: jsonError(name, code, message)))
         : Output(code: code, errors: "store-migrate: \(message)")
     }
   }

@@ -9,6 +9,15 @@ import ObjectVaultTesting
 import TestSupport
 import Testing
 
+final class Reel: ManagedObject {
+  @ToMany(inverse: \Clip.reel) var clips: [Clip]
+  @ToMany var best: [Clip]
+}
+
+final class Clip: ManagedObject {
+  @ToOne var reel: Reel?
+}
+
 @Suite struct StoreContentTests {
   private func microblog() async throws -> TestStore {
     let test = try await TestStore(Microblog.microblog, migrations: MicroblogMigrations.all)
@@ -37,6 +46,36 @@ import Testing
     #expect(content.links["Status.tags"] == [.init(source: 1, target: 1)])
     #expect(content.links["Tag.statuses"] == [.init(source: 1, target: 1)])
     #expect(content.links["User.statuses"] == nil && content.count(of: "Nobody") == 0)
+  }
+
+  @Test func `it holds the order of members, and says where it is another`() async throws {
+    let test = try await TestStore(
+      Schema {
+        Entity(Reel.self)
+        Entity(Clip.self)
+      })
+    try await test.store.write { context in
+      let clips = (0..<3).map { _ in context.insert(Clip.self) }
+      context.insert(Reel.self) { reel in
+        reel.clips = [clips[2], clips[0], clips[1]]
+        reel.best = [clips[1], clips[0]]
+      }
+    }
+    let before = try test.content()
+    #expect(before.orders == ["Reel.clips": [1: [3, 1, 2]], "Reel.best": [1: [2, 1]]])
+    try await test.store.write { context in
+      let reel = try context.fetch(Reel.self).one()
+      reel.best.reverse()
+      reel.clips.removeFirst()
+    }
+    let after = try test.content()
+    #expect(after.orders == ["Reel.clips": [1: [1, 2]], "Reel.best": [1: [1, 2]]])
+    // Who went is told by the object.
+    #expect(
+      after.differences(from: before, showsValues: false) == [
+        "Clip.reel: 1 of 3 values is another (row 3)",
+        "Reel.best: the members of 1 objects are in another order (row 1)",
+      ])
   }
 
   @Test func `what differs is said in sentences`() async throws {

@@ -44,4 +44,14 @@ import Testing
       ]))
     try await lab.checkAll()
   }
+
+  @Test func `a move of attributes may fill the to-one that it goes by`() async throws {
+    let lab = try MigrationLab(
+      Steps.set([
+        "create entity Note {\n attribute text string optional\n relationship page -> Page inverse Page.note\n}\n"
+          + "create entity Page {\n attribute n int default 1\n relationship note -> Note inverse Note.page\n}",
+        "move attribute Note.text -> Page.text by Note.page",
+      ]))
+    try await lab.checkEveryPath()
+  }
 }

@@ -92,15 +92,18 @@ final class Layer: ManagedObject {
     try await temporary.store.apply(ChangeSet(updated: [fits]))
   }
 
-  @Test func `an id that would leave no others is refused, and the highest leaves room`() async throws {
+  @Test func `an id beyond the highest is refused, and behind the highest one comes no other`() async throws {
     let temporary = try await Self.filled()
     let genre = { (id: Int64) in
       ChangeSet(inserted: [.init(entity: "Genre", rowID: id, values: ["name": .text("\(id)")])])
     }
     let ids: [Int64] = [.max, .max - 1, 1 << 62, 0, -1]
     try await Self.refuse(ids.map { (genre($0), Self.misfit("Genre", $0)) }, temporary.store)
-    try await temporary.store.apply(genre((1 << 62) - 1))
+    try await temporary.store.apply(genre((1 << 62) - 2))
     try await temporary.store.write { context in _ = context.insert(Genre.self) { $0.name = "poem" } }
+    await #expect(throws: StoreError.idsExhausted(entity: "Genre")) {
+      try await temporary.store.write { context in _ = context.insert(Genre.self) { $0.name = "novel" } }
+    }
     #expect(try temporary.store.makeContext().fetch(Genre.self).count() == 3)
   }
 

@@ -38,8 +38,10 @@ import Testing
   }
 
   /// Applies the changes, by way of JSON, compares, takes them back, compares.
-  static func replay(_ sets: [ChangeSet], of origin: [String: [[SQLValue]]]) async throws {
-    let other = try await TemporaryStore(randomModel)
+  static func replay(
+    _ sets: [ChangeSet], of origin: [String: [[SQLValue]]], in model: Schema = randomModel
+  ) async throws {
+    let other = try await TemporaryStore(model)
     let empty = try content(other.store)
     for set in sets {
       let copy = try JSONDecoder().decode(ChangeSet.self, from: JSONEncoder().encode(set))

@@ -100,6 +100,21 @@ import Testing
     #expect(context.statistics.queries == queries && targets.statistics.faultsFired == 0)
   }
 
+  @Test func `a path is prefetched through members that were known before`() async throws {
+    try fill(2000)
+    let dynamic = try await Store.open(at: store.url, key: testKey)
+    defer { dynamic.close() }
+    let context = dynamic.makeContext()
+    let all = try context.fetch(entity: "Author").all()
+    // Of one the members are known, of the others not.
+    let known = try #require(all.first { !$0[toMany: "books"].isEmpty })
+    _ = try context.fetch(entity: "Author").prefetch("books.genres").all()
+    let (fired, queries) = (context.statistics.faultsFired, context.statistics.queries)
+    for book in known[toMany: "books"] { _ = book[toMany: "genres"] }
+    for book in all.flatMap({ $0[toMany: "books"] }) { _ = book[toMany: "genres"] }
+    #expect(context.statistics.faultsFired == fired && context.statistics.queries == queries)
+  }
+
   @Test func `a fetch prints the statement that a person can run`() throws {
     let context = store.makeContext()
     for fetch in [context.fetch(Book.self), context.fetch(Book.self).sorted(by: \.title)] {

@@ -180,4 +180,21 @@ import Testing
     #expect(try fold("INSERT INTO $Tag ($Tag.name) VALUES ('inbox')").kept == ["0002 transform sql"])
     #expect(try fold("UPDATE $Tag SET $Tag.name = upper($Tag.name)").leftOut == ["0002 transform sql"])
   }
+
+  @Test(arguments: [0, 1])
+  func `an empty step among folded ones is carried as one of them`(_ place: Int) async throws {
+    var texts = [
+      "create entity A {\n attribute n int\n}", "add attribute A.m int optional", "add index A(n)",
+    ]
+    texts.insert("# nothing", at: place)
+    let set = try DowngradeLab.set(texts)
+    let folded = try set.folded(to: 3).migrations
+    let lab = try await DowngradeLab(folded, at: 4)
+    let carried = try await Store.carriedSteps(at: lab.url, key: testKey)
+    #expect(carried.version == 4 && carried.foldedVersion == 3)
+    #expect(try carried.model(at: 4) == set.model(at: 4))
+    // Where it ran, it is a step like any other.
+    let plain = try await DowngradeLab(set, at: 4)
+    #expect(try await Store.carriedSteps(at: plain.url, key: testKey).foldedVersion == 0)
+  }
 }

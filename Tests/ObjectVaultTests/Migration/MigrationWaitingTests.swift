@@ -51,8 +51,13 @@ import Testing
   @Test func `what a killed migration left is removed by the next, and nothing else`() async throws {
     let (lab, set) = try await lab()
     let left = "lab.store.v1-20200101T000000Z.backup.unfinished"
-    let others = ["lab.store.v1-x.backup.unfinished", "other.store.v1-20200101T000000Z.backup.unfinished"]
-    for name in [left] + others { try lab.folder.write(Data("x".utf8), to: name) }
+    // The last is called as ours are, and is somebody's own.
+    let others = [
+      "lab.store.v1-x.backup.unfinished", "other.store.v1-20200101T000000Z.backup.unfinished",
+      "lab.store.v1-20200102T000000Z.backup.unfinished",
+    ]
+    try FileManager.default.copyItem(atPath: lab.url.path, toPath: lab.folder.path(left))
+    for name in others { try lab.folder.write(Data(repeating: 7, count: 4096), to: name) }
     let outcome = try await Store.migrate(at: lab.url, key: testKey, migrations: set)
     let names = lab.folder.names
     #expect(!names.contains(left) && Set(names).isSuperset(of: others))

@@ -57,6 +57,25 @@ private final class Reader: ManagedObject {
         == "nothing is wrong")
   }
 
+  @Test func `a name in double quotes is a column of the views that an object names, too`() async throws {
+    for view in ["SELECT * FROM $Reader", "SELECT $Reader.name FROM $Reader", "SELECT r.* FROM Between AS r"]
+    {
+      let between = view.contains("Between") ? "create raw view Between { SELECT * FROM $Reader }\n" : ""
+      let objects =
+        between
+        + "create raw view Everyone { \(view) }\ncreate raw view Names { SELECT \"name\" FROM Everyone }"
+      let found = try await reason(objects, "rename attribute Reader.name -> title")
+      #expect(found.contains("the view Names has \"name\" in double quotes"), "\(view): \(found)")
+    }
+    // A view that gives the name itself gives it afterwards, too.
+    let given = "create raw view Everyone { SELECT $Reader.name AS \"name\" FROM $Reader }\n"
+    #expect(
+      try await reason(
+        given + "create raw view Names { SELECT \"name\" FROM Everyone }",
+        "rename attribute Reader.name -> title")
+        == "nothing is wrong")
+  }
+
   @Test func `a name that becomes something else is guarded`() async throws {
     let more =
       "add relationship Reader.next -> Reader\ncreate raw view Next { SELECT $Reader.next FROM $Reader }"

@@ -47,7 +47,8 @@ import Testing
     "merge entity V into U with V.n -> U.s", "merge entity U into V with U.s -> V.n",
     "create raw view Few { SELECT $U.y FROM $U WHERE $U.x IS NULL }", "drop raw view Few",
     "retype U.y to int using ((SELECT count(*) FROM Few))",
-    "create raw index byLength { ON $U (length($U.s)) }",
+    "create raw index byLength { ON $U (length($U.s)) }", "make U.tags ordered", "make U.tags unordered",
+    "make V.us ordered", "make V.us unordered",
   ]
 
   let lab: MigrationLab

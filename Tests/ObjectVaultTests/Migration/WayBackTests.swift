@@ -64,6 +64,8 @@ import Testing
     "require \"something\" {\n SELECT 1\n}",
     "create raw view Few {\n SELECT $U.s FROM $U\n WHERE $U.x IS NULL\n}",
     "create raw index byLength unique { ON $U (length($U.s), $U.id) }\nrename attribute U.s -> t",
+    "make U.tags ordered", "make V.us ordered\nrename relationship U.r -> q", "make V.tagged ordered",
+    "add relationship U.rank -> V many ordered",
     "create raw trigger kept { BEFORE DELETE ON $V BEGIN SELECT RAISE(ABORT, 'no'); END }",
   ]
 

@@ -1,10 +1,9 @@
 // What is pending, as a value that agrees with itself.
 
 import CipherSQLite
+import ObjectVault
 import TestSupport
 import Testing
-
-@testable import ObjectVault
 
 /// Fails when what is pending in a context does not agree with itself or with its objects.
 func checkPending(_ context: ObjectContext) throws {

@@ -1,8 +1,7 @@
 // A planner without a store: a model of two entities, rows in dictionaries, and objects in every situation.
 
 import CipherSQLite
-
-@testable import ObjectVault
+import ObjectVault
 
 /// How two entities are related, and by which rule on the deleted one's side.
 enum PlanKind: CaseIterable, Sendable { case toMany, toOne, oneToOne, manyToMany, manyOneWay }
@@ -31,6 +30,11 @@ struct BenchReader: SaveReader {
   var columns: [String: [Int64: Int64]] = [:]
   var links: [(source: Int64, target: Int64)] = []
   var versions: [Int64: Int64] = [1: 1]
+  /// Members with their places, in their order.
+  var places: [MemberPlace] = []
+  /// Whether all of an owner's members may be asked for.
+  var mayReadMembers = true
+  struct TooMuch: Error {}
 
   private func column(_ entity: EntityMapping, _ slot: Int) -> [Int64: Int64] {
     columns["\(entity.name).\(entity.slots[slot].name)"] ?? [:]
@@ -50,6 +54,19 @@ struct BenchReader: SaveReader {
   }
   func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Run {
     try RowIDs.Run(behind: 40, count: count, of: entity.name)
+  }
+  func lastPlace(_ relationship: RelationshipMapping, of owner: Int64) -> Int64? {
+    places.filter { $0.owner == owner }.compactMap(\.place).max()
+  }
+  func places(_ relationship: RelationshipMapping, of owners: [Int64]) throws -> [MemberPlace] {
+    guard mayReadMembers || owners.isEmpty else { throw TooMuch() }
+    return places.filter { owners.contains($0.owner) }
+  }
+  func places(_ relationship: RelationshipMapping, of owner: Int64, members: [Int64]) -> [MemberPlace] {
+    places.filter { $0.owner == owner && members.contains($0.member) }
+  }
+  func places(_ relationship: RelationshipMapping, ofMembers members: [Int64]) -> [MemberPlace] {
+    places.filter { members.contains($0.member) }
   }
 }
 

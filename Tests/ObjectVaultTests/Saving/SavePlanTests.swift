@@ -1,9 +1,8 @@
 // What a save will do, decided without a store: each delete rule for each kind of relationship, wherever the other end is.
 
 import CipherSQLite
+import ObjectVault
 import Testing
-
-@testable import ObjectVault
 
 @Suite struct SavePlans {
   @Test(arguments: PlanKind.allCases, PlanSituation.allCases)

@@ -1,0 +1,194 @@
+// The part of a large scan that a second thread reads: rows, packed in pages, of which the thread of the context makes
+// objects. Who comes first has the part: nobody waits for a thread to begin. Who lent the connection waits for its end.
+
+internal import CipherSQLite
+private import Dispatch
+private import Foundation
+
+/// One part of a scan, read ahead of its use.
+final class ScanAhead: Sendable {
+  // Safe to hand over: the thread that made it keeps neither the rows nor the page, which nobody writes to any more.
+  /// Rows that lie in one page.
+  struct Batch: @unchecked Sendable {
+    var rows: [Row] = []
+    let page: RowPage
+  }
+
+  /// A row in the page of its batch, which is kept for as long.
+  @safe struct Row {
+    let id: Int64
+    let version: Int64
+    let cells: UnsafeRawPointer
+  }
+
+  /// What comes next.
+  enum Event {
+    /// Rows, from the last batch to the first: so that each can go as soon as it was used.
+    case batches([Batch])
+    case end
+    /// Nobody has read anything of this part, and nobody will: who wants it reads it.
+    case undone
+  }
+
+  /// Nobody wants the rest any more.
+  private struct Unwanted: Error {}
+
+  // Safe to share: the thread alone uses it, from its beginning to its end, for which ``finish()`` waits.
+  private struct Lent: @unchecked Sendable { let connection: Connection }
+
+  private enum Progress {
+    case waiting
+    /// The thread has the connection, and looks whether it stands on the right state of the file.
+    case starting
+    case running
+    case undone
+    case ended((any Error)?)
+  }
+
+  private struct State {
+    var progress = Progress.waiting
+    /// Those that nobody has taken yet.
+    var batches: [Batch] = []
+    var isUnwanted = false
+    var isAwaited = false
+    /// Whether the thread has the connection.
+    var isUsing = false
+  }
+
+  private let state = Locked(State())
+  private let news = DispatchSemaphore(value: 0)
+  private let lent: Lent
+
+  /// Lets another thread begin. ``finish()`` has to be called before anybody else uses the connection.
+  /// - Parameters:
+  ///   - connection: What it reads on.
+  ///   - read: Calls its second argument before it reads the first row, and hands batches to the third one. Both throw when
+  ///     nobody wants them.
+  init(
+    on connection: Connection,
+    _ read:
+      @escaping @Sendable (Connection, _ begin: () throws -> Void, @escaping (Batch) throws -> Void) throws ->
+      Void
+  ) {
+    lent = Lent(connection: connection)
+    // A thread of its own: those that tasks share may all be at work for longer than the scan takes.
+    Thread.detachNewThread { [self] in
+      guard start() else { return }
+      let result = Result { try read(lent.connection, begin, hand) }
+      change { state in
+        state.isUsing = false
+        if case .running = state.progress {
+          state.progress = if case .failure(let error) = result { .ended(error) } else { .ended(nil) }
+        } else {
+          // Who reads it himself says what is wrong.
+          state.progress = .undone
+        }
+      }
+    }
+  }
+
+  /// Waits for what comes next, if somebody has begun.
+  /// - Throws: What ended the reading.
+  func next() throws -> Event {
+    while true {
+      let event = state.withLock { state -> Result<Event?, any Error> in
+        if !state.batches.isEmpty {
+          defer { state.batches = [] }
+          return .success(.batches(state.batches.reversed()))
+        }
+        switch state.progress {
+        case .ended(let error?): return .failure(error)
+        case .ended(nil): return .success(.end)
+        case .waiting, .starting, .undone:
+          state.progress = .undone
+          return .success(.undone)
+        case .running:
+          state.isAwaited = true
+          return .success(nil)
+        }
+      }
+      if let event = try event.get() { return event }
+      news.wait()
+    }
+  }
+
+  /// Ends the reading, and waits until the connection is free.
+  func finish() {
+    while true {
+      let isUsing = state.withLock { state in
+        state.isUnwanted = true
+        state.isAwaited = state.isUsing
+        // Under the lock: afterwards the connection may be somebody else's.
+        if state.isUsing { lent.connection.interruptor.interrupt() } else { state.progress = .undone }
+        return state.isUsing
+      }
+      guard isUsing else { return }
+      news.wait()
+    }
+  }
+
+  private func start() -> Bool {
+    state.withLock { state in
+      guard case .waiting = state.progress else { return false }
+      state.progress = .starting
+      state.isUsing = true
+      return true
+    }
+  }
+
+  private func begin() throws {
+    try state.withLock { state in
+      guard case .starting = state.progress, !state.isUnwanted else { throw Unwanted() }
+      state.progress = .running
+    }
+  }
+
+  private func hand(_ batch: Batch) throws {
+    let isUnwanted = change { state in
+      state.batches.append(batch)
+      return state.isUnwanted
+    }
+    if isUnwanted { throw Unwanted() }
+  }
+
+  private func change<Value>(_ body: (inout State) -> Value) -> Value {
+    let (value, isAwaited) = state.withLock { state in
+      defer { state.isAwaited = false }
+      return (body(&state), state.isAwaited)
+    }
+    if isAwaited { news.signal() }
+    return value
+  }
+}
+
+/// Packs the rows that it is handed, page after page.
+final class PagePacking: RowTaker {
+  // Safe: packing a row does not lead back here, so that accesses cannot overlap. The checks would be made for each row.
+  @safe @exclusivity(unchecked) private var packer: RowPacker
+  @safe @exclusivity(unchecked) private var batch: ScanAhead.Batch
+  private let slots: [Int]
+  private let slotCount: Int
+  private let hand: (ScanAhead.Batch) throws -> Void
+  let columnCount: Int
+
+  init(_ entity: EntityMapping, hand: @escaping (ScanAhead.Batch) throws -> Void) {
+    packer = RowPacker(firstPageBytes: 65_536)
+    batch = ScanAhead.Batch(page: packer.page)
+    slots = entity.storedSlots
+    slotCount = entity.slots.count
+    columnCount = entity.columnCount
+    self.hand = hand
+  }
+
+  func take(_ row: borrowing TakenRow) throws {
+    let cells = unsafe try packer.pack(row, firstColumn: 2, slots: slots, slotCount: slotCount)
+    if packer.page !== batch.page { try finish() }
+    batch.rows.append(unsafe ScanAhead.Row(id: row.int64(0), version: row.int64(1), cells: cells))
+  }
+
+  /// Hands over what is left.
+  func finish() throws {
+    if !batch.rows.isEmpty { try hand(batch) }
+    batch = ScanAhead.Batch(page: packer.page)
+  }
+}

@@ -1,0 +1,64 @@
+// The ids of rows that the data blocks of a run make. The engine asks for each row, by a function that
+// NumberedInsert puts into the statement.
+
+internal import CipherSQLite
+
+/// Gives ids out above the mark of each entity.
+final class InsertedIDs: Sendable {
+  /// How SQL calls ``id(of:wanted:)``.
+  static let function = "vault_given_id"
+
+  private struct State {
+    var marks: [String: Int64] = [:]
+    var exhausted: String?
+  }
+  private let state = Locked(State())
+
+  /// Whether the mark of an entity is known.
+  func knows(_ entity: String) -> Bool { state.withLock { $0.marks[entity] != nil } }
+
+  /// Ids up to a mark are given out.
+  func raise(_ entity: String, to mark: Int64) {
+    state.withLock { $0.marks[entity] = max($0.marks[entity] ?? 0, mark) }
+  }
+
+  /// The id of a row: the one that the statement gives, or the next one. A whole number that came as a real
+  /// counts as the column takes it; what is no id at all the engine refuses.
+  func id(of entity: String, wanted: SQLValue) -> SQLValue {
+    state.withLock { state in
+      let mark = state.marks[entity] ?? 0
+      guard wanted.isNull else {
+        let id: Int64? =
+          switch wanted {
+          case .integer(let id): id
+          case .real(let number): Int64(exactly: number)
+          default: nil
+          }
+        guard let id else { return wanted }
+        state.marks[entity] = max(mark, id)
+        return .integer(id)
+      }
+      guard let id = try? RowIDs.Run(behind: mark, count: 1, of: entity).first else {
+        state.exhausted = state.exhausted ?? entity
+        return .integer(0)
+      }
+      state.marks[entity] = id
+      return .integer(id)
+    }
+  }
+
+  /// - Throws: ``StoreError/idsExhausted(entity:)`` where there was none left.
+  func check() throws {
+    guard let entity = state.withLock({ $0.exhausted }) else { return }
+    throw StoreError.idsExhausted(entity: entity)
+  }
+
+  /// Writes down what was given out, and forgets it.
+  func settle(_ connection: Connection) throws {
+    let marks = state.withLock { state in
+      defer { state = State() }
+      return state.marks
+    }
+    for (entity, mark) in marks { try RowIDs(connection: connection).raise(entity, to: mark) }
+  }
+}

@@ -1,0 +1,65 @@
+// Objects in an order, from which any of them is taken out in a time that does not depend on how many there are.
+
+/// The members of a to-many in their order, each once.
+struct MemberOrder<Object: AnyObject & Hashable> {
+  /// Nobody in the place of who was taken out.
+  private var places: [Object?]
+  /// The places by object; made when one is first taken out, as few lists lose any.
+  private var indexes: [ObjectIdentifier: Int]?
+  private var gaps = 0
+  /// Whether it is another order than the file's with the new members at its end.
+  var isRearranged = false
+
+  init(_ objects: [Object] = []) { places = objects }
+
+  var objects: [Object] { places.compactMap { $0 } }
+
+  /// Puts an object, which is not in it, at the end.
+  mutating func append(_ object: Object) {
+    indexes?[ObjectIdentifier(object)] = places.count
+    places.append(object)
+  }
+
+  /// Takes an object out, if it is in it.
+  mutating func remove(_ object: Object) {
+    var known = indexes.take() ?? indexesByObject
+    if let index = known.removeValue(forKey: ObjectIdentifier(object)) {
+      places[index] = nil
+      gaps += 1
+    }
+    indexes = known
+    guard gaps > 16, gaps * 2 > places.count else { return }
+    places.removeAll { $0 == nil }
+    (indexes, gaps) = (nil, 0)
+  }
+
+  /// Whether all of some objects stand behind all others.
+  func ends(with some: Set<Object>) -> Bool {
+    var count = 0
+    for object in places.reversed() {
+      guard let object else { continue }
+      guard some.contains(object) else { break }
+      count += 1
+    }
+    return count == some.count
+  }
+
+  /// Those of some objects that stand last, one behind the other; all of them where the order was not rearranged and these
+  /// are the new ones.
+  func last(_ some: Set<Object>) -> [Object] {
+    var found: [Object] = []
+    for object in places.reversed() {
+      guard found.count < some.count else { break }
+      if let object, some.contains(object) { found.append(object) }
+    }
+    return found.reversed()
+  }
+
+  private var indexesByObject: [ObjectIdentifier: Int] {
+    var indexes: [ObjectIdentifier: Int] = [:]
+    for (index, object) in places.enumerated() {
+      if let object { indexes[ObjectIdentifier(object)] = index }
+    }
+    return indexes
+  }
+}

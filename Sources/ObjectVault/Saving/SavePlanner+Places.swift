@@ -1,0 +1,93 @@
+// The order of members: which places a save writes.
+
+internal import CipherSQLite
+
+extension SavePlanner {
+  /// New members go behind the last one, which alone is asked for; where members were put into another order, all of that
+  /// owner's are.
+  mutating func planPlaces() throws {
+    guard mapping.hasOrder else { return }
+    var owners = pending.touched
+    for some in pending.waiting.values { owners.formUnion(some) }
+    for entity in mapping.entities {
+      for relationship in entity.relationships where relationship.isOrdered {
+        var places: [MemberPlace] = []
+        for owner in owners where owner.entity === entity && isThere(owner) {
+          guard let state = owner.toMany[relationship.slot], let order = state.order,
+            !state.added.isEmpty || order.isRearranged
+          else { continue }
+          places += try self.places(relationship, of: owner, state, order)
+        }
+        guard !places.isEmpty else { continue }
+        places.sort { ($0.owner, $0.member) < ($1.owner, $1.member) }
+        plan.places.append(PlannedPlaces(relationship: relationship, members: places))
+      }
+    }
+  }
+
+  private func isThere(_ object: ManagedObject) -> Bool {
+    switch object.state {
+    case .inserted, .loaded, .fault: !plan.goes(object) && plan.ids.final(object.rowID) > 0
+    case .deleted, .invalid, .detached: false
+    }
+  }
+
+  /// Whether an object is a member once the plan is written.
+  private func isWritten(_ object: ManagedObject, _ relationship: RelationshipMapping) -> Bool {
+    guard isThere(object) else { return false }
+    // A link is written with the ids of both ends, even of one that a flush leaves out.
+    guard case .inverseColumn = relationship.storage, let slot = relationship.inverseSlot else { return true }
+    return !plan.leftOut.contains(object) && plan.held(object)?.contains(slot) != true
+  }
+
+  private func places(
+    _ relationship: RelationshipMapping, of owner: ManagedObject, _ state: ToManyState,
+    _ order: MemberOrder<ManagedObject>
+  ) throws -> [MemberPlace] {
+    let id = plan.ids.final(owner.rowID)
+    if !order.isRearranged {
+      let new = order.last(state.added).filter { isWritten($0, relationship) }
+      let stored = try standing(new, relationship, of: owner)
+      let behind = new.map { plan.ids.final($0.rowID) }.filter { stored[$0] == nil }
+      let last = behind.isEmpty || owner.rowID < 0 ? nil : try reader.lastPlace(relationship, of: id)
+      if let places = MemberOrdering.places(behind.count, behind: last) {
+        return zip(behind, places).map { MemberPlace(owner: id, member: $0, place: $1) }
+          + stored.values.filter { $0.place != nil }
+      }
+    }
+    return try rearranged(relationship, of: owner, state, order)
+  }
+
+  /// Those of some new members that the file has as members already: they were taken out and put back before anybody knew
+  /// the others. They keep their places, which the write of their reference clears.
+  private func standing(
+    _ new: [ManagedObject], _ relationship: RelationshipMapping, of owner: ManagedObject
+  ) throws -> [Int64: MemberPlace] {
+    let ids = new.map(\.rowID).filter { $0 > 0 }
+    guard owner.rowID > 0, !ids.isEmpty else { return [:] }
+    let found = try reader.places(relationship, of: owner.rowID, members: ids.sorted())
+    return Dictionary(found.map { ($0.member, $0) }) { first, _ in first }
+  }
+
+  private func rearranged(
+    _ relationship: RelationshipMapping, of owner: ManagedObject, _ state: ToManyState,
+    _ order: MemberOrder<ManagedObject>
+  ) throws -> [MemberPlace] {
+    let id = plan.ids.final(owner.rowID)
+    let leaving = Set(state.removed.lazy.map(\.rowID))
+    let stored = (owner.rowID > 0 ? try reader.places(relationship, of: [owner.rowID]) : []).filter {
+      !leaving.contains($0.member) && !plan.deletion.going[relationship.destination.index].contains($0.member)
+    }
+    let isStored = Set(stored.lazy.map(\.member))
+    // Whom the file has no more, and this context did not add, somebody else has taken out.
+    let wanted = order.objects.filter {
+      isWritten($0, relationship) && (state.added.contains($0) || isStored.contains($0.rowID))
+    }.map { plan.ids.final($0.rowID) }
+    var places = MemberOrdering.changes(wanted, stored.map { ($0.member, $0.place) })
+    let added = Set(state.added.lazy.map(\.rowID))
+    for place in stored where added.contains(place.member) && places[place.member] == nil {
+      places[place.member] = place.place
+    }
+    return places.map { MemberPlace(owner: id, member: $0.key, place: $0.value) }
+  }
+}

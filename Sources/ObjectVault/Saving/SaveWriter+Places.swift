@@ -1,0 +1,112 @@
+// The order of members: new places, and what became of places, for those who listen.
+
+internal import CipherSQLite
+
+extension SaveWriter {
+  /// Writes the places that were planned. A member that was left out has no row, and is written with the next save.
+  func writePlaces() throws {
+    for planned in plan.places {
+      try connection.withStatement(sql: planned.relationship.placeSQL) { statement in
+        for member in planned.members {
+          try statement.bind(
+            [member.place.map { .integer($0) } ?? .null, .integer(member.member), .integer(member.owner)])
+          _ = try statement.step()
+          statement.reset()
+        }
+      }
+    }
+  }
+
+  /// What the file says of the places that the plan may change; empty while nobody listens.
+  func placesBefore() throws -> PlaceRecord {
+    guard record != nil, mapping.hasOrder else { return PlaceRecord() }
+    let relationships = mapping.entities.flatMap(\.relationships).filter(\.isOrdered)
+    return try PlaceRecord(
+      relationships.map { ($0, members(of: $0), plan.deletion.rows($0.owner)) },
+      ConnectionReader(connection: connection))
+  }
+
+  func recordPlaces(since before: PlaceRecord) throws {
+    guard record != nil else { return }
+    for placement in try before.changes(ConnectionReader(connection: connection)) {
+      record?.place(placement)
+    }
+  }
+
+  /// Those whose places in a relationship may change.
+  private func members(of relationship: RelationshipMapping) -> Set<Int64> {
+    let destination = relationship.destination
+    var members = Set(plan.deletion.rows(destination))
+    for planned in plan.places where planned.relationship === relationship {
+      members.formUnion(planned.members.lazy.map(\.member))
+    }
+    switch relationship.storage {
+    case .column: break
+    case .inverseColumn:
+      guard let slot = relationship.inverseSlot else { break }
+      for (entity, objects) in plan.updated where entity === destination {
+        for object in objects where plan.overlay(of: object)?.changed.contains(slot) == true {
+          members.insert(object.rowID)
+        }
+      }
+      for (entity, released, ids) in plan.deletion.released
+      where entity == destination.index && released == slot {
+        members.formUnion(ids)
+      }
+    case .join(let table, let isSource):
+      for planned in plan.links where planned.link.join.name == table.name {
+        members.insert(isSource ? planned.target : planned.source)
+      }
+    }
+    return members
+  }
+}
+
+/// The places of some members at one moment.
+struct PlaceRecord {
+  private var places: [(relationship: RelationshipMapping, members: [Int64], owners: [Int64])] = []
+  /// By relationship, then owner and member.
+  private var before: [[LinkEnds: Int64?]] = []
+
+  init() {}
+
+  /// - Parameters:
+  ///   - members: Of each relationship, whose places are looked at, and the owners all of whose members are.
+  ///   - reader: Of the file.
+  init(
+    _ members: [(relationship: RelationshipMapping, members: Set<Int64>, owners: [Int64])],
+    _ reader: some SaveReader
+  ) throws {
+    places = members.map { ($0.relationship, $0.members.sorted(), $0.owners) }
+    before = try Self.read(places, reader)
+  }
+
+  private static func read(
+    _ places: [(relationship: RelationshipMapping, members: [Int64], owners: [Int64])],
+    _ reader: some SaveReader
+  ) throws -> [[LinkEnds: Int64?]] {
+    try places.map { relationship, members, owners in
+      let found =
+        try reader.places(relationship, ofMembers: members) + reader.places(relationship, of: owners)
+      return Dictionary(found.map { (LinkEnds(own: $0.owner, other: $0.member), $0.place) }) { first, _ in
+        first
+      }
+    }
+  }
+
+  /// What has become of them, in the order of relationships, owners and members.
+  func changes(_ reader: some SaveReader) throws -> [ChangeSet.Placement] {
+    var changes: [ChangeSet.Placement] = []
+    for ((relationship, old), new) in zip(
+      zip(places.map(\.relationship), before), try Self.read(places, reader))
+    {
+      let ends = Set(old.keys).union(new.keys).filter { (old[$0] ?? nil) != (new[$0] ?? nil) }
+      changes += ends.sorted { ($0.own, $0.other) < ($1.own, $1.other) }.map {
+        ChangeSet.Placement(
+          entity: relationship.owner.name, relationship: relationship.name, owner: $0.own, member: $0.other,
+          old: old[$0] ?? nil, new: new[$0] ?? nil)
+      }
+    }
+    return changes
+  }
+}

@@ -1,0 +1,215 @@
+// A fetch of a whole large table, which two connections read at once: the same rows, of one moment.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import Synchronization
+import TestSupport
+import Testing
+
+private final class Counter: Sendable { let value = Atomic(0) }
+
+private let isShared = ProcessInfo.processInfo.activeProcessorCount > 1
+
+@Suite struct SplitScans {
+  let temporary: TemporaryStore
+  var store: Store { temporary.store }
+  private let count = 30_000
+
+  init() async throws {
+    temporary = try await TemporaryStore(library)
+    let context = store.makeContext()
+    for number in 0..<count {
+      context.insert(Book.self) {
+        ($0.title, $0.year) = ("title \(number)", 0)
+        $0.rating = number % 3 == 0 ? nil : Double(number)
+      }
+    }
+    try context.save()
+  }
+
+  /// Fetches again and again until a second connection had a part in it, which it has not where no core is free.
+  /// - Returns: Whether it ever had.
+  private func isEverShared(_ store: Store, _ fetch: (ObjectContext) throws -> [Book]) throws -> Bool {
+    for _ in 0..<200 {
+      let context = store.makeContext()
+      #expect(try fetch(context).count == count && context.statistics.rows == count)
+      #expect(context.statistics.queries == 1)
+      if context.statistics.rowsReadAhead > 0 { return true }
+    }
+    return false
+  }
+
+  @Test func `the rows are those of a fetch that one connection reads, in their order`() throws {
+    var found: [Book] = []
+    let isEverShared = try isEverShared(store) { context in
+      found = try context.fetch(Book.self).all()
+      return found
+    }
+    #expect(isEverShared == isShared)
+    let other = store.makeContext()
+    let sorted = try other.fetch(Book.self).sorted(by: \.id).all()
+    #expect(other.statistics.rowsReadAhead == 0)
+    let line = { (book: Book) in "\(book.id.rowID) \(book.title) \(book.year) \(book.rating ?? -1)" }
+    #expect(found.map(line) == sorted.map(line))
+  }
+
+  @Test func `the first fetch of a file that was just opened is shared, too`() async throws {
+    store.close()
+    var ahead = 0
+    for _ in 0..<100 where ahead == 0 {
+      let opened = try await Store.open(
+        at: store.url, key: testKey, schema: store.schema, migrations: .creatingSchema)
+      defer { opened.close() }
+      let context = opened.makeContext()
+      #expect(try context.fetch(Book.self).all().count == count)
+      ahead = context.statistics.rowsReadAhead
+    }
+    #expect((ahead > 0) == isShared)
+  }
+
+  @Test func `reading transactions, and fetches that prefetch, are shared`() async throws {
+    var ahead = 0
+    for _ in 0..<200 where ahead == 0 {
+      ahead = try await store.read { context in
+        let books = try context.fetch(Book.self).all()
+        #expect(books.map(\.id.rowID) == Array(1...Int64(30_000)))
+        return context.statistics.rowsReadAhead
+      }
+    }
+    #expect((ahead > 0) == isShared)
+    #expect(try isEverShared(store) { try $0.fetch(Book.self).prefetch(\.author).all() } == isShared)
+    // What is not committed is seen by one connection alone.
+    let written = try await store.write { context in
+      context.insert(Book.self) { $0.title = "new" }
+      return (count: try context.fetch(Book.self).all().count, ahead: context.statistics.rowsReadAhead)
+    }
+    #expect(written.count == 30_001 && written.ahead == 0)
+  }
+
+  @Test func `a cancelled read ends, and leaves nobody reading in a store that is closed then`() async throws
+  {
+    for round in 1...8 {
+      let opened = try await temporary.again()
+      let counter = Counter()
+      let reading = Task { () async throws -> Int in
+        try await opened.read { context throws -> Int in
+          while true {
+            _ = try context.fetch(Book.self).all()
+            counter.value.add(1, ordering: .releasing)
+          }
+        }
+      }
+      // In the middle of one of the next fetches.
+      while counter.value.load(ordering: .acquiring) < round { await Task.yield() }
+      reading.cancel()
+      await #expect(throws: CancellationError.self) { try await reading.value }
+      opened.close()
+    }
+    store.close()
+    #expect(!FileManager.default.fileExists(atPath: store.url.path + "-wal"))
+  }
+
+  @Test func `a new key can be set right behind a fetch, which has let go of both connections`() async throws
+  {
+    for byte in 1...5 {
+      _ = try store.makeContext().fetch(Book.self).all()
+      try await store.rekey(to: .raw([UInt8](repeating: UInt8(byte), count: 32)))
+    }
+    #expect(try store.makeContext().fetch(Book.self).all().count == count)
+  }
+
+  @Test func `rows are of one moment while another store commits`() async throws {
+    let other = try await temporary.again()
+    let (first, last) = (Int64(1), Int64(count))
+    let isDone = Atomic(false)
+    let counter = Counter()
+    async let writing: Int = onThread {
+      var round = 0
+      let context = other.makeContext()
+      let both = try context.fetch(Book.self).where("id IN {\(first), \(last)}").all()
+      while !isDone.load(ordering: .acquiring) {
+        round += 1
+        for book in both { book.year = round }
+        try context.save()
+        counter.value.store(round, ordering: .releasing)
+      }
+      return round
+    }
+    let store = store
+    let ahead = try await onThread {
+      defer { isDone.store(true, ordering: .releasing) }
+      while counter.value.load(ordering: .acquiring) == 0 { sched_yield() }
+      var ahead = 0
+      for _ in 0..<40 {
+        let context = store.makeContext()
+        let books = try context.fetch(Book.self).all()
+        #expect(try #require(books.first).year == #require(books.last).year)
+        ahead += context.statistics.rowsReadAhead
+      }
+      return ahead
+    }
+    #expect(try await writing > 0)
+    #expect((ahead > 0) == isShared)
+  }
+
+  @Test func `who is known stays who it is in both parts, and keeps what was written`() throws {
+    let context = store.makeContext()
+    // Not the first and the last one: who knows both of them reads alone.
+    let before = try context.fetch(Book.self).where("id > 1 AND id < \(count)").all()
+    for index in [0, count - 3] { before[index].title = "mine" }
+    let other = store.makeContext()
+    for id in [2, 3, count - 2, count - 1] {
+      let book = try #require(try other.fetch(Book.self).where("id == \(id)").first())
+      book.title = "theirs"
+    }
+    try other.save()
+    let again = try context.fetch(Book.self).includingPending(false).all()
+    #expect(again.count == count && zip(before, again.dropFirst()).allSatisfy { $0 === $1 })
+    #expect([1, 2, count - 3, count - 2].map { again[$0].title } == ["mine", "theirs", "theirs", "mine"])
+    let queries = context.statistics
+    #expect(try context.fetch(Book.self).includingPending(false).all() == again)
+    #expect(context.statistics.rowsReadAhead == queries.rowsReadAhead)
+  }
+
+  @Test func `one reader reads all by itself`() async throws {
+    var configuration = Store.Configuration()
+    configuration.readers = 1
+    let alone = try await Store.open(
+      at: store.url, key: testKey, schema: store.schema, migrations: .creatingSchema,
+      configuration: configuration)
+    defer { alone.close() }
+    let context = alone.makeContext()
+    #expect(try context.fetch(Book.self).all().map(\.id.rowID) == Array(1...Int64(count)))
+    #expect(context.statistics.rowsReadAhead == 0)
+  }
+
+  @Test func `a few rows with ids far apart are read by one connection from the second fetch on`() throws {
+    let context = store.makeContext()
+    for (index, book) in try context.fetch(Book.self).all().enumerated() where index % 10_000 != 0 {
+      context.delete(book)
+    }
+    try context.save()
+    for _ in 0..<2 { #expect(try store.makeContext().fetch(Book.self).all().count == 3) }
+    let last = store.makeContext()
+    #expect(try last.fetch(Book.self).all().count == 3 && last.statistics.rowsReadAhead == 0)
+  }
+
+  @Test func `a damaged page in the part of the other connection is told, and nothing hangs`() async throws {
+    store.close()
+    let file = try FileHandle(forUpdating: store.url)
+    let size = try file.seekToEnd()
+    // The leaves of the table lie about in the order of its ids, the index of the titles behind and between them.
+    for page in stride(from: size / 2 / 4096, to: size / 4096, by: 1) {
+      try file.seek(toOffset: page * 4096 + 100)
+      try file.write(contentsOf: Data(repeating: 7, count: 200))
+    }
+    try file.close()
+    let damaged = try await Store.open(
+      at: store.url, key: testKey, schema: store.schema, migrations: .creatingSchema)
+    defer { damaged.close() }
+    let context = damaged.makeContext()
+    #expect(throws: SQLError.self) { try context.fetch(Book.self).all() }
+    #expect(try context.fetch(Book.self).limit(10).all().count == 10)
+  }
+}

@@ -1,0 +1,77 @@
+// What somebody who has the key has put into a file besides: named by verify, each; tables of the store's own that are
+// others are an error with their name.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct ForeignObjects {
+  static let steps = [
+    "create entity Thing {\n attribute name string indexed\n}\ncreate raw view Names { SELECT $Thing.name FROM $Thing }",
+    "add attribute Thing.more string optional",
+  ]
+
+  private func findings(_ lab: DowngradeLab) async throws -> [String] {
+    let store = try await Store.open(at: lab.url, key: testKey)
+    defer { store.close() }
+    return try await store.verify()
+  }
+
+  @Test(arguments: [
+    ("CREATE TRIGGER spy AFTER INSERT ON Thing BEGIN DELETE FROM Thing; END", "trigger spy on Thing"),
+    ("CREATE TRIGGER spy AFTER UPDATE ON vault_ids BEGIN DELETE FROM Thing; END", "trigger spy on vault_ids"),
+    (
+      "CREATE TRIGGER vault_spy AFTER INSERT ON vault_meta BEGIN DELETE FROM Thing; END",
+      "trigger vault_spy on vault_meta"
+    ),
+    ("CREATE VIEW Other AS SELECT 1", "view Other"),
+    ("CREATE TABLE notes (a)", "table notes"),
+    ("CREATE TABLE vault_notes (a PRIMARY KEY)", "table vault_notes"),
+    ("CREATE INDEX i ON vault_migrations (name)", "index i on vault_migrations"),
+  ])
+  func `verify names what no step has made`(_ sql: String, _ name: String) async throws {
+    let lab = try await DowngradeLab(Self.steps, at: 2)
+    #expect(try await findings(lab) == [])
+    try lab.run(sql)
+    let found = try await findings(lab)
+    #expect(
+      found.count == 1 && found.first?.hasPrefix("the \(name) is none of the store's") == true, "\(found)")
+  }
+
+  @Test(arguments: [
+    ("vault_undone (id INTEGER PRIMARY KEY)", "vault_undone lacks the column app"),
+    ("vault_repaired (id INTEGER PRIMARY KEY)", "vault_repaired lacks the column app"),
+  ])
+  func `a table of the store's own that is another is told by its name`(_ table: String, _ words: String)
+    async throws
+  {
+    let lab = try await DowngradeLab(Self.steps, at: 2)
+    try lab.run("CREATE TABLE \(table)")
+    let calls: [() async throws -> Void] = [
+      { try await lab.down(1) }, { _ = try await Store.history(at: lab.url, key: testKey) },
+      { _ = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set) },
+      { try await Store.repair(at: lab.url, key: testKey, steps: [1], migrations: lab.set) },
+    ]
+    for (index, call) in calls.enumerated() {
+      await #expect("call \(index)") { try await call() } throws: { error in
+        guard case StoreError.bookkeepingDamaged = error else { return false }
+        return "\(error)".contains(words) && "\(error)".contains("restore the file from a backup")
+      }
+    }
+  }
+
+  @Test func `what takes the place of a table of the store's own, or stands in it besides, is told too`()
+    async throws
+  {
+    for (sql, words) in [
+      ("CREATE VIEW vault_undone AS SELECT 1 AS id", "vault_undone is no table, but of the kind view"),
+      ("ALTER TABLE vault_ids ADD COLUMN extra", "vault_ids has the column extra"),
+    ] {
+      let lab = try await DowngradeLab(Self.steps, at: 2)
+      try lab.run(sql)
+      await #expect("\(sql)") { try await lab.down(1) } throws: { "\($0)".contains(words) }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+// What of a statement that inserts is the id of a row, what is refused, and what the errors quote.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct InsertedStatements {
+  static let base = InsertedIDs.base
+  static let fill = InsertedIDs.fill
+
+  /// The ids of all notes behind the first two, with their texts, and the mark, after a second step.
+  private func notes(_ block: String) async throws -> [String] {
+    let lab = try await MigrationLab(Self.base, fill: Self.fill)
+    try await lab.migrate(block)
+    #expect(try lab.isSound())
+    let rows = try lab.rows("SELECT id || text FROM Note WHERE id > 2 ORDER BY id").map { $0[0].string ?? "" }
+    let mark = try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Note'")[0][0].int64 ?? 0
+    return rows + ["\(mark)"]
+  }
+
+  // MARK: What is an id
+
+  @Test(arguments: [
+    ("INSERT INTO $Part (oid, t) VALUES (70, 'x')", "10 70 x", 10),
+    ("INSERT INTO $Part (t, OID) SELECT 'x', 70", "10 70 x", 10),
+    ("INSERT INTO $Part (\"oid\", rowid, t) VALUES (70, 12, 'x')", "12 70 x", 12),
+    ("INSERT INTO $Part (_rowid_, [oid], t) VALUES (12, 70, 'x')", "12 70 x", 12),
+  ])
+  func `an attribute that is called as SQLite calls ids is none`(_ sql: String, _ row: String, _ mark: Int64)
+    async throws
+  {
+    for type in ["int", "string"] {
+      let lab = try await MigrationLab(
+        "create entity Part {\n attribute oid \(type)\n attribute t string\n}",
+        fill: ["INSERT OR REPLACE INTO vault_ids VALUES ('Part', 9)"])
+      try await lab.migrate("seed { \(sql) }")
+      #expect(
+        try lab.rows("SELECT id || ' ' || oid || ' ' || t FROM Part") == [[.text(row)]], "\(type): \(sql)")
+      #expect(
+        try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Part'") == [[.integer(mark)]], "\(type)")
+    }
+  }
+
+  @Test(arguments: ["'10'", "10.0", "'10.0'", "' 1e1 '", "'010'", "x.v"])
+  func `an id that the column turns into a number counts as given out`(_ id: String) async throws {
+    for verb in ["INSERT", "INSERT OR REPLACE"] {
+      let found = try await notes(
+        "seed { \(verb) INTO $Note (id, text) SELECT \(id), 'x' FROM (SELECT '10' AS v) AS x; "
+          + "\(verb) INTO $Note (text) VALUES ('y') }")
+      #expect(found == ["10x", "11y", "11"], "\(verb)")
+    }
+    // Within one statement, too.
+    let found = try await notes(
+      "seed { INSERT INTO $Note (id, text) SELECT \(id), 'x' FROM (SELECT '10' AS v) AS x UNION ALL SELECT NULL, 'y' }"
+    )
+    #expect(found == ["10x", "11y", "11"])
+  }
+
+  @Test(arguments: ["'a'", "'10a'", "10.5", "''", "x'3130'", "'0x10'"])
+  func `what is no id is refused, in the words of the statement that was written`(_ id: String) async throws {
+    let statement = "INSERT INTO \"Note\" (id, text) VALUES (\(id), 'x')"
+    try await refuses("seed { \(statement) }", ["datatype mismatch", statement])
+  }
+
+  // MARK: Statements that are refused
+
+  /// Expects of a step that it fails, with all of these words in its reason, and with nothing of what a statement is
+  /// made of that gives ids.
+  private func refuses(_ block: String, _ words: [String]) async throws {
+    let lab = try await MigrationLab(Self.base, fill: Self.fill)
+    await #expect("\(block)") { try await lab.migrate(block) } throws: { error in
+      let reason = StoppedStep(error)?.reason ?? ""
+      return words.allSatisfy(reason.contains) && !reason.contains("vault_rows")
+        && (words.contains("vault_given_id") || !reason.contains("vault_given_id"))
+    }
+    #expect(try lab.rows("SELECT id, text FROM Note") == [[1, "a"], [2, "b"]])
+    #expect(try lab.rows("SELECT entity, last FROM vault_ids WHERE entity = 'Note'") == [["Note", 9]])
+  }
+
+  @Test(arguments: [
+    "seed { SELECT vault_given_id('Note', NULL) }",
+    "seed { INSERT INTO $Note (text) VALUES ('x' || vault_given_id('anything', 7)) }",
+    "seed { INSERT INTO $Note (text) SELECT \"Vault_Given_ID\"('Note', 70) }",
+    "transform sql { UPDATE $Note SET $Note.rank = vault_given_id('Note', 70) }",
+  ])
+  func `no block gives ids out itself`(_ block: String) async throws {
+    try await refuses(block, ["vault_given_id"])
+  }
+
+  @Test func `no condition gives ids out`() async throws {
+    try await refuses(
+      "require \"ids\" { SELECT vault_given_id('Note', NULL) }", ["not authorized", "vault_given_id"])
+  }
+
+  @Test func `errors quote the statement that was written`() async throws {
+    for (statement, word) in [
+      ("INSERT INTO \"Note\" (text) DEFAULT VALUES", "0 values for 1 columns"),
+      ("INSERT INTO \"Note\" (text) VALUES ('a')", "UNIQUE"),
+      ("INSERT INTO \"Note\" (nothing) VALUES ('x')", "nothing"),
+      ("INSERT INTO \"Note\" (text, rank) VALUES ('x')", "1 values for 2 columns"),
+    ] {
+      try await refuses("seed { \(statement) }", [word, statement])
+    }
+  }
+
+  @Test(arguments: [
+    "SELECT 'x' FROM $Tag JOIN $Conflict ON Conflict.a = Tag.id",
+    "SELECT 'x' FROM $Tag JOIN $Conflict ON conflict WHERE a = 1",
+    "SELECT 'x' FROM $Tag JOIN $Conflict ON /* : */ conflict /* : */ . a = Tag.id ORDER BY 1",
+  ])
+  func `a table called Conflict is no upsert`(_ query: String) async throws {
+    let lab = try await MigrationLab(
+      Self.base + "\ncreate entity Conflict {\n attribute a int\n attribute conflict int\n}",
+      fill: Self.fill + [
+        "INSERT INTO Tag(id, t) VALUES (1, 't')", "INSERT INTO Conflict(id, a, conflict) VALUES (1, 1, 1)",
+      ])
+    try await lab.migrate("seed { INSERT INTO $Note (text) \(query) }")
+    #expect(try lab.rows("SELECT id FROM Note WHERE text = 'x'") == [[10]])
+  }
+}

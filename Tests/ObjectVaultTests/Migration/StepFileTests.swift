@@ -1,0 +1,65 @@
+// What is called like a step and is none, and the mark beside a store that is migrated.
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct StepFiles {
+  @Test(arguments: [
+    (S_IFDIR, "this is a folder"), (S_IFIFO, "this is a pipe"), (S_IFREG, "cannot be read as UTF-8"),
+  ])
+  func `what is called like a step and is no text says what it is`(_ kind: mode_t, _ words: String) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("0001_x.migration")
+    switch kind {
+    case S_IFDIR: try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    case S_IFIFO: #expect(mkfifo(path, 0o600) == 0)
+    default: try Data([0xFF, 0xFE]).write(to: URL(fileURLWithPath: path))
+    }
+    #expect {
+      _ = try MigrationSet.directory(folder.url)
+    } throws: {
+      "\($0)".contains("0001_x.migration:1:1: ") && "\($0)".contains(words)
+    }
+    let link = folder.path("0001_y.migration")
+    try FileManager.default.moveItem(atPath: path, toPath: folder.path("x"))
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path("x"))
+    #expect { _ = try MigrationSet.directory(folder.url) } throws: { "\($0)".contains(words) }
+  }
+
+  @Test func `a store is marked also where somebody is just asking whether it is`() async throws {
+    let folder = try TemporaryFolder()
+    let path = MigrationMark.path(of: folder.path("a.store"))
+    let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    #expect(flock(descriptor, LOCK_SH | LOCK_NB) == 0)
+    Thread.detachNewThread {
+      usleep(20_000)
+      close(descriptor)
+    }
+    #expect(MigrationMark(folder.path("a.store")) != nil)
+  }
+
+  @Test(arguments: ["it is so", "it is so.", "is it so?"])
+  func `a reason in a message ends once`(_ reason: String) {
+    let errors: [any Error] = [
+      StoreError.adoptionRefused(file: "f", reason: reason),
+      StoreError.bookkeepingDamaged(file: "f", place: "p", reason: reason),
+      StoreError.backupFailed(file: "f", backup: "b", reason: reason),
+      StoreError.migrationFailed(step: 1, name: "n", operation: "o", reason: reason),
+      StoreError.propertyMisused(entity: "E", property: "p", reason: reason),
+      StoreError.noWayBack(step: 1, name: "n", reason: reason),
+      StoreError.foldRefused(through: 1, reason: reason),
+      SchemaFault.badKeyPath(entity: "E", use: "u", reason: reason),
+      SchemaFault.badOption(entity: "E", property: "p", reason: reason),
+      SchemaFault.badDefault(entity: "E", property: "p", reason: reason),
+      SchemaFault.badRawObject(name: "view V", reason: reason),
+    ]
+    for error in errors {
+      let text = "\(error)"
+      #expect(
+        !text.contains("..") && !text.contains("?.") && (text.hasSuffix(".") || text.hasSuffix("?")),
+        "\(text)")
+    }
+  }
+}

@@ -1,0 +1,90 @@
+// Orders of lists with members that a flush leaves out, and of owners that somebody else has changed.
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+private final class Reel: ManagedObject {
+  @Attribute var name: String = ""
+  @ToMany(inverse: \Clip.reels) var clips: [Clip]
+}
+
+private final class Clip: ManagedObject {
+  /// Without a default: who has none is left out of a flush.
+  @Attribute var title: String
+  @ToMany var reels: Set<Reel>
+}
+
+private let reels = Schema {
+  Entity(Reel.self)
+  Entity(Clip.self)
+}
+
+@Suite struct OrderedFlushes {
+  let temporary: TemporaryStore
+  var store: Store { temporary.store }
+
+  init() async throws {
+    temporary = try await TemporaryStore(reels)
+    try await store.write { context in
+      let reel = context.insert(Reel.self)
+      for title in ["one", "two", "three"] {
+        reel.clips.append(context.insert(Clip.self) { $0.title = title })
+      }
+    }
+  }
+
+  private func titles() throws -> [String] {
+    let context = store.makeContext()
+    return try context.fetch(Reel.self).one().clips.map(\.title)
+  }
+
+  @Test func `who is left out of a flush stands last when it is saved`() async throws {
+    try await store.write { context in
+      let reel = try context.fetch(Reel.self).one()
+      let clip = context.insert(Clip.self)
+      reel.clips.append(clip)
+      #expect(try context.fetch(Clip.self).includingPending(false).count() == 3)
+      clip.title = "four"
+    }
+    #expect(try titles() == ["one", "two", "three", "four"])
+  }
+
+  @Test func `who is left out of a flush stands in the middle when it is saved`() async throws {
+    try await store.write { context in
+      let reel = try context.fetch(Reel.self).one()
+      let clip = context.insert(Clip.self)
+      reel.clips.insert(clip, at: 1)
+      #expect(try context.fetch(Clip.self).includingPending(false).count() == 3)
+      clip.title = "four"
+    }
+    #expect(try titles() == ["one", "four", "two", "three"])
+  }
+
+  @Test func `who is left out, and asked for by a predicate, waits for its value`() async throws {
+    try await store.write { context in
+      let reel = try context.fetch(Reel.self).one()
+      let clip = context.insert(Clip.self)
+      reel.clips.append(clip)
+      #expect(try context.fetch(Clip.self).where("ANY reels.name == ''").count() == 3)
+      #expect(try context.fetch(Clip.self).where("ANY reels.name == ''").count() == 3)
+      clip.title = "four"
+    }
+    #expect(try titles() == ["one", "two", "three", "four"])
+  }
+
+  @Test func `an order stays pending when its owner, changed by another context, is fetched again`() throws {
+    let context = store.makeContext()
+    let reel = try context.fetch(Reel.self).one()
+    reel.clips.swapAt(0, 2)
+    let other = store.makeContext()
+    let same = try other.fetch(Reel.self).one()
+    same.name = "renamed"
+    try other.save()
+    #expect(try context.fetch(Reel.self).includingPending(false).all().map(\.name) == ["renamed"])
+    #expect(context.hasChanges && reel.clips.map(\.title) == ["three", "two", "one"])
+    try context.save()
+    #expect(try titles() == ["three", "two", "one"])
+  }
+}

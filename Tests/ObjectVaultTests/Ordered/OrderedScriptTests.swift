@@ -1,0 +1,50 @@
+// Random changes of ordered relationships leave in the store what they leave in plain arrays, and the feed tells all of it.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+import ObjectVault
+
+@Suite struct OrderedScripts {
+  enum Mode: CaseIterable { case context, contextWithFetches, write, writeWithFetches }
+  static let seeds: UInt64 = isTorture ? 400 : 24
+
+  @Test(arguments: Mode.allCases)
+  func `random changes leave the orders that plain arrays have`(_ mode: Mode) async throws {
+    for seed in 1...Self.seeds {
+      let temporary = try await TemporaryStore(orderedModel)
+      let store = temporary.store
+      let changes = store.changes(bufferingUpTo: .max)
+      var start: (shelf: MusicShelf, rows: [Int: Int64]) = (MusicShelf(), [:])
+      for part in 0..<UInt64(3) {
+        let isFirst = part == 0
+        let fetches = !isFirst && (mode == .contextWithFetches || mode == .writeWithFetches)
+        if isFirst || mode == .context || mode == .contextWithFetches {
+          start = try Self.work(store.makeContext(), seed * 3 + part, start, fetches)
+        } else {
+          let begin = start
+          start = try await store.write { try Self.work($0, seed * 3 + part, begin, fetches) }
+        }
+        let difference = try MusicShelf(store.makeContext()).difference(from: start.shelf)
+        #expect(difference.isEmpty, "seed \(seed): \(difference)")
+      }
+      #expect(try await store.verify() == [])
+      let content = try ChangeReplays.content(store)
+      store.close()
+      try await ChangeReplays.replay(try await ChangeReplays.all(changes), of: content, in: orderedModel)
+    }
+  }
+
+  private static func work(
+    _ context: ObjectContext, _ seed: UInt64, _ start: (shelf: MusicShelf, rows: [Int: Int64]),
+    _ fetches: Bool
+  ) throws -> (shelf: MusicShelf, rows: [Int: Int64]) {
+    let script = OrderedScript(context, seed: seed, start, fetches: fetches)
+    do { try script.run(steps: 60) } catch {
+      throw Mismatch("seed \(seed): \(error)\n\(script.trace.joined(separator: "\n"))")
+    }
+    return (script.shelf, script.rows)
+  }
+}

@@ -1,0 +1,125 @@
+// Which places a save writes, decided without a store.
+
+import CipherSQLite
+import ObjectVault
+import Testing
+
+@Suite struct OrderedPlans {
+  /// An album with row 1, and songs, in a context without a file.
+  private final class Bench {
+    let mapping: SchemaMapping
+    let maps: [IdentityMap]
+    var reader = BenchReader()
+    var pending = PendingChanges()
+    let album: ManagedObject
+    let songs: RelationshipMapping
+
+    init(isNew: Bool = false) throws {
+      let model = Schema(entities: [
+        EntityDescription(
+          name: "Album",
+          relationships: [
+            .init(name: "songs", destination: "Song", isToMany: true, isOrdered: true, inverse: "albums")
+          ]),
+        EntityDescription(
+          name: "Song",
+          relationships: [.init(name: "albums", destination: "Album", isToMany: true, inverse: "songs")]),
+      ])
+      mapping = try SchemaMapping(model)
+      maps = mapping.entities.map { entity in
+        IdentityMap(entity, of: DynamicObject.self) { DynamicObject.make(entity) }
+      }
+      songs = try #require(mapping.entities[0].relationships.first)
+      album = Self.object(isNew ? pending.makeTemporaryID() : 1, maps[0])
+      if isNew { pending.didInsert(album) }
+    }
+
+    deinit { for object in maps.flatMap(\.all) { object.map = nil } }
+
+    static func object(_ id: Int64, _ map: IdentityMap) -> ManagedObject {
+      let object = map.make()
+      object.map = map
+      object.rowID = id
+      object.state = id < 0 ? .inserted : .loaded
+      if id < 0 { object.overlay = Overlay(slotCount: map.entity.slots.count, changed: map.entity.allStored) }
+      map.insert(object, for: id)
+      return object
+    }
+
+    func song(_ id: Int64) -> ManagedObject { maps[1].find(id) ?? Self.object(id, maps[1]) }
+
+    /// Lets the file have members, and the album know them where `isKnown`.
+    func store(_ members: [(Int64, Int64?)], isKnown: Bool) {
+      reader.places = members.map { MemberPlace(owner: 1, member: $0.0, place: $0.1) }
+      if isKnown { album.members(songs.slot).adopt(members.map { song($0.0) }) }
+    }
+
+    func add(_ ids: Int64...) {
+      for id in ids {
+        album.members(songs.slot).insert(song(id))
+        pending.didTouch(album)
+      }
+    }
+
+    func arrange(_ ids: Int64...) {
+      _ = album.members(songs.slot).arrange(ids.map(song))
+      pending.didTouch(album)
+    }
+
+    func places() throws -> [Int64: Int64?] {
+      var planner = SavePlanner(pending, .whole, mapping, maps, reader)
+      let plan = try planner.make()
+      return Dictionary(uniqueKeysWithValues: plan.places.flatMap(\.members).map { ($0.member, $0.place) })
+    }
+  }
+
+  private let gap = MemberOrdering.gap
+
+  @Test func `new members go behind the last one, of which alone the file is asked`() throws {
+    let bench = try Bench()
+    bench.store([(1, 100), (2, 200)], isKnown: false)
+    bench.reader.mayReadMembers = false
+    bench.add(8, 9)
+    #expect(try bench.places() == [8: 200 + gap, 9: 200 + 2 * gap])
+  }
+
+  @Test func `members of a new object are numbered from the beginning, and the file is not asked`() throws {
+    let bench = try Bench(isNew: true)
+    bench.reader.mayReadMembers = false
+    bench.reader.places = [MemberPlace(owner: 41, member: 7, place: 5)]
+    bench.add(8, 9)
+    #expect(try bench.places() == [8: gap, 9: 2 * gap])
+  }
+
+  @Test func `who is a member in the file already keeps the place`() throws {
+    let bench = try Bench()
+    bench.store([(1, 100), (2, 200)], isKnown: false)
+    bench.add(1, 9)
+    #expect(try bench.places() == [1: 100, 9: 200 + gap])
+  }
+
+  @Test func `an order that was changed is planned against that of the file`() throws {
+    let bench = try Bench()
+    bench.store([(1, 100), (2, 200), (3, 300)], isKnown: true)
+    bench.arrange(3, 1, 2)
+    #expect(try bench.places() == [3: 100 - gap])
+    // Somebody else has put it in that order meanwhile.
+    bench.store([(3, 50), (1, 100), (2, 200)], isKnown: false)
+    #expect(try bench.places().isEmpty)
+    // Or has taken one out.
+    bench.store([(1, 100), (2, 200)], isKnown: false)
+    #expect(try bench.places().isEmpty)
+  }
+
+  @Test func `nothing is planned where members are as they were, and for what goes`() throws {
+    let bench = try Bench()
+    bench.store([(1, 100), (2, 200)], isKnown: true)
+    bench.pending.didTouch(bench.album)
+    #expect(try bench.places().isEmpty)
+    bench.add(9)
+    bench.song(9).state = .deleted
+    bench.pending.didDelete(bench.song(9))
+    bench.reader.versions = [:]
+    #expect(try bench.places().isEmpty)
+  }
+}

@@ -1,0 +1,48 @@
+// What a file holds for a terminal, such as the name of a step that somebody changed: no command prints it as it stands.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct PrintableTexts {
+  @Test func `what a file has in it for a terminal does not reach one`() async throws {
+    let folder = try TemporaryFolder()
+    let (path, steps, key) = (
+      folder.path("a.store"), folder.path("Steps"), String(repeating: "5a", count: 32)
+    )
+    try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)
+    try Data("format: 1\n\n[up]\ncreate entity A {\n attribute n int\n}\n".utf8).write(
+      to: URL(fileURLWithPath: "\(steps)/0001_a.migration"))
+    try await Store.create(
+      at: URL(fileURLWithPath: path), key: testKey, migrations: .directory(URL(fileURLWithPath: steps)))
+    let connection = try Connection.open(path, key: testKey)
+    try connection.execute(
+      "UPDATE vault_migrations SET name = 'a' || char(27) || ']0;title' || char(7) || char(8238) || 'b' WHERE version = 1"
+    )
+    try connection.execute("CREATE TABLE \"t\u{1B}[2J\" (a)")
+    connection.close()
+    for words in [["history"], ["verify"], ["status"], ["plan"], ["down", "--to", "0"]] {
+      let result = try runTool(
+        builtExecutable("store-migrate"),
+        [words[0], path] + words.dropFirst() + (words[0] == "history" ? [] : ["-m", steps])
+          + ["--no-input", "--key-env", "K", "--key-format", "hex"],
+        environment: ["K": key])
+      let text = result.output + result.errors
+      #expect(!text.unicodeScalars.contains { [0x1B, 0x07, 0x202E].contains($0.value) }, "\(words): \(text)")
+      if words[0] == "history" || words[0] == "verify" {
+        #expect(text.contains("\\u{1B}"), "\(words): \(text)")
+      }
+    }
+    let json = try runTool(
+      builtExecutable("store-migrate"),
+      ["history", path, "--json", "--no-input", "--key-env", "K", "--key-format", "hex"],
+      environment: ["K": key]
+    ).output
+    #expect(
+      json.contains("]0;title") && !json.unicodeScalars.contains { $0.value == 0x1B || $0.value == 0x202E })
+    let read = try JSONSerialization.jsonObject(with: Data(json.utf8))
+    #expect("\(read)".contains("\u{202E}"))
+  }
+}
