@@ -28,13 +28,15 @@ import Testing
     try runTool(builtExecutable("store-migrate"), words + ["-m", steps, "--no-input"])
   }
 
-  /// Starts commands while the folder is locked, does something as soon as all wait for it, and gives it up.
+  /// Starts commands while the folder is locked, does something as soon as all wait for it, and gives it up. They have
+  /// written nothing until then.
   private func waiting(_ lines: [[String]], _ body: () throws -> Void = {}) throws -> [ToolResult] {
-    let descriptor = try lock(steps)
+    let (descriptor, former) = (try lock(steps), try files())
     let runs = try lines.map {
       try StartedTool(builtExecutable("store-migrate"), $0 + ["-m", steps, "--no-input"])
     }
     for run in runs { #expect(try run.says("Waiting for another command that is at work in \(steps)")) }
+    #expect(try files() == former)
     try body()
     close(descriptor)
     return try runs.map { try $0.end() }
@@ -51,18 +53,14 @@ import Testing
   }
 
   @Test func `new steps that are made at once have numbers of their own`() throws {
-    let former = try files()
-    let results = try waiting((1...4).map { ["new", "branch \($0)"] }) { #expect(try files() == former) }
+    let results = try waiting((1...4).map { ["new", "branch \($0)"] })
     #expect(results.allSatisfy { $0.status == 0 }, "\(results)")
     #expect(try files().map { String($0.prefix(4)) } == (1...8).map { "000\($0)" })
     #expect(try run("embed").status == 0 && run("check").status == 0)
   }
 
   @Test func `of two squashes at once the second finds what the first has left`() throws {
-    let former = try files()
-    let results = try waiting([["squash", "--to", "3"], ["squash", "--to", "3"], ["check"]]) {
-      #expect(try files() == former)
-    }
+    let results = try waiting([["squash", "--to", "3"], ["squash", "--to", "3"], ["check"]])
     #expect(results.prefix(2).map(\.status).sorted() == [0, 5], "\(results)")
     #expect(try files() == ["0003_s3.migration", "0004_s4.migration"])
     let check = try run("check")
