@@ -13,24 +13,28 @@ extension ObjectContext {
   /// - Returns: nil when there is no such row, or the object is deleted.
   /// - Throws: ``StoreError/unknownEntity(name:)``, ``StoreError/idOfAnotherStore(entity:rowID:)``; ``SQLError``.
   public func existing<Object: ManagedObject>(_ id: ObjectID<Object>) throws -> Object? {
-    guard let entity = entity(of: Object.self) else {
+    guard let map = unsafe map(of: Object.self) else {
       throw StoreError.unknownEntity(name: "\(Object.self)")
     }
-    return try existing(entity, try core.mark.row(of: id)).map { unsafe unsafeDowncast($0, to: Object.self) }
+    let row = try core.mark.row(of: id)
+    // Most look-ups end here: to find what is in memory takes less time than a call, or than to retain the map. Nor is
+    // there an Optional.map: in code that is generic over the class it takes longer than all the rest.
+    var found = unsafe map._withUnsafeGuaranteedRef { $0.findOpen(row) }
+    if found == nil { found = try fetched(unsafe map.takeUnretainedValue().entity, row) }
+    guard let found else { return nil }
+    return unsafe unsafeDowncast(found, to: Object.self)
   }
 
   /// The object of a row that somebody named; nil when there is none.
-  // Inlined, as most look-ups end here: to find what is in memory takes less time than a call.
-  @inline(__always) func existing(_ entity: EntityMapping, _ row: Int64) throws -> ManagedObject? {
-    let known = maps[entity.index].find(row)
-    if let known, known.state == .loaded || known.state == .inserted { return known }
-    return try fetched(known, entity, row)
+  func existing(_ entity: EntityMapping, _ row: Int64) throws -> ManagedObject? {
+    if let known = maps[entity.index].findOpen(row) { return known }
+    return try fetched(entity, row)
   }
 
-  @inline(never) private func fetched(_ known: ManagedObject?, _ entity: EntityMapping, _ row: Int64) throws
-    -> ManagedObject?
-  {
-    if let known { return known.state == .fault ? try loadIfThere(known) ? known : nil : nil }
+  @inline(never) private func fetched(_ entity: EntityMapping, _ row: Int64) throws -> ManagedObject? {
+    if let known = maps[entity.index].find(row) {
+      return known.state == .fault ? try loadIfThere(known) ? known : nil : nil
+    }
     guard row > 0 else { return nil }
     return try fetchRow(entity, row)
   }

@@ -32,6 +32,15 @@ package final class IdentityMap {
     unsafe objects.find(key).map(object(at:))
   }
 
+  /// The live object of `key` if it takes part in what is read and written: its row is in memory, or it is new. Its state
+  /// is asked before it is retained, as each retaining waits for the memory where the object lies.
+  @inline(__always) func findOpen(_ key: Int64) -> ManagedObject? {
+    guard let address = unsafe objects.find(key) else { return nil }
+    let found = unsafe Unmanaged<ManagedObject>.fromOpaque(address)
+    let isOpen = unsafe found._withUnsafeGuaranteedRef { $0.state == .loaded || $0.state == .inserted }
+    return isOpen ? unsafe found.takeUnretainedValue() : nil
+  }
+
   /// Makes the object of `key`, which has none, as a fault.
   @inline(__always) func add(_ key: Int64) -> ManagedObject {
     let object = make()

@@ -153,7 +153,8 @@ private let isShared = ProcessInfo.processInfo.activeProcessorCount > 1
     #expect((ahead > 0) == isShared)
   }
 
-  @Test func `rows of a file that was put into its place are not mixed with those of the one that was opened`()
+  @Test
+  func `rows of a file that was put into its place are not mixed with those of the one that was opened`()
     async throws
   {
     store.close()
