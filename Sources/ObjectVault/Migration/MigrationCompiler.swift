@@ -181,7 +181,7 @@ struct MigrationCompiler {
   /// The statements that bring a store of format 1 to format 2: the columns of links get their names.
   func linkStatements() -> [CompiledStatement] {
     after.joinTables.flatMap { join -> [CompiledStatement] in
-      let (former, table) = (Schema.table(of: join.former), Schema.table(of: join))
+      let (former, table) = (after.table(of: join.former), after.table(of: join))
       let origin = Origin(
         table: join.name,
         expressions: [
