@@ -28,9 +28,6 @@ extension Schema {
     }
   }
 
-  /// The entities that have a table.
-  private var roots: [EntityDescription] { entities.filter { $0.parent == nil } }
-
   /// The table that an entity's objects lie in: that of its root.
   func table(of entity: EntityDescription) -> TableInfo {
     let root = root(of: entity)

@@ -24,7 +24,7 @@ struct MigrationCompiler {
   /// All statements, in order.
   func statements() -> [PlannedStatement] {
     let old = before.tables(but: untouched)
-    let checks = mapping.mustBeFilled.map(fillingCheck) + moveChecks()
+    let checks = mapping.mustBeFilled.map(fillingCheck) + moveChecks() + valueChecks()
     var copies: [PlannedStatement] = []
     var swaps: [PlannedStatement] = []
     var changes: [PlannedStatement] = []
@@ -63,11 +63,14 @@ struct MigrationCompiler {
     let dropped = unused.map {
       PlannedStatement(statement: .sql("DROP TABLE \(quoted($0.name))"), operations: [])
     }
+    let (removals, rewrites) = (familyRemovals(), familyRewrites())
+    // What changes rows of a table is nothing that a trigger waits for.
+    for rewrite in rewrites { moved.insert(rewrite.table.lowercased()) }
     let raw = rawStatements(changed: moved, touched: touched.union(moved))
     let (picking, unpicking) = pickings()
     // Behind the copies, whose expressions may read a view.
-    return checks + picking + copies + unpicking + raw.drops + swaps + dropped + changes
-      + highWaterMarks() + raw.creations
+    return checks + removals + picking + copies + unpicking + raw.drops + swaps + dropped + changes
+      + rewrites.map(\.statement) + highWaterMarks() + raw.creations
   }
 
   private static func untouchedEntities(
@@ -75,8 +78,9 @@ struct MigrationCompiler {
   ) -> Set<String> {
     guard mapping.move == nil else { return [] }
     let old = Dictionary(before.entities.map { ($0.name, $0) }) { first, _ in first }
-    let same = Set(
+    var same = Set(
       after.entities.filter { old[$0.name] == $0 && mapping.keepsNames(of: $0) }.map(\.name))
+    leaveOutRelatives(of: before, after, &same)
     // What becomes of a row when another one goes is said at the other end.
     return same.filter { name in
       old[name]?.relationships.allSatisfy { same.contains($0.destination) } ?? false
@@ -93,36 +97,45 @@ struct MigrationCompiler {
 
   /// Where a final table's rows come from; nil for a new table.
   private func origin(of table: TableInfo) -> Origin? {
-    if let entity = after.entity(named: table.name) {
-      guard let former = mapping.entities[entity.name] else { return nil }
-      var expressions = ["id": "\"id\"", "_version": "\"_version\""]
-      for attribute in entity.attributes {
-        if let expression = mapping.expressions[entity.name]?[attribute.name] {
-          expressions[attribute.name] = expression
-        } else if let name = mapping.former(entity.name, attribute.name) {
-          expressions[attribute.name] = quoted(name)
-        }
+    if let root = after.entity(named: table.name) {
+      guard let former = mapping.entities[root.name] else { return nil }
+      var origin = Origin(table: former, expressions: ["id": "\"id\"", "_version": "\"_version\""])
+      if before.entity(named: former).map(before.isInFamily) == true {
+        origin.expressions[EntityColumn.name] = quoted(EntityColumn.name)
       }
-      for relationship in entity.relationships where !relationship.isToMany {
-        guard let name = mapping.former(entity.name, relationship.name),
-          before.entity(named: former)?.relationship(named: name)?.isToMany == false
-        else { continue }
-        expressions[RelationshipDescription.columnName(relationship.name)] =
-          mapping.expressions[entity.name]?[relationship.name]
-          ?? quoted(RelationshipDescription.columnName(name))
-        if let order = after.orderColumn(of: relationship), let inverse = relationship.inverse,
-          let back = after.entity(named: relationship.destination)?.relationship(named: inverse),
-          let column = orderOrigin(of: back, in: relationship.destination)
-        {
-          expressions[order] = quoted(column)
-        }
-      }
-      if let move = mapping.move {
-        for (column, expression) in move.columns(of: entity.name) { expressions[column] = expression }
-      }
-      return Origin(table: former, expressions: expressions)
+      for entity in after.family(of: root) { addOrigins(of: entity, to: &origin.expressions) }
+      return origin
     }
     return joinOrigin(of: table.name)
+  }
+
+  /// Where the columns of an entity's own properties come from.
+  private func addOrigins(of entity: EntityDescription, to expressions: inout [String: String]) {
+    for attribute in entity.attributes {
+      if let expression = mapping.expressions[entity.name]?[attribute.name] {
+        expressions[attribute.name] = expression
+      } else if let name = mapping.former(entity.name, attribute.name) {
+        expressions[attribute.name] = quoted(name)
+      }
+    }
+    for relationship in entity.relationships where !relationship.isToMany {
+      guard let name = mapping.former(entity.name, relationship.name),
+        let former = mapping.entities[entity.name],
+        before.entity(named: former)?.relationship(named: name)?.isToMany == false
+      else { continue }
+      expressions[RelationshipDescription.columnName(relationship.name)] =
+        mapping.expressions[entity.name]?[relationship.name]
+        ?? quoted(RelationshipDescription.columnName(name))
+      if let order = after.orderColumn(of: relationship), let inverse = relationship.inverse,
+        let back = after.entity(named: relationship.destination)?.relationship(named: inverse),
+        let column = orderOrigin(of: back, in: relationship.destination)
+      {
+        expressions[order] = quoted(column)
+      }
+    }
+    if let move = mapping.move {
+      for (column, expression) in move.columns(of: entity.name) { expressions[column] = expression }
+    }
   }
 
   /// The join table that a final one was before: found by following one of its two ends.
@@ -203,13 +216,13 @@ struct MigrationCompiler {
 
   // With a label: a literal would be a String where both are possible, and SQL in it a description.
   private func planned(text: String, _ table: TableInfo) -> PlannedStatement {
-    PlannedStatement(statement: .sql(text), operations: mapping.trail.operations(of: table.name))
+    PlannedStatement(statement: .sql(text), operations: mapping.trail.operations(of: members(of: table)))
   }
 
   private func makeIndex(_ index: TableInfo.Index, _ table: TableInfo) -> PlannedStatement {
     PlannedStatement(
       statement: .sql(table.indexSQL(index)),
-      operations: mapping.trail.operations(of: table.name, index: index.columns))
+      operations: mapping.trail.operations(of: members(of: table), index: index.columns))
   }
 
   private func create(_ table: TableInfo) -> [PlannedStatement] {
@@ -229,10 +242,10 @@ struct MigrationCompiler {
         expressions: columns.compactMap { origin.expressions[$0] },
         keyed: table.columns.contains { $0.name == "id" }),
       operations: columns.filter { isComputed($0, of: former, origin) }.flatMap {
-        mapping.trail.operations(of: table.name, column: $0)
+        mapping.trail.operations(of: members(of: table), column: $0)
       })
     for column in table.columns {
-      let operations = mapping.trail.operations(of: table.name, column: column.name)
+      let operations = mapping.trail.operations(of: members(of: table), column: column.name)
       if !operations.isEmpty { copy.columns[column.name] = operations }
     }
     return table.columns.filter { origin.expressions[$0.name] == nil }

@@ -50,15 +50,21 @@ extension MigrationOperation {
   }
 
   private func change(_ schema: inout Schema) throws(ModelError) {
+    if schema.hasFamilies { try checkFamily(in: schema) }
     switch self {
     case .createEntity(let entity):
       guard schema.entity(named: entity.name) == nil else {
         throw ModelError(reason: "\(entity.name) exists already")
       }
       for attribute in entity.attributes { try attribute.requireDefault() }
+      if let parent = entity.parent { _ = try schema.index(of: parent) }
       schema = Schema(entities: schema.entities + [entity], rawObjects: schema.rawObjects)
     case .dropEntity(let name):
-      _ = try schema.index(of: name)
+      let dropped = schema.entities[try schema.index(of: name)]
+      let below = schema.children(of: dropped).map(\.name)
+      guard below.isEmpty else {
+        throw ModelError(reason: "\(below.joined(separator: ", ")) inherit from it; drop them first")
+      }
       schema.entities.removeAll { $0.name == name }
       let left = schema.entities.flatMap { entity in
         entity.relationships.filter { $0.destination == name }.map { "\(entity.name).\($0.name)" }
@@ -197,7 +203,7 @@ extension EntityDescription {
 extension Schema {
   /// The operations that make it of nothing.
   var creation: [MigrationOperation] {
-    canonical.entities.map { .createEntity($0) } + rawObjects.map { .createRawObject($0) }
+    canonical.parentsFirst.map { .createEntity($0) } + rawObjects.map { .createRawObject($0) }
   }
 
   fileprivate mutating func apply(_ composite: some CompositeOperation) throws(ModelError) {
@@ -254,6 +260,7 @@ extension Schema {
     guard entity(named: new) == nil else { throw ModelError(reason: "\(new) exists already") }
     entities[try index(of: name)].name = new
     for entity in entities.indices {
+      if entities[entity].parent == name { entities[entity].parent = new }
       for index in entities[entity].relationships.indices
       where entities[entity].relationships[index].destination == name {
         entities[entity].relationships[index].destination = new

@@ -3,7 +3,7 @@
 
 /// One operation of a migration step.
 public enum MigrationOperation: Sendable, Hashable {
-  /// `create entity E { … }`
+  /// `create entity E { … }`, `create entity E : P { … }`
   case createEntity(EntityDescription)
   /// `drop entity E`
   case dropEntity(String)
@@ -106,7 +106,7 @@ extension MigrationOperation: CustomStringConvertible {
   public var description: String {
     switch self {
     case .createEntity(let entity):
-      (["create entity \(entity.name) {"] + Self.members(of: entity).map { "    \($0)" } + ["}"])
+      (["\(summary) {"] + Self.members(of: entity).map { "    \($0)" } + ["}"])
         .joined(separator: "\n")
     case .createRawObject(let object): "create \(object)"
     case .transform(let sql): "transform sql {\n\(sql)\n}"
@@ -119,7 +119,7 @@ extension MigrationOperation: CustomStringConvertible {
   /// The operation in one line, without its SQL.
   public var summary: String {
     switch self {
-    case .createEntity(let entity): "create entity \(entity.name)"
+    case .createEntity(let entity): "create entity \(entity.name)\(entity.parent.map { " : \($0)" } ?? "")"
     case .dropEntity(let name): "drop entity \(name)"
     case .renameEntity(let name, let new): "rename entity \(name) -> \(new)"
     case .addAttribute(let entity, let attribute): "add attribute \(entity).\(Self.text(of: attribute))"

@@ -8,6 +8,8 @@ package struct NameTrail: Sendable {
   package private(set) var entities: [String: String] = [:]
   /// The properties that are still there, by the entity's former name: former name, name now.
   package private(set) var properties: [String: [String: String]] = [:]
+  /// The entities that each inherited from, by former names.
+  private var ancestors: [String: [String]] = [:]
   /// The properties whose values a step computed anew, or may have, by their former names.
   private var rewritten: [String: Set<String>] = [:]
 
@@ -24,6 +26,9 @@ package struct NameTrail: Sendable {
         } catch { throw step.failed(operation, error.reason) }
       }
     }
+    for entity in before.entities where entity.parent != nil {
+      ancestors[entity.name] = before.ancestors(of: entity).map(\.name)
+    }
     for (name, former) in mapping.entities {
       entities[former] = name
       for (property, formerProperty) in mapping.formerNames(of: name) {
@@ -37,7 +42,10 @@ package struct NameTrail: Sendable {
 
   /// The properties of an entity that hold what they held, by their former names.
   package func keptProperties(of entity: String) -> [String: String] {
-    (properties[entity] ?? [:]).filter { rewritten[entity]?.contains($0.key) != true }
+    ([entity] + (ancestors[entity] ?? [])).reduce(into: [:]) { kept, owner in
+      let own = (properties[owner] ?? [:]).filter { rewritten[owner]?.contains($0.key) != true }
+      kept.merge(own) { first, _ in first }
+    }
   }
 
   /// Links that lie elsewhere from now on are no values of a column before, or none after; at both ends.

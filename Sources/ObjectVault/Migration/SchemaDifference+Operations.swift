@@ -35,7 +35,7 @@ private struct OperationProposer {
     dropRelationships()
     dropAttributes()
     dropEntities()
-    for entity in new.canonical.entities where present.entity(named: entity.name) == nil {
+    for entity in new.canonical.parentsFirst where present.entity(named: entity.name) == nil {
       add(.createEntity(entity))
     }
     // Relationships last: an attribute of the same name may have been in their place.
@@ -160,7 +160,9 @@ private struct OperationProposer {
       }
       for relationship in cut { add(.dropRelationship(entity.name, relationship.name)) }
     }
-    for entity in dropped { add(.dropEntity(entity.name)) }
+    for entity in present.parentsFirst.reversed() where names.contains(entity.name) {
+      add(.dropEntity(entity.name))
+    }
   }
 
   // MARK: Changes

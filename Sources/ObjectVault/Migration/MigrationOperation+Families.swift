@@ -1,0 +1,67 @@
+// What operations ask of a model in which entities have parents: a property is changed where it is declared, and its name is
+// free in the whole table.
+
+extension MigrationOperation {
+  /// - Throws: ``ModelError`` for an operation that is written for an entity that inherits what it is about, or that gives a
+  ///   name which a relative has.
+  func checkFamily(in model: Schema) throws(ModelError) {
+    if let (entity, name) = changed { try model.requireDeclared(entity, name) }
+    if let (entity, name) = named { try model.requireFree(name, inFamilyOf: entity) }
+    if let composite {
+      for name in composite.entities {
+        guard let entity = model.entity(named: name), model.isInFamily(entity) else { continue }
+        throw ModelError(
+          reason:
+            "\(name) shares its table with \(model.family(of: entity).map(\.name).filter { $0 != name }.joined(separator: ", ")), "
+            + "and this is done for entities without parents and children only; write what it stands for: "
+            + "add what is new, move the values by transform sql, drop what is old")
+      }
+    }
+  }
+
+  /// The property that the operation changes.
+  private var changed: (String, String)? {
+    switch self {
+    case .dropAttribute(let entity, let name), .renameAttribute(let entity, let name, _),
+      .retype(let entity, let name, _, _), .retypeBySwift(let entity, let name, _, _),
+      .makeRequired(let entity, let name, _), .makeOptional(let entity, let name),
+      .setDefault(let entity, let name, _), .dropRelationship(let entity, let name),
+      .setDeleteRule(let entity, let name, _), .makeMany(let entity, let name),
+      .makeOne(let entity, let name, _), .makeOrdered(let entity, let name),
+      .makeUnordered(let entity, let name), .renameRelationship(let entity, let name, _):
+      (entity, name)
+    default: nil
+    }
+  }
+
+  /// The property that it makes.
+  private var named: (String, String)? {
+    switch self {
+    case .addAttribute(let entity, let attribute): (entity, attribute.name)
+    case .addRelationship(let entity, let relationship): (entity, relationship.name)
+    case .renameAttribute(let entity, _, let new), .renameRelationship(let entity, _, let new): (entity, new)
+    default: nil
+    }
+  }
+}
+
+extension Schema {
+  fileprivate func requireDeclared(_ name: String, _ property: String) throws(ModelError) {
+    guard let entity = entity(named: name), entity.parent != nil,
+      let owner = declarer(of: property, in: entity), owner.name != name
+    else { return }
+    throw ModelError(reason: "\(name) inherits \(property); write \(owner.name).\(property)")
+  }
+
+  fileprivate func requireFree(_ property: String, inFamilyOf name: String) throws(ModelError) {
+    guard let entity = entity(named: name) else { return }
+    for relative in family(of: entity) where relative.name != name {
+      guard relative.propertyNames.contains(where: { $0.lowercased() == property.lowercased() }) else {
+        continue
+      }
+      throw ModelError(
+        reason: "\(relative.name).\(property) exists already, and \(name) shares its table; take another name"
+      )
+    }
+  }
+}
