@@ -181,7 +181,10 @@ extension ObjectContext {
         defer { last = id }
         return id == last
       }
-      _ = try rows(faults, of: relationship.destination)
+      let found = try rows(faults, of: relationship.destination)
+      guard relationship.destination.hasChildren else { return }
+      // Nobody holds them yet.
+      withExtendedLifetime(found) { for owner in owners { _ = owner.toOneTarget(slot) } }
     }
   }
 
