@@ -8,8 +8,6 @@ public enum SchemaFault: Error, Sendable, Hashable {
   case reservedName(entity: String, property: String?)
   /// A table or an index would have a name that another one has.
   case clashingName(name: String, owner: String, other: String)
-  /// An entity inherits from another entity.
-  case inheritance(entity: String, parent: String)
   /// The entity that one inherits from is not in the schema.
   case unknownParent(entity: String, parent: String)
   /// An entity stands above itself: the parents of some entities form a circle.
@@ -69,8 +67,6 @@ extension SchemaFault: CustomStringConvertible {
     case .reservedName(let entity, nil):
       "\(entity): this name cannot be used (letters, digits and underscores, not beginning with 'vault_' "
         + "or 'sqlite_'). Rename the entity."
-    case .inheritance(let entity, let parent):
-      "\(entity) inherits from the entity \(parent). Inherit from ManagedObject, and use a relationship."
     case .unknownParent(let entity, let parent):
       "\(entity) inherits from \(parent), which is not in the schema. Add it."
     case .circularParents(let entity):

@@ -123,6 +123,23 @@ public struct Fetch<Object: ManagedObject> {
     return copy
   }
 
+  /// Whether objects of the entities below are found, too, which they are unless this is called with `false`.
+  ///
+  /// ```swift
+  /// let people = try context.fetch(Person.self).all()
+  /// let others = try context.fetch(Person.self)
+  ///   .includingSubentities(false)
+  ///   .all()
+  /// ```
+  ///
+  /// An employee is a person: the first fetch finds employees as objects of their own class, the second one persons that
+  /// are nothing else.
+  public func includingSubentities(_ isIncluding: Bool) -> Fetch {
+    var copy = self
+    copy.parameters.includesSubentities = isIncluding
+    return copy
+  }
+
   // MARK: Fetching
 
   /// All objects, in order.
@@ -142,9 +159,10 @@ public struct Fetch<Object: ManagedObject> {
       found = try merge.all()
     } else {
       let compiled = try compile(.objects, try present(entity), entity)
-      found = try context.objects(entity, compiled.rowsQuery, compiled.bindings)
+      found = try context.objects(
+        entity, compiled.rowsQuery, compiled.bindings, isBranch: parameters.includesSubentities)
     }
-    for path in parameters.prefetch { try prefetch(path, of: found) }
+    for path in parameters.prefetch { try prefetch(path, of: found, entity) }
     return typed(found)
   }
 
@@ -223,7 +241,7 @@ public struct Fetch<Object: ManagedObject> {
   private func present(_ entity: EntityMapping) throws -> FetchParameters {
     var copy = try current()
     guard !context.pending.deleted.isEmpty else { return copy }
-    let gone = context.pending.deleted.filter { $0.entity === entity }
+    let gone = context.pending.deleted.filter { entity.includes($0.entity) }
     for some in gone.chunked(PredicateError.maximumListCount) {
       let ids = some.map { PredicateOperand.value(.id($0.rowID)) }
       copy.conditions.append(FetchCondition(node: .not(.isIn(.path(PropertyPath([])), ids, []))))
@@ -276,17 +294,18 @@ public struct Fetch<Object: ManagedObject> {
     return try context.withConnection { try $0.value(sql: compiled.text, compiled.bindings) }
   }
 
-  private func prefetch(_ path: [String], of objects: [ManagedObject]) throws {
-    var owners = objects
+  private func prefetch(_ path: [String], of objects: [ManagedObject], _ entity: EntityMapping) throws {
+    var (owners, entity) = (objects, entity)
     for (index, name) in path.enumerated() {
-      guard let entity = owners.first?.entity else { return }
-      guard let slot = entity.slot(named: name), entity.slots[slot].relationship != nil else {
+      guard !owners.isEmpty else { return }
+      guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
         throw StoreError.predicate(
           PredicateError(
             "\(entity.name).\(name) is no relationship and cannot be prefetched", entity: entity.name))
       }
-      try context.prefetch(slot, of: owners)
-      if index + 1 < path.count { owners = context.otherEnds(slot, of: owners) }
+      try context.prefetch(relationship, of: owners)
+      entity = relationship.destination
+      if index + 1 < path.count { owners = context.otherEnds(relationship, of: owners) }
     }
   }
 }
