@@ -15,7 +15,7 @@ extension ObjectGenerator {
       let names = Set(schema.flattened(owner).attributes.map(\.name))
       taken[owner.name] = TakenKeys(owner.uniqueKeys.filter { names.isSuperset(of: $0) })
     }
-    let sources = line.flatMap { sources[$0.name] ?? [] }
+    let sources = line.flatMap { self.sources[$0.name] ?? [] }
     var objects: [GeneratedObjects.Object] = []
     for number in 0..<(counts[entity.name] ?? 0) {
       var values: [String: SQLValue] = [:]
@@ -33,9 +33,11 @@ extension ObjectGenerator {
     _ values: inout [String: SQLValue], _ number: Int, _ entity: EntityDescription, _ sources: [ValueSource],
     _ line: [EntityDescription]
   ) throws(ObjectShortage) {
+    let taken = line.compactMap { self.taken[$0.name] }
     func conflict() -> [String]? {
       let compared = values.mapValues(\.compared)
-      return line.lazy.compactMap { taken[$0.name]?.conflict(of: compared) }.first
+      for keys in taken { if let key = keys.conflict(of: compared) { return key } }
+      return nil
     }
     for attempt in 0..<Self.attempts {
       guard let key = conflict() else { return }
