@@ -35,7 +35,7 @@ extension MigrationCompiler {
 
   func fillingCheck(_ required: SegmentMapping.RequiredColumn) -> PlannedStatement {
     let table = required.place.tableName
-    let own = required.place.condition().map { " AND \($0)" } ?? ""
+    let own: SQL = required.place.condition().map { " AND \($0)" } ?? ""
     let isMissing: SQL = "\(written: required.column) IS NULL\(own)"
     var (entity, name) = ("", "")
     if case .makeRequired(let owner, let property, _) = required.operation {

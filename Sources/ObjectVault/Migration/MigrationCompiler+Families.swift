@@ -141,7 +141,8 @@ struct RowRelease {
   /// - Parameters:
   ///   - names: The entities whose rows they are, which lie in one table.
   ///   - left: The entities that they are of no more.
-  init(of names: [String], from left: [EntityDescription], in model: Schema) {
+  ///   - staying: Whether they stay where they are, with all but what those declare.
+  init(of names: [String], from left: [EntityDescription], staying: Bool = false, in model: Schema) {
     guard let first = names.first else { return }
     let place = EntityPlace(table: model.root(of: first), entities: names)
     let rows: SQL = "SELECT \"id\" FROM \(place.tableName)\(place.filter)"
@@ -149,7 +150,8 @@ struct RowRelease {
     for entity in model.entities {
       for relationship in entity.relationships
       where !relationship.isToMany && targets.contains(relationship.destination) {
-        release(relationship, of: entity, rows, names, in: model)
+        let goes = !staying || targets.contains(entity.name)
+        release(relationship, of: entity, rows, goes ? names : [], in: model)
       }
     }
     for join in model.joinTables {
@@ -161,16 +163,17 @@ struct RowRelease {
   }
 
   private mutating func release(
-    _ relationship: RelationshipDescription, of entity: EntityDescription, _ rows: SQL, _ names: [String],
+    _ relationship: RelationshipDescription, of entity: EntityDescription, _ rows: SQL, _ gone: [String],
     in model: Schema
   ) {
     let column = SQLName(relationship.columnName)
     let owner = model.place(of: entity.name)
     var condition: SQL = "\(column) IN (\(rows))"
     // Those that go as well lead nowhere afterwards.
-    if owner.table == names.first.map(model.root(of:)) {
-      let gone = EntityPlace(table: owner.table, entities: names).condition()
-      condition = "\(condition) AND NOT (\(gone ?? "0"))"
+    if owner.table == gone.first.map(model.root(of:)),
+      let going = EntityPlace(table: owner.table, entities: gone).condition()
+    {
+      condition = "\(condition) AND NOT (\(going))"
     }
     if relationship.isRequired {
       checks.append(
@@ -178,8 +181,8 @@ struct RowRelease {
           query: "SELECT count(*) FROM \(owner.tableName) WHERE \(condition)",
           rows: "SELECT \"id\" FROM \(owner.tableName) WHERE \(condition) ORDER BY \"id\" LIMIT 5",
           message:
-            "%d objects of \(entity.name) lead by \(relationship.name), which is required, to objects of "
-            + "\(names.joined(separator: ", ")); let them lead elsewhere by a transform before"))
+            "%d objects of \(entity.name) lead by \(relationship.name), which is required, to objects that are no "
+            + "\(relationship.destination) any more; let them lead elsewhere by a transform before"))
       return
     }
     var settings: [SQL] = ["\(column) = NULL"]

@@ -32,7 +32,8 @@ struct MigrationCompiler {
     // The tables of which a raw object that names them has to be made anew.
     var moved: Set<String> = []
     var touched: Set<String> = []
-    for table in after.tables(but: untouched) {
+    let parents = parentStatements()
+    for table in after.tables(but: untouched) where table.name != ownTable?.name {
       guard let origin = origin(of: table), let former = old.first(where: { $0.name == origin.table }) else {
         if let filled = movedLinks(to: table) {
           copies += filled
@@ -58,10 +59,20 @@ struct MigrationCompiler {
         changes = swapIn(table, former, origin) + changes
       }
     }
-    let unused = old.filter { !used.contains($0.name) }
+    let unused = old.filter { !used.contains($0.name) && $0.name != leavingTable?.name }
     moved.formUnion(unused.map { $0.name.lowercased() })
     let dropped = unused.map {
       PlannedStatement(statement: .sql("DROP TABLE \(quoted($0.name))"), operations: [])
+    }
+    var leaving: [PlannedStatement] = []
+    if let table = leavingTable {
+      moved.formUnion([table.name.lowercased(), after.root(of: table.name).lowercased()])
+      // Their names are those of indexes of the table that the rows come into.
+      swaps += table.indexes.map { planned("DROP INDEX \(identifier: $0.name)", table) }
+      leaving = [planned("DROP TABLE \(identifier: table.name)", table)]
+    }
+    if let table = ownTable {
+      moved.formUnion([table.name, before.root(of: table.name)].map { $0.lowercased() })
     }
     let (removals, rewrites) = (familyRemovals(), familyRewrites())
     // What changes rows of a table is nothing that a trigger waits for.
@@ -69,6 +80,10 @@ struct MigrationCompiler {
     let raw = rawStatements(changed: moved, touched: touched.union(moved))
     let (picking, unpicking) = pickings()
     // Behind the copies, whose expressions may read a view.
+    guard mapping.parentChange == nil else {
+      return parents.checks + raw.drops + parents.before + copies + swaps + dropped + changes + parents.behind
+        + leaving + raw.creations
+    }
     return checks + removals + picking + copies + unpicking + raw.drops + swaps + dropped + changes
       + rewrites.map(\.statement) + highWaterMarks() + raw.creations
   }
@@ -76,7 +91,7 @@ struct MigrationCompiler {
   private static func untouchedEntities(
     _ before: Schema, _ after: Schema, _ mapping: SegmentMapping
   ) -> Set<String> {
-    guard mapping.move == nil else { return [] }
+    guard mapping.move == nil, mapping.parentChange == nil else { return [] }
     let old = Dictionary(before.entities.map { ($0.name, $0) }) { first, _ in first }
     var same = Set(
       after.entities.filter { old[$0.name] == $0 && mapping.keepsNames(of: $0) }.map(\.name))
@@ -111,6 +126,8 @@ struct MigrationCompiler {
 
   /// Where the columns of an entity's own properties come from.
   private func addOrigins(of entity: EntityDescription, to expressions: inout [String: String]) {
+    // They come from another table.
+    if let change = mapping.parentChange, change.way == .into, change.moves(entity.name) { return }
     for attribute in entity.attributes {
       if let expression = mapping.expressions[entity.name]?[attribute.name] {
         expressions[attribute.name] = expression
@@ -125,6 +142,9 @@ struct MigrationCompiler {
       else { continue }
       expressions[RelationshipDescription.columnName(relationship.name)] =
         mapping.expressions[entity.name]?[relationship.name]
+        ?? movedID(
+          quoted(RelationshipDescription.columnName(name)), of: before.root(of: former),
+          to: relationship.destination)
         ?? quoted(RelationshipDescription.columnName(name))
       if let order = after.orderColumn(of: relationship), let inverse = relationship.inverse,
         let back = after.entity(named: relationship.destination)?.relationship(named: inverse),
@@ -155,6 +175,11 @@ struct MigrationCompiler {
           join.sourceColumn: quoted(straight ? old.sourceColumn : old.targetColumn),
           join.targetColumn: quoted(straight ? old.targetColumn : old.sourceColumn),
         ]
+        for (column, end) in [(join.sourceColumn, join.source), (join.targetColumn, join.target)] {
+          if let moved = expressions[column].flatMap({ movedID($0, of: old.name, to: end) }) {
+            expressions[column] = moved
+          }
+        }
         let inverse = relationship.inverse.flatMap {
           after.entity(named: relationship.destination)?.relationship(named: $0)
         }

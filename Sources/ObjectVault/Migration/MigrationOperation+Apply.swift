@@ -57,7 +57,10 @@ extension MigrationOperation {
         throw ModelError(reason: "\(entity.name) exists already")
       }
       for attribute in entity.attributes { try attribute.requireDefault() }
-      if let parent = entity.parent { _ = try schema.index(of: parent) }
+      if let parent = entity.parent {
+        _ = try schema.index(of: parent)
+        try schema.requireFreeNames(of: entity)
+      }
       schema = Schema(entities: schema.entities + [entity], rawObjects: schema.rawObjects)
     case .dropEntity(let name):
       let dropped = schema.entities[try schema.index(of: name)]
@@ -73,6 +76,7 @@ extension MigrationOperation {
         throw ModelError(reason: "\(left.joined(separator: ", ")) still lead to it; drop them first")
       }
     case .renameEntity(let name, let new): try schema.rename(name, to: new)
+    case .setParent(let entity, let parent): try schema.setParent(of: entity, to: parent)
     case .addAttribute(let entity, let attribute):
       try schema.change(entity) { entity throws(ModelError) in
         try entity.requireFree(attribute.name)
@@ -93,6 +97,7 @@ extension MigrationOperation {
         entity.attributes[index].name = new
         entity.renameInIndexes(name, new)
       }
+      schema.renameInIndexes(below: entity, name, new)
     case .retype(let entity, let name, let type, let using):
       try schema.changeAttribute(entity, name) { attribute throws(ModelError) in
         guard using != nil || attribute.type.converts(to: type) else {
@@ -193,7 +198,7 @@ extension EntityDescription {
     }
   }
 
-  fileprivate mutating func renameInIndexes(_ name: String, _ new: String) {
+  mutating func renameInIndexes(_ name: String, _ new: String) {
     for index in indexes.indices {
       indexes[index].properties = indexes[index].properties.map { $0 == name ? new : $0 }
     }
@@ -338,6 +343,7 @@ extension Schema {
     if let (other, back) = back(entity, name) { entities[other].relationships[back].inverse = new }
     entities[owner].relationships[index].name = new
     entities[owner].renameInIndexes(name, new)
+    renameInIndexes(below: entity, name, new)
   }
 
   fileprivate mutating func addIndex(_ entity: String, _ index: IndexDescription) throws(ModelError) {

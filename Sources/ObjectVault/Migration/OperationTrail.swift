@@ -14,6 +14,7 @@ struct OperationTrail {
     switch operation {
     case .createEntity(let entity): add(operation, entity.name)
     case .dropEntity(let name): add(operation, name)
+    case .setParent(let entity, _): add(operation, entity)
     case .renameEntity(let name, let new):
       for index in entries.indices where entries[index].entity == name { entries[index].entity = new }
       add(operation, new)

@@ -80,7 +80,7 @@ enum ReferenceCheck {
     _ destination: EntityPlace, _ connection: Connection, _ found: inout Set<DanglingReference>
   ) throws {
     let list = SQL.joined(columns.map { "o.\(identifier: $0)" })
-    let own = destination.condition(SQLName("d")).map { " AND \($0)" } ?? ""
+    let own: SQL = destination.condition(SQLName("d")).map { " AND \($0)" } ?? ""
     let rows = try connection.rows(
       """
       SELECT \(list) FROM \(identifier: table) o WHERE o.\(identifier: column) IS NOT NULL

@@ -100,6 +100,7 @@ extension TouchedColumns {
     switch operation {
     case .renameEntity(let name, let new): if hasTable(name) { rename(entity: name, to: new) }
     case .dropEntity(let name): if hasTable(name) { rename(entity: name, to: nil) }
+    case .setParent(let entity, let parent): insert(wholeTable: parent.map(model.root) ?? entity)
     case .renameAttribute(let entity, let name, let new): rename(model.root(of: entity), name, to: new)
     case .renameRelationship(let entity, let name, let new):
       rename(

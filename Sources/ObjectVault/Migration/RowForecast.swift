@@ -94,7 +94,7 @@ extension MigrationOperation {
   /// The entity whose rows get an index, or move their links, where its table may stay as it is otherwise.
   fileprivate var entityWithNewIndex: String? {
     switch self {
-    case .addIndex(let entity, _), .makeMany(let entity, _): entity
+    case .addIndex(let entity, _), .makeMany(let entity, _), .setParent(let entity, _): entity
     case .addAttribute(let entity, let attribute) where attribute.isUnique || attribute.isIndexed: entity
     case .addRelationship(let entity, let relationship) where !relationship.isToMany: entity
     default: nil

@@ -32,6 +32,8 @@ struct SegmentMapping {
   private(set) var trail = OperationTrail()
   /// The links that are kept elsewhere afterwards: of the run's only operation then.
   private(set) var move: LinkMove?
+  /// The entity that gets another parent: of the run's only operation then.
+  private(set) var parentChange: ParentChange?
 
   /// Final entity -> properties that the run added.
   private var added: [String: Set<String>] = [:]
@@ -175,6 +177,7 @@ struct SegmentMapping {
         mustBeFilled.append(
           RequiredColumn(operation: operation, place: before.place(of: table), column: column))
       }
+    case .setParent(let entity, let parent): try follow(ParentChange(entity, to: parent, in: model))
     case .makeMany(let entity, let name): move = LinkMove(entity, name, in: model, picking: nil)
     case .makeOne(let entity, let name, let order):
       let resolved = try order.map { sql throws(ModelError) in
@@ -189,6 +192,16 @@ struct SegmentMapping {
     // An expression may read a view.
     case .createRawObject, .dropRawObject: changesTables = true
     default: break
+    }
+  }
+
+  private mutating func follow(_ change: ParentChange) {
+    parentChange = change
+    hasMovedRows = true
+    changesTables = true
+    // Those are found under the name of the entity that it inherits them from.
+    changeNames(of: change.entity.name) { names in
+      for (own, _) in change.merged { names[own.name] = nil }
     }
   }
 

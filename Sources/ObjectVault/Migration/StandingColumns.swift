@@ -75,6 +75,11 @@ struct StandingColumns {
     case .renameEntity(let name, let new):
       tables[new] = tables.removeValue(forKey: name)
       for child in tables.keys where tables[child]?.parent == name { tables[child]?.parent = new }
+    case .setParent(let entity, let parent):
+      for name in [entity, parent].compactMap({ $0 }) {
+        tables[name]?.writer = "\(numbered(step.number)) \(step.name)"
+      }
+      tables[entity]?.parent = parent
     case .addAttribute(let entity, let attribute):
       tables[entity]?.columns[attribute.name] = .same(isNull: attribute.defaultValue == nil)
     case .addRelationship(let entity, let relationship) where !relationship.isToMany:

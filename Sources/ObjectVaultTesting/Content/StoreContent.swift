@@ -98,7 +98,7 @@ extension StoreContent {
       + all.relationships.filter { !$0.isToMany }.map { ($0.name, "\($0.name)_id") }
     let place = info.model.ownPlace(of: entity.name)
     let list = SQL.joined(columns.map { ", \(identifier: $0.1)" }, by: "")
-    let condition = place.condition().map { " WHERE \($0)" } ?? ""
+    let condition: SQL = place.condition().map { " WHERE \($0)" } ?? ""
     let rows = try connection.rows("SELECT \"id\"\(list) FROM \(identifier: place.table)\(condition)")
     return rows.reduce(into: [:]) { found, row in
       guard let id = row[0].int64 else { return }

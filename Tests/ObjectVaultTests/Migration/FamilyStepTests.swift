@@ -111,7 +111,7 @@ enum FamilyStore {
       "SELECT salary FROM Person ORDER BY id", [.null, "n20", "n30", "n40", .null]
     ),
     (
-      "retype Employee.salary to double", "SELECT salary FROM Person ORDER BY id",
+      "retype Employee.salary to double using ($Employee.salary)", "SELECT salary FROM Person ORDER BY id",
       [.null, 20.0, 30.0, 40.0, .null]
     ),
     (
@@ -208,7 +208,8 @@ enum FamilyStore {
       try await refusal("drop entity Employee")?.reason.contains("Boss inherit from it; drop them first")
         == true)
     let stopped = try await refusal(
-      "transform sql { UPDATE $Note SET $Note.about = 5 }\nmake Note.about required\ndrop entity Guest")
+      "set delete rule of Person.notes to cascade\ntransform sql { UPDATE $Note SET $Note.about = 5 }\nmake Note.about required\ndrop entity Guest"
+    )
     #expect(stopped?.reason.contains("3 objects of Note lead by about, which is required") == true)
     #expect(stopped?.operation == "drop entity Guest")
   }
