@@ -18,7 +18,8 @@ extension EntityMapping {
   /// A row of these columns behind its id.
   func insertStatement(_ columns: [SQLName]) -> String {
     let names = SQL.names([idName] + columns)
-    return text("INSERT INTO \(table) (\(names)) VALUES (\(parameters: columns.count + 1))")
+    let (column, value) = ownMark
+    return text("INSERT INTO \(table) (\(names)\(column)) VALUES (\(parameters: columns.count + 1)\(value))")
   }
 
   /// Rows of these columns behind their ids, out of a feed.
@@ -27,7 +28,8 @@ extension EntityMapping {
     let feed = SQLName(RowFeed.tableName(columnCount: columns.count + 1))
     // FAIL, and not ABORT: what stands before the row that fails stays, as it would after a statement for each row, and
     // the engine keeps no copies of pages for the case that the statement alone is undone.
-    return text("INSERT OR FAIL INTO \(table) (\(names)) SELECT * FROM \(feed)")
+    let (column, value) = ownMark
+    return text("INSERT OR FAIL INTO \(table) (\(names)\(column)) SELECT *\(value) FROM \(feed)")
   }
 
   /// The whole rows of the ids of a feed, however many.
@@ -35,20 +37,25 @@ extension EntityMapping {
   var fedRowsQuery: RowsQuery {
     .unsorted(
       objectColumns, count: columnCount,
-      " FROM \(fedIDs) f CROSS JOIN \(table) t0 ON t0.\"id\" = f.\(feedIDName)")
+      " FROM \(fedIDs) f CROSS JOIN \(table) t0 ON t0.\"id\" = f.\(feedIDName)\(and("t0."))")
   }
 
-  var rowStatement: String { text("SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" = ?") }
+  var rowStatement: String {
+    text("SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" = ?\(and("t0."))")
+  }
 
   /// The whole rows of so many ids behind one, none above another, in their order.
   var batchSQL: String {
     text(
-      "SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" > ? AND t0.\"id\" <= ? ORDER BY t0.\"id\" LIMIT ?"
+      "SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" > ? AND t0.\"id\" <= ?\(and("+t0.")) ORDER BY t0.\"id\" LIMIT ?"
     )
   }
 
   /// The highest id, and how many rows there are.
-  var extentSQL: String { text("SELECT max(\"id\"), count(*) FROM \(table)") }
+  var extentSQL: String {
+    let condition = membership().map { " WHERE \($0)" } ?? ""
+    return text("SELECT max(\"id\"), count(*) FROM \(table)\(condition)")
+  }
 
   /// The version of one row; no row where it is gone.
   var versionSQL: String { text("SELECT \"_version\" FROM \(table) WHERE \"id\" = ?") }
@@ -61,13 +68,19 @@ extension EntityMapping {
   /// Another version of one row.
   var versionUpdateSQL: String { text("UPDATE \(table) SET \"_version\" = ? WHERE \"id\" = ?") }
 
-  /// Whether there is a row.
-  var existenceSQL: String { text("SELECT 1 FROM \(table) WHERE \"id\" = ?") }
+  /// Whether there is a row of the entity, or of one below it.
+  var existenceSQL: String { text("SELECT 1 FROM \(table) WHERE \"id\" = ?\(and())") }
+
+  /// Of which entities of the branch so many rows are: their ids, and the entity's place.
+  func entitiesSQL(count: Int) -> String {
+    text("SELECT \"id\", \(branchNumber("")) FROM \(table) WHERE \"id\" IN (\(parameters: count))")
+  }
 
   /// The values of some columns of one row.
-  func valuesSQL(_ slots: [Int]) -> String {
+  /// - Parameter isBranch: Whether it may be one of an entity below.
+  func valuesSQL(_ slots: [Int], isBranch: Bool = true) -> String {
     let names = SQL.names(columns(slots) + [idName])
-    return text("SELECT \(names) FROM \(table) WHERE \"id\" = ?")
+    return text("SELECT \(names) FROM \(table) WHERE \"id\" = ?\(and(isBranch: isBranch))")
   }
 
   /// The ids and the values of one column of so many rows.
@@ -135,6 +148,16 @@ extension EntityMapping {
   }
 
   // MARK: Pieces
+
+  /// What says of a new row which entity it is of: the column behind the others, and its value.
+  private var ownMark: (column: SQL, value: SQL) {
+    isInFamily ? (", \(Self.entityColumn)", ", \(literal: name)") : ("", "")
+  }
+
+  /// That a row of the table is one of the entity, where others are in it.
+  private func and(_ alias: SQL = "", isBranch: Bool = true) -> SQL {
+    membership(alias, isBranch: isBranch).map { " AND \($0)" } ?? ""
+  }
 
   private func columns(_ slots: [Int]) -> [SQLName] { slots.compactMap { self.slots[$0].columnName } }
 

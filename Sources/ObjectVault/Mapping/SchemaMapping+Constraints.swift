@@ -14,12 +14,16 @@ extension SchemaMapping {
     guard let names, let table = names.first?.first, let entity = self.entity(named: table) else {
       return nil
     }
-    let columns = names.compactMap { name -> (property: String, column: String)? in
-      guard name.count == 2, name[0] == table else { return nil }
-      let column = quoted(name[1])
-      if name[1] == "id" { return ("id", column) }
-      return entity.slots.first { $0.column == column }.map { ($0.name, column) }
+    // The columns of all entities of a family lie in one table.
+    for entity in entity.relatives {
+      let columns = names.compactMap { name -> (property: String, column: String)? in
+        guard name.count == 2, name[0] == table else { return nil }
+        let column = quoted(name[1])
+        if name[1] == "id" { return ("id", column) }
+        return entity.slots.first { $0.column == column }.map { ($0.name, column) }
+      }
+      if columns.count == names.count { return (entity, columns) }
     }
-    return columns.count == names.count ? (entity, columns) : nil
+    return nil
   }
 }

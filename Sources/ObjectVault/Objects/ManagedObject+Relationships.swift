@@ -73,7 +73,7 @@ extension ManagedObject {
     if let held = extras?.target(slot), held.rowID == id, held.isInContext { return held }
     // A new object that was deleted again leaves nothing to fetch.
     if id < 0, host.maps[relationship.destination.index].find(id) == nil { return nil }
-    let target = host.object(relationship.destination, id)
+    guard let target = host.object(relationship.destination, id) else { return nil }
     hold(target, slot)
     return target
   }

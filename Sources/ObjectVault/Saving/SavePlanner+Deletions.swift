@@ -19,7 +19,11 @@ extension SavePlanner {
       for entity in mapping.entities where !level[entity.index].isEmpty {
         for relationship in entity.relationships where relationship.deleteRule == .cascade {
           let ids = try relatedIDs(relationship, level[entity.index])
-          next[relationship.destination.index].formUnion(staying(ids, relationship.destination))
+          // The rules of whoever goes are those of its own entity.
+          let destination = relationship.destination
+          for (entity, some) in try related.byEntity(staying(ids, destination), destination) {
+            next[entity.index].formUnion(some)
+          }
         }
       }
       level = next
@@ -77,7 +81,8 @@ extension SavePlanner {
   /// Those of some ids that do not go.
   private func staying(_ ids: Set<Int64>, _ entity: EntityMapping) -> Set<Int64> {
     // Not subtracting(_:), which walks through all that goes.
-    ids.filter { !plan.deletion.going[entity.index].contains($0) }
+    let going = entity.relatives.map { plan.deletion.going[$0.index] }
+    return ids.filter { id in !going.contains { $0.contains(id) } }
   }
 
   /// The ids at the other end of a relationship of some objects.

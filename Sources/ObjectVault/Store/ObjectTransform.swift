@@ -125,11 +125,13 @@ private struct Declared {
 extension TouchedColumns {
   fileprivate init(_ changes: ChangeSet, _ mapping: SchemaMapping) {
     self.init()
-    for row in changes.inserted { insert(wholeTable: row.entity) }
+    // The tables of families are their roots'.
+    let table = { (name: String) in mapping.entity(named: name)?.root.name ?? name }
+    for row in changes.inserted { insert(wholeTable: table(row.entity)) }
     for update in changes.updated {
       let entity = mapping.entity(named: update.entity)
       for name in update.properties {
-        insert(update.entity, entity?.description.relationship(named: name)?.columnName ?? name)
+        insert(table(update.entity), entity?.description.relationship(named: name)?.columnName ?? name)
       }
     }
   }
