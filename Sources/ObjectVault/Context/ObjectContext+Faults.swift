@@ -166,7 +166,9 @@ extension ObjectContext {
         // Whoever is asked for an object of unknown class reads it by itself.
         let map = maps[relationship.destination.index]
         for owner in owners {
-          guard let id = owner.storedValue(slot)?.int64, id > 0, map.find(id)?.isFault != false else { continue }
+          guard let id = owner.storedValue(slot)?.int64, id > 0, map.find(id)?.isFault != false else {
+            continue
+          }
           faults.append(id)
         }
       } else {

@@ -74,9 +74,11 @@ import Testing
       try context.fetch(Person.self).sorted(by: \.name).offset(1).limit(3).all().map(\.name)
         == ["Eve", "Max", "Ned"])
     #expect(
-      try context.fetch(Employee.self).where(#Predicate { $0.name == "Eve" && $0.salary > 100 }).all().map(\.key)
+      try context.fetch(Employee.self).where(#Predicate { $0.name == "Eve" && $0.salary > 100 }).all().map(
+        \.key)
         == [3])
-    #expect(try context.fetch(Employee.self).where("boss.level > 3 AND name != 'Ned'").all().map(\.key) == [3])
+    #expect(
+      try context.fetch(Employee.self).where("boss.level > 3 AND name != 'Ned'").all().map(\.key) == [3])
     #expect(try context.fetch(Visitor.self).where("host.boss.level == 4").count() == 1)
     #expect(
       try context.fetch(Employee.self).where(#Predicate { $0.boss?.name == "Max" }).sorted(by: \.key).all()
