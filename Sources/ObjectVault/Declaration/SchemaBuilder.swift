@@ -14,7 +14,8 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
   private var indexes: [(paths: [PartialKeyPath<Object>], isUnique: Bool)] = []
   private var checks: [(path: PartialKeyPath<Object>, rule: CheckRule)] = []
 
-  /// The entity of a class; its name is the class's.
+  /// The entity of a class; its name is the class's. One that stands below the class of another entity inherits from that:
+  /// see <doc:inheritance>.
   public init(_ type: Object.Type) {}
 
   /// No two objects share all of these values. nil is no value.

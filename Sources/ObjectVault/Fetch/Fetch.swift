@@ -123,23 +123,6 @@ public struct Fetch<Object: ManagedObject> {
     return copy
   }
 
-  /// Whether objects of the entities below are found, too, which they are unless this is called with `false`.
-  ///
-  /// ```swift
-  /// let people = try context.fetch(Person.self).all()
-  /// let others = try context.fetch(Person.self)
-  ///   .includingSubentities(false)
-  ///   .all()
-  /// ```
-  ///
-  /// An employee is a person: the first fetch finds employees as objects of their own class, the second one persons that
-  /// are nothing else.
-  public func includingSubentities(_ isIncluding: Bool) -> Fetch {
-    var copy = self
-    copy.parameters.includesSubentities = isIncluding
-    return copy
-  }
-
   // MARK: Fetching
 
   /// All objects, in order.
