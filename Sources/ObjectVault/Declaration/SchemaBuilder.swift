@@ -131,7 +131,9 @@ struct ClassBinding: EntityBinding, @unchecked Sendable {
 
   /// With the rules of the classes above: they hold for all objects of a family below.
   func inheriting(from bindings: [String: ClassBinding]) -> ClassBinding {
-    guard let parent = description.parent, let above = bindings[String(describing: parent)] else { return self }
+    guard let parent = description.parent, let above = bindings[String(describing: parent)] else {
+      return self
+    }
     var copy = self
     copy.checks = above.inheriting(from: bindings).checks.merging(checks) { $0 + $1 }
     return copy

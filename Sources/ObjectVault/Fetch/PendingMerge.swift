@@ -35,7 +35,8 @@ struct PendingMerge {
     let routes = evaluator.routes.union(order.routes).compactMap { Self.steps($0, entity) }
       .sorted { $0.count < $1.count }
     let view = try PendingView(
-      context, of: Set((routes.compactMap { $0.last?.destination } + [entity]).flatMap { $0.branch.map(\.index) }))
+      context,
+      of: Set((routes.compactMap { $0.last?.destination } + [entity]).flatMap { $0.branch.map(\.index) }))
     self.view = view
     self.routes = routes
     let own = view.changed(entity).filter { Self.isAsked(entity, request, $0) }
@@ -87,7 +88,9 @@ struct PendingMerge {
     guard evaluator.routes.isEmpty, !evaluator.asksForNumbersOfIDs,
       EvaluatedOrder(sort, entity: entity.name, schema: schema).routes.isEmpty
     else { return true }
-    if context.pending.updated.contains(where: { entity.includes($0.entity) && $0.overlay != nil }) { return true }
+    if context.pending.updated.contains(where: { entity.includes($0.entity) && $0.overlay != nil }) {
+      return true
+    }
     return context.pending.inserted.contains { object in
       isAsked(entity, request, object) && evaluator.holds(for: PlainSubject(object: object))
     }

@@ -160,7 +160,9 @@ package final class SchemaMapping: @unchecked Sendable {
     }
     for entity in parentsFirst.compactMap({ byName[$0.name] }) {
       entity.slots = (names[entity.name] ?? []).enumerated().map { slot, name in
-        if let above = entity.parent, slot < above.slotCount { return inherited(above.slots[slot], by: entity) }
+        if let above = entity.parent, slot < above.slotCount {
+          return inherited(above.slots[slot], by: entity)
+        }
         return property(name, slot, of: entity, names, format)
       }
       entity.complete()

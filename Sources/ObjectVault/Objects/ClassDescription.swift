@@ -53,7 +53,8 @@ struct PropertyDeclaration {
     }.map(\.element)
     let isPlain = properties.indices.allSatisfy { properties[$0].slot == $0 }
     unsafe places = isPlain ? nil : .allocate(capacity: properties.count + 1)
-    unsafe places?.initialize(repeating: UInt16(truncatingIfNeeded: properties.count), count: properties.count + 1)
+    unsafe places?.initialize(
+      repeating: UInt16(truncatingIfNeeded: properties.count), count: properties.count + 1)
     for slot in properties.indices {
       unsafe places?[1 + properties[slot].slot] = UInt16(truncatingIfNeeded: slot)
       properties[slot].slot = slot

@@ -135,7 +135,9 @@ extension DynamicObject {
   private func checkEntity(of object: DynamicObject, _ relationship: RelationshipMapping) throws(StoreError) {
     let destination = relationship.destination
     // Of another store's model a name says which entity it is; the relationship refuses objects of other contexts.
-    guard let origin = object.origin, origin.name != destination.name, !destination.includes(origin) else { return }
+    guard let origin = object.origin, origin.name != destination.name, !destination.includes(origin) else {
+      return
+    }
     throw misused(
       relationship.name, "leads to \(destination.name), and was given an object of \(object.entityName)")
   }

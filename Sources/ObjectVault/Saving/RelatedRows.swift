@@ -116,7 +116,9 @@ struct RelatedRows {
 
   /// Some ids of objects of an entity, or of those below it, by the entity of each. Rows that are gone are left out where
   /// the row alone would say it.
-  func byEntity(_ ids: Set<Int64>, _ entity: EntityMapping) throws -> [(entity: EntityMapping, ids: Set<Int64>)] {
+  func byEntity(_ ids: Set<Int64>, _ entity: EntityMapping) throws -> [(
+    entity: EntityMapping, ids: Set<Int64>
+  )] {
     guard entity.hasChildren, !ids.isEmpty else { return [(entity, ids)] }
     var found: [Int: Set<Int64>] = [:]
     var unknown: [Int64] = []
@@ -127,7 +129,9 @@ struct RelatedRows {
         unknown.append(id)
       }
     }
-    for (id, own) in try reader.entities(of: unknown.sorted(), entity) { found[own.index, default: []].insert(id) }
+    for (id, own) in try reader.entities(of: unknown.sorted(), entity) {
+      found[own.index, default: []].insert(id)
+    }
     return entity.branch.compactMap { member in found[member.index].map { (member, $0) } }
   }
 

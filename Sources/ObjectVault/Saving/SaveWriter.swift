@@ -25,7 +25,9 @@ final class SaveWriter {
   }
 
   func write() throws {
-    for (entity, ids) in plan.ids.ranges { try RowIDs(connection: connection).take(ids, of: entity.root.name) }
+    for (entity, ids) in plan.ids.ranges {
+      try RowIDs(connection: connection).take(ids, of: entity.root.name)
+    }
     try recordRowsThatGo()
     let places = try placesBefore()
     try writeRowsInAnyOrder()

@@ -95,7 +95,9 @@ extension PredicateCompiler {
       if case .integer(let rowID) = constant.stored, rowID <= 0 {
         throw failure("\(side.name) is new: nothing can refer to it before it is saved", at: place)
       }
-      if let owner = constant.owner, let entity = other.object, (owner as? EntityMapping)?.root !== entity.root {
+      if let owner = constant.owner, let entity = other.object,
+        (owner as? EntityMapping)?.root !== entity.root
+      {
         throw failure("\(side.name) belongs to another store; compare with its id there", at: place)
       }
     }

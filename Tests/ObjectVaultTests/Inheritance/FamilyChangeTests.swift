@@ -7,7 +7,8 @@ import TestSupport
 import Testing
 
 @Suite struct FamilyChanges {
-  @Test func `a change names the object's own entity, and the feed rebuilds the family elsewhere`() async throws
+  @Test func `a change names the object's own entity, and the feed rebuilds the family elsewhere`()
+    async throws
   {
     let temporary = try await TemporaryStore(company)
     let store = temporary.store

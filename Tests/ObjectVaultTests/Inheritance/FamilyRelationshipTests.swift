@@ -24,7 +24,8 @@ import Testing
     try context.save()
   }
 
-  @Test func `a to-one to an entity with others below it is read at once, as an object of its class`() throws {
+  @Test func `a to-one to an entity with others below it is read at once, as an object of its class`() throws
+  {
     try fill(2)
     let context = store.makeContext()
     let found = try context.fetch(Employee.self).where("key IN {1, 2}").sorted(by: \.key).all()

@@ -59,7 +59,8 @@ final class FamilyScript {
       log("roll back")
       context.rollback()
       (world, objects) = (saved, [:])
-    case 25: for key in objects.keys.sorted() where rows[key] != nil && dice.isOne(in: 2) { objects[key] = nil }
+    case 25:
+      for key in objects.keys.sorted() where rows[key] != nil && dice.isOne(in: 2) { objects[key] = nil }
     default: try world.compareFetches(context, "between two changes")
     }
   }
@@ -195,7 +196,9 @@ final class FamilyScript {
   }
 
   private func changeCircle() throws {
-    guard let key = dice.pick(world.keys(.person)), let circle = dice.pick(world.circles.sorted()) else { return }
+    guard let key = dice.pick(world.keys(.person)), let circle = dice.pick(world.circles.sorted()) else {
+      return
+    }
     let isMember = world.people[key]?.circles.contains(circle) == true
     let (person, other): (Person, Circle) = (try object(key), try object(circle))
     log("\(key) \(isMember ? "leaves" : "joins") circle \(circle)")
@@ -205,7 +208,11 @@ final class FamilyScript {
     case (false, true): other.add(person, to: \.members)
     case (false, false): person.circles.insert(other)
     }
-    if isMember { world.people[key]?.circles.remove(circle) } else { world.people[key]?.circles.insert(circle) }
+    if isMember {
+      world.people[key]?.circles.remove(circle)
+    } else {
+      world.people[key]?.circles.insert(circle)
+    }
   }
 
   private func changeCrew() throws {
@@ -218,7 +225,9 @@ final class FamilyScript {
       world.crews[crew] = order
     } else if let key = dice.pick(world.keys(.person)), !members.contains(key) {
       log("\(key) joins crew \(crew)")
-      if dice.isOne(in: 2) { (try self.object(key) as Person).crew = object } else {
+      if dice.isOne(in: 2) {
+        (try self.object(key) as Person).crew = object
+      } else {
         object.add(try self.object(key), to: \.members)
       }
       world.put(key, into: crew)
@@ -226,7 +235,8 @@ final class FamilyScript {
   }
 
   private func delete() throws {
-    let all = world.keys(.person) + world.crews.keys.sorted() + world.circles.sorted()
+    let all =
+      world.keys(.person) + world.crews.keys.sorted() + world.circles.sorted()
       + world.contracts.keys.sorted() + world.towns.keys.sorted()
     guard let key = dice.pick(all), rows[key] != nil, !world.isNeeded(world.goingWith(key)) else { return }
     // What a new object takes along goes at once, by what memory knows.
