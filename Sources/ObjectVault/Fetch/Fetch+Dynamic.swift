@@ -39,7 +39,9 @@ extension Fetch where Object == DynamicObject {
   /// one that is asked for, a second statement asks for their names.
   public func ids() throws -> [DynamicID] {
     let (entity, mark) = (try known(), context.core.mark)
-    guard entity.hasChildren else { return try rowIDs { DynamicID(entity: entity.name, rowID: $0, of: mark) } }
+    guard entity.hasChildren else {
+      return try rowIDs { DynamicID(entity: entity.name, rowID: $0, of: mark) }
+    }
     let ids = try rowIDs { $0 }
     let map = context.maps[entity.index]
     let unknown = ids.filter { $0 > 0 && map.find($0) == nil }
