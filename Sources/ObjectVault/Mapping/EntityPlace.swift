@@ -2,12 +2,6 @@
 
 package import CipherSQLite
 
-/// The column of a table that the rows of several entities lie in, with the name of that of each row.
-enum EntityColumn {
-  /// No property begins with an underscore.
-  static let name = "_entity"
-}
-
 /// The rows of some entities of one table.
 package struct EntityPlace: Sendable, Hashable {
   /// The table's name, which is that of the root.
