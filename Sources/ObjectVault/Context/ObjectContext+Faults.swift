@@ -114,7 +114,12 @@ extension ObjectContext {
       return try counted(SplitScan(whole: query, split: split, entity: entity, context: self).objects)
     }
     return try counted {
-      try withConnection { try collector(of: entity, isBranch: isBranch).all(query, values, on: $0) }
+      // Each by its own type, so that what is done for each row is known where it is compiled.
+      try withConnection { connection in
+        try entity.isInFamily
+          ? FamilyCollector(entity, isBranch: isBranch, self).all(query, values, on: connection)
+          : RowCollector(entity, self).all(query, values, on: connection)
+      }
     }
   }
 
@@ -132,7 +137,11 @@ extension ObjectContext {
       return try ids.first.map { try objects(entity, .stepped(entity.rowSQL), [.integer($0)]) } ?? []
     }
     return try counted {
-      try withConnection { try collector(of: entity).all(entity.fedRowsQuery, of: ids, on: $0) }
+      try withConnection { connection in
+        try entity.isInFamily
+          ? FamilyCollector(entity, self).all(entity.fedRowsQuery, of: ids, on: connection)
+          : RowCollector(entity, self).all(entity.fedRowsQuery, of: ids, on: connection)
+      }
     }
   }
 
@@ -209,7 +218,17 @@ extension ObjectContext {
   private func prefetchMembers(_ relationship: RelationshipMapping, of owners: [ManagedObject]) throws {
     let waiting = owners.filter { $0.members(relationship.slot).members == nil && $0.rowID > 0 }
     guard !waiting.isEmpty else { return }
-    let collector = collector(of: relationship.destination, collectsOwners: true)
+    let destination = relationship.destination
+    if destination.isInFamily {
+      try prefetchMembers(relationship, of: waiting, FamilyCollector(destination, self, collectsOwners: true))
+    } else {
+      try prefetchMembers(relationship, of: waiting, RowCollector(destination, self, collectsOwners: true))
+    }
+  }
+
+  private func prefetchMembers(
+    _ relationship: RelationshipMapping, of waiting: [ManagedObject], _ collector: some RowCollecting
+  ) throws {
     // An owner that was fetched twice has its members once.
     let ids = Set(waiting.map(\.rowID)).sorted()
     let found = try counted {

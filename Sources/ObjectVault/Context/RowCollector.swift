@@ -116,14 +116,3 @@ final class FamilyCollector: RowCollecting {
     if collectsOwners { owners.append(row.int64(columnCount - 1)) }
   }
 }
-
-extension ObjectContext {
-  /// Who collects rows of an entity.
-  func collector(
-    of entity: EntityMapping, isBranch: Bool = true, collectsOwners: Bool = false
-  ) -> any RowCollecting {
-    entity.isInFamily
-      ? FamilyCollector(entity, isBranch: isBranch, self, collectsOwners: collectsOwners)
-      : RowCollector(entity, self, collectsOwners: collectsOwners)
-  }
-}

@@ -53,7 +53,7 @@ extension EntityMapping {
 
   /// The highest id, and how many rows there are.
   var extentSQL: String {
-    let condition = membership().map { " WHERE \($0)" } ?? ""
+    let condition: SQL = membership().map { " WHERE \($0)" } ?? ""
     return text("SELECT max(\"id\"), count(*) FROM \(table)\(condition)")
   }
 
@@ -230,16 +230,5 @@ extension JoinTable {
   /// The end of all links of one object that is at the source or the target.
   func unlinkAllSQL(fromSource: Bool) -> String {
     text("DELETE FROM \(tableName) WHERE \(columns(from: fromSource).own) = ?")
-  }
-}
-
-/// The statements that are run for each link of a table, made once. A class, so that a table is copied cheaply.
-final class LinkStatements: Sendable {
-  let link: String
-  let unlink: String
-
-  init(_ table: SQLName, _ source: SQLName, _ target: SQLName) {
-    link = text("INSERT OR IGNORE INTO \(table) (\(source), \(target)) VALUES (?, ?)")
-    unlink = text("DELETE FROM \(table) WHERE \(source) = ? AND \(target) = ?")
   }
 }

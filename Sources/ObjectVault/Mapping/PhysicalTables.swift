@@ -3,12 +3,6 @@
 
 internal import CipherSQLite
 
-/// The column of a table that the rows of several entities lie in, with the name of that of each row.
-enum EntityColumn {
-  /// No property begins with an underscore.
-  static let name = "_entity"
-}
-
 extension Schema {
   /// The tables that the schema has in a file, sorted by name.
   var tables: [TableInfo] { tables(format: FileFormat.current) }

@@ -97,9 +97,11 @@ struct MigrationCompiler {
       after.entities.filter { old[$0.name] == $0 && mapping.keepsNames(of: $0) }.map(\.name))
     leaveOutRelatives(of: before, after, &same)
     // What becomes of a row when another one goes is said at the other end.
-    return same.filter { name in
+    var untouched = same.filter { name in
       old[name]?.relationships.allSatisfy { same.contains($0.destination) } ?? false
     }
+    leaveOutRelatives(of: before, after, &untouched)
+    return untouched
   }
 
   // MARK: Origins

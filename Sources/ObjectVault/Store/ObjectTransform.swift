@@ -109,7 +109,13 @@ private struct Declared {
   }
 
   private func require(_ entity: String, _ property: String?, _ deed: String) throws(TransformFailure) {
+    // What a step says of an entity holds for those below it.
+    var known = mapping.entity(named: entity)
     if transform.mayWrite(entity, property) { return }
+    while let above = known?.parent {
+      if transform.mayWrite(above.name, property) { return }
+      known = above
+    }
     // Either end of a relationship stands for both.
     let description = mapping.entity(named: entity)?.description
     if let relationship = property.flatMap({ description?.relationship(named: $0) }),

@@ -12,8 +12,9 @@ class Person: ManagedObject {
   @ToMany(inverse: \Person.mentor) var pupils: Set<Person>
   @ToMany(inverse: \Circle.members) var circles: Set<Circle>
   @ToOne var crew: Crew?
-  /// What the family reads most often, beside its properties.
+  /// No property of the entity.
   var note = "plain"
+  var loudName: String { name.uppercased() }
 }
 
 class Employee: Person {
@@ -21,6 +22,7 @@ class Employee: Person {
   @Attribute var salary: Int = 100
   @ToOne var boss: Manager?
   @ToMany(inverse: \Tool.owner, onDelete: .cascade) var tools: Set<Tool>
+  var initial: String { String(name.prefix(1)) }
 }
 
 final class Manager: Employee {

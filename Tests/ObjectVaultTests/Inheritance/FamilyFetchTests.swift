@@ -89,6 +89,29 @@ import Testing
     #expect(throws: StoreError.self) { try context.fetch(Person.self).where("salary > 3").all() }
   }
 
+  @Test func `key paths go through what a class inherits, and not through what it computes`() throws {
+    let context = store.makeContext()
+    #expect(
+      try context.fetch(Employee.self).sorted(by: \.boss?.name, .reverse).sorted(by: \.name).all().map(\.key)
+        == [3, 5, 2])
+    #expect(try context.fetch(Employee.self).sorted(by: \.id, .reverse).all().map(\.key) == [5, 3, 2])
+    #expect(try context.fetch(Person.self).sorted(by: \.mentor).all().map(\.key).last == 6)
+    #expect(try context.fetch(Visitor.self).sorted(by: \.host?.town?.name).count() == 1)
+    #expect(
+      try context.fetch(Employee.self).where(#Predicate { $0.boss?.mentor?.name == nil }).count() == 3)
+    for path in [\Employee.initial, \Employee.loudName, \Employee.mentor!.name] as [PartialKeyPath<Employee>]
+    {
+      #expect {
+        try context.fetch(Employee.self).sorted(by: path).all()
+      } throws: { error in
+        if case StoreError.predicate = error { true } else { false }
+      }
+    }
+    let eve = try context.fetch(Employee.self).where("key == 3").one()
+    eve.add(try context.fetch(Visitor.self).one(), to: \.pupils)
+    #expect(eve.pupils.map(\.key).sorted() == [4, 6])
+  }
+
   @Test func `an object is compared with one of an entity above or below`() throws {
     let context = store.makeContext()
     let eve = try context.fetch(Employee.self).where("key == 3").one()
