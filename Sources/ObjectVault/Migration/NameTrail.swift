@@ -73,9 +73,16 @@ package struct NameTrail: Sendable {
         moved(entity.name, relationship.name, mapping, model)
       }
     }
-    guard change.way == .within else { return }
-    for above in change.left {
-      for attribute in above.attributes { moved(above.name, attribute.name, mapping, model) }
+    let left = Set(change.left.compactMap { mapping.entities[$0.name] })
+    for former in change.names.compactMap({ mapping.entities[$0] }) {
+      ancestors[former]?.removeAll(where: left.contains)
+    }
+    // Of what it had inherited and has itself now, some leads to what is another entity's.
+    guard change.way == .out, let former = mapping.entities[change.entity.name] else { return }
+    for relationship in change.left.flatMap(\.relationships) where others.contains(relationship.destination) {
+      if let name = mapping.former(change.entity.name, relationship.name) {
+        rewritten[former, default: []].insert(name)
+      }
     }
   }
 

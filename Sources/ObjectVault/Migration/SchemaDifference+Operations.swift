@@ -104,11 +104,31 @@ private struct OperationProposer {
         makeParent(parent)
         // Of one table into another it goes by one of its own.
         if former.parent != nil, present.root(of: parent) != present.root(of: entity.name) {
-          add(.setParent(entity.name, to: nil))
+          setNoParent(entity)
         }
         dropMisfits(entity, below: parent)
+        add(.setParent(entity.name, to: parent))
+      } else {
+        setNoParent(entity)
       }
-      add(.setParent(entity.name, to: entity.parent))
+    }
+  }
+
+  /// Gives an entity a table of its own, without what comes along and is not wanted: it would be taken for something else that is
+  /// called so.
+  private mutating func setNoParent(_ entity: EntityDescription) {
+    let own = present.entity(named: entity.name).map { Set($0.propertyNames) } ?? []
+    add(.setParent(entity.name, to: nil))
+    guard let now = present.entity(named: entity.name) else { return }
+    let all = new.flattened(entity)
+    let gone = now.propertyNames.filter { !own.contains($0) && !all.declares($0) }
+    for index in now.indexes where index.properties.contains(where: gone.contains) {
+      add(.dropIndex(entity.name, index.properties))
+    }
+    for name in gone {
+      add(
+        now.attribute(named: name) == nil
+          ? .dropRelationship(entity.name, name) : .dropAttribute(entity.name, name))
     }
   }
 

@@ -199,9 +199,17 @@ struct SegmentMapping {
     parentChange = change
     hasMovedRows = true
     changesTables = true
-    // Those are found under the name of the entity that it inherits them from.
+    // What it inherited becomes its own, or the reverse.
+    var own: [String: String] = [:]
+    if change.way == .out {
+      for above in change.left {
+        let toOnes = above.relationships.filter { !$0.isToMany }.map(\.name)
+        for name in above.attributes.map(\.name) + toOnes { own[name] = former(above.name, name) }
+      }
+    }
     changeNames(of: change.entity.name) { names in
-      for (own, _) in change.merged { names[own.name] = nil }
+      for (attribute, _) in change.merged { names[attribute.name] = nil }
+      names.merge(own) { first, _ in first }
     }
   }
 

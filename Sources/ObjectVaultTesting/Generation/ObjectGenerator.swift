@@ -46,6 +46,11 @@ struct ObjectGenerator {
       isStable = true
       for entity in schema.entities {
         for relationship in entity.relationships where relationship.isRequired {
+          // Of an entity that others have to share their objects with there may be none.
+          if members(of: relationship.destination).isEmpty, !members(of: entity.name).isEmpty {
+            for kind in schema.kinds(of: entity.name) { counts[kind] = 0 }
+            isStable = false
+          }
           guard let back = schema.partner(of: relationship, in: entity), !back.isToMany else { continue }
           let (own, other) = (members(of: entity.name).count, members(of: relationship.destination).count)
           let kinds = schema.kinds(of: entity.name)

@@ -125,9 +125,9 @@ import Testing
   @Test func `triggers of the tables see nothing of rows that move, and are there afterwards`() async throws {
     let lab = try await Self.apartLab()
     try await lab.migrate(
-      "create raw trigger Log { AFTER INSERT ON $Person BEGIN INSERT INTO $Tag ($Tag.text) VALUES (NEW.$Person.name); END }\n"
+      "create raw trigger Log { AFTER INSERT ON $Person BEGIN UPDATE $Tag SET $Tag.text = NEW.$Person.name; END }\n"
         + "set parent of Employee to Person")
-    #expect(try lab.rows("SELECT count(*) FROM Tag") == [[2]])
+    #expect(try lab.rows("SELECT text FROM Tag ORDER BY id") == [["x"], ["y"]])
     #expect(try lab.rows("SELECT count(*) FROM sqlite_master WHERE name = 'Log'") == [[1]])
     #expect(try isSound(lab))
   }
@@ -139,7 +139,7 @@ import Testing
       FamilyStore.base, fill: FamilyStore.fill + ["UPDATE Note SET by_id = 4, about_id = 2 WHERE id = 3"])
     #expect(
       try lab.set([FamilyStore.base, "set parent of Employee to none"]).losses(ofStep: 2)
-        == ["Employee.notes", "Employee.friends"])
+        == ["Employee.notes", "Employee.friends", "Person.friends"])
     try await lab.migrate("set parent of Employee to none")
     #expect(
       try lab.rows("SELECT id, _entity, name, salary, badge, boss_id, level FROM Employee ORDER BY id") == [
