@@ -61,6 +61,11 @@ import Testing
       ChangeSet(inserted: [
         .init(entity: "Employee", rowID: 1, values: ["key": 1, "name": "x", "salary": 1])
       ]), "Employee")
+    // Nor does the name of the entity above.
+    await #expect(throws: StoreError.changesDoNotFit(entity: "Person", rowID: 2, properties: [])) {
+      try await store.store.apply(
+        ChangeSet(updated: [.init(entity: "Person", rowID: 2, old: ["key": 2], new: ["key": 3])]))
+    }
     let boss = ChangeSet(inserted: [
       .init(
         entity: "Employee", rowID: 9, values: ["key": 1, "name": "x", "salary": 1, "boss": .integer(1)])

@@ -171,6 +171,21 @@ import Testing
     #expect(try context.fetch(Employee.self).all().map(\.key) == [2, 5])
   }
 
+  @Test func `a row that somebody makes one of another entity is another object`() throws {
+    let context = store.makeContext()
+    let eve = try context.fetch(Employee.self).where("key == 3").one()
+    let connection = try Connection.open(store.url.path, key: testKey)
+    defer { connection.close() }
+    try StoreInfo.prepare(connection)
+    try connection.execute(
+      sql: "UPDATE Person SET _entity = 'Person', salary = NULL, number = NULL, boss_id = NULL WHERE id = 3")
+    #expect(try context.fetch(Employee.self).all().map(\.key) == [2, 5])
+    let person = try context.fetch(Person.self).where("key == 3").one()
+    #expect(type(of: person) == Person.self)
+    #expect(person.name == "Eve" && eve.state == .invalid)
+    #expect(try context.existing(ObjectID<Employee>(rowID: 3)) == nil)
+  }
+
   @Test func `a unique value is so among all of the table`() throws {
     let context = store.makeContext()
     context.insert(Manager.self) { ($0.number, $0.level) = (2, 1) }
