@@ -72,7 +72,11 @@ extension RowReader {
   /// The object of a row of an entity that shares its table, and whether the row says anything new to it. One of another
   /// entity that has the row's id is invalid from then on: somebody else has made the row another one.
   @inline(__always) func relative(_ id: Int64, _ version: Int64) -> (ManagedObject, isNews: Bool) {
-    if let known = map.find(id), known.map !== map { return (map.add(id), true) }
-    return object(id, version)
+    guard let known = map.find(id), known.map !== map else { return object(id, version) }
+    // What was written to it has no row any more.
+    if known.overlay != nil, let entity = known.entity {
+      map.host?.note(StoreError.objectGone(entity: entity.name, rowID: id))
+    }
+    return (map.add(id), true)
   }
 }

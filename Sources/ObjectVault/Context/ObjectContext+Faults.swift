@@ -4,23 +4,23 @@ internal import CipherSQLite
 
 extension ObjectContext {
   /// The object of a row, as a fault when it is not in memory. Of which class one is whose entity has others below, the row
-  /// alone says, and is read at once; nil, with the reason told, where there is none.
-  func object(_ entity: EntityMapping, _ id: Int64) -> ManagedObject? {
+  /// alone says, and is read at once; nil where there is none, which is told where `tells` says so.
+  func object(_ entity: EntityMapping, _ id: Int64, tells: Bool) -> ManagedObject? {
     let map = maps[entity.index]
     if let known = map.find(id) {
       if !entity.isInFamily || entity.includes(known.entity) { return known }
       // What leads there is not ours: an object of another class is never handed out as one of this.
-      note(StoreError.objectGone(entity: entity.name, rowID: id))
+      if tells { note(StoreError.objectGone(entity: entity.name, rowID: id)) }
       return nil
     }
-    return entity.hasChildren ? readNow(entity, id) : map.add(id)
+    return entity.hasChildren ? readNow(entity, id, tells) : map.add(id)
   }
 
-  private func readNow(_ entity: EntityMapping, _ id: Int64) -> ManagedObject? {
+  private func readNow(_ entity: EntityMapping, _ id: Int64, _ tells: Bool) -> ManagedObject? {
     statistics.faultsFired += 1
     do {
       if let object = try fetchRow(entity, id) { return object }
-      note(StoreError.objectGone(entity: entity.name, rowID: id))
+      if tells { note(StoreError.objectGone(entity: entity.name, rowID: id)) }
     } catch { note(error) }
     return nil
   }

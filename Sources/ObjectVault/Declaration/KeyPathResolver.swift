@@ -136,7 +136,7 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
       "\(text) does not end at a property but computes something of \(Self.shown(names)), which has no "
         + "column; compare the property itself, or store the value in an attribute of its own"
     case .unwrapped(let names):
-      "\(text) gives a value where \(Self.shown(names.dropLast())) is nil; write ?. instead of !, and no "
+      "\(text) gives a value where \(Self.shown(names.count > 1 ? names.dropLast() : names[...])) is nil; write ?. instead of !, and no "
         + "computed property"
     }
   }

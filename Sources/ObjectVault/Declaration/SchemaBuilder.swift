@@ -156,7 +156,7 @@ extension Schema {
     }
     self.init(entities: collector.entities, rawObjects: rawObjects)
     bindings = collector.bindings.mapValues { $0.inheriting(from: collector.bindings) }
-    faults = collector.faults
+    faults = collector.faults + collector.strangers
     completeInverses()
   }
 
@@ -180,6 +180,17 @@ private struct SchemaCollector {
   var entities: [EntityDescription] = []
   var bindings: [String: ClassBinding] = [:]
   var faults: [SchemaFault] = []
+
+  /// Entities whose class stands below another class than that of the entity which has its name: a name is that of many
+  /// classes, where they are nested.
+  var strangers: [SchemaFault] {
+    bindings.sorted { $0.key < $1.key }.compactMap { name, binding in
+      guard let parent = binding.description.parent, let above = bindings[String(describing: parent)],
+        above.description.type != parent
+      else { return nil }
+      return .unknownParent(entity: name, parent: String(reflecting: parent))
+    }
+  }
 
   mutating func add(_ declaration: EntityDeclaration) {
     let description = ClassDescription.of(declaration.type)

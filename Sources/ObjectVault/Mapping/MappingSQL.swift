@@ -179,7 +179,7 @@ extension RelationshipMapping {
   var fedMembersQuery: RowsQuery {
     let (key, tables) = membership
     let (columns, count): (SQL, Int) = ("\(destination.objectColumns), \(key)", destination.columnCount + 1)
-    let rest: SQL = " FROM \(fedIDs) f CROSS JOIN \(tables) WHERE \(key) = f.\(feedIDName)"
+    let rest: SQL = " FROM \(fedIDs) f CROSS JOIN \(tables) WHERE \(key) = f.\(feedIDName)\(kind)"
     guard isOrdered else { return .unsorted(columns, count: count, rest) }
     return .stepped(text("SELECT \(columns)\(rest)\(sorting)"))
   }
@@ -187,7 +187,7 @@ extension RelationshipMapping {
   /// The whole rows at the other end of one owner's to-many.
   var membersStatement: String {
     let (key, tables) = membership
-    return text("SELECT \(destination.objectColumns) FROM \(tables) WHERE \(key) = ?\(sorting)")
+    return text("SELECT \(destination.objectColumns) FROM \(tables) WHERE \(key) = ?\(kind)\(sorting)")
   }
 
   /// Where the owner's id stands, and the tables of it and the members.
@@ -202,6 +202,9 @@ extension RelationshipMapping {
       return ("o.\"id\"", "\(owner.table) o JOIN \(table) t0 ON t0.\"id\" = o.\(column)")
     }
   }
+
+  /// That members are of the destination: somebody else may have made their rows those of another entity.
+  private var kind: SQL { destination.membership("+t0.").map { " AND \($0)" } ?? "" }
 
   /// By their places, and those that have none first, by their ids.
   private var sorting: SQL {

@@ -108,8 +108,8 @@ struct ClassProof<Object: ManagedObject> {
     #if DEBUG
       for object in objects { assert(object is Object, "an object of another class") }
     #endif
-    // Safe: the map's objects are of its class (insert), which is this one or a subclass (init), and arrays of references
-    // to objects have one layout.
+    // Safe: the map's objects are of its class (insert), which is this one or a subclass (init), and those of the entities
+    // below are of classes below that (SchemaCollector.strangers); arrays of references to objects have one layout.
     return unsafe unsafeBitCast(objects, to: [Object].self)
   }
 }

@@ -66,8 +66,10 @@ extension SavePlanner {
     let stored = staying(Set(try related.storedReferrers(entity, slot, to: ids).lazy.map(\.other)), entity)
     var rows: [Int64] = []
     for id in changed.union(stored).sorted() {
-      // One that does not know that it refers to what goes is older than its row.
-      if let object = maps[entity.index].find(id), object.state == .loaded || object.state == .inserted,
+      // One that does not know that it refers to what goes is older than its row. One of a relative without this property
+      // has a column that is none of its own.
+      if let object = maps[entity.index].find(id), entity.includes(object.entity),
+        object.state == .loaded || object.state == .inserted,
         let target = related.target(of: object, slot), ids.contains(target)
       {
         release(object, slot)
@@ -81,8 +83,7 @@ extension SavePlanner {
   /// Those of some ids that do not go.
   private func staying(_ ids: Set<Int64>, _ entity: EntityMapping) -> Set<Int64> {
     // Not subtracting(_:), which walks through all that goes.
-    let going = entity.relatives.map { plan.deletion.going[$0.index] }
-    return ids.filter { id in !going.contains { $0.contains(id) } }
+    ids.filter { !plan.deletion.goes($0, entity) }
   }
 
   /// The ids at the other end of a relationship of some objects.

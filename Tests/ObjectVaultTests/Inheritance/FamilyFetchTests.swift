@@ -193,7 +193,8 @@ import Testing
       try context.save()
     } throws: { error in
       guard case StoreError.validation(let failures) = error else { return false }
-      return failures.map(\.property) == ["number"]
+      return failures.map { "\($0.entity).\($0.property)" } == ["Manager.number"]
+        && failures[0].reason.contains("another Employee has the same value")
     }
   }
 }

@@ -90,8 +90,8 @@ import Testing
 
   @Test func `a property of an object that nobody made for a context is called by its name`() {
     let told = Told()
-    ObjectContext.onStrayError = { told.add("\($0)") }
-    defer { ObjectContext.onStrayError = nil }
+    told.hearStrayErrors()
+    defer { told.endHearing() }
     let loose = Employee()
     (loose.salary, loose.name) = (1, "x")
     for property in ["Employee.salary", "Employee.name"] {
