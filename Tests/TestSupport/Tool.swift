@@ -17,24 +17,54 @@ public func runTool(
   _ path: String, _ arguments: [String], input: String = "", environment: [String: String] = [:],
   directory: String? = nil
 ) throws -> ToolResult {
-  let process = Process()
-  if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
-  process.executableURL = URL(fileURLWithPath: path)
-  process.arguments = arguments
-  process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
-  let (stdin, stdout, stderr) = (Pipe(), Pipe(), Pipe())
-  process.standardInput = stdin
-  process.standardOutput = stdout
-  process.standardError = stderr
-  try process.run()
-  try stdin.fileHandleForWriting.write(contentsOf: Data(input.utf8))
-  try stdin.fileHandleForWriting.close()
-  let output = stdout.fileHandleForReading.readDataToEndOfFile()
-  let errors = stderr.fileHandleForReading.readDataToEndOfFile()
-  process.waitUntilExit()
-  return ToolResult(
-    status: process.terminationStatus, output: String(decoding: output, as: UTF8.self),
-    errors: String(decoding: errors, as: UTF8.self))
+  try StartedTool(path, arguments, input: input, environment: environment, directory: directory).end()
+}
+
+/// A program that runs beside the test, whose calls all block: a test that awaits while it holds what the program waits
+/// for gets its turn again when the other tests let it, which may be minutes later.
+public final class StartedTool {
+  private let process = Process()
+  private let (output, errors) = (Pipe(), Pipe())
+  private var said = Data()
+
+  /// Starts it. `input` goes to its standard input.
+  public init(
+    _ path: String, _ arguments: [String], input: String = "", environment: [String: String] = [:],
+    directory: String? = nil
+  ) throws {
+    if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
+    process.executableURL = URL(fileURLWithPath: path)
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
+    let stdin = Pipe()
+    process.standardInput = stdin
+    process.standardOutput = output
+    process.standardError = errors
+    try process.run()
+    try stdin.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+    try stdin.fileHandleForWriting.close()
+  }
+
+  /// Waits until its standard error has this text.
+  /// - Returns: Whether it has; false when the program has closed it without.
+  public func says(_ text: String) throws -> Bool {
+    while !String(decoding: said, as: UTF8.self).contains(text) {
+      guard let next = try errors.fileHandleForReading.read(upToCount: 1) else { return false }
+      said += next
+    }
+    return true
+  }
+
+  /// Waits for its end.
+  /// - Returns: All that it has written, and how it ended.
+  public func end() throws -> ToolResult {
+    let output = output.fileHandleForReading.readDataToEndOfFile()
+    said += errors.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return ToolResult(
+      status: process.terminationStatus, output: String(decoding: output, as: UTF8.self),
+      errors: String(decoding: said, as: UTF8.self))
+  }
 }
 
 /// The sqlcipher shell of the engine under test: `SQLCIPHER_SHELL`, or the installed one.

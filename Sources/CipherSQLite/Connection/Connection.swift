@@ -59,7 +59,9 @@ private import Foundation
   // Unchecked exclusivity: the cache calls nothing of the caller's, and is asked for every statement that runs.
   @exclusivity(unchecked) var cache: StatementCache
   // Every live statement and stream, so that close() can end what callers still hold.
-  private var live: [ObjectIdentifier: Weak] = [:]
+  private var live: [ObjectIdentifier: Live] = [:]
+  /// The way back of its statements.
+  let link = ConnectionLink()
   private var streams: [ObjectIdentifier: WeakStream] = [:]
   var transactionDepth = 0
   /// The state of the file that ``reading(checking:_:)`` has met; nil before.
@@ -80,7 +82,8 @@ private import Foundation
   /// Registers again, on another connection, what was registered here.
   var registrations: [(Connection) throws -> Void] = []
 
-  private struct Weak { weak var statement: Statement? }
+  // Safe: a statement takes itself out in its deinit. Weak, it would count its references the slow way: see ConnectionLink.
+  @safe private struct Live { unowned(unsafe) let statement: Statement }
   private struct WeakStream { weak var stream: BlobStream? }
 
   init(handle: OpaquePointer?, file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration) {
@@ -90,17 +93,22 @@ private import Foundation
     self.configuration = configuration
     unsafe cache = StatementCache(capacity: configuration.statementCacheSize)
     waiting = unsafe Waiting(interruptor: Interruptor(handle))
+    link.lead(to: self)
   }
 
-  deinit { close() }
+  deinit {
+    link.end()
+    close()
+  }
 
   /// Finalizes all statements, ends all streams and closes the file. Calling it again does nothing; other calls throw
   /// ``SQLError/closed(file:)`` from then on, or do nothing where they cannot throw.
   public func close() {
     guard let open = unsafe handle else { return }
-    unsafe cache.removeAll()
-    for entry in live.values { entry.statement?.finalize() }
+    // Before the cache lets go of its own, which from a deinit find no way back to be taken out of these.
+    for entry in live.values { unsafe entry.statement.finalize() }
     live.removeAll()
+    unsafe cache.removeAll()
     for entry in streams.values { entry.stream?.end() }
     streams.removeAll()
     waiting.interruptor.detach()
@@ -150,10 +158,11 @@ private import Foundation
   }
 
   func didPrepare(_ statement: Statement) {
-    live[ObjectIdentifier(statement)] = Weak(statement: statement)
+    live[ObjectIdentifier(statement)] = Live(statement: statement)
   }
 
-  func willFinalize(_ statement: Statement) {
+  /// Forgets a statement, which may have been finalized before.
+  func forget(_ statement: Statement) {
     live[ObjectIdentifier(statement)] = nil
   }
 

@@ -12,8 +12,9 @@ public import Foundation
   // engine's calls answer with an error or with nothing. What they lend of a row is copied before the next call.
   // Unchecked exclusivity: never passed inout, and read for every column of every row.
   @exclusivity(unchecked) final var raw: OpaquePointer?
-  // Weak: whoever keeps a statement longer than its connection gets an error, not a crash.
-  private weak var connection: Connection?
+  // Not the connection: whoever keeps a statement longer than that gets an error, not a crash.
+  private let link: ConnectionLink
+  private var connection: Connection? { link.connection }
   private let path: String
   /// The SQL text, without values.
   public let sql: String
@@ -26,16 +27,14 @@ public import Foundation
   init(raw: OpaquePointer?, sql: String, connection: Connection) {
     unsafe self.raw = unsafe raw
     self.sql = sql
-    self.connection = connection
+    link = connection.link
     path = connection.path
     connection.didPrepare(self)
   }
 
   deinit {
-    if unsafe raw != nil {
-      connection?.willFinalize(self)
-      unsafe sqlite3_finalize(raw)
-    }
+    connection?.forget(self)
+    unsafe sqlite3_finalize(raw)
   }
 
   func finalize() {
@@ -45,7 +44,7 @@ public import Foundation
 
   /// Frees the statement ahead of its release.
   func finalizeNow() {
-    connection?.willFinalize(self)
+    connection?.forget(self)
     finalize()
   }
 
@@ -198,6 +197,21 @@ public import Foundation
     guard unsafe raw != nil, let connection else { return .closed(file: path) }
     return connection.error(code, sql: sql)
   }
+}
+
+// A weak reference would do the same, but whatever one leads to counts all its references the slow way from then on, and a
+// look-up has a dozen of them.
+/// The way from a statement to its connection, which it does not keep: it leads there as long as there is one.
+final class ConnectionLink {
+  // Safe: set by the connection alone, and to nil as the first thing in its deinit. Who has a link is used by the one task
+  // that uses the connection, so that nobody reads it at that moment.
+  @safe @exclusivity(unchecked) private(set) unowned(unsafe) var connection: Connection?
+
+  /// Leads there from now on.
+  func lead(to connection: Connection) { self.connection = connection }
+
+  /// Leads nowhere from now on.
+  func end() { connection = nil }
 }
 
 // SQLITE_TRANSIENT: the engine copies the bytes before the call returns.

@@ -7,7 +7,12 @@ extension ObjectContext {
   /// alone says, and is read at once; nil, with the reason told, where there is none.
   func object(_ entity: EntityMapping, _ id: Int64) -> ManagedObject? {
     let map = maps[entity.index]
-    if let known = map.find(id) { return known }
+    if let known = map.find(id) {
+      if !entity.isInFamily || entity.includes(known.entity) { return known }
+      // What leads there is not ours: an object of another class is never handed out as one of this.
+      note(StoreError.objectGone(entity: entity.name, rowID: id))
+      return nil
+    }
     return entity.hasChildren ? readNow(entity, id) : map.add(id)
   }
 
@@ -24,24 +29,26 @@ extension ObjectContext {
   /// - Returns: nil when there is no such row, or the object is deleted.
   /// - Throws: ``StoreError/unknownEntity(name:)``, ``StoreError/idOfAnotherStore(entity:rowID:)``; ``SQLError``.
   public func existing<Object: ManagedObject>(_ id: ObjectID<Object>) throws -> Object? {
-    guard let entity = entity(of: Object.self) else {
+    guard let map = unsafe map(of: Object.self) else {
       throw StoreError.unknownEntity(name: "\(Object.self)")
     }
-    return try existing(entity, try core.mark.row(of: id)).map { unsafe unsafeDowncast($0, to: Object.self) }
+    let row = try core.mark.row(of: id)
+    // Most look-ups end here: to find what is in memory takes less time than a call, or than to retain the map. Nor is
+    // there an Optional.map: in code that is generic over the class it takes longer than all the rest.
+    var found = unsafe map._withUnsafeGuaranteedRef { $0.findOpen(row) }
+    if found == nil { found = try fetched(unsafe map.takeUnretainedValue().entity, row) }
+    guard let found else { return nil }
+    return unsafe unsafeDowncast(found, to: Object.self)
   }
 
   /// The object of a row that somebody named; nil when there is none.
-  // Inlined, as most look-ups end here: to find what is in memory takes less time than a call.
-  @inline(__always) func existing(_ entity: EntityMapping, _ row: Int64) throws -> ManagedObject? {
-    let known = maps[entity.index].find(row)
-    if let known, known.state == .loaded || known.state == .inserted, !entity.isInFamily { return known }
-    return try fetched(known, entity, row)
+  func existing(_ entity: EntityMapping, _ row: Int64) throws -> ManagedObject? {
+    if let known = maps[entity.index].findOpen(row) { return known }
+    return try fetched(entity, row)
   }
 
-  @inline(never) private func fetched(_ known: ManagedObject?, _ entity: EntityMapping, _ row: Int64) throws
-    -> ManagedObject?
-  {
-    if let known {
+  @inline(never) private func fetched(_ entity: EntityMapping, _ row: Int64) throws -> ManagedObject? {
+    if let known = maps[entity.index].find(row) {
       // The row of another entity of the family is none of this one.
       guard entity.includes(known.entity) else { return nil }
       switch known.state {

@@ -50,7 +50,12 @@ public final class ObjectContext: ObjectHost {
   var releasing: [Extras?] = []
   let former: FormerHost
   var isReleasing = false
-  private var lastEntity: (type: ManagedObject.Type, entity: EntityMapping)?
+  // Safe: `maps` keeps it, as long as the context lives.
+  @safe private struct LastMap {
+    let type: ManagedObject.Type
+    let map: Unmanaged<IdentityMap>
+  }
+  private var lastMap: LastMap?
   /// New objects that fetches wrote since the last save, with a savepoint beneath; nil when no fetch did.
   var flushed: [ManagedObject]?
   /// What the saves of the transaction have written, while somebody listens; nil outside of one.
@@ -135,6 +140,7 @@ public final class ObjectContext: ObjectHost {
   }
 
   deinit {
+    former.host = nil
     // Objects that somebody still holds lose their way back; sets that hold each other are let go.
     let alive = maps.flatMap(\.all)
     for object in alive {
@@ -223,11 +229,16 @@ public final class ObjectContext: ObjectHost {
     object.forgetFetchedMembers(keepsOrders: false)
   }
 
-  /// The entity of a class; the last one asked for is remembered.
+  /// The entity of a class.
   @inline(__always) func entity(of type: ManagedObject.Type) -> EntityMapping? {
-    if let last = lastEntity, last.type == type { return last.entity }
-    lastEntity = core.entity(of: type).map { (type, $0) }
-    return lastEntity?.entity
+    unsafe map(of: type)?._withUnsafeGuaranteedRef { $0.entity }
+  }
+
+  /// The map of a class's objects; the last one asked for is remembered.
+  @inline(__always) func map(of type: ManagedObject.Type) -> Unmanaged<IdentityMap>? {
+    if let last = lastMap, last.type == type { return unsafe last.map }
+    lastMap = core.entity(of: type).map { unsafe LastMap(type: type, map: .passUnretained(maps[$0.index])) }
+    return unsafe lastMap?.map
   }
 }
 

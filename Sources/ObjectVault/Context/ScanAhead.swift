@@ -33,7 +33,7 @@ final class ScanAhead: Sendable {
   /// Nobody wants the rest any more.
   private struct Unwanted: Error {}
 
-  // Safe to share: the thread alone uses it, from its beginning to its end, for which ``finish()`` waits.
+  // Safe to share: the thread alone reads on it, from its beginning to its end, for which ``finish()`` waits.
   private struct Lent: @unchecked Sendable { let connection: Connection }
 
   private enum Progress {
@@ -47,6 +47,8 @@ final class ScanAhead: Sendable {
 
   private struct State {
     var progress = Progress.waiting
+    /// Nil as soon as it is free: a thread that comes too late must not keep a file open that was closed meanwhile.
+    var lent: Lent?
     /// Those that nobody has taken yet.
     var batches: [Batch] = []
     var isUnwanted = false
@@ -55,9 +57,8 @@ final class ScanAhead: Sendable {
     var isUsing = false
   }
 
-  private let state = Locked(State())
+  private let state: Locked<State>
   private let news = DispatchSemaphore(value: 0)
-  private let lent: Lent
 
   /// Lets another thread begin. ``finish()`` has to be called before anybody else uses the connection.
   /// - Parameters:
@@ -70,13 +71,13 @@ final class ScanAhead: Sendable {
       @escaping @Sendable (Connection, _ begin: () throws -> Void, @escaping (Batch) throws -> Void) throws ->
       Void
   ) {
-    lent = Lent(connection: connection)
+    state = Locked(State(lent: Lent(connection: connection)))
     // A thread of its own: those that tasks share may all be at work for longer than the scan takes.
     Thread.detachNewThread { [self] in
-      guard start() else { return }
-      let result = Result { try read(lent.connection, begin, hand) }
+      guard let result = run(read) else { return }
       change { state in
         state.isUsing = false
+        state.lent = nil
         if case .running = state.progress {
           state.progress = if case .failure(let error) = result { .ended(error) } else { .ended(nil) }
         } else {
@@ -119,7 +120,12 @@ final class ScanAhead: Sendable {
         state.isUnwanted = true
         state.isAwaited = state.isUsing
         // Under the lock: afterwards the connection may be somebody else's.
-        if state.isUsing { lent.connection.interruptor.interrupt() } else { state.progress = .undone }
+        if state.isUsing {
+          state.lent?.connection.interruptor.interrupt()
+        } else {
+          state.progress = .undone
+          state.lent = nil
+        }
         return state.isUsing
       }
       guard isUsing else { return }
@@ -127,12 +133,20 @@ final class ScanAhead: Sendable {
     }
   }
 
-  private func start() -> Bool {
+  /// Reads on the connection, and has forgotten it at the end.
+  /// - Returns: Nil when nobody wants it any more.
+  private func run(_ read: (Connection, () throws -> Void, @escaping (Batch) throws -> Void) throws -> Void)
+    -> Result<Void, any Error>?
+  {
+    start().map { lent in Result { try read(lent.connection, begin, hand) } }
+  }
+
+  private func start() -> Lent? {
     state.withLock { state in
-      guard case .waiting = state.progress else { return false }
+      guard case .waiting = state.progress, let lent = state.lent else { return nil }
       state.progress = .starting
       state.isUsing = true
-      return true
+      return lent
     }
   }
 
@@ -158,37 +172,5 @@ final class ScanAhead: Sendable {
     }
     if isAwaited { news.signal() }
     return value
-  }
-}
-
-/// Packs the rows that it is handed, page after page.
-final class PagePacking: RowTaker {
-  // Safe: packing a row does not lead back here, so that accesses cannot overlap. The checks would be made for each row.
-  @safe @exclusivity(unchecked) private var packer: RowPacker
-  @safe @exclusivity(unchecked) private var batch: ScanAhead.Batch
-  private let slots: [Int]
-  private let slotCount: Int
-  private let hand: (ScanAhead.Batch) throws -> Void
-  let columnCount: Int
-
-  init(_ entity: EntityMapping, hand: @escaping (ScanAhead.Batch) throws -> Void) {
-    packer = RowPacker(firstPageBytes: 65_536)
-    batch = ScanAhead.Batch(page: packer.page)
-    slots = entity.storedSlots
-    slotCount = entity.slots.count
-    columnCount = entity.columnCount
-    self.hand = hand
-  }
-
-  func take(_ row: borrowing TakenRow) throws {
-    let cells = unsafe try packer.pack(row, firstColumn: 2, slots: slots, slotCount: slotCount)
-    if packer.page !== batch.page { try finish() }
-    batch.rows.append(unsafe ScanAhead.Row(id: row.int64(0), version: row.int64(1), cells: cells))
-  }
-
-  /// Hands over what is left.
-  func finish() throws {
-    if !batch.rows.isEmpty { try hand(batch) }
-    batch = ScanAhead.Batch(page: packer.page)
   }
 }

@@ -17,7 +17,7 @@ struct SplitScan {
   let split: SplitQuery
   let entity: EntityMapping
   let context: ObjectContext
-  private var plans: FetchPlans { context.core.plans[entity.index] }
+  private var lastCount: Locked<Int?> { context.core.lastCounts[entity.index] }
 
   /// The objects of all rows, in the order of their ids.
   func objects() throws -> [ManagedObject] {
@@ -30,7 +30,7 @@ struct SplitScan {
         } else {
           try collector.all(whole, [], on: connection)
         }
-      plans.lastCount.withLock { $0 = found.count }
+      lastCount.withLock { $0 = found.count }
       return found
     }
   }
@@ -73,7 +73,7 @@ struct SplitScan {
   /// The id up to which this thread reads; nil when the table is too small to be split.
   private func middle(_ connection: Connection) throws -> Int64? {
     // Ids tell how many rows there may be; how many there were the last time, tells more.
-    guard plans.lastCount.withLock({ $0 ?? .max }) >= Self.fewest / 2,
+    guard lastCount.withLock({ $0 ?? .max }) >= Self.fewest / 2,
       let highest = try connection.value(sql: split.highest)?.int64, highest >= Self.fewest,
       let lowest = try connection.value(sql: split.lowest)?.int64, lowest >= 0,
       highest - lowest >= Self.fewest

@@ -16,6 +16,8 @@ final class StoreCore: Sendable {
   let id: String?
   /// By the entity's index.
   let plans: [FetchPlans]
+  /// By the entity's index: how many rows the last fetch of all has found; nil when there was none.
+  let lastCounts: [Locked<Int?>]
   /// Who listens to commits.
   let feed = ChangeFeed()
 
@@ -29,6 +31,7 @@ final class StoreCore: Sendable {
     self.id = id?.uuidString
     mark = StoreMark(id)
     plans = mapping.entities.map(FetchPlans.init)
+    lastCounts = mapping.entities.map { _ in Locked(nil) }
   }
 
   deinit { feed.end() }

@@ -6,6 +6,8 @@ package final class IdentityMap {
   private let objects: ObjectTable
   /// Whose table it is: the root's; nil for a table of its own.
   private let root: IdentityMap?
+  /// Whether objects of other entities are in the table.
+  private let isShared: Bool
   /// What its objects are of.
   package let entity: EntityMapping
   /// The highest id that a save of this context gave to one of them.
@@ -21,6 +23,7 @@ package final class IdentityMap {
     _ entity: EntityMapping, of objectClass: ManagedObject.Type, make: @escaping () -> ManagedObject
   ) {
     self.entity = entity
+    isShared = entity.isInFamily
     self.objectClass = objectClass
     self.make = make
     objects = ObjectTable()
@@ -33,6 +36,7 @@ package final class IdentityMap {
     make: @escaping () -> ManagedObject
   ) {
     self.entity = entity
+    isShared = entity.isInFamily
     self.objectClass = objectClass
     self.make = make
     // Kept alive by this one.
@@ -48,6 +52,15 @@ package final class IdentityMap {
   /// The live object of `key`: of whichever entity of the table.
   @inline(__always) package func find(_ key: Int64) -> ManagedObject? {
     unsafe objects.find(key).map(object(at:))
+  }
+
+  /// The live object of `key` if its row is in memory, or it is new; nil in a table that other entities share. Its state is
+  /// asked before it is retained, as each retaining waits for the memory where the object lies.
+  @inline(__always) func findOpen(_ key: Int64) -> ManagedObject? {
+    guard !isShared, let address = unsafe objects.find(key) else { return nil }
+    let found = unsafe Unmanaged<ManagedObject>.fromOpaque(address)
+    let isOpen = unsafe found._withUnsafeGuaranteedRef { $0.state == .loaded || $0.state == .inserted }
+    return isOpen ? unsafe found.takeUnretainedValue() : nil
   }
 
   /// Makes the object of `key`, which has none, as a fault.

@@ -71,7 +71,9 @@ final class Extras {
 
 /// Where an object was.
 final class FormerHost {
-  weak var host: (any ObjectHost)?
+  // Safe: set by the context alone, and to nil as the first thing in its deinit; whoever asks is used by the one task that
+  // uses the context. A weak reference would make the context count all its references the slow way.
+  @safe @exclusivity(unchecked) unowned(unsafe) var host: (any ObjectHost)?
   /// The store, which an object's id is of wherever the object went.
   let store: StoreMark
 

@@ -61,8 +61,6 @@ final class FetchPlans: Sendable {
   /// A program has few shapes; more than these are made as it goes, and not worth their memory.
   private static let capacity = 500
   private let known = Locked<[Key: Entry]>([:])
-  /// How many rows the last fetch of all has found; nil when there was none.
-  let lastCount = Locked<Int?>(nil)
   private let entity: EntityMapping
 
   init(_ entity: EntityMapping) { self.entity = entity }

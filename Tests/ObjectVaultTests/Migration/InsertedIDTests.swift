@@ -25,8 +25,8 @@ import Testing
   ]
 
   /// The ids of all notes behind the first two, with their texts, and the mark, after a second step.
-  private func notes(_ block: String) async throws -> [String] {
-    let lab = try await MigrationLab(Self.base, fill: Self.fill)
+  static func notes(_ block: String) async throws -> [String] {
+    let lab = try await MigrationLab(base, fill: fill)
     try await lab.migrate(block)
     #expect(try lab.isSound())
     let rows = try lab.rows("SELECT id || text FROM Note WHERE id > 2 ORDER BY id").map { $0[0].string ?? "" }
@@ -79,7 +79,7 @@ import Testing
     async throws
   {
     for verb in ["seed", "transform sql"] {
-      let found = try await notes("\(verb) { \(sql) }")
+      let found = try await Self.notes("\(verb) { \(sql) }")
       #expect(found == expected, "\(verb)")
     }
   }

@@ -10,16 +10,6 @@ import Testing
   static let base = InsertedIDs.base
   static let fill = InsertedIDs.fill
 
-  /// The ids of all notes behind the first two, with their texts, and the mark, after a second step.
-  private func notes(_ block: String) async throws -> [String] {
-    let lab = try await MigrationLab(Self.base, fill: Self.fill)
-    try await lab.migrate(block)
-    #expect(try lab.isSound())
-    let rows = try lab.rows("SELECT id || text FROM Note WHERE id > 2 ORDER BY id").map { $0[0].string ?? "" }
-    let mark = try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Note'")[0][0].int64 ?? 0
-    return rows + ["\(mark)"]
-  }
-
   // MARK: What is an id
 
   @Test(arguments: [
@@ -46,13 +36,13 @@ import Testing
   @Test(arguments: ["'10'", "10.0", "'10.0'", "' 1e1 '", "'010'", "x.v"])
   func `an id that the column turns into a number counts as given out`(_ id: String) async throws {
     for verb in ["INSERT", "INSERT OR REPLACE"] {
-      let found = try await notes(
+      let found = try await InsertedIDs.notes(
         "seed { \(verb) INTO $Note (id, text) SELECT \(id), 'x' FROM (SELECT '10' AS v) AS x; "
           + "\(verb) INTO $Note (text) VALUES ('y') }")
       #expect(found == ["10x", "11y", "11"], "\(verb)")
     }
     // Within one statement, too.
-    let found = try await notes(
+    let found = try await InsertedIDs.notes(
       "seed { INSERT INTO $Note (id, text) SELECT \(id), 'x' FROM (SELECT '10' AS v) AS x UNION ALL SELECT NULL, 'y' }"
     )
     #expect(found == ["10x", "11y", "11"])

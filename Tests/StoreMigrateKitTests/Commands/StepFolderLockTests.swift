@@ -28,43 +28,39 @@ import Testing
     try runTool(builtExecutable("store-migrate"), words + ["-m", steps, "--no-input"])
   }
 
-  private func start(_ line: [String]) -> Task<ToolResult, any Error> {
-    Task {
-      try await onThread {
-        try runTool(builtExecutable("store-migrate"), line + ["-m", steps, "--no-input"])
-      }
+  /// Starts commands while the folder is locked, does something as soon as all wait for it, and gives it up. They have
+  /// written nothing until then.
+  private func waiting(_ lines: [[String]], _ body: () throws -> Void = {}) throws -> [ToolResult] {
+    let (descriptor, former) = (try lock(steps), try files())
+    let runs = try lines.map {
+      try StartedTool(builtExecutable("store-migrate"), $0 + ["-m", steps, "--no-input"])
     }
+    for run in runs { #expect(try run.says("Waiting for another command that is at work in \(steps)")) }
+    #expect(try files() == former)
+    try body()
+    close(descriptor)
+    return try runs.map { try $0.end() }
+  }
+
+  private func lock(_ path: String) throws -> Int32 {
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    return descriptor
   }
 
   private func files() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: steps).filter { $0.hasSuffix(".migration") }.sorted()
   }
 
-  /// Holds the lock of the folder while commands start, and gives it up.
-  private func waiting(_ lines: [[String]]) async throws -> [ToolResult] {
-    let descriptor = open(steps, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
-    let runs = lines.map { start($0) }
-    try await Task.sleep(for: .milliseconds(400))
-    let before = try files()
-    close(descriptor)
-    #expect(before == ["0001_s1.migration", "0002_s2.migration", "0003_s3.migration", "0004_s4.migration"])
-    var results: [ToolResult] = []
-    for run in runs { results.append(try await run.value) }
-    return results
-  }
-
-  @Test func `new steps that are made at once have numbers of their own`() async throws {
-    let results = try await waiting((1...4).map { ["new", "branch \($0)"] })
+  @Test func `new steps that are made at once have numbers of their own`() throws {
+    let results = try waiting((1...4).map { ["new", "branch \($0)"] })
     #expect(results.allSatisfy { $0.status == 0 }, "\(results)")
-    #expect(
-      results.contains { $0.errors.contains("Waiting for another command that is at work in \(steps)") })
     #expect(try files().map { String($0.prefix(4)) } == (1...8).map { "000\($0)" })
     #expect(try run("embed").status == 0 && run("check").status == 0)
   }
 
-  @Test func `of two squashes at once the second finds what the first has left`() async throws {
-    let results = try await waiting([["squash", "--to", "3"], ["squash", "--to", "3"], ["check"]])
+  @Test func `of two squashes at once the second finds what the first has left`() throws {
+    let results = try waiting([["squash", "--to", "3"], ["squash", "--to", "3"], ["check"]])
     #expect(results.prefix(2).map(\.status).sorted() == [0, 5], "\(results)")
     #expect(try files() == ["0003_s3.migration", "0004_s4.migration"])
     let check = try run("check")
@@ -78,53 +74,42 @@ import Testing
     #expect(result.status == 64 && !FileManager.default.fileExists(atPath: path), "\(result)")
   }
 
-  @Test func `who reads the steps waits until those are whole again`() async throws {
+  @Test func `who reads the steps waits until those are whole again`() throws {
     try Data(repeating: 7, count: 32).write(to: URL(fileURLWithPath: folder.path("key")))
     let lines = [
       ["lint"], ["lint", "--all"], ["create", folder.path("a.store"), "--key-file", folder.path("key")],
     ]
     let first = "\(steps)/0001_s1.migration"
-    let descriptor = open(steps, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
     try FileManager.default.moveItem(atPath: first, toPath: first + ".moving")
-    let runs = lines.map { start($0) }
-    try await Task.sleep(for: .milliseconds(800))
-    try FileManager.default.moveItem(atPath: first + ".moving", toPath: first)
-    close(descriptor)
-    for run in runs {
-      let result = try await run.value
-      #expect(result.status == 0, "\(result)")
-      #expect(result.errors.contains("Waiting for another command"), "\(result)")
+    let results = try waiting(lines) {
+      try FileManager.default.moveItem(atPath: first + ".moving", toPath: first)
     }
+    #expect(results.allSatisfy { $0.status == 0 }, "\(results)")
   }
 
   @Test(arguments: [true, false])
   func `a folder that was taken away while a command waited is made, or waited for, anew`(_ isAnother: Bool)
-    async throws
+    throws
   {
     let path = folder.path("Empty")
-    func lock() throws -> Int32 {
+    func make() throws -> Int32 {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-      let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-      #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
-      return descriptor
+      return try lock(path)
     }
-    let descriptor = try lock()
-    let run = Task {
-      try await onThread {
-        try runTool(builtExecutable("store-migrate"), ["new", "x", "-m", path, "--no-input"])
-      }
-    }
-    try await Task.sleep(for: .milliseconds(1200))
+    let descriptor = try make()
+    let run = try StartedTool(
+      builtExecutable("store-migrate"), ["new", "x", "-m", path, "--no-input"])
+    #expect(try run.says("Waiting for another command"))
     #expect(rmdir(path) == 0)
-    let second = isAnother ? try lock() : nil
+    let second = isAnother ? try make() : nil
     close(descriptor)
     if let second {
-      try await Task.sleep(for: .milliseconds(300))
+      // Time for it to do what it must not.
+      usleep(300_000)
       #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty)
       close(second)
     }
-    let result = try await run.value
+    let result = try run.end()
     #expect(result.status == 0, "\(result)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["0001_x.migration"])
   }

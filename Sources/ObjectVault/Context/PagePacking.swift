@@ -1,0 +1,35 @@
+// Rows of a scan that another thread than the context's goes through, packed for it.
+
+internal import CipherSQLite
+
+/// Packs the rows that it is handed, page after page.
+final class PagePacking: RowTaker {
+  // Safe: packing a row does not lead back here, so that accesses cannot overlap. The checks would be made for each row.
+  @safe @exclusivity(unchecked) private var packer: RowPacker
+  @safe @exclusivity(unchecked) private var batch: ScanAhead.Batch
+  private let slots: [Int]
+  private let slotCount: Int
+  private let hand: (ScanAhead.Batch) throws -> Void
+  let columnCount: Int
+
+  init(_ entity: EntityMapping, hand: @escaping (ScanAhead.Batch) throws -> Void) {
+    packer = RowPacker(firstPageBytes: 65_536)
+    batch = ScanAhead.Batch(page: packer.page)
+    slots = entity.storedSlots
+    slotCount = entity.slots.count
+    columnCount = entity.columnCount
+    self.hand = hand
+  }
+
+  func take(_ row: borrowing TakenRow) throws {
+    let cells = unsafe try packer.pack(row, firstColumn: 2, slots: slots, slotCount: slotCount)
+    if packer.page !== batch.page { try finish() }
+    batch.rows.append(unsafe ScanAhead.Row(id: row.int64(0), version: row.int64(1), cells: cells))
+  }
+
+  /// Hands over what is left.
+  func finish() throws {
+    if !batch.rows.isEmpty { try hand(batch) }
+    batch = ScanAhead.Batch(page: packer.page)
+  }
+}
