@@ -177,7 +177,8 @@ extension MigrationOperation {
     case .dropRawObject(_, let name):
       .operations(model.rawObject(named: name).map { [.createRawObject($0)] } ?? [])
     // What only the step's own properties hold goes with these.
-    case .transformSwift(let transform) where !mapping.hasMovedRows && mapping.hasMadeAll(transform.writes, in: model):
+    case .transformSwift(let transform)
+    where !mapping.hasMovedRows && mapping.hasMadeAll(transform.writes, in: model):
       .operations([])
     case .transform, .transformSwift: .none(reason: "what it wrote over is gone")
     case .seed: .none(reason: "which objects it made is not known any more")
