@@ -110,6 +110,7 @@ struct AdoptionRun {
     let findings =
       try TypeCheck(model: model).findings(runner.connection).map { "\($0)" }
       + PartnerCheck(model: model).findings(runner.connection).map { "\($0)" }
+      + ReferenceCheck.misled(runner.connection, model)
       + runner.connection.foreignKeyViolations().prefix(3).map {
         "a row of \($0.first?.string ?? "") refers to nothing"
       }

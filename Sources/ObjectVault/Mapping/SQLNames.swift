@@ -4,9 +4,10 @@ internal import CipherSQLite
 
 /// The SQL for `$User`, `$User.name` and the like in one model.
 ///
-/// `$User` is the table, which that of an entity with a parent is its root's, `$User.name` a column of it, `$Status.user` the column of a to-one, `$Status.tags` the table
-/// of links of a many-to-many and `$Status.tags.Tag` the column in it with the ids of tags. `$Album.songs.position` is the
-/// column with the places of members in an ordered relationship: in the table of links, or beside the to-one `$Song.album`.
+/// `$User` is the table, and of an entity with a parent that of its root; `$User.name` is a column of it, `$Status.user` the
+/// column of a to-one, `$Status.tags` the table of links of a many-to-many and `$Status.tags.Tag` the column in it with the
+/// ids of tags. `$Album.songs.position` is the column with the places of members in an ordered relationship: in the table
+/// of links, or beside the to-one `$Song.album`.
 struct SQLNames {
   let model: Schema
   /// What stands behind an ordered relationship for the column of places.

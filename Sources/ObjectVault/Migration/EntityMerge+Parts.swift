@@ -167,7 +167,7 @@ private struct MergeRows {
   }
 
   private mutating func moveMembers(_ member: MergePlaces.End, _ new: RelationshipDescription) {
-    let owner = SQLName(member.entity.name)
+    let owner = SQLName(model.root(of: member.entity.name))
     let (column, target) = (SQLName(member.relationship.columnName), SQLName(new.columnName))
     let both: SQL = "FROM \(owner) WHERE \(column) NOT NULL AND \(target) NOT NULL"
     checks.append(
@@ -191,7 +191,7 @@ private struct MergeRows {
     } else {
       let column = SQLName(former.columnName)
       statements.append(
-        "UPDATE \(identifier: detour.end.entity.name) SET \(identifier: detour.passing.columnName) = \(newID("\(column)")) WHERE \(column) NOT NULL"
+        "UPDATE \(identifier: model.root(of: detour.end.entity.name)) SET \(identifier: detour.passing.columnName) = \(newID("\(column)")) WHERE \(column) NOT NULL"
       )
     }
   }

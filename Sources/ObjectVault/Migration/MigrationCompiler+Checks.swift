@@ -68,9 +68,18 @@ extension MigrationCompiler {
   /// The marks below which ids were given out. A new name begins at the larger of both marks, and no mark is ever
   /// taken away: an id that was given out under a name, be it of an entity that is gone, is not given out again.
   func highWaterMarks() -> [PlannedStatement] {
-    // Entities with a parent have the marks of their roots.
-    let renamed = mapping.entities.filter { $0.key != $0.value && after.entity(named: $0.key)?.parent == nil }
-      .sorted { $0.key < $1.key }
+    var renamed = mapping.entities.filter { $0.key != $0.value && after.entity(named: $0.key)?.parent == nil }
+      .map { (key: $0.key, value: $0.value) }
+    // Entities with a parent have the marks of their roots: one that gets a name goes on above that of the name.
+    for entity in after.entities where entity.parent != nil && mapping.entities[entity.name] != entity.name {
+      renamed.append((after.root(of: entity.name), entity.name))
+    }
+    // And a name that one gives up keeps what was given out under it.
+    let finals = Dictionary(mapping.entities.map { ($0.value, $0.key) }) { first, _ in first }
+    for entity in before.entities where entity.parent != nil && finals[entity.name] != entity.name {
+      renamed.append((entity.name, before.root(of: entity.name)))
+    }
+    renamed.sort { ($0.key, $0.value) < ($1.key, $1.value) }
     guard !renamed.isEmpty else { return [] }
     return [
       PlannedStatement(

@@ -2,6 +2,26 @@
 
 internal import CipherSQLite
 
+extension Schema {
+  /// Relationships that may lead to an entity's objects as to those of one above it, and are kept with who leads there, or
+  /// as links.
+  func leading(
+    toInheritedOf entity: EntityDescription
+  ) -> [(owner: EntityDescription, relationship: RelationshipDescription)] {
+    guard entity.parent != nil else { return [] }
+    let above = Set(ancestors(of: entity).map(\.name))
+    return entities.filter { $0.name != entity.name }.flatMap { owner in
+      owner.relationships.filter { relationship in
+        guard above.contains(relationship.destination) else { return false }
+        let back = relationship.inverse.flatMap {
+          self.entity(named: relationship.destination)?.relationship(named: $0)
+        }
+        return !relationship.isToMany || back?.isToMany != false
+      }.map { (owner, $0) }
+    }
+  }
+}
+
 extension MigrationCompiler {
   /// What of the tables and columns before the run is in none of the tables after it, such as `User.city`, by the
   /// names that they had when they were dropped.
@@ -12,6 +32,12 @@ extension MigrationCompiler {
     for entity in before.entities where !untouched.contains(entity.name) {
       guard let final = finals[entity.name] else {
         losses.append(mapping.dropped.entities[entity.name] ?? entity.name)
+        losses += before.leading(toInheritedOf: entity).compactMap { owner, relationship in
+          guard let owner = finals[owner.name],
+            let name = mapping.formerNames(of: owner).first(where: { $0.value == relationship.name })?.key
+          else { return nil }
+          return "\(owner).\(name)"
+        }.filter { !losses.contains($0) }
         continue
       }
       let kept = Set(mapping.formerNames(of: final).values)

@@ -25,6 +25,18 @@ extension MigrationCompiler {
     return after.entity(named: change.entity.name).map(after.table)
   }
 
+  /// The tables of those who led to rows that get a table of their own as to what these are no more: their triggers wait for
+  /// nothing that lets go of them.
+  var released: Set<String> {
+    guard let change = mapping.parentChange, change.way == .out else { return [] }
+    let left = Set(change.left.map(\.name))
+    let owners = before.entities.filter { entity in
+      entity.relationships.contains { !$0.isToMany && left.contains($0.destination) }
+    }
+    let joins = before.joinTables.filter { left.contains($0.source) || left.contains($0.target) }
+    return Set(owners.map { before.root(of: $0.name) } + joins.map(\.name))
+  }
+
   func parentStatements() -> ParentStatements {
     guard let change = mapping.parentChange else { return ParentStatements() }
     let rows = ParentRows(change, before, after)
@@ -79,7 +91,7 @@ private struct ParentRows {
       before.root(of: change.entity.name) == change.entity.name
       ? EntityPlace(table: change.entity.name, entities: []) : before.place(of: change.entity.name)
     new = after.place(of: change.entity.name)
-    checks = gained.compactMap(check) + release.checks + ownChecks
+    checks = gained.compactMap(check) + uniqueChecks + release.checks + ownChecks
   }
 
   /// The id that an object has from now on.
@@ -124,6 +136,43 @@ private struct ParentRows {
         + "before, or make it optional")
   }
 
+  /// That what the rows bring, or get, differs where what they inherit is unique.
+  private var uniqueChecks: [CompiledStatement] {
+    change.joined.flatMap { above in above.uniqueKeys.compactMap { check(key: $0, of: above) } }
+  }
+
+  /// - Returns: nil where the rows have nothing, which is like no other nothing.
+  private func check(key: [String], of above: EntityDescription) -> CompiledStatement? {
+    let own = key.compactMap(value)
+    // What an entity above that one declares is as it was.
+    guard own.count == key.count else { return nil }
+    let columns = key.map { SQLName($0) }
+    let values = zip(own, columns).map { value, column -> SQL in "\(value) AS \(column)" }
+    let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
+    let groups: SQL =
+      "FROM (SELECT \"id\", \(SQL.joined(values)) FROM \(old.tableName) AS a\(filterOfA) UNION ALL SELECT NULL, \(SQL.names(columns)) FROM \(new.tableName)) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1"
+    return .check(
+      query: "SELECT count(*) FROM (SELECT 1 \(groups))",
+      rows: "SELECT max(\"id\") \(groups) ORDER BY 1 LIMIT 5",
+      message:
+        "%d values of \(above.name)(\(key.joined(separator: ", "))) would be there more than once, and UNIQUE takes "
+        + "each once; make them differ by a transform before")
+  }
+
+  /// What the rows, as `a`, have in an attribute that they inherit from now on; nil where they have nothing.
+  private func value(of name: String) -> SQL? {
+    for case .attribute(let attribute, let own) in gained where attribute.name == name {
+      let filling: SQL? = attribute.defaultValue.map { "\(written: $0.sql)" }
+      guard own != nil else { return filling }
+      let column: SQL = "a.\(identifier: name)"
+      guard let filling, !attribute.isOptional else { return column }
+      return "ifnull(\(column), \(filling))"
+    }
+    return nil
+  }
+
+  private var filterOfA: SQL { old.condition(SQLName("a")).map { " WHERE \($0)" } ?? "" }
+
   private var release: RowRelease {
     RowRelease(of: change.names, from: change.left, staying: change.way == .within, in: before)
   }
@@ -160,7 +209,8 @@ private struct ParentRows {
     let table = PassingTable.name
     let statements: [SQL] = [
       PassingTable.drop, "CREATE TABLE \(table) (vault_own INTEGER PRIMARY KEY, vault_other INTEGER)",
-      "INSERT INTO \(table) SELECT \"id\", \"id\" + \(IdentifierTable.highest(of: new.table)) FROM \(old.tableName)",
+      // Above those of both names: an id that was given out under the own one leads to nothing else either.
+      "INSERT INTO \(table) SELECT \"id\", \"id\" + max(\(IdentifierTable.highest(of: new.table)), \(IdentifierTable.highest(of: old.table))) FROM \(old.tableName)",
     ]
     return statements.map { .sql($0.text) }
   }
@@ -209,25 +259,16 @@ private struct ParentRows {
         change.moved.count > 1 || change.way == .out
           ? "a.\(identifier: EntityColumn.name)" : "\(literal: change.entity.name)")
     }
-    for case .attribute(let attribute, let own) in gained {
-      let filling: SQL? = attribute.defaultValue.map { "\(written: $0.sql)" }
-      guard own != nil || filling != nil else { continue }
+    for case .attribute(let attribute, _) in gained {
+      guard let value = value(of: attribute.name) else { continue }
       columns.append("\(identifier: attribute.name)")
-      let value: SQL = "a.\(identifier: attribute.name)"
-      if own == nil {
-        values.append(filling ?? "NULL")
-      } else if let filling, !attribute.isOptional {
-        values.append("ifnull(\(value), \(filling))")
-      } else {
-        values.append(value)
-      }
+      values.append(value)
     }
     for entity in change.moved { addOwn(of: entity, &columns, &values) }
     let passing: SQL =
       change.way == .into ? " JOIN \(PassingTable.name) AS m ON m.vault_own = a.\"id\"" : ""
-    let filter: SQL = old.condition(SQLName("a")).map { " WHERE \($0)" } ?? ""
     return
-      "INSERT INTO \(new.tableName) (\(SQL.joined(columns))) SELECT \(SQL.joined(values)) FROM \(old.tableName) AS a\(passing)\(filter)"
+      "INSERT INTO \(new.tableName) (\(SQL.joined(columns))) SELECT \(SQL.joined(values)) FROM \(old.tableName) AS a\(passing)\(filterOfA)"
   }
 
   /// The columns of what an entity declares afterwards.

@@ -73,6 +73,7 @@ struct MigrationCompiler {
     }
     if let table = ownTable {
       moved.formUnion([table.name, before.root(of: table.name)].map { $0.lowercased() })
+      moved.formUnion(released.map { $0.lowercased() })
     }
     let (removals, rewrites) = (familyRemovals(), familyRewrites())
     // What changes rows of a table is nothing that a trigger waits for.

@@ -66,7 +66,9 @@ extension MigrationOperation {
       let dropped = schema.entities[try schema.index(of: name)]
       let below = schema.children(of: dropped).map(\.name)
       guard below.isEmpty else {
-        throw ModelError(reason: "\(below.joined(separator: ", ")) inherit from it; drop them first")
+        let them = below.count == 1 ? ("inherits", "that") : ("inherit", "them")
+        throw ModelError(
+          reason: "\(below.joined(separator: ", ")) \(them.0) from it; drop \(them.1) first")
       }
       schema.entities.removeAll { $0.name == name }
       let left = schema.entities.flatMap { entity in

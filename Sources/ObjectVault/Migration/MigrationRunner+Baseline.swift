@@ -55,6 +55,7 @@ extension MigrationRunner {
         let findings =
           try TypeCheck(model: model).findings(connection).map { "\($0)" }
           + PartnerCheck(model: model).findings(connection).map { "\($0)" }
+          + ReferenceCheck.misled(connection, model)
         if let first = findings.first { throw refuse(first) }
         if let row = try connection.foreignKeyViolations().first {
           throw refuse("a row of \(row.first?.string ?? "a table") refers to nothing")

@@ -64,6 +64,14 @@ struct CompiledStep {
   }
 }
 
+extension MigrationOperation {
+  /// Whether it takes rows out of a table that stays.
+  fileprivate func dropsChild(in model: Schema) -> Bool {
+    guard case .dropEntity(let name) = self else { return false }
+    return model.entity(named: name)?.parent != nil
+  }
+}
+
 extension MigrationStep {
   /// Schema operations on their way to a part.
   private struct Run {
@@ -136,7 +144,8 @@ extension MigrationStep {
           try run.mapping.follow(operation, model)
         } catch { throw failed(operation, error.reason) }
         run.operations.append(operation)
-        if operation.movesLinks { flush() }
+        // What follows asks nothing of rows that are gone by then.
+        if operation.movesLinks || operation.dropsChild(in: model) { flush() }
       }
     }
     func add(_ composite: any CompositeOperation, _ operation: MigrationOperation) throws {

@@ -177,7 +177,8 @@ extension MigrationOperation {
     case .dropRawObject(_, let name):
       .operations(model.rawObject(named: name).map { [.createRawObject($0)] } ?? [])
     // What only the step's own properties hold goes with these.
-    case .transformSwift(let transform) where !mapping.hasMovedRows && mapping.hasMadeAll(transform.writes):
+    case .transformSwift(let transform)
+    where !mapping.hasMovedRows && mapping.hasMadeAll(transform.writes, in: model):
       .operations([])
     case .transform, .transformSwift: .none(reason: "what it wrote over is gone")
     case .seed: .none(reason: "which objects it made is not known any more")
@@ -223,10 +224,15 @@ extension MigrationOperation {
 
 extension SegmentMapping {
   /// Whether none of these was there before the step.
-  fileprivate func hasMadeAll(_ places: [SwiftTransform.Place]?) -> Bool {
+  /// - Parameter model: The model as the step has made it so far.
+  fileprivate func hasMadeAll(_ places: [SwiftTransform.Place]?, in model: Schema) -> Bool {
     places?.allSatisfy { place in
       entities[place.entity] == nil
-        || place.property.map { former(place.entity, $0) == nil } ?? false
+        || place.property.map { property in
+          // An inherited one is as old as it is where it is declared.
+          let owner = model.entity(named: place.entity).flatMap { model.declarer(of: property, in: $0) }
+          return former(owner?.name ?? place.entity, property) == nil
+        } ?? false
     } ?? false
   }
 }

@@ -19,6 +19,10 @@ package struct NameTrail: Sendable {
   package init(_ set: MigrationSet, from version: Int, to later: Int) throws {
     let before = try set.model(at: version)
     var (mapping, model) = (SegmentMapping(before), before)
+    // First, as a step may take some of them away.
+    for entity in before.entities where entity.parent != nil {
+      ancestors[entity.name] = before.ancestors(of: entity).map(\.name)
+    }
     for step in set.steps.prefix(later).dropFirst(version) {
       for operation in step.operations {
         do {
@@ -27,9 +31,6 @@ package struct NameTrail: Sendable {
           try operation.apply(to: &model)
         } catch { throw step.failed(operation, error.reason) }
       }
-    }
-    for entity in before.entities where entity.parent != nil {
-      ancestors[entity.name] = before.ancestors(of: entity).map(\.name)
     }
     for (name, former) in mapping.entities where !renumbered.contains(former) {
       entities[former] = name
@@ -87,10 +88,14 @@ package struct NameTrail: Sendable {
   }
 
   /// What a function of the app may have written.
-  private mutating func note(_ transform: SwiftTransform, _ mapping: SegmentMapping) {
+  private mutating func note(_ transform: SwiftTransform, _ mapping: SegmentMapping, _ model: Schema) {
     for (name, former) in mapping.entities {
+      // An inherited property may be called that of who inherits it, and all that an entity has includes it.
+      let line = model.entity(named: name).map { entity in
+        (model.ancestors(of: entity) + model.descendants(of: entity)).map(\.name)
+      }
       for (property, formerProperty) in mapping.formerNames(of: name)
-      where transform.mayWrite(name, property) {
+      where ([name] + (line ?? [])).contains(where: { transform.mayWrite($0, property) }) {
         rewritten[former, default: []].insert(formerProperty)
       }
     }
@@ -101,6 +106,12 @@ package struct NameTrail: Sendable {
     switch operation {
     case .setParent(let entity, let parent):
       if let change = try? ParentChange(entity, to: parent, in: model) { note(change, mapping, model) }
+      return
+    case .dropEntity(let name):
+      guard let entity = model.entity(named: name) else { return }
+      for (owner, relationship) in model.leading(toInheritedOf: entity) {
+        moved(owner.name, relationship.name, mapping, model)
+      }
       return
     case .makeMany(let entity, let name), .makeOne(let entity, let name, _):
       moved(entity, name, mapping, model)
@@ -117,7 +128,7 @@ package struct NameTrail: Sendable {
       if move.owner == move.source { moved(move.owner, move.relationship, mapping, model) }
       return
     case .transformSwift(let transform):
-      note(transform, mapping)
+      note(transform, mapping, model)
       return
     case .transform: break
     default: return

@@ -25,12 +25,30 @@ extension Schema {
       }
       guard let old = former.rawObject(named: object.name) else { continue }
       try requireNoneTurnsIntoText(object, former)
+      try requireNoFormerEntity(in: object, former)
       // What it was declared with, by today's names, is a table or a column as it was.
       guard old == object else { continue }
       for name in SQLTemplate.names(object.sql) where former.isColumn(name) != isColumn(name) {
         throw ModelError(
           reason: "the \(object.title) uses $\(name), which is something else afterwards; drop that first")
       }
+    }
+  }
+
+  /// Rows of entities that share a table say by a text whose they are, which no renaming follows in a raw object.
+  private func requireNoFormerEntity(in object: RawObject, _ former: Schema) throws(ModelError) {
+    guard former.hasFamilies else { return }
+    let words = SQLTemplate.words(object.sql)
+    for entity in former.entities
+    where self.entity(named: entity.name) == nil && former.isInFamily(entity)
+      && object.sql.contains("'\(entity.name)'")
+    {
+      let tables = former.family(of: entity).map { $0.name.lowercased() }
+      guard words.contains(EntityColumn.name.lowercased()), !words.isDisjoint(with: tables) else { continue }
+      throw ModelError(
+        reason:
+          "the \(object.title) asks for '\(entity.name)', which no row is called from now on; drop that before, and "
+          + "create it with the new name")
     }
   }
 

@@ -52,12 +52,16 @@ enum ReferenceCheck {
     func ask(_ name: String, _ table: String, _ column: String, _ destination: String) throws {
       let place = model.place(of: destination)
       guard let own = place.condition(SQLName("d")) else { return }
-      let count = try connection.value(
-        "SELECT count(*) FROM \(identifier: table) o JOIN \(place.tableName) d ON d.\"id\" = o.\(identifier: column) WHERE NOT (\(own))"
-      )?.int64
+      let led: SQL =
+        "FROM \(identifier: table) o JOIN \(place.tableName) d ON d.\"id\" = o.\(identifier: column) WHERE NOT (\(own))"
+      let count = try connection.value("SELECT count(*) \(led)")?.int64
       guard let count, count > 0 else { return }
+      let rows = try connection.query("SELECT DISTINCT d.\"id\" \(led) ORDER BY 1 LIMIT 5") { $0.int64(0) }
+      let more = count > rows.count ? " and more" : ""
       findings.append(
-        "\(count) reference\(count == 1 ? "" : "s") of \(name) lead\(count == 1 ? "s" : "") to no \(destination)"
+        "\(count) reference\(count == 1 ? "" : "s") of \(name) lead\(count == 1 ? "s" : "") to no \(destination) but to "
+          + "\(place.table) \(rows.map(String.init).joined(separator: ", "))\(more); let "
+          + "\(count == 1 ? "it" : "them") lead elsewhere"
       )
     }
     for entity in model.entities {

@@ -35,7 +35,8 @@ struct RowAudit {
       var model = part.before
       for operation in part.operations {
         for index in written.indices { written[index].columns.follow(operation, model) }
-        if model.hasFamilies { try operation.apply(to: &model) }
+        // A part of a composite is named after the whole, and the model before it is that between the parts.
+        if model.hasFamilies, operation.composite == nil { try operation.apply(to: &model) }
       }
     }
     try checkTypes(part.filled, part.model, of: step) {
@@ -100,7 +101,8 @@ extension TouchedColumns {
     switch operation {
     case .renameEntity(let name, let new): if hasTable(name) { rename(entity: name, to: new) }
     case .dropEntity(let name): if hasTable(name) { rename(entity: name, to: nil) }
-    case .setParent(let entity, let parent): insert(wholeTable: parent.map(model.root) ?? entity)
+    case .setParent(let entity, let parent):
+      if contains(model.root(of: entity)) { insert(wholeTable: parent.map(model.root) ?? entity) }
     case .renameAttribute(let entity, let name, let new): rename(model.root(of: entity), name, to: new)
     case .renameRelationship(let entity, let name, let new):
       rename(

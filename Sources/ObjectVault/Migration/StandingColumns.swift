@@ -71,12 +71,17 @@ struct StandingColumns {
   mutating func follow(_ operation: MigrationOperation, of step: MigrationStep) {
     switch operation {
     case .createEntity(let entity): tables[entity.name] = Table(place: nil, parent: entity.parent)
-    case .dropEntity(let name): tables[name] = nil
+    case .dropEntity(let name):
+      // Its rows are among those of the entities above.
+      if let parent = tables[name]?.parent {
+        tables[parent]?.writer = "\(numbered(step.number)) \(step.name)"
+      }
+      tables[name] = nil
     case .renameEntity(let name, let new):
       tables[new] = tables.removeValue(forKey: name)
       for child in tables.keys where tables[child]?.parent == name { tables[child]?.parent = new }
     case .setParent(let entity, let parent):
-      for name in [entity, parent].compactMap({ $0 }) {
+      for name in [entity, parent, tables[entity]?.parent].compactMap({ $0 }) {
         tables[name]?.writer = "\(numbered(step.number)) \(step.name)"
       }
       tables[entity]?.parent = parent

@@ -47,6 +47,11 @@ struct TouchedColumns {
     columns.merge(other.columns) { $0.union($1) }
   }
 
+  /// Whether anything of a table was touched.
+  func contains(_ entity: String) -> Bool {
+    tables.contains(entity.lowercased()) || columns[entity.lowercased()]?.isEmpty == false
+  }
+
   func contains(_ entity: String, _ column: String) -> Bool {
     tables.contains(entity.lowercased())
       || columns[entity.lowercased()]?.contains(column.lowercased()) == true
@@ -55,6 +60,15 @@ struct TouchedColumns {
 
 /// Values that a column's type cannot hold.
 struct TypeFinding: Equatable, CustomStringConvertible {
+  enum Fault {
+    /// A value is not of its type.
+    case value
+    /// A row of its entity has none.
+    case missing
+    /// A row of another entity of the table has one.
+    case foreign
+  }
+
   let entity: String
   let property: String
   let expected: String
@@ -62,9 +76,19 @@ struct TypeFinding: Equatable, CustomStringConvertible {
   let total: Int
   /// The ids of the first rows.
   let rows: [Int64]
+  var fault = Fault.value
 
   var description: String {
-    "\(bad) of \(total) values of \(entity).\(property) are no \(expected): row\(bad == 1 ? "" : "s") "
+    let what =
+      switch fault {
+      case .value: "\(bad) of \(total) values of \(entity).\(property) are no \(expected)"
+      case .missing:
+        "\(bad) of \(total) objects of \(entity) have no \(entity).\(property), which is required"
+      case .foreign:
+        "\(bad) of \(total) rows of other entities have a value of \(entity).\(property); set it to NULL, or _entity to "
+          + "what they are"
+      }
+    return "\(what): row\(bad == 1 ? "" : "s") "
       + rows.map(String.init).joined(separator: ", ") + (bad > rows.count ? " and more" : "")
   }
 }
@@ -83,7 +107,11 @@ struct TypeCheck {
     return try model.entities.flatMap { entity in
       let place = model.place(of: entity.name)
       func isAsked(_ check: Check) -> Bool {
-        (touched?.contains(place.table, check.column) ?? true) && (check.isRead || !onlyReaders)
+        // What a row must hold and must not, its entity says.
+        let isTouched = touched.map {
+          $0.contains(place.table, check.column) || $0.contains(place.table, EntityColumn.name)
+        }
+        return (isTouched ?? true) && (check.isRead || !onlyReaders)
       }
       return try findings(
         of: entity.name, place.rows, SQLName("id"), checks(of: entity).filter(isAsked), connection)
@@ -98,8 +126,8 @@ struct TypeCheck {
     guard let own = model.place(of: entity.name).condition() else { return [] }
     let checks = columns(of: entity).map { name, column in
       Check(
-        property: name, column: column, expected: "nothing, in rows of other entities",
-        condition: "\(identifier: column) IS NULL")
+        property: name, column: column, expected: "nothing", condition: "\(identifier: column) IS NULL",
+        fault: .foreign)
     }
     let table = SQLName(model.root(of: entity.name))
     return try findings(
@@ -110,7 +138,10 @@ struct TypeCheck {
   /// The properties that have a column, and what it is called.
   private func columns(of entity: EntityDescription) -> [(name: String, column: String)] {
     entity.attributes.map { ($0.name, $0.name) }
-      + entity.relationships.filter { !$0.isToMany }.map { ($0.name, $0.columnName) }
+      + entity.relationships.filter { !$0.isToMany }.flatMap { toOne in
+        [(toOne.name, toOne.columnName)]
+          + (model.orderColumn(of: toOne).map { [("\(toOne.name).position", $0)] } ?? [])
+      }
   }
 
   /// What the columns of the file do not say of entities that share a table.
@@ -128,8 +159,8 @@ struct TypeCheck {
       + entity.relationships.filter { !$0.isToMany && $0.isRequired }.map { ($0.name, $0.columnName) }
     return required.map { name, column in
       Check(
-        property: name, column: column, expected: "value, which is required",
-        condition: "\(identifier: column) NOT NULL")
+        property: name, column: column, expected: "value", condition: "\(identifier: column) NOT NULL",
+        fault: .missing)
     }
   }
 
@@ -166,6 +197,7 @@ struct TypeCheck {
     let condition: SQL
     /// Whether a Swift type is asked.
     var isRead = false
+    var fault = TypeFinding.Fault.value
   }
 
   private func findings(
@@ -183,7 +215,7 @@ struct TypeCheck {
       findings.append(
         TypeFinding(
           entity: entity, property: check.property, expected: check.expected, bad: Int(bad),
-          total: Int(counts.first?.int64 ?? 0), rows: rows))
+          total: Int(counts.first?.int64 ?? 0), rows: rows, fault: check.fault))
     }
     return findings
   }

@@ -96,3 +96,10 @@ extension EntityDescription {
   /// Whether a property of this name is the entity's own.
   func declares(_ name: String) -> Bool { attribute(named: name) != nil || relationship(named: name) != nil }
 }
+
+extension EntityDescription {
+  /// The properties of which no two objects share all values, of those that it declares.
+  package var uniqueKeys: [[String]] {
+    attributes.filter(\.isUnique).map { [$0.name] } + indexes.filter(\.isUnique).map(\.properties)
+  }
+}

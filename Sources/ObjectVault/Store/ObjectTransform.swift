@@ -109,22 +109,26 @@ private struct Declared {
   }
 
   private func require(_ entity: String, _ property: String?, _ deed: String) throws(TransformFailure) {
-    // What a step says of an entity holds for those below it.
-    var known = mapping.entity(named: entity)
-    if transform.mayWrite(entity, property) { return }
-    while let above = known?.parent {
-      if transform.mayWrite(above.name, property) { return }
-      known = above
-    }
+    if mayWrite(entity, property) { return }
     // Either end of a relationship stands for both.
     let description = mapping.entity(named: entity)?.description
     if let relationship = property.flatMap({ description?.relationship(named: $0) }),
-      let inverse = relationship.inverse, transform.mayWrite(relationship.destination, inverse)
+      let inverse = relationship.inverse, mayWrite(relationship.destination, inverse)
     {
       return
     }
     let place = SwiftTransform.Place(entity: entity, property: property)
     throw TransformFailure("\(deed), and the step does not say so; write into its line: writes \(place)")
+  }
+
+  /// What a step says of an entity holds for those below it.
+  private func mayWrite(_ name: String, _ property: String?) -> Bool {
+    var next = mapping.entity(named: name)
+    while let entity = next {
+      if transform.mayWrite(entity.name, property) { return true }
+      next = entity.parent
+    }
+    return transform.mayWrite(name, property)
   }
 }
 

@@ -74,10 +74,22 @@ public struct GeneratedObjects: Sendable, Hashable {
         all = try generator.objects()
         return
       } catch let shortage {
-        // What is unique did not allow so many: anew with as many as it did, and one is always allowed.
-        limits[shortage.entity] = max(1, shortage.possible)
+        Self.lower(&limits, shortage, schema)
       }
     }
+  }
+
+  /// What is unique did not allow so many: anew with as many as it did. One is left where relatives, who take from the same
+  /// values, can have fewer.
+  private static func lower(_ limits: inout [String: Int], _ shortage: ObjectShortage, _ schema: Schema) {
+    let name = shortage.entity
+    guard shortage.possible == 0, limits[name] == 1 else {
+      limits[name] = max(1, shortage.possible)
+      return
+    }
+    let relatives = (schema.entity(named: name).map(schema.family) ?? []).map(\.name)
+    let largest = relatives.max { (limits[$0] ?? 0) < (limits[$1] ?? 0) } ?? name
+    if let limit = limits[largest], limit > 1 { limits[largest] = limit - 1 } else { limits[name] = 0 }
   }
 
   /// The objects of an entity, by their numbers.

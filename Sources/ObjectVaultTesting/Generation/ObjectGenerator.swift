@@ -98,13 +98,6 @@ extension Schema {
   }
 }
 
-extension EntityDescription {
-  /// The properties of which no two objects share all values.
-  var uniqueKeys: [[String]] {
-    attributes.filter(\.isUnique).map { [$0.name] } + indexes.filter(\.isUnique).map(\.properties)
-  }
-}
-
 /// The values that are taken of something unique.
 struct TakenKeys {
   private let keys: [[String]]

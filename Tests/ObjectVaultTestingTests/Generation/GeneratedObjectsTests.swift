@@ -54,6 +54,19 @@ import Testing
     #expect(filledCount > 25)
   }
 
+  @Test func `relatives share the few values of what is unique and required`() throws {
+    let root = EntityDescription(
+      name: "Person", attributes: [AttributeDescription(name: "flag", type: .bool, isUnique: true)])
+    for children in [["Employee"], ["Employee", "Guest"]] {
+      // A child that comes first takes all values.
+      let schema = Schema(
+        entities: children.map { EntityDescription(name: $0, parent: "Person") } + [root])
+      let objects = try GeneratedObjects(of: schema)
+      #expect(objects.all.count == 2)
+      #expect(Set(objects.all.map { $0.values["flag"] }).count == 2)
+    }
+  }
+
   @Test func `the same seed gives the same objects, and another one others`() throws {
     let schema = try #require(GeneratedModels.all["self references"])
     #expect(try GeneratedObjects(of: schema, seed: 5) == GeneratedObjects(of: schema, seed: 5))

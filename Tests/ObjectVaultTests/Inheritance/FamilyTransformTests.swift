@@ -49,4 +49,16 @@ import Testing
     #expect(try lab.rows("SELECT about_id FROM Note ORDER BY id") == [[1], [.null], [4]])
     #expect(try lab.isSound())
   }
+
+  @Test func `what a step says of an entity, a function may write in those below it, by either end`()
+    async throws
+  {
+    let writing = MigrationTransform.objects("f") { object, context in
+      object["name"] = "\(object["name"] as String)!"
+    }
+    let lab = try await FunctionLab(
+      [FamilyStore.base, "transform swift f on Person writes Person.name"], [writing], fill: FamilyStore.fill)
+    try await lab.up()
+    #expect(try lab.rows("SELECT count(*) FROM Person WHERE name LIKE '%!'") == [[5]])
+  }
 }

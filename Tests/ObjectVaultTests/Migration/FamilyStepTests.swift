@@ -63,7 +63,7 @@ enum FamilyStore {
     #expect(throws: StoreError.self) { try lab.set(["create entity B : {\n}"]) }
   }
 
-  @Test func `a store that is sound stays sound under each operation`() async throws {
+  @Test func `a store of a family is found sound as it is made`() async throws {
     #expect(try lab.isSound())
     let connection = try lab.open()
     #expect(try StoreInfo(connection).valueFindings(connection).isEmpty)
@@ -205,7 +205,7 @@ enum FamilyStore {
     async throws
   {
     #expect(
-      try await refusal("drop entity Employee")?.reason.contains("Boss inherit from it; drop them first")
+      try await refusal("drop entity Employee")?.reason.contains("Boss inherits from it; drop that first")
         == true)
     let stopped = try await refusal(
       "set delete rule of Person.notes to cascade\ntransform sql { UPDATE $Note SET $Note.about = 5 }\nmake Note.about required\ndrop entity Guest"
@@ -244,7 +244,7 @@ enum FamilyStore {
     try connection.execute(sql: "UPDATE Note SET by_id = 5 WHERE id = 1")
     #expect(
       try StoreInfo(connection).partnerFindings(connection) == [
-        "1 reference of Note.by leads to no Employee"
+        "1 reference of Note.by leads to no Employee but to Person 5; let it lead elsewhere"
       ])
   }
 
@@ -258,8 +258,8 @@ enum FamilyStore {
     try connection.execute(sql: "UPDATE Person SET _entity = 'Nobody' WHERE id = 1")
     #expect(
       try StoreInfo(connection).valueFindings(connection) == [
-        "1 of 3 values of Employee.salary are no value, which is required: row 4",
-        "1 of 2 values of Employee.salary are no nothing, in rows of other entities: row 5",
+        "1 of 3 objects of Employee have no Employee.salary, which is required: row 4",
+        "1 of 2 rows of other entities have a value of Employee.salary; set it to NULL, or _entity to what they are: row 5",
         "1 of 5 values of Person._entity are no name of Person or of an entity below it: row 1",
       ])
   }
