@@ -11,7 +11,7 @@ struct AdoptionReader {
   static func adoption(_ file: ForeignFile, relationships: [String: String]) throws -> Adoption {
     let refuse = { (reason: String) in StoreError.adoptionRefused(file: file.path, reason: reason) }
     do {
-      if let damage = try file.connection.integrityErrors(isQuick: true).first {
+      if let damage = try damage(file.connection) {
         throw refuse("it is damaged (\(damage)). Repair it with the program that made it, or take a backup")
       }
       let content = try ForeignContent(file.connection)
@@ -45,8 +45,22 @@ struct AdoptionReader {
     { throw unreadable(path, code, message) }
   }
 
+  /// What a quick check finds. A table WITHOUT ROWID that is sorted by a comparison which is not here looks unsorted.
+  private static func damage(_ connection: Connection) throws -> String? {
+    let errors = try connection.integrityErrors(isQuick: true)
+    guard try connection.hasUnknownCollations() else { return errors.first }
+    return errors.first { !$0.contains("not in PRIMARY KEY order") }
+  }
+
   private static func unreadable(_ path: String, _ code: Int, _ message: String) -> StoreError {
-    .adoptionRefused(
+    if let match = message.firstMatch(of: #/no such (?:module|collation sequence|tokenizer): (.+)/#) {
+      return .adoptionRefused(
+        file: path,
+        reason:
+          "it needs \(match.1), which the program that made it has and SQLite \(Engine.current.sqliteVersion) has not "
+          + "(\(message)). Copy the tables that do not need it into another file with that program")
+    }
+    return .adoptionRefused(
       file: path,
       reason: "its tables cannot be read (\(message), \(code)). It is damaged, or made by an engine newer "
         + "than this one, SQLite \(Engine.current.sqliteVersion)")

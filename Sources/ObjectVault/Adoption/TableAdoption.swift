@@ -92,8 +92,11 @@ struct TableAdoption {
       table.column(target) != nil,
       table.isUnique([target])
     else { return nil }
+    // Compared byte by byte, the engine leaves an index alone that is sorted otherwise.
+    let collation: SQL = table.isForeign(target) ? " COLLATE BINARY" : ""
     return """
-      (SELECT p.\(SQLName(rowID)) FROM \(SQLName(table.name)) AS p WHERE p.\(SQLName(target)) = \(value) LIMIT 1)
+      (SELECT p.\(SQLName(rowID)) FROM \(SQLName(table.name)) AS p
+      WHERE p.\(SQLName(target)) = \(value)\(collation) LIMIT 1)
       """
   }
 
