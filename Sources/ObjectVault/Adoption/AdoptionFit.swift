@@ -41,6 +41,11 @@ struct AdoptionFit {
     (losses, obstacles) = (adoption.losses, adoption.obstacles)
     for entity in adoption.entities { add(entity, of: adoption, to: model) }
     for links in adoption.links { add(links, of: adoption, to: model) }
+    if fills.isEmpty, !(adoption.entities.isEmpty && model.entities.isEmpty) {
+      // Whatever was allowed: an empty store is nobody's rows.
+      obstacles = [Self.nothingFits(adoption, model)]
+      return
+    }
     for entity in model.entities {
       for relationship in entity.relationships where relationship.isOrdered {
         obstacles.append(
@@ -48,6 +53,42 @@ struct AdoptionFit {
             + "step without, and write into a later one: make \(entity.name).\(relationship.name) ordered.")
       }
     }
+  }
+
+  private static func nothingFits(_ adoption: Adoption, _ model: Schema) -> String {
+    let names = { (names: [String]) in
+      names.isEmpty ? "none" : names.prefix(3).joined(separator: ", ") + (names.count > 3 ? " and more" : "")
+    }
+    return
+      "none of its tables is an entity of the steps: the file has \(names(adoption.entities.map(\.name))), the steps have "
+      + "\(names(model.entities.map(\.name))). Take the steps that are the file's own: store-migrate schema import writes them"
+  }
+
+  /// What the steps say of columns otherwise than the adoption does: the entities that to-ones lead to, and nothing for numbers.
+  /// A file of Core Data's does not tell.
+  static func toOnes(of model: Schema, otherThan adoption: Adoption) -> [String: String] {
+    guard adoption.origin == .coreData else { return [:] }
+    let entities = Set(adoption.entities.map { $0.name.lowercased() })
+    var toOnes: [String: String] = [:]
+    for source in adoption.entities {
+      guard let entity = model.entities.first(where: { $0.name.lowercased() == source.name.lowercased() }),
+        let former = adoption.schema.entity(named: source.name)
+      else { continue }
+      for property in source.values.map(\.property) {
+        let found = former.relationship(named: property)?.destination
+        let isNamed = { (name: String) in name.lowercased() == property.lowercased() }
+        if let toOne = entity.relationships.first(where: { isNamed($0.name) && !$0.isToMany }) {
+          guard found?.lowercased() != toOne.destination.lowercased(),
+            entities.contains(toOne.destination.lowercased()),
+            found != nil || former.attribute(named: property)?.type == .int
+          else { continue }
+          toOnes["\(source.name).\(property)"] = toOne.destination
+        } else if found != nil, entity.attributes.contains(where: { isNamed($0.name) && $0.type == .int }) {
+          toOnes["\(source.name).\(property)"] = ""
+        }
+      }
+    }
+    return toOnes
   }
 
   /// What is taken by it, of what the file has.

@@ -168,6 +168,7 @@ struct CoreDataAdoption {
     let (table, entity) = (draft.entities[place].table, draft.entities[place].entity.name)
     let own = "\(entity).\(Self.property(column.name))"
     if let named = targets[own.lowercased()] {
+      guard !named.isEmpty else { return nil }
       guard
         let target = draft.entities.firstIndex(where: { $0.entity.name.lowercased() == named.lowercased() })
       else {
@@ -194,12 +195,12 @@ struct CoreDataAdoption {
     guard fitting.count == 1 else {
       draft.notes.append(
         "\(own) may be a to-one, and the file does not tell its target. It is a number; if it is one, name the target: "
-          + "--to-one \(own)=ENTITY.")
+          + "--to-one \(own)=ENTITY, and if it is none: --to-one \(own)=")
       return nil
     }
     draft.notes.append(
       "\(own) was taken for a to-one to \(draft.entities[fitting[0]].entity.name), whose ids it has. If that is wrong, name "
-        + "the target: --to-one \(own)=ENTITY.")
+        + "the target: --to-one \(own)=ENTITY, or say that it is a number: --to-one \(own)=")
     return fitting[0]
   }
 
@@ -219,7 +220,8 @@ struct CoreDataAdoption {
     let lower = table.name.lowercased()
     if Self.own.contains(lower) || lower.hasPrefix("ansck") {
       draft.notes.append(
-        "\(table.name) is what Core Data keeps for itself (\(table.rowCount) rows), and is not taken.")
+        "\(table.name) is what Core Data keeps for itself (\(AdoptionLoss.counted(table.rowCount))), and is not taken."
+      )
       return
     }
     let columns = table.columns.compactMap { column -> (column: String, place: Int, name: String)? in

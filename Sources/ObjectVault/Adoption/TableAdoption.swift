@@ -9,7 +9,8 @@ struct TableAdoption {
   /// Tables that libraries keep for themselves, and whose.
   private static let bookkeeping = [
     "grdb_migrations": "GRDB", "android_metadata": "Android", "room_master_table": "Room",
-    "schema_migrations": "a migrator",
+    "schema_migrations": "a migrator", "django_migrations": "Django", "ar_internal_metadata": "Rails",
+    "alembic_version": "Alembic", "_prisma_migrations": "Prisma",
     "__efmigrationshistory": "EF Core", "flyway_schema_history": "Flyway",
   ]
 
@@ -42,7 +43,8 @@ struct TableAdoption {
     for table in content.tables {
       if let owner = Self.bookkeeping[table.name.lowercased()] {
         draft.notes.append(
-          "\(table.name) is what \(owner) keeps for itself (\(table.rowCount) rows), and is not taken.")
+          "\(table.name) is what \(owner) keeps for itself (\(AdoptionLoss.counted(table.rowCount))), and is not taken."
+        )
       } else if table.isVirtual {
         lose(table, "a virtual table is made by a module; make it again of the rows that it is about")
       } else if virtual.contains(where: { table.name.lowercased().hasPrefix($0.name.lowercased() + "_") }) {

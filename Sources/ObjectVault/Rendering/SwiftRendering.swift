@@ -17,7 +17,7 @@ struct SwiftRendering {
 
   var rendered: SchemaText {
     var parts = [schema.entities.isEmpty ? "import ObjectVault" : "import Foundation\nimport ObjectVault"]
-    parts += schema.entities.map { Self.classText($0, members($0)) }
+    parts += schema.entities.map { classText($0, members($0)) }
     if schema.entities.contains(where: { $0.attributes.contains { $0.type == .json } }) { parts.append(json) }
     parts.append(model)
     return SchemaText(text: parts.joined(separator: "\n\n") + "\n", notes: notes)
@@ -25,12 +25,12 @@ struct SwiftRendering {
 
   // MARK: Classes
 
-  private static func classText(_ entity: EntityDescription, _ members: [String]) -> String {
+  private func classText(_ entity: EntityDescription, _ members: [String]) -> String {
     ([classHead(entity.name)] + members.map { "  \($0)" } + ["}"]).joined(separator: "\n")
   }
 
-  private static func classHead(_ name: String) -> String {
-    "final class \(SwiftNames.quoted(name)): ManagedObject {"
+  private func classHead(_ name: String) -> String {
+    "final class \(SwiftNames.quoted(name)): \(names.name("ManagedObject", of: "ObjectVault")) {"
   }
 
   private func members(_ entity: EntityDescription) -> [String] {
