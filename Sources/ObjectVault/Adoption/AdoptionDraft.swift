@@ -21,6 +21,21 @@ struct EntityDraft {
   var id: SQL { "s.\(SQLName(table.rowID ?? "rowid"))" }
 }
 
+/// What is known of a column besides what the file declares.
+struct ColumnHint {
+  /// How its property is called.
+  var name: String
+  /// What the file would declare, if it told what its values are; in capitals.
+  var type: String
+  /// What its bytes are made of; nil where they are themselves.
+  var data: SQL?
+  /// How many of these are not there.
+  var missing: Int64 = 0
+  var note: String?
+
+  init(name: String, type: String) { (self.name, self.type) = (name, type) }
+}
+
 /// What is known so far.
 struct AdoptionDraft {
   let connection: Connection
@@ -41,20 +56,29 @@ struct AdoptionDraft {
   /// Columns as attributes, by what is in them.
   mutating func addAttributes(
     _ columns: [ForeignTable.Column], to place: Int, isCoreData: Bool = false,
-    name: (ForeignTable.Column) -> String = { AdoptionNames.property($0.name) }
+    hints: [ColumnHint]? = nil
   ) throws {
+    let hints = hints ?? columns.map { ColumnHint(name: AdoptionNames.property($0.name), type: $0.type) }
     let table = entities[place].table.name
     let contents = try ColumnContent.all(of: columns.map(\.name), in: table, connection)
-    for (column, content) in zip(columns, contents) {
-      let reading = ColumnReading.of(
-        content, declared: column.type, "s.\(SQLName(column.name))", isSinceReference: isCoreData)
-      let property = entities[place].names.unique(name(column))
+    for ((column, hint), content) in zip(zip(columns, hints), contents) {
+      let value: SQL = "s.\(SQLName(column.name))"
+      let reading =
+        hint.data.map { ColumnReading(data: $0) }
+        ?? ColumnReading.of(content, declared: hint.type, value, isSinceReference: isCoreData)
+      let property = entities[place].names.unique(hint.name)
       let own = "\(entities[place].entity.name).\(property)"
       var attribute = AttributeDescription(
         name: property, type: reading.type,
         isOptional: !column.isRequired && (column.keyPlace == 0 || content.nulls > 0))
       attribute.defaultValue = try defaultValue(of: column, as: reading.type, called: own)
-      if let note = reading.note { notes.append("\(own), of \(table).\(column.name): \(note).") }
+      if hint.missing > 0 {
+        losses.append(
+          .init(
+            name: own, rows: hint.missing,
+            reason: "their values lie in files beside the file that are not there, and would be nil"))
+      }
+      if let note = hint.note ?? reading.note { notes.append("\(own), of \(table).\(column.name): \(note).") }
       if column.isGenerated {
         notes.append("\(own) was computed from other columns, and is an attribute with the values of now.")
       }

@@ -39,9 +39,6 @@ struct AdoptionReader {
   private static func adoption(
     _ content: ForeignContent, _ file: ForeignFile, _ relationships: [String: String]
   ) throws -> Adoption {
-    let path = URL(fileURLWithPath: file.path)
-    let beside = path.deletingLastPathComponent().appendingPathComponent(
-      ".\(path.deletingPathExtension().lastPathComponent)_SUPPORT")
     guard CoreDataAdoption.isMade(content) else {
       guard let name = relationships.keys.min() else {
         return try TableAdoption.adoption(content, file.connection)
@@ -52,8 +49,7 @@ struct AdoptionReader {
         reason: "has its target in the file, which is not Core Data's: it declares its references")
     }
     return try CoreDataAdoption.adoption(
-      content, file.connection, relationships: relationships,
-      hasFiles: FileManager.default.fileExists(atPath: beside.path))
+      content, file.connection, relationships: relationships, files: ExternalValues(beside: file.path))
   }
 
   /// Opens a file.

@@ -61,6 +61,9 @@ struct ColumnReading {
     (self.type, self.expression, self.note) = (type, expression, note)
   }
 
+  /// Bytes that are made of others.
+  init(data expression: SQL) { self.init(.data, expression) }
+
   /// - Parameters:
   ///   - declared: The column's declared type, in capitals.
   ///   - value: The column, as the query names it.

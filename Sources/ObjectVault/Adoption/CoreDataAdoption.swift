@@ -17,6 +17,9 @@ struct CoreDataAdoption {
   private let kinds: [Kind]
   /// Targets of to-ones that somebody named, by `entity.property` in lower case.
   private let targets: [String: String]
+  private let files: ExternalValues
+  /// The files that values name.
+  private var named: Set<String> = []
   private var draft: AdoptionDraft
 
   private static let own: Set<String> = [
@@ -29,10 +32,12 @@ struct CoreDataAdoption {
 
   /// - Parameters:
   ///   - relationships: Targets of to-ones, such as `Note.owner` to `Person`.
-  ///   - hasFiles: Whether Core Data keeps values in files beside the file.
+  ///   - files: What Core Data keeps beside the file.
   static func adoption(
-    _ content: ForeignContent, _ connection: Connection, relationships: [String: String], hasFiles: Bool
+    _ content: ForeignContent, _ connection: Connection, relationships: [String: String],
+    files: ExternalValues
   ) throws -> Adoption {
+    try files.register(on: connection)
     let kinds = try connection.rows("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY ORDER BY Z_ENT")
       .map {
         Kind(
@@ -42,11 +47,11 @@ struct CoreDataAdoption {
     var adoption = CoreDataAdoption(
       content: content, kinds: kinds,
       targets: Dictionary(relationships.map { ($0.key.lowercased(), $0.value) }) { $1 },
-      draft: AdoptionDraft(connection))
-    return try adoption.run(hasFiles: hasFiles)
+      files: files, draft: AdoptionDraft(connection))
+    return try adoption.run()
   }
 
-  private mutating func run(hasFiles: Bool) throws -> Adoption {
+  private mutating func run() throws -> Adoption {
     var names = AdoptionNames()
     for kind in kinds where root(of: kind.number)?.number == kind.number {
       guard let table = content.table("Z\(kind.name)"), table.rowID != nil else { continue }
@@ -65,11 +70,12 @@ struct CoreDataAdoption {
     draft.notes.append(
       "Core Data's file has names in capitals, and neither delete rules nor the names of to-manys: look at them in the step and "
         + "in the classes. A name may be written with other capitals there before the rows are taken.")
-    if hasFiles {
+    let unnamed = files.names.subtracting(named).count
+    if unnamed > 0 {
       draft.losses.append(
         .init(
-          name: "_SUPPORT", rows: 0,
-          reason: "values that lie in files of their own beside the file are not in it"))
+          name: "_SUPPORT", rows: Int64(unnamed),
+          reason: "so many files beside the file are named by none of its values"))
     }
     return try draft.finished(.coreData)
   }
@@ -105,7 +111,8 @@ struct CoreDataAdoption {
         attributes.append(column)
       }
     }
-    try draft.addAttributes(attributes, to: place, isCoreData: true) { Self.property($0.name) }
+    let hints = try attributes.map { try hint($0, of: table) }
+    try draft.addAttributes(attributes, to: place, isCoreData: true, hints: hints)
     for (column, target) in references {
       let name = Self.property(column.name)
       let several = references.filter { $0.target == target }.count > 1
@@ -118,6 +125,31 @@ struct CoreDataAdoption {
         back: back,
         rule: .nullify)
     }
+  }
+
+  private mutating func hint(_ column: ForeignTable.Column, of table: ForeignTable) throws -> ColumnHint {
+    var hint = ColumnHint(name: Self.property(column.name), type: column.type)
+    if column.type == "BLOB" { try addFiles(to: &hint, of: column.name, in: table.name) }
+    return hint
+  }
+
+  /// Where the values of a column lie that may be in files: told by the model, or by all of them being so.
+  private mutating func addFiles(to hint: inout ColumnHint, of column: String, in table: String) throws {
+    let content = try files.content(of: column, in: table, draft.connection)
+    guard content.named > 0, content.plain + content.named == content.values else {
+      if content.values > 0, content.plain == content.values {
+        // A byte too many can be cut off in a later step, one that was cut off for nothing is gone.
+        hint.note =
+          "all its values begin with the byte 1, as those of \"Allows External Storage\" do, and the file does not tell whether "
+          + "these are; they are taken with it"
+      }
+      return
+    }
+    let names = try files.named(by: column, in: table, draft.connection)
+    let there = files.names
+    named.formUnion(names)
+    hint.data = ExternalValues.data("s.\(SQLName(column))")
+    hint.missing = Int64(names.filter { !there.contains($0) }.count)
   }
 
   /// Objects of several kinds lie in one table: which one each is of becomes an attribute.

@@ -98,10 +98,8 @@ import Testing
     }
   }
 
-  @Test func `values in files beside are named, and so is what is no table of Core Data's`() async throws {
+  @Test func `what is no table of Core Data's is named`() async throws {
     let lab = try AdoptionLab(Self.file + "CREATE TABLE other (a); INSERT INTO other VALUES (1);")
-    try FileManager.default.createDirectory(
-      at: lab.folder.url.appendingPathComponent(".legacy_SUPPORT"), withIntermediateDirectories: false)
-    #expect(try await lab.plan().losses.map(\.name) == ["other", "_SUPPORT"])
+    #expect(try await lab.plan().losses.map(\.name) == ["other"])
   }
 }
