@@ -8,6 +8,7 @@ struct EntityDraft {
   var entity: EntityDescription
   var names = AdoptionNames()
   var values: [(property: String, expression: SQL)] = []
+  var orders: [(toOne: String, expression: SQL)] = []
   /// The properties of columns, by the columns' names in lower case.
   var properties: [String: String] = [:]
   var highestID: Int64 = 0
@@ -34,6 +35,30 @@ struct ColumnHint {
   var note: String?
 
   init(name: String, type: String) { (self.name, self.type) = (name, type) }
+}
+
+/// The end that a to-one leads to.
+struct BackDraft {
+  /// How the to-many that leads back is called.
+  let name: String
+  let rule: DeleteRule
+  /// What the places of its members are made of; nil for no order.
+  var order: SQL?
+}
+
+/// One end of a one-to-one, or of a many-to-many.
+struct EndDraft {
+  /// Its entity.
+  let place: Int
+  /// The relationship to the other end.
+  let name: String
+  /// What the ids are made of: of the other end's object in a row of its own entity; of its own object in a row of links.
+  let id: SQL
+  var rule = DeleteRule.nullify
+  /// Its column, where it has one.
+  var column: ForeignTable.Column?
+  /// What the places of its members are made of; nil for no order.
+  var order: SQL?
 }
 
 /// What is known so far.
@@ -118,10 +143,10 @@ struct AdoptionDraft {
   ///   - lookup: The id of the row that it leads to; NULL where there is none.
   mutating func addToOne(
     _ name: String, from place: Int, to target: Int, column: ForeignTable.Column?, given: SQL, lookup: SQL,
-    back: String, rule: DeleteRule
+    rule ownRule: DeleteRule = .nullify, back: BackDraft
   ) throws {
     let property = entities[place].names.unique(name)
-    let inverse = entities[target].names.unique(back)
+    let inverse = entities[target].names.unique(back.name)
     let (own, table) = ("\(entities[place].entity.name).\(property)", entities[place].table)
     let dangling = try count(table, where: "\(given) IS NOT NULL AND \(lookup) IS NULL")
     if dangling > 0 {
@@ -137,7 +162,7 @@ struct AdoptionDraft {
       isRequired = false
       notes.append("\(own) is optional, because some refer to nothing; it was NOT NULL.")
     }
-    var rule = rule
+    var rule = back.rule
     if isRequired, rule == .nullify {
       rule = .deny
       notes.append(
@@ -145,29 +170,44 @@ struct AdoptionDraft {
     }
     entities[place].entity.relationships.append(
       RelationshipDescription(
-        name: property, destination: entities[target].entity.name, isRequired: isRequired, inverse: inverse))
+        name: property, destination: entities[target].entity.name, isRequired: isRequired, inverse: inverse,
+        deleteRule: ownRule))
     entities[target].entity.relationships.append(
       RelationshipDescription(
-        name: inverse, destination: entities[place].entity.name, isToMany: true, inverse: property,
-        deleteRule: rule))
+        name: inverse, destination: entities[place].entity.name, isToMany: true, isOrdered: back.order != nil,
+        inverse: property, deleteRule: rule))
     entities[place].values.append((property, lookup))
+    if let order = back.order { entities[place].orders.append((property, order)) }
     if let column { entities[place].properties[column.name.asciiLowercased] = property }
   }
 
+  /// Two columns as the ends of a one-to-one, whose values lead to each other.
+  mutating func addOneToOne(_ first: EndDraft, _ second: EndDraft) {
+    let names = [first, second].map { entities[$0.place].names.unique($0.name) }
+    for (end, name, other, inverse) in [
+      (first, names[0], second, names[1]), (second, names[1], first, names[0]),
+    ] {
+      entities[end.place].entity.relationships.append(
+        RelationshipDescription(
+          name: name, destination: entities[other.place].entity.name, inverse: inverse, deleteRule: end.rule))
+      entities[end.place].values.append((name, end.id))
+      if let column = end.column { entities[end.place].properties[column.name.asciiLowercased] = name }
+    }
+  }
+
   /// A table as links of a many-to-many.
-  /// - Parameters:
-  ///   - ends: The two ends: the entity, what its ids are made of, and the name of the relationship to the other end.
-  mutating func addLinks(
-    _ table: ForeignTable, _ first: (place: Int, id: SQL, name: String),
-    _ second: (place: Int, id: SQL, name: String)
-  ) throws {
+  mutating func addLinks(_ table: ForeignTable, _ first: EndDraft, _ second: EndDraft) throws {
     let property = entities[first.place].names.unique(first.name)
     let inverse = entities[second.place].names.unique(second.name)
     let (source, target) = (entities[first.place].entity.name, entities[second.place].entity.name)
     entities[first.place].entity.relationships.append(
-      RelationshipDescription(name: property, destination: target, isToMany: true, inverse: inverse))
+      RelationshipDescription(
+        name: property, destination: target, isToMany: true, isOrdered: first.order != nil, inverse: inverse,
+        deleteRule: first.rule))
     entities[second.place].entity.relationships.append(
-      RelationshipDescription(name: inverse, destination: source, isToMany: true, inverse: property))
+      RelationshipDescription(
+        name: inverse, destination: source, isToMany: true, isOrdered: second.order != nil, inverse: property,
+        deleteRule: second.rule))
     let dangling = try count(table, where: "\(first.id) IS NULL OR \(second.id) IS NULL")
     if dangling > 0 {
       losses.append(
@@ -177,11 +217,11 @@ struct AdoptionDraft {
     links.append(
       AdoptedLinks(
         entity: source, relationship: property, table: table.name, own: first.id, other: second.id,
-        rows: table.rowCount - dangling))
+        order: first.order, otherOrder: second.order, rows: table.rowCount - dangling))
   }
 
   /// How many rows of a table, which the condition calls `s`, it holds for.
-  private func count(_ table: ForeignTable, where condition: SQL) throws -> Int64 {
+  func count(_ table: ForeignTable, where condition: SQL) throws -> Int64 {
     try connection.value("SELECT count(*) FROM \(SQLName(table.name)) AS s WHERE \(condition)")?.int64 ?? 0
   }
 
@@ -204,6 +244,7 @@ struct AdoptionDraft {
         try connection.value("SELECT max(\(draft.id)) FROM \(SQLName(draft.table.name)) AS s")?.int64 ?? 0
       return AdoptedEntity(
         name: draft.entity.name, table: draft.table.name, id: draft.id, values: draft.values,
+        orders: draft.orders,
         rows: draft.table.rowCount, highestID: max(draft.highestID, highest))
     }
     let tables =

@@ -36,6 +36,8 @@ struct AdoptionFit {
   var obstacles: [String]
   /// The highest id that was given out, by entity.
   var highestIDs: [String: Int64] = [:]
+  /// The ordered to-manys of the steps whose order is taken, such as `Album.songs`.
+  private var ordered: Set<String> = []
 
   init(_ adoption: Adoption, _ model: Schema) {
     (losses, obstacles) = (adoption.losses, adoption.obstacles)
@@ -47,9 +49,10 @@ struct AdoptionFit {
       return
     }
     for entity in model.entities {
-      for relationship in entity.relationships where relationship.isOrdered {
+      for relationship in entity.relationships
+      where relationship.isOrdered && !ordered.contains("\(entity.name).\(relationship.name)") {
         obstacles.append(
-          "\(entity.name).\(relationship.name) is ordered in the steps, and no order is taken from the file. Leave it in this "
+          "\(entity.name).\(relationship.name) is ordered in the steps, and the file has no order of it. Leave it in this "
             + "step without, and write into a later one: make \(entity.name).\(relationship.name) ordered.")
       }
     }
@@ -104,6 +107,10 @@ struct AdoptionFit {
     losses.append(.init(name: name, rows: rows, reason: reason))
   }
 
+  private mutating func loseOrder(_ name: String, _ rows: Int64) {
+    lose("\(name).order", rows, "\(name) has no order in the steps, and has one in the file")
+  }
+
   private mutating func add(_ source: AdoptedEntity, of adoption: Adoption, to model: Schema) {
     guard let entity = model.entities.first(where: { $0.name.lowercased() == source.name.lowercased() })
     else {
@@ -126,13 +133,21 @@ struct AdoptionFit {
       }),
         !toOne.isToMany
       {
-        let target = adoption.schema.entity(named: source.name)?.relationship(named: property)?.destination
+        let former = adoption.schema.entity(named: source.name)?.relationship(named: property)
+        let target = former?.destination
         guard target?.lowercased() == toOne.destination.lowercased() else {
           obstacles.append(
             "\(own) leads to \(target ?? "nothing") in the file and to \(toOne.destination) in the steps.")
           continue
         }
         columns.append((toOne.columnName, expression))
+        guard let order = source.orders.first(where: { $0.toOne == property }) else { continue }
+        if let column = model.orderColumn(of: toOne) {
+          columns.append((column, order.expression))
+          ordered.insert("\(toOne.destination).\(toOne.inverse ?? "")")
+        } else if let inverse = former?.inverse {
+          loseOrder("\(toOne.destination).\(inverse)", source.rows)
+        }
       } else {
         lose(own, source.rows, "the steps have no such property")
       }
@@ -152,12 +167,28 @@ struct AdoptionFit {
       }),
       let (table, isSource) = model.joinTable(of: relationship, in: entity)
     else { return lose(name, links.rows, "the steps have no such many-to-many") }
+    var columns: [(name: String, expression: SQL)] = [
+      (isSource ? table.sourceColumn : table.targetColumn, links.own),
+      (isSource ? table.targetColumn : table.sourceColumn, links.other),
+    ]
+    let ends: [(String, SQL?, String?)] = [
+      (name, links.order, isSource ? table.sourceOrder : table.targetOrder),
+      (
+        "\(relationship.destination).\(relationship.inverse ?? "")", links.otherOrder,
+        isSource ? table.targetOrder : table.sourceOrder
+      ),
+    ]
+    for case (let end, let order?, let column) in ends {
+      guard let column else {
+        loseOrder(end, links.rows)
+        continue
+      }
+      columns.append((column, order))
+      ordered.insert(end == name ? "\(entity.name).\(relationship.name)" : end)
+    }
     fills.append(
       AdoptionFill(
-        name: name, source: links.table, target: table.name,
-        columns: [
-          (isSource ? table.sourceColumn : table.targetColumn, links.own),
-          (isSource ? table.targetColumn : table.sourceColumn, links.other),
-        ], condition: "\(links.own) IS NOT NULL AND \(links.other) IS NOT NULL", rows: links.rows))
+        name: name, source: links.table, target: table.name, columns: columns,
+        condition: "\(links.own) IS NOT NULL AND \(links.other) IS NOT NULL", rows: links.rows))
   }
 }

@@ -145,8 +145,7 @@ struct TableAdoption {
         AdoptionNames.many(entity) + (several ? "By" + AdoptionNames.capitalized(name) : "")
       try draft.addToOne(
         name, from: place, to: target, column: isID ? nil : column, given: "s.\(SQLName(column.name))",
-        lookup: lookup,
-        back: back, rule: rule(reference.onDelete))
+        lookup: lookup, back: BackDraft(name: back, rule: rule(reference.onDelete)))
       if reference.onDelete == "SET DEFAULT" {
         draft.notes.append(
           "\(entity).\(name) was ON DELETE SET DEFAULT, which cannot be kept; the deletion is denied.")
@@ -178,7 +177,8 @@ struct TableAdoption {
       AdoptionNames.many(isSelf ? other.stem : draft.entities[other.place].entity.name)
     }
     try draft.addLinks(
-      table, (ends[0].place, ends[0].id, name(ends[1])), (ends[1].place, ends[1].id, name(ends[0])))
+      table, EndDraft(place: ends[0].place, name: name(ends[1]), id: ends[0].id),
+      EndDraft(place: ends[1].place, name: name(ends[0]), id: ends[1].id))
   }
 
   // MARK: Indexes and the rest

@@ -46,7 +46,7 @@ import Testing
             attribute title string optional
             relationship author -> Person inverse Person.notesByAuthor
             relationship owner -> Person inverse Person.notesByOwner
-            relationship tags -> Tag many inverse Tag.notes
+            relationship tags -> Tag many ordered inverse Tag.notes
         }
         create entity Person {
             attribute kind string optional
@@ -73,7 +73,9 @@ import Testing
         [1, "Person", "Ann", .real(1.5), 5], [5, "Manager", "Bo", .null, .null],
       ])
     #expect(
-      try lab.rows("SELECT Note_id, Tag_id FROM Note_tags ORDER BY 1, 2") == [[3, 1], [3, 2], [9, 2]])
+      try lab.rows("SELECT Note_id, Tag_id FROM Note_tags ORDER BY 1, Note_tags_position") == [
+        [3, 2], [3, 1], [9, 2],
+      ])
     #expect(
       try lab.rows("SELECT entity, last FROM vault_ids ORDER BY entity") == [
         ["Note", 12], ["Person", 5], ["Tag", 2],
