@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 _Thread_local int32_t vault_slot_counter;
+_Thread_local const uint16_t *vault_slot_places;
 
 void vault_wipe(void *bytes, size_t count) {
   volatile unsigned char *cursor = bytes;

@@ -134,7 +134,8 @@ import Testing
 
   /// The headings, in the order of the page. One that an operation has and the page lacks fails the test above.
   private static let headings = [
-    "create entity", "drop entity", "rename entity", "add attribute", "drop attribute", "rename attribute",
+    "create entity", "drop entity", "rename entity", "set parent", "add attribute", "drop attribute",
+    "rename attribute",
     "retype", "retype using swift", "move attribute", "merge entity", "make entity a relationship",
     "make relationship an entity", "transform swift", "make required", "make optional", "set default",
     "add relationship", "drop relationship",
@@ -149,6 +150,7 @@ import Testing
     case .createEntity: "create entity"
     case .dropEntity: "drop entity"
     case .renameEntity: "rename entity"
+    case .setParent: "set parent"
     case .addAttribute: "add attribute"
     case .dropAttribute: "drop attribute"
     case .renameAttribute: "rename attribute"

@@ -52,6 +52,9 @@ import Testing
         @Attribute var number: String
         @ToOne var owner: User?
       }
+      class Person: ManagedObject {
+        @Attribute var name: String
+      }
       """#,
       "url: URL, migrationsURL: URL, schema: Schema, store: Store, context: ObjectContext, user: User, status: Status, object: DynamicObject"
     ),

@@ -21,6 +21,60 @@ public enum RandomSchemas {
     return Schema(entities: entities)
   }
 
+  /// A schema of which some entities have parents.
+  public static func families(_ random: inout some RandomNumberGenerator) -> Schema {
+    var entities = schema(&random).entities
+    for _ in 0..<6 {
+      let before = entities
+      inherit(&entities, &random)
+      if !isValid(entities) { entities = before }
+    }
+    return Schema(entities: entities)
+  }
+
+  /// The schema with one to five changes, of which one or two may be of parents.
+  public static func changedFamilies(
+    _ schema: Schema, _ random: inout some RandomNumberGenerator
+  ) -> Schema {
+    var entities = schema.entities
+    for turn in 0..<Int.random(in: 1...5, using: &random) {
+      let before = entities
+      if turn % 3 == 1 { inherit(&entities, &random) } else { change(&entities, &random) }
+      if !isValid(entities) { entities = before }
+    }
+    return Schema(entities: entities)
+  }
+
+  /// Gives an entity a parent, another one, or none. Names that a family would have twice get the entity's own behind them.
+  private static func inherit(
+    _ entities: inout [EntityDescription], _ random: inout some RandomNumberGenerator
+  ) {
+    guard let child = entities.indices.randomElement(using: &random),
+      let parent = entities.indices.randomElement(using: &random)
+    else { return }
+    if entities[child].parent != nil, Int.random(in: 0..<3, using: &random) == 0 {
+      entities[child].parent = nil
+      return
+    }
+    entities[child].parent = entities[parent].name
+    let schema = Schema(entities: entities)
+    var taken: Set<String> = []
+    guard let own = schema.entity(named: entities[child].name) else { return }
+    for relative in schema.family(of: own) where relative.name != own.name {
+      taken.formUnion(names(of: relative))
+    }
+    for index in entities[child].attributes.indices
+    where taken.contains(entities[child].attributes[index].name) {
+      let name = entities[child].attributes[index].name
+      entities[child].attributes[index].name = name + own.name
+      for place in entities[child].indexes.indices {
+        entities[child].indexes[place].properties = entities[child].indexes[place].properties.map {
+          $0 == name ? name + own.name : $0
+        }
+      }
+    }
+  }
+
   /// The schema with one to five changes, or another one.
   public static func changed(_ schema: Schema, _ random: inout some RandomNumberGenerator) -> Schema {
     if Int.random(in: 0..<8, using: &random) == 0 { return self.schema(&random) }

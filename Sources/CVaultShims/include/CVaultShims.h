@@ -19,6 +19,22 @@ static inline void vault_reset_slots(void) { vault_slot_counter = 0; }
 /// Sets this thread's slot counter to 65536, which tells property wrappers to record their declarations.
 static inline void vault_start_recording(void) { vault_slot_counter = 0x10000; }
 
+// Where the object that is being made has its properties, by the order in which its wrappers count: the number of
+// them, then the slot of each. Read while the slot counter is at 131072 or above.
+extern _Thread_local const uint16_t *vault_slot_places __attribute__((tls_model("initial-exec")));
+
+/// Sets this thread's slot counter to 131072, which tells property wrappers to ask for their slots in `places`.
+static inline void vault_start_placing(const uint16_t *places) {
+  vault_slot_places = places;
+  vault_slot_counter = 0x20000;
+}
+
+/// The slot of a wrapper that has such a number. One that no class has recorded keeps its number.
+static inline uint16_t vault_placed_slot(int32_t number) {
+  uint32_t place = (uint32_t)number - 0x20000;
+  return place < vault_slot_places[0] ? vault_slot_places[1 + place] : (uint16_t)place;
+}
+
 /// Overwrites `count` bytes with zeros, also when nothing reads them afterwards.
 void vault_wipe(void *bytes, size_t count);
 

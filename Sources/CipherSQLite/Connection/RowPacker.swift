@@ -68,12 +68,41 @@ package struct RowPacker {
     return unsafe finish(writer)
   }
 
+  /// Packs some columns of the statement's present row, wherever they stand.
+  /// - Parameter columns: The column of each slot in `slots`.
+  package mutating func pack(
+    _ statement: Statement, columns: [Int], slots: [Int], slotCount: Int
+  ) -> UnsafeRawPointer {
+    var writer = unsafe begin(slotCount)
+    unsafe memset(writer.start, 0, writer.cells - writer.start)
+    let raw = unsafe statement.raw
+    for (column, slot) in zip(columns, slots) {
+      // As above.
+      _ = unsafe put(sqlite3_column_value(raw, Int32(column)), slot, &writer)
+    }
+    return unsafe finish(writer)
+  }
+
+  /// The same with a row that is handed over inside the engine.
+  /// - Throws: When the engine has no memory for one of the columns.
+  package mutating func pack(
+    _ row: borrowing TakenRow, columns: [Int], slots: [Int], slotCount: Int
+  ) throws -> UnsafeRawPointer {
+    var writer = unsafe begin(slotCount)
+    unsafe memset(writer.start, 0, writer.cells - writer.start)
+    for (column, slot) in zip(columns, slots) where column < row.columnCount {
+      guard unsafe put(row.values[column], slot, &writer) else { throw NoMemory() }
+    }
+    return unsafe finish(writer)
+  }
+
   // Apart, so that integers, the most of all columns, cost no jump that the processor cannot foresee.
   /// - Returns: Whether the engine had the memory for it.
   @inline(never) private mutating func put(_ value: OpaquePointer?, _ slot: Int, _ writer: inout Writer)
     -> Bool
   {
     switch unsafe sqlite3_value_type(value) {
+    case SQLITE_INTEGER: unsafe writer.put(sqlite3_value_int64(value), 1, slot)
     case SQLITE_FLOAT: unsafe writer.put(sqlite3_value_double(value), 2, slot)
     case SQLITE_TEXT:
       // The text first: asking for it may convert, and change the count.

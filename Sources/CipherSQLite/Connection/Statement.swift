@@ -199,6 +199,21 @@ public import Foundation
   }
 }
 
+// A weak reference would do the same, but whatever one leads to counts all its references the slow way from then on, and a
+// look-up has a dozen of them.
+/// The way from a statement to its connection, which it does not keep: it leads there as long as there is one.
+final class ConnectionLink {
+  // Safe: set by the connection alone, and to nil as the first thing in its deinit. Who has a link is used by the one task
+  // that uses the connection, so that nobody reads it at that moment.
+  @safe @exclusivity(unchecked) private(set) unowned(unsafe) var connection: Connection?
+
+  /// Leads there from now on.
+  func lead(to connection: Connection) { self.connection = connection }
+
+  /// Leads nowhere from now on.
+  func end() { connection = nil }
+}
+
 // SQLITE_TRANSIENT: the engine copies the bytes before the call returns.
 let copyBytes = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 // An address for buffers that have none; never read, because it goes with a count of 0.

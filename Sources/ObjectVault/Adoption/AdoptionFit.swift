@@ -116,6 +116,12 @@ struct AdoptionFit {
     else {
       return lose(source.name, source.rows, "the steps have no such entity")
     }
+    if let parent = entity.parent {
+      obstacles.append(
+        "\(entity.name) inherits from \(parent) in the steps, and has a table of its own in the file. Leave it in this step "
+          + "without a parent, and write into a later one: set parent of \(entity.name) to \(parent).")
+      return
+    }
     var columns: [(name: String, expression: SQL)] = [("id", source.id)]
     for (property, expression) in source.values {
       let own = "\(source.name).\(property)"

@@ -15,8 +15,8 @@ struct ChangeFit {
   private let names: ChangeNames
   private let connection: Connection
   private let changes: ChangeSet
-  /// By the entity's index and the id.
-  private var fates: [[Int64: Fate]]
+  /// By the index of the entity's root and the id: an id is that of one row of a table.
+  private var fates: [[Int64: (entity: EntityMapping, fate: Fate)]]
   /// The rows that were asked for and are in the file, by the entity's index.
   private var standing: [Set<Int64>]
 
@@ -32,8 +32,16 @@ struct ChangeFit {
   }
 
   private mutating func note(_ entity: String, _ rowID: Int64, _ fate: Fate) throws(StoreError) {
-    let index = try names.entity(entity).index
-    guard fates[index].updateValue(fate, forKey: rowID) == nil else { throw names.misfit(entity, rowID, []) }
+    let mapping = try names.entity(entity)
+    guard fates[mapping.root.index].updateValue((mapping, fate), forKey: rowID) == nil else {
+      throw names.misfit(entity, rowID, [])
+    }
+  }
+
+  /// What the set makes of a row of an entity, or of one below it.
+  private func fate(_ rowID: Int64, _ entity: EntityMapping) -> Fate? {
+    guard let (own, fate) = fates[entity.root.index][rowID], entity.includes(own) else { return nil }
+    return fate
   }
 
   /// Compares rows and values with the file, and asks where references lead when all is done.
@@ -55,7 +63,7 @@ struct ChangeFit {
   private mutating func check(_ row: ChangeSet.Row) throws {
     let entity = try names.entity(row.entity)
     // An id near the last one would leave none for new objects.
-    guard (1...RowIDs.highest).contains(row.rowID), try !isStored(entity, row.rowID) else {
+    guard (1...RowIDs.highest).contains(row.rowID), try !isStored(entity.root, row.rowID) else {
       throw names.misfit(row.entity, row.rowID, [])
     }
     let missing = entity.storedSlots.filter {
@@ -79,7 +87,7 @@ struct ChangeFit {
   private func compare(_ entity: EntityMapping, _ rowID: Int64, _ values: ChangeSet.Values) throws {
     let slots = try names.slots(entity, rowID, values)
     let found = try connection.query(
-      sql: entity.valuesSQL(slots.map(\.slot)), [.integer(rowID)]
+      sql: entity.valuesSQL(slots.map(\.slot), isBranch: false), [.integer(rowID)]
     ) { row in slots.indices.map { row.value($0) } }.first
     guard let found else { throw names.misfit(entity.name, rowID, []) }
     let others = zip(slots, found).filter { !$0.value.isStored(as: $1) }.map(\.0.name)
@@ -126,7 +134,7 @@ struct ChangeFit {
   /// The id that a to-one of a row holds when all is done.
   private func partner(of rowID: Int64, _ entity: EntityMapping, _ slot: Int) throws -> Int64? {
     let name = entity.slots[slot].name
-    switch fates[entity.index][rowID] {
+    switch fate(rowID, entity) {
     case .inserted(let values): return values[name]?.int64
     case .deleted: return nil
     case .updated(let row): if let value = row.new[name] { return value.int64 }
@@ -156,7 +164,7 @@ struct ChangeFit {
 
   /// Whether a row is there when all is done.
   private mutating func willStand(_ entity: EntityMapping, _ rowID: Int64) throws -> Bool {
-    switch fates[entity.index][rowID] {
+    switch fate(rowID, entity) {
     case .inserted: return true
     case .deleted: return false
     case .updated, nil: break

@@ -30,13 +30,16 @@ struct ChangeWriter {
   /// What refers or is linked to a row that goes, and is not told to go or to change: the engine would take it along, or
   /// change it, and nobody would hear of it.
   private func checkDependents(of rows: [ChangeSet.Row]) throws {
-    let going = Dictionary(grouping: rows, by: \.entity).mapValues { Set($0.map(\.rowID)) }
-    for relationship in names.mapping.entities.flatMap(\.relationships) {
+    let byName = Dictionary(grouping: rows, by: \.entity).mapValues { Set($0.map(\.rowID)) }
+    func going(_ entity: EntityMapping) -> Set<Int64> {
+      entity.branch.reduce(into: []) { $0.formUnion(byName[$1.name] ?? []) }
+    }
+    for relationship in names.mapping.relationships {
       switch relationship.storage {
       case .inverseColumn: break
       case .column:
-        let owners = going[relationship.owner.name] ?? []
-        for batch in (going[relationship.destination.name] ?? []).sorted().chunked(batchSize) {
+        let owners = going(relationship.owner)
+        for batch in going(relationship.destination).sorted().chunked(batchSize) {
           let found = try connection.query(
             sql: relationship.owner.referrersSQL(relationship.slot, count: batch.count),
             batch.map { .integer($0) }
@@ -47,7 +50,7 @@ struct ChangeWriter {
         }
       case .join(let table, let isSource):
         for (entity, side) in [(relationship.owner, isSource), (relationship.destination, !isSource)] {
-          for batch in (going[entity.name] ?? []).sorted().chunked(batchSize) {
+          for batch in going(entity).sorted().chunked(batchSize) {
             let link = try connection.query(
               sql: table.linksSQL(fromSource: side, count: batch.count), batch.map { .integer($0) }
             ) { $0.int64(0) }.first
@@ -63,7 +66,7 @@ struct ChangeWriter {
   private func insert(_ row: ChangeSet.Row) throws {
     let entity = try names.entity(row.entity)
     let values = entity.storedSlots.map { row.values[entity.slots[$0].name] ?? .null }
-    try RowIDs(connection: connection).raise(row.entity, to: row.rowID)
+    try RowIDs(connection: connection).raise(entity.root.name, to: row.rowID)
     try write(entity, row.rowID, entity.insertSQL, [.integer(row.rowID)] + values)
     // The row may have been here before: whoever fetched it then must not take it for the same.
     try connection.execute(

@@ -130,7 +130,7 @@ extension ObjectContext {
       for object in ids.compactMap(maps[entity].find) where object.state == .loaded {
         if let overlay = object.overlay {
           object.rowVersion = RowVersions.next(object.rowVersion)
-          guard !overlay.changed.contains(slot) else { continue }
+          guard maps[entity].entity.includes(object.entity), !overlay.changed.contains(slot) else { continue }
           overlay[slot] = .null
           overlay.changed.insert(slot)
         } else {

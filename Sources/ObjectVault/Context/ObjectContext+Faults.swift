@@ -3,10 +3,26 @@
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// The object of a row, as a fault when it is not in memory.
-  func object(_ entity: EntityMapping, _ id: Int64) -> ManagedObject {
+  /// The object of a row, as a fault when it is not in memory. Of which class one is whose entity has others below, the row
+  /// alone says, and is read at once; nil where there is none, which is told where `tells` says so.
+  func object(_ entity: EntityMapping, _ id: Int64, tells: Bool) -> ManagedObject? {
     let map = maps[entity.index]
-    return map.find(id) ?? map.add(id)
+    if let known = map.find(id) {
+      if !entity.isInFamily || entity.includes(known.entity) { return known }
+      // What leads there is not ours: an object of another class is never handed out as one of this.
+      if tells { note(StoreError.objectGone(entity: entity.name, rowID: id)) }
+      return nil
+    }
+    return entity.hasChildren ? readNow(entity, id, tells) : map.add(id)
+  }
+
+  private func readNow(_ entity: EntityMapping, _ id: Int64, _ tells: Bool) -> ManagedObject? {
+    statistics.faultsFired += 1
+    do {
+      if let object = try fetchRow(entity, id) { return object }
+      if tells { note(StoreError.objectGone(entity: entity.name, rowID: id)) }
+    } catch { note(error) }
+    return nil
   }
 
   /// The object with this id, its row fetched.
@@ -33,7 +49,13 @@ extension ObjectContext {
 
   @inline(never) private func fetched(_ entity: EntityMapping, _ row: Int64) throws -> ManagedObject? {
     if let known = maps[entity.index].find(row) {
-      return known.state == .fault ? try loadIfThere(known) ? known : nil : nil
+      // The row of another entity of the family is none of this one.
+      guard entity.includes(known.entity) else { return nil }
+      switch known.state {
+      case .loaded, .inserted: return known
+      case .fault: return try loadIfThere(known) ? known : nil
+      case .deleted, .invalid, .detached: return nil
+      }
     }
     guard row > 0 else { return nil }
     return try fetchRow(entity, row)
@@ -48,7 +70,9 @@ extension ObjectContext {
 
   private func loadIfThere(_ object: ManagedObject) throws -> Bool {
     guard let entity = object.entity else { return false }
-    if try fetchRow(entity, object.rowID) != nil { return true }
+    let found = try fetchRow(entity, object.rowID)
+    // Another object has its id where somebody else has made the row one of another entity.
+    if found === object || (found != nil && !entity.isInFamily) { return true }
     object.state = .invalid
     return false
   }
@@ -63,7 +87,9 @@ extension ObjectContext {
         // Taken out: an initializer of an entity's class may fire another fault.
         var packer = rowPacker.take() ?? RowPacker(firstPageBytes: 512, pageBytes: 4096)
         defer { rowPacker = packer }
-        return RowReader(entity, self).read(statement, &packer)
+        return entity.isInFamily
+          ? try FamilyReader(entity, isBranch: true, self).read(statement, &packer)
+          : RowReader(entity, self).read(statement, &packer)
       }
     }
   }
@@ -78,13 +104,22 @@ extension ObjectContext {
   }
 
   /// All objects of a query whose columns are those of ``EntityMapping/objectColumns``.
-  /// - Parameter values: Of its question marks.
-  func objects(_ entity: EntityMapping, _ query: RowsQuery, _ values: [SQLValue]) throws -> [ManagedObject] {
-    if case .whole(_, let split) = query {
+  /// - Parameters:
+  ///   - values: Of its question marks.
+  ///   - isBranch: Whether the columns are those; else they are ``EntityMapping/ownColumns``.
+  func objects(
+    _ entity: EntityMapping, _ query: RowsQuery, _ values: [SQLValue], isBranch: Bool = true
+  ) throws -> [ManagedObject] {
+    if case .whole(_, let split) = query, !entity.isInFamily {
       return try counted(SplitScan(whole: query, split: split, entity: entity, context: self).objects)
     }
     return try counted {
-      try withConnection { try RowCollector(entity, self).all(query, values, on: $0) }
+      // Each by its own type, so that what is done for each row is known where it is compiled.
+      try withConnection { connection in
+        try entity.isInFamily
+          ? FamilyCollector(entity, isBranch: isBranch, self).all(query, values, on: connection)
+          : RowCollector(entity, self).all(query, values, on: connection)
+      }
     }
   }
 
@@ -102,7 +137,11 @@ extension ObjectContext {
       return try ids.first.map { try objects(entity, .stepped(entity.rowSQL), [.integer($0)]) } ?? []
     }
     return try counted {
-      try withConnection { try RowCollector(entity, self).all(entity.fedRowsQuery, of: ids, on: $0) }
+      try withConnection { connection in
+        try entity.isInFamily
+          ? FamilyCollector(entity, self).all(entity.fedRowsQuery, of: ids, on: connection)
+          : RowCollector(entity, self).all(entity.fedRowsQuery, of: ids, on: connection)
+      }
     }
   }
 
@@ -132,14 +171,26 @@ extension ObjectContext {
   // MARK: Prefetching
 
   /// Fills a relationship of many objects with one query.
-  func prefetch(_ slot: Int, of owners: [ManagedObject]) throws {
-    guard let relationship = owners.first?.entity?.slots[slot].relationship else { return }
+  func prefetch(_ relationship: RelationshipMapping, of owners: [ManagedObject]) throws {
+    guard !owners.isEmpty else { return }
     if relationship.isToMany {
       try prefetchMembers(relationship, of: owners)
     } else {
+      let slot = relationship.slot
       var faults: [Int64] = []
-      for owner in owners {
-        if let target = owner.toOneTarget(slot), target.state == .fault { faults.append(target.rowID) }
+      if relationship.destination.hasChildren {
+        // Whoever is asked for an object of unknown class reads it by itself.
+        let map = maps[relationship.destination.index]
+        for owner in owners {
+          guard let id = owner.storedValue(slot)?.int64, id > 0, map.find(id)?.isFault != false else {
+            continue
+          }
+          faults.append(id)
+        }
+      } else {
+        for owner in owners {
+          if let target = owner.toOneTarget(slot), target.state == .fault { faults.append(target.rowID) }
+        }
       }
       // Sorted, and each once, without a set of objects, which costs as much as the rest.
       faults.sort()
@@ -148,13 +199,16 @@ extension ObjectContext {
         defer { last = id }
         return id == last
       }
-      _ = try rows(faults, of: relationship.destination)
+      let found = try rows(faults, of: relationship.destination)
+      guard relationship.destination.hasChildren else { return }
+      // Nobody holds them yet.
+      withExtendedLifetime(found) { for owner in owners { _ = owner.toOneTarget(slot) } }
     }
   }
 
   /// The objects at the other end of a relationship that was prefetched, each once, whether they were known before or not.
-  func otherEnds(_ slot: Int, of owners: [ManagedObject]) -> [ManagedObject] {
-    guard let relationship = owners.first?.entity?.slots[slot].relationship else { return [] }
+  func otherEnds(_ relationship: RelationshipMapping, of owners: [ManagedObject]) -> [ManagedObject] {
+    let slot = relationship.slot
     return Array(
       relationship.isToMany
         ? Set(owners.lazy.flatMap { $0.members(slot).members ?? [] })
@@ -164,7 +218,17 @@ extension ObjectContext {
   private func prefetchMembers(_ relationship: RelationshipMapping, of owners: [ManagedObject]) throws {
     let waiting = owners.filter { $0.members(relationship.slot).members == nil && $0.rowID > 0 }
     guard !waiting.isEmpty else { return }
-    let collector = RowCollector(relationship.destination, self, collectsOwners: true)
+    let destination = relationship.destination
+    if destination.isInFamily {
+      try prefetchMembers(relationship, of: waiting, FamilyCollector(destination, self, collectsOwners: true))
+    } else {
+      try prefetchMembers(relationship, of: waiting, RowCollector(destination, self, collectsOwners: true))
+    }
+  }
+
+  private func prefetchMembers(
+    _ relationship: RelationshipMapping, of waiting: [ManagedObject], _ collector: some RowCollecting
+  ) throws {
     // An owner that was fetched twice has its members once.
     let ids = Set(waiting.map(\.rowID)).sorted()
     let found = try counted {

@@ -141,7 +141,7 @@ extension ObjectContext {
   /// Ids that were given out and taken back are not given out again.
   private func keepMarks(_ connection: Connection) throws {
     for map in maps where map.highest > 0 {
-      try RowIDs(connection: connection).raise(map.entity.name, to: map.highest)
+      try RowIDs(connection: connection).raise(map.entity.root.name, to: map.highest)
     }
   }
 }

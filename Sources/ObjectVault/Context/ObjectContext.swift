@@ -118,11 +118,25 @@ public final class ObjectContext: ObjectHost {
       (canWrite, run, isRecording) = (true, nil, nil)
     }
     former = FormerHost(of: core.mark)
-    maps = core.mapping.entities.map {
-      IdentityMap($0, of: core.classes.type(of: $0), make: core.classes.maker(of: $0))
-    }
+    maps = Self.maps(core)
     for map in maps { map.host = self }
     former.host = self
+  }
+
+  /// One for each entity; those of a family share the table of their root.
+  private static func maps(_ core: StoreCore) -> [IdentityMap] {
+    var roots: [Int: IdentityMap] = [:]
+    let (entities, classes) = (core.mapping.entities, core.classes)
+    for entity in entities where entity.parent == nil {
+      roots[entity.index] = IdentityMap(entity, of: classes.type(of: entity), make: classes.maker(of: entity))
+    }
+    return entities.map { entity in
+      let root = roots[entity.root.index]
+      if let root, root.entity === entity { return root }
+      let (type, make) = (classes.type(of: entity), classes.maker(of: entity))
+      return root.map { IdentityMap(entity, of: type, sharing: $0, make: make) }
+        ?? IdentityMap(entity, of: type, make: make)
+    }
   }
 
   deinit {
@@ -161,12 +175,13 @@ public final class ObjectContext: ObjectHost {
   public func insert<Object: ManagedObject>(
     _ type: Object.Type, _ configure: (Object) throws -> Void
   ) rethrows -> Object {
-    // Of the class that the type is, which may be below the one that it is known as here: its map holds no other.
-    let object = type.init()
     guard let entity = entity(of: type) else {
       note(StoreError.unknownEntity(name: "\(type)"))
-      return object
+      return type.init()
     }
+    // Of the class that the type is, which may be below the one that it is known as here: its map holds no other.
+    let object =
+      entity.parent == nil ? type.init() : unsafe unsafeDowncast(maps[entity.index].make(), to: Object.self)
     try begin(object, entity, configure)
     return object
   }

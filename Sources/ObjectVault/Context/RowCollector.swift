@@ -2,25 +2,17 @@
 
 internal import CipherSQLite
 
-/// Collects the objects of a query's rows.
-final class RowCollector: RowTaker {
-  // Safe: a row that is handed over makes its object, which does not lead back here, so that accesses cannot overlap. The
-  // checks would be made for each row.
-  @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 4096)
-  @safe @exclusivity(unchecked) private(set) var found: [ManagedObject] = []
+/// Who collects the objects of a query's rows.
+protocol RowCollecting: RowTaker {
+  /// The objects of the rows, in the order in which they were read.
+  var found: [ManagedObject] { get }
   /// Of each object, the id of whose member it is.
-  @safe @exclusivity(unchecked) private(set) var owners: [Int64] = []
-  private let reader: RowReader
-  private let collectsOwners: Bool
-  let columnCount: Int
+  var owners: [Int64] { get }
+  /// Takes in the statement's present row.
+  func take(_ statement: Statement) throws
+}
 
-  /// - Parameter collectsOwners: Whether rows have one more column, the id of an object that they are members of.
-  init(_ entity: EntityMapping, _ context: ObjectContext, collectsOwners: Bool = false) {
-    reader = RowReader(entity, context)
-    self.collectsOwners = collectsOwners
-    columnCount = entity.columnCount + (collectsOwners ? 1 : 0)
-  }
-
+extension RowCollecting {
   /// Runs a query that selects from a feed of ids.
   func all(_ query: RowsQuery, of ids: [Int64], on connection: Connection) throws -> [ManagedObject] {
     try connection.lend(RowFeed(ids: ids)) { try all(query, [], on: connection) }
@@ -31,12 +23,7 @@ final class RowCollector: RowTaker {
   func all(_ query: RowsQuery, _ values: [SQLValue], on connection: Connection) throws -> [ManagedObject] {
     switch query {
     case .stepped(let text):
-      try run(text, values, on: connection) { statement in
-        while try statement.step() {
-          found.append(reader.read(statement, &packer))
-          if collectsOwners { owners.append(statement.int64(columnCount - 1)) }
-        }
-      }
+      try run(text, values, on: connection) { while try $0.step() { try take($0) } }
       return found
     case .taken(let text), .whole(let text, _):
       try connection.handRows(to: self) {
@@ -62,10 +49,66 @@ final class RowCollector: RowTaker {
       try body(statement)
     }
   }
+}
+
+/// Collects the objects of an entity that shares its table with no other.
+final class RowCollector: RowCollecting {
+  // Safe: a row that is handed over makes its object, which does not lead back here, so that accesses cannot overlap. The
+  // checks would be made for each row.
+  @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 4096)
+  @safe @exclusivity(unchecked) private(set) var found: [ManagedObject] = []
+  @safe @exclusivity(unchecked) private(set) var owners: [Int64] = []
+  private let reader: RowReader
+  private let collectsOwners: Bool
+  let columnCount: Int
+
+  /// - Parameter collectsOwners: Whether rows have one more column, the id of an object that they are members of.
+  init(_ entity: EntityMapping, _ context: ObjectContext, collectsOwners: Bool = false) {
+    reader = RowReader(entity, context)
+    self.collectsOwners = collectsOwners
+    columnCount = entity.columnCount + (collectsOwners ? 1 : 0)
+  }
+
+  func take(_ statement: Statement) throws {
+    found.append(reader.read(statement, &packer))
+    if collectsOwners { owners.append(statement.int64(columnCount - 1)) }
+  }
 
   /// Takes in what another connection has packed.
   func take(_ batch: ScanAhead.Batch) {
     for row in batch.rows { found.append(reader.read(row, in: batch.page)) }
+  }
+
+  func take(_ row: borrowing TakenRow) throws {
+    found.append(try reader.read(row, &packer))
+    if collectsOwners { owners.append(row.int64(columnCount - 1)) }
+  }
+}
+
+/// The same for an entity that shares its table: apart, so that nothing is asked for each row of the others.
+final class FamilyCollector: RowCollecting {
+  // Safe: as above.
+  @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 4096)
+  @safe @exclusivity(unchecked) private(set) var found: [ManagedObject] = []
+  @safe @exclusivity(unchecked) private(set) var owners: [Int64] = []
+  private let reader: FamilyReader
+  private let collectsOwners: Bool
+  let columnCount: Int
+
+  /// - Parameters:
+  ///   - isBranch: Whether rows of the entities below are among those that are read.
+  ///   - collectsOwners: Whether rows have one more column, the id of an object that they are members of.
+  init(
+    _ entity: EntityMapping, isBranch: Bool = true, _ context: ObjectContext, collectsOwners: Bool = false
+  ) {
+    reader = FamilyReader(entity, isBranch: isBranch, context)
+    self.collectsOwners = collectsOwners
+    columnCount = (isBranch ? entity.columnCount : entity.ownColumnCount) + (collectsOwners ? 1 : 0)
+  }
+
+  func take(_ statement: Statement) throws {
+    found.append(try reader.read(statement, &packer))
+    if collectsOwners { owners.append(statement.int64(columnCount - 1)) }
   }
 
   func take(_ row: borrowing TakenRow) throws {

@@ -2,13 +2,13 @@
 
 internal import CipherSQLite
 
-/// What reading rows of one entity needs, looked up once. Their columns are those of ``EntityMapping/objectColumns``: id,
-/// version, stored slots.
+/// What reading rows of one entity needs, looked up once. Their columns are those of ``EntityMapping/ownColumns``: id,
+/// version, stored slots. Where entities share a table, ``FamilyReader`` has one for each of them.
 // Constants alone: what cannot change need not be retained for each row.
 struct RowReader {
-  private let map: IdentityMap
-  private let slots: [Int]
-  private let slotCount: Int
+  let map: IdentityMap
+  let slots: [Int]
+  let slotCount: Int
 
   init(_ entity: EntityMapping, _ context: ObjectContext) {
     map = context.maps[entity.index]
@@ -50,7 +50,7 @@ struct RowReader {
 
   /// The object of a row, and whether the row says anything new to it.
   @inline(__always)
-  private func object(_ id: Int64, _ version: Int64) -> (ManagedObject, isNews: Bool) {
+  func object(_ id: Int64, _ version: Int64) -> (ManagedObject, isNews: Bool) {
     guard let known = map.find(id) else { return (map.add(id), true) }
     // What was changed here, or is the same version, stays as it is.
     let isStale = known.state == .fault || known.rowVersion != version
@@ -59,7 +59,7 @@ struct RowReader {
 
   /// Gives an object the row that was packed last.
   @inline(__always)
-  private func fill(_ object: ManagedObject, _ version: Int64, _ row: UnsafeRawPointer, _ page: RowPage) {
+  func fill(_ object: ManagedObject, _ version: Int64, _ row: UnsafeRawPointer, _ page: RowPage) {
     if object.state == .loaded { object.forgetFetchedMembers() }
     object.state = .loaded
     object.rowVersion = version

@@ -92,7 +92,6 @@ struct EntityClasses: @unchecked Sendable {
   /// What makes an object of an entity.
   func maker(of entity: EntityMapping) -> () -> ManagedObject {
     if isDynamic { return { DynamicObject.make(entity) } }
-    let type = types[entity.index]
-    return { type.init() }
+    return ClassDescription.of(types[entity.index]).maker
   }
 }

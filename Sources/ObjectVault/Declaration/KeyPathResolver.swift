@@ -1,8 +1,9 @@
 // A key path to property names: the path is applied to prototypes, whose getters note what was read. The getter
 // of a property gets its own key path from the compiler, and where that equals the path, the path is the
 // property. Paths through to-ones cannot be put together of such pieces, as Swift appends nothing behind a `?`:
-// what comes back from several prototypes is compared with what their getters gave. The printed form of a key
-// path accepts nothing; it refuses what would trap when nil is tried.
+// what comes back from several prototypes is compared with what their getters gave; and so with a property of a class
+// above the root, whose own key path begins there. The printed form of a key path accepts nothing; it refuses what
+// would trap when nil is tried.
 
 internal import CipherSQLite
 
@@ -37,11 +38,12 @@ enum KeyPathResolver {
     let problem = first.problem(with: read, type(of: keyPath).valueType)
     if first.names.count == 1, first.property == keyPath { return first.names }
     if let problem { throw KeyPathError(path: keyPath, root: root, problem: problem) }
-    guard first.names.count > 1 else {
+    guard first.names.count > 1 || first.isInherited else {
       throw KeyPathError(path: keyPath, root: root, problem: .computed(first.names))
     }
     // A to-one that is nil would trap behind a `!`.
-    guard type(of: keyPath).valueType is any OptionalValue.Type, first.path != keyPath else {
+    let isPlain = first.names.count == 1 && !first.isCutByNil
+    guard isPlain || type(of: keyPath).valueType is any OptionalValue.Type, first.path != keyPath else {
       throw KeyPathError(path: keyPath, root: root, problem: .unwrapped(first.names))
     }
     // And so would one behind a ?, and one inside a computed property.
@@ -134,7 +136,7 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
       "\(text) does not end at a property but computes something of \(Self.shown(names)), which has no "
         + "column; compare the property itself, or store the value in an attribute of its own"
     case .unwrapped(let names):
-      "\(text) gives a value where \(Self.shown(names.dropLast())) is nil; write ?. instead of !, and no "
+      "\(text) gives a value where \(Self.shown(names.count > 1 ? names.dropLast() : names[...])) is nil; write ?. instead of !, and no "
         + "computed property"
     }
   }

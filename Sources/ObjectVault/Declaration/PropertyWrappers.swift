@@ -26,15 +26,15 @@ public struct Attribute<Value: AttributeValue> {
   /// An attribute without a default.
   @inlinable public init() {
     let number = nextSlot()
-    slot = UInt16(truncatingIfNeeded: number)
-    if number >= recordingBase { recordAttribute(number, Value.self, nil, []) }
+    slot = wrapperSlot(number)
+    if isRecording(number) { recordAttribute(number, Value.self, nil, []) }
   }
 
   /// An attribute with a default, evaluated for each new object.
   @inlinable public init(wrappedValue: @autoclosure @escaping () -> Value) {
     let number = nextSlot()
-    slot = UInt16(truncatingIfNeeded: number)
-    if number >= recordingBase { recordAttribute(number, Value.self, wrappedValue, []) }
+    slot = wrapperSlot(number)
+    if isRecording(number) { recordAttribute(number, Value.self, wrappedValue, []) }
   }
 
   /// An attribute with options.
@@ -43,8 +43,8 @@ public struct Attribute<Value: AttributeValue> {
     _ third: @autoclosure () -> AttributeOption? = nil
   ) {
     let number = nextSlot()
-    slot = UInt16(truncatingIfNeeded: number)
-    if number >= recordingBase { recordAttribute(number, Value.self, nil, [first(), second(), third()]) }
+    slot = wrapperSlot(number)
+    if isRecording(number) { recordAttribute(number, Value.self, nil, [first(), second(), third()]) }
   }
 
   /// An attribute with a default and options.
@@ -54,8 +54,8 @@ public struct Attribute<Value: AttributeValue> {
     _ third: @autoclosure () -> AttributeOption? = nil
   ) {
     let number = nextSlot()
-    slot = UInt16(truncatingIfNeeded: number)
-    if number >= recordingBase {
+    slot = wrapperSlot(number)
+    if isRecording(number) {
       recordAttribute(number, Value.self, wrappedValue, [first(), second(), third()])
     }
   }
@@ -105,8 +105,8 @@ public struct ToOne<Target: ManagedObject> {
     onDelete: @autoclosure () -> DeleteRule = .nullify
   ) {
     let number = nextSlot()
-    slot = UInt16(truncatingIfNeeded: number)
-    if number >= recordingBase {
+    slot = wrapperSlot(number)
+    if isRecording(number) {
       recordTarget(number, Target.self, [first(), second()], inverse(), onDelete())
     }
   }
@@ -114,8 +114,8 @@ public struct ToOne<Target: ManagedObject> {
   /// A relationship without options.
   @inlinable public init() {
     let number = nextSlot()
-    slot = UInt16(truncatingIfNeeded: number)
-    if number >= recordingBase { recordTarget(number, Target.self, [], nil, .nullify) }
+    slot = wrapperSlot(number)
+    if isRecording(number) { recordTarget(number, Target.self, [], nil, .nullify) }
   }
 
   /// Relationships belong to a ``ManagedObject``.

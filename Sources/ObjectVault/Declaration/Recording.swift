@@ -28,9 +28,13 @@ final class Recording: GetterProbe {
   private(set) var sampleCount = 0
   /// Whether a to-one was nil.
   private(set) var isCut = false
+  /// Whether a to-one was read: nil in its place cuts a path short.
+  private(set) var isCutByNil = false
   /// Whether each read was on the object that the one before gave.
   private var isChain = true
   private var expected: ManagedObject?
+  /// The class that the path begins at.
+  private var root: ManagedObject.Type?
   /// Whether what came back is what the last read gave.
   private var isLast: (_ value: Any?, _ type: Any.Type) -> Bool = { _, _ in false }
 
@@ -38,6 +42,13 @@ final class Recording: GetterProbe {
 
   /// The key path of the property that was read first.
   var property: AnyKeyPath? { links.first }
+
+  /// Whether what was read first is a property of a class above the root. Its key path begins at that class, and equals none
+  /// that begins at the root.
+  var isInherited: Bool {
+    guard let root, let link = links.first else { return false }
+    return type(of: link).rootType != root
+  }
 
   /// The key path of what was read, written with `!` behind each to-one but the last. Put
   /// together from its end: otherwise Swift keeps marks in it that a written path has not, and finds them unequal.
@@ -49,11 +60,13 @@ final class Recording: GetterProbe {
 
   /// An object whose getters note what they are asked for.
   func prototype<Object: ManagedObject>(_ type: Object.Type) -> Object {
-    let prototype = type.init()
+    let prototype = ClassDescription.of(type).make()
     prototype.overlay = Overlay(slotCount: 0, recording: self)
     prototype.rowID = Int64(1000 + names.count)
     expected = prototype
-    return prototype
+    if root == nil { root = type }
+    // Made of that very class.
+    return unsafe unsafeDowncast(prototype, to: Object.self)
   }
 
   /// What is wrong with the value at the end of the path; nil when it is the property's own.
@@ -86,8 +99,8 @@ final class Recording: GetterProbe {
   ) -> Value {
     note(object, slot: slot, property)
     var given = Value.plain
-    // The property of the root itself needs no samples: its key path says what it is.
-    if names.count > 1 {
+    // A property that the root itself declares needs no samples: its key path says what it is.
+    if names.count > 1 || isInherited {
       let samples = Value.samples
       sampleCount = samples.count
       if case .sample(let number) = values, !samples.isEmpty { given = samples[number % samples.count] }
@@ -104,6 +117,7 @@ final class Recording: GetterProbe {
     of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
   ) -> Target? {
     note(object, slot: slot, property)
+    isCutByNil = true
     if case .nothing = values { isCut = true }
     // A computed property that reads a to-one again may have a ! behind it: it gets an object each time.
     guard !isCut, names.count < Self.maximumReads else {

@@ -14,7 +14,8 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
   private var indexes: [(paths: [PartialKeyPath<Object>], isUnique: Bool)] = []
   private var checks: [(path: PartialKeyPath<Object>, rule: CheckRule)] = []
 
-  /// The entity of a class; its name is the class's.
+  /// The entity of a class; its name is the class's. One that stands below the class of another entity inherits from that:
+  /// see <doc:inheritance>.
   public init(_ type: Object.Type) {}
 
   /// No two objects share all of these values. nil is no value.
@@ -102,7 +103,7 @@ public enum SchemaBuilder {
 /// The Swift side of an entity.
 struct ClassBinding: EntityBinding, @unchecked Sendable {
   let description: ClassDescription
-  let checks: [String: [CheckRule]]
+  private(set) var checks: [String: [CheckRule]]
 
   var propertyNames: [String] { description.properties.sorted { $0.slot < $1.slot }.map(\.name) }
 
@@ -127,6 +128,16 @@ struct ClassBinding: EntityBinding, @unchecked Sendable {
   private func declaration(of property: String) -> PropertyDeclaration? {
     description.properties.first { $0.name == property }
   }
+
+  /// With the rules of the classes above: they hold for all objects of a family below.
+  func inheriting(from bindings: [String: ClassBinding]) -> ClassBinding {
+    guard let parent = description.parent, let above = bindings[String(describing: parent)] else {
+      return self
+    }
+    var copy = self
+    copy.checks = above.inheriting(from: bindings).checks.merging(checks) { $0 + $1 }
+    return copy
+  }
 }
 
 extension Schema {
@@ -144,8 +155,8 @@ extension Schema {
       }
     }
     self.init(entities: collector.entities, rawObjects: rawObjects)
-    bindings = collector.bindings
-    faults = collector.faults
+    bindings = collector.bindings.mapValues { $0.inheriting(from: collector.bindings) }
+    faults = collector.faults + collector.strangers
     completeInverses()
   }
 
@@ -170,16 +181,25 @@ private struct SchemaCollector {
   var bindings: [String: ClassBinding] = [:]
   var faults: [SchemaFault] = []
 
+  /// Entities whose class stands below another class than that of the entity which has its name: a name is that of many
+  /// classes, where they are nested.
+  var strangers: [SchemaFault] {
+    bindings.sorted { $0.key < $1.key }.compactMap { name, binding in
+      guard let parent = binding.description.parent, let above = bindings[String(describing: parent)],
+        above.description.type != parent
+      else { return nil }
+      return .unknownParent(entity: name, parent: String(reflecting: parent))
+    }
+  }
+
   mutating func add(_ declaration: EntityDeclaration) {
     let description = ClassDescription.of(declaration.type)
     var entity = EntityDescription(name: description.entityName)
-    if let parent = _parent(of: declaration.type) {
-      faults.append(.inheritance(entity: entity.name, parent: parent))
-    }
+    entity.parent = description.parent.map { String(describing: $0) }
     if let property = description.usedProperty {
       faults.append(.busyInitializer(entity: entity.name, property: property))
     }
-    for property in description.properties { add(property, to: &entity) }
+    for property in description.properties where property.level == 0 { add(property, to: &entity) }
     for index in declaration.indexes {
       let names = index.properties.compactMap {
         name($0, of: entity.name, use: index.isUnique ? "a unique index" : "an index")
@@ -191,7 +211,7 @@ private struct SchemaCollector {
     var checks: [String: [CheckRule]] = [:]
     for check in declaration.checks {
       guard let name = name(check.property, of: entity.name, use: "a check") else { continue }
-      if entity.attribute(named: name) == nil {
+      if !description.hasAttribute(name) {
         faults.append(.unknownProperty(entity: entity.name, property: name, use: "a check"))
       }
       checks[name, default: []].append(check.rule)
@@ -210,13 +230,6 @@ private struct SchemaCollector {
       faults.append(.badKeyPath(entity: entity, use: use, reason: error.description))
       return nil
     }
-  }
-
-  private func _parent(of type: ManagedObject.Type) -> String? {
-    guard let parent = Swift._getSuperclass(type) as? ManagedObject.Type, parent != ManagedObject.self else {
-      return nil
-    }
-    return String(describing: parent)
   }
 
   private mutating func add(_ property: PropertyDeclaration, to entity: inout EntityDescription) {

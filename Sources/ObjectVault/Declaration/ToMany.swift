@@ -33,8 +33,8 @@ public struct ToMany<Members: RelatedMembers> {
     onDelete: @autoclosure () -> DeleteRule = .nullify
   ) {
     let number = nextSlot()
-    slot = UInt16(truncatingIfNeeded: number)
-    if number >= recordingBase {
+    slot = wrapperSlot(number)
+    if isRecording(number) {
       recordMembers(number, Members.self, [first()], inverse(), onDelete())
     }
   }
@@ -42,8 +42,8 @@ public struct ToMany<Members: RelatedMembers> {
   /// A relationship without options.
   @inlinable public init() {
     let number = nextSlot()
-    slot = UInt16(truncatingIfNeeded: number)
-    if number >= recordingBase { recordMembers(number, Members.self, [], nil, .nullify) }
+    slot = wrapperSlot(number)
+    if isRecording(number) { recordMembers(number, Members.self, [], nil, .nullify) }
   }
 
   /// Relationships belong to a ``ManagedObject``.

@@ -8,8 +8,14 @@ public enum SchemaFault: Error, Sendable, Hashable {
   case reservedName(entity: String, property: String?)
   /// A table or an index would have a name that another one has.
   case clashingName(name: String, owner: String, other: String)
-  /// An entity inherits from another entity.
-  case inheritance(entity: String, parent: String)
+  /// The entity that one inherits from is not in the schema.
+  case unknownParent(entity: String, parent: String)
+  /// An entity stands above itself: the parents of some entities form a circle.
+  case circularParents(entity: String)
+  /// A property has a name that another entity of the same table has, which it would share a column with.
+  case familyName(entity: String, property: String, other: String)
+  /// An index of an entity with a parent is over inherited properties alone, whose rows are not only its own.
+  case inheritedIndex(entity: String, properties: [String])
   /// A relationship leads to an entity that the schema lacks.
   case unknownDestination(entity: String, relationship: String, destination: String)
   /// The inverse is no relationship of the entity at the other end, or leads elsewhere.
@@ -61,8 +67,16 @@ extension SchemaFault: CustomStringConvertible {
     case .reservedName(let entity, nil):
       "\(entity): this name cannot be used (letters, digits and underscores, not beginning with 'vault_' "
         + "or 'sqlite_'). Rename the entity."
-    case .inheritance(let entity, let parent):
-      "\(entity) inherits from the entity \(parent). Inherit from ManagedObject, and use a relationship."
+    case .unknownParent(let entity, let parent):
+      "\(entity) inherits from \(parent), which is not in the schema. Add it."
+    case .circularParents(let entity):
+      "\(entity) inherits from itself by way of its parents. Let one of them have no parent."
+    case .familyName(let entity, let property, let other):
+      "\(entity).\(property) would share a column with a property of \(other): all entities below one root lie in one "
+        + "table, and names are compared without regard to case. Rename one, or declare it once in an entity above both."
+    case .inheritedIndex(let entity, let properties):
+      "\(entity) has an index over \(properties.joined(separator: ", ")), all of them inherited. Declare it where they are "
+        + "declared, or take in a property of \(entity)."
     case .unknownDestination(let entity, let relationship, let destination):
       "\(entity).\(relationship) leads to \(destination), which is not in the schema. Add it."
     case .wrongInverse(let entity, let relationship, let inverse):

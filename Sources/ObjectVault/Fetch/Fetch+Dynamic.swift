@@ -35,10 +35,21 @@ extension Fetch where Object == DynamicObject {
     return copy
   }
 
-  /// The ids of the objects, in order; no object is made.
+  /// The ids of the objects, in order; no object is made. Each names the object's own entity: where others stand below the
+  /// one that is asked for, a second statement asks for their names.
   public func ids() throws -> [DynamicID] {
-    let (name, mark) = (try known().name, context.core.mark)
-    return try rowIDs { DynamicID(entity: name, rowID: $0, of: mark) }
+    let (entity, mark) = (try known(), context.core.mark)
+    guard entity.hasChildren else {
+      return try rowIDs { DynamicID(entity: entity.name, rowID: $0, of: mark) }
+    }
+    let ids = try rowIDs { $0 }
+    let map = context.maps[entity.index]
+    let unknown = ids.filter { $0 > 0 && map.find($0) == nil }
+    let found = try ContextReader(context: context).entities(of: unknown, entity)
+    let names = Dictionary(found.map { ($0.id, $0.entity.name) }) { first, _ in first }
+    return ids.map { id in
+      DynamicID(entity: names[id] ?? map.find(id)?.entity?.name ?? entity.name, rowID: id, of: mark)
+    }
   }
 }
 

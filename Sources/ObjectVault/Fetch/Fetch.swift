@@ -142,9 +142,10 @@ public struct Fetch<Object: ManagedObject> {
       found = try merge.all()
     } else {
       let compiled = try compile(.objects, try present(entity), entity)
-      found = try context.objects(entity, compiled.rowsQuery, compiled.bindings)
+      found = try context.objects(
+        entity, compiled.rowsQuery, compiled.bindings, isBranch: parameters.includesSubentities)
     }
-    for path in parameters.prefetch { try prefetch(path, of: found) }
+    for path in parameters.prefetch { try prefetch(path, of: found, entity) }
     return typed(found)
   }
 
@@ -223,7 +224,7 @@ public struct Fetch<Object: ManagedObject> {
   private func present(_ entity: EntityMapping) throws -> FetchParameters {
     var copy = try current()
     guard !context.pending.deleted.isEmpty else { return copy }
-    let gone = context.pending.deleted.filter { $0.entity === entity }
+    let gone = context.pending.deleted.filter { entity.includes($0.entity) }
     for some in gone.chunked(PredicateError.maximumListCount) {
       let ids = some.map { PredicateOperand.value(.id($0.rowID)) }
       copy.conditions.append(FetchCondition(node: .not(.isIn(.path(PropertyPath([])), ids, []))))
@@ -276,17 +277,18 @@ public struct Fetch<Object: ManagedObject> {
     return try context.withConnection { try $0.value(sql: compiled.text, compiled.bindings) }
   }
 
-  private func prefetch(_ path: [String], of objects: [ManagedObject]) throws {
-    var owners = objects
+  private func prefetch(_ path: [String], of objects: [ManagedObject], _ entity: EntityMapping) throws {
+    var (owners, entity) = (objects, entity)
     for (index, name) in path.enumerated() {
-      guard let entity = owners.first?.entity else { return }
-      guard let slot = entity.slot(named: name), entity.slots[slot].relationship != nil else {
+      guard !owners.isEmpty else { return }
+      guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
         throw StoreError.predicate(
           PredicateError(
             "\(entity.name).\(name) is no relationship and cannot be prefetched", entity: entity.name))
       }
-      try context.prefetch(slot, of: owners)
-      if index + 1 < path.count { owners = context.otherEnds(slot, of: owners) }
+      try context.prefetch(relationship, of: owners)
+      entity = relationship.destination
+      if index + 1 < path.count { owners = context.otherEnds(relationship, of: owners) }
     }
   }
 }

@@ -35,10 +35,11 @@ struct PendingMerge {
     let routes = evaluator.routes.union(order.routes).compactMap { Self.steps($0, entity) }
       .sorted { $0.count < $1.count }
     let view = try PendingView(
-      context, of: Set(routes.compactMap { $0.last?.destination.index } + [entity.index]))
+      context,
+      of: Set((routes.compactMap { $0.last?.destination } + [entity]).flatMap { $0.branch.map(\.index) }))
     self.view = view
     self.routes = routes
-    let own = view.changed(entity)
+    let own = view.changed(entity).filter { Self.isAsked(entity, request, $0) }
     excluded = view.rows(of: entity)
     for route in routes { excluded.formUnion(try owners(by: route)) }
     guard !excluded.isEmpty || !own.isEmpty else { return nil }
@@ -87,9 +88,11 @@ struct PendingMerge {
     guard evaluator.routes.isEmpty, !evaluator.asksForNumbersOfIDs,
       EvaluatedOrder(sort, entity: entity.name, schema: schema).routes.isEmpty
     else { return true }
-    if context.pending.updated.contains(where: { $0.entity === entity && $0.overlay != nil }) { return true }
+    if context.pending.updated.contains(where: { entity.includes($0.entity) && $0.overlay != nil }) {
+      return true
+    }
     return context.pending.inserted.contains { object in
-      object.entity === entity && evaluator.holds(for: PlainSubject(object: object))
+      isAsked(entity, request, object) && evaluator.holds(for: PlainSubject(object: object))
     }
   }
 
@@ -127,9 +130,18 @@ struct PendingMerge {
   private func rows(_ ids: [Int64]) throws -> [ManagedObject] {
     var found: [ManagedObject] = []
     for some in ids.chunked(PredicateError.maximumListCount) {
-      found += try objects(FetchParameters(conditions: [Self.isOne(of: some)]))
+      var inner = FetchParameters(conditions: [Self.isOne(of: some)])
+      inner.includesSubentities = request.includesSubentities
+      found += try objects(inner)
     }
     return found
+  }
+
+  /// Whether an object is of the entity that the fetch asks for.
+  private static func isAsked(
+    _ entity: EntityMapping, _ request: FetchParameters, _ object: ManagedObject
+  ) -> Bool {
+    request.includesSubentities ? entity.includes(object.entity) : object.entity === entity
   }
 
   private static func isOne(of ids: [Int64], isNegated: Bool = false) -> FetchCondition {
@@ -226,7 +238,8 @@ struct PendingMerge {
 
   private func objects(_ request: FetchParameters) throws -> [ManagedObject] {
     let compiled = try Self.compiled(.objects, request, entity, context)
-    return try context.objects(entity, compiled.rowsQuery, compiled.bindings)
+    return try context.objects(
+      entity, compiled.rowsQuery, compiled.bindings, isBranch: request.includesSubentities)
   }
 
   private func ids(_ request: FetchParameters) throws -> [Int64] {

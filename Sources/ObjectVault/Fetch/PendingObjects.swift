@@ -4,8 +4,8 @@ internal import CipherSQLite
 
 /// The objects of a context whose part in a fetch the file cannot tell.
 final class PendingObjects {
-  /// By the entity's index: who is new, changed or deleted, or has other members than in the file.
-  private(set) var changed: [[ManagedObject]]
+  /// By the index of each object's own entity: who is new, changed or deleted, or has other members than in the file.
+  private var changed: [[ManagedObject]]
   /// By the entity's index: who goes with deleted objects by their delete rules, which the save applies.
   private var doomed: [Set<Int64>]
   private var seen: Set<ManagedObject> = []
@@ -40,13 +40,21 @@ final class PendingObjects {
     }
   }
 
-  /// The rows of an entity that go.
-  func doomedRows(of entity: EntityMapping) -> Set<Int64> { doomed[entity.index] }
+  /// The objects of an entity, and of those below it, that differ from the file.
+  func changed(_ entity: EntityMapping) -> [ManagedObject] {
+    entity.hasChildren ? entity.branch.flatMap { changed[$0.index] } : changed[entity.index]
+  }
 
-  /// The rows of an entity that memory decides about, whether they are in memory or go with others.
+  /// The rows of an entity, and of those below it, that go.
+  func doomedRows(of entity: EntityMapping) -> Set<Int64> {
+    entity.hasChildren
+      ? entity.branch.reduce(into: []) { $0.formUnion(doomed[$1.index]) } : doomed[entity.index]
+  }
+
+  /// The rows of an entity, and of those below it, that memory decides about, whether they are in memory or go with others.
   func rows(of entity: EntityMapping) -> Set<Int64> {
     doomedRows(of: entity)
-      .union(changed[entity.index].lazy.filter { $0.state != .inserted && $0.rowID > 0 }.map(\.rowID))
+      .union(changed(entity).lazy.filter { $0.state != .inserted && $0.rowID > 0 }.map(\.rowID))
   }
 
   /// Level by level: who goes with the deleted objects, who goes with them, and so on.
@@ -62,7 +70,10 @@ final class PendingObjects {
         doomed[entity.index].formUnion(level[entity.index])
         for relationship in entity.relationships where relationship.deleteRule == .cascade {
           let links = try related.links(relationship, of: level[entity.index])
-          next[relationship.destination.index].formUnion(links.lazy.map(\.other))
+          let destination = relationship.destination
+          for (entity, some) in try related.byEntity(Set(links.lazy.map(\.other)), destination) {
+            next[entity.index].formUnion(some)
+          }
         }
       }
       for entity in entities {

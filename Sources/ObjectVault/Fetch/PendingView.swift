@@ -29,7 +29,7 @@ final class PendingView {
   }
 
   /// The objects of an entity that differ from the file.
-  func changed(_ entity: EntityMapping) -> [ManagedObject] { pending.changed[entity.index] }
+  func changed(_ entity: EntityMapping) -> [ManagedObject] { pending.changed(entity) }
 
   /// The rows of an entity that memory decides about.
   func rows(of entity: EntityMapping) -> Set<Int64> { pending.rows(of: entity) }
@@ -41,8 +41,8 @@ final class PendingView {
 
   /// Whom a relationship of an object leads to; of one that ``follow(_:of:)`` was asked for.
   func ends(_ slot: Int, of object: ManagedObject) -> [ManagedObject] {
-    guard let entity = object.entity else { return [] }
-    return ends[SlotPlace(entity: entity.index, slot: slot)]?[object.rowID] ?? []
+    guard let owner = object.entity?.slots[slot].relationship?.owner else { return [] }
+    return ends[SlotPlace(entity: owner.index, slot: slot)]?[object.rowID] ?? []
   }
 
   /// Reads whom a relationship of objects leads to, for all of them at once.
@@ -136,6 +136,9 @@ struct ContextReader: LinkReader {
   }
   func referrers(_ entity: EntityMapping, _ slot: Int, to targets: [Int64]) throws -> [LinkEnds] {
     targets.isEmpty ? [] : try asking { try $0.referrers(entity, slot, to: targets) }
+  }
+  func entities(of ids: [Int64], _ entity: EntityMapping) throws -> [(id: Int64, entity: EntityMapping)] {
+    ids.isEmpty ? [] : try asking { try $0.entities(of: ids, entity) }
   }
   func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) throws -> [LinkEnds] {
     ids.isEmpty ? [] : try asking { try $0.links(table, fromSource: fromSource, of: ids) }

@@ -4,13 +4,19 @@
 internal import CipherSQLite
 
 // Safe to share: set up by SchemaMapping before anyone else has it, never changed afterwards.
-/// How an entity lies in its table.
+/// How an entity lies in its table. What it inherits is among its properties, and before its own.
 package final class EntityMapping: @unchecked Sendable {
   package let index: Int
+  /// With what it inherits.
   let description: EntityDescription
+  /// Its root's.
   let table: SQLName
+  /// Who shares the table; nil where nobody does.
+  fileprivate(set) var family: EntityFamily?
   package fileprivate(set) var slots: [PropertyMapping] = []
   package fileprivate(set) var relationships: [RelationshipMapping] = []
+  /// Those that it declares itself.
+  package var ownRelationships: [RelationshipMapping] { relationships.filter { $0.owner === self } }
   /// The slots that have a column: attributes and to-ones, in the order of the column list.
   package fileprivate(set) var storedSlots: [Int] = []
   /// By slot: whether it is a to-one, whose value may be a temporary id.
@@ -34,19 +40,26 @@ package final class EntityMapping: @unchecked Sendable {
   fileprivate(set) var feedSQL = ""
   /// The whole row of one id.
   fileprivate(set) var rowSQL = ""
-  /// `id`, the version and all stored columns of the table, which is called `t0`.
+  /// `id`, the version and all stored columns of the table, which is called `t0`. Of an entity with others below it: `id`,
+  /// the version, the number of the row's entity, and the stored columns of all of them.
   fileprivate(set) var objectColumns: SQL = ""
+  /// `id`, the version and the entity's own stored columns, whoever stands below it.
+  fileprivate(set) var ownColumns: SQL = ""
+  /// Where the columns of the entities of its branch stand in ``objectColumns``; empty for one without others below.
+  fileprivate(set) var branchColumns: [BranchColumns] = []
   private var slotsByName: [String: Int] = [:]
 
-  /// How many these are.
-  var columnCount: Int { storedSlots.count + 2 }
+  /// How many ``objectColumns`` are.
+  fileprivate(set) var columnCount = 0
+  /// How many ``ownColumns`` are.
+  var ownColumnCount: Int { storedSlots.count + 2 }
 
   package var name: String { description.name }
 
-  fileprivate init(index: Int, description: EntityDescription) {
+  fileprivate init(index: Int, description: EntityDescription, table: String) {
     self.index = index
     self.description = description
-    table = SQLName(description.name)
+    self.table = SQLName(table)
   }
 
   func slot(named name: String) -> Int? { slotsByName[name] }
@@ -75,11 +88,31 @@ package final class EntityMapping: @unchecked Sendable {
     uniqueKeys =
       description.attributes.filter(\.isUnique).compactMap { slot(named: $0.name).map { [$0] } }
       + description.indexes.filter(\.isUnique).map { $0.properties.compactMap(slot(named:)) }
-    objectColumns = "t0.\"id\", t0.\"_version\""
+    ownColumns = "t0.\"id\", t0.\"_version\""
     let columns = storedSlots.compactMap { slots[$0].columnName }
-    for column in columns { objectColumns.append(", t0.\(column)") }
+    for column in columns { ownColumns.append(", t0.\(column)") }
     insertSQL = insertStatement(columns)
     feedSQL = feedStatement(columns)
+  }
+
+  /// Derives what follows from those below.
+  fileprivate func completeBranch() {
+    (objectColumns, columnCount) = (ownColumns, ownColumnCount)
+    if hasChildren {
+      objectColumns = "t0.\"id\", t0.\"_version\", \(branchNumber("t0."))"
+      columnCount = 3
+      var numbers: [String: Int] = [:]
+      branchColumns = branch.map { entity in
+        let columns = entity.storedSlots.compactMap { entity.slots[$0].columnName }
+        for column in columns where numbers[column.description] == nil {
+          objectColumns.append(", t0.\(column)")
+          numbers[column.description] = columnCount
+          columnCount += 1
+        }
+        return BranchColumns(
+          entity: EntityReference(entity: entity), columns: columns.compactMap { numbers[$0.description] })
+      }
+    }
     rowSQL = rowStatement
   }
 }
@@ -112,26 +145,63 @@ package final class SchemaMapping: @unchecked Sendable {
   package init(_ schema: Schema, format: Int = FileFormat.current) throws {
     try schema.validate()
     self.schema = schema
-    entities = schema.entities.enumerated().map { EntityMapping(index: $0, description: $1) }
+    entities = schema.entities.enumerated().map {
+      EntityMapping(index: $0, description: schema.flattened($1), table: schema.root(of: $1).name)
+    }
     byName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
-    let names = Dictionary(
-      uniqueKeysWithValues: schema.entities.map { entity in
-        (entity.name, schema.bindings[entity.name]?.propertyNames ?? entity.propertyNames)
-      })
-    for entity in entities {
+    if schema.hasFamilies { placeFamilies() }
+    var names: [String: [String]] = [:]
+    let parentsFirst = schema.parentsFirst
+    // What an entity inherits comes first, in the same slots.
+    for entity in parentsFirst {
+      names[entity.name] =
+        schema.bindings[entity.name]?.propertyNames
+        ?? (entity.parent.flatMap { names[$0] } ?? []) + entity.propertyNames
+    }
+    for entity in parentsFirst.compactMap({ byName[$0.name] }) {
       entity.slots = (names[entity.name] ?? []).enumerated().map { slot, name in
-        property(name, slot, of: entity, names, format)
+        if let above = entity.parent, slot < above.slotCount {
+          return inherited(above.slots[slot], by: entity)
+        }
+        return property(name, slot, of: entity, names, format)
       }
       entity.complete()
     }
-    for relationship in entities.flatMap(\.slots).compactMap(\.relationship) {
+    for entity in entities { entity.completeBranch() }
+    for relationship in relationships {
       relationship.complete()
       if relationship.isOrdered { hasOrder = true }
-      if !relationship.isToMany, relationship.inverseSlot == nil {
-        relationship.destination.danglingReferrers.append(relationship)
+      for destination in relationship.destination.branch {
+        if !relationship.isToMany, relationship.inverseSlot == nil {
+          destination.danglingReferrers.append(relationship)
+        }
+        if relationship.join != nil { destination.isInJoins = true }
       }
-      if relationship.join != nil { relationship.destination.isInJoins = true }
     }
+  }
+
+  /// The ends of relationships, each once, by the entities that declare them.
+  package var relationships: [RelationshipMapping] { entities.flatMap(\.ownRelationships) }
+
+  private func placeFamilies() {
+    func references(_ some: [EntityDescription]) -> [EntityReference] {
+      some.compactMap { byName[$0.name].map(EntityReference.init) }
+    }
+    for (entity, description) in zip(entities, schema.entities) where schema.isInFamily(description) {
+      let members = references(schema.family(of: description))
+      entity.family = EntityFamily(
+        parent: description.parent.flatMap { byName[$0] }.map(EntityReference.init), root: members[0],
+        branch: references([description] + schema.descendants(of: description)), members: members)
+    }
+  }
+
+  /// A property of the entity above. Its relationship is the same; a class has defaults and rules of its own.
+  private func inherited(_ property: PropertyMapping, by entity: EntityMapping) -> PropertyMapping {
+    guard let binding = schema.bindings[entity.name] else { return property }
+    return PropertyMapping(
+      name: property.name, columnName: property.columnName, attribute: property.attribute,
+      initialValue: binding.initialValue(of: property.name), checks: binding.checks(of: property.name),
+      relationship: property.relationship)
   }
 
   func entity(named name: String) -> EntityMapping? { byName[name] }

@@ -33,7 +33,8 @@ extension Schema {
     if let place = linkPlace(of: relationship, in: entity, format: format) { return place }
     return relationship.inverse.map { inverse in
       LinkPlace(
-        table: relationship.destination, own: RelationshipDescription.columnName(inverse), other: "id",
+        table: root(of: relationship.destination), own: RelationshipDescription.columnName(inverse),
+        other: "id",
         order: order)
     }
   }

@@ -18,7 +18,8 @@ extension EntityMapping {
   /// A row of these columns behind its id.
   func insertStatement(_ columns: [SQLName]) -> String {
     let names = SQL.names([idName] + columns)
-    return text("INSERT INTO \(table) (\(names)) VALUES (\(parameters: columns.count + 1))")
+    let (column, value) = ownMark
+    return text("INSERT INTO \(table) (\(names)\(column)) VALUES (\(parameters: columns.count + 1)\(value))")
   }
 
   /// Rows of these columns behind their ids, out of a feed.
@@ -27,7 +28,8 @@ extension EntityMapping {
     let feed = SQLName(RowFeed.tableName(columnCount: columns.count + 1))
     // FAIL, and not ABORT: what stands before the row that fails stays, as it would after a statement for each row, and
     // the engine keeps no copies of pages for the case that the statement alone is undone.
-    return text("INSERT OR FAIL INTO \(table) (\(names)) SELECT * FROM \(feed)")
+    let (column, value) = ownMark
+    return text("INSERT OR FAIL INTO \(table) (\(names)\(column)) SELECT *\(value) FROM \(feed)")
   }
 
   /// The whole rows of the ids of a feed, however many.
@@ -35,20 +37,25 @@ extension EntityMapping {
   var fedRowsQuery: RowsQuery {
     .unsorted(
       objectColumns, count: columnCount,
-      " FROM \(fedIDs) f CROSS JOIN \(table) t0 ON t0.\"id\" = f.\(feedIDName)")
+      " FROM \(fedIDs) f CROSS JOIN \(table) t0 ON t0.\"id\" = f.\(feedIDName)\(and("t0."))")
   }
 
-  var rowStatement: String { text("SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" = ?") }
+  var rowStatement: String {
+    text("SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" = ?\(and("t0."))")
+  }
 
   /// The whole rows of so many ids behind one, none above another, in their order.
   var batchSQL: String {
     text(
-      "SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" > ? AND t0.\"id\" <= ? ORDER BY t0.\"id\" LIMIT ?"
+      "SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" > ? AND t0.\"id\" <= ?\(and("+t0.")) ORDER BY t0.\"id\" LIMIT ?"
     )
   }
 
   /// The highest id, and how many rows there are.
-  var extentSQL: String { text("SELECT max(\"id\"), count(*) FROM \(table)") }
+  var extentSQL: String {
+    let condition: SQL = membership().map { " WHERE \($0)" } ?? ""
+    return text("SELECT max(\"id\"), count(*) FROM \(table)\(condition)")
+  }
 
   /// The version of one row; no row where it is gone.
   var versionSQL: String { text("SELECT \"_version\" FROM \(table) WHERE \"id\" = ?") }
@@ -61,13 +68,19 @@ extension EntityMapping {
   /// Another version of one row.
   var versionUpdateSQL: String { text("UPDATE \(table) SET \"_version\" = ? WHERE \"id\" = ?") }
 
-  /// Whether there is a row.
-  var existenceSQL: String { text("SELECT 1 FROM \(table) WHERE \"id\" = ?") }
+  /// Whether there is a row of the entity, or of one below it.
+  var existenceSQL: String { text("SELECT 1 FROM \(table) WHERE \"id\" = ?\(and())") }
+
+  /// Of which entities of the branch so many rows are: their ids, and the entity's place.
+  func entitiesSQL(count: Int) -> String {
+    text("SELECT \"id\", \(branchNumber("")) FROM \(table) WHERE \"id\" IN (\(parameters: count))")
+  }
 
   /// The values of some columns of one row.
-  func valuesSQL(_ slots: [Int]) -> String {
+  /// - Parameter isBranch: Whether it may be one of an entity below.
+  func valuesSQL(_ slots: [Int], isBranch: Bool = true) -> String {
     let names = SQL.names(columns(slots) + [idName])
-    return text("SELECT \(names) FROM \(table) WHERE \"id\" = ?")
+    return text("SELECT \(names) FROM \(table) WHERE \"id\" = ?\(and(isBranch: isBranch))")
   }
 
   /// The ids and the values of one column of so many rows.
@@ -136,6 +149,16 @@ extension EntityMapping {
 
   // MARK: Pieces
 
+  /// What says of a new row which entity it is of: the column behind the others, and its value.
+  private var ownMark: (column: SQL, value: SQL) {
+    isInFamily ? (", \(Self.entityColumn)", ", \(literal: name)") : ("", "")
+  }
+
+  /// That a row of the table is one of the entity, where others are in it.
+  private func and(_ alias: SQL = "", isBranch: Bool = true) -> SQL {
+    membership(alias, isBranch: isBranch).map { " AND \($0)" } ?? ""
+  }
+
   private func columns(_ slots: [Int]) -> [SQLName] { slots.compactMap { self.slots[$0].columnName } }
 
   private static let nextVersion: SQL = "\"_version\" = \"_version\" + 1"
@@ -156,7 +179,7 @@ extension RelationshipMapping {
   var fedMembersQuery: RowsQuery {
     let (key, tables) = membership
     let (columns, count): (SQL, Int) = ("\(destination.objectColumns), \(key)", destination.columnCount + 1)
-    let rest: SQL = " FROM \(fedIDs) f CROSS JOIN \(tables) WHERE \(key) = f.\(feedIDName)"
+    let rest: SQL = " FROM \(fedIDs) f CROSS JOIN \(tables) WHERE \(key) = f.\(feedIDName)\(kind)"
     guard isOrdered else { return .unsorted(columns, count: count, rest) }
     return .stepped(text("SELECT \(columns)\(rest)\(sorting)"))
   }
@@ -164,7 +187,7 @@ extension RelationshipMapping {
   /// The whole rows at the other end of one owner's to-many.
   var membersStatement: String {
     let (key, tables) = membership
-    return text("SELECT \(destination.objectColumns) FROM \(tables) WHERE \(key) = ?\(sorting)")
+    return text("SELECT \(destination.objectColumns) FROM \(tables) WHERE \(key) = ?\(kind)\(sorting)")
   }
 
   /// Where the owner's id stands, and the tables of it and the members.
@@ -179,6 +202,9 @@ extension RelationshipMapping {
       return ("o.\"id\"", "\(owner.table) o JOIN \(table) t0 ON t0.\"id\" = o.\(column)")
     }
   }
+
+  /// That members are of the destination: somebody else may have made their rows those of another entity.
+  private var kind: SQL { destination.membership("+t0.").map { " AND \($0)" } ?? "" }
 
   /// By their places, and those that have none first, by their ids.
   private var sorting: SQL {
@@ -207,16 +233,5 @@ extension JoinTable {
   /// The end of all links of one object that is at the source or the target.
   func unlinkAllSQL(fromSource: Bool) -> String {
     text("DELETE FROM \(tableName) WHERE \(columns(from: fromSource).own) = ?")
-  }
-}
-
-/// The statements that are run for each link of a table, made once. A class, so that a table is copied cheaply.
-final class LinkStatements: Sendable {
-  let link: String
-  let unlink: String
-
-  init(_ table: SQLName, _ source: SQLName, _ target: SQLName) {
-    link = text("INSERT OR IGNORE INTO \(table) (\(source), \(target)) VALUES (?, ?)")
-    unlink = text("DELETE FROM \(table) WHERE \(source) = ? AND \(target) = ?")
   }
 }

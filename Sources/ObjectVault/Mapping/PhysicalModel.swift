@@ -1,4 +1,4 @@
-// The tables of a schema: what a schema means in the file. Migrations compare with it, and create from it.
+// Where a schema keeps links and orders, and what the file does when a row goes. Its tables are in PhysicalTables.
 
 internal import CipherSQLite
 
@@ -99,11 +99,12 @@ extension RelationshipDescription {
 
 extension Schema {
   /// The name of a to-many relationship's join table, and whether this side is its source; nil for one-to-many.
+  /// - Parameter entity: The entity that declares it, or one that inherits it: links are those of the former.
   func joinName(of relationship: RelationshipDescription, in entity: EntityDescription) -> (
     name: String, isSource: Bool
   )? {
     guard relationship.isToMany else { return nil }
-    let own = "\(entity.name)_\(relationship.name)"
+    let own = "\(declarerName(of: relationship, in: entity))_\(relationship.name)"
     guard let inverse = relationship.inverse else { return (own, true) }
     guard self.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == true else {
       return nil
@@ -113,22 +114,29 @@ extension Schema {
     return own < other ? (own, true) : (other, false)
   }
 
+  /// The name of the entity that declares a relationship which an entity has.
+  private func declarerName(of relationship: RelationshipDescription, in entity: EntityDescription) -> String
+  {
+    entity.parent == nil ? entity.name : declarer(of: relationship.name, in: entity)?.name ?? entity.name
+  }
+
   /// The join table of a to-many relationship, and whether this side is its source; nil for one-to-many.
   func joinTable(of relationship: RelationshipDescription, in entity: EntityDescription) -> (JoinTable, Bool)?
   {
     guard let (_, isSource) = joinName(of: relationship, in: entity) else { return nil }
     let isOrdered = (own: relationship.isOrdered, inverse: inverse(of: relationship)?.isOrdered == true)
+    let owner = declarerName(of: relationship, in: entity)
     guard !isSource, let inverse = relationship.inverse else {
       return (
         JoinTable(
-          entity.name, relationship.name, relationship.destination, inverse: relationship.inverse,
+          owner, relationship.name, relationship.destination, inverse: relationship.inverse,
           isOrdered: isOrdered),
         true
       )
     }
     return (
       JoinTable(
-        relationship.destination, inverse, entity.name, inverse: relationship.name,
+        relationship.destination, inverse, owner, inverse: relationship.name,
         isOrdered: (isOrdered.inverse, isOrdered.own)),
       false
     )
@@ -150,7 +158,7 @@ extension Schema {
   var joinTables: [JoinTable] { joinTables(butOf: []) }
 
   /// The join tables but those that entities keep which are left out.
-  private func joinTables(butOf left: Set<String>) -> [JoinTable] {
+  func joinTables(butOf left: Set<String>) -> [JoinTable] {
     entities.flatMap { entity -> [JoinTable] in
       guard !left.contains(entity.name) else { return [] }
       return entity.relationships.compactMap { relationship in
@@ -179,108 +187,6 @@ extension Schema {
       return isSource ? join.sourceOrder : join.targetOrder
     }
     return relationship.inverse.map(RelationshipDescription.orderColumnName)
-  }
-
-  /// The tables that the schema has in a file, sorted by name.
-  var tables: [TableInfo] { tables(format: FileFormat.current) }
-
-  /// The tables that the schema has in a file of this format.
-  func tables(format: Int) -> [TableInfo] {
-    let joins = joinTables.map { format < 2 ? $0.former : $0 }
-    return (entities.map(table) + joins.map(Self.table)).sorted { $0.name < $1.name }
-  }
-
-  /// The tables but those of entities that are left out, and of the links that these keep.
-  func tables(but left: Set<String>) -> [TableInfo] {
-    guard !left.isEmpty else { return tables }
-    let joins = joinTables(butOf: left)
-    return (entities.filter { !left.contains($0.name) }.map(table) + joins.map(Self.table)).sorted {
-      $0.name < $1.name
-    }
-  }
-
-  func table(of entity: EntityDescription) -> TableInfo {
-    var columns = [
-      TableInfo.Column(name: "id", type: "INTEGER", isRequired: false, defaultSQL: nil, isPrimaryKey: true),
-      TableInfo.Column(
-        name: "_version", type: "INTEGER", isRequired: true, defaultSQL: "1", isPrimaryKey: false),
-    ]
-    var indexes: [TableInfo.Index] = []
-    var keys: [TableInfo.ForeignKey] = []
-    for attribute in entity.attributes {
-      columns.append(
-        TableInfo.Column(
-          name: attribute.name, type: attribute.type.traits.sqlType, isRequired: !attribute.isOptional,
-          defaultSQL: attribute.defaultValue?.sql, isPrimaryKey: false))
-      if attribute.isUnique || attribute.isIndexed {
-        indexes.append(
-          Self.index(entity.name, [attribute.name], columns: [attribute.name], attribute.isUnique))
-      }
-    }
-    for relationship in entity.relationships where !relationship.isToMany {
-      let column = relationship.columnName
-      columns.append(
-        TableInfo.Column(
-          name: column, type: "INTEGER", isRequired: relationship.isRequired, defaultSQL: nil,
-          isPrimaryKey: false))
-      keys.append(
-        TableInfo.ForeignKey(
-          column: column, table: relationship.destination,
-          onDelete: deleteAction(of: relationship, in: entity)))
-      let order = orderColumn(of: relationship)
-      if let order { columns.append(Self.orderColumn(order)) }
-      indexes.append(
-        Self.index(entity.name, [relationship.name], columns: [column] + (order.map { [$0] } ?? []), false))
-    }
-    for index in entity.indexes {
-      let columns = index.properties.map { entity.relationship(named: $0)?.columnName ?? $0 }
-      indexes.append(Self.index(entity.name, index.properties, columns: columns, index.isUnique))
-    }
-    return TableInfo(name: entity.name, columns: columns, foreignKeys: keys, indexes: indexes)
-  }
-
-  private static func index(
-    _ entity: String, _ properties: [String], columns: [String], _ isUnique: Bool
-  ) -> TableInfo.Index {
-    TableInfo.Index(name: indexName(entity, properties, isUnique), columns: columns, isUnique: isUnique)
-  }
-
-  static func indexName(_ entity: String, _ properties: [String], _ isUnique: Bool) -> String {
-    "\(isUnique ? "ux" : "ix")_\(entity)_\(properties.joined(separator: "_"))"
-  }
-
-  static func targetIndexName(_ join: String) -> String { "ix_\(join)_target" }
-  static func orderIndexName(_ join: String) -> String { "ix_\(join)_order" }
-
-  private static func orderColumn(_ name: String) -> TableInfo.Column {
-    TableInfo.Column(name: name, type: "INTEGER", isRequired: false, defaultSQL: nil, isPrimaryKey: false)
-  }
-
-  static func table(of join: JoinTable) -> TableInfo {
-    let column = {
-      TableInfo.Column(name: $0, type: "INTEGER", isRequired: true, defaultSQL: nil, isPrimaryKey: true)
-    }
-    let orders = [join.sourceOrder, join.targetOrder].compactMap { $0 }
-    var indexes = [
-      TableInfo.Index(
-        name: targetIndexName(join.name),
-        columns: [join.targetColumn] + (join.targetOrder.map { [$0] } ?? []),
-        isUnique: false)
-    ]
-    // The last place of a source's members is read at each addition.
-    if let order = join.sourceOrder {
-      indexes.append(
-        TableInfo.Index(
-          name: orderIndexName(join.name), columns: [join.sourceColumn, order], isUnique: false))
-    }
-    return TableInfo(
-      name: join.name,
-      columns: [column(join.sourceColumn), column(join.targetColumn)] + orders.map(orderColumn),
-      foreignKeys: [
-        .init(column: join.sourceColumn, table: join.source, onDelete: "CASCADE"),
-        .init(column: join.targetColumn, table: join.target, onDelete: "CASCADE"),
-      ],
-      indexes: indexes)
   }
 }
 

@@ -4,7 +4,7 @@ internal import CipherSQLite
 
 /// The SQL for `$User`, `$User.name` and the like in one model.
 ///
-/// `$User` is the table, `$User.name` a column of it, `$Status.user` the column of a to-one, `$Status.tags` the table
+/// `$User` is the table, which that of an entity with a parent is its root's, `$User.name` a column of it, `$Status.user` the column of a to-one, `$Status.tags` the table
 /// of links of a many-to-many and `$Status.tags.Tag` the column in it with the ids of tags. `$Album.songs.position` is the
 /// column with the places of members in an ordered relationship: in the table of links, or beside the to-one `$Song.album`.
 struct SQLNames {
@@ -17,12 +17,13 @@ struct SQLNames {
 
   private func name(_ words: String) throws(ModelError) -> String {
     let names = words.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    guard let entity = model.entity(named: names[0]) else {
+    guard let entity = model.flattenedEntity(named: names[0]) else {
       throw unknown(words, "entity", names[0], among: model.entities.map(\.name)) { $0 }
     }
-    guard names.count > 1 else { return quoted(entity.name) }
+    let table = model.root(of: entity.name)
+    guard names.count > 1 else { return quoted(table) }
     // `$User.*`: the dot is SQL's own.
-    if names.count == 2 && names[1].isEmpty { return quoted(entity.name) + "." }
+    if names.count == 2 && names[1].isEmpty { return quoted(table) + "." }
     let relationship = entity.relationship(named: names[1])
     guard relationship != nil || entity.attribute(named: names[1]) != nil || names[1] == "id" else {
       throw unknown(words, "property", names[1], among: entity.propertyNames) { "\(entity.name).\($0)" }

@@ -24,6 +24,15 @@ extension Schema {
     for entity in entities {
       if old[entity.name] == entity { changed.remove(entity.name) } else { changed.insert(entity.name) }
     }
+    // What lies in one table with a changed entity is looked at with it, also where that left.
+    if hasFamilies || former.hasFamilies {
+      for entity in entities where changed.contains(entity.name) {
+        changed.formUnion(family(of: entity).map(\.name))
+      }
+      for entity in former.entities where changed.contains(entity.name) {
+        changed.formUnion(former.family(of: entity).map(\.name))
+      }
+    }
     let isTouched = { (entity: EntityDescription) in
       changed.contains(entity.name) || entity.relationships.contains { changed.contains($0.destination) }
     }
@@ -101,6 +110,8 @@ extension Schema {
     }
       + entity.relationships.filter { !$0.isToMany }.map { Self.indexName(entity.name, [$0.name], false) }
       + entity.indexes.map { Self.indexName(entity.name, $0.properties, $0.isUnique) }
+      + (entity.parent == nil && isInFamily(entity)
+        ? [Self.indexName(entity.name, [EntityColumn.name], false)] : [])
   }
 
   private var joinNames: [(name: String, indexes: [String], source: String)] {

@@ -14,12 +14,21 @@ extension SchemaMapping {
     guard let names, let table = names.first?.first, let entity = self.entity(named: table) else {
       return nil
     }
-    let columns = names.compactMap { name -> (property: String, column: String)? in
-      guard name.count == 2, name[0] == table else { return nil }
-      let column = quoted(name[1])
-      if name[1] == "id" { return ("id", column) }
-      return entity.slots.first { $0.column == column }.map { ($0.name, column) }
+    func columns(of entity: EntityMapping) -> [(property: String, column: String)]? {
+      let columns = names.compactMap { name -> (property: String, column: String)? in
+        guard name.count == 2, name[0] == table else { return nil }
+        let column = quoted(name[1])
+        if name[1] == "id" { return ("id", column) }
+        return entity.slots.first { $0.column == column }.map { ($0.name, column) }
+      }
+      return columns.count == names.count ? columns : nil
     }
-    return columns.count == names.count ? (entity, columns) : nil
+    // The columns of all entities of a family lie in one table; those of a constraint are all of who declares it.
+    for entity in entity.relatives {
+      guard let found = columns(of: entity) else { continue }
+      if let parent = entity.parent, columns(of: parent) != nil { continue }
+      return (entity, found)
+    }
+    return nil
   }
 }

@@ -21,10 +21,10 @@ extension Schema {
   /// The layout of one of the model's tables.
   func layout(ofTable name: String) -> TableLayout {
     guard let entity = entity(named: name) else { return TableLayout(kind: .links, collations: [:]) }
-    let collations = entity.attributes.compactMap { attribute in
+    let collations = family(of: entity).flatMap(\.attributes).compactMap { attribute in
       attribute.type.traits.collation.map { (attribute.name, $0) }
     }
-    return TableLayout(kind: .objects, collations: Dictionary(uniqueKeysWithValues: collations))
+    return TableLayout(kind: .objects, collations: Dictionary(collations) { first, _ in first })
   }
 }
 

@@ -19,6 +19,8 @@ struct LinkMove {
   let entity: String
   let relationship: String
   let destination: String
+  /// The tables that the rows of both ends lie in.
+  private let tables: (own: String, other: String)
   let isToMany: Bool
   let from: Place
   /// The column at the other end of a one-to-one, which says the same as the own one.
@@ -38,6 +40,7 @@ struct LinkMove {
       model.entity(named: relationship.destination)?.relationship(named: $0)
     }
     (self.entity, self.relationship, destination) = (entity, name, relationship.destination)
+    tables = (model.root(of: entity), model.root(of: relationship.destination))
     (isToMany, self.order) = (!relationship.isToMany, order)
     let isOrdered = inverse.map { $0.isToMany && $0.isOrdered } ?? false
     partner = inverse.flatMap { $0.isToMany ? nil : $0.columnName }
@@ -47,11 +50,11 @@ struct LinkMove {
         other: isSource ? join.targetColumn : join.sourceColumn)
       places = isSource ? join.targetOrder : join.sourceOrder
     } else if let partner, relationship.isToMany {
-      from = .other(table: relationship.destination, column: partner)
+      from = .other(table: tables.other, column: partner)
       places = nil
     } else {
       places = isOrdered ? RelationshipDescription.orderColumnName(name) : nil
-      from = .own(table: entity, column: relationship.columnName)
+      from = .own(table: tables.own, column: relationship.columnName)
     }
   }
 
@@ -101,7 +104,7 @@ struct LinkMove {
     return [
       "DROP TABLE IF EXISTS \(Self.picked)",
       "CREATE TABLE \(Self.picked) (vault_own INTEGER PRIMARY KEY, vault_other INTEGER)",
-      "INSERT OR IGNORE INTO \(Self.picked) SELECT l.vault_own, p.\"id\" FROM (\(pairs)) AS l JOIN \(identifier: destination) AS p ON p.\"id\" = l.vault_other ORDER BY \(written: order), p.\"id\"",
+      "INSERT OR IGNORE INTO \(Self.picked) SELECT l.vault_own, p.\"id\" FROM (\(pairs)) AS l JOIN \(identifier: tables.other) AS p ON p.\"id\" = l.vault_other ORDER BY \(written: order), p.\"id\"",
     ]
   }
 
@@ -115,7 +118,7 @@ struct LinkMove {
     guard !isToMany else { return [] }
     var columns: [(String, String)] = []
     if name == entity {
-      let owner: SQL = "\(identifier: entity).\"id\""
+      let owner: SQL = "\(identifier: tables.own).\"id\""
       columns.append((RelationshipDescription.columnName(relationship), link(of: owner).text))
       if let places {
         let (links, picked) = (source, link(of: owner))
@@ -126,7 +129,7 @@ struct LinkMove {
       }
     }
     // Of a one-to-one the other end says the same: those that were not picked have no partner any more.
-    if order != nil, case .other(let table, let column) = from, name == table {
+    if order != nil, case .other(let table, let column) = from, name == destination {
       let owner: SQL = "\(identifier: table).\(identifier: column)"
       let sql: SQL = "CASE WHEN \(identifier: table).\"id\" = \(link(of: owner)) THEN \(owner) END"
       columns.append((column, sql.text))
@@ -181,7 +184,7 @@ struct LinkMove {
     guard let partner, case .own(let table, let column) = from else { return nil }
     // The other end keeps the links from now on.
     let lone: SQL =
-      "FROM \(identifier: table) AS o WHERE o.\(identifier: column) NOT NULL AND NOT EXISTS (SELECT 1 FROM \(identifier: destination) AS p WHERE p.\"id\" = o.\(identifier: column) AND p.\(identifier: partner) = o.\"id\")"
+      "FROM \(identifier: table) AS o WHERE o.\(identifier: column) NOT NULL AND NOT EXISTS (SELECT 1 FROM \(identifier: tables.other) AS p WHERE p.\"id\" = o.\(identifier: column) AND p.\(identifier: partner) = o.\"id\")"
     return .check(
       query: "SELECT count(*) \(lone)", rows: "SELECT o.\"id\" \(lone) ORDER BY 1 LIMIT 5",
       message:
@@ -198,7 +201,7 @@ extension MigrationCompiler {
       PlannedStatement(
         statement: check,
         operations: mapping.trail.operations(
-          of: move.entity, column: RelationshipDescription.columnName(move.relationship)))
+          of: [move.entity], column: RelationshipDescription.columnName(move.relationship)))
     ]
   }
 
@@ -206,7 +209,7 @@ extension MigrationCompiler {
   func pickings() -> (before: [PlannedStatement], after: [PlannedStatement]) {
     guard let move = mapping.move else { return ([], []) }
     let operations = mapping.trail.operations(
-      of: move.entity, column: RelationshipDescription.columnName(move.relationship))
+      of: [move.entity], column: RelationshipDescription.columnName(move.relationship))
     func planned(_ statements: [SQL]) -> [PlannedStatement] {
       statements.map { PlannedStatement(statement: .sql($0.text), operations: operations) }
     }
@@ -222,7 +225,7 @@ extension MigrationCompiler {
     else { return nil }
     let temporary = "_mig_\(table.name)"
     let operations = mapping.trail.operations(
-      of: move.entity, column: RelationshipDescription.columnName(move.relationship))
+      of: [move.entity], column: RelationshipDescription.columnName(move.relationship))
     let statements: [SQL] = ["DROP TABLE IF EXISTS \(identifier: temporary)"]
     return
       (statements.map(\.text) + [table.createSQL(as: temporary, after.layout(ofTable: table.name))]

@@ -21,7 +21,7 @@ extension MigrationCompiler {
         + "UNIQUE takes each once; make them differ by a transform before")
     return [
       PlannedStatement(
-        statement: check, operations: mapping.trail.operations(of: table.name, index: index.columns))
+        statement: check, operations: mapping.trail.operations(of: members(of: table), index: index.columns))
     ]
   }
 
@@ -34,9 +34,9 @@ extension MigrationCompiler {
   }
 
   func fillingCheck(_ required: SegmentMapping.RequiredColumn) -> PlannedStatement {
-    let (table, isMissing): (SQLName, SQL) = (
-      SQLName(required.table), "\(written: required.column) IS NULL"
-    )
+    let table = required.place.tableName
+    let own: SQL = required.place.condition().map { " AND \($0)" } ?? ""
+    let isMissing: SQL = "\(written: required.column) IS NULL\(own)"
     var (entity, name) = ("", "")
     if case .makeRequired(let owner, let property, _) = required.operation {
       (entity, name) = (owner, property)
@@ -62,18 +62,20 @@ extension MigrationCompiler {
         message: "%d objects would have NULL in \(table.name).\(column.name), which is NOT NULL; "
           + (isToOne
             ? "add it without required, fill it, then make it required" : "give it a default, or optional")),
-      operations: mapping.trail.operations(of: table.name, column: column.name))
+      operations: mapping.trail.operations(of: members(of: table), column: column.name))
   }
 
   /// The marks below which ids were given out. A new name begins at the larger of both marks, and no mark is ever
   /// taken away: an id that was given out under a name, be it of an entity that is gone, is not given out again.
   func highWaterMarks() -> [PlannedStatement] {
-    let renamed = mapping.entities.filter { $0.key != $0.value }.sorted { $0.key < $1.key }
+    // Entities with a parent have the marks of their roots.
+    let renamed = mapping.entities.filter { $0.key != $0.value && after.entity(named: $0.key)?.parent == nil }
+      .sorted { $0.key < $1.key }
     guard !renamed.isEmpty else { return [] }
     return [
       PlannedStatement(
         statement: .sql(IdentifierTable.renaming(renamed.map { ($0.key, $0.value) })),
-        operations: renamed.flatMap { mapping.trail.operations(of: $0.key) })
+        operations: mapping.trail.operations(of: Set(renamed.map(\.key))))
     ]
   }
 }

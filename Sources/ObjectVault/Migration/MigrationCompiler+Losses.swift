@@ -6,6 +6,7 @@ extension MigrationCompiler {
   /// What of the tables and columns before the run is in none of the tables after it, such as `User.city`, by the
   /// names that they had when they were dropped.
   func losses() -> [String] {
+    if let change = mapping.parentChange { return change.losses(in: before) }
     let finals = Dictionary(mapping.entities.map { ($0.value, $0.key) }) { first, _ in first }
     var losses: [String] = []
     for entity in before.entities where !untouched.contains(entity.name) {

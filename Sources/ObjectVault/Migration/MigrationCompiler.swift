@@ -24,7 +24,7 @@ struct MigrationCompiler {
   /// All statements, in order.
   func statements() -> [PlannedStatement] {
     let old = before.tables(but: untouched)
-    let checks = mapping.mustBeFilled.map(fillingCheck) + moveChecks()
+    let checks = mapping.mustBeFilled.map(fillingCheck) + moveChecks() + valueChecks()
     var copies: [PlannedStatement] = []
     var swaps: [PlannedStatement] = []
     var changes: [PlannedStatement] = []
@@ -32,7 +32,8 @@ struct MigrationCompiler {
     // The tables of which a raw object that names them has to be made anew.
     var moved: Set<String> = []
     var touched: Set<String> = []
-    for table in after.tables(but: untouched) {
+    let parents = parentStatements()
+    for table in after.tables(but: untouched) where table.name != ownTable?.name {
       guard let origin = origin(of: table), let former = old.first(where: { $0.name == origin.table }) else {
         if let filled = movedLinks(to: table) {
           copies += filled
@@ -58,29 +59,49 @@ struct MigrationCompiler {
         changes = swapIn(table, former, origin) + changes
       }
     }
-    let unused = old.filter { !used.contains($0.name) }
+    let unused = old.filter { !used.contains($0.name) && $0.name != leavingTable?.name }
     moved.formUnion(unused.map { $0.name.lowercased() })
     let dropped = unused.map {
       PlannedStatement(statement: .sql("DROP TABLE \(quoted($0.name))"), operations: [])
     }
+    var leaving: [PlannedStatement] = []
+    if let table = leavingTable {
+      moved.formUnion([table.name.lowercased(), after.root(of: table.name).lowercased()])
+      // Their names are those of indexes of the table that the rows come into.
+      swaps += table.indexes.map { planned("DROP INDEX \(identifier: $0.name)", table) }
+      leaving = [planned("DROP TABLE \(identifier: table.name)", table)]
+    }
+    if let table = ownTable {
+      moved.formUnion([table.name, before.root(of: table.name)].map { $0.lowercased() })
+    }
+    let (removals, rewrites) = (familyRemovals(), familyRewrites())
+    // What changes rows of a table is nothing that a trigger waits for.
+    for rewrite in rewrites { moved.insert(rewrite.table.lowercased()) }
     let raw = rawStatements(changed: moved, touched: touched.union(moved))
     let (picking, unpicking) = pickings()
     // Behind the copies, whose expressions may read a view.
-    return checks + picking + copies + unpicking + raw.drops + swaps + dropped + changes
-      + highWaterMarks() + raw.creations
+    guard mapping.parentChange == nil else {
+      return parents.checks + raw.drops + parents.before + copies + swaps + dropped + changes + parents.behind
+        + leaving + raw.creations
+    }
+    return checks + removals + picking + copies + unpicking + raw.drops + swaps + dropped + changes
+      + rewrites.map(\.statement) + highWaterMarks() + raw.creations
   }
 
   private static func untouchedEntities(
     _ before: Schema, _ after: Schema, _ mapping: SegmentMapping
   ) -> Set<String> {
-    guard mapping.move == nil else { return [] }
+    guard mapping.move == nil, mapping.parentChange == nil else { return [] }
     let old = Dictionary(before.entities.map { ($0.name, $0) }) { first, _ in first }
-    let same = Set(
+    var same = Set(
       after.entities.filter { old[$0.name] == $0 && mapping.keepsNames(of: $0) }.map(\.name))
+    leaveOutRelatives(of: before, after, &same)
     // What becomes of a row when another one goes is said at the other end.
-    return same.filter { name in
+    var untouched = same.filter { name in
       old[name]?.relationships.allSatisfy { same.contains($0.destination) } ?? false
     }
+    leaveOutRelatives(of: before, after, &untouched)
+    return untouched
   }
 
   // MARK: Origins
@@ -93,36 +114,50 @@ struct MigrationCompiler {
 
   /// Where a final table's rows come from; nil for a new table.
   private func origin(of table: TableInfo) -> Origin? {
-    if let entity = after.entity(named: table.name) {
-      guard let former = mapping.entities[entity.name] else { return nil }
-      var expressions = ["id": "\"id\"", "_version": "\"_version\""]
-      for attribute in entity.attributes {
-        if let expression = mapping.expressions[entity.name]?[attribute.name] {
-          expressions[attribute.name] = expression
-        } else if let name = mapping.former(entity.name, attribute.name) {
-          expressions[attribute.name] = quoted(name)
-        }
+    if let root = after.entity(named: table.name) {
+      guard let former = mapping.entities[root.name] else { return nil }
+      var origin = Origin(table: former, expressions: ["id": "\"id\"", "_version": "\"_version\""])
+      if before.entity(named: former).map(before.isInFamily) == true {
+        origin.expressions[EntityColumn.name] = quoted(EntityColumn.name)
       }
-      for relationship in entity.relationships where !relationship.isToMany {
-        guard let name = mapping.former(entity.name, relationship.name),
-          before.entity(named: former)?.relationship(named: name)?.isToMany == false
-        else { continue }
-        expressions[RelationshipDescription.columnName(relationship.name)] =
-          mapping.expressions[entity.name]?[relationship.name]
-          ?? quoted(RelationshipDescription.columnName(name))
-        if let order = after.orderColumn(of: relationship), let inverse = relationship.inverse,
-          let back = after.entity(named: relationship.destination)?.relationship(named: inverse),
-          let column = orderOrigin(of: back, in: relationship.destination)
-        {
-          expressions[order] = quoted(column)
-        }
-      }
-      if let move = mapping.move {
-        for (column, expression) in move.columns(of: entity.name) { expressions[column] = expression }
-      }
-      return Origin(table: former, expressions: expressions)
+      for entity in after.family(of: root) { addOrigins(of: entity, to: &origin.expressions) }
+      return origin
     }
     return joinOrigin(of: table.name)
+  }
+
+  /// Where the columns of an entity's own properties come from.
+  private func addOrigins(of entity: EntityDescription, to expressions: inout [String: String]) {
+    // They come from another table.
+    if let change = mapping.parentChange, change.way == .into, change.moves(entity.name) { return }
+    for attribute in entity.attributes {
+      if let expression = mapping.expressions[entity.name]?[attribute.name] {
+        expressions[attribute.name] = expression
+      } else if let name = mapping.former(entity.name, attribute.name) {
+        expressions[attribute.name] = quoted(name)
+      }
+    }
+    for relationship in entity.relationships where !relationship.isToMany {
+      guard let name = mapping.former(entity.name, relationship.name),
+        let former = mapping.entities[entity.name],
+        before.entity(named: former)?.relationship(named: name)?.isToMany == false
+      else { continue }
+      expressions[RelationshipDescription.columnName(relationship.name)] =
+        mapping.expressions[entity.name]?[relationship.name]
+        ?? movedID(
+          quoted(RelationshipDescription.columnName(name)), of: before.root(of: former),
+          to: relationship.destination)
+        ?? quoted(RelationshipDescription.columnName(name))
+      if let order = after.orderColumn(of: relationship), let inverse = relationship.inverse,
+        let back = after.entity(named: relationship.destination)?.relationship(named: inverse),
+        let column = orderOrigin(of: back, in: relationship.destination)
+      {
+        expressions[order] = quoted(column)
+      }
+    }
+    if let move = mapping.move {
+      for (column, expression) in move.columns(of: entity.name) { expressions[column] = expression }
+    }
   }
 
   /// The join table that a final one was before: found by following one of its two ends.
@@ -142,6 +177,11 @@ struct MigrationCompiler {
           join.sourceColumn: quoted(straight ? old.sourceColumn : old.targetColumn),
           join.targetColumn: quoted(straight ? old.targetColumn : old.sourceColumn),
         ]
+        for (column, end) in [(join.sourceColumn, join.source), (join.targetColumn, join.target)] {
+          if let moved = expressions[column].flatMap({ movedID($0, of: old.name, to: end) }) {
+            expressions[column] = moved
+          }
+        }
         let inverse = relationship.inverse.flatMap {
           after.entity(named: relationship.destination)?.relationship(named: $0)
         }
@@ -181,7 +221,7 @@ struct MigrationCompiler {
   /// The statements that bring a store of format 1 to format 2: the columns of links get their names.
   func linkStatements() -> [CompiledStatement] {
     after.joinTables.flatMap { join -> [CompiledStatement] in
-      let (former, table) = (Schema.table(of: join.former), Schema.table(of: join))
+      let (former, table) = (after.table(of: join.former), after.table(of: join))
       let origin = Origin(
         table: join.name,
         expressions: [
@@ -203,13 +243,13 @@ struct MigrationCompiler {
 
   // With a label: a literal would be a String where both are possible, and SQL in it a description.
   private func planned(text: String, _ table: TableInfo) -> PlannedStatement {
-    PlannedStatement(statement: .sql(text), operations: mapping.trail.operations(of: table.name))
+    PlannedStatement(statement: .sql(text), operations: mapping.trail.operations(of: members(of: table)))
   }
 
   private func makeIndex(_ index: TableInfo.Index, _ table: TableInfo) -> PlannedStatement {
     PlannedStatement(
       statement: .sql(table.indexSQL(index)),
-      operations: mapping.trail.operations(of: table.name, index: index.columns))
+      operations: mapping.trail.operations(of: members(of: table), index: index.columns))
   }
 
   private func create(_ table: TableInfo) -> [PlannedStatement] {
@@ -229,10 +269,10 @@ struct MigrationCompiler {
         expressions: columns.compactMap { origin.expressions[$0] },
         keyed: table.columns.contains { $0.name == "id" }),
       operations: columns.filter { isComputed($0, of: former, origin) }.flatMap {
-        mapping.trail.operations(of: table.name, column: $0)
+        mapping.trail.operations(of: members(of: table), column: $0)
       })
     for column in table.columns {
-      let operations = mapping.trail.operations(of: table.name, column: column.name)
+      let operations = mapping.trail.operations(of: members(of: table), column: column.name)
       if !operations.isEmpty { copy.columns[column.name] = operations }
     }
     return table.columns.filter { origin.expressions[$0.name] == nil }

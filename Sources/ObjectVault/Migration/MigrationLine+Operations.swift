@@ -107,6 +107,12 @@ extension MigrationLine {
       try expect("to")
       return .setDeleteRule(entity, name, try rule())
     }
+    if take("parent") {
+      try expect("of")
+      let entity = try name("the entity's name")
+      try expect("to")
+      return .setParent(entity, to: take("none") ? nil : try name("the parent's name, or none"))
+    }
     try expect("default")
     try expect("of")
     let (entity, name) = try property()

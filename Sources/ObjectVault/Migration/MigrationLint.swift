@@ -350,7 +350,8 @@ extension MigrationOperation {
     // A view may be what a program reads, and a trigger what it relies on.
     case .createRawObject(let object): object.isUnique
     case .dropRawObject(let kind, _): kind != .index
-    case .dropEntity, .renameEntity, .dropAttribute, .renameAttribute, .retype, .retypeBySwift, .makeRequired,
+    case .dropEntity, .renameEntity, .setParent, .dropAttribute, .renameAttribute, .retype, .retypeBySwift,
+      .makeRequired,
       .makeOptional,
       .dropRelationship, .renameRelationship, .makeMany, .makeOne, .makeOrdered, .makeUnordered,
       .moveAttributes, .mergeEntities,

@@ -50,15 +50,24 @@ extension MigrationOperation {
   }
 
   private func change(_ schema: inout Schema) throws(ModelError) {
+    if schema.hasFamilies { try checkFamily(in: schema) }
     switch self {
     case .createEntity(let entity):
       guard schema.entity(named: entity.name) == nil else {
         throw ModelError(reason: "\(entity.name) exists already")
       }
       for attribute in entity.attributes { try attribute.requireDefault() }
+      if let parent = entity.parent {
+        _ = try schema.index(of: parent)
+        try schema.requireFreeNames(of: entity)
+      }
       schema = Schema(entities: schema.entities + [entity], rawObjects: schema.rawObjects)
     case .dropEntity(let name):
-      _ = try schema.index(of: name)
+      let dropped = schema.entities[try schema.index(of: name)]
+      let below = schema.children(of: dropped).map(\.name)
+      guard below.isEmpty else {
+        throw ModelError(reason: "\(below.joined(separator: ", ")) inherit from it; drop them first")
+      }
       schema.entities.removeAll { $0.name == name }
       let left = schema.entities.flatMap { entity in
         entity.relationships.filter { $0.destination == name }.map { "\(entity.name).\($0.name)" }
@@ -67,6 +76,7 @@ extension MigrationOperation {
         throw ModelError(reason: "\(left.joined(separator: ", ")) still lead to it; drop them first")
       }
     case .renameEntity(let name, let new): try schema.rename(name, to: new)
+    case .setParent(let entity, let parent): try schema.setParent(of: entity, to: parent)
     case .addAttribute(let entity, let attribute):
       try schema.change(entity) { entity throws(ModelError) in
         try entity.requireFree(attribute.name)
@@ -87,6 +97,7 @@ extension MigrationOperation {
         entity.attributes[index].name = new
         entity.renameInIndexes(name, new)
       }
+      schema.renameInIndexes(below: entity, name, new)
     case .retype(let entity, let name, let type, let using):
       try schema.changeAttribute(entity, name) { attribute throws(ModelError) in
         guard using != nil || attribute.type.converts(to: type) else {
@@ -187,7 +198,7 @@ extension EntityDescription {
     }
   }
 
-  fileprivate mutating func renameInIndexes(_ name: String, _ new: String) {
+  mutating func renameInIndexes(_ name: String, _ new: String) {
     for index in indexes.indices {
       indexes[index].properties = indexes[index].properties.map { $0 == name ? new : $0 }
     }
@@ -197,7 +208,7 @@ extension EntityDescription {
 extension Schema {
   /// The operations that make it of nothing.
   var creation: [MigrationOperation] {
-    canonical.entities.map { .createEntity($0) } + rawObjects.map { .createRawObject($0) }
+    canonical.parentsFirst.map { .createEntity($0) } + rawObjects.map { .createRawObject($0) }
   }
 
   fileprivate mutating func apply(_ composite: some CompositeOperation) throws(ModelError) {
@@ -254,6 +265,7 @@ extension Schema {
     guard entity(named: new) == nil else { throw ModelError(reason: "\(new) exists already") }
     entities[try index(of: name)].name = new
     for entity in entities.indices {
+      if entities[entity].parent == name { entities[entity].parent = new }
       for index in entities[entity].relationships.indices
       where entities[entity].relationships[index].destination == name {
         entities[entity].relationships[index].destination = new
@@ -331,6 +343,7 @@ extension Schema {
     if let (other, back) = back(entity, name) { entities[other].relationships[back].inverse = new }
     entities[owner].relationships[index].name = new
     entities[owner].renameInIndexes(name, new)
+    renameInIndexes(below: entity, name, new)
   }
 
   fileprivate mutating func addIndex(_ entity: String, _ index: IndexDescription) throws(ModelError) {

@@ -3,12 +3,14 @@
 
 /// One operation of a migration step.
 public enum MigrationOperation: Sendable, Hashable {
-  /// `create entity E { … }`
+  /// `create entity E { … }`, `create entity E : P { … }`
   case createEntity(EntityDescription)
   /// `drop entity E`
   case dropEntity(String)
   /// `rename entity A -> B`
   case renameEntity(String, to: String)
+  /// `set parent of E to P`, `to none`
+  case setParent(String, to: String?)
   /// `add attribute E.a TYPE …`
   case addAttribute(String, AttributeDescription)
   /// `drop attribute E.a`
@@ -82,10 +84,10 @@ public enum MigrationOperation: Sendable, Hashable {
     }
   }
 
-  /// Whether it keeps links elsewhere afterwards, which no other operation of its run may take part in.
+  /// Whether it keeps links or rows elsewhere afterwards, which no other operation of its run may take part in.
   var movesLinks: Bool {
     switch self {
-    case .makeMany, .makeOne: true
+    case .makeMany, .makeOne, .setParent: true
     default: false
     }
   }
@@ -95,7 +97,7 @@ public enum MigrationOperation: Sendable, Hashable {
   var rewritesValues: Bool {
     switch self {
     case .transform, .transformSwift, .retype(_, _, _, using: _?), .retypeBySwift: true
-    case .moveAttributes, .mergeEntities, .makeEntityRelationship, .makeRelationshipEntity: true
+    case .moveAttributes, .mergeEntities, .makeEntityRelationship, .makeRelationshipEntity, .setParent: true
     default: false
     }
   }
@@ -106,7 +108,7 @@ extension MigrationOperation: CustomStringConvertible {
   public var description: String {
     switch self {
     case .createEntity(let entity):
-      (["create entity \(entity.name) {"] + Self.members(of: entity).map { "    \($0)" } + ["}"])
+      (["\(summary) {"] + Self.members(of: entity).map { "    \($0)" } + ["}"])
         .joined(separator: "\n")
     case .createRawObject(let object): "create \(object)"
     case .transform(let sql): "transform sql {\n\(sql)\n}"
@@ -119,9 +121,10 @@ extension MigrationOperation: CustomStringConvertible {
   /// The operation in one line, without its SQL.
   public var summary: String {
     switch self {
-    case .createEntity(let entity): "create entity \(entity.name)"
+    case .createEntity(let entity): "create entity \(entity.name)\(entity.parent.map { " : \($0)" } ?? "")"
     case .dropEntity(let name): "drop entity \(name)"
     case .renameEntity(let name, let new): "rename entity \(name) -> \(new)"
+    case .setParent(let entity, let parent): "set parent of \(entity) to \(parent ?? "none")"
     case .addAttribute(let entity, let attribute): "add attribute \(entity).\(Self.text(of: attribute))"
     case .dropAttribute(let entity, let name): "drop attribute \(entity).\(name)"
     case .renameAttribute(let entity, let name, let new): "rename attribute \(entity).\(name) -> \(new)"

@@ -159,6 +159,7 @@ struct MigrationParser {
     try head.expect("create")
     try head.expect("entity")
     var entity = EntityDescription(name: try head.name("the entity's name"))
+    if head.take(":") { entity.parent = try head.name("the parent's name") }
     try head.expect("{")
     try head.end()
     index += 1

@@ -42,7 +42,7 @@ extension MigrationRunner {
           throw refuse(
             "it has the \(name), which no step has made. Drop it, or take the rows into a new store")
         }
-        for entity in model.entities {
+        for entity in model.roots {
           let id = try connection.tableInfo(entity.name).columns.first { $0.name == "id" }
           guard id?.isPrimaryKey == true else {
             throw refuse("\(entity.name).id is no INTEGER PRIMARY KEY. Take the rows into a new store")
@@ -69,7 +69,7 @@ extension MigrationRunner {
   /// What AUTOINCREMENT has given out is not given out again.
   private func raiseToSequences(_ model: Schema) throws {
     guard try connection.tableExists("sqlite_sequence") else { return }
-    for entity in model.entities {
+    for entity in model.roots {
       let last = try connection.value(
         "SELECT max(seq) FROM sqlite_sequence WHERE name = \(entity.name) COLLATE NOCASE")
       try RowIDs(connection: connection).raise(entity.name, to: last?.int64 ?? 0)

@@ -10,7 +10,8 @@ extension MigrationRunner {
   /// - Returns: What they wrote.
   func run(data sql: String, _ model: Schema) throws -> TouchedColumns {
     var written = TouchedColumns()
-    let names = model.entities.map(\.name)
+    // Entities with a parent have no table of their own, and no mark.
+    let names = model.roots.map(\.name)
     do {
       for statement in SQLTemplate.statements(sql) {
         guard !SQLTemplate.words(statement).contains(InsertedIDs.function) else {

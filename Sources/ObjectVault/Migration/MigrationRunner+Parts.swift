@@ -117,7 +117,7 @@ extension MigrationRunner {
 
   /// Rows that a data block inserted take part in the promise that ids are never given out twice.
   func raiseHighWaterMarks(_ model: Schema) throws {
-    for entity in model.entities {
+    for entity in model.roots {
       try RowIDs(connection: connection).raiseToRows(of: entity.name)
     }
   }

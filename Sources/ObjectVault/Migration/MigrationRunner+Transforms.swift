@@ -14,7 +14,8 @@ extension MigrationRunner {
   func run(_ transform: SwiftTransform, _ model: Schema, of step: MigrationStep) throws -> TouchedColumns {
     guard let function = set.transforms.objects[transform.name] else {
       // A new store has no rows that anybody would be asked about.
-      let rows = try connection.value("SELECT 1 FROM \(identifier: transform.entity) LIMIT 1")
+      let place = model.place(of: transform.entity)
+      let rows = try connection.value("SELECT 1 FROM \(place.tableName)\(place.filter) LIMIT 1")
       guard rows != nil else { return TouchedColumns() }
       throw StoreError.transformMissing(step: step.number, name: step.name, transform: transform.name)
     }

@@ -8,6 +8,8 @@ struct CompiledStep {
   struct Part {
     fileprivate(set) var operations: [MigrationOperation]
     fileprivate(set) var planned: [PlannedStatement]
+    /// The model before it.
+    let before: Schema
     /// The model after it.
     let model: Schema
     /// What it loses for good, such as `User.city`.
@@ -36,7 +38,7 @@ struct CompiledStep {
 
     /// The operations that a wrong value in a column is about, as text.
     func blamed(entity: String, property: String) -> String {
-      let found = trail.operations(of: entity, column: property)
+      let found = trail.operations(of: [entity], column: property)
       return (found.isEmpty ? operations : found).map(\.summary).joined(separator: "; ")
     }
   }
@@ -84,10 +86,10 @@ extension MigrationStep {
         return statement
       }
       var part = CompiledStep.Part(
-        operations: operations, planned: statements, model: after, losses: compiler.losses(),
+        operations: operations, planned: statements, before: before, model: after, losses: compiler.losses(),
         trail: mapping.trail)
       for (entity, properties) in mapping.expressions {
-        for property in properties.keys { part.filled.insert(entity, property) }
+        for property in properties.keys { part.filled.insert(after.root(of: entity), property) }
       }
       return part
     }
@@ -112,7 +114,9 @@ extension MigrationStep {
     }
     func append(_ statement: CompiledStatement, _ operation: MigrationOperation) {
       let planned = PlannedStatement(statement: statement, operations: [operation])
-      parts.append(CompiledStep.Part(operations: [operation], planned: [planned], model: run.after))
+      parts.append(
+        CompiledStep.Part(
+          operations: [operation], planned: [planned], before: run.after, model: run.after))
     }
 
     func add(_ operation: MigrationOperation) throws {
@@ -165,7 +169,9 @@ extension MigrationStep {
       guard parts.count > first else { return }
       parts[parts.count - 1].losses += composite.losses(in: before)
       for place in composite.filled(in: before) {
-        if let property = place.property { parts[parts.count - 1].filled.insert(place.entity, property) }
+        if let property = place.property {
+          parts[parts.count - 1].filled.insert(run.after.root(of: place.entity), property)
+        }
       }
     }
 

@@ -118,6 +118,7 @@ extension MigrationOperation {
     case .createEntity(let entity): .operations([.dropEntity(entity.name)])
     case .dropEntity: .none(reason: "its objects are gone")
     case .renameEntity(let name, let new): .operations([.renameEntity(new, to: name)])
+    case .setParent(let entity, let parent): Self.parentBack(entity, parent, in: model)
     case .addAttribute(let entity, let attribute): .operations([.dropAttribute(entity, attribute.name)])
     case .dropAttribute: .none(reason: "its values are gone")
     case .renameAttribute(let entity, let name, let new):
@@ -182,6 +183,15 @@ extension MigrationOperation {
     case .seed: .none(reason: "which objects it made is not known any more")
     case .require: .operations([])
     }
+  }
+
+  private static func parentBack(_ entity: String, _ parent: String?, in model: Schema) -> MigrationWayBack {
+    guard let change = try? ParentChange(entity, to: parent, in: model), change.way == .within else {
+      return .none(reason: "its objects lie in another table, and have other ids there or here")
+    }
+    return change.losses(in: model).isEmpty
+      ? .operations([.setParent(entity, to: change.entity.parent)])
+      : .none(reason: "what it inherited is gone")
   }
 
   /// A to-many whose other end is a to-one has its links there, and loses none.

@@ -88,7 +88,7 @@ struct MigrationWords {
 
   private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
-    case "{", "}", "(", ")", ",": true
+    case "{", "}", "(", ")", ",", ":": true
     default: false
     }
   }

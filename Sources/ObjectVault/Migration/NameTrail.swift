@@ -8,6 +8,10 @@ package struct NameTrail: Sendable {
   package private(set) var entities: [String: String] = [:]
   /// The properties that are still there, by the entity's former name: former name, name now.
   package private(set) var properties: [String: [String: String]] = [:]
+  /// Entities whose objects have other ids now.
+  private var renumbered: Set<String> = []
+  /// The entities that each inherited from, by former names.
+  private var ancestors: [String: [String]] = [:]
   /// The properties whose values a step computed anew, or may have, by their former names.
   private var rewritten: [String: Set<String>] = [:]
 
@@ -24,7 +28,10 @@ package struct NameTrail: Sendable {
         } catch { throw step.failed(operation, error.reason) }
       }
     }
-    for (name, former) in mapping.entities {
+    for entity in before.entities where entity.parent != nil {
+      ancestors[entity.name] = before.ancestors(of: entity).map(\.name)
+    }
+    for (name, former) in mapping.entities where !renumbered.contains(former) {
       entities[former] = name
       for (property, formerProperty) in mapping.formerNames(of: name) {
         properties[former, default: [:]][formerProperty] = property
@@ -37,7 +44,10 @@ package struct NameTrail: Sendable {
 
   /// The properties of an entity that hold what they held, by their former names.
   package func keptProperties(of entity: String) -> [String: String] {
-    (properties[entity] ?? [:]).filter { rewritten[entity]?.contains($0.key) != true }
+    ([entity] + (ancestors[entity] ?? [])).reduce(into: [:]) { kept, owner in
+      let own = (properties[owner] ?? [:]).filter { rewritten[owner]?.contains($0.key) != true }
+      kept.merge(own) { first, _ in first }
+    }
   }
 
   /// Links that lie elsewhere from now on are no values of a column before, or none after; at both ends.
@@ -50,6 +60,29 @@ package struct NameTrail: Sendable {
         continue
       }
       rewritten[former, default: []].insert(formerName)
+    }
+  }
+
+  /// Objects have other ids in another table, and who led to them leads there.
+  private mutating func note(_ change: ParentChange, _ mapping: SegmentMapping, _ model: Schema) {
+    if change.way == .into { renumbered.formUnion(change.names.compactMap { mapping.entities[$0] }) }
+    let others = Set((change.way == .into ? change.moved : change.left).map(\.name))
+    for entity in model.entities {
+      for relationship in entity.relationships
+      where others.contains(relationship.destination) || others.contains(entity.name) {
+        moved(entity.name, relationship.name, mapping, model)
+      }
+    }
+    let left = Set(change.left.compactMap { mapping.entities[$0.name] })
+    for former in change.names.compactMap({ mapping.entities[$0] }) {
+      ancestors[former]?.removeAll(where: left.contains)
+    }
+    // Of what it had inherited and has itself now, some leads to what is another entity's.
+    guard change.way == .out, let former = mapping.entities[change.entity.name] else { return }
+    for relationship in change.left.flatMap(\.relationships) where others.contains(relationship.destination) {
+      if let name = mapping.former(change.entity.name, relationship.name) {
+        rewritten[former, default: []].insert(name)
+      }
     }
   }
 
@@ -66,6 +99,9 @@ package struct NameTrail: Sendable {
   /// An SQL that changes a column names it, or the table of links.
   private mutating func note(_ operation: MigrationOperation, _ mapping: SegmentMapping, _ model: Schema) {
     switch operation {
+    case .setParent(let entity, let parent):
+      if let change = try? ParentChange(entity, to: parent, in: model) { note(change, mapping, model) }
+      return
     case .makeMany(let entity, let name), .makeOne(let entity, let name, _):
       moved(entity, name, mapping, model)
       return

@@ -14,6 +14,7 @@ struct OperationTrail {
     switch operation {
     case .createEntity(let entity): add(operation, entity.name)
     case .dropEntity(let name): add(operation, name)
+    case .setParent(let entity, _): add(operation, entity)
     case .renameEntity(let name, let new):
       for index in entries.indices where entries[index].entity == name { entries[index].entity = new }
       add(operation, new)
@@ -49,27 +50,27 @@ struct OperationTrail {
     entries.append(Entry(operation: operation, entity: entity, property: property, index: index))
   }
 
-  /// Those that change an entity or its properties; its indexes left out.
-  func operations(of entity: String) -> [MigrationOperation] {
-    entries.filter { $0.entity == entity && $0.index == nil }.map(\.operation)
+  /// Those that change some entities or their properties; their indexes left out.
+  func operations(of entities: Set<String>) -> [MigrationOperation] {
+    entries.filter { entities.contains($0.entity) && $0.index == nil }.map(\.operation)
   }
 
   /// Those that change what is in a column, which is called like the property or, for a to-one, `name_id`.
-  func operations(of entity: String, column: String) -> [MigrationOperation] {
-    entries.filter { $0.entity == entity && $0.property.map { Self.lies($0, in: column) } == true }
+  func operations(of entities: Set<String>, column: String) -> [MigrationOperation] {
+    entries.filter { entities.contains($0.entity) && $0.property.map { Self.lies($0, in: column) } == true }
       .map(\.operation)
   }
 
   /// Those that an index over some columns stands for: who asked for it, else who changed its values.
-  func operations(of entity: String, index columns: [String]) -> [MigrationOperation] {
+  func operations(of entities: Set<String>, index columns: [String]) -> [MigrationOperation] {
     let asking = entries.filter { entry in
-      guard entry.entity == entity, let index = entry.index, index.count == columns.count else {
+      guard entities.contains(entry.entity), let index = entry.index, index.count == columns.count else {
         return false
       }
       return zip(index, columns).allSatisfy { Self.lies($0, in: $1) }
     }.map(\.operation)
       .filter { if case .addIndex = $0 { true } else { false } }
-    return asking.isEmpty ? columns.flatMap { operations(of: entity, column: $0) } : asking
+    return asking.isEmpty ? columns.flatMap { operations(of: entities, column: $0) } : asking
   }
 
   /// Whether a property is what a column holds; no attribute is called like the column of a to-one.

@@ -38,7 +38,9 @@ struct PartnerCheck {
     else { return nil }
     let column = SQLName(relationship.columnName)
     let back = SQLName(RelationshipDescription.columnName(inverse))
-    let (table, other) = (SQLName(entity.name), SQLName(relationship.destination))
+    let (table, other) = (
+      SQLName(model.root(of: entity.name)), SQLName(model.root(of: relationship.destination))
+    )
     let pairs: SQL = "FROM \(table) o JOIN \(other) p ON p.\"id\" = o.\(column)"
     let counts = try connection.rows("SELECT count(*), total(p.\(back) IS NOT o.\"id\") \(pairs)").first
     guard let bad = counts?.last?.int64, bad > 0 else { return nil }

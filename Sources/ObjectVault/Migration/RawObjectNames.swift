@@ -43,7 +43,8 @@ extension Schema {
       let kept = Set(now.columnNames.values.map { $0.lowercased() })
       for (property, column) in entity.columnNames.sorted(by: { $0.key < $1.key })
       where !kept.contains(column.lowercased()) && doubtful.contains(column.lowercased())
-        && former.words(behind: object, column.lowercased()).contains(entity.name.lowercased())
+        && former.words(behind: object, column.lowercased())
+          .contains(former.root(of: entity.name).lowercased())
       {
         throw ModelError(
           reason:
@@ -71,7 +72,7 @@ extension Schema {
   /// Whether what stands behind a dollar sign is a column; if not, it is a table.
   private func isColumn(_ words: String) -> Bool {
     let names = words.split(separator: ".").map(String.init)
-    guard names.count == 2, let entity = entity(named: names[0]) else { return names.count > 2 }
+    guard names.count == 2, let entity = flattenedEntity(named: names[0]) else { return names.count > 2 }
     return entity.relationship(named: names[1])?.isToMany != true
   }
 
@@ -129,14 +130,17 @@ private struct RawRenaming {
   /// What stands behind a dollar sign from now on.
   func name(_ words: String) -> String {
     var names = words.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    guard let old = former.entity(named: names[0]) else { return words }
+    guard let old = former.flattenedEntity(named: names[0]) else { return words }
     if let entity, entity.old == names[0] { names[0] = entity.new }
     guard names.count > 1 else { return names[0] }
     let relationship = old.relationship(named: names[1])
-    if let property, property.entity == old.name, property.old == names[1] { names[1] = property.new }
+    if let property, property.old == names[1], former.declarer(of: names[1], in: old)?.name == property.entity
+    {
+      names[1] = property.new
+    }
     // The columns of links are called after entities, or after the relationship at the other end.
     if names.count == 3, let relationship, let (join, isSource) = former.joinTable(of: relationship, in: old),
-      let owner = model.entity(named: names[0]), let renamed = owner.relationship(named: names[1]),
+      let owner = model.flattenedEntity(named: names[0]), let renamed = owner.relationship(named: names[1]),
       let (newJoin, isNewSource) = model.joinTable(of: renamed, in: owner)
     {
       let column = RelationshipDescription.columnName(names[2])

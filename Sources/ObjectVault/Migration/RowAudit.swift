@@ -31,8 +31,12 @@ struct RowAudit {
   /// - Parameter filled: The columns that their expressions filled.
   mutating func changedTables(_ part: CompiledStep.Part, of step: MigrationStep) throws {
     isStale = true
-    for index in written.indices {
-      for operation in part.operations { written[index].columns.follow(operation) }
+    if !written.isEmpty {
+      var model = part.before
+      for operation in part.operations {
+        for index in written.indices { written[index].columns.follow(operation, model) }
+        if model.hasFamilies { try operation.apply(to: &model) }
+      }
     }
     try checkTypes(part.filled, part.model, of: step) {
       part.blamed(entity: $0.entity, property: $0.property)
@@ -90,16 +94,21 @@ struct RowAudit {
 
 extension TouchedColumns {
   /// Calls what was touched by the names that it has after an operation.
-  fileprivate mutating func follow(_ operation: MigrationOperation) {
+  /// - Parameter model: The model before the operation, where any entity has a parent.
+  fileprivate mutating func follow(_ operation: MigrationOperation, _ model: Schema) {
+    let hasTable = { (entity: String) in model.root(of: entity) == entity }
     switch operation {
-    case .renameEntity(let name, let new): rename(entity: name, to: new)
-    case .dropEntity(let name): rename(entity: name, to: nil)
-    case .renameAttribute(let entity, let name, let new): rename(entity, name, to: new)
+    case .renameEntity(let name, let new): if hasTable(name) { rename(entity: name, to: new) }
+    case .dropEntity(let name): if hasTable(name) { rename(entity: name, to: nil) }
+    case .setParent(let entity, let parent): insert(wholeTable: parent.map(model.root) ?? entity)
+    case .renameAttribute(let entity, let name, let new): rename(model.root(of: entity), name, to: new)
     case .renameRelationship(let entity, let name, let new):
-      rename(entity, RelationshipDescription.columnName(name), to: RelationshipDescription.columnName(new))
-    case .dropAttribute(let entity, let name): rename(entity, name, to: nil)
+      rename(
+        model.root(of: entity), RelationshipDescription.columnName(name),
+        to: RelationshipDescription.columnName(new))
+    case .dropAttribute(let entity, let name): rename(model.root(of: entity), name, to: nil)
     case .makeMany(let entity, let name):
-      rename(entity, RelationshipDescription.columnName(name), to: nil)
+      rename(model.root(of: entity), RelationshipDescription.columnName(name), to: nil)
     default: break
     }
   }

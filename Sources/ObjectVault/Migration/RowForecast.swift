@@ -39,7 +39,7 @@ struct RowForecast {
   }
 
   private mutating func rows(of part: CompiledStep.Part) throws -> Int {
-    var touched = Set(part.operations.compactMap(\.entityWithNewIndex))
+    var touched = Set(part.operations.compactMap(\.entityWithNewIndex).map(part.model.root))
     var moved: [String: Int] = [:]
     for statement in part.statements {
       switch statement {
@@ -49,7 +49,7 @@ struct RowForecast {
       case .data(let sql):
         let words = SQLTemplate.words(sql)
         touched.formUnion(part.model.tables.map(\.name).filter { words.contains($0.lowercased()) })
-      case .transform(let transform): touched.insert(transform.entity)
+      case .transform(let transform): touched.insert(part.model.root(of: transform.entity))
       case .raw(let statement) where statement.object.kind == .index:
         let words = statement.words
         touched.formUnion(part.model.tables.map(\.name).filter { words.contains($0.lowercased()) })
@@ -94,7 +94,7 @@ extension MigrationOperation {
   /// The entity whose rows get an index, or move their links, where its table may stay as it is otherwise.
   fileprivate var entityWithNewIndex: String? {
     switch self {
-    case .addIndex(let entity, _), .makeMany(let entity, _): entity
+    case .addIndex(let entity, _), .makeMany(let entity, _), .setParent(let entity, _): entity
     case .addAttribute(let entity, let attribute) where attribute.isUnique || attribute.isIndexed: entity
     case .addRelationship(let entity, let relationship) where !relationship.isToMany: entity
     default: nil

@@ -32,10 +32,11 @@ private struct OperationProposer {
     rename(renaming)
     dropRawObjects()
     dropIndexes()
+    setParents()
     dropRelationships()
     dropAttributes()
     dropEntities()
-    for entity in new.canonical.entities where present.entity(named: entity.name) == nil {
+    for entity in new.canonical.parentsFirst where present.entity(named: entity.name) == nil {
       add(.createEntity(entity))
     }
     // Relationships last: an attribute of the same name may have been in their place.
@@ -93,6 +94,66 @@ private struct OperationProposer {
     }
   }
 
+  // MARK: Parents
+
+  /// Before properties are dropped: what an entity has inherited becomes its own by it, or the reverse.
+  private mutating func setParents() {
+    for entity in new.canonical.parentsFirst {
+      guard let former = present.entity(named: entity.name), former.parent != entity.parent else { continue }
+      if let parent = entity.parent {
+        makeParent(parent)
+        // Of one table into another it goes by one of its own.
+        if former.parent != nil, present.root(of: parent) != present.root(of: entity.name) {
+          setNoParent(entity)
+        }
+        dropMisfits(entity, below: parent)
+        add(.setParent(entity.name, to: parent))
+      } else {
+        setNoParent(entity)
+      }
+    }
+  }
+
+  /// Gives an entity a table of its own, without what comes along and is not wanted: it would be taken for something else that is
+  /// called so.
+  private mutating func setNoParent(_ entity: EntityDescription) {
+    let own = present.entity(named: entity.name).map { Set($0.propertyNames) } ?? []
+    add(.setParent(entity.name, to: nil))
+    guard let now = present.entity(named: entity.name) else { return }
+    let all = new.flattened(entity)
+    let gone = now.propertyNames.filter { !own.contains($0) && !all.declares($0) }
+    for index in now.indexes where index.properties.contains(where: gone.contains) {
+      add(.dropIndex(entity.name, index.properties))
+    }
+    for name in gone {
+      add(
+        now.attribute(named: name) == nil
+          ? .dropRelationship(entity.name, name) : .dropAttribute(entity.name, name))
+    }
+  }
+
+  /// Makes an entity that is no entity yet, and those above it.
+  private mutating func makeParent(_ name: String) {
+    guard present.entity(named: name) == nil, let entity = new.canonical.entity(named: name) else { return }
+    if let parent = entity.parent { makeParent(parent) }
+    add(.createEntity(entity))
+  }
+
+  /// Drops what has the name of something inherited and is another thing.
+  private mutating func dropMisfits(_ entity: EntityDescription, below parent: String) {
+    guard let own = present.entity(named: entity.name), let above = present.flattenedEntity(named: parent)
+    else {
+      return
+    }
+    for relationship in own.relationships where above.declares(relationship.name) {
+      add(.dropRelationship(entity.name, relationship.name))
+    }
+    for attribute in own.attributes where above.declares(attribute.name) {
+      guard above.attribute(named: attribute.name)?.type != attribute.type else { continue }
+      add(.dropAttribute(entity.name, attribute.name))
+    }
+  }
+
   // MARK: Less
 
   /// Those that are others, and those that stay while something that they name is replaced by another of the same name.
@@ -117,9 +178,10 @@ private struct OperationProposer {
 
   private mutating func dropIndexes() {
     for (entity, former) in kept {
+      let (all, allFormer) = (new.flattened(entity), present.flattened(former))
       // Those that stay, too, while one of their properties is replaced by another of the same name.
       for index in former.indexes
-      where !entity.indexes.contains(index) || !index.properties.allSatisfy({ isKept($0, entity, former) }) {
+      where !entity.indexes.contains(index) || !index.properties.allSatisfy({ isKept($0, all, allFormer) }) {
         add(.dropIndex(entity.name, index.properties))
       }
     }
@@ -160,7 +222,9 @@ private struct OperationProposer {
       }
       for relationship in cut { add(.dropRelationship(entity.name, relationship.name)) }
     }
-    for entity in dropped { add(.dropEntity(entity.name)) }
+    for entity in present.parentsFirst.reversed() where names.contains(entity.name) {
+      add(.dropEntity(entity.name))
+    }
   }
 
   // MARK: Changes

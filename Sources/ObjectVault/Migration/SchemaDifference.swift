@@ -13,6 +13,11 @@ package enum SchemaDifference {
         lines.append("\(entity.name) is missing in \(foundName)")
         continue
       }
+      if entity.parent != other.parent {
+        lines.append(
+          "\(entity.name) \(inheritance(of: other)) in \(foundName) and \(inheritance(of: entity)) in \(expectedName)"
+        )
+      }
       let (ours, theirs) = (members(of: entity), members(of: other))
       for (name, text) in ours.sorted(by: { $0.key < $1.key }) where theirs[name] != text {
         lines.append(
@@ -43,6 +48,10 @@ package enum SchemaDifference {
       lines.append("the raw \(object.title) is missing in \(expectedName)")
     }
     return lines
+  }
+
+  private static func inheritance(of entity: EntityDescription) -> String {
+    entity.parent.map { "inherits from \($0)" } ?? "inherits from none"
   }
 
   private static func members(of entity: EntityDescription) -> [String: String] {

@@ -12,7 +12,8 @@ struct SegmentMapping {
   /// A column that must hold no NULL before the run.
   struct RequiredColumn {
     let operation: MigrationOperation
-    let table: String
+    /// Where its rows lie before the run.
+    let place: EntityPlace
     let column: String
   }
 
@@ -31,6 +32,8 @@ struct SegmentMapping {
   private(set) var trail = OperationTrail()
   /// The links that are kept elsewhere afterwards: of the run's only operation then.
   private(set) var move: LinkMove?
+  /// The entity that gets another parent: of the run's only operation then.
+  private(set) var parentChange: ParentChange?
 
   /// Final entity -> properties that the run added.
   private var added: [String: Set<String>] = [:]
@@ -101,6 +104,9 @@ struct SegmentMapping {
       return added[entity]?.contains(name) == true
     // Places that an operation of the run takes away are not there for the next one.
     case .makeOrdered: return !dropped.orders.isEmpty
+    // Its rows go first, and nothing of the run may have asked for them.
+    case .dropEntity(let name):
+      return entities[name].flatMap { before.entity(named: $0) }?.parent != nil
     default: return false
     }
   }
@@ -155,18 +161,23 @@ struct SegmentMapping {
       // Of one storage each value is as it was, and the table may stay. What is no value of the type is found all the same,
       // as behind every expression.
       let isSame = former?.sqlType == type.sqlType
-      express(entity, name, expression ?? (isSame ? column : Self.cast(column, to: type)))
+      express(
+        entity, name,
+        expression.map { ofOwnRows($0, entity) } ?? (isSame ? column : Self.cast(column, to: type)))
     case .retypeBySwift(let entity, let name, _, let function):
       guard let column = column(entity, name) else { return }
-      express(entity, name, Conversion.sql(function, of: "\(entity).\(name)", column))
+      express(entity, name, ofOwnRows(Conversion.sql(function, of: "\(entity).\(name)", column), entity))
     case .makeRequired(let entity, let name, let filling):
       guard let column = column(entity, name), let table = entities[entity] else { return }
       if let filling {
         let type = model.entity(named: entity)?.attribute(named: name)?.type
-        express(entity, name, "ifnull(\(column), \((type.map(filling.stored) ?? filling).sql))")
+        express(
+          entity, name, ofOwnRows("ifnull(\(column), \((type.map(filling.stored) ?? filling).sql))", entity))
       } else {
-        mustBeFilled.append(RequiredColumn(operation: operation, table: table, column: column))
+        mustBeFilled.append(
+          RequiredColumn(operation: operation, place: before.place(of: table), column: column))
       }
+    case .setParent(let entity, let parent): try follow(ParentChange(entity, to: parent, in: model))
     case .makeMany(let entity, let name): move = LinkMove(entity, name, in: model, picking: nil)
     case .makeOne(let entity, let name, let order):
       let resolved = try order.map { sql throws(ModelError) in
@@ -181,6 +192,24 @@ struct SegmentMapping {
     // An expression may read a view.
     case .createRawObject, .dropRawObject: changesTables = true
     default: break
+    }
+  }
+
+  private mutating func follow(_ change: ParentChange) {
+    parentChange = change
+    hasMovedRows = true
+    changesTables = true
+    // What it inherited becomes its own, or the reverse.
+    var own: [String: String] = [:]
+    if change.way == .out {
+      for above in change.left {
+        let toOnes = above.relationships.filter { !$0.isToMany }.map(\.name)
+        for name in above.attributes.map(\.name) + toOnes { own[name] = former(above.name, name) }
+      }
+    }
+    changeNames(of: change.entity.name) { names in
+      for (attribute, _) in change.merged { names[attribute.name] = nil }
+      names.merge(own) { first, _ in first }
     }
   }
 
@@ -227,6 +256,15 @@ struct SegmentMapping {
     else { return nil }
     guard let relationship = owner.relationship(named: former) else { return quoted(former) }
     return relationship.isToMany ? nil : quoted(RelationshipDescription.columnName(former))
+  }
+
+  /// An expression for the rows of an entity and of those below it: the other rows of the table have nothing there.
+  private func ofOwnRows(_ expression: String, _ entity: String) -> String {
+    guard let condition = entities[entity].flatMap({ before.place(of: $0).condition() }) else {
+      return expression
+    }
+    let sql: SQL = "CASE WHEN \(condition) THEN (\(written: expression)) END"
+    return sql.text
   }
 
   private static func cast(_ column: String, to type: AttributeType) -> String {

@@ -43,8 +43,10 @@ struct StandingColumns {
   }
 
   private struct Table {
-    /// nil for an entity that a step makes.
-    let name: String?
+    /// Where its rows lie; nil for an entity that a step makes.
+    let place: EntityPlace?
+    /// The entity that it inherits from, which holds some of what is asked of it.
+    var parent: String?
     var columns: [String: Content] = [:]
     /// The step whose data block speaks of it.
     var writer: String?
@@ -55,7 +57,7 @@ struct StandingColumns {
   init(_ model: Schema) {
     tables = [:]
     for entity in model.entities {
-      var table = Table(name: entity.name)
+      var table = Table(place: model.place(of: entity.name), parent: entity.parent)
       for attribute in entity.attributes {
         table.columns[attribute.name] = .column(attribute.name, attribute.type)
       }
@@ -68,9 +70,16 @@ struct StandingColumns {
 
   mutating func follow(_ operation: MigrationOperation, of step: MigrationStep) {
     switch operation {
-    case .createEntity(let entity): tables[entity.name] = Table(name: nil)
+    case .createEntity(let entity): tables[entity.name] = Table(place: nil, parent: entity.parent)
     case .dropEntity(let name): tables[name] = nil
-    case .renameEntity(let name, let new): tables[new] = tables.removeValue(forKey: name)
+    case .renameEntity(let name, let new):
+      tables[new] = tables.removeValue(forKey: name)
+      for child in tables.keys where tables[child]?.parent == name { tables[child]?.parent = new }
+    case .setParent(let entity, let parent):
+      for name in [entity, parent].compactMap({ $0 }) {
+        tables[name]?.writer = "\(numbered(step.number)) \(step.name)"
+      }
+      tables[entity]?.parent = parent
     case .addAttribute(let entity, let attribute):
       tables[entity]?.columns[attribute.name] = .same(isNull: attribute.defaultValue == nil)
     case .addRelationship(let entity, let relationship) where !relationship.isToMany:
@@ -96,7 +105,7 @@ struct StandingColumns {
       for name in tables.keys { tables[name]?.writer = "\(numbered(step.number)) \(step.name)" }
     case .moveAttributes, .makeEntityRelationship, .makeRelationshipEntity:
       for name in operation.composite?.entities ?? [] {
-        tables[name, default: Table(name: nil)].writer = "\(numbered(step.number)) \(step.name)"
+        tables[name, default: Table(place: nil)].writer = "\(numbered(step.number)) \(step.name)"
       }
     case .transformSwift(let transform):
       for name in tables.keys where tables[name]?.writer == nil {
@@ -109,9 +118,23 @@ struct StandingColumns {
 
   /// How many rows an entity has when steps come to it; nil where an earlier one writes rows, too.
   func count(of entity: String, _ connection: Connection) throws -> Int? {
-    guard let table = tables[entity], table.writer == nil else { return nil }
-    guard let name = table.name else { return 0 }
-    return try connection.value("SELECT count(*) FROM \(identifier: name)")?.int64.map(Int.init)
+    guard let table = tables[entity], writer(of: entity) == nil else { return nil }
+    guard let place = table.place else { return 0 }
+    return try connection.value("SELECT count(*) FROM \(place.rows)")?.int64.map(Int.init)
+  }
+
+  /// The entity with those above it, as far as the steps have come.
+  private func line(of entity: String) -> [String] {
+    var line = [entity]
+    while let parent = tables[line[line.count - 1]]?.parent, !line.contains(parent) { line.append(parent) }
+    return line
+  }
+
+  /// The step whose data block speaks of an entity, or of one whose table it shares.
+  private func writer(of entity: String) -> String? {
+    guard let root = line(of: entity).last else { return nil }
+    return tables.keys.filter { line(of: $0).last == root }.sorted().lazy.compactMap { tables[$0]?.writer }
+      .first
   }
 
   /// The answer of the rows as they are now.
@@ -126,14 +149,15 @@ struct StandingColumns {
     -> Answer
   {
     guard let table = tables[question.entity] else { return .accepted }
-    if let writer = table.writer {
+    if let writer = writer(of: question.entity) {
       return .unasked("step \(writer) writes rows of \(question.entity) before")
     }
-    guard let name = table.name else { return .accepted }
+    guard let place = table.place else { return .accepted }
+    let owners = line(of: question.entity)
     var columns: [SQLName] = []
     var isNull = false
     for property in question.properties {
-      switch table.columns[property] {
+      switch owners.lazy.compactMap({ tables[$0]?.columns[property] }).first {
       // A text that is a number becomes that number; only a whole number has to be in a range.
       case .column(_, let type) where question.rule == .fitting && type?.isInteger != true: return .accepted
       case .column(let column, _): columns.append(SQLName(column))
@@ -146,9 +170,9 @@ struct StandingColumns {
     }
     let (count, rows) =
       switch question.rule {
-      case .required: Self.missing(columns, isNull, SQLName(name))
-      case .unique: Self.repeated(columns, isNull, SQLName(name))
-      case .fitting: Self.unfit(columns, operation, SQLName(name))
+      case .required: Self.missing(columns, isNull, place.rows)
+      case .unique: Self.repeated(columns, isNull, place.rows)
+      case .fitting: Self.unfit(columns, operation, place.rows)
       }
     guard let count, let bad = try connection.value(count)?.int64, bad > 0 else { return .accepted }
     return .refused(
@@ -158,7 +182,7 @@ struct StandingColumns {
         count: Int(bad), rows: try connection.query(rows) { $0.int64(0) }))
   }
 
-  private static func missing(_ columns: [SQLName], _ isNull: Bool, _ table: SQLName) -> (SQL?, SQL) {
+  private static func missing(_ columns: [SQLName], _ isNull: Bool, _ table: SQL) -> (SQL?, SQL) {
     let condition = isNull ? "1" : SQL.joined(columns.map { "\($0) IS NULL" }, by: " OR ")
     guard !condition.isEmpty else { return (nil, "") }
     return (
@@ -167,7 +191,7 @@ struct StandingColumns {
     )
   }
 
-  private static func unfit(_ columns: [SQLName], _ operation: MigrationOperation, _ table: SQLName) -> (
+  private static func unfit(_ columns: [SQLName], _ operation: MigrationOperation, _ table: SQL) -> (
     SQL?, SQL
   ) {
     guard let column = columns.first, case .retype(_, _, let type, _) = operation else { return (nil, "") }
@@ -178,7 +202,7 @@ struct StandingColumns {
     )
   }
 
-  private static func repeated(_ columns: [SQLName], _ isNull: Bool, _ table: SQLName) -> (SQL?, SQL) {
+  private static func repeated(_ columns: [SQLName], _ isNull: Bool, _ table: SQL) -> (SQL?, SQL) {
     // NULL is like no other NULL.
     if isNull { return (nil, "") }
     let isThere = columns.isEmpty ? "1" : SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")

@@ -56,7 +56,7 @@ public struct SwiftTransform: Sendable, Hashable {
   /// - Throws: ``ModelError`` for a name that the model at this point does not have.
   func check(in model: Schema) throws(ModelError) {
     for place in [Place(entity: entity)] + (reads ?? []) + (writes ?? []) {
-      guard let owner = model.entity(named: place.entity) else {
+      guard let owner = model.flattenedEntity(named: place.entity) else {
         let hint = didYouMean(nearest(place.entity, among: model.entities.map(\.name)))
         throw ModelError(reason: "there is no entity \(place.entity)\(hint.map { "; \($0)" } ?? "")")
       }

@@ -81,11 +81,60 @@ struct TypeCheck {
   ) throws -> [TypeFinding] {
     try register(on: connection)
     return try model.entities.flatMap { entity in
-      let checks = checks(of: entity).filter {
-        (touched?.contains(entity.name, $0.column) ?? true) && ($0.isRead || !onlyReaders)
+      let place = model.place(of: entity.name)
+      func isAsked(_ check: Check) -> Bool {
+        (touched?.contains(place.table, check.column) ?? true) && (check.isRead || !onlyReaders)
       }
-      return try findings(of: entity.name, SQLName(entity.name), SQLName("id"), checks, connection)
+      return try findings(
+        of: entity.name, place.rows, SQLName("id"), checks(of: entity).filter(isAsked), connection)
+        + foreignFindings(entity, isAsked, connection)
     } + (onlyReaders ? [] : linkFindings(connection, touched))
+  }
+
+  /// What rows of other entities hold in the columns of one that shares their table.
+  private func foreignFindings(
+    _ entity: EntityDescription, _ isAsked: (Check) -> Bool, _ connection: Connection
+  ) throws -> [TypeFinding] {
+    guard let own = model.place(of: entity.name).condition() else { return [] }
+    let checks = columns(of: entity).map { name, column in
+      Check(
+        property: name, column: column, expected: "nothing, in rows of other entities",
+        condition: "\(identifier: column) IS NULL")
+    }
+    let table = SQLName(model.root(of: entity.name))
+    return try findings(
+      of: entity.name, "(SELECT * FROM \(table) WHERE NOT (\(own)))", SQLName("id"), checks.filter(isAsked),
+      connection)
+  }
+
+  /// The properties that have a column, and what it is called.
+  private func columns(of entity: EntityDescription) -> [(name: String, column: String)] {
+    entity.attributes.map { ($0.name, $0.name) }
+      + entity.relationships.filter { !$0.isToMany }.map { ($0.name, $0.columnName) }
+  }
+
+  /// What the columns of the file do not say of entities that share a table.
+  private func familyChecks(of entity: EntityDescription) -> [Check] {
+    guard entity.parent != nil else {
+      guard model.isInFamily(entity), let own = familyPlace(of: entity).condition() else { return [] }
+      return [
+        Check(
+          property: EntityColumn.name, column: EntityColumn.name,
+          expected: "name of \(entity.name) or of an entity below it", condition: own)
+      ]
+    }
+    let required =
+      entity.attributes.filter { !$0.isOptional }.map { ($0.name, $0.name) }
+      + entity.relationships.filter { !$0.isToMany && $0.isRequired }.map { ($0.name, $0.columnName) }
+    return required.map { name, column in
+      Check(
+        property: name, column: column, expected: "value, which is required",
+        condition: "\(identifier: column) NOT NULL")
+    }
+  }
+
+  private func familyPlace(of root: EntityDescription) -> EntityPlace {
+    EntityPlace(table: root.name, entities: model.family(of: root).map(\.name))
   }
 
   /// The same of the places in tables of links, by the ids of who has the members.
@@ -98,7 +147,7 @@ struct TypeCheck {
       return try orders.flatMap { entity, order, own -> [TypeFinding] in
         guard let order, touched?.contains(join.name, order) ?? true else { return [] }
         let check = place(order, of: String(order.dropFirst(entity.count + 1).dropLast("_position".count)))
-        return try findings(of: entity, join.tableName, SQLName(own), [check], connection)
+        return try findings(of: entity, "\(join.tableName)", SQLName(own), [check], connection)
       }
     }
   }
@@ -120,7 +169,7 @@ struct TypeCheck {
   }
 
   private func findings(
-    of entity: String, _ table: SQLName, _ id: SQLName, _ checks: [Check], _ connection: Connection
+    of entity: String, _ table: SQL, _ id: SQLName, _ checks: [Check], _ connection: Connection
   ) throws -> [TypeFinding] {
     guard !checks.isEmpty else { return [] }
     let sums = SQL.joined(checks.map { ", total(NOT (\($0.condition)))" }, by: "")
@@ -140,7 +189,9 @@ struct TypeCheck {
   }
 
   private func checks(of entity: EntityDescription) -> [Check] {
-    var checks = [
+    var checks = familyChecks(of: entity)
+    guard entity.parent == nil else { return checks + valueChecks(of: entity) }
+    checks += [
       Check(
         property: "id", column: "id", expected: "id from 1 to \(RowIDs.highest)",
         condition: "\"id\" BETWEEN 1 AND \(number: RowIDs.highest)"),
@@ -148,6 +199,11 @@ struct TypeCheck {
         property: "_version", column: "_version", expected: "version",
         condition: "typeof(\"_version\") = 'integer' AND \"_version\" > 0"),
     ]
+    return checks + valueChecks(of: entity)
+  }
+
+  private func valueChecks(of entity: EntityDescription) -> [Check] {
+    var checks: [Check] = []
     for attribute in entity.attributes {
       let column = SQLName(attribute.name)
       var condition = attribute.type.holds(column)

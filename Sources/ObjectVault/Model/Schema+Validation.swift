@@ -20,7 +20,7 @@ extension Schema {
       }
       faults += propertyFaults(of: entity) + relationshipFaults(of: entity) + indexFaults(of: entity)
     }
-    return faults
+    return faults + familyFaults(isAsked)
   }
 
   var ownNameFaults: [SchemaFault] {
@@ -113,9 +113,14 @@ extension Schema {
   private func indexFaults(of entity: EntityDescription) -> [SchemaFault] {
     entity.indexes.flatMap { index -> [SchemaFault] in
       if index.properties.isEmpty { return [.emptyIndex(entity: entity.name)] }
-      return index.properties.filter { name in
-        entity.attribute(named: name) == nil && entity.relationship(named: name)?.isToMany != false
-      }.map { .unknownProperty(entity: entity.name, property: $0, use: "an index") }
+      let all = flattened(entity)
+      let unknown = index.properties.filter { name in
+        all.attribute(named: name) == nil && all.relationship(named: name)?.isToMany != false
+      }
+      if unknown.isEmpty, !index.properties.contains(where: entity.declares) {
+        return [.inheritedIndex(entity: entity.name, properties: index.properties)]
+      }
+      return unknown.map { .unknownProperty(entity: entity.name, property: $0, use: "an index") }
     }
   }
 }

@@ -47,21 +47,24 @@ public struct Schema: Sendable {
 
 /// An entity of a ``Schema``.
 public struct EntityDescription: Sendable, Hashable, Codable {
-  /// The entity's name, which is also its table's.
+  /// The entity's name, which is also its table's where it has no parent.
   public var name: String
-  /// Its attributes in the order of declaration.
+  /// The entity that this one inherits from, whose table its objects lie in; nil for one that inherits from none.
+  public var parent: String?
+  /// Its own attributes in the order of declaration, without those that it inherits.
   public var attributes: [AttributeDescription]
-  /// Its relationships in the order of declaration.
+  /// Its own relationships in the order of declaration, without those that it inherits.
   public var relationships: [RelationshipDescription]
-  /// Its indexes over several properties; those of one attribute are its own options.
+  /// Its own indexes over several properties; those of one attribute are its own options.
   public var indexes: [IndexDescription]
 
   /// An entity.
   public init(
-    name: String, attributes: [AttributeDescription] = [], relationships: [RelationshipDescription] = [],
-    indexes: [IndexDescription] = []
+    name: String, parent: String? = nil, attributes: [AttributeDescription] = [],
+    relationships: [RelationshipDescription] = [], indexes: [IndexDescription] = []
   ) {
     self.name = name
+    self.parent = parent
     self.attributes = attributes
     self.relationships = relationships
     self.indexes = indexes
@@ -94,7 +97,7 @@ public struct EntityDescription: Sendable, Hashable, Codable {
     }
     indexes = kept
   }
-  /// The names of all properties.
+  /// The names of its own properties.
   var propertyNames: [String] { attributes.map(\.name) + relationships.map(\.name) }
 }
 

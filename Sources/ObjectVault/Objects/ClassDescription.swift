@@ -2,7 +2,6 @@
 
 private import CVaultShims
 internal import CipherSQLite
-private import Foundation
 
 /// A declared property, in slot order.
 struct PropertyDeclaration {
@@ -18,27 +17,71 @@ struct PropertyDeclaration {
       deleteRule: DeleteRule)
   }
   var name: String
-  let slot: Int
+  var slot: Int
   let kind: Kind
   /// Whether the Swift type can read a stored value: an enum has fewer values than the type it is stored as.
   var reader: ValueReader?
+  /// How many classes above the one that was recorded declare it: 0 for its own.
+  var level = 0
 }
 
 // Safe to share: never changed after it was made.
-/// What a class declares.
-final class ClassDescription: @unchecked Sendable {
+/// What a class declares, and the classes above it.
+@safe final class ClassDescription: @unchecked Sendable {
   let type: ManagedObject.Type
   let entityName: String
+  /// The class above it; nil where that is `ManagedObject`.
+  let parent: ManagedObject.Type?
+  /// In the order of their slots: those of the highest class come first, and the class's own last.
   let properties: [PropertyDeclaration]
   /// A property that the class's initializer uses; nil when it uses none, as it should.
   let usedProperty: String?
+  // For the shim: how many properties there are, then the slot of each in the order in which they are set up. Allocated
+  // here, freed in deinit, never written to afterwards. nil where that order is that of the slots.
+  private let places: UnsafeMutablePointer<UInt16>?
 
   private init(type: ManagedObject.Type, _ recorded: DeclarationRecorder.Recorded) {
     self.type = type
     entityName = String(describing: type)
-    properties = recorded.properties
+    let above = Swift._getSuperclass(type) as? ManagedObject.Type
+    parent = above == ManagedObject.self ? nil : above
     usedProperty = recorded.usedSlot.map { slot in
       recorded.properties.first { $0.slot == slot }?.name ?? "?"
+    }
+    var properties = recorded.properties.enumerated().sorted {
+      ($1.element.level, $0.offset) < ($0.element.level, $1.offset)
+    }.map(\.element)
+    let isPlain = properties.indices.allSatisfy { properties[$0].slot == $0 }
+    unsafe places = isPlain ? nil : .allocate(capacity: properties.count + 1)
+    unsafe places?.initialize(
+      repeating: UInt16(truncatingIfNeeded: properties.count), count: properties.count + 1)
+    for slot in properties.indices {
+      unsafe places?[1 + properties[slot].slot] = UInt16(truncatingIfNeeded: slot)
+      properties[slot].slot = slot
+    }
+    self.properties = properties
+  }
+
+  deinit { unsafe places?.deallocate() }
+
+  /// What makes a new object of the class, each of whose properties has the slot that it has in the classes above.
+  var maker: () -> ManagedObject {
+    // Most classes are below no other, and a fetch makes an object for each row.
+    if unsafe places == nil { return { [type] in type.init() } }
+    return { self.make() }
+  }
+
+  /// A new object of the class, as one of ``maker``.
+  func make() -> ManagedObject {
+    // The places are read before the object is there, and this is retained for as long.
+    if let places = unsafe places { unsafe vault_start_placing(places) }
+    return type.init()
+  }
+
+  /// Whether it declares an attribute of this name, or a class above it does.
+  func hasAttribute(_ name: String) -> Bool {
+    properties.contains { property in
+      if case .attribute = property.kind { property.name == name } else { false }
     }
   }
 
@@ -54,65 +97,4 @@ final class ClassDescription: @unchecked Sendable {
       return made
     }
   }
-}
-
-/// Collects what the wrappers of one object say while it is made.
-enum DeclarationRecorder {
-  struct Recorded {
-    var properties: [PropertyDeclaration] = []
-    /// The slot of a property that the initializer read or wrote.
-    var usedSlot: Int?
-  }
-
-  // Recursive, because an initializer is the program's own code, and may use what leads back here.
-  private static let lock = NSRecursiveLock()
-  // Guarded by `lock`: nil but between begin and end of record(), on the thread that runs it.
-  private nonisolated(unsafe) static var current: Recorded?
-
-  /// Notes that a property was used, if that happens while this thread records: by the initializer of the class.
-  static func noteUse(of object: ManagedObject, _ slot: Int) -> Bool {
-    lock.lock()
-    defer { lock.unlock() }
-    guard unsafe current != nil else { return false }
-    unsafe current?.usedSlot = slot
-    return true
-  }
-
-  static func record(_ type: ManagedObject.Type) -> Recorded {
-    lock.lock()
-    defer { lock.unlock() }
-    let outer = unsafe current
-    defer { unsafe current = outer }
-    unsafe current = Recorded()
-    vault_start_recording()
-    let prototype = type.init()
-    var found = unsafe current ?? Recorded()
-    // The names of the slots: a wrapped property `name` is stored as `_name`.
-    var names: [Int: String] = [:]
-    for (label, value) in Mirror(reflecting: prototype).children {
-      guard let label, label.hasPrefix("_"), let wrapper = value as? any SlotOwner else { continue }
-      names[Int(wrapper.slotNumber)] = String(label.dropFirst())
-    }
-    for index in found.properties.indices {
-      found.properties[index].name = names[found.properties[index].slot] ?? ""
-    }
-    return found
-  }
-
-  static func add(
-    _ slot: Int32, _ kind: PropertyDeclaration.Kind, _ reader: ValueReader? = nil
-  ) {
-    unsafe current?.properties.append(
-      PropertyDeclaration(name: "", slot: Int(slot - recordingBase), kind: kind, reader: reader))
-  }
-}
-
-/// Slot numbers from here on mean that declarations are being recorded.
-@usableFromInline let recordingBase: Int32 = 0x10000
-
-@usableFromInline func nextSlot() -> Int32 { vault_next_slot() }
-
-/// A wrapper that keeps its slot number.
-protocol SlotOwner {
-  var slotNumber: Int32 { get }
 }

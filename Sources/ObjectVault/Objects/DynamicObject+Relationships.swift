@@ -133,10 +133,13 @@ extension DynamicObject {
 
   /// What the compiler does for classes. An object of no context is refused by the relationship itself.
   private func checkEntity(of object: DynamicObject, _ relationship: RelationshipMapping) throws(StoreError) {
-    let destination = relationship.destination.name
-    guard object.origin != nil, object.entityName != destination else { return }
+    let destination = relationship.destination
+    // Of another store's model a name says which entity it is; the relationship refuses objects of other contexts.
+    guard let origin = object.origin, origin.name != destination.name, !destination.includes(origin) else {
+      return
+    }
     throw misused(
-      relationship.name, "leads to \(destination), and was given an object of \(object.entityName)")
+      relationship.name, "leads to \(destination.name), and was given an object of \(object.entityName)")
   }
 
   private func isReadable(_ name: String) -> Bool {

@@ -1,8 +1,13 @@
-// Which object stands for which row: one map per entity and context. The table itself is ObjectTable.
+// Which object stands for which row: one map per entity and context. The table itself is ObjectTable. Entities that share a
+// table of the file share one here: an id is that of one row of the family, whichever of its entities is asked for it.
 
 /// A map that does not keep its objects alive: each removes itself in deinit.
 package final class IdentityMap {
-  private let objects = ObjectTable()
+  private let objects: ObjectTable
+  /// Whose table it is: the root's; nil for a table of its own.
+  private let root: IdentityMap?
+  /// Whether objects of other entities are in the table.
+  private let isShared: Bool
   /// What its objects are of.
   package let entity: EntityMapping
   /// The highest id that a save of this context gave to one of them.
@@ -18,8 +23,25 @@ package final class IdentityMap {
     _ entity: EntityMapping, of objectClass: ManagedObject.Type, make: @escaping () -> ManagedObject
   ) {
     self.entity = entity
+    isShared = entity.isInFamily
     self.objectClass = objectClass
     self.make = make
+    objects = ObjectTable()
+    root = nil
+  }
+
+  /// A map of an entity that shares the table of another one.
+  init(
+    _ entity: EntityMapping, of objectClass: ManagedObject.Type, sharing root: IdentityMap,
+    make: @escaping () -> ManagedObject
+  ) {
+    self.entity = entity
+    isShared = entity.isInFamily
+    self.objectClass = objectClass
+    self.make = make
+    // Kept alive by this one.
+    self.root = root
+    objects = ObjectTable(lentBy: root.objects)
   }
 
   // What is found is alive, and may be taken unretained: every object removes its address here in its deinit.
@@ -27,15 +49,15 @@ package final class IdentityMap {
     unsafe Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
   }
 
-  /// The live object of `key`.
+  /// The live object of `key`: of whichever entity of the table.
   @inline(__always) package func find(_ key: Int64) -> ManagedObject? {
     unsafe objects.find(key).map(object(at:))
   }
 
-  /// The live object of `key` if it takes part in what is read and written: its row is in memory, or it is new. Its state
-  /// is asked before it is retained, as each retaining waits for the memory where the object lies.
+  /// The live object of `key` if its row is in memory, or it is new; nil in a table that other entities share. Its state is
+  /// asked before it is retained, as each retaining waits for the memory where the object lies.
   @inline(__always) func findOpen(_ key: Int64) -> ManagedObject? {
-    guard let address = unsafe objects.find(key) else { return nil }
+    guard !isShared, let address = unsafe objects.find(key) else { return nil }
     let found = unsafe Unmanaged<ManagedObject>.fromOpaque(address)
     let isOpen = unsafe found._withUnsafeGuaranteedRef { $0.state == .loaded || $0.state == .inserted }
     return isOpen ? unsafe found.takeUnretainedValue() : nil
@@ -66,8 +88,11 @@ package final class IdentityMap {
     unsafe objects.remove(key, Unmanaged.passUnretained(object).toOpaque())
   }
 
-  /// All live objects, in no order.
-  package var all: [ManagedObject] { unsafe objects.all.map(object(at:)) }
+  /// All live objects of the entity itself, in no order.
+  package var all: [ManagedObject] {
+    let all = unsafe objects.all.map(object(at:))
+    return entity.isInFamily ? all.filter { $0.map === self } : all
+  }
 }
 
 /// The proof that the objects of a map are of a class, for those who hand out many: asked once, and not of each object.
@@ -83,8 +108,8 @@ struct ClassProof<Object: ManagedObject> {
     #if DEBUG
       for object in objects { assert(object is Object, "an object of another class") }
     #endif
-    // Safe: the map's objects are of its class (insert), which is this one or a subclass (init), and arrays of references
-    // to objects have one layout.
+    // Safe: the map's objects are of its class (insert), which is this one or a subclass (init), and those of the entities
+    // below are of classes below that (SchemaCollector.strangers); arrays of references to objects have one layout.
     return unsafe unsafeBitCast(objects, to: [Object].self)
   }
 }

@@ -30,7 +30,8 @@ extension ManagedObject {
     let slot = Int(slot)
     guard let (relationship, host) = related(slot), host.accepts(target, for: self, relationship)
     else { return }
-    let old = toOneTarget(slot)
+    // Who is gone has no members to be taken out of: the save compares versions.
+    let old = toOneTarget(slot, tells: false)
     guard old !== target else { return }
     setStored(target.map { .integer($0.rowID) } ?? .null, slot)
     guard let inverse = relationship.inverseSlot else { return }
@@ -66,14 +67,15 @@ extension ManagedObject {
   }
 
   /// The object that a to-one refers to, as a fault if need be.
-  final func toOneTarget(_ slot: Int) -> ManagedObject? {
+  /// - Parameter tells: Whether it is told that the row is gone, where it has to be read to know the class.
+  final func toOneTarget(_ slot: Int, tells: Bool = true) -> ManagedObject? {
     guard let relationship = entity?.slots[slot].relationship, let host,
       case .integer(let id) = storedValue(slot) ?? .null
     else { return nil }
     if let held = extras?.target(slot), held.rowID == id, held.isInContext { return held }
     // A new object that was deleted again leaves nothing to fetch.
     if id < 0, host.maps[relationship.destination.index].find(id) == nil { return nil }
-    let target = host.object(relationship.destination, id)
+    guard let target = host.object(relationship.destination, id, tells: tells) else { return nil }
     hold(target, slot)
     return target
   }
@@ -191,7 +193,7 @@ extension ManagedObject {
         guard relationship.inverseIsToMany else { continue }
         for member in toMany[slot]?.members ?? [] { member.touchedMembers(inverse).remove(self) }
       } else if relationship.inverseIsToMany {
-        toOneTarget(slot)?.touchedMembers(inverse).remove(self)
+        toOneTarget(slot, tells: false)?.touchedMembers(inverse).remove(self)
       }
     }
   }

@@ -16,8 +16,8 @@ extension ManagedObject {
   final func tellStray(_ slot: Int) {
     // A class whose declarations are being recorded cannot be looked up; its schema tells.
     if DeclarationRecorder.noteUse(of: self, slot) { return }
-    let description = ClassDescription.of(type(of: self))
-    let property = description.properties.first { $0.slot == slot }?.name ?? "?"
-    StrayErrors.tell(StoreError.noContext(entity: description.entityName, property: property))
+    // Of an object that somebody else made, the class does not say which property has which slot.
+    let property = DeclarationRecorder.names(of: self)[slot]?.name ?? "?"
+    StrayErrors.tell(StoreError.noContext(entity: "\(type(of: self))", property: property))
   }
 }

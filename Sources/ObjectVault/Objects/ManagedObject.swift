@@ -9,8 +9,8 @@ public protocol Persistable: AnyObject {}
 
 /// An object of an entity, with its row fetched when first needed.
 ///
-/// Declare an entity by a final subclass whose properties carry ``Attribute``, ``ToOne`` or ``ToMany``. Make
-/// objects with ``ObjectContext/insert(_:_:)``. An object belongs to one context and is used where its context
+/// Declare an entity by a subclass whose properties carry ``Attribute``, ``ToOne`` or ``ToMany``: a final one, unless other
+/// entities are to stand below it (<doc:inheritance>). Make objects with ``ObjectContext/insert(_:_:)``. An object belongs to one context and is used where its context
 /// is used; neither is `Sendable`, so the compiler keeps them in one task. What may leave is its ``id``.
 @safe open class ManagedObject: Persistable {
   /// Where an object stands.

@@ -19,8 +19,9 @@ protocol ObjectHost: AnyObject {
   /// Why changes are not taken now; nil when they are.
   var refusal: (any Error)? { get }
 
-  /// The object of a row, as a fault when it is not in memory.
-  func object(_ entity: EntityMapping, _ id: Int64) -> ManagedObject
+  /// The object of a row, as a fault when it is not in memory; nil where its class is known with the row alone and that is
+  /// gone, which is told where `tells` says so.
+  func object(_ entity: EntityMapping, _ id: Int64, tells: Bool) -> ManagedObject?
   /// Fills a fault, or throws.
   func load(_ object: ManagedObject) throws
   /// Fills a fault for a getter: an error is noted, and the object becomes invalid.

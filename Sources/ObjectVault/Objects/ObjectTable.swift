@@ -44,15 +44,25 @@
   // allocated in insert, freed in remove and deinit; the table in init and makeRoom, freed there and in deinit.
   // Nothing else has a pointer to them, and like its context the table is used by one task at a time.
   let table: UnsafeMutablePointer<Table>
+  /// Whether another one allocated it.
+  private let isLent: Bool
 
   package init() {
+    isLent = false
     unsafe table = .allocate(capacity: 1)
     let removed = Pointer.allocate(capacity: 1)
     unsafe removed.initialize(to: Block(first: Int64.min))
     unsafe table.initialize(to: Table(blocks: Self.allocate(8), capacity: 8, removed: removed))
   }
 
+  /// The same table once more. It is not kept alive: whoever makes this sees to it that the other one lives longer.
+  init(lentBy other: borrowing ObjectTable) {
+    isLent = true
+    unsafe table = unsafe other.table
+  }
+
   deinit {
+    guard !isLent else { return }
     unsafe blocks.forEach { unsafe $0.deallocate() }
     unsafe table.pointee.removed.deallocate()
     unsafe table.pointee.spare?.deallocate()

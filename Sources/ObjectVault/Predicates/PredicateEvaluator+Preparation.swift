@@ -24,7 +24,7 @@ struct PredicatePreparation {
 
   init(_ entity: String, _ schema: Schema) {
     self.schema = schema
-    scopes = [Scope(entity: schema.entity(named: entity))]
+    scopes = [Scope(entity: schema.flattenedEntity(named: entity))]
   }
 
   // MARK: Conditions
@@ -103,7 +103,7 @@ struct PredicatePreparation {
       let relationship = entity?.relationship(named: name)
     {
       steps.append(.init(name: name, isToMany: relationship.isToMany))
-      entity = schema.entity(named: relationship.destination)
+      entity = schema.flattenedEntity(named: relationship.destination)
       route.append(name)
       routes.insert(route)
     }
@@ -117,7 +117,7 @@ struct PredicatePreparation {
     for name in names {
       guard let relationship = entity?.relationship(named: name) else { return false }
       if relationship.isToMany { return true }
-      entity = schema.entity(named: relationship.destination)
+      entity = schema.flattenedEntity(named: relationship.destination)
     }
     return false
   }
@@ -211,7 +211,7 @@ struct PredicatePreparation {
       toOnes.append(name)
       route.append(name)
       routes.insert(route)
-      entity = schema.entity(named: relationship.destination)
+      entity = schema.flattenedEntity(named: relationship.destination)
       names.removeFirst()
     }
     return (toOnes, route, entity, names)

@@ -44,18 +44,23 @@ struct MermaidRendering {
   // MARK: Relationships
 
   private func lines(_ entity: EntityDescription) -> [String] {
-    entity.relationships.compactMap { relationship in
-      let inverse = relationship.inverse.flatMap {
-        schema.entity(named: relationship.destination)?.relationship(named: $0)
-      }
-      // Of two ends the one draws the line whose name comes first.
-      if let inverse, (relationship.destination, inverse.name) < (entity.name, relationship.name) {
-        return nil
-      }
-      let label = Self.label(relationship) + (inverse.map { " / \(Self.label($0))" } ?? "")
-      return "    \(Self.quoted(entity.name)) \(ends(relationship, inverse)) "
-        + "\(Self.quoted(relationship.destination)) : \"\(label)\""
+    // A diagram of this kind knows no inheritance: each is at most one of its parent.
+    let parent = entity.parent.map {
+      "    \(Self.quoted($0)) ||--o| \(Self.quoted(entity.name)) : \"is a\""
     }
+    return (parent.map { [$0] } ?? [])
+      + entity.relationships.compactMap { relationship in
+        let inverse = relationship.inverse.flatMap {
+          schema.entity(named: relationship.destination)?.relationship(named: $0)
+        }
+        // Of two ends the one draws the line whose name comes first.
+        if let inverse, (relationship.destination, inverse.name) < (entity.name, relationship.name) {
+          return nil
+        }
+        let label = Self.label(relationship) + (inverse.map { " / \(Self.label($0))" } ?? "")
+        return "    \(Self.quoted(entity.name)) \(ends(relationship, inverse)) "
+          + "\(Self.quoted(relationship.destination)) : \"\(label)\""
+      }
   }
 
   private static func label(_ relationship: RelationshipDescription) -> String {

@@ -26,11 +26,14 @@ struct SwiftRendering {
   // MARK: Classes
 
   private func classText(_ entity: EntityDescription, _ members: [String]) -> String {
-    ([classHead(entity.name)] + members.map { "  \($0)" } + ["}"]).joined(separator: "\n")
+    ([classHead(entity)] + members.map { "  \($0)" } + ["}"]).joined(separator: "\n")
   }
 
-  private func classHead(_ name: String) -> String {
-    "final class \(SwiftNames.quoted(name)): \(names.name("ManagedObject", of: "ObjectVault")) {"
+  private func classHead(_ entity: EntityDescription) -> String {
+    let isFinal = schema.children(of: entity).isEmpty
+    let parent =
+      entity.parent.map(SwiftNames.quoted) ?? names.name("ManagedObject", of: "ObjectVault")
+    return "\(isFinal ? "final " : "")class \(SwiftNames.quoted(entity.name)): \(parent) {"
   }
 
   private func members(_ entity: EntityDescription) -> [String] {

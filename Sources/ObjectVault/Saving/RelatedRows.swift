@@ -62,7 +62,7 @@ struct RelatedRows {
   private func changed(_ place: SlotPlace, _ entity: EntityMapping) -> [Int64: [ManagedObject]] {
     var known: [Int64: [ManagedObject]] = [:]
     for object in [pending.inserted, pending.updated].joined()
-    where object.entity === entity && (object.state == .loaded || object.state == .inserted)
+    where entity.includes(object.entity) && (object.state == .loaded || object.state == .inserted)
       && isChanged(object, place.slot)
     {
       if let id = target(of: object, place.slot) { known[id, default: []].append(object) }
@@ -110,6 +110,29 @@ struct RelatedRows {
     let stored = try reader.links(table, fromSource: isSource, of: ids.filter { $0 > 0 }.sorted())
     if found.isEmpty, removed.isEmpty { return stored }
     return Array(found.union(stored.lazy.filter { !removed.contains($0) }))
+  }
+
+  // MARK: Families
+
+  /// Some ids of objects of an entity, or of those below it, by the entity of each. Rows that are gone are left out where
+  /// the row alone would say it.
+  func byEntity(_ ids: Set<Int64>, _ entity: EntityMapping) throws -> [(
+    entity: EntityMapping, ids: Set<Int64>
+  )] {
+    guard entity.hasChildren, !ids.isEmpty else { return [(entity, ids)] }
+    var found: [Int: Set<Int64>] = [:]
+    var unknown: [Int64] = []
+    for id in ids {
+      if let own = maps[entity.index].find(id)?.entity {
+        found[own.index, default: []].insert(id)
+      } else if id > 0 {
+        unknown.append(id)
+      }
+    }
+    for (id, own) in try reader.entities(of: unknown.sorted(), entity) {
+      found[own.index, default: []].insert(id)
+    }
+    return entity.branch.compactMap { member in found[member.index].map { (member, $0) } }
   }
 
   // MARK: Objects

@@ -57,7 +57,7 @@ package struct SavePlan {
   /// Whether an object is deleted by the save.
   func goes(_ object: ManagedObject) -> Bool {
     guard !deletion.isEmpty, let entity = object.entity else { return false }
-    return deletion.going[entity.index].contains(object.rowID)
+    return deletion.goes(object.rowID, entity)
   }
 
   /// The slots of unique values that an object gives up, one for each index.
@@ -88,7 +88,7 @@ package struct PlannedPlaces {
 
 /// What goes, and what loses a reference in rows that no object stands for.
 package struct PlannedDeletion {
-  /// By the entity's index: the ids of all that goes; those of new objects are negative.
+  /// By the index of each object's own entity: the ids of all that goes; those of new objects are negative.
   package private(set) var going: [Set<Int64>]
   /// The rows in the order of their discovery: who is below comes after who is above.
   package private(set) var levels: [(entity: Int, ids: [Int64])] = []
@@ -110,8 +110,19 @@ package struct PlannedDeletion {
     if !rows.isEmpty { levels.append((entity.index, rows)) }
   }
 
-  /// The rows of an entity, in the order of their ids.
+  /// Whether an object of an entity, or of one below it, goes: or of one above, whose row has the id.
+  func goes(_ id: Int64, _ entity: EntityMapping) -> Bool {
+    entity.isInFamily
+      ? entity.relatives.contains { going[$0.index].contains(id) } : going[entity.index].contains(id)
+  }
+
+  /// The rows of an entity itself, in the order of their ids.
   func rows(_ entity: EntityMapping) -> [Int64] { going[entity.index].filter { $0 > 0 }.sorted() }
+
+  /// The rows of an entity and of those below it, in the order of their ids.
+  func branchRows(_ entity: EntityMapping) -> [Int64] {
+    entity.hasChildren ? entity.branch.flatMap(rows).sorted() : rows(entity)
+  }
 }
 
 /// The ids of new objects.

@@ -19,7 +19,11 @@ extension SavePlanner {
       for entity in mapping.entities where !level[entity.index].isEmpty {
         for relationship in entity.relationships where relationship.deleteRule == .cascade {
           let ids = try relatedIDs(relationship, level[entity.index])
-          next[relationship.destination.index].formUnion(staying(ids, relationship.destination))
+          // The rules of whoever goes are those of its own entity.
+          let destination = relationship.destination
+          for (entity, some) in try related.byEntity(staying(ids, destination), destination) {
+            next[entity.index].formUnion(some)
+          }
         }
       }
       level = next
@@ -62,8 +66,10 @@ extension SavePlanner {
     let stored = staying(Set(try related.storedReferrers(entity, slot, to: ids).lazy.map(\.other)), entity)
     var rows: [Int64] = []
     for id in changed.union(stored).sorted() {
-      // One that does not know that it refers to what goes is older than its row.
-      if let object = maps[entity.index].find(id), object.state == .loaded || object.state == .inserted,
+      // One that does not know that it refers to what goes is older than its row. One of a relative without this property
+      // has a column that is none of its own.
+      if let object = maps[entity.index].find(id), entity.includes(object.entity),
+        object.state == .loaded || object.state == .inserted,
         let target = related.target(of: object, slot), ids.contains(target)
       {
         release(object, slot)
@@ -77,7 +83,7 @@ extension SavePlanner {
   /// Those of some ids that do not go.
   private func staying(_ ids: Set<Int64>, _ entity: EntityMapping) -> Set<Int64> {
     // Not subtracting(_:), which walks through all that goes.
-    ids.filter { !plan.deletion.going[entity.index].contains($0) }
+    ids.filter { !plan.deletion.goes($0, entity) }
   }
 
   /// The ids at the other end of a relationship of some objects.

@@ -76,7 +76,7 @@ extension SavePlanner {
     let id = plan.ids.final(owner.rowID)
     let leaving = Set(state.removed.lazy.map(\.rowID))
     let stored = (owner.rowID > 0 ? try reader.places(relationship, of: [owner.rowID]) : []).filter {
-      !leaving.contains($0.member) && !plan.deletion.going[relationship.destination.index].contains($0.member)
+      !leaving.contains($0.member) && !plan.deletion.goes($0.member, relationship.destination)
     }
     let isStored = Set(stored.lazy.map(\.member))
     // Whom the file has no more, and this context did not add, somebody else has taken out.

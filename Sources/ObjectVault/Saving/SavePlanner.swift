@@ -50,8 +50,25 @@ package struct SavePlanner {
     var lowest: Int64 = 0
     for (_, objects) in new { for object in objects { lowest = min(lowest, object.rowID) } }
     plan.ids = PlannedIDs(first: pending.firstTemporaryID, lowest: lowest)
-    for (entity, objects) in new {
+    for (entity, objects) in byTable(new) {
       plan.ids.assign(try reader.freeIDs(objects.count, of: entity), to: objects, entity)
+    }
+  }
+
+  /// Objects of entities that share a table get ids that follow each other, in the order in which they were made.
+  private func byTable(_ groups: [EntityObjects]) -> [EntityObjects] {
+    guard groups.contains(where: { $0.entity.isInFamily }) else { return groups }
+    var found: [EntityObjects] = []
+    for (entity, objects) in groups {
+      if let place = found.firstIndex(where: { $0.entity === entity.root }) {
+        found[place].objects += objects
+      } else {
+        found.append((entity.root, objects))
+      }
+    }
+    // Temporary ids fall.
+    return found.map { entity, objects in
+      (entity, entity.isInFamily ? objects.sorted { $0.rowID > $1.rowID } : objects)
     }
   }
 

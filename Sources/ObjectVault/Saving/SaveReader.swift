@@ -10,6 +10,8 @@ package protocol LinkReader {
   func referrers(_ entity: EntityMapping, _ slot: Int, to targets: [Int64]) throws -> [LinkEnds]
   /// The links of so many objects that are at the source, or the target.
   func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) throws -> [LinkEnds]
+  /// Of which entities so many rows are, of an entity that has others below it; of those that are there.
+  func entities(of ids: [Int64], _ entity: EntityMapping) throws -> [(id: Int64, entity: EntityMapping)]
 }
 
 /// Answers questions about the rows in the file, as the transaction that will write sees them.
@@ -51,6 +53,13 @@ struct ConnectionReader: SaveReader {
     }
   }
 
+  func entities(of ids: [Int64], _ entity: EntityMapping) throws -> [(id: Int64, entity: EntityMapping)] {
+    let branch = entity.branch
+    return try batched(ids, { entity.entitiesSQL(count: $0) }) { row in
+      (id: row.int64(0), place: Int(row.int64(1)) - 1)
+    }.compactMap { row in branch.indices.contains(row.place) ? (row.id, branch[row.place]) : nil }
+  }
+
   func versions(_ entity: EntityMapping, of ids: [Int64]) throws -> [Int64: Int64] {
     Dictionary(
       uniqueKeysWithValues: try batched(ids, { entity.versionsSQL(count: $0) }) { ($0.int64(0), $0.int64(1)) }
@@ -58,7 +67,7 @@ struct ConnectionReader: SaveReader {
   }
 
   func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Run {
-    try RowIDs(connection: connection).free(count, of: entity.name)
+    try RowIDs(connection: connection).free(count, of: entity.root.name)
   }
 
   func lastPlace(_ relationship: RelationshipMapping, of owner: Int64) throws -> Int64? {

@@ -58,18 +58,17 @@ extension SaveWriter {
   }
 
   private func requireGoing(_ links: [LinkEnds], _ entity: EntityMapping) throws {
-    let going = plan.deletion.going[entity.index]
-    guard links.allSatisfy({ going.contains($0.other) }) else { throw DeletionsMustWait() }
+    guard links.allSatisfy({ plan.deletion.goes($0.other, entity) }) else { throw DeletionsMustWait() }
   }
 
   /// Deletes the links of objects whose row was never written: no deletion of a row takes them along.
   private func unlinkUnwritten() throws {
     let unwritten = plan.deletion.unwritten.filter { $0.rowID > 0 }
     guard !unwritten.isEmpty else { return }
-    for relationship in mapping.entities.flatMap(\.relationships) {
+    for relationship in mapping.relationships {
       guard case .join(let table, isSource: true) = relationship.storage else { continue }
       for (entity, side) in [(relationship.owner, true), (relationship.destination, false)] {
-        for object in unwritten where object.entity === entity {
+        for object in unwritten where entity.includes(object.entity) {
           try connection.execute(sql: table.unlinkAllSQL(fromSource: side), [.integer(object.rowID)])
         }
       }

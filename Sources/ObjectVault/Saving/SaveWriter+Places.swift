@@ -20,9 +20,9 @@ extension SaveWriter {
   /// What the file says of the places that the plan may change; empty while nobody listens.
   func placesBefore() throws -> PlaceRecord {
     guard record != nil, mapping.hasOrder else { return PlaceRecord() }
-    let relationships = mapping.entities.flatMap(\.relationships).filter(\.isOrdered)
+    let relationships = mapping.relationships.filter(\.isOrdered)
     return try PlaceRecord(
-      relationships.map { ($0, members(of: $0), plan.deletion.rows($0.owner)) },
+      relationships.map { ($0, members(of: $0), plan.deletion.branchRows($0.owner)) },
       ConnectionReader(connection: connection))
   }
 
@@ -36,7 +36,7 @@ extension SaveWriter {
   /// Those whose places in a relationship may change.
   private func members(of relationship: RelationshipMapping) -> Set<Int64> {
     let destination = relationship.destination
-    var members = Set(plan.deletion.rows(destination))
+    var members = Set(plan.deletion.branchRows(destination))
     for planned in plan.places where planned.relationship === relationship {
       members.formUnion(planned.members.lazy.map(\.member))
     }
@@ -44,7 +44,7 @@ extension SaveWriter {
     case .column: break
     case .inverseColumn:
       guard let slot = relationship.inverseSlot else { break }
-      for (entity, objects) in plan.updated where entity === destination {
+      for (entity, objects) in plan.updated where destination.includes(entity) {
         for object in objects where plan.overlay(of: object)?.changed.contains(slot) == true {
           members.insert(object.rowID)
         }

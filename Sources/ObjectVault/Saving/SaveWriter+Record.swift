@@ -43,7 +43,14 @@ extension SaveWriter {
     let rows = try connection.query(
       sql: entity.columnSQL(slot, count: ids.count), ids.map { .integer($0) }
     ) { ($0.int64(0), $0.value(1)) }
-    for (id, value) in rows { record?.update(entity.name, id, old: [name: value], new: [name: .null]) }
+    let entities =
+      entity.hasChildren
+      ? Dictionary(
+        uniqueKeysWithValues: try ConnectionReader(connection: connection).entities(of: ids, entity)
+          .map { ($0.id, $0.entity) }) : [:]
+    for (id, value) in rows {
+      record?.update((entities[id] ?? entity).name, id, old: [name: value], new: [name: .null])
+    }
   }
 
   /// The rows that are to be deleted, as they are before anything is written.
@@ -67,10 +74,10 @@ extension SaveWriter {
   func recordLinksThatGo() throws {
     guard record != nil else { return }
     var gone: Set<ChangeSet.Link> = []
-    for relationship in mapping.entities.flatMap(\.relationships) {
+    for relationship in mapping.relationships {
       guard let (table, isSource) = relationship.join else { continue }
       for (entity, side) in [(relationship.owner, isSource), (relationship.destination, !isSource)] {
-        for batch in plan.deletion.rows(entity).chunked(batchSize) {
+        for batch in plan.deletion.branchRows(entity).chunked(batchSize) {
           let links = try connection.query(
             sql: table.linksSQL(fromSource: side, count: batch.count), batch.map { .integer($0) }
           ) { table.link($0.int64(0), $0.int64(1)) }

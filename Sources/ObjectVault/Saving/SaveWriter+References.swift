@@ -46,7 +46,7 @@ extension SaveWriter {
     if plan.extent.isPartial {
       // Also one that is to be deleted, as long as its deletion waits.
       if maps[entity.index].find(id)?.isUnwritten == true { return false }
-      if plan.leftOut.contains(where: { $0.entity === entity && plan.ids.final($0.rowID) == id }) {
+      if plan.leftOut.contains(where: { entity.includes($0.entity) && plan.ids.final($0.rowID) == id }) {
         return false
       }
     }

@@ -16,7 +16,7 @@ extension SaveWriter {
     return try connection.value(
       """
       SELECT 1 FROM (SELECT type, tbl_name FROM sqlite_master UNION ALL SELECT type, tbl_name FROM sqlite_temp_master)
-      WHERE type = 'trigger' AND tbl_name = \(entity.name) COLLATE NOCASE LIMIT 1
+      WHERE type = 'trigger' AND tbl_name = \(entity.root.name) COLLATE NOCASE LIMIT 1
       """) == nil
   }
 

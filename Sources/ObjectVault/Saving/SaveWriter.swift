@@ -25,7 +25,9 @@ final class SaveWriter {
   }
 
   func write() throws {
-    for (entity, ids) in plan.ids.ranges { try RowIDs(connection: connection).take(ids, of: entity.name) }
+    for (entity, ids) in plan.ids.ranges {
+      try RowIDs(connection: connection).take(ids, of: entity.root.name)
+    }
     try recordRowsThatGo()
     let places = try placesBefore()
     try writeRowsInAnyOrder()
@@ -83,7 +85,8 @@ final class SaveWriter {
       : object == nil ? "is required, and what it leads to is deleted" : "is required"
     let error = StoreError.validation([
       ValidationFailure(
-        entity: entity.name, property: columns.map(\.property).joined(separator: ", "),
+        entity: object?.entity?.name ?? entity.name,
+        property: columns.map(\.property).joined(separator: ", "),
         rowID: object?.rowID ?? 0, reason: reason)
     ])
     guard isUnique, object != nil else { return error }

@@ -47,6 +47,7 @@ final class FetchPlans: Sendable {
     let selection: Selection
     let isLimited: Bool
     let isOffset: Bool
+    let includesSubentities: Bool
     let templates: [ObjectIdentifier]
     let sort: [FetchParameters.SortKey]
   }
@@ -89,7 +90,7 @@ final class FetchPlans: Sendable {
     }
     return Key(
       selection: selection, isLimited: request.limit != nil, isOffset: request.offset > 0,
-      templates: templates, sort: request.sort)
+      includesSubentities: request.includesSubentities, templates: templates, sort: request.sort)
   }
 
   /// The SQL of a request on this entity.
@@ -105,15 +106,17 @@ final class FetchPlans: Sendable {
 
   private func made(_ selection: Selection, _ request: FetchParameters) throws -> FetchPlan {
     var compiler = PredicateCompiler(entity)
+    let isBranch = request.includesSubentities
     let statement =
       switch selection {
-      case .objects: try compiler.select(entity.objectColumns, request)
+      case .objects: try compiler.select(isBranch ? entity.objectColumns : entity.ownColumns, request)
       case .ids: try compiler.select("t0.\"id\"", request)
       case .existence: try compiler.select("1", request, isOrdered: false)
       case .count where request.isWindow:
         SelectStatement.count(of: try compiler.select("1", request, isOrdered: false))
       case .count: try compiler.select("count(*)", request, isOrdered: false)
       }
-    return try compiler.plan(statement, columnCount: selection == .objects ? entity.columnCount : nil)
+    let columnCount = isBranch ? entity.columnCount : entity.ownColumnCount
+    return try compiler.plan(statement, columnCount: selection == .objects ? columnCount : nil)
   }
 }

@@ -83,7 +83,9 @@ extension PredicateCompiler {
       throw failure(
         "objects are equal or not; \(comparison.word) has no meaning for \(subject.name)", at: place)
     }
-    if let left = subject.entityName, let right = operand.entityName, left != right {
+    if let left = subject.entityName, let right = operand.entityName, left != right,
+      !isRelated(subject, right), !isRelated(operand, left)
+    {
       throw failure(
         "\(subject.name) is of \(left) and \(operand.name) of \(right); they are never the same object",
         at: place)
@@ -93,10 +95,18 @@ extension PredicateCompiler {
       if case .integer(let rowID) = constant.stored, rowID <= 0 {
         throw failure("\(side.name) is new: nothing can refer to it before it is saved", at: place)
       }
-      if let owner = constant.owner, let entity = other.object, owner !== entity {
+      if let owner = constant.owner, let entity = other.object,
+        (owner as? EntityMapping)?.root !== entity.root
+      {
         throw failure("\(side.name) belongs to another store; compare with its id there", at: place)
       }
     }
+  }
+
+  /// Whether an object may be one of an entity of this name: that stands above its own, or below.
+  private func isRelated(_ operand: CompiledOperand, _ name: String) -> Bool {
+    guard let entity = operand.object, entity.isInFamily else { return false }
+    return entity.relatives.contains { $0.name == name && ($0.includes(entity) || entity.includes($0)) }
   }
 
   // MARK: Numbers

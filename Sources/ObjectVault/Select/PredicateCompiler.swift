@@ -83,7 +83,18 @@ struct PredicateCompiler {
   mutating func select(_ columns: SQL, _ request: FetchParameters, isOrdered: Bool = true) throws
     -> SelectStatement
   {
-    let filter = try filter(request)
+    var filter = try filter(request)
+    // Which rows of the table are meant, says a column that has an index. Rows come in the order of their ids, so that it
+    // serves only for a single entity; and not where another one finds fewer.
+    let entity = scopes[0].entity
+    if entity.isInFamily {
+      let isServed = request.conditions.contains { isNarrow($0.node, depth: 0) }
+      let isSingle = !request.includesSubentities || !entity.hasChildren
+      let alias: SQL = isServed || !(isSingle || !isOrdered) ? "+t0." : "t0."
+      if let rows = entity.membership(alias, isBranch: request.includesSubentities) {
+        filter = combined((filter.map { [$0] } ?? []) + [Condition(sql: rows)], isAnd: true)
+      }
+    }
     var statement = SelectStatement(columns, from: .table(scopes[0].entity.table, alias: 0))
     if isOrdered {
       for key in request.sort {
@@ -181,6 +192,8 @@ struct FetchParameters: Sendable {
   var prefetch: [[String]] = []
   var limit: Int?
   var offset = 0
+  /// Whether objects of the entities below are found, too.
+  var includesSubentities = true
   /// What was wrong with a key path, for the verbs to throw.
   var failure: StoreError?
 

@@ -109,7 +109,13 @@ private struct Declared {
   }
 
   private func require(_ entity: String, _ property: String?, _ deed: String) throws(TransformFailure) {
+    // What a step says of an entity holds for those below it.
+    var known = mapping.entity(named: entity)
     if transform.mayWrite(entity, property) { return }
+    while let above = known?.parent {
+      if transform.mayWrite(above.name, property) { return }
+      known = above
+    }
     // Either end of a relationship stands for both.
     let description = mapping.entity(named: entity)?.description
     if let relationship = property.flatMap({ description?.relationship(named: $0) }),
@@ -125,11 +131,13 @@ private struct Declared {
 extension TouchedColumns {
   fileprivate init(_ changes: ChangeSet, _ mapping: SchemaMapping) {
     self.init()
-    for row in changes.inserted { insert(wholeTable: row.entity) }
+    // The tables of families are their roots'.
+    let table = { (name: String) in mapping.entity(named: name)?.root.name ?? name }
+    for row in changes.inserted { insert(wholeTable: table(row.entity)) }
     for update in changes.updated {
       let entity = mapping.entity(named: update.entity)
       for name in update.properties {
-        insert(update.entity, entity?.description.relationship(named: name)?.columnName ?? name)
+        insert(table(update.entity), entity?.description.relationship(named: name)?.columnName ?? name)
       }
     }
   }

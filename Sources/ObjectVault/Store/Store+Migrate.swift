@@ -130,6 +130,11 @@ package struct StoreInfo {
     return try EntityRows(model, entity: entity, format: format)
   }
 
+  /// How many objects of an entity there are, without those of the entities below it.
+  package func count(of entity: String, in connection: Connection) throws -> Int {
+    Int(try connection.value("SELECT count(*) FROM \(model.ownPlace(of: entity).rows)")?.int64 ?? 0)
+  }
+
   /// Values that are not of their attributes' types, a sentence each.
   package func valueFindings(_ connection: Connection) throws -> [String] {
     try TypeCheck(model: model).findings(connection).map { "\($0)" }
@@ -138,6 +143,7 @@ package struct StoreInfo {
   /// Ends of one-to-ones that do not say what the other end says, a sentence each.
   package func partnerFindings(_ connection: Connection) throws -> [String] {
     try PartnerCheck(model: model).findings(connection).map { "\($0)" }
+      + ReferenceCheck.misled(connection, model)
   }
 
   /// Tables, views, triggers and indexes that are neither of the model nor the store's own, a sentence each.

@@ -192,6 +192,7 @@ public final class Store: Sendable {
         return try ForeignObjects(layout: core.mapping.schema.layout).findings(connection)
           + core.mapping.schema.typeCheck.findings(connection).map { "\($0)" }
           + PartnerCheck(model: core.mapping.schema).findings(connection).map { "\($0)" }
+          + ReferenceCheck.misled(connection, core.mapping.schema)
       }
     }
   }

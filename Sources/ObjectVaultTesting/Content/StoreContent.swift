@@ -70,16 +70,7 @@ extension StoreContent {
     var links: [String: Set<Link>] = [:]
     var orders: [String: [Int64: [Int64]]] = [:]
     for entity in info.model.entities {
-      let rows = try info.rows(of: entity.name, in: connection)
-      // The id is the first of them.
-      let names = rows.columns.dropFirst().map(\.name)
-      var found: [Int64: Values] = [:]
-      try rows.forEach(connection) { statement in
-        let row = statement.row()
-        found[statement.int64(0)] = Dictionary(
-          zip(names, row.dropFirst()).filter { !$0.1.isNull }, uniquingKeysWith: { first, _ in first })
-      }
-      objects[entity.name] = found
+      objects[entity.name] = try rows(of: entity, info, connection)
       for relationship in entity.relationships {
         if let place = info.orderPlace(of: relationship, in: entity) {
           orders["\(entity.name).\(relationship.name)"] = try members(place, connection)
@@ -95,6 +86,26 @@ extension StoreContent {
       }
     }
     return StoreContent(version: info.version, objects: objects, links: links, orders: orders)
+  }
+
+  /// The objects of an entity, without those of the entities below it.
+  private static func rows(
+    of entity: EntityDescription, _ info: StoreInfo, _ connection: Connection
+  ) throws -> [Int64: Values] {
+    let all = info.model.flattened(entity)
+    let columns =
+      all.attributes.map { ($0.name, $0.name) }
+      + all.relationships.filter { !$0.isToMany }.map { ($0.name, "\($0.name)_id") }
+    let place = info.model.ownPlace(of: entity.name)
+    let list = SQL.joined(columns.map { ", \(identifier: $0.1)" }, by: "")
+    let condition: SQL = place.condition().map { " WHERE \($0)" } ?? ""
+    let rows = try connection.rows("SELECT \"id\"\(list) FROM \(identifier: place.table)\(condition)")
+    return rows.reduce(into: [:]) { found, row in
+      guard let id = row[0].int64 else { return }
+      found[id] = Dictionary(
+        zip(columns.map(\.0), row.dropFirst()).filter { !$0.1.isNull },
+        uniquingKeysWith: { first, _ in first })
+    }
   }
 
   /// The members at a place in their order, by who has them.

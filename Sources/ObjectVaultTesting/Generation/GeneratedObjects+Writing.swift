@@ -14,7 +14,7 @@ extension GeneratedObjects {
     for (place, object) in all.enumerated() { places[object.entity, default: []].append(place) }
     let objects = try all.map { object in
       try context.insert(entity: object.entity) { new in
-        guard let entity = new.entityDescription else { return }
+        guard let entity = schema.flattenedEntity(named: object.entity) else { return }
         let unique = Set(entity.uniqueKeys.joined())
         for attribute in entity.attributes {
           // Some keep the default that new objects get.
@@ -41,9 +41,9 @@ extension GeneratedObjects {
   }
 
   private func place(of number: Int, _ entity: String, _ name: String, _ places: [String: [Int]]) -> Int? {
-    let destination = schema.entity(named: entity)?.relationship(named: name)?.destination
-    guard let found = destination.flatMap({ places[$0] }), found.indices.contains(number) else { return nil }
-    return found[number]
+    let destination = schema.flattenedEntity(named: entity)?.relationship(named: name)?.destination
+    let found = destination.map { schema.kinds(of: $0).flatMap { places[$0] ?? [] } } ?? []
+    return found.indices.contains(number) ? found[number] : nil
   }
 
   /// Writes the objects to a store that was opened without classes, in one transaction.

@@ -27,9 +27,10 @@ public struct GeneratedObjects: Sendable, Hashable {
     public let number: Int
     /// Its attributes that are not nil, in the form in which they are stored.
     public internal(set) var values: [String: SQLValue]
-    /// The numbers of the objects that its to-ones lead to. Of a one-to-one one end alone says it.
+    /// The numbers of the objects that its to-ones lead to, among those of the destination and, behind them, of the
+    /// entities below it. Of a one-to-one one end alone says it.
     public internal(set) var toOne: [String: Int] = [:]
-    /// The numbers of the members of its many-to-many relationships. Of one with an inverse one end alone says it.
+    /// The same of the members of its many-to-many relationships. Of one with an inverse one end alone says it.
     public internal(set) var toMany: [String: [Int]] = [:]
   }
 

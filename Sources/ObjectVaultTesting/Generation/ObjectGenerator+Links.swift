@@ -22,48 +22,60 @@ extension ObjectGenerator {
   private mutating func connectEach(
     _ relationship: RelationshipDescription, _ entity: EntityDescription
   ) throws(ObjectShortage) {
-    let targets = counts[relationship.destination] ?? 0
+    let targets = members(of: relationship.destination).count
     guard targets > 0 else { return }
     // The last of its unique values that is linked: only then are they known whole.
-    let linked = entity.relationships.filter { !$0.isToMany }.map(\.name)
-    let keys = entity.uniqueKeys.filter { key in
-      key.contains(relationship.name)
-        && key.allSatisfy { name in
-          !linked.contains(name)
-            || (linked.firstIndex(of: name) ?? 0) <= (linked.firstIndex(of: relationship.name) ?? 0)
-        }
-    }
-    var taken = TakenKeys(keys)
-    for number in 0..<(counts[entity.name] ?? 0) {
-      if let target = try target(of: relationship, entity, number, targets, taken) {
-        made[entity.name]?[number].toOne[relationship.name] = target
+    let known = linked[schema.root(of: entity.name)] ?? []
+    var taken: [String: TakenKeys] = [:]
+    for kind in schema.kinds(of: entity.name) {
+      guard let owner = schema.entity(named: kind) else { continue }
+      let all = schema.flattened(owner)
+      let keys = owner.uniqueKeys.filter { key in
+        key.contains(relationship.name)
+          && key.allSatisfy { name in
+            name == relationship.name || known.contains(name) || all.attribute(named: name) != nil
+          }
       }
-      taken.take(compared(entity.name, number))
+      taken[kind] = TakenKeys(keys)
     }
+    for (position, object) in members(of: entity.name).enumerated() {
+      let line = lineage(of: object.entity)
+      if let target = try target(
+        of: relationship, entity, object, position, targets, line.compactMap { taken[$0] })
+      {
+        made[object.entity]?[object.number].toOne[relationship.name] = target
+      }
+      for owner in line { taken[owner]?.take(compared(object)) }
+    }
+  }
+
+  /// An entity and those above it.
+  private func lineage(of name: String) -> [String] {
+    [name] + (schema.entity(named: name).map(schema.ancestors) ?? []).map(\.name)
   }
 
   private mutating func target(
-    of relationship: RelationshipDescription, _ entity: EntityDescription, _ number: Int, _ targets: Int,
-    _ taken: TakenKeys
+    of relationship: RelationshipDescription, _ entity: EntityDescription, _ object: MadeObject,
+    _ position: Int, _ targets: Int, _ taken: [TakenKeys]
   ) throws(ObjectShortage) -> Int? {
-    let isNil = number == 0 || Int.random(in: 0..<5, using: &random) == 0
+    let isNil = position == 0 || Int.random(in: 0..<5, using: &random) == 0
     if !relationship.isRequired, links == .some, isNil { return nil }
     var first = Int.random(in: 0..<targets, using: &random)
     // A circle through all of them, for who leads to its own kind.
-    if relationship.destination == entity.name { first = (number + 1) % targets }
+    if relationship.destination == entity.name { first = (position + 1) % targets }
     for step in 0..<targets {
       let target = (first + step) % targets
-      var values = compared(entity.name, number)
+      var values = compared(object)
       values[relationship.name] = .integer(Int64(target))
-      if taken.conflict(of: values) == nil { return target }
+      if taken.allSatisfy({ $0.conflict(of: values) == nil }) { return target }
     }
     guard relationship.isRequired else { return nil }
-    throw ObjectShortage(entity: entity.name, possible: number)
+    throw ObjectShortage(entity: object.entity, possible: object.number)
   }
 
   /// The values of an object, to-ones as the number of what they lead to.
-  private func compared(_ entity: String, _ number: Int) -> [String: SQLValue] {
-    guard let object = made[entity]?[number] else { return [:] }
+  private func compared(_ object: MadeObject) -> [String: SQLValue] {
+    guard let object = made[object.entity]?[object.number] else { return [:] }
     return object.values.merging(object.toOne.mapValues { .integer(Int64($0)) }) { $1 }
   }
 
@@ -76,14 +88,14 @@ extension ObjectGenerator {
     let (name, other) = (entity.name, relationship.destination)
     // The end whose name comes first says it for both.
     guard "\(name).\(relationship.name)" < "\(other).\(back.name)" else { return }
-    let (own, targets) = (counts[name] ?? 0, counts[other] ?? 0)
+    let (own, targets) = (members(of: name), members(of: other).count)
     let isNeeded = relationship.isRequired || back.isRequired
     // Among its own kind each has the next one, and the last has none unless it needs one.
     let shift = name == other ? 1 : 0
-    for number in 0..<min(own, targets) {
-      if shift == 1, number == own - 1, !isNeeded { continue }
-      if !isNeeded, links == .some, number % 3 == 0 { continue }
-      made[name]?[number].toOne[relationship.name] = (number + shift) % targets
+    for (position, object) in own.prefix(targets).enumerated() {
+      if shift == 1, position == own.count - 1, !isNeeded { continue }
+      if !isNeeded, links == .some, position % 3 == 0 { continue }
+      made[object.entity]?[object.number].toOne[relationship.name] = (position + shift) % targets
     }
   }
 
@@ -94,14 +106,14 @@ extension ObjectGenerator {
   ) {
     let (name, other) = (entity.name, relationship.destination)
     if let back, "\(name).\(relationship.name)" > "\(other).\(back.name)" { return }
-    let targets = counts[other] ?? 0
+    let targets = members(of: other).count
     guard targets > 0 else { return }
-    for number in 0..<(counts[name] ?? 0) {
-      let most = min(targets, links == .all ? 3 : number % 4)
+    for (position, object) in members(of: name).enumerated() {
+      let most = min(targets, links == .all ? 3 : position % 4)
       let first = Int.random(in: 0..<targets, using: &random)
-      let members = (0..<max(most, links == .all ? 1 : 0)).map { (first + $0 * 2) % targets }
-      if !members.isEmpty {
-        made[name]?[number].toMany[relationship.name] = Array(Set(members)).sorted()
+      let found = (0..<max(most, links == .all ? 1 : 0)).map { (first + $0 * 2) % targets }
+      if !found.isEmpty {
+        made[object.entity]?[object.number].toMany[relationship.name] = Array(Set(found)).sorted()
       }
     }
   }

@@ -9,16 +9,20 @@ extension ObjectGenerator {
   private static let attempts = 64
 
   mutating func objects(of entity: EntityDescription) throws(ObjectShortage) -> [GeneratedObjects.Object] {
-    // Those that hold to-ones wait until these are known.
-    let names = Set(entity.attributes.map(\.name))
-    var taken = TakenKeys(entity.uniqueKeys.filter { names.isSuperset(of: $0) })
-    let sources = sources[entity.name] ?? []
+    let line = schema.ancestors(of: entity) + [entity]
+    for owner in line where taken[owner.name] == nil {
+      // Those that hold to-ones wait until these are known.
+      let names = Set(schema.flattened(owner).attributes.map(\.name))
+      taken[owner.name] = TakenKeys(owner.uniqueKeys.filter { names.isSuperset(of: $0) })
+    }
+    let sources = line.flatMap { self.sources[$0.name] ?? [] }
     var objects: [GeneratedObjects.Object] = []
     for number in 0..<(counts[entity.name] ?? 0) {
       var values: [String: SQLValue] = [:]
       for source in sources { values[source.name] = source.value(number, &random) }
-      try separate(&values, number, entity, sources, taken)
-      taken.take(values.mapValues(\.compared))
+      try separate(&values, number, schema.flattened(entity), sources, line)
+      let compared = values.mapValues(\.compared)
+      for owner in line { taken[owner.name]?.take(compared) }
       objects.append(GeneratedObjects.Object(entity: entity.name, number: number, values: values))
     }
     return objects
@@ -27,16 +31,22 @@ extension ObjectGenerator {
   /// Changes values until nothing unique is taken.
   private mutating func separate(
     _ values: inout [String: SQLValue], _ number: Int, _ entity: EntityDescription, _ sources: [ValueSource],
-    _ taken: TakenKeys
+    _ line: [EntityDescription]
   ) throws(ObjectShortage) {
+    let taken = line.compactMap { self.taken[$0.name] }
+    func conflict() -> [String]? {
+      let compared = values.mapValues(\.compared)
+      for keys in taken { if let key = keys.conflict(of: compared) { return key } }
+      return nil
+    }
     for attempt in 0..<Self.attempts {
-      guard let key = taken.conflict(of: values.mapValues(\.compared)) else { return }
+      guard let key = conflict() else { return }
       for source in sources where key.contains(source.name) {
         values[source.name] = source.otherValue(number, attempt, &random)
       }
     }
     // nil is no value, and is there as often as one likes.
-    while let key = taken.conflict(of: values.mapValues(\.compared)) {
+    while let key = conflict() {
       guard let free = key.first(where: { entity.attribute(named: $0)?.isOptional == true }) else {
         throw ObjectShortage(entity: entity.name, possible: number)
       }

@@ -12,6 +12,10 @@ struct ObjectGenerator {
   /// How many objects of each entity there are to be.
   var counts: [String: Int]
   var made: [String: [GeneratedObjects.Object]] = [:]
+  /// What is taken of unique attributes, by the entity that declares them: objects of those below it take from the same.
+  var taken: [String: TakenKeys] = [:]
+  /// The to-ones that are linked already, by the root of their entity, below which a name is there once.
+  var linked: [String: Set<String>] = [:]
 
   init(
     _ schema: Schema, _ counts: [String: Int], _ seed: UInt64, _ links: GeneratedObjects.Links,
@@ -25,7 +29,12 @@ struct ObjectGenerator {
     limitCounts()
     for entity in schema.entities { made[entity.name] = try objects(of: entity) }
     for entity in schema.entities {
-      for relationship in entity.relationships { try connect(relationship, of: entity) }
+      for relationship in entity.relationships {
+        try connect(relationship, of: entity)
+        if !relationship.isToMany {
+          linked[schema.root(of: entity.name), default: []].insert(relationship.name)
+        }
+      }
     }
     return schema.entities.flatMap { made[$0.name] ?? [] }
   }
@@ -37,10 +46,18 @@ struct ObjectGenerator {
       isStable = true
       for entity in schema.entities {
         for relationship in entity.relationships where relationship.isRequired {
+          // Of an entity that others have to share their objects with there may be none.
+          if members(of: relationship.destination).isEmpty, !members(of: entity.name).isEmpty {
+            for kind in schema.kinds(of: entity.name) { counts[kind] = 0 }
+            isStable = false
+          }
           guard let back = schema.partner(of: relationship, in: entity), !back.isToMany else { continue }
-          let (own, other) = (counts[entity.name] ?? 0, counts[relationship.destination] ?? 0)
-          guard own > other else { continue }
-          counts[entity.name] = other
+          let (own, other) = (members(of: entity.name).count, members(of: relationship.destination).count)
+          let kinds = schema.kinds(of: entity.name)
+          guard own > other, let most = kinds.max(by: { (counts[$0] ?? 0) < (counts[$1] ?? 0) }) else {
+            continue
+          }
+          counts[most] = kinds.count == 1 ? other : (counts[most] ?? 1) - 1
           isStable = false
         }
       }
@@ -48,7 +65,27 @@ struct ObjectGenerator {
   }
 }
 
+/// One of the objects that are made.
+struct MadeObject: Hashable {
+  let entity: String
+  let number: Int
+}
+
+extension ObjectGenerator {
+  /// The objects of an entity and of those below it: who is numbered so is what a to-one leads to.
+  func members(of entity: String) -> [MadeObject] {
+    schema.kinds(of: entity).flatMap { kind in
+      (0..<(counts[kind] ?? 0)).map { MadeObject(entity: kind, number: $0) }
+    }
+  }
+}
+
 extension Schema {
+  /// An entity and those below it, whose objects are its objects, too.
+  func kinds(of name: String) -> [String] {
+    [name] + (entity(named: name).map(descendants) ?? []).map(\.name)
+  }
+
   /// The relationship that leads back, whichever of both says so.
   func partner(
     of relationship: RelationshipDescription, in entity: EntityDescription

@@ -58,8 +58,7 @@ enum InfoCommand: Command {
     } catch let error as StoreError { damage = "\(error)" }
     var counts: [String: Int] = [:]
     for entity in summary?.model.entities ?? [] {
-      counts[entity.name] = Int(
-        try connection.value("SELECT count(*) FROM \(SQLName(entity.name))")?.int64 ?? 0)
+      counts[entity.name] = try summary.map { try $0.count(of: entity.name, in: connection) }
     }
     let size = try DatabasePath(session.storePath).byteCount
     let profile = connection.unlocked.profile

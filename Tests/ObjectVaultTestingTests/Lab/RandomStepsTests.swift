@@ -34,6 +34,24 @@ import Testing
     #expect(tally.migrated > count / 3 && tally.refused > 0 && tally.back > 0, "\(tally)")
   }
 
+  @Test func `a random step of entities with parents keeps the objects or refuses to run`() async throws {
+    let environment = ProcessInfo.processInfo.environment
+    let seed = UInt64(environment["VAULT_SEED"].flatMap { Int($0) } ?? 1222)
+    let count = environment["VAULT_PAIRS"].flatMap { Int($0) } ?? 40
+    var random = SeededGenerator(seed: seed)
+    var tally = Tally()
+    for round in 0..<count {
+      let old = RandomSchemas.families(&random)
+      let new = RandomSchemas.changedFamilies(old, &random)
+      guard old != new, old.hasFamilies || new.hasFamilies else { continue }
+      do { try await Self.check(old, new, &tally) } catch {
+        Issue.record("seed \(seed), round \(round): \(error)\n\(old.json)\n\(new.json)")
+        return
+      }
+    }
+    #expect(tally.migrated > count / 8 && tally.refused > 0 && tally.back > 0, "\(tally)")
+  }
+
   @Test func `a random operation that stands for others keeps the objects or refuses to run`() async throws {
     let environment = ProcessInfo.processInfo.environment
     let seed = UInt64(environment["VAULT_SEED"].flatMap { Int($0) } ?? 2024)

@@ -33,8 +33,8 @@ import Testing
 
   @Test func `a property of an object without a context tells when it is set`() {
     let told = Told()
-    ObjectContext.onStrayError = { told.add("\($0)") }
-    defer { ObjectContext.onStrayError = nil }
+    told.hearStrayErrors()
+    defer { told.endHearing() }
     let loose = Book()
     loose.title = "x"
     loose.author = nil

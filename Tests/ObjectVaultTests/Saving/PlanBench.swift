@@ -49,6 +49,9 @@ struct BenchReader: SaveReader {
     links.map { LinkEnds(own: fromSource ? $0.source : $0.target, other: fromSource ? $0.target : $0.source) }
       .filter { ids.contains($0.own) }
   }
+  func entities(of ids: [Int64], _ entity: EntityMapping) -> [(id: Int64, entity: EntityMapping)] {
+    ids.map { ($0, entity) }
+  }
   func versions(_ entity: EntityMapping, of ids: [Int64]) -> [Int64: Int64] {
     versions.filter { ids.contains($0.key) }
   }

@@ -69,7 +69,7 @@ private final class Child: Parent { @Attribute var y: Int }
         .unknownDestination(entity: "Left", relationship: "nowhere", destination: "Lost"),
         .wrongInverse(entity: "Left", relationship: "rights", inverse: "other"),
         .unknownProperty(entity: "Left", property: "rights", use: "a check"),
-        .duplicateName(entity: "Right", property: nil), .inheritance(entity: "Child", parent: "Parent"),
+        .duplicateName(entity: "Right", property: nil), .unknownParent(entity: "Child", parent: "Parent"),
       ])
     }
   }

@@ -1,0 +1,14 @@
+// What is run for each link of a many-to-many.
+
+internal import CipherSQLite
+
+/// The statements that are run for each link of a table, made once. A class, so that a table is copied cheaply.
+final class LinkStatements: Sendable {
+  let link: String
+  let unlink: String
+
+  init(_ table: SQLName, _ source: SQLName, _ target: SQLName) {
+    link = ("INSERT OR IGNORE INTO \(table) (\(source), \(target)) VALUES (?, ?)" as SQL).text
+    unlink = ("DELETE FROM \(table) WHERE \(source) = ? AND \(target) = ?" as SQL).text
+  }
+}

@@ -1,0 +1,175 @@
+// `set parent of E to P` and `set parent of E to none`: an entity that inherits from another one than before, with all that
+// is below it. What it comes to in a model; what it does to rows is in MigrationCompiler+Parents.
+
+internal import CipherSQLite
+
+/// A change of an entity's parent, in one model.
+struct ParentChange {
+  enum Way {
+    /// A root comes into another table: its rows get new ids.
+    case into
+    /// An entity gets a table of its own, with what it has inherited so far. Ids stay.
+    case out
+    /// The table is the same, and other properties are inherited.
+    case within
+  }
+
+  let entity: EntityDescription
+  let way: Way
+  let parent: String?
+  /// The entity and all below it: those whose rows they are.
+  let moved: [EntityDescription]
+  /// The entities that it does not inherit from any more, from the root down.
+  let left: [EntityDescription]
+  /// Those that it inherits from and did not, from the root down.
+  let joined: [EntityDescription]
+
+  /// - Throws: ``ModelError`` where that cannot be.
+  init(_ name: String, to parent: String?, in model: Schema) throws(ModelError) {
+    entity = try model.known(name)
+    self.parent = parent
+    guard entity.parent != parent else {
+      throw ModelError(
+        reason: parent.map { "\(name) inherits from \($0) already" } ?? "\(name) has no parent")
+    }
+    moved = [entity] + model.descendants(of: entity)
+    let former = model.ancestors(of: entity)
+    guard let parent else {
+      (way, left, joined) = (.out, former, [])
+      return
+    }
+    let above = try model.known(parent)
+    guard !moved.contains(where: { $0.name == parent }) else {
+      throw ModelError(reason: "\(parent) inherits from \(name) itself; give it another parent before")
+    }
+    let line = model.ancestors(of: above) + [above]
+    guard entity.parent == nil || former.first?.name == line.first?.name else {
+      throw ModelError(
+        reason:
+          "\(name) lies in the table of \(former.first?.name ?? ""), and \(parent) in another one; write before: "
+          + "set parent of \(name) to none")
+    }
+    way = entity.parent == nil ? .into : .within
+    left = former.filter { one in !line.contains { $0.name == one.name } }
+    joined = line.filter { one in !former.contains { $0.name == one.name } }
+  }
+
+  /// The names of those whose rows they are.
+  var names: [String] { moved.map(\.name) }
+
+  func moves(_ name: String) -> Bool { moved.contains { $0.name == name } }
+
+  /// Attributes that were the entity's own and are inherited from now on.
+  var merged: [(own: AttributeDescription, inherited: AttributeDescription)] {
+    guard way == .into else { return [] }
+    return joined.flatMap(\.attributes).compactMap { attribute in
+      entity.attribute(named: attribute.name).map { ($0, attribute) }
+    }
+  }
+
+  // MARK: The model
+
+  /// The entity as it is afterwards.
+  /// - Throws: ``ModelError`` for properties that cannot become one.
+  func changed(in model: Schema) throws(ModelError) -> EntityDescription {
+    var changed = entity
+    changed.parent = parent
+    switch way {
+    case .within: break
+    case .out:
+      let all = model.flattened(entity)
+      changed.attributes = all.attributes
+      // The other end of what it inherited leads to the entity that it inherited from.
+      changed.relationships =
+        left.flatMap(\.relationships).filter { !$0.isToMany }.map { relationship in
+          var own = relationship
+          own.inverse = nil
+          return own
+        } + entity.relationships
+      changed.indexes = all.indexes
+    case .into:
+      try requireFit()
+      let names = Set(merged.map(\.own.name))
+      changed.attributes.removeAll { names.contains($0.name) }
+      let own = Set(changed.propertyNames)
+      changed.indexes.removeAll { own.isDisjoint(with: $0.properties) }
+    }
+    return changed
+  }
+
+  private func requireFit() throws(ModelError) {
+    for above in joined {
+      for name in above.propertyNames where entity.propertyNames.contains(name) {
+        guard let own = entity.attribute(named: name), let inherited = above.attribute(named: name) else {
+          throw ModelError(
+            reason:
+              "\(entity.name) and \(above.name) both have \(name), and relationships do not become one; rename or "
+              + "drop one of them before")
+        }
+        guard own.type == inherited.type else {
+          throw ModelError(
+            reason: "\(entity.name).\(name) is \(own.type.rawValue) and \(above.name).\(name) is "
+              + "\(inherited.type.rawValue); retype or rename one of them before")
+        }
+      }
+    }
+  }
+
+  /// What it loses for good, such as `Employee.salary`.
+  func losses(in model: Schema) -> [String] {
+    var losses: [String] = []
+    for above in left {
+      if way == .within { losses += above.attributes.map { "\(entity.name).\($0.name)" } }
+      losses += above.relationships.filter { way == .within || $0.isToMany }.map {
+        "\(entity.name).\($0.name)"
+      }
+    }
+    // Who led to it as to one of them, and is not named by the other end.
+    for other in model.entities {
+      for relationship in other.relationships
+      where relationship.inverse == nil && left.contains(where: { $0.name == relationship.destination }) {
+        losses.append("\(other.name).\(relationship.name)")
+      }
+    }
+    return losses
+  }
+}
+
+extension Schema {
+  mutating func setParent(of name: String, to parent: String?) throws(ModelError) {
+    let change = try ParentChange(name, to: parent, in: self)
+    try requireNoRawObjects(of: change)
+    let changed = try change.changed(in: self)
+    // The inverses of what it inherited stay with whom it inherited it from.
+    guard let index = entities.firstIndex(where: { $0.name == name }) else { return }
+    entities[index] = changed
+    entities[index].normalizeIndexes()
+    try requireOwnNames(in: changed)
+  }
+
+  /// Views, triggers and indexes that name a table which other rows lie in afterwards would mean something else.
+  private func requireNoRawObjects(of change: ParentChange) throws(ModelError) {
+    guard change.way != .within else { return }
+    for object in rawObjects {
+      for name in SQLTemplate.names(object.sql) where change.moves(String(name.prefix { $0 != "." })) {
+        throw ModelError(
+          reason:
+            "the \(object.title) uses $\(name), whose rows lie in another table afterwards; drop that first")
+      }
+    }
+  }
+
+  private func requireOwnNames(in entity: EntityDescription) throws(ModelError) {
+    var owners: [String: String] = [:]
+    for relative in family(of: entity) {
+      for name in relative.propertyNames {
+        guard let other = owners.updateValue(relative.name, forKey: name.lowercased()), other != relative.name
+        else { continue }
+        throw ModelError(
+          reason:
+            "\(relative.name).\(name) and \(other).\(name) would share a column; rename or drop one of them before"
+        )
+      }
+    }
+  }
+}

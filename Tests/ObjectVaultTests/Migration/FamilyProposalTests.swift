@@ -1,0 +1,90 @@
+// What is proposed where the classes of a program inherit otherwise than the steps have it.
+
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct FamilyProposals {
+  private func entity(_ name: String, below parent: String? = nil, _ attributes: String...)
+    -> EntityDescription
+  {
+    EntityDescription(
+      name: name, parent: parent,
+      attributes: attributes.map { AttributeDescription(name: $0, type: .int, isOptional: true) })
+  }
+
+  /// The operations in one line each, and what is lost; they have to lead to the new model.
+  private func proposal(_ old: [EntityDescription], _ new: [EntityDescription]) throws -> (
+    lines: [String], losses: [String]
+  ) {
+    let first = try MigrationSet.creating(Schema(entities: old))
+    let proposal = try first.proposal(for: Schema(entities: new))
+    #expect(proposal.notes == [])
+    return (proposal.operations.map(\.summary), proposal.losses)
+  }
+
+  @Test func `a new child is made behind its parent, and nothing is lost`() throws {
+    let proposal = try proposal(
+      [entity("Z", "a")], [entity("Z", "a"), entity("A", below: "M", "c"), entity("M", below: "Z", "b")])
+    #expect(proposal.lines == ["create entity M : Z", "create entity A : M"])
+    #expect(proposal.losses == [])
+  }
+
+  @Test func `a parent that is made of what children share gets their values`() throws {
+    let proposal = try proposal(
+      [entity("Cat", "name", "lives"), entity("Dog", "name", "tricks")],
+      [entity("Pet", "name"), entity("Cat", below: "Pet", "lives"), entity("Dog", below: "Pet", "tricks")])
+    #expect(
+      proposal.lines == [
+        "create entity Pet", "set parent of Cat to Pet", "set parent of Dog to Pet",
+      ])
+    #expect(proposal.losses == [])
+  }
+
+  @Test func `children that stand alone again keep what they inherited`() throws {
+    let proposal = try proposal(
+      [entity("Pet", "name"), entity("Cat", below: "Pet", "lives"), entity("Dog", below: "Pet", "tricks")],
+      [entity("Cat", "name", "lives"), entity("Dog", "name")])
+    #expect(
+      proposal.lines == [
+        "set parent of Cat to none", "set parent of Dog to none", "drop attribute Dog.tricks",
+        "drop entity Pet",
+      ])
+    #expect(proposal.losses == ["Dog.tricks", "Pet"])
+  }
+
+  @Test func `from one table into another an entity goes by one of its own`() throws {
+    let proposal = try proposal(
+      [entity("P", "a"), entity("Q", "b"), entity("R", below: "P", "c")],
+      [entity("P", "a"), entity("Q", "b"), entity("R", below: "Q", "c")])
+    #expect(
+      proposal.lines == ["set parent of R to none", "drop attribute R.a", "set parent of R to Q"])
+    #expect(proposal.losses == ["R.a"])
+  }
+
+  @Test func `parents that change places do so by a table of their own`() throws {
+    let proposal = try proposal(
+      [entity("P", "a"), entity("Q", below: "P", "b")], [entity("Q", "b"), entity("P", below: "Q", "a")])
+    #expect(
+      proposal.lines == ["set parent of Q to none", "drop attribute Q.a", "set parent of P to Q"])
+    #expect(proposal.losses == ["Q.a"])
+  }
+
+  @Test func `a dropped family goes from below`() throws {
+    let proposal = try proposal(
+      [entity("A", "a"), entity("B", below: "A", "b"), entity("C", below: "B", "c"), entity("D", "d")],
+      [entity("D", "d")])
+    #expect(proposal.lines == ["drop entity C", "drop entity B", "drop entity A"])
+  }
+
+  @Test func `what differs says who inherits from whom`() throws {
+    let (old, new) = (
+      Schema(entities: [entity("A", "a"), entity("B", below: "A", "b")]),
+      Schema(entities: [entity("A", "a"), entity("B", "b")])
+    )
+    #expect(
+      SchemaDifference.lines(old, new, found: "the steps", expected: "the classes") == [
+        "B inherits from A in the steps and inherits from none in the classes"
+      ])
+  }
+}

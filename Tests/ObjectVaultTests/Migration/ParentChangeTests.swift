@@ -1,0 +1,204 @@
+// `set parent of E to …`: rows come into another table, get one of their own, or stay and hold other values.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct ParentChanges {
+  /// `Employee` and `Boss` below it beside `Person`, with all kinds of relationships that lead to them.
+  static let apart = """
+    create entity Person {
+        attribute name string
+        attribute code int default 7
+        relationship friend -> Person
+    }
+    create entity Employee {
+        attribute name string indexed
+        attribute salary int
+        attribute badge string optional unique
+        relationship boss -> Boss inverse Boss.reports
+        relationship tags -> Tag many inverse Tag.employees
+        index (name, salary)
+    }
+    create entity Boss : Employee {
+        attribute level int optional
+        relationship reports -> Employee many ordered inverse Employee.boss
+    }
+    create entity Tag {
+        attribute text string
+        relationship employees -> Employee many ordered inverse Employee.tags
+    }
+    create entity Note {
+        relationship by -> Employee required
+        relationship about -> Boss
+    }
+    """
+  static let fillApart = [
+    "INSERT INTO Person(id, name, friend_id) VALUES (1, 'Ann', 9), (9, 'Zoe', NULL)",
+    "DELETE FROM Person WHERE id = 9",
+    "UPDATE Person SET friend_id = NULL",
+    """
+    INSERT INTO Employee(id, _version, _entity, name, salary, badge, boss_id, _boss_position, level) VALUES
+    (1, 4, 'Employee', 'Bob', 20, 'b', 3, 2, NULL), (2, 1, 'Employee', 'Cid', 30, NULL, 3, 1, NULL),
+    (3, 1, 'Boss', 'Dan', 40, 'd', NULL, NULL, 1)
+    """,
+    "INSERT INTO Tag(id, text) VALUES (1, 'x'), (2, 'y')",
+    "INSERT INTO Employee_tags(Employee_id, Tag_id, Tag_employees_position) VALUES (1, 1, 2), (3, 1, 1), (2, 2, 1)",
+    "INSERT INTO Note(id, by_id, about_id) VALUES (1, 1, 3), (2, 3, NULL)",
+    "INSERT OR REPLACE INTO vault_ids(entity, last) VALUES ('Person', 9), ('Employee', 3)",
+  ]
+
+  private static func apartLab() async throws -> MigrationLab {
+    try await MigrationLab(apart, fill: fillApart)
+  }
+
+  private func refusal(_ lab: MigrationLab, _ step: String) async throws -> StoppedStep? {
+    do {
+      try await lab.migrate(step)
+      return nil
+    } catch { return StoppedStep(error) }
+  }
+
+  private func isSound(_ lab: MigrationLab) throws -> Bool {
+    let connection = try lab.open()
+    let info = try StoreInfo(connection)
+    #expect(try info.valueFindings(connection) == [])
+    #expect(try info.partnerFindings(connection) == [])
+    return try lab.isSound()
+  }
+
+  // MARK: Into another table
+
+  @Test func `a root comes into another table behind its last id, and whoever led to it leads there`()
+    async throws
+  {
+    let lab = try await Self.apartLab()
+    try await lab.migrate("set parent of Employee to Person")
+    #expect(
+      try lab.rows(
+        "SELECT id, _version, _entity, name, code, salary, badge, boss_id, _boss_position, level FROM Person ORDER BY id"
+      )
+        == [
+          [1, 1, "Person", "Ann", 7, .null, .null, .null, .null, .null],
+          [10, 4, "Employee", "Bob", 7, 20, "b", 12, 2, .null],
+          [11, 1, "Employee", "Cid", 7, 30, .null, 12, 1, .null],
+          [12, 1, "Boss", "Dan", 7, 40, "d", .null, .null, 1],
+        ])
+    #expect(
+      try lab.rows("SELECT Employee_id, Tag_id, Tag_employees_position FROM Employee_tags ORDER BY 1")
+        == [[10, 1, 2], [11, 2, 1], [12, 1, 1]])
+    #expect(try lab.rows("SELECT by_id, about_id FROM Note ORDER BY id") == [[10, 12], [12, .null]])
+    #expect(try lab.rows("SELECT name FROM sqlite_master WHERE name IN ('Employee', '_mig-moved')") == [])
+    #expect(try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Person'") == [[12]])
+    #expect(try isSound(lab))
+  }
+
+  @Test func `what is inherited and required must be there, and of one type`() async throws {
+    let lab = try await Self.apartLab()
+    let missing = try await refusal(
+      lab,
+      "add attribute Person.town string default \"x\"\nset default of Person.town to none\nset parent of Employee to Person"
+    )
+    #expect(
+      missing?.reason.contains("3 objects of Employee would have no town, which Person requires") == true)
+    #expect(missing?.operation == "set parent of Employee to Person")
+    let type = try await refusal(
+      lab, "retype Employee.name to int using (length($Employee.name))\nset parent of Employee to Person")
+    #expect(type?.reason.contains("Employee.name is int and Person.name is string") == true)
+    let circle = try await refusal(lab, "set parent of Employee to Boss")
+    #expect(circle?.reason.contains("Boss inherits from Employee itself") == true)
+    #expect(
+      try await refusal(lab, "set parent of Boss to Person")?.reason.contains("set parent of Boss to none")
+        == true)
+    #expect(try await refusal(lab, "set parent of Tag to none")?.reason == "Tag has no parent")
+  }
+
+  @Test func `a view of rows that move would mean other rows, and is dropped before`() async throws {
+    let lab = try await Self.apartLab()
+    let stopped = try await refusal(
+      lab, "create raw view Rich { SELECT $Employee.id FROM $Employee }\nset parent of Employee to Person")
+    #expect(stopped?.reason.contains("the view Rich uses $Employee") == true)
+  }
+
+  @Test func `triggers of the tables see nothing of rows that move, and are there afterwards`() async throws {
+    let lab = try await Self.apartLab()
+    try await lab.migrate(
+      "create raw trigger Log { AFTER INSERT ON $Person BEGIN UPDATE $Tag SET $Tag.text = NEW.$Person.name; END }\n"
+        + "set parent of Employee to Person")
+    #expect(try lab.rows("SELECT text FROM Tag ORDER BY id") == [["x"], ["y"]])
+    #expect(try lab.rows("SELECT count(*) FROM sqlite_master WHERE name = 'Log'") == [[1]])
+    #expect(try isSound(lab))
+  }
+
+  // MARK: Out of it
+
+  @Test func `an entity gets a table of its own with its ids and what it inherited`() async throws {
+    let lab = try await MigrationLab(
+      FamilyStore.base, fill: FamilyStore.fill + ["UPDATE Note SET by_id = 4, about_id = 2 WHERE id = 3"])
+    #expect(
+      try lab.set([FamilyStore.base, "set parent of Employee to none"]).losses(ofStep: 2)
+        == ["Employee.notes", "Employee.friends", "Person.friends"])
+    try await lab.migrate("set parent of Employee to none")
+    #expect(
+      try lab.rows("SELECT id, _entity, name, salary, badge, boss_id, level FROM Employee ORDER BY id") == [
+        [2, "Employee", "Bob", 20, "b", 4, .null], [3, "Employee", "Cid", 30, .null, .null, .null],
+        [4, "Boss", "Dan", 40, "d", .null, 1],
+      ])
+    #expect(
+      try lab.rows("SELECT id, _entity, name, host FROM Person ORDER BY id") == [
+        [1, "Person", "Ann", .null], [5, "Guest", "Eve", "Ann"],
+      ])
+    // Who led to them as to persons leads nowhere; who led to them as to employees leads there.
+    #expect(try lab.rows("SELECT about_id, by_id FROM Note ORDER BY id") == [[1, 2], [5, 4], [.null, 4]])
+    #expect(try lab.rows("SELECT Person_id, friends_id FROM Person_friends") == [[1, 5]])
+    #expect(try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Employee'") == [[5]])
+    #expect(try isSound(lab))
+  }
+
+  @Test func `the last child that goes takes the names of entities along`() async throws {
+    let lab = try await MigrationLab(
+      "create entity P {\n attribute a int\n relationship up -> P\n}\ncreate entity Q : P {\n attribute b int indexed\n}",
+      fill: [
+        "INSERT INTO P(id, _entity, a, b, up_id) VALUES (1, 'P', 1, NULL, NULL), (2, 'Q', 2, 3, 1), (3, 'Q', 4, 5, 2)"
+      ])
+    try await lab.migrate("set parent of Q to none")
+    #expect(try lab.rows("SELECT id, a, b, up_id FROM Q ORDER BY id") == [[2, 2, 3, 1], [3, 4, 5, .null]])
+    #expect(try lab.rows("PRAGMA table_info(P)").map { $0[1] } == ["id", "_version", "a", "up_id"])
+    #expect(try lab.rows("SELECT id, a FROM P") == [[1, 1]])
+    #expect(try isSound(lab))
+  }
+
+  // MARK: Within the table
+
+  @Test func `a child of another entity of the table holds nothing of what it does not inherit any more`()
+    async throws
+  {
+    let lab = try await FamilyStore.lab()
+    try await lab.migrate("add attribute Guest.room int default 3\nset parent of Boss to Guest")
+    #expect(
+      try lab.rows("SELECT id, _entity, salary, badge, level, room FROM Person WHERE id > 2 ORDER BY id") == [
+        [3, "Employee", 30, .null, .null, .null], [4, "Boss", .null, .null, 1, 3],
+        [5, "Guest", .null, .null, .null, 3],
+      ])
+    #expect(try lab.rows("SELECT by_id FROM Note ORDER BY id") == [[2], [.null], [.null]])
+    #expect(
+      try lab.set([FamilyStore.base, "set parent of Boss to Guest"]).losses(ofStep: 2)
+        == ["Boss.salary", "Boss.badge", "Boss.boss", "Note.by"])
+    #expect(try isSound(lab))
+  }
+
+  @Test func `an entity between two others is put there, and taken back`() async throws {
+    let lab = try await FamilyStore.lab()
+    let between =
+      "create entity Member : Person {\n attribute since int default 1\n}\nset parent of Employee to Member"
+    let set = try lab.set([FamilyStore.base, between])
+    #expect(
+      try set.steps[1].wayBack(from: set.model(at: 1))
+        == .operations([.setParent("Employee", to: "Person"), .dropEntity("Member")]))
+    try await lab.migrate(between)
+    #expect(try lab.rows("SELECT since FROM Person ORDER BY id") == [[.null], [1], [1], [1], [.null]])
+    #expect(try isSound(lab))
+  }
+}
