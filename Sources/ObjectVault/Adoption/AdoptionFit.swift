@@ -43,7 +43,8 @@ struct AdoptionFit {
     (losses, obstacles) = (adoption.losses, adoption.obstacles)
     for entity in adoption.entities { add(entity, of: adoption, to: model) }
     for links in adoption.links { add(links, of: adoption, to: model) }
-    if fills.isEmpty, !(adoption.entities.isEmpty && model.entities.isEmpty) {
+    if fills.isEmpty, obstacles == adoption.obstacles, !(adoption.entities.isEmpty && model.entities.isEmpty)
+    {
       // Whatever was allowed: an empty store is nobody's rows.
       obstacles = [Self.nothingFits(adoption, model)]
       return
