@@ -36,6 +36,7 @@ package final class ForeignFile {
       }
       let inspection = try Inspection(path: path, key: key, busyTimeout: busyTimeout, profile: profile)
       (self.inspection, copy, connection) = (inspection, nil, inspection.connection)
+      try connection.acceptUnknownCollations()
       return
     }
     inspection = nil
@@ -44,6 +45,7 @@ package final class ForeignFile {
     copy = isCopied ? try InspectionCopy(of: file, seconds: busyTimeout) : nil
     connection = try Connection.plain(copy?.file ?? file, access: isCopied ? .readWrite : .readOnly)
     do {
+      try connection.acceptUnknownCollations()
       // The first read puts a journal back, into the copy.
       _ = try connection.value("SELECT count(*) FROM sqlite_master")
       try connection.executeScript("PRAGMA query_only = ON")

@@ -54,6 +54,8 @@ struct AdoptedEntity: Sendable {
   let id: SQL
   /// What each attribute and each to-one is made of.
   let values: [(property: String, expression: SQL)]
+  /// What the places among the members of a to-one's inverse are made of, by the to-one.
+  let orders: [(toOne: String, expression: SQL)]
   let rows: Int64
   /// The highest id that was ever given out, as far as the file tells.
   let highestID: Int64
@@ -67,5 +69,9 @@ struct AdoptedLinks: Sendable {
   /// What the ids of `entity` and of the other end are made of.
   let own: SQL
   let other: SQL
+  /// What the place of `other` among the members of `relationship` is made of; nil for no order.
+  let order: SQL?
+  /// The same of `own`, among those of the inverse.
+  let otherOrder: SQL?
   let rows: Int64
 }

@@ -8,6 +8,7 @@ struct EntityDraft {
   var entity: EntityDescription
   var names = AdoptionNames()
   var values: [(property: String, expression: SQL)] = []
+  var orders: [(toOne: String, expression: SQL)] = []
   /// The properties of columns, by the columns' names in lower case.
   var properties: [String: String] = [:]
   var highestID: Int64 = 0
@@ -19,6 +20,45 @@ struct EntityDraft {
 
   /// The row's id, as a query on the table `s` names it.
   var id: SQL { "s.\(SQLName(table.rowID ?? "rowid"))" }
+}
+
+/// What is known of a column besides what the file declares.
+struct ColumnHint {
+  /// How its property is called.
+  var name: String
+  /// What the file would declare, if it told what its values are; in capitals.
+  var type: String
+  /// What its bytes are made of; nil where they are themselves.
+  var data: SQL?
+  /// How many of these are not there.
+  var missing: Int64 = 0
+  var note: String?
+
+  init(name: String, type: String) { (self.name, self.type) = (name, type) }
+}
+
+/// The end that a to-one leads to.
+struct BackDraft {
+  /// How the to-many that leads back is called.
+  let name: String
+  let rule: DeleteRule
+  /// What the places of its members are made of; nil for no order.
+  var order: SQL?
+}
+
+/// One end of a one-to-one, or of a many-to-many.
+struct EndDraft {
+  /// Its entity.
+  let place: Int
+  /// The relationship to the other end.
+  let name: String
+  /// What the ids are made of: of the other end's object in a row of its own entity; of its own object in a row of links.
+  let id: SQL
+  var rule = DeleteRule.nullify
+  /// Its column, where it has one.
+  var column: ForeignTable.Column?
+  /// What the places of its members are made of; nil for no order.
+  var order: SQL?
 }
 
 /// What is known so far.
@@ -41,20 +81,29 @@ struct AdoptionDraft {
   /// Columns as attributes, by what is in them.
   mutating func addAttributes(
     _ columns: [ForeignTable.Column], to place: Int, isCoreData: Bool = false,
-    name: (ForeignTable.Column) -> String = { AdoptionNames.property($0.name) }
+    hints: [ColumnHint]? = nil
   ) throws {
+    let hints = hints ?? columns.map { ColumnHint(name: AdoptionNames.property($0.name), type: $0.type) }
     let table = entities[place].table.name
     let contents = try ColumnContent.all(of: columns.map(\.name), in: table, connection)
-    for (column, content) in zip(columns, contents) {
-      let reading = ColumnReading.of(
-        content, declared: column.type, "s.\(SQLName(column.name))", isSinceReference: isCoreData)
-      let property = entities[place].names.unique(name(column))
+    for ((column, hint), content) in zip(zip(columns, hints), contents) {
+      let value: SQL = "s.\(SQLName(column.name))"
+      let reading =
+        hint.data.map { ColumnReading(data: $0) }
+        ?? ColumnReading.of(content, declared: hint.type, value, isSinceReference: isCoreData)
+      let property = entities[place].names.unique(hint.name)
       let own = "\(entities[place].entity.name).\(property)"
       var attribute = AttributeDescription(
         name: property, type: reading.type,
         isOptional: !column.isRequired && (column.keyPlace == 0 || content.nulls > 0))
       attribute.defaultValue = try defaultValue(of: column, as: reading.type, called: own)
-      if let note = reading.note { notes.append("\(own), of \(table).\(column.name): \(note).") }
+      if hint.missing > 0 {
+        losses.append(
+          .init(
+            name: own, rows: hint.missing,
+            reason: "their values lie in files beside the file that are not there, and would be nil"))
+      }
+      if let note = hint.note ?? reading.note { notes.append("\(own), of \(table).\(column.name): \(note).") }
       if column.isGenerated {
         notes.append("\(own) was computed from other columns, and is an attribute with the values of now.")
       }
@@ -94,10 +143,10 @@ struct AdoptionDraft {
   ///   - lookup: The id of the row that it leads to; NULL where there is none.
   mutating func addToOne(
     _ name: String, from place: Int, to target: Int, column: ForeignTable.Column?, given: SQL, lookup: SQL,
-    back: String, rule: DeleteRule
+    rule ownRule: DeleteRule = .nullify, back: BackDraft
   ) throws {
     let property = entities[place].names.unique(name)
-    let inverse = entities[target].names.unique(back)
+    let inverse = entities[target].names.unique(back.name)
     let (own, table) = ("\(entities[place].entity.name).\(property)", entities[place].table)
     let dangling = try count(table, where: "\(given) IS NOT NULL AND \(lookup) IS NULL")
     if dangling > 0 {
@@ -113,7 +162,7 @@ struct AdoptionDraft {
       isRequired = false
       notes.append("\(own) is optional, because some refer to nothing; it was NOT NULL.")
     }
-    var rule = rule
+    var rule = back.rule
     if isRequired, rule == .nullify {
       rule = .deny
       notes.append(
@@ -121,29 +170,44 @@ struct AdoptionDraft {
     }
     entities[place].entity.relationships.append(
       RelationshipDescription(
-        name: property, destination: entities[target].entity.name, isRequired: isRequired, inverse: inverse))
+        name: property, destination: entities[target].entity.name, isRequired: isRequired, inverse: inverse,
+        deleteRule: ownRule))
     entities[target].entity.relationships.append(
       RelationshipDescription(
-        name: inverse, destination: entities[place].entity.name, isToMany: true, inverse: property,
-        deleteRule: rule))
+        name: inverse, destination: entities[place].entity.name, isToMany: true, isOrdered: back.order != nil,
+        inverse: property, deleteRule: rule))
     entities[place].values.append((property, lookup))
+    if let order = back.order { entities[place].orders.append((property, order)) }
     if let column { entities[place].properties[column.name.asciiLowercased] = property }
   }
 
+  /// Two columns as the ends of a one-to-one, whose values lead to each other.
+  mutating func addOneToOne(_ first: EndDraft, _ second: EndDraft) {
+    let names = [first, second].map { entities[$0.place].names.unique($0.name) }
+    for (end, name, other, inverse) in [
+      (first, names[0], second, names[1]), (second, names[1], first, names[0]),
+    ] {
+      entities[end.place].entity.relationships.append(
+        RelationshipDescription(
+          name: name, destination: entities[other.place].entity.name, inverse: inverse, deleteRule: end.rule))
+      entities[end.place].values.append((name, end.id))
+      if let column = end.column { entities[end.place].properties[column.name.asciiLowercased] = name }
+    }
+  }
+
   /// A table as links of a many-to-many.
-  /// - Parameters:
-  ///   - ends: The two ends: the entity, what its ids are made of, and the name of the relationship to the other end.
-  mutating func addLinks(
-    _ table: ForeignTable, _ first: (place: Int, id: SQL, name: String),
-    _ second: (place: Int, id: SQL, name: String)
-  ) throws {
+  mutating func addLinks(_ table: ForeignTable, _ first: EndDraft, _ second: EndDraft) throws {
     let property = entities[first.place].names.unique(first.name)
     let inverse = entities[second.place].names.unique(second.name)
     let (source, target) = (entities[first.place].entity.name, entities[second.place].entity.name)
     entities[first.place].entity.relationships.append(
-      RelationshipDescription(name: property, destination: target, isToMany: true, inverse: inverse))
+      RelationshipDescription(
+        name: property, destination: target, isToMany: true, isOrdered: first.order != nil, inverse: inverse,
+        deleteRule: first.rule))
     entities[second.place].entity.relationships.append(
-      RelationshipDescription(name: inverse, destination: source, isToMany: true, inverse: property))
+      RelationshipDescription(
+        name: inverse, destination: source, isToMany: true, isOrdered: second.order != nil, inverse: property,
+        deleteRule: second.rule))
     let dangling = try count(table, where: "\(first.id) IS NULL OR \(second.id) IS NULL")
     if dangling > 0 {
       losses.append(
@@ -153,11 +217,11 @@ struct AdoptionDraft {
     links.append(
       AdoptedLinks(
         entity: source, relationship: property, table: table.name, own: first.id, other: second.id,
-        rows: table.rowCount - dangling))
+        order: first.order, otherOrder: second.order, rows: table.rowCount - dangling))
   }
 
   /// How many rows of a table, which the condition calls `s`, it holds for.
-  private func count(_ table: ForeignTable, where condition: SQL) throws -> Int64 {
+  func count(_ table: ForeignTable, where condition: SQL) throws -> Int64 {
     try connection.value("SELECT count(*) FROM \(SQLName(table.name)) AS s WHERE \(condition)")?.int64 ?? 0
   }
 
@@ -170,7 +234,8 @@ struct AdoptionDraft {
       let low = try count(draft.table, where: "\(draft.id) < 1")
       guard low > 0 else { continue }
       obstacles.append(
-        "\(draft.table.name) has \(low) rows with an id below 1, which no object has. Give them others.")
+        "\(draft.table.name) has \(AdoptionLoss.counted(low)) with an id below 1, which no object has. Give them others."
+      )
     }
     let schema = Schema(entities: entities.map(\.entity))
     obstacles += schema.modelFaults.map { "\($0)" }
@@ -179,6 +244,7 @@ struct AdoptionDraft {
         try connection.value("SELECT max(\(draft.id)) FROM \(SQLName(draft.table.name)) AS s")?.int64 ?? 0
       return AdoptedEntity(
         name: draft.entity.name, table: draft.table.name, id: draft.id, values: draft.values,
+        orders: draft.orders,
         rows: draft.table.rowCount, highestID: max(draft.highestID, highest))
     }
     let tables =

@@ -36,18 +36,63 @@ struct AdoptionFit {
   var obstacles: [String]
   /// The highest id that was given out, by entity.
   var highestIDs: [String: Int64] = [:]
+  /// The ordered to-manys of the steps whose order is taken, such as `Album.songs`.
+  private var ordered: Set<String> = []
 
   init(_ adoption: Adoption, _ model: Schema) {
     (losses, obstacles) = (adoption.losses, adoption.obstacles)
     for entity in adoption.entities { add(entity, of: adoption, to: model) }
     for links in adoption.links { add(links, of: adoption, to: model) }
+    if fills.isEmpty, obstacles == adoption.obstacles, !(adoption.entities.isEmpty && model.entities.isEmpty)
+    {
+      // Whatever was allowed: an empty store is nobody's rows.
+      obstacles = [Self.nothingFits(adoption, model)]
+      return
+    }
     for entity in model.entities {
-      for relationship in entity.relationships where relationship.isOrdered {
+      for relationship in entity.relationships
+      where relationship.isOrdered && !ordered.contains("\(entity.name).\(relationship.name)") {
         obstacles.append(
-          "\(entity.name).\(relationship.name) is ordered in the steps, and no order is taken from the file. Leave it in this "
+          "\(entity.name).\(relationship.name) is ordered in the steps, and the file has no order of it. Leave it in this "
             + "step without, and write into a later one: make \(entity.name).\(relationship.name) ordered.")
       }
     }
+  }
+
+  private static func nothingFits(_ adoption: Adoption, _ model: Schema) -> String {
+    let names = { (names: [String]) in
+      names.isEmpty ? "none" : names.prefix(3).joined(separator: ", ") + (names.count > 3 ? " and more" : "")
+    }
+    return
+      "none of its tables is an entity of the steps: the file has \(names(adoption.entities.map(\.name))), the steps have "
+      + "\(names(model.entities.map(\.name))). Take the steps that are the file's own: store-migrate schema import writes them"
+  }
+
+  /// What the steps say of columns otherwise than the adoption does: the entities that to-ones lead to, and nothing for numbers.
+  /// A file of Core Data's does not tell.
+  static func toOnes(of model: Schema, otherThan adoption: Adoption) -> [String: String] {
+    guard adoption.origin == .coreData else { return [:] }
+    let entities = Set(adoption.entities.map { $0.name.lowercased() })
+    var toOnes: [String: String] = [:]
+    for source in adoption.entities {
+      guard let entity = model.entities.first(where: { $0.name.lowercased() == source.name.lowercased() }),
+        let former = adoption.schema.entity(named: source.name)
+      else { continue }
+      for property in source.values.map(\.property) {
+        let found = former.relationship(named: property)?.destination
+        let isNamed = { (name: String) in name.lowercased() == property.lowercased() }
+        if let toOne = entity.relationships.first(where: { isNamed($0.name) && !$0.isToMany }) {
+          guard found?.lowercased() != toOne.destination.lowercased(),
+            entities.contains(toOne.destination.lowercased()),
+            found != nil || former.attribute(named: property)?.type == .int
+          else { continue }
+          toOnes["\(source.name).\(property)"] = toOne.destination
+        } else if found != nil, entity.attributes.contains(where: { isNamed($0.name) && $0.type == .int }) {
+          toOnes["\(source.name).\(property)"] = ""
+        }
+      }
+    }
+    return toOnes
   }
 
   /// What is taken by it, of what the file has.
@@ -61,6 +106,10 @@ struct AdoptionFit {
 
   private mutating func lose(_ name: String, _ rows: Int64, _ reason: String) {
     losses.append(.init(name: name, rows: rows, reason: reason))
+  }
+
+  private mutating func loseOrder(_ name: String, _ rows: Int64) {
+    lose("\(name).order", rows, "\(name) has no order in the steps, and has one in the file")
   }
 
   private mutating func add(_ source: AdoptedEntity, of adoption: Adoption, to model: Schema) {
@@ -91,13 +140,21 @@ struct AdoptionFit {
       }),
         !toOne.isToMany
       {
-        let target = adoption.schema.entity(named: source.name)?.relationship(named: property)?.destination
+        let former = adoption.schema.entity(named: source.name)?.relationship(named: property)
+        let target = former?.destination
         guard target?.lowercased() == toOne.destination.lowercased() else {
           obstacles.append(
             "\(own) leads to \(target ?? "nothing") in the file and to \(toOne.destination) in the steps.")
           continue
         }
         columns.append((toOne.columnName, expression))
+        guard let order = source.orders.first(where: { $0.toOne == property }) else { continue }
+        if let column = model.orderColumn(of: toOne) {
+          columns.append((column, order.expression))
+          ordered.insert("\(toOne.destination).\(toOne.inverse ?? "")")
+        } else if let inverse = former?.inverse {
+          loseOrder("\(toOne.destination).\(inverse)", source.rows)
+        }
       } else {
         lose(own, source.rows, "the steps have no such property")
       }
@@ -117,12 +174,28 @@ struct AdoptionFit {
       }),
       let (table, isSource) = model.joinTable(of: relationship, in: entity)
     else { return lose(name, links.rows, "the steps have no such many-to-many") }
+    var columns: [(name: String, expression: SQL)] = [
+      (isSource ? table.sourceColumn : table.targetColumn, links.own),
+      (isSource ? table.targetColumn : table.sourceColumn, links.other),
+    ]
+    let ends: [(String, SQL?, String?)] = [
+      (name, links.order, isSource ? table.sourceOrder : table.targetOrder),
+      (
+        "\(relationship.destination).\(relationship.inverse ?? "")", links.otherOrder,
+        isSource ? table.targetOrder : table.sourceOrder
+      ),
+    ]
+    for case (let end, let order?, let column) in ends {
+      guard let column else {
+        loseOrder(end, links.rows)
+        continue
+      }
+      columns.append((column, order))
+      ordered.insert(end == name ? "\(entity.name).\(relationship.name)" : end)
+    }
     fills.append(
       AdoptionFill(
-        name: name, source: links.table, target: table.name,
-        columns: [
-          (isSource ? table.sourceColumn : table.targetColumn, links.own),
-          (isSource ? table.targetColumn : table.sourceColumn, links.other),
-        ], condition: "\(links.own) IS NOT NULL AND \(links.other) IS NOT NULL", rows: links.rows))
+        name: name, source: links.table, target: table.name, columns: columns,
+        condition: "\(links.own) IS NOT NULL AND \(links.other) IS NOT NULL", rows: links.rows))
   }
 }

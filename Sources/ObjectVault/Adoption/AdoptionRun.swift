@@ -6,12 +6,16 @@ internal import Foundation
 
 /// Reads a file of another program, as far as its tables go.
 struct AdoptionReader {
-  /// - Parameter relationships: Targets of to-ones that a file of Core Data's does not tell.
+  /// - Parameters:
+  ///   - relationships: Targets of to-ones that a file of Core Data's does not tell; an empty one is a number's.
+  ///   - steps: A model that tells them as well.
   /// - Throws: ``StoreError/adoptionRefused(file:reason:)``.
-  static func adoption(_ file: ForeignFile, relationships: [String: String]) throws -> Adoption {
+  static func adoption(
+    _ file: ForeignFile, relationships: [String: String], steps: Schema? = nil
+  ) throws -> Adoption {
     let refuse = { (reason: String) in StoreError.adoptionRefused(file: file.path, reason: reason) }
     do {
-      if let damage = try file.connection.integrityErrors(isQuick: true).first {
+      if let damage = try damage(file.connection) {
         throw refuse("it is damaged (\(damage)). Repair it with the program that made it, or take a backup")
       }
       let content = try ForeignContent(file.connection)
@@ -20,21 +24,32 @@ struct AdoptionReader {
           "it is a store of ObjectVault, or the plain copy of one. Open it, or encrypt it, as it is")
       }
       guard !content.tables.isEmpty else { throw refuse("it has no tables. Check the path") }
-      let path = URL(fileURLWithPath: file.path)
-      let beside = path.deletingLastPathComponent().appendingPathComponent(
-        ".\(path.deletingPathExtension().lastPathComponent)_SUPPORT")
-      if !CoreDataAdoption.isMade(content), let name = relationships.keys.min() {
-        let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
-        throw StoreError.propertyMisused(
-          entity: parts.first ?? name, property: parts.count > 1 ? parts[1] : "",
-          reason: "has its target in the file, which is not Core Data's: it declares its references")
+      let adoption = try self.adoption(content, file, relationships)
+      guard let steps else { return adoption }
+      // What somebody said counts, whatever the capitals.
+      let given = Set(relationships.keys.map { $0.lowercased() })
+      let told = AdoptionFit.toOnes(of: steps, otherThan: adoption).filter {
+        !given.contains($0.key.lowercased())
       }
-      return CoreDataAdoption.isMade(content)
-        ? try CoreDataAdoption.adoption(
-          content, file.connection, relationships: relationships,
-          hasFiles: FileManager.default.fileExists(atPath: beside.path))
-        : try TableAdoption.adoption(content, file.connection)
+      guard !told.isEmpty else { return adoption }
+      return try self.adoption(content, file, relationships.merging(told) { given, _ in given })
     } catch SQLError.engine(let code, _, let message, _) { throw unreadable(file.path, code, message) }
+  }
+
+  private static func adoption(
+    _ content: ForeignContent, _ file: ForeignFile, _ relationships: [String: String]
+  ) throws -> Adoption {
+    guard CoreDataAdoption.isMade(content) else {
+      guard let name = relationships.keys.min() else {
+        return try TableAdoption.adoption(content, file.connection)
+      }
+      let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
+      throw StoreError.propertyMisused(
+        entity: parts.first ?? name, property: parts.count > 1 ? parts[1] : "",
+        reason: "has its target in the file, which is not Core Data's: it declares its references")
+    }
+    return try CoreDataAdoption.adoption(
+      content, file.connection, relationships: relationships, files: ExternalValues(beside: file.path))
   }
 
   /// Opens a file.
@@ -45,8 +60,22 @@ struct AdoptionReader {
     { throw unreadable(path, code, message) }
   }
 
+  /// What a quick check finds. A table WITHOUT ROWID that is sorted by a comparison which is not here looks unsorted.
+  private static func damage(_ connection: Connection) throws -> String? {
+    let errors = try connection.integrityErrors(isQuick: true)
+    guard try connection.hasUnknownCollations() else { return errors.first }
+    return errors.first { !$0.contains("not in PRIMARY KEY order") }
+  }
+
   private static func unreadable(_ path: String, _ code: Int, _ message: String) -> StoreError {
-    .adoptionRefused(
+    if let match = message.firstMatch(of: #/no such (?:module|collation sequence|tokenizer): (.+)/#) {
+      return .adoptionRefused(
+        file: path,
+        reason:
+          "it needs \(match.1), which the program that made it has and SQLite \(Engine.current.sqliteVersion) has not "
+          + "(\(message)). Copy the tables that do not need it into another file with that program")
+    }
+    return .adoptionRefused(
       file: path,
       reason: "its tables cannot be read (\(message), \(code)). It is damaged, or made by an engine newer "
         + "than this one, SQLite \(Engine.current.sqliteVersion)")

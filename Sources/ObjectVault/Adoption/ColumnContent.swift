@@ -8,7 +8,7 @@ struct ColumnContent {
   let integers, reals, texts, blobs, nulls: Int64
   /// Whole numbers that are neither 0 nor 1; that a double has no place for.
   let others, large: Int64
-  /// Texts that are no date with three digits of a second at most; no UUID.
+  /// Texts that are no date with six digits of a second at most, which a double has place for; no UUID.
   let undated, unidentified: Int64
   /// Blobs that have not 16 bytes.
   let oddBlobs: Int64
@@ -43,7 +43,7 @@ struct ColumnContent {
       sum(typeof(\(name)) = 'integer' AND \(name) NOT IN (0, 1)),
       sum(typeof(\(name)) = 'integer' AND \(name) NOT BETWEEN -9007199254740992 AND 9007199254740992),
       sum(typeof(\(name)) = 'text' AND (\(name) NOT GLOB \(day) OR strftime('%s', \(name)) IS NULL
-        OR \(name) GLOB '*.????*')),
+        OR \(name) GLOB '*.[0-9][0-9][0-9][0-9][0-9][0-9][0-9]*')),
       sum(typeof(\(name)) = 'text' AND (\(name) NOT GLOB \(uuid) OR replace(\(name), '-', '') GLOB '*[^0-9a-fA-F]*')),
       sum(typeof(\(name)) = 'blob' AND length(\(name)) <> 16)
       """
@@ -61,6 +61,9 @@ struct ColumnReading {
     (self.type, self.expression, self.note) = (type, expression, note)
   }
 
+  /// Bytes that are made of others.
+  init(data expression: SQL) { self.init(.data, expression) }
+
   /// - Parameters:
   ///   - declared: The column's declared type, in capitals.
   ///   - value: The column, as the query names it.
@@ -73,10 +76,7 @@ struct ColumnReading {
     if isDate, content.blobs == 0 {
       if numbers == 0, content.undated == 0, !isSinceReference {
         return ColumnReading(
-          .date,
-          """
-          strftime('%s', \(value)) - 978307200.0 + (strftime('%f', \(value)) - strftime('%S', \(value)))
-          """,
+          .date, date(value),
           note: content.texts > 0 ? "its texts are dates now; those without a zone are taken as UTC" : nil)
       }
       if isSinceReference, content.texts == 0, content.large == 0 {
@@ -96,8 +96,13 @@ struct ColumnReading {
       }
     }
     let note =
-      isDate && numbers > 0
-      ? "its numbers are kept as numbers, because nothing says from when they count" : nil
+      !isDate
+      ? nil
+      : numbers > 0
+        ? "its numbers are kept as numbers, because nothing says from when they count"
+        : content.texts > 0
+          ? "its texts are kept as texts, because \(content.undated) of them are no dates with six digits of a second at most"
+          : nil
     var reading = plain(content, declared, value)
     reading.note = reading.note ?? note
     return reading
@@ -140,6 +145,16 @@ struct ColumnReading {
     if ["CHAR", "CLOB", "TEXT", "JSON", "STRING"].contains(where: declared.contains) { return .string }
     if declared.isEmpty || declared.contains("BLOB") { return .data }
     return .double
+  }
+
+  /// A text as seconds since 2001. The engine keeps three digits of a second, and rounds: it is given none of them.
+  private static func date(_ value: SQL) -> SQL {
+    let point: SQL = "instr(\(value), '.')"
+    return """
+      CASE \(point) WHEN 0 THEN strftime('%s', \(value)) - 978307200.0
+      ELSE strftime('%s', substr(\(value), 1, \(point) - 1) || ltrim(substr(\(value), \(point)), '.0123456789'))
+      - 978307200.0 + CAST('0' || substr(\(value), \(point)) AS REAL) END
+      """
   }
 
   private static func uuid(_ value: SQL) -> SQL {

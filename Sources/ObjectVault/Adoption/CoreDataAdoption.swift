@@ -1,11 +1,12 @@
 // Core Data's tables as entities, SwiftData's too: Z_PRIMARYKEY names the entities, Z-columns hold their properties, tables
-// such as Z_1TAGS the links. What the file does not tell (the case of names, targets of some to-ones, delete rules) is said.
+// such as Z_1TAGS the links. What the tables do not tell (the case of names, targets of some to-ones, delete rules) the model
+// tells that the file keeps of itself; where it does not, either, it is said. Columns are in CoreDataAdoption+Columns.
 
 internal import CipherSQLite
 
 struct CoreDataAdoption {
   /// An entity of the file's model, by its number.
-  private struct Kind {
+  struct Kind {
     let number: Int64
     let name: String
     /// The entity that it is a kind of; 0 for none.
@@ -13,11 +14,18 @@ struct CoreDataAdoption {
     let highestID: Int64
   }
 
-  private let content: ForeignContent
-  private let kinds: [Kind]
+  let content: ForeignContent
+  let kinds: [Kind]
+  /// What the file tells of its model; nil for nothing.
+  let model: CoreDataModel?
   /// Targets of to-ones that somebody named, by `entity.property` in lower case.
-  private let targets: [String: String]
-  private var draft: AdoptionDraft
+  let targets: [String: String]
+  let files: ExternalValues
+  /// The files that values name.
+  var named: Set<String> = []
+  /// Columns that became the other end of a one-to-one already, in lower case with their tables.
+  var paired: Set<String> = []
+  var draft: AdoptionDraft
 
   private static let own: Set<String> = [
     "z_primarykey", "z_metadata", "z_modelcache", "achange", "atransaction", "atransactionstring",
@@ -29,10 +37,12 @@ struct CoreDataAdoption {
 
   /// - Parameters:
   ///   - relationships: Targets of to-ones, such as `Note.owner` to `Person`.
-  ///   - hasFiles: Whether Core Data keeps values in files beside the file.
+  ///   - files: What Core Data keeps beside the file.
   static func adoption(
-    _ content: ForeignContent, _ connection: Connection, relationships: [String: String], hasFiles: Bool
+    _ content: ForeignContent, _ connection: Connection, relationships: [String: String],
+    files: ExternalValues
   ) throws -> Adoption {
+    try files.register(on: connection)
     let kinds = try connection.rows("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY ORDER BY Z_ENT")
       .map {
         Kind(
@@ -40,13 +50,23 @@ struct CoreDataAdoption {
           highestID: $0[3].int64 ?? 0)
       }
     var adoption = CoreDataAdoption(
-      content: content, kinds: kinds,
+      content: content, kinds: kinds, model: try model(content, connection),
       targets: Dictionary(relationships.map { ($0.key.lowercased(), $0.value) }) { $1 },
-      draft: AdoptionDraft(connection))
-    return try adoption.run(hasFiles: hasFiles)
+      files: files, draft: AdoptionDraft(connection))
+    return try adoption.run()
   }
 
-  private mutating func run(hasFiles: Bool) throws -> Adoption {
+  private static func model(_ content: ForeignContent, _ connection: Connection) throws -> CoreDataModel? {
+    guard content.table("Z_MODELCACHE")?.column("Z_CONTENT") != nil else { return nil }
+    // The engine has the length before the bytes.
+    let bytes = try connection.value(
+      "SELECT Z_CONTENT FROM Z_MODELCACHE WHERE length(Z_CONTENT) < \(number: CoreDataModel.byteLimit) LIMIT 1"
+    )
+    guard case .blob(let data)? = bytes else { return nil }
+    return CoreDataModel(packed: [UInt8](data))
+  }
+
+  private mutating func run() throws -> Adoption {
     var names = AdoptionNames()
     for kind in kinds where root(of: kind.number)?.number == kind.number {
       guard let table = content.table("Z\(kind.name)"), table.rowID != nil else { continue }
@@ -63,13 +83,16 @@ struct CoreDataAdoption {
       draft.notes.append("The \(kind) \(name) is not taken; a later step can make one: create raw \(kind).")
     }
     draft.notes.append(
-      "Core Data's file has names in capitals, and neither delete rules nor the names of to-manys: look at them in the step and "
-        + "in the classes. A name may be written with other capitals there before the rows are taken.")
-    if hasFiles {
+      model != nil
+        ? "Names, targets, inverses, delete rules and orders are those of the model that the file keeps of itself, in Z_MODELCACHE."
+        : "Core Data's file has names in capitals, and neither delete rules nor the names of to-manys: look at them in the step and "
+          + "in the classes. A name may be written with other capitals there before the rows are taken.")
+    let unnamed = files.names.subtracting(named).count
+    if unnamed > 0 {
       draft.losses.append(
         .init(
-          name: "_SUPPORT", rows: 0,
-          reason: "values that lie in files of their own beside the file are not in it"))
+          name: "_SUPPORT", rows: Int64(unnamed),
+          reason: "so many files beside the file are named by none of its values"))
     }
     return try draft.finished(.coreData)
   }
@@ -85,133 +108,7 @@ struct CoreDataAdoption {
     return kind
   }
 
-  private func place(of number: Int64) -> Int? { root(of: number).flatMap { draft.place(of: "Z\($0.name)") } }
-
-  // MARK: Properties
-
-  private mutating func properties(of place: Int) throws {
-    let table = draft.entities[place].table
-    try addKind(to: place)
-    var attributes: [ForeignTable.Column] = []
-    var references: [(column: ForeignTable.Column, target: Int)] = []
-    for column in table.columns where !["z_pk", "z_ent", "z_opt"].contains(column.name.lowercased()) {
-      if column.name.uppercased().hasPrefix("Z_FOK_") || column.name.contains(#/^[Zz][0-9]+_/#) {
-        draft.notes.append(
-          "\(table.name).\(column.name) is Core Data's own (an order, or the kind of what is referred to), and is not taken."
-        )
-      } else if let target = try target(of: column, in: place) {
-        references.append((column, target))
-      } else {
-        attributes.append(column)
-      }
-    }
-    try draft.addAttributes(attributes, to: place, isCoreData: true) { Self.property($0.name) }
-    for (column, target) in references {
-      let name = Self.property(column.name)
-      let several = references.filter { $0.target == target }.count > 1
-      let back =
-        AdoptionNames.many(draft.entities[place].entity.name)
-        + (several ? "By" + AdoptionNames.capitalized(name) : "")
-      let given: SQL = "s.\(SQLName(column.name))"
-      try draft.addToOne(
-        name, from: place, to: target, column: column, given: given, lookup: lookup(given, target),
-        back: back,
-        rule: .nullify)
-    }
-  }
-
-  /// Objects of several kinds lie in one table: which one each is of becomes an attribute.
-  private mutating func addKind(to place: Int) throws {
-    let table = draft.entities[place].table
-    let here = kinds.filter { self.place(of: $0.number) == place }
-    guard here.count > 1, table.column("Z_ENT") != nil else { return }
-    let name = draft.entities[place].names.unique("kind")
-    let cases = SQL.joined(here.map { " WHEN \(number: $0.number) THEN \(literal: $0.name)" }, by: "")
-    draft.entities[place].entity.attributes.append(
-      AttributeDescription(name: name, type: .string, isOptional: true))
-    draft.entities[place].values.append((name, "CASE s.\"Z_ENT\"\(cases) END"))
-    let entity = draft.entities[place].entity.name
-    draft.notes.append(
-      "\(here.map(\.name).joined(separator: ", ")) inherit from one another, which entities do not: their objects are of "
-        + "\(entity), and \(entity).\(name) says of which kind.")
-  }
-
-  /// - Throws: ``StoreError/noProperty(entity:property:similar:)`` for a target of what is no property.
-  private func checkTargets() throws {
-    let names = draft.entities.map { draft in
-      (entity: draft.entity.name, properties: draft.table.columns.map { Self.property($0.name) })
-    }
-    for key in targets.keys.sorted() {
-      let parts = key.split(separator: ".", maxSplits: 1).map(String.init)
-      guard let entity = names.first(where: { $0.entity.lowercased() == parts.first }) else {
-        throw StoreError.noEntity(
-          name: parts.first ?? key, similar: nearest(parts.first ?? key, among: names.map(\.entity)))
-      }
-      guard !entity.properties.contains(where: { $0.lowercased() == parts.last }) else { continue }
-      throw StoreError.noProperty(
-        entity: entity.entity, property: parts.last ?? key,
-        similar: nearest(parts.last ?? key, among: entity.properties))
-    }
-  }
-
-  private static func property(_ column: String) -> String {
-    AdoptionNames.property(String(column.dropFirst()))
-  }
-
-  private func lookup(_ value: SQL, _ target: Int) -> SQL {
-    "(SELECT p.\"Z_PK\" FROM \(SQLName(draft.entities[target].table.name)) AS p WHERE p.\"Z_PK\" = \(value))"
-  }
-
-  /// The entity that a column leads to; nil for an attribute. The file declares no references.
-  private mutating func target(of column: ForeignTable.Column, in place: Int) throws -> Int? {
-    guard column.type == "INTEGER" else { return nil }
-    let (table, entity) = (draft.entities[place].table, draft.entities[place].entity.name)
-    let own = "\(entity).\(Self.property(column.name))"
-    if let named = targets[own.lowercased()] {
-      guard
-        let target = draft.entities.firstIndex(where: { $0.entity.name.lowercased() == named.lowercased() })
-      else {
-        throw StoreError.noEntity(
-          name: named, similar: nearest(named, among: draft.entities.map(\.entity.name)))
-      }
-      return target
-    }
-    let content = try ColumnContent.all(of: [column.name], in: table.name, draft.connection)[0]
-    guard content.reals + content.texts + content.blobs == 0 else { return nil }
-    if let kind = kinds.first(where: { "Z\($0.name)".uppercased() == column.name.uppercased() }),
-      let target = self.place(of: kind.number), try isSound(column, table, target)
-    {
-      return target
-    }
-    guard
-      table.indexes.contains(where: {
-        $0.name.uppercased() == "\(table.name)_\(column.name)_INDEX".uppercased()
-      })
-    else { return nil }
-    // Core Data gives each to-one an index of this name, and some attributes.
-    let fitting =
-      try content.integers > 0 ? draft.entities.indices.filter { try isSound(column, table, $0) } : []
-    guard fitting.count == 1 else {
-      draft.notes.append(
-        "\(own) may be a to-one, and the file does not tell its target. It is a number; if it is one, name the target: "
-          + "--to-one \(own)=ENTITY.")
-      return nil
-    }
-    draft.notes.append(
-      "\(own) was taken for a to-one to \(draft.entities[fitting[0]].entity.name), whose ids it has. If that is wrong, name "
-        + "the target: --to-one \(own)=ENTITY.")
-    return fitting[0]
-  }
-
-  /// Whether all that a column refers to is there.
-  private func isSound(_ column: ForeignTable.Column, _ table: ForeignTable, _ target: Int) throws -> Bool {
-    let value: SQL = "s.\(SQLName(column.name))"
-    return try draft.connection.value(
-      """
-      SELECT 1 FROM \(SQLName(table.name)) AS s
-      WHERE \(value) IS NOT NULL AND \(lookup(value, target)) IS NULL LIMIT 1
-      """) == nil
-  }
+  func place(of number: Int64) -> Int? { root(of: number).flatMap { draft.place(of: "Z\($0.name)") } }
 
   // MARK: Links and the rest
 
@@ -219,39 +116,52 @@ struct CoreDataAdoption {
     let lower = table.name.lowercased()
     if Self.own.contains(lower) || lower.hasPrefix("ansck") {
       draft.notes.append(
-        "\(table.name) is what Core Data keeps for itself (\(table.rowCount) rows), and is not taken.")
+        "\(table.name) is what Core Data keeps for itself (\(AdoptionLoss.counted(table.rowCount))), and is not taken."
+      )
       return
     }
-    let columns = table.columns.compactMap { column -> (column: String, place: Int, name: String)? in
+    let columns = table.columns.compactMap { column -> (column: String, place: Int, stem: String)? in
       guard let match = column.name.firstMatch(of: #/^[Zz]_([0-9]+)(.+)$/#), let number = Int64(match.1),
         let place = place(of: number)
       else { return nil }
-      return (column.name, place, AdoptionNames.property(String(match.2)))
-    }
-    let isOrdered = table.columns.contains { $0.name.uppercased().hasPrefix("Z_FOK_") }
-    if isOrdered { draft.notes.append("\(table.name) has an order, which is not taken; a to-many is a set.") }
-    let id = { (self: CoreDataAdoption, column: String, place: Int) -> SQL in
-      self.lookup("s.\(SQLName(column))", place)
+      return (column.name, place, String(match.2))
     }
     if columns.count == 2 {
-      let (first, second) = (columns[0], columns[1])
       // What a column is called is the relationship that has its objects as members: at the entity of the other column.
-      try draft.addLinks(
-        table, (first.place, id(self, first.column, first.place), second.name),
-        (second.place, id(self, second.column, second.place), first.name))
+      let ends = try [(columns[0], columns[1]), (columns[1], columns[0])].map { own, other in
+        try end(own.place, own.column, members: other, of: table)
+      }
+      try draft.addLinks(table, ends[0], ends[1])
     } else if columns.count == 1, table.column("REFLEXIVE") != nil {
       let only = columns[0]
+      let name = name(ofStem: only.stem, in: only.place)
       draft.notes.append(
-        "\(table.name) links an entity with itself; the way back has a name of its own, \(only.name)Back.")
+        "\(table.name) links an entity with itself; the way back has a name of its own, \(name)Back.")
       try draft.addLinks(
-        table, (only.place, id(self, "REFLEXIVE", only.place), only.name),
-        (only.place, id(self, only.column, only.place), only.name + "Back"))
+        table,
+        EndDraft(place: only.place, name: name, id: lookup("s.\(SQLName("REFLEXIVE"))", only.place)),
+        EndDraft(place: only.place, name: name + "Back", id: lookup("s.\(SQLName(only.column))", only.place)))
     } else {
       draft.losses.append(
         .init(
           name: table.name, rows: table.rowCount,
           reason: "it is no table of an entity of Core Data's, nor of its links"))
     }
+  }
+
+  /// The end of a many-to-many whose own ids lie in one column, and whose members lie in the other.
+  private mutating func end(
+    _ place: Int, _ column: String, members: (column: String, place: Int, stem: String),
+    of table: ForeignTable
+  ) throws -> EndDraft {
+    let told = relationship(ofStem: members.stem, in: place)
+    let name = name(ofStem: members.stem, in: place)
+    let order = try order(
+      "Z_FOK_\(members.column.dropFirst(2))", in: table, isOrdered: told?.isOrdered,
+      of: "\(draft.entities[place].entity.name).\(name)")
+    return EndDraft(
+      place: place, name: name, id: lookup("s.\(SQLName(column))", place),
+      rule: told.map(Self.rule) ?? .nullify, order: order)
   }
 
   private mutating func indexes(of place: Int) {

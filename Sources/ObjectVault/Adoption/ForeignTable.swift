@@ -34,6 +34,8 @@ struct ForeignTable {
     let isPartial: Bool
     /// Whether it compares otherwise than the engine does by itself, or from the end.
     let isSpecial: Bool
+    /// Whether it is sorted by a comparison that is not here, so that nothing can be looked up by it.
+    let isForeign: Bool
   }
 
   let name: String
@@ -57,6 +59,13 @@ struct ForeignTable {
     columns.first { $0.name.asciiLowercased == name.asciiLowercased }
   }
 
+  /// Whether what is looked up by a column may be looked up in an index that is sorted by nobody knows what.
+  func isForeign(_ name: String) -> Bool {
+    indexes.contains { index in
+      index.isForeign && index.columns.contains { $0?.asciiLowercased == name.asciiLowercased }
+    }
+  }
+
   /// Whether no two rows have the same values there.
   func isUnique(_ names: [String]) -> Bool {
     let wanted = Set(names.map(\.asciiLowercased))
@@ -78,6 +87,11 @@ extension ForeignTable {
     self.name = name
     self.sql = sql
     isVirtual = sql.uppercased().hasPrefix("CREATE VIRTUAL")
+    guard !isVirtual else {
+      // Its module may not be here: the engine then tells nothing of it, and ends a statement that asks.
+      (columns, references, indexes, rowID, rowCount) = ([], [], [], nil, 0)
+      return
+    }
     let table = SQLName(name)
     // The engine knows columns that are computed from 3.31 on; an earlier one cannot open a file that has any.
     let extended = try connection.rows("PRAGMA table_xinfo(\(table))")
@@ -96,20 +110,19 @@ extension ForeignTable {
       return Index(
         name: index, columns: parts.map { $0[2].string }, isUnique: row[2].int64 != 0,
         isPartial: row.count > 4 && row[4].int64 != 0,
-        isSpecial: parts.contains { $0[3].int64 != 0 || $0[4].string?.uppercased() != "BINARY" })
+        isSpecial: parts.contains { $0[3].int64 != 0 || $0[4].string?.uppercased() != "BINARY" },
+        isForeign: parts.contains { part in
+          part[4].string.map { !Connection.ownCollations.contains($0.uppercased()) } ?? false
+        })
     }
     let taken = Set(columns.map(\.name.asciiLowercased))
     let candidate = ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
-    rowID =
-      isVirtual
-      ? nil
-      : candidate.flatMap { name in
-        // With its table: alone, a name in quotes that is none would be a text.
-        let probe: SQL = "SELECT s.\(SQLName(name)) FROM \(table) AS s"
-        return (try? connection.validate(sql: probe.text)) == nil ? nil : name
-      }
-    // A virtual table may need a module that is not here.
-    rowCount = try isVirtual ? 0 : connection.value("SELECT count(*) FROM \(table)")?.int64 ?? 0
+    rowID = candidate.flatMap { name in
+      // With its table: alone, a name in quotes that is none would be a text.
+      let probe: SQL = "SELECT s.\(SQLName(name)) FROM \(table) AS s"
+      return (try? connection.validate(sql: probe.text)) == nil ? nil : name
+    }
+    rowCount = try connection.value("SELECT count(*) FROM \(table)")?.int64 ?? 0
   }
 
   private static func references(of table: SQLName, _ connection: Connection) throws -> [Reference] {

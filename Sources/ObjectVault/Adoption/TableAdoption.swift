@@ -9,7 +9,8 @@ struct TableAdoption {
   /// Tables that libraries keep for themselves, and whose.
   private static let bookkeeping = [
     "grdb_migrations": "GRDB", "android_metadata": "Android", "room_master_table": "Room",
-    "schema_migrations": "a migrator",
+    "schema_migrations": "a migrator", "django_migrations": "Django", "ar_internal_metadata": "Rails",
+    "alembic_version": "Alembic", "_prisma_migrations": "Prisma",
     "__efmigrationshistory": "EF Core", "flyway_schema_history": "Flyway",
   ]
 
@@ -42,7 +43,8 @@ struct TableAdoption {
     for table in content.tables {
       if let owner = Self.bookkeeping[table.name.lowercased()] {
         draft.notes.append(
-          "\(table.name) is what \(owner) keeps for itself (\(table.rowCount) rows), and is not taken.")
+          "\(table.name) is what \(owner) keeps for itself (\(AdoptionLoss.counted(table.rowCount))), and is not taken."
+        )
       } else if table.isVirtual {
         lose(table, "a virtual table is made by a module; make it again of the rows that it is about")
       } else if virtual.contains(where: { table.name.lowercased().hasPrefix($0.name.lowercased() + "_") }) {
@@ -92,8 +94,11 @@ struct TableAdoption {
       table.column(target) != nil,
       table.isUnique([target])
     else { return nil }
+    // Compared byte by byte, the engine leaves an index alone that is sorted otherwise.
+    let collation: SQL = table.isForeign(target) ? " COLLATE BINARY" : ""
     return """
-      (SELECT p.\(SQLName(rowID)) FROM \(SQLName(table.name)) AS p WHERE p.\(SQLName(target)) = \(value) LIMIT 1)
+      (SELECT p.\(SQLName(rowID)) FROM \(SQLName(table.name)) AS p
+      WHERE p.\(SQLName(target)) = \(value)\(collation) LIMIT 1)
       """
   }
 
@@ -140,8 +145,7 @@ struct TableAdoption {
         AdoptionNames.many(entity) + (several ? "By" + AdoptionNames.capitalized(name) : "")
       try draft.addToOne(
         name, from: place, to: target, column: isID ? nil : column, given: "s.\(SQLName(column.name))",
-        lookup: lookup,
-        back: back, rule: rule(reference.onDelete))
+        lookup: lookup, back: BackDraft(name: back, rule: rule(reference.onDelete)))
       if reference.onDelete == "SET DEFAULT" {
         draft.notes.append(
           "\(entity).\(name) was ON DELETE SET DEFAULT, which cannot be kept; the deletion is denied.")
@@ -173,7 +177,8 @@ struct TableAdoption {
       AdoptionNames.many(isSelf ? other.stem : draft.entities[other.place].entity.name)
     }
     try draft.addLinks(
-      table, (ends[0].place, ends[0].id, name(ends[1])), (ends[1].place, ends[1].id, name(ends[0])))
+      table, EndDraft(place: ends[0].place, name: name(ends[1]), id: ends[0].id),
+      EndDraft(place: ends[1].place, name: name(ends[0]), id: ends[1].id))
   }
 
   // MARK: Indexes and the rest

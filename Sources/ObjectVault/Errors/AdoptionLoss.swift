@@ -12,5 +12,8 @@ public struct AdoptionLoss: Sendable, Hashable, Codable {
 
 extension AdoptionLoss: CustomStringConvertible {
   /// The name, how many, and why.
-  public var description: String { "\(name)\(rows > 0 ? ", \(rows) rows" : ""): \(reason)" }
+  public var description: String { "\(name)\(rows > 0 ? ", \(Self.counted(rows))" : ""): \(reason)" }
+
+  /// As people say it.
+  static func counted(_ rows: Int64) -> String { rows == 1 ? "1 row" : "\(rows) rows" }
 }

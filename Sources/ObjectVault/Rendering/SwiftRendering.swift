@@ -31,7 +31,8 @@ struct SwiftRendering {
 
   private func classHead(_ entity: EntityDescription) -> String {
     let isFinal = schema.children(of: entity).isEmpty
-    let parent = entity.parent.map(SwiftNames.quoted) ?? "ManagedObject"
+    let parent =
+      entity.parent.map(SwiftNames.quoted) ?? names.name("ManagedObject", of: "ObjectVault")
     return "\(isFinal ? "final " : "")class \(SwiftNames.quoted(entity.name)): \(parent) {"
   }
 

@@ -13,7 +13,8 @@ extension Store {
   ///   - url: The file.
   ///   - key: Its key; nil for one in clear.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  ///   - relationships: Targets of to-ones that a file of Core Data's does not tell, such as `["Note.owner": "Person"]`.
+  ///   - relationships: Targets of to-ones that a file of Core Data's does not tell, such as `["Note.owner": "Person"]`;
+  ///     an empty one, `["Note.rank": ""]`, says that it is a number.
   /// - Throws: ``StoreError/adoptionRefused(file:reason:)``; ``SQLError`` for file and key.
   public static func planAdoption(
     of url: URL, key: Key?, profile: CipherProfile? = nil, relationships: [String: String] = [:]
@@ -49,7 +50,7 @@ extension Store {
   ///   - key: The key of the new store.
   ///   - migrations: The steps up to the version that the store is to have.
   ///   - profile: The cipher settings of the new store; by default the engine's for new files.
-  ///   - relationships: As for ``planAdoption(of:key:profile:relationships:)``.
+  ///   - relationships: As for ``planAdoption(of:key:profile:relationships:)``; what the steps declare need not be said.
   ///   - losses: What need not be taken, by the names of ``Adoption/losses``.
   ///   - progress: Counts the rows; cancelling it ends the work.
   /// - Returns: What was taken, and what was allowed to be left.
@@ -67,8 +68,8 @@ extension Store {
       defer { withExtendedLifetime(foreign) {} }
       // What is asked and what is copied is of one moment.
       return try foreign.connection.transaction(.deferred) {
-        let adoption = try AdoptionReader.adoption(foreign, relationships: relationships)
         let model = try migrations.model(at: migrations.version)
+        let adoption = try AdoptionReader.adoption(foreign, relationships: relationships, steps: model)
         let fit = AdoptionFit(adoption, model)
         try AdoptionRun.check(fit, allowing: losses, file: file.path)
         var configuration = Connection.Configuration()

@@ -9,7 +9,7 @@ enum SchemaImport {
     "--classes", value: "FILE", "import: where the Swift classes go; default ./Adopted.swift")
   static let toOne = Option(
     "--to-one", value: "NAME=ENTITY",
-    "import: a property of Core Data's that is a to-one, such as Note.owner=Person")
+    "import: a to-one of Core Data's, as Note.owner=Person; or a number, as Note.rank=")
   static let action = CommandAction(
     name: "import", count: 1, options: [Option.migrations, classes, toOne, .cipher] + Option.key)
 
@@ -31,9 +31,18 @@ enum SchemaImport {
       lines += written.map { "wrote \($0)" }
       return
         (lines + [
-          "Review them. Then take the rows: store-migrate baseline \(file) NEW.store --to 1"
+          "Review them. Then take the rows: store-migrate baseline \(file) NEW.store --to 1\(SchemaImport.allowances(losses))"
         ]).joined(separator: "\n")
     }
+  }
+
+  /// What the losses need, to be left: as `baseline` takes it, and a shell.
+  private static func allowances(_ losses: [AdoptionLoss]) -> String {
+    losses.map { loss in
+      let word = "lossy:\(loss.name)"
+      let isPlain = word.wholeMatch(of: #/[A-Za-z0-9_.:]+/#) != nil
+      return " --allow " + (isPlain ? word : "'\(word.replacingOccurrences(of: "'", with: "'\\''"))'")
+    }.joined()
   }
 
   static func run(_ session: Session) async throws -> any Report {
@@ -112,9 +121,11 @@ extension Session {
   func toOnes() throws -> [String: String] {
     try Dictionary(
       arguments.all("--to-one").map { text in
-        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
+          String.init)
         guard parts.count == 2, parts[0].contains(".") else {
-          throw UsageError("--to-one takes Note.owner=Person, and \"\(text)\" is not that.")
+          throw UsageError(
+            "--to-one takes Note.owner=Person, or Note.rank= for a number, and \"\(text)\" is neither.")
         }
         return (parts[0], parts[1])
       }, uniquingKeysWith: { $1 })

@@ -46,7 +46,7 @@ import Testing
             attribute title string optional
             relationship author -> Person inverse Person.notesByAuthor
             relationship owner -> Person inverse Person.notesByOwner
-            relationship tags -> Tag many inverse Tag.notes
+            relationship tags -> Tag many ordered inverse Tag.notes
         }
         create entity Person {
             attribute kind string optional
@@ -73,7 +73,9 @@ import Testing
         [1, "Person", "Ann", .real(1.5), 5], [5, "Manager", "Bo", .null, .null],
       ])
     #expect(
-      try lab.rows("SELECT Note_id, Tag_id FROM Note_tags ORDER BY 1, 2") == [[3, 1], [3, 2], [9, 2]])
+      try lab.rows("SELECT Note_id, Tag_id FROM Note_tags ORDER BY 1, Note_tags_position") == [
+        [3, 2], [3, 1], [9, 2],
+      ])
     #expect(
       try lab.rows("SELECT entity, last FROM vault_ids ORDER BY entity") == [
         ["Note", 12], ["Person", 5], ["Tag", 2],
@@ -98,10 +100,8 @@ import Testing
     }
   }
 
-  @Test func `values in files beside are named, and so is what is no table of Core Data's`() async throws {
+  @Test func `what is no table of Core Data's is named`() async throws {
     let lab = try AdoptionLab(Self.file + "CREATE TABLE other (a); INSERT INTO other VALUES (1);")
-    try FileManager.default.createDirectory(
-      at: lab.folder.url.appendingPathComponent(".legacy_SUPPORT"), withIntermediateDirectories: false)
-    #expect(try await lab.plan().losses.map(\.name) == ["other", "_SUPPORT"])
+    #expect(try await lab.plan().losses.map(\.name) == ["other"])
   }
 }

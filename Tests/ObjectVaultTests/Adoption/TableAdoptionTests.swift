@@ -172,6 +172,28 @@ import Testing
     for name in ["big", "mixed", "bytes"] { #expect(adoption.notes.contains { $0.hasPrefix("T.\(name),") }) }
   }
 
+  @Test func `dates keep six digits of a second, and texts that have more stay texts`() async throws {
+    let lab = try AdoptionLab(
+      """
+      CREATE TABLE t (id INTEGER PRIMARY KEY, at DATETIME, fine DATETIME, some TIMESTAMP);
+      INSERT INTO t VALUES (1, '2024-05-01 12:00:00.999999', '2024-05-01 12:00:00.1234567', '2024-05-01 12:00:00.5+02:00'),
+        (2, '2024-05-01T12:00:00.000001Z', NULL, 'never'), (3, '1999-12-31 23:59:59.5', NULL, NULL),
+        (4, '2024-05-01 12:00:00.25+02:00', NULL, NULL), (5, '2024-05-01', NULL, NULL), (6, NULL, NULL, NULL);
+      """)
+    let adoption = try await lab.adopt()
+    #expect(
+      try lab.rows("SELECT at FROM T ORDER BY id").map(\.[0]) == [
+        .real(736_257_600.999999), .real(736_257_600.000001), .real(-31_622_400.5), .real(736_250_400.25),
+        .real(736_214_400), .null,
+      ])
+    #expect(adoption.schema.entities[0].attribute(named: "fine")?.type == .string)
+    for name in ["T.fine", "T.some"] {
+      #expect(
+        adoption.notes.contains { $0.hasPrefix(name) && $0.contains("1 of them are no dates") },
+        "\(adoption.notes)")
+    }
+  }
+
   @Test func `names become names of Swift, each once`() async throws {
     let lab = try AdoptionLab(
       """

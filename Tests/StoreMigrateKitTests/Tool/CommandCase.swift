@@ -125,6 +125,7 @@ struct CommandCase: Sendable, CustomStringConvertible {
       golden: "schema-import-mistyped"),
     .init("schema import @legacy.db -m @Made --classes @Made.swift --to-one Letters.body=People", 64),
     .init("schema import @coredata.db -m @Made --classes @Made.swift --to-one owner", 64),
+    .init("schema import @coredata.db -m @Made --classes @Made.swift --to-one Note.person="),
     .init("schema import @pages.store -m @Made --classes @Made.swift", 1, golden: "schema-import-store"),
     .init("schema import @legacy.db -m @Steps --classes @Made.swift", 1, golden: "schema-import-again"),
     .init("schema import @legacy.db -m @Made --classes @plain.db", 1),
@@ -136,7 +137,8 @@ struct CommandCase: Sendable, CustomStringConvertible {
       "baseline @legacy.db @made.store --to 1 -m @Legacy --allow lossy:kinds" + newKey, golden: "baseline"),
     .init("baseline @legacy.db @made.store --to 1 -m @Legacy --yes" + newKey, golden: "baseline-allowed"),
     .init("baseline @legacy.db @made.store --to 1 -m @Legacy" + newKey, 5, golden: "baseline-refused"),
-    .init("baseline @legacy.db @made.store --to 1 -m @Steps --yes" + newKey, golden: "baseline-other-steps"),
+    .init(
+      "baseline @legacy.db @made.store --to 1 -m @Steps --yes" + newKey, 1, golden: "baseline-other-steps"),
     .init("baseline @legacy.db @new.store --to 1 -m @Legacy" + newKey, 1),
     .init("baseline @tables.store --to 2 -m @Steps", golden: "baseline-in-place"),
     .init("baseline @tables.store --to 1 -m @Steps", 1, golden: "baseline-other-tables"),

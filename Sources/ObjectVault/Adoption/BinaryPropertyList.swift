@@ -1,0 +1,111 @@
+// A binary property list as it lies, object by object: Foundation's own reader makes nothing of the references that a keyed
+// archive is full of, and its unarchiver ends the process at some that are broken.
+
+/// The objects of a binary property list. Nothing is followed: what an object holds are numbers of others.
+struct BinaryPropertyList {
+  enum Value {
+    case bool(Bool)
+    case integer(Int64)
+    case text(String)
+    /// A reference of a keyed archive, into its own list of objects.
+    case reference(Int)
+    case list([Int])
+    case dictionary([(key: Int, value: Int)])
+    /// Null, a number with a fraction, a date or bytes: of no use here.
+    case other
+  }
+
+  private let bytes: [UInt8]
+  private let offsetBytes: Int
+  private let referenceBytes: Int
+  private let table: Int
+  /// How many objects there are.
+  let count: Int
+  /// The number of the object that holds all others.
+  let top: Int
+
+  /// - Returns: nil for what is none.
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count >= 40, bytes.starts(with: Array("bplist0".utf8)) else { return nil }
+    self.bytes = bytes
+    let trailer = bytes.count - 32
+    (offsetBytes, referenceBytes) = (Int(bytes[trailer + 6]), Int(bytes[trailer + 7]))
+    guard (1...8).contains(offsetBytes), (1...8).contains(referenceBytes),
+      let count = Self.number(bytes, trailer + 8, 8), let top = Self.number(bytes, trailer + 16, 8),
+      let table = Self.number(bytes, trailer + 24, 8), count <= trailer, top < count, table <= trailer,
+      count * offsetBytes <= trailer - table
+    else { return nil }
+    (self.count, self.top, self.table) = (count, top, table)
+  }
+
+  /// An object. Costs what it holds.
+  /// - Parameter limit: The most that a text, a list or a dictionary may hold; of a larger one nothing is read.
+  /// - Returns: nil for what is not there, is broken or too large.
+  func value(_ number: Int, atMost limit: Int = 256) -> Value? {
+    guard (0..<count).contains(number),
+      let start = Self.number(bytes, table + number * offsetBytes, offsetBytes), start < table
+    else { return nil }
+    let (kind, low) = (bytes[start] >> 4, Int(bytes[start] & 15))
+    switch kind {
+    case 0: return low == 8 ? .bool(false) : low == 9 ? .bool(true) : .other
+    case 1: return integer(start + 1, low)
+    case 8: return Self.number(bytes, start + 1, low + 1).map { .reference($0) }
+    case 5, 6:
+      guard let (length, first) = length(start, low), length <= limit else { return nil }
+      return text(first, length, isWide: kind == 6)
+    case 10, 12:
+      guard let (length, first) = length(start, low), length <= limit else { return nil }
+      return references(first, length).map { .list($0) }
+    case 13:
+      guard let (length, first) = length(start, low), length <= limit,
+        let both = references(first, length * 2)
+      else { return nil }
+      return .dictionary((0..<length).map { (both[$0], both[length + $0]) })
+    default: return .other
+    }
+  }
+
+  private func integer(_ start: Int, _ power: Int) -> Value? {
+    // Of 16 bytes the front ones say nothing; eight bytes are a number with a sign.
+    guard power < 4 else { return .other }
+    guard start + (1 << power) <= table else { return nil }
+    let bits = bytes[start..<start + (1 << power)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return .integer(Int64(bitPattern: bits))
+  }
+
+  private func text(_ first: Int, _ length: Int, isWide: Bool) -> Value? {
+    guard length <= (table - first) / (isWide ? 2 : 1) else { return nil }
+    guard isWide else { return .text(String(decoding: bytes[first..<first + length], as: UTF8.self)) }
+    let units = (0..<length).map { UInt16(bytes[first + $0 * 2]) << 8 | UInt16(bytes[first + $0 * 2 + 1]) }
+    return .text(String(decoding: units, as: UTF16.self))
+  }
+
+  /// How long an object is, and where what it holds begins.
+  private func length(_ start: Int, _ low: Int) -> (length: Int, first: Int)? {
+    guard low == 15 else { return (low, start + 1) }
+    guard start + 1 < table, bytes[start + 1] >> 4 == 1, bytes[start + 1] & 15 < 4 else { return nil }
+    let size = 1 << Int(bytes[start + 1] & 15)
+    guard let length = Self.number(bytes, start + 2, size), start + 2 + size <= table else { return nil }
+    return (length, start + 2 + size)
+  }
+
+  private func references(_ first: Int, _ count: Int) -> [Int]? {
+    guard first <= table, count <= (table - first) / referenceBytes else { return nil }
+    var numbers: [Int] = []
+    numbers.reserveCapacity(count)
+    for place in 0..<count {
+      guard let number = Self.number(bytes, first + place * referenceBytes, referenceBytes) else {
+        return nil
+      }
+      numbers.append(number)
+    }
+    return numbers
+  }
+
+  /// A number without a sign, that no list of this machine is too short for.
+  private static func number(_ bytes: [UInt8], _ start: Int, _ size: Int) -> Int? {
+    guard start >= 0, size <= bytes.count, start <= bytes.count - size else { return nil }
+    let bits = bytes[start..<start + size].suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return bits <= UInt64(Int32.max) ? Int(bits) : nil
+  }
+}

@@ -1,0 +1,80 @@
+// "Allows External Storage": bytes in the column behind a 1, or in a file that the column names behind a 2.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct ExternalValueAdoptions {
+  private static let names = (1...3).map { "A0B1C2D3-0000-4000-8000-00000000000\($0)" }
+
+  /// A file whose column ZPHOTO has these values.
+  private func lab(_ values: [String], files: [String: Data] = [:]) throws -> AdoptionLab {
+    let rows = values.enumerated().map {
+      "INSERT INTO ZSTONE VALUES (\($0.offset + 1), 1, 1, \($0.element));"
+    }
+    let lab = try AdoptionLab(
+      """
+      CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+      CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+      CREATE TABLE ZSTONE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZPHOTO BLOB);
+      INSERT INTO Z_PRIMARYKEY VALUES (1, 'Stone', 0, 9);
+      """ + rows.joined())
+    let folder = lab.folder.url.appendingPathComponent(".legacy_SUPPORT/_EXTERNAL_DATA")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    for (name, data) in files { try data.write(to: folder.appendingPathComponent(name)) }
+    return lab
+  }
+
+  private func link(_ name: String) -> String {
+    "x'02\(Data(name.utf8).map { String(format: "%02x", $0) }.joined())00'"
+  }
+
+  @Test func `bytes come out of the column and out of the files, without what stands in front`() async throws
+  {
+    let large = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    let lab = try lab(
+      ["x'01ff00'", link(Self.names[0]), "NULL", "x'01'", link(Self.names[1])],
+      files: [Self.names[0]: large, Self.names[1]: Data()])
+    let adoption = try await lab.adopt()
+    #expect(adoption.losses.isEmpty)
+    #expect(
+      try lab.rows("SELECT photo FROM Stone ORDER BY id").map(\.[0]) == [
+        .blob(Data([255, 0])), .blob(large), .null, .blob(Data()), .blob(Data()),
+      ])
+  }
+
+  @Test func `files that are not there are a loss, and files that nobody names`() async throws {
+    let lab = try lab(
+      ["x'0100'", link(Self.names[0]), link(Self.names[1])], files: [Self.names[2]: Data([1])])
+    let losses = try await lab.plan().losses
+    #expect(losses.map(\.name) == ["Stone.photo", "_SUPPORT"] && losses.map(\.rows) == [2, 1])
+    await #expect { try await lab.adopt() } throws: { "\($0)".contains("--allow lossy:Stone.photo") }
+    try await lab.adopt(allowing: ["Stone.photo", "_SUPPORT"])
+    #expect(
+      try lab.rows("SELECT photo FROM Stone ORDER BY id").map(\.[0]) == [.blob(Data([0])), .null, .null])
+  }
+
+  @Test func `no name leads out of the folder, and no link`() async throws {
+    let lab = try lab(["x'0100'", link(Self.names[0])])
+    try FileManager.default.createSymbolicLink(
+      at: lab.folder.url.appendingPathComponent(".legacy_SUPPORT/_EXTERNAL_DATA/\(Self.names[0])"),
+      withDestinationURL: lab.file)
+    #expect(try await lab.plan().losses.map(\.rows) == [1])
+    let other = try self.lab(["x'0100'", link("../../../../../etc/host-name-0-0-0-0")])
+    let adoption = try await other.adopt()
+    #expect(adoption.losses.isEmpty)
+    #expect(try other.rows("SELECT length(photo) FROM Stone ORDER BY id") == [[2], [38]])
+  }
+
+  @Test func `bytes that all begin with a 1 stay as they are, and a note says why`() async throws {
+    let lab = try lab(["x'01ff'", "x'0100'"])
+    let adoption = try await lab.adopt()
+    #expect(adoption.notes.contains { $0.hasPrefix("Stone.photo") && $0.contains("Allows External Storage") })
+    #expect(try lab.rows("SELECT hex(photo) FROM Stone ORDER BY id") == [["01FF"], ["0100"]])
+    // Others are nobody's but their own.
+    let plain = try self.lab(["x'01ff'", "x'02'", "x''"])
+    #expect(try await plain.plan().notes.allSatisfy { !$0.hasPrefix("Stone.photo") })
+  }
+}
