@@ -123,6 +123,11 @@ struct ParentChange {
       losses += above.relationships.filter { way == .within || $0.isToMany }.map {
         "\(entity.name).\($0.name)"
       }
+      // What it keeps as its own, leads to who has it as a member no more: places, and the rule of that end, go with it.
+      guard way == .out else { continue }
+      losses += above.relationships.compactMap { relationship in
+        relationship.isToMany ? nil : relationship.inverse.map { "\(relationship.destination).\($0)" }
+      }.filter { !losses.contains($0) }
     }
     // Who led to it as to one of them, and is not named by the other end.
     for other in model.entities {

@@ -40,15 +40,15 @@ extension Schema {
     guard former.hasFamilies else { return }
     let words = SQLTemplate.words(object.sql)
     for entity in former.entities
-    where self.entity(named: entity.name) == nil && former.isInFamily(entity)
-      && object.sql.contains("'\(entity.name)'")
-    {
+    where former.isInFamily(entity) && object.sql.contains("'\(entity.name)'") {
+      let isThere = self.entity(named: entity.name) != nil
+      guard !isThere || root(of: entity.name) != former.root(of: entity.name) else { continue }
       let tables = former.family(of: entity).map { $0.name.lowercased() }
       guard words.contains(EntityColumn.name.lowercased()), !words.isDisjoint(with: tables) else { continue }
       throw ModelError(
         reason:
           "the \(object.title) asks for '\(entity.name)', which no row is called from now on; drop that before, and "
-          + "create it with the new name")
+          + (isThere ? "create it for the table that they have then" : "create it with the new name"))
     }
   }
 

@@ -185,10 +185,34 @@ import Testing
         == ["Guest", "Person.friends", "Note.about"])
   }
 
+  @Test func `who is a member no more of what its parent is one of, is among what is lost`() throws {
+    let base = """
+      create entity Team {
+          attribute name string
+          relationship staff -> Person many ordered inverse Person.team on delete cascade
+      }
+      create entity Person {
+          attribute name string
+          relationship team -> Team inverse Team.staff
+      }
+      create entity Guest : Person {
+          attribute host string optional
+      }
+      """
+    let set = try MigrationSet([
+      MigrationStep(number: 1, name: "one", text: "format: 1\n[up]\n\(base)"),
+      MigrationStep(number: 2, name: "two", text: "format: 1\n[up]\nset parent of Guest to none"),
+    ])
+    #expect(try set.losses(ofStep: 2).sorted() == ["Team.staff"])
+  }
+
   @Test func `a raw object that asks for an entity by its former name is dropped before`() async throws {
     let lab = try await FamilyStore.lab()
     let view = "create raw view Staff { SELECT $Person.id FROM $Person WHERE _entity = 'Guest' }"
-    for end in ["rename entity Guest -> Visitor", "drop entity Guest"] {
+    for end in [
+      "rename entity Guest -> Visitor", "drop entity Guest",
+      "drop relationship Person.friends\nset parent of Guest to none",
+    ] {
       let stopped = try await refusal(lab, "\(view)\n\(end)")
       #expect(stopped?.reason.contains("the view Staff asks for 'Guest'") == true, "\(end)")
     }
