@@ -40,7 +40,7 @@ let package = Package(
     .systemLibrary(
       name: "CLibCrypto", pkgConfig: "libcrypto",
       providers: [.apt(["libssl-dev"]), .brew(["openssl"])]),
-    .target(name: "CVaultShims"),
+    .target(name: "CVaultShims", dependencies: ["CLibCrypto"]),
     .target(
       name: "CipherSQLite", dependencies: ["CSQLCipher", "CLibCrypto", "CVaultShims"],
       swiftSettings: settings + [.strictMemorySafety()]),

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/crypto.h>
 #include <stdio.h>
 
 _Thread_local int32_t vault_slot_counter;
@@ -22,5 +23,15 @@ int vault_rename_exclusive(const char *from, const char *to) {
   (void)from, (void)to;
   errno = ENOSYS;
   return -1;
+#endif
+}
+
+// libcrypto takes its tables down when the process exits, and a thread that decrypts a page then would end the process
+// with a signal instead of its status. Its first call decides: so this comes before main, and before any call of ours.
+// The kernel takes the memory back; keys are wiped by who holds them, not there. In this file, as a linker takes from a
+// static library only the objects of which something is called, and everybody calls vault_wipe.
+__attribute__((constructor)) static void keep_libcrypto_until_the_end(void) {
+#ifdef OPENSSL_INIT_NO_ATEXIT
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
 #endif
 }

@@ -118,6 +118,7 @@ do {
   case "create-once": acknowledge(try createOnce(url.path))
   case "fetch-and-insert": acknowledge("\(try await growWhileFetching(url, turns: 5000))")
   case "visit": visit(url.path, seconds: childSeconds * 2)
+  case "exit": try exitAtWork(url.path)
   default: exit(64)
   }
 } catch {

@@ -71,7 +71,7 @@ extension SQL.StringInterpolation {
     guard count > 0 else { return }
     text.reserveCapacity(text.utf8.count + 3 * count)
     text += "?"
-    for _ in 1..<count { text += ", ?" }
+    text += String(repeating: ", ?", count: count - 1)
   }
 
   /// SQL that a person wrote: an expression of a migration, a default of a table. Nothing is quoted in it.

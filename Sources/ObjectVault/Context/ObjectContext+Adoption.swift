@@ -143,7 +143,7 @@ extension ObjectContext {
   /// Objects of deleted rows become invalid and leave the sets they are in.
   private func forgetDeleted(_ plan: SavePlan) {
     for map in maps {
-      for object in plan.deletion.going[map.entity.index].compactMap(map.find) {
+      for object in plan.deletion.going(map.entity).compactMap(map.find) {
         leaveSets(object, map.entity, plan)
         discard(object)
       }

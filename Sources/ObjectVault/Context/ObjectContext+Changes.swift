@@ -129,7 +129,8 @@ extension ObjectContext {
     guard let target else { return true }
     let isUsable = target.state == .inserted || target.state == .loaded || target.state == .fault
     if target.context === self, isUsable { return true }
-    note(StoreError.foreignObject(entity: relationship.owner.name, property: relationship.name))
+    let entity = owner.entity ?? relationship.owner
+    note(StoreError.foreignObject(entity: entity.name, property: relationship.name))
     return false
   }
 

@@ -52,7 +52,13 @@ extension ObjectContext {
       throw first
     }
     if let failure { throw failure }
-    guard hasChanges else { return }
+    guard hasChanges else {
+      // Changes that came to nothing are done with, too.
+      if extent == .whole, pending.mayBeLive {
+        adopt(SavePlan(extent, entityCount: core.mapping.entities.count))
+      }
+      return
+    }
     guard canWrite else { throw StoreError.readOnlyContext }
     switch access {
     case .transaction(let connection, _):
@@ -84,7 +90,10 @@ extension ObjectContext {
 
   /// Plans and writes; in memory nothing has changed when it returns.
   private func write(_ extent: SaveExtent, _ connection: Connection) throws -> SaveWriter {
-    var planner = SavePlanner(pending, extent, core.mapping, maps, ConnectionReader(connection: connection))
+    // Asked once: who begins to listen meanwhile hears of the next save.
+    let records = records
+    var planner = SavePlanner(
+      pending, extent, core.mapping, maps, ConnectionReader(connection: connection), isHeard: records)
     let writer = SaveWriter(try planner.make(), core.mapping, maps, connection, records: records)
     try writer.write()
     return writer

@@ -1,9 +1,9 @@
 // A key path to property names: the path is applied to prototypes, whose getters note what was read. The getter
 // of a property gets its own key path from the compiler, and where that equals the path, the path is the
 // property. Paths through to-ones cannot be put together of such pieces, as Swift appends nothing behind a `?`:
-// what comes back from several prototypes is compared with what their getters gave; and so with a property of a class
-// above the root, whose own key path begins there. The printed form of a key path accepts nothing; it refuses what
-// would trap when nil is tried.
+// what comes back from several prototypes is compared with what their getters gave. A property of a class above the
+// root has a key path that begins there: the two are compared behind a path that leads to either. The printed form
+// of a key path accepts nothing; it refuses what would trap when nil is tried.
 
 internal import CipherSQLite
 
@@ -38,7 +38,7 @@ enum KeyPathResolver {
     let problem = first.problem(with: read, type(of: keyPath).valueType)
     if first.names.count == 1, first.property == keyPath { return first.names }
     if let problem { throw KeyPathError(path: keyPath, root: root, problem: problem) }
-    guard first.names.count > 1 || first.isInherited else {
+    guard first.names.count > 1 || first.isInherited(by: keyPath) else {
       throw KeyPathError(path: keyPath, root: root, problem: .computed(first.names))
     }
     // A to-one that is nil would trap behind a `!`.

@@ -50,6 +50,12 @@ final class Recording: GetterProbe {
     return type(of: link).rootType != root
   }
 
+  /// Whether a key path that begins at the root is the property that was read first, which a class above declares.
+  func isInherited(by path: AnyKeyPath) -> Bool {
+    guard isInherited, let link = links.first else { return false }
+    return SameProperty.holds(path, link)
+  }
+
   /// The key path of what was read, written with `!` behind each to-one but the last. Put
   /// together from its end: otherwise Swift keeps marks in it that a written path has not, and finds them unequal.
   var path: AnyKeyPath? {

@@ -165,7 +165,7 @@ extension Schema {
     for entity in entities {
       for relationship in entity.relationships {
         guard let inverse = relationship.inverse,
-          let other = entities.firstIndex(where: { $0.name == relationship.destination }),
+          let other = entityIndex(relationship.destination),
           let back = entities[other].relationships.firstIndex(where: { $0.name == inverse }),
           entities[other].relationships[back].inverse == nil,
           entities[other].relationships[back].destination == entity.name

@@ -20,6 +20,11 @@ public enum SchemaFault: Error, Sendable, Hashable {
   case unknownDestination(entity: String, relationship: String, destination: String)
   /// The inverse is no relationship of the entity at the other end, or leads elsewhere.
   case wrongInverse(entity: String, relationship: String, inverse: String)
+  /// What is named as the inverse is a property that the other entity inherits.
+  case inheritedInverse(
+    entity: String, relationship: String, destination: String, inverse: String, owner: String)
+  /// What is named as the inverse leads to an entity above the one that names it.
+  case narrowInverse(entity: String, relationship: String, inverse: String, owner: String)
   /// A relationship is declared as its own inverse.
   case ownInverse(entity: String, relationship: String)
   /// Two relationships name the same inverse.
@@ -82,6 +87,12 @@ extension SchemaFault: CustomStringConvertible {
     case .wrongInverse(let entity, let relationship, let inverse):
       "\(entity).\(relationship) names \(inverse) as its inverse, which does not lead back. Name a "
         + "relationship of the other entity whose target is \(entity)."
+    case .inheritedInverse(let entity, let relationship, let destination, let inverse, let owner):
+      "\(entity).\(relationship) names \(destination).\(inverse) as its inverse, which \(destination) inherits from "
+        + "\(owner). Let it lead to \(owner), or name a relationship that \(destination) declares itself."
+    case .narrowInverse(let entity, let relationship, let inverse, let owner):
+      "\(entity).\(relationship) names \(inverse) as its inverse, which leads to \(owner), from which \(entity) "
+        + "inherits. Declare \(relationship) in \(owner), or another relationship that leads back to \(entity)."
     case .ownInverse(let entity, let relationship):
       "\(entity).\(relationship) is its own inverse. Declare two relationships."
     case .contestedInverse(let entity, let relationship, let inverse):

@@ -15,7 +15,7 @@ package struct EntityRows {
   private let mapping: SchemaMapping
   private let entity: EntityMapping
   private var request = FetchParameters()
-  /// By default the id, all attributes, and the ids of to-ones.
+  /// By default the id, all attributes, and the ids of to-ones; behind the id of which entity the row is, where others are below.
   package private(set) var columns: [Column] = []
 
   /// - Parameter format: The layout of the file.
@@ -23,13 +23,14 @@ package struct EntityRows {
   init(_ model: Schema, entity name: String, format: Int) throws {
     mapping = try SchemaMapping(model, format: format)
     entity = try mapping.known(name)
-    try select(["id"] + entity.storedSlots.map { entity.slots[$0].name })
+    let kind = entity.hasChildren ? [EntityColumn.name] : []
+    try select(["id"] + kind + entity.storedSlots.map { entity.slots[$0].name })
   }
 
   /// Asks for these properties, in this order.
   /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``.
   package mutating func select(_ paths: [String]) throws {
-    columns = try paths.map { Column(name: $0, type: try type(of: $0)) }
+    columns = try paths.map { Column(name: $0, type: isKind($0) ? .string : try type(of: $0)) }
   }
 
   /// Asks for rows of which a condition in the format language holds.
@@ -63,8 +64,11 @@ package struct EntityRows {
   /// Calls `body` for each row, whose columns are ``columns``. One statement: the rows are of one moment.
   package func forEach(_ connection: Connection, _ body: (Statement) throws -> Void) throws {
     let compiled = try compiled { compiler in
-      let columns = try columns.map { try compiler.compiled(.path(PropertyPath(names($0.name)))) }
-      let statement = try compiler.select(.joined(columns.map(\.sql)), request)
+      let columns = try columns.map { column -> SQL in
+        if isKind(column.name) { return "t0.\(EntityMapping.entityColumn)" }
+        return try compiler.compiled(.path(PropertyPath(names(column.name)))).sql
+      }
+      let statement = try compiler.select(.joined(columns), request)
       return try compiler.plan(statement)
     }
     try connection.withStatement(sql: compiled.text) { statement in
@@ -83,6 +87,9 @@ package struct EntityRows {
   private func names(_ path: String) -> [String] {
     path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
   }
+
+  /// Whether a name is that of the column which says of which entity a row is. No property begins with an underscore.
+  private func isKind(_ name: String) -> Bool { name == EntityColumn.name && entity.isInFamily }
 
   /// The type of what a path of to-ones leads to.
   private func type(of path: String) throws(StoreError) -> AttributeType {

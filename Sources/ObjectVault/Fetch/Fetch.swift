@@ -28,11 +28,14 @@ public struct Fetch<Object: ManagedObject> {
   private var newObjects: [Int: [Any?]] = [:]
   private var includesPending = true
 
+  /// The class that is fetched: `Object`, or one below it that is known at run time alone.
+  private let type: Object.Type
   /// The name of what is fetched, where that is no class.
   private let entityName: String?
 
-  init(_ context: ObjectContext, entityName: String? = nil) {
+  init(_ context: ObjectContext, of type: Object.Type = Object.self, entityName: String? = nil) {
     self.context = context
+    self.type = type
     self.entityName = entityName
   }
 
@@ -250,11 +253,11 @@ public struct Fetch<Object: ManagedObject> {
     !includesPending || !newObjects.isEmpty || PendingMerge.isConcerned(parameters, on: entity, in: context)
   }
 
-  private var name: String { entityName ?? "\(Object.self)" }
+  private var name: String { entityName ?? "\(type)" }
 
   func known() throws -> EntityMapping {
     if let entityName { return try context.core.entity(named: entityName) }
-    if let entity = context.core.entity(of: Object.self) { return entity }
+    if let entity = context.core.entity(of: type) { return entity }
     throw StoreError.unknownEntity(name: name)
   }
 
@@ -295,5 +298,10 @@ public struct Fetch<Object: ManagedObject> {
 
 extension ObjectContext {
   /// A fetch of all objects of an entity, to be narrowed down.
-  public func fetch<Object: ManagedObject>(_ type: Object.Type) -> Fetch<Object> { Fetch(self) }
+  ///
+  /// The entity is that of the class that is given, also where the code knows of a class above it only: with
+  /// `let type: Person.Type = Manager.self` managers are fetched, as `insert(type)` makes one.
+  public func fetch<Object: ManagedObject>(_ type: Object.Type) -> Fetch<Object> {
+    Fetch(self, of: type)
+  }
 }

@@ -7,7 +7,7 @@ final class PendingObjects {
   /// By the index of each object's own entity: who is new, changed or deleted, or has other members than in the file.
   private var changed: [[ManagedObject]]
   /// By the entity's index: who goes with deleted objects by their delete rules, which the save applies.
-  private var doomed: [Set<Int64>]
+  private var doomed: [GatheredRowIDs]
   private var seen: Set<ManagedObject> = []
   /// The indexes of those that the fetch looks at.
   private let entities: Set<Int>
@@ -15,7 +15,7 @@ final class PendingObjects {
   init(_ context: ObjectContext, of entities: Set<Int>, _ related: inout RelatedRows) throws {
     self.entities = entities
     changed = context.maps.map { _ in [] }
-    doomed = context.maps.map { _ in [] }
+    doomed = context.maps.map { _ in GatheredRowIDs() }
     for object in context.pending.inserted where object.state == .inserted { note(object) }
     for object in context.pending.updated where object.overlay != nil { note(object) }
     for object in context.pending.deleted where object.state == .deleted { note(object) }
@@ -46,32 +46,30 @@ final class PendingObjects {
   }
 
   /// The rows of an entity, and of those below it, that go.
-  func doomedRows(of entity: EntityMapping) -> Set<Int64> {
+  func doomedRows(of entity: EntityMapping) -> RowIDSet {
     entity.hasChildren
-      ? entity.branch.reduce(into: []) { $0.formUnion(doomed[$1.index]) } : doomed[entity.index]
+      ? entity.branch.reduce(into: RowIDSet()) { $0.formUnion(doomed[$1.index].all) }
+      : doomed[entity.index].all
   }
 
   /// The rows of an entity, and of those below it, that memory decides about, whether they are in memory or go with others.
   func rows(of entity: EntityMapping) -> Set<Int64> {
-    doomedRows(of: entity)
+    Set(doomedRows(of: entity))
       .union(changed(entity).lazy.filter { $0.state != .inserted && $0.rowID > 0 }.map(\.rowID))
   }
 
   /// Level by level: who goes with the deleted objects, who goes with them, and so on.
   private func followRules(_ context: ObjectContext, _ related: inout RelatedRows) throws {
     let entities = context.core.mapping.entities
-    var level = entities.map { _ in Set<Int64>() }
-    for object in context.pending.deleted where object.state == .deleted {
-      if let entity = object.entity { level[entity.index].insert(object.rowID) }
-    }
+    var level = context.pending.deletedIDs(context.core.mapping)
     while level.contains(where: { !$0.isEmpty }) {
-      var next = entities.map { _ in Set<Int64>() }
+      var next = entities.map { _ in RowIDSet() }
       for entity in entities where !level[entity.index].isEmpty {
         doomed[entity.index].formUnion(level[entity.index])
         for relationship in entity.relationships where relationship.deleteRule == .cascade {
           let links = try related.links(relationship, of: level[entity.index])
           let destination = relationship.destination
-          for (entity, some) in try related.byEntity(Set(links.lazy.map(\.other)), destination) {
+          for (entity, some) in try related.byEntity(RowIDSet(links.lazy.map(\.other)), destination) {
             next[entity.index].formUnion(some)
           }
         }

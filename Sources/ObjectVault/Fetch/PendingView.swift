@@ -35,7 +35,7 @@ final class PendingView {
   func rows(of entity: EntityMapping) -> Set<Int64> { pending.rows(of: entity) }
 
   /// The rows of an entity that go with deleted objects, or are theirs.
-  func doomedRows(of entity: EntityMapping) -> Set<Int64> { pending.doomedRows(of: entity) }
+  func doomedRows(of entity: EntityMapping) -> RowIDSet { pending.doomedRows(of: entity) }
 
   func isPresent(_ object: ManagedObject) -> Bool { pending.isPresent(object) }
 
@@ -50,10 +50,10 @@ final class PendingView {
   func follow(_ relationship: RelationshipMapping, of owners: [ManagedObject]) throws -> [ManagedObject] {
     let place = SlotPlace(entity: relationship.owner.index, slot: relationship.slot)
     var known = ends.removeValue(forKey: place) ?? [:]
-    let asked = Set(owners.lazy.map(\.rowID).filter { known[$0] == nil })
+    let asked = RowIDSet(owners.lazy.map(\.rowID).filter { known[$0] == nil })
     let links = try related.links(relationship, of: asked)
     let destination = relationship.destination
-    let there = try present(Set(links.lazy.map(\.other)), destination)
+    let there = try present(RowIDSet(links.lazy.map(\.other)), destination)
     for id in asked { known[id] = [] }
     for link in links { if let object = there[link.other] { known[link.own]?.append(object) } }
     ends[place] = known
@@ -65,7 +65,7 @@ final class PendingView {
   }
 
   /// The objects of some ids, as far as they are there once all is saved.
-  private func present(_ ids: Set<Int64>, _ entity: EntityMapping) throws -> [Int64: ManagedObject] {
+  private func present(_ ids: RowIDSet, _ entity: EntityMapping) throws -> [Int64: ManagedObject] {
     let (map, doomed) = (context.maps[entity.index], pending.doomedRows(of: entity))
     var found: [Int64: ManagedObject] = [:]
     var unknown: [Int64] = []
@@ -78,7 +78,7 @@ final class PendingView {
         unknown.append(id)
       }
     }
-    for batch in unknown.sorted().chunked(batchSize) {
+    for batch in unknown.chunked(batchSize) {
       let rows = try context.rows(batch, of: entity)
       read[entity.index].formUnion(rows.lazy.map(\.rowID))
       for object in rows where pending.isPresent(object) { found[object.rowID] = object }

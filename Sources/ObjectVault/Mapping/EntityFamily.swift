@@ -15,6 +15,38 @@ struct BranchColumns: Sendable {
   let columns: [Int]
 }
 
+/// The columns of a query for whole rows of an entity, and of those below it.
+struct BranchRows: Sendable {
+  let columns: SQL
+  /// How many these are.
+  let count: Int
+  /// Where the columns of each entity stand; empty for an entity without others below.
+  let entities: [BranchColumns]
+
+  init(_ entity: EntityMapping) {
+    guard entity.hasChildren else {
+      (columns, count, entities) = (entity.ownColumns, entity.ownColumnCount, [])
+      return
+    }
+    var all: SQL = "t0.\"id\", t0.\"_version\", \(entity.branchNumber("t0."))"
+    var next = 3
+    var numbers: [String: Int] = [:]
+    entities = entity.branch.map { entity in
+      let columns = entity.storedSlots.compactMap { slot -> Int? in
+        guard let column = entity.slots[slot].columnName else { return nil }
+        let name = column.description
+        if let number = numbers[name] { return number }
+        all.append(", t0.\(column)")
+        numbers[name] = next
+        next += 1
+        return next - 1
+      }
+      return BranchColumns(entity: EntityReference(entity: entity), columns: columns)
+    }
+    (columns, count) = (all, next)
+  }
+}
+
 /// The place of an entity among those of one table.
 struct EntityFamily: Sendable {
   /// The entity above.

@@ -39,18 +39,23 @@ package final class EntityMapping: @unchecked Sendable {
   /// The insertion of all rows of a feed.
   fileprivate(set) var feedSQL = ""
   /// The whole row of one id.
-  fileprivate(set) var rowSQL = ""
+  var rowSQL: String { rowText.value { rowStatement } }
   /// `id`, the version and all stored columns of the table, which is called `t0`. Of an entity with others below it: `id`,
   /// the version, the number of the row's entity, and the stored columns of all of them.
-  fileprivate(set) var objectColumns: SQL = ""
+  var objectColumns: SQL { branchRows.columns }
   /// `id`, the version and the entity's own stored columns, whoever stands below it.
   fileprivate(set) var ownColumns: SQL = ""
   /// Where the columns of the entities of its branch stand in ``objectColumns``; empty for one without others below.
-  fileprivate(set) var branchColumns: [BranchColumns] = []
+  var branchColumns: [BranchColumns] { branchRows.entities }
   private var slotsByName: [String: Int] = [:]
 
+  // Of a line of entities, each below the one before, all of these together would grow with the cube of its length.
+  private let madeRows = MadeOnce<BranchRows>()
+  private let rowText = MadeOnce<String>()
+  private var branchRows: BranchRows { madeRows.value { BranchRows(self) } }
+
   /// How many ``objectColumns`` are.
-  fileprivate(set) var columnCount = 0
+  var columnCount: Int { branchRows.count }
   /// How many ``ownColumns`` are.
   var ownColumnCount: Int { storedSlots.count + 2 }
 
@@ -93,27 +98,6 @@ package final class EntityMapping: @unchecked Sendable {
     for column in columns { ownColumns.append(", t0.\(column)") }
     insertSQL = insertStatement(columns)
     feedSQL = feedStatement(columns)
-  }
-
-  /// Derives what follows from those below.
-  fileprivate func completeBranch() {
-    (objectColumns, columnCount) = (ownColumns, ownColumnCount)
-    if hasChildren {
-      objectColumns = "t0.\"id\", t0.\"_version\", \(branchNumber("t0."))"
-      columnCount = 3
-      var numbers: [String: Int] = [:]
-      branchColumns = branch.map { entity in
-        let columns = entity.storedSlots.compactMap { entity.slots[$0].columnName }
-        for column in columns where numbers[column.description] == nil {
-          objectColumns.append(", t0.\(column)")
-          numbers[column.description] = columnCount
-          columnCount += 1
-        }
-        return BranchColumns(
-          entity: EntityReference(entity: entity), columns: columns.compactMap { numbers[$0.description] })
-      }
-    }
-    rowSQL = rowStatement
   }
 }
 
@@ -167,9 +151,7 @@ package final class SchemaMapping: @unchecked Sendable {
       }
       entity.complete()
     }
-    for entity in entities { entity.completeBranch() }
     for relationship in relationships {
-      relationship.complete()
       if relationship.isOrdered { hasOrder = true }
       for destination in relationship.destination.branch {
         if !relationship.isToMany, relationship.inverseSlot == nil {
@@ -187,11 +169,16 @@ package final class SchemaMapping: @unchecked Sendable {
     func references(_ some: [EntityDescription]) -> [EntityReference] {
       some.compactMap { byName[$0.name].map(EntityReference.init) }
     }
-    for (entity, description) in zip(entities, schema.entities) where schema.isInFamily(description) {
-      let members = references(schema.family(of: description))
-      entity.family = EntityFamily(
-        parent: description.parent.flatMap { byName[$0] }.map(EntityReference.init), root: members[0],
-        branch: references([description] + schema.descendants(of: description)), members: members)
+    let tree = FamilyTree(schema)
+    for family in schema.families {
+      let members = references(family)
+      for description in family {
+        guard let entity = byName[description.name] else { continue }
+        let below = tree.descendants(of: description.name).map { EntityReference(entity: entities[$0]) }
+        entity.family = EntityFamily(
+          parent: description.parent.flatMap { byName[$0] }.map(EntityReference.init), root: members[0],
+          branch: [EntityReference(entity: entity)] + below, members: members)
+      }
     }
   }
 

@@ -23,6 +23,15 @@ package struct EntityPlace: Sendable, Hashable {
   /// ` WHERE …`, or nothing.
   var filter: SQL { condition().map { " WHERE \($0)" } ?? "" }
 
+  /// A condition that is asked of these rows alone.
+  /// - Parameter alias: What the table is called in the statement, where that is another name.
+  func own(_ condition: SQL, _ alias: SQLName? = nil) -> SQL {
+    self.condition(alias).map { "\(condition) AND \($0)" } ?? condition
+  }
+
+  /// Their ids, in brackets.
+  var ids: SQL { "(SELECT \"id\" FROM \(tableName)\(filter))" }
+
   /// What stands behind FROM: the table, or the rows as a table of their own.
   var rows: SQL {
     entities.isEmpty ? "\(tableName)" : "(SELECT * FROM \(tableName)\(filter))"

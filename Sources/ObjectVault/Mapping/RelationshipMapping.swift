@@ -47,7 +47,8 @@ package final class RelationshipMapping: @unchecked Sendable {
   /// Of a to-one: where the places lie that objects have among the members of its inverse; nil where that has no order.
   let inverseOrder: SQLName?
   /// The whole rows at the other end of one owner's to-many.
-  private(set) var membersSQL = ""
+  var membersSQL: String { membersText.value { membersStatement } }
+  private let membersText = MadeOnce<String>()
 
   init?(
     _ relationship: RelationshipDescription, slot: Int, owner: EntityMapping, destination: EntityMapping,
@@ -87,9 +88,6 @@ package final class RelationshipMapping: @unchecked Sendable {
   var isToMany: Bool {
     if case .column = storage { false } else { true }
   }
-
-  /// Derives what follows from the slots of both entities.
-  func complete() { membersSQL = membersStatement }
 
   /// The column of a to-one, in its owner's table.
   var column: SQLName? {

@@ -25,13 +25,8 @@ extension Schema {
       if old[entity.name] == entity { changed.remove(entity.name) } else { changed.insert(entity.name) }
     }
     // What lies in one table with a changed entity is looked at with it, also where that left.
-    if hasFamilies || former.hasFamilies {
-      for entity in entities where changed.contains(entity.name) {
-        changed.formUnion(family(of: entity).map(\.name))
-      }
-      for entity in former.entities where changed.contains(entity.name) {
-        changed.formUnion(former.family(of: entity).map(\.name))
-      }
+    for family in families + former.families where family.contains(where: { changed.contains($0.name) }) {
+      changed.formUnion(family.map(\.name))
     }
     let isTouched = { (entity: EntityDescription) in
       changed.contains(entity.name) || entity.relationships.contains { changed.contains($0.destination) }
@@ -70,8 +65,9 @@ extension Schema {
 
   /// The names that some entities have in the file, with those of their indexes and links, in lower case.
   private func fileNames(_ isAsked: (EntityDescription) -> Bool) -> [String] {
-    entities.filter(isAsked).flatMap { entity in
-      [entity.name] + indexNames(of: entity)
+    let parents = parentNames
+    return entities.filter(isAsked).flatMap { entity in
+      [entity.name] + indexNames(of: entity, parents)
         + joinNames(of: entity).flatMap { [$0.name] + $0.indexes }
     }.map { $0.lowercased() }
   }
@@ -87,8 +83,9 @@ extension Schema {
       }
     }
     let joins = joinNames
+    let parents = parentNames
     let tables =
-      entities.map { ($0.name, indexNames(of: $0)) }
+      entities.map { ($0.name, indexNames(of: $0, parents)) }
       + joins.map { ($0.name, $0.indexes) }
     for (table, indexes) in tables.sorted(by: { $0.0 < $1.0 }) {
       enter(table, table)
@@ -104,15 +101,18 @@ extension Schema {
 
   /// The names of the indexes of an entity's table. The tables themselves would take many times as long: a chain of steps is
   /// checked behind each of them.
-  private func indexNames(of entity: EntityDescription) -> [String] {
+  /// - Parameter parents: The names of all entities with others below.
+  private func indexNames(of entity: EntityDescription, _ parents: Set<String>) -> [String] {
     entity.attributes.filter { $0.isUnique || $0.isIndexed }.map {
       Self.indexName(entity.name, [$0.name], $0.isUnique)
     }
       + entity.relationships.filter { !$0.isToMany }.map { Self.indexName(entity.name, [$0.name], false) }
       + entity.indexes.map { Self.indexName(entity.name, $0.properties, $0.isUnique) }
-      + (entity.parent == nil && isInFamily(entity)
+      + (entity.parent == nil && parents.contains(entity.name)
         ? [Self.indexName(entity.name, [EntityColumn.name], false)] : [])
   }
+
+  private var parentNames: Set<String> { Set(entities.compactMap(\.parent)) }
 
   private var joinNames: [(name: String, indexes: [String], source: String)] {
     entities.flatMap { entity in joinNames(of: entity).map { ($0.name, $0.indexes, entity.name) } }

@@ -13,24 +13,53 @@ extension AttributeMove: CompositeOperation {
   func parts(in model: Schema) throws(ModelError) -> [CompositePart] {
     let relationship = try checked(model)
     let former = try attributes.map { pair throws(ModelError) in try attribute(pair, model) }
-    var parts: [CompositePart] = zip(attributes, former).map { pair, attribute in
+    let moved = zip(passingNames(in: model), zip(attributes, former)).map { name, pair in
+      Moved(from: pair.0.name, passing: name, to: pair.0.new, former: pair.1)
+    }
+    var parts: [CompositePart] = moved.map { attribute in
       .operation(
         .addAttribute(
-          destination, AttributeDescription(name: pair.new, type: attribute.type, isOptional: true)))
+          destination,
+          AttributeDescription(name: attribute.passing, type: attribute.former.type, isOptional: true)))
     }
-    parts += isOutward ? outward(relationship, former, model) : inward(relationship)
-    for (pair, attribute) in zip(attributes, former) {
-      parts += Self.restored(attribute, destination, pair.new)
+    parts += isOutward ? outward(relationship, moved, model) : inward(relationship, moved, model)
+    for attribute in moved { parts += Self.restored(attribute.former, destination, attribute.passing) }
+    parts += moved.map { .operation(.dropAttribute(source, $0.from)) }
+    return parts
+      + moved.filter { $0.passing != $0.to }.map {
+        .operation(.renameAttribute(destination, $0.passing, to: $0.to))
+      }
+  }
+
+  /// An attribute on its way.
+  private struct Moved {
+    let from: String
+    /// What it is called until the former one is gone.
+    let passing: String
+    let to: String
+    let former: AttributeDescription
+  }
+
+  /// Entities that share a table have no name twice: one that both ends have waits for the former one to be gone.
+  private func passingNames(in model: Schema) -> [String] {
+    guard let entity = model.entity(named: destination), model.root(of: source) == model.root(of: destination)
+    else { return attributes.map(\.new) }
+    let leaving = Set(attributes.map { $0.name.lowercased() })
+    var taken = Set(model.family(of: entity).flatMap(\.propertyNames))
+    return attributes.map { pair in
+      guard leaving.contains(pair.new.lowercased()) else { return pair.new }
+      let name = freeName("\(pair.new)Moved", among: taken)
+      taken.insert(name)
+      return name
     }
-    return parts + attributes.map { .operation(.dropAttribute(source, $0.name)) }
   }
 
   private func checked(_ model: Schema) throws(ModelError) -> RelationshipDescription {
     _ = (try model.known(source), try model.known(destination))
-    let found = try model.known(owner, relationship: relationship)
+    let found = try model.known(owner, inherited: relationship)
     let other = isOutward ? destination : source
-    guard source != destination, owner == source || owner == destination, found.destination == other,
-      !found.isToMany
+    guard source != destination, owner == source || owner == destination, !found.isToMany,
+      model.line(of: other).contains(found.destination)
     else {
       throw ModelError(
         reason:
@@ -43,6 +72,7 @@ extension AttributeMove: CompositeOperation {
   private func attribute(_ pair: PropertyPair, _ model: Schema) throws(ModelError) -> AttributeDescription {
     let entity = try model.known(source)
     if let attribute = entity.attribute(named: pair.name) { return attribute }
+    try model.requireDeclared(source, pair.name)
     let hint = didYouMean(nearest(pair.name, among: entity.attributes.map(\.name)))
     throw ModelError(reason: "there is no attribute \(source).\(pair.name)\(hint.map { "; \($0)" } ?? "")")
   }
@@ -67,57 +97,87 @@ extension AttributeMove: CompositeOperation {
   private var hasValue: SQL { .joined(attributes.map { "\(identifier: $0.name) NOT NULL" }, by: " OR ") }
 
   private func outward(
-    _ relationship: RelationshipDescription, _ former: [AttributeDescription], _ model: Schema
+    _ relationship: RelationshipDescription, _ moved: [Moved], _ model: Schema
   ) -> [CompositePart] {
-    let (from, to) = (SQLName(source), SQLName(destination))
+    let (own, others) = (model.place(of: source), model.place(of: destination))
+    let (from, to) = (own.tableName, others.tableName)
     let column = SQLName(relationship.columnName)
-    let differs = SQL.joined(former.map(Self.severalValues), by: " OR ")
-    let shared: SQL = "FROM \(from) WHERE \(column) NOT NULL GROUP BY \(column) HAVING \(differs)"
+    let leading = own.own("\(column) NOT NULL")
+    let differs = SQL.joined(moved.map { Self.severalValues($0.former) }, by: " OR ")
+    let shared: SQL = "FROM \(from) WHERE \(leading) GROUP BY \(column) HAVING \(differs)"
     let lone: SQL = "FROM \(from) WHERE \(column) IS NULL AND (\(hasValue))"
-    var parts: [CompositePart] = [
+    var checks: [CompiledStatement] = [
       .check(
-        .check(
-          query: "SELECT count(*) FROM (SELECT 1 \(shared))",
-          rows: "SELECT \(column) \(shared) ORDER BY 1 LIMIT 5",
-          message: "%d objects of \(destination) are led to by several \(source) with different values; "
-            + "make them equal, or give each its own, by a transform before"))
+        query: "SELECT count(*) FROM (SELECT 1 \(shared))",
+        rows: "SELECT \(column) \(shared) ORDER BY 1 LIMIT 5",
+        message: "%d objects of \(destination) are led to by several \(source) with different values; "
+          + "make them equal, or give each its own, by a transform before")
     ]
-    let back = relationship.inverse.flatMap { model.entity(named: destination)?.relationship(named: $0) }
-    if let missing = model.entity(named: destination)?.unfilled(but: back?.name) {
-      parts.append(
+    if relationship.destination != destination {
+      let astray: SQL =
+        "FROM \(from) WHERE (\(hasValue)) AND \(column) NOT NULL AND \(column) NOT IN \(others.ids)"
+      checks.append(
         .check(
-          .check(
-            query: "SELECT count(*) \(lone)", rows: "SELECT \"id\" \(lone) ORDER BY 1 LIMIT 5",
-            message: "%d objects of \(source) have no \(self.relationship), and none can be made for them: "
-              + "\(destination).\(missing) is required and has no default")))
+          query: "SELECT count(*) \(astray)", rows: "SELECT \"id\" \(astray) ORDER BY 1 LIMIT 5",
+          message:
+            "%d objects of \(source) have values, and their \(self.relationship) is no \(destination); "
+            + "clear them, or let them lead to one, by a transform before"))
     }
-    var (columns, values): (SQL, SQL) = ("\"id\", \"_version\"", "vault_other, \(number: RowVersions.first)")
-    if let back, !back.isToMany {
-      columns.append(", \(identifier: back.columnName)")
-      values.append(", vault_own")
+    let back = relationship.inverse.flatMap {
+      model.entity(named: relationship.destination)?.relationship(named: $0)
     }
-    let moved = attributes.map { pair -> SQL in
-      "\(identifier: pair.new) = (SELECT s.\(identifier: pair.name) FROM \(from) AS s WHERE s.\(column) = \(to).\"id\" LIMIT 1)"
+    if let missing = model.flattenedEntity(named: destination)?.unfilled(but: back?.name) {
+      checks.append(
+        .check(
+          query: "SELECT count(*) \(lone)", rows: "SELECT \"id\" \(lone) ORDER BY 1 LIMIT 5",
+          message: "%d objects of \(source) have no \(self.relationship), and none can be made for them: "
+            + "\(destination).\(missing) is required and has no default"))
     }
+    let parts = checks.map { CompositePart.check($0) }
     let table = PassingTable.name
+    let values = moved.map { attribute -> SQL in
+      let led = own.own("s.\(column) = \(to).\"id\"", SQLName("s"))
+      return
+        "\(identifier: attribute.passing) = (SELECT s.\(identifier: attribute.from) FROM \(from) AS s WHERE \(led) LIMIT 1)"
+    }
+    let isLedTo: SQL = "\"id\" IN (SELECT \(column) FROM \(from) WHERE \(leading))"
     let rows: [SQL] = [
       PassingTable.drop, "CREATE TABLE \(table) (vault_own INTEGER PRIMARY KEY, vault_other INTEGER)",
-      "INSERT INTO \(table) SELECT \"id\", \"id\" + \(IdentifierTable.highest(of: destination)) \(lone)",
-      "INSERT INTO \(to) (\(columns)) SELECT \(values) FROM \(table)",
+      "INSERT INTO \(table) SELECT \"id\", \"id\" + \(IdentifierTable.highest(of: others.table)) \(lone)",
+      insertion(back, model),
       "UPDATE \(from) SET \(column) = (SELECT vault_other FROM \(table) WHERE vault_own = \(from).\"id\") WHERE \"id\" IN (SELECT vault_own FROM \(table))",
       PassingTable.end,
-      "UPDATE \(to) SET \(SQL.joined(moved)) WHERE \"id\" IN (SELECT \(column) FROM \(from) WHERE \(column) NOT NULL)",
+      "UPDATE \(to) SET \(SQL.joined(values)) WHERE \(others.own(isLedTo))",
     ]
     return parts + rows.map { .sql($0) }
   }
 
-  private func inward(_ relationship: RelationshipDescription) -> [CompositePart] {
-    let (from, to) = (SQLName(source), SQLName(destination))
+  /// The objects of those who lead nowhere.
+  private func insertion(_ back: RelationshipDescription?, _ model: Schema) -> SQL {
+    var (columns, values): (SQL, SQL) = ("\"id\", \"_version\"", "vault_other, \(number: RowVersions.first)")
+    for (column, value) in model.beginnings(of: destination) {
+      columns.append(", \(column)")
+      values.append(", \(value)")
+    }
+    if let back, !back.isToMany {
+      columns.append(", \(identifier: back.columnName)")
+      values.append(", vault_own")
+    }
+    return
+      "INSERT INTO \(identifier: model.root(of: destination)) (\(columns)) SELECT \(values) FROM \(PassingTable.name)"
+  }
+
+  private func inward(
+    _ relationship: RelationshipDescription, _ moved: [Moved], _ model: Schema
+  ) -> [CompositePart] {
+    let (place, owners) = (model.place(of: source), model.place(of: destination))
+    let (from, to) = (place.tableName, owners.tableName)
     let column = SQLName(relationship.columnName)
+    let leading = owners.own("\(column) NOT NULL")
     let lost: SQL =
-      "FROM \(from) WHERE (\(hasValue)) AND \"id\" NOT IN (SELECT \(column) FROM \(to) WHERE \(column) NOT NULL)"
-    let moved = attributes.map { pair -> SQL in
-      "\(identifier: pair.new) = (SELECT s.\(identifier: pair.name) FROM \(from) AS s WHERE s.\"id\" = \(to).\(column))"
+      "FROM \(from) WHERE (\(hasValue)) AND \"id\" NOT IN (SELECT \(column) FROM \(to) WHERE \(leading))"
+    let values = moved.map { attribute -> SQL in
+      "\(identifier: attribute.passing) = (SELECT s.\(identifier: attribute.from) FROM \(from) AS s WHERE s.\"id\" = \(to).\(column))"
     }
     return [
       .check(
@@ -126,7 +186,7 @@ extension AttributeMove: CompositeOperation {
           message:
             "%d objects of \(source) have values, and no \(destination) leads to them; clear or delete them by a "
             + "transform before")),
-      .sql("UPDATE \(to) SET \(SQL.joined(moved)) WHERE \(column) NOT NULL"),
+      .sql("UPDATE \(to) SET \(SQL.joined(values)) WHERE \(leading)"),
     ]
   }
 

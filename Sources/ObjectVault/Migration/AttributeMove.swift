@@ -14,7 +14,7 @@ public struct AttributeMove: Sendable, Hashable {
   public let attributes: [PropertyPair]
   /// The owner of the to-one: either of the two.
   public let owner: String
-  /// The to-one that leads to the other one.
+  /// The to-one that leads to the other one, or to one that this inherits from; the owner may inherit it.
   public let relationship: String
 
   /// A move.

@@ -14,7 +14,8 @@ extension StoreHistory {
     guard model != schema else { return carried }
     let proposal = try carried.proposal(for: schema)
     let step = MigrationStep(number: version + 1, name: "automatic", operations: proposal.operations)
-    let reasons = proposal.obstacles + (try step.obstacle(from: model))
+    // Where something is lost it goes without saying that nothing leads back.
+    let reasons = try (proposal.losses.isEmpty ? step.obstacle(from: model) : []) + proposal.obstacles
     guard reasons.isEmpty else {
       throw StoreError.notAutomatic(file: file, reasons: reasons, lines: proposal.lines)
     }

@@ -7,9 +7,8 @@ enum CompiledStatement: Hashable {
   case sql(String)
   /// Copies a table's rows, in slices of its ids; afterwards both have equally many.
   case copy(from: String, to: String, columns: [String], expressions: [String], keyed: Bool)
-  /// Must count no row; else the step fails with this message, the count put in for `%d` (see ``counted(_:_:)``), and the ids that the
-  /// second query finds.
-  case mustBeEmpty(query: String, rows: String, message: String)
+  /// Must count no row; else the step fails.
+  case mustBeEmpty(RowCheck)
   /// Makes a view, a trigger or an index that a person wrote, and nothing else.
   case raw(RawStatement)
   /// What a view or a trigger does must be possible, now that the tables are others.
@@ -23,11 +22,6 @@ enum CompiledStatement: Hashable {
 }
 
 extension CompiledStatement {
-  /// One that must count no row, of SQL that has no values.
-  static func check(query: SQL, rows: SQL, message: String) -> CompiledStatement {
-    .mustBeEmpty(query: query.text, rows: rows.text, message: message)
-  }
-
   /// One that copies a table's rows, in the form for people and, with a condition on ids, in that for the engine.
   static func copying(_ from: String, _ to: String, _ columns: [String], _ expressions: [String]) -> SQL {
     let names = SQL.names(columns.map { SQLName($0) })
@@ -41,7 +35,7 @@ extension CompiledStatement {
     case .sql(let sql): sql + ";"
     case .copy(let from, let to, let columns, let expressions, _):
       Self.copying(from, to, columns, expressions).text + ";"
-    case .mustBeEmpty(let query, _, _): "-- must be 0: \(query);"
+    case .mustBeEmpty(let check): "-- must be 0: \(check.query);"
     case .raw(let statement): statement.create + ";"
     case .rawMustFit(let statement): "-- must fit the tables: \(statement.object.title)"
     case .data(let sql): sql

@@ -78,6 +78,38 @@ extension Schema {
 }
 
 extension Schema {
+  /// A relationship that an entity has, of its own or from above.
+  /// - Throws: ``ModelError`` that says what there is instead.
+  func known(_ entity: String, inherited name: String) throws(ModelError) -> RelationshipDescription {
+    if let found = flattenedEntity(named: entity)?.relationship(named: name) { return found }
+    return try known(entity, relationship: name)
+  }
+
+  /// The names of an entity and of those above it, from the root down: what its objects are.
+  func line(of name: String) -> [String] {
+    guard let entity = entity(named: name) else { return [name] }
+    return ancestors(of: entity).map(\.name) + [name]
+  }
+
+  /// What a row of an entity is given that a statement makes, where the file has no default for it.
+  func beginnings(of name: String) -> [(column: SQLName, value: SQL)] {
+    guard let entity = entity(named: name), entity.parent != nil else { return [] }
+    let below = ancestors(of: entity).dropFirst() + [entity]
+    return [(SQLName(EntityColumn.name), "\(literal: name)")]
+      + below.flatMap(\.attributes).compactMap { attribute in
+        attribute.defaultValue.map { (SQLName(attribute.name), "\(written: $0.sql)") }
+      }
+  }
+}
+
+/// A name like this one that nobody has yet.
+func freeName(_ name: String, among names: Set<String>) -> String {
+  let taken = Set(names.map { $0.lowercased() })
+  let candidates = (0...taken.count).lazy.map { "\(name)\($0 == 0 ? "" : "\($0)")" }
+  return candidates.first { !taken.contains($0.lowercased()) } ?? name
+}
+
+extension Schema {
   /// Operations that make other objects of rows keep no order of them.
   func requireNoOrder(_ entity: String, _ relationship: String?) throws(ModelError) {
     guard let relationship, self.entity(named: entity)?.relationship(named: relationship)?.isOrdered == true

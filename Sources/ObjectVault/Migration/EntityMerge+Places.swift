@@ -10,10 +10,26 @@ struct MergePlaces {
     let relationship: RelationshipDescription
 
     var name: String { "\(entity.name).\(relationship.name)" }
+
+    /// Refuses objects that have it and another to-one, where one of the two is left.
+    func refusing(
+      both other: RelationshipDescription, from table: SQLName, where condition: SQL
+    ) -> CompiledStatement {
+      .check(
+        query: "SELECT count(*) FROM \(table) WHERE \(condition)",
+        rows: "SELECT \"id\" FROM \(table) WHERE \(condition) ORDER BY \"id\" LIMIT 5",
+        message:
+          "%d objects of \(entity.name) have both \(relationship.name) and \(other.name), and one is left; "
+          + "clear one of them by a transform before")
+    }
   }
 
+  /// The entity that goes, with what it inherits and the other one does not.
   let source: EntityDescription
+  /// The entity that stays, with all that it inherits.
   let destination: EntityDescription
+  /// What objects of both have, as they inherit from the same entity: that stays as it is.
+  let shared: Set<String>
   private(set) var attributes: [(from: AttributeDescription, to: AttributeDescription)] = []
   /// To-ones of the source.
   private(set) var toOnes: [(from: RelationshipDescription, to: RelationshipDescription)] = []
@@ -32,10 +48,18 @@ struct MergePlaces {
 
   init(_ merge: EntityMerge, in model: Schema) throws(ModelError) {
     self.model = model
-    (source, destination) = (try model.known(merge.source), try model.known(merge.destination))
+    let (own, other) = (try model.known(merge.source), try model.known(merge.destination))
     guard merge.source != merge.destination else {
       throw ModelError(reason: "\(merge.source) cannot be merged into itself")
     }
+    let line = Set(model.line(of: merge.source)).intersection(model.line(of: merge.destination))
+    let common = model.ancestors(of: own).filter { line.contains($0.name) }
+    shared = Set(common.flatMap(\.propertyNames))
+    var all = model.flattened(own)
+    let kept = shared
+    all.attributes.removeAll { kept.contains($0.name) }
+    all.relationships.removeAll { kept.contains($0.name) }
+    (source, destination) = (all, model.flattened(other))
     for entity in model.entities {
       for relationship in entity.relationships
       where entity.name == merge.source || relationship.destination == merge.source {
@@ -44,7 +68,13 @@ struct MergePlaces {
     }
     var names: [String: String] = [:]
     for pair in merge.pairs {
-      guard source.propertyNames.contains(pair.name) else { throw Self.unknown(pair.name, of: source) }
+      guard source.propertyNames.contains(pair.name) else {
+        guard shared.contains(pair.name) else { throw Self.unknown(pair.name, of: source) }
+        throw ModelError(
+          reason:
+            "\(source.name) and \(destination.name) both inherit \(pair.name), which stays what it is; leave it out"
+        )
+      }
       guard destination.propertyNames.contains(pair.new) else {
         throw Self.unknown(pair.new, of: destination)
       }
@@ -108,14 +138,20 @@ struct MergePlaces {
     guard let name = names[relationship.name] else {
       // The other end has the links, too: it will lead to the destination, or has a place there itself.
       let isKept =
-        back.map { isWithin ? names[$0.name] != nil : relationship.isToMany || !$0.isToMany } ?? false
+        back.map {
+          $0.destination == source.name
+            && (isWithin ? names[$0.name] != nil : relationship.isToMany || !$0.isToMany)
+        } ?? false
       if !isKept {
         losses.append("\(source.name).\(relationship.name)")
       }
       return
     }
+    if let owner = model.declarer(of: relationship.name, in: source) {
+      try model.requireNoOrder(owner.name, relationship.name)
+    }
     let target = isWithin ? destination.name : relationship.destination
-    guard let new = destination.relationship(named: name), new.destination == target,
+    guard let new = destination.relationship(named: name), model.line(of: target).contains(new.destination),
       new.isToMany == relationship.isToMany,
       hasLinks(relationship, of: source) == hasLinks(new, of: destination)
     else { throw misfit(relationship.name, name) }
@@ -170,6 +206,7 @@ struct MergePlaces {
   /// What a new object would lack and must not.
   private func requireFilling() throws(ModelError) {
     let filled = Set(attributes.map(\.to.name) + toOnes.map(\.to.name))
+      .union(shared)
     let missing =
       destination.attributes.first {
         !$0.isOptional && $0.defaultValue == nil && !filled.contains($0.name)

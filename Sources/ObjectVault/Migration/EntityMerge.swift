@@ -2,9 +2,10 @@
 
 /// `merge entity A into B [with A.x -> B.y, …]`: two entities become one.
 ///
-/// Each object of the first gets an id of the second, above all that were given out there. Its properties become those
-/// of the same name, or those that the list names; what has no place there is lost, and named. Whoever leads to the first entity
-/// leads to the second from then on.
+/// Each object of the first gets an id of the second, above all that were given out there; where both share a table, it
+/// keeps its own. Its properties become those of the same name, or those that the list names; what has no place there is lost,
+/// and named. Whoever leads to the first entity leads to the second from then on, and what inherits from the first inherits
+/// from the second.
 public struct EntityMerge: Sendable, Hashable {
   /// The entity that goes.
   public let source: String

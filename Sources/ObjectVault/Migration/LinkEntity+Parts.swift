@@ -7,15 +7,18 @@ extension EntityToRelationship: CompositeOperation {
   var entities: [String] { [entity] }
 
   func losses(in model: Schema) -> [String] {
-    model.entity(named: entity)?.attributes.map { "\(entity).\($0.name)" } ?? []
+    guard let link = model.entity(named: entity) else { return [] }
+    return model.flattened(link).attributes.map { "\(entity).\($0.name)" }
+      + model.descendants(of: link).flatMap { below in below.attributes.map { "\(below.name).\($0.name)" } }
   }
 
   func parts(in model: Schema) throws(ModelError) -> [CompositePart] {
+    let link = try model.known(entity)
     let (own, other) = try ends(model)
-    if let several = try model.known(entity).relationships.first(where: \.isToMany) {
-      throw ModelError(reason: "\(entity).\(several.name) leads to many, and a link to two; drop it first")
-    }
-    for end in [own, other] { try model.requireNoOrder(end.destination, end.inverse) }
+    try requireNoMore(link, in: model)
+    // What it inherits stays with the others that do.
+    let declared = [own, other].filter { link.relationship(named: $0.name) != nil }
+    for end in declared { try model.requireNoOrder(end.destination, end.inverse) }
     var operations: [MigrationOperation] = [
       .addRelationship(
         owner,
@@ -34,12 +37,16 @@ extension EntityToRelationship: CompositeOperation {
     guard let (join, isSource) = after.joinTable(of: made, in: try after.known(owner)) else {
       throw ModelError(reason: "\(owner).\(relationship) would keep no links of its own")
     }
-    let table = SQLName(entity)
+    let place = model.place(of: entity)
+    let table = place.tableName
     let (ownColumn, otherColumn) = (SQLName(own.columnName), SQLName(other.columnName))
-    let lone: SQL = "FROM \(table) WHERE \(ownColumn) IS NULL OR \(otherColumn) IS NULL"
-    let twice: SQL = "FROM \(table) GROUP BY \(ownColumn), \(otherColumn) HAVING count(*) > 1"
+    let isLone: SQL = "\(ownColumn) IS NULL OR \(otherColumn) IS NULL"
+    let lone: SQL = "FROM \(table) WHERE \(place.condition().map { "(\(isLone)) AND \($0)" } ?? isLone)"
+    let twice: SQL = "FROM \(table)\(place.filter) GROUP BY \(ownColumn), \(otherColumn) HAVING count(*) > 1"
     let columns = join.columns(from: isSource)
-    let inverses = [own, other].compactMap { end in end.inverse.map { (end.destination, $0) } }
+    let inverses = declared.compactMap { end in end.inverse.map { (end.destination, $0) } }
+    let gone =
+      [entity] + after.parentsFirst.map(\.name).filter(Set(after.descendants(of: link).map(\.name)).contains)
     return [
       .check(
         .check(
@@ -54,9 +61,27 @@ extension EntityToRelationship: CompositeOperation {
             + "transform before")),
     ] + operations.map { .operation($0) } + [
       .sql(
-        "INSERT INTO \(join.tableName) (\(columns.own), \(columns.other)) SELECT \(ownColumn), \(otherColumn) FROM \(table)"
+        "INSERT INTO \(join.tableName) (\(columns.own), \(columns.other)) SELECT \(ownColumn), \(otherColumn) FROM \(table)\(place.filter)"
       )
-    ] + inverses.map { .operation(.dropRelationship($0.0, $0.1)) } + [.operation(.dropEntity(entity))]
+    ] + inverses.map { .operation(.dropRelationship($0.0, $0.1)) }
+      + gone.reversed().map { .operation(.dropEntity($0)) }
+  }
+
+  /// That there is nothing but the two ends.
+  private func requireNoMore(_ link: EntityDescription, in model: Schema) throws(ModelError) {
+    for owner in model.ancestors(of: link) + [link] {
+      guard let several = owner.relationships.first(where: \.isToMany) else { continue }
+      throw ModelError(
+        reason: owner.name == entity
+          ? "\(entity).\(several.name) leads to many, and a link to two; drop it first"
+          : "\(entity) inherits \(owner.name).\(several.name), which leads to many, and a link leads to two; write "
+            + "before: set parent of \(entity) to none")
+    }
+    for below in model.descendants(of: link) {
+      guard let more = below.relationships.first else { continue }
+      throw ModelError(
+        reason: "\(below.name).\(more.name) leads elsewhere, and a link to its two ends; drop it first")
+    }
   }
 
   func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {
@@ -67,13 +92,19 @@ extension EntityToRelationship: CompositeOperation {
   private func ends(_ model: Schema) throws(ModelError) -> (
     own: RelationshipDescription, other: RelationshipDescription
   ) {
-    let toOnes = try model.known(entity).relationships.filter { !$0.isToMany }
-    if let from { _ = try model.known(entity, relationship: from) }
-    let owns = toOnes.filter { from == nil ? $0.destination == owner : $0.name == from }
+    let toOnes = model.flattened(try model.known(entity)).relationships.filter { !$0.isToMany }
+    if let from { _ = try model.known(entity, inherited: from) }
+    // Objects of entities below are objects of the ends, too.
+    func leads(_ end: RelationshipDescription, to name: String) -> Bool {
+      model.line(of: end.destination).contains(name)
+    }
+    let exact = toOnes.filter { $0.destination == owner }
+    let owns =
+      from.map { from in toOnes.filter { $0.name == from } }
+      ?? (exact.isEmpty ? toOnes.filter { leads($0, to: owner) } : exact)
     let others = toOnes.filter { other in !owns.contains(other) }
-    if let own = owns.first, owns.count == 1, own.destination == owner, let other = others.first,
-      others.count == 1,
-      other.destination == destination
+    if let own = owns.first, owns.count == 1, leads(own, to: owner), let other = others.first,
+      others.count == 1, leads(other, to: destination)
     {
       return (own, other)
     }
@@ -96,6 +127,7 @@ extension RelationshipToEntity: CompositeOperation {
   var entities: [String] { [entity] }
 
   func parts(in model: Schema) throws(ModelError) -> [CompositePart] {
+    try model.requireDeclared(owner, relationship)
     let former = try model.known(owner, relationship: relationship)
     guard let (join, isSource) = model.joinTable(of: former, in: try model.known(owner)) else {
       throw ModelError(reason: "\(owner).\(relationship) is not many to many, and has no links of its own")

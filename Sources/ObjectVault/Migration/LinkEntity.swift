@@ -3,8 +3,8 @@
 
 /// `make entity E a relationship A.r -> B [inverse B.s] [from x]`: each object of an entity between two others becomes a link.
 ///
-/// The entity's attributes are lost, and its ids. Objects that lack an end, and those that link a pair that
-/// another one links already, are refused with their number.
+/// The entity's attributes are lost, and its ids; so are the entities below it, whose objects become links as well.
+/// Objects that lack an end, and those that link a pair that another one links already, are refused with their number.
 public struct EntityToRelationship: Sendable, Hashable {
   /// The entity that becomes links.
   public let entity: String

@@ -179,7 +179,7 @@ struct LinkMove {
         rows: "SELECT \(links.own) \(several) ORDER BY 1 LIMIT 5",
         message:
           "%d objects have several \(relationship), and it is to be one; write: make \(entity).\(relationship) one "
-          + "picking (ORDER)")
+          + "picking (ORDER)", .single, of: entity, [relationship])
     }
     guard let partner, case .own(let table, let column) = from else { return nil }
     // The other end keeps the links from now on.
@@ -188,8 +188,9 @@ struct LinkMove {
     return .check(
       query: "SELECT count(*) \(lone)", rows: "SELECT o.\"id\" \(lone) ORDER BY 1 LIMIT 5",
       message:
-        "%d objects have a \(relationship) that does not lead back; correct that by a transform before"
-    )
+        "%d objects have a \(relationship) that does not lead back; correct that by a transform before",
+      .leading,
+      of: entity, [relationship])
   }
 }
 

@@ -9,20 +9,80 @@ extension MigrationCompiler {
     _ index: TableInfo.Index, of table: TableInfo, _ former: TableInfo, _ origin: Origin
   ) -> [PlannedStatement] {
     guard index.isUnique, !wasUnique(index, former, origin) else { return [] }
-    let columns = index.columns.map { SQLName($0) }
-    let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
-    let groups: SQL =
-      "FROM \(identifier: table.name) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1"
-    let check = CompiledStatement.check(
-      query: "SELECT count(*) FROM (SELECT 1 \(groups))",
-      rows: "SELECT max(\"id\") \(groups) ORDER BY 1 LIMIT 5",
-      message:
-        "%d values of \(table.name)(\(index.columns.joined(separator: ", "))) are there more than once, and "
-        + "UNIQUE takes each once; make them differ by a transform before")
+    var check =
+      isSame(index, of: table, origin)
+      ? sameValues(index, of: table) : Self.repeatedValues(index, of: table, owner(of: index, in: table))
+    check.isBehind = true
     return [
       PlannedStatement(
-        statement: check, operations: mapping.trail.operations(of: members(of: table), index: index.columns))
+        statement: .mustBeEmpty(check),
+        operations: mapping.trail.operations(of: members(of: table), index: index.columns))
     ]
+  }
+
+  private static func repeatedValues(
+    _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String])
+  ) -> RowCheck {
+    let columns = index.columns.map { SQLName($0) }
+    let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
+    return RowCheck(
+      repeated:
+        "FROM \(identifier: table.name) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1",
+      of: owner.entity, owner.properties,
+      message:
+        "%d values of \(owner.entity)(\(owner.properties.joined(separator: ", "))) are there more than once, and "
+        + "UNIQUE takes each once; make them differ by a transform before")
+  }
+
+  /// The same of columns that the run adds, in each row with their default: nothing could make those differ before.
+  private func sameValues(_ index: TableInfo.Index, of table: TableInfo) -> RowCheck {
+    let (entity, properties) = owner(of: index, in: table)
+    let isThere = SQL.joined(index.columns.map { "\(identifier: $0) NOT NULL" }, by: " AND ")
+    let rows: SQL = "FROM \(identifier: table.name) WHERE \(isThere)"
+    let names = properties.joined(separator: ", ")
+    return RowCheck(
+      query: ("SELECT CASE WHEN count(*) > 1 THEN count(*) ELSE 0 END \(rows)" as SQL).text,
+      rows: ("SELECT \"id\" \(rows) ORDER BY \"id\" LIMIT 5" as SQL).text,
+      message:
+        "%d objects of \(entity) would all have the same \(names), by its default, more than once where UNIQUE takes "
+        + "each value once; add it without unique, give each object its own by a transform, then write: "
+        + "add index \(entity)(\(names)) unique",
+      rule: .unique, entity: entity, properties: properties)
+  }
+
+  /// Whether all columns of an index are new and have a constant in each row of their entity.
+  private func isSame(_ index: TableInfo.Index, of table: TableInfo, _ origin: Origin) -> Bool {
+    let (entity, properties) = owner(of: index, in: table)
+    guard let declaring = after.entity(named: entity) else { return false }
+    return zip(index.columns, properties).allSatisfy { column, property in
+      origin.expressions[column] == nil && declaring.attribute(named: property)?.defaultValue != nil
+    }
+  }
+
+  /// The entity that declares an index, and the properties that its columns hold.
+  func owner(of index: TableInfo.Index, in table: TableInfo) -> (entity: String, properties: [String]) {
+    for name in members(of: table).sorted() {
+      guard let entity = after.flattenedEntity(named: name), let own = after.entity(named: name) else {
+        continue
+      }
+      let found = own.uniqueKeys.first { key in
+        key.map { entity.relationship(named: $0)?.columnName ?? $0 } == index.columns
+      }
+      if let found { return (name, found) }
+    }
+    return (table.name, index.columns)
+  }
+
+  /// The entity that declares the property which a column holds, and that property.
+  private func owner(of column: String, in table: TableInfo) -> (entity: String, property: String) {
+    for name in members(of: table).sorted() {
+      guard let entity = after.entity(named: name) else { continue }
+      if entity.attribute(named: column) != nil { return (name, column) }
+      if let toOne = entity.relationships.first(where: { !$0.isToMany && $0.columnName == column }) {
+        return (name, toOne.name)
+      }
+    }
+    return (table.name, column)
   }
 
   /// Whether an index of before was over the same values: then they are known to differ. A plain copy has the type of before.
@@ -34,18 +94,20 @@ extension MigrationCompiler {
   }
 
   func fillingCheck(_ required: SegmentMapping.RequiredColumn) -> PlannedStatement {
-    let table = required.place.tableName
-    let own: SQL = required.place.condition().map { " AND \($0)" } ?? ""
-    let isMissing: SQL = "\(written: required.column) IS NULL\(own)"
-    var (entity, name) = ("", "")
-    if case .makeRequired(let owner, let property, _) = required.operation {
+    var (entity, name, remedy) = ("", "", "")
+    if case .makeRequired(let owner, let property, let filling) = required.operation {
       (entity, name) = (owner, property)
+      remedy =
+        filling == nil
+        ? "write: make \(entity).\(name) required filling VALUE"
+        : "it is one to one, and who is led to would lead back to none of them; delete them or give each one of "
+          + "its own by a transform before"
     }
     return PlannedStatement(
-      statement: .check(
-        query: "SELECT count(*) FROM \(table) WHERE \(isMissing)",
-        rows: "SELECT \"id\" FROM \(table) WHERE \(isMissing) ORDER BY \"id\" LIMIT 5",
-        message: "%d objects have no \(name); write: make \(entity).\(name) required filling VALUE"),
+      statement: .mustBeEmpty(
+        RowCheck(
+          .required, entity, [name], at: required.place, where: "\(written: required.column) IS NULL",
+          message: "%d objects have no \(name); \(remedy)")),
       operations: [required.operation])
   }
 
@@ -55,13 +117,15 @@ extension MigrationCompiler {
   ) -> PlannedStatement? {
     guard column.isRequired, column.defaultSQL == nil else { return nil }
     let isToOne = table.key(of: column.name) != nil
+    let (entity, property) = owner(of: column.name, in: table)
     return PlannedStatement(
-      statement: .check(
-        query: "SELECT count(*) FROM \(identifier: former.name)",
-        rows: "SELECT \"id\" FROM \(identifier: former.name) ORDER BY \"id\" LIMIT 5",
-        message: "%d objects would have NULL in \(table.name).\(column.name), which is NOT NULL; "
-          + (isToOne
-            ? "add it without required, fill it, then make it required" : "give it a default, or optional")),
+      statement: .mustBeEmpty(
+        RowCheck(
+          .required, entity, [property], at: EntityPlace(table: former.name, entities: []),
+          message: "%d objects would have NULL in \(table.name).\(column.name), which is NOT NULL; "
+            + (isToOne
+              ? "add it without required, fill it, then make it required" : "give it a default, or optional"))
+      ),
       operations: mapping.trail.operations(of: members(of: table), column: column.name))
   }
 

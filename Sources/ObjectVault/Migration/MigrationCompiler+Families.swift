@@ -12,16 +12,16 @@ extension MigrationCompiler {
 
   /// Takes entities out whose relatives are not among the same ones: they lie in a table that changes.
   static func leaveOutRelatives(of before: Schema, _ after: Schema, _ same: inout Set<String>) {
-    for model in [before, after] where model.hasFamilies {
-      for root in model.roots {
-        let names = model.family(of: root).map(\.name)
-        if names.count > 1, !same.isSuperset(of: names) { same.subtract(names) }
+    for model in [before, after] {
+      for family in model.families {
+        let names = family.map(\.name)
+        if !same.isSuperset(of: names) { same.subtract(names) }
       }
     }
   }
 
   /// Entities with a parent that were there before, by their names after.
-  private var keptChildren: [(entity: EntityDescription, former: String)] {
+  var keptChildren: [(entity: EntityDescription, former: String)] {
     guard after.hasFamilies else { return [] }
     return after.entities.compactMap { entity in
       guard entity.parent != nil, !untouched.contains(entity.name),
@@ -44,13 +44,13 @@ extension MigrationCompiler {
       let place = before.place(of: former)
       return missing.filter { mapping.former(entity.name, $0.0) == nil }.map { name, column, isToOne in
         PlannedStatement(
-          statement: .check(
-            query: "SELECT count(*) FROM \(place.tableName)\(place.filter)",
-            rows: "SELECT \"id\" FROM \(place.tableName)\(place.filter) ORDER BY \"id\" LIMIT 5",
-            message: "%d objects of \(entity.name) would have no \(name), which is required; "
-              + (isToOne
-                ? "add it without required, fill it, then make it required"
-                : "give it a default, or optional")),
+          statement: .mustBeEmpty(
+            RowCheck(
+              .required, entity.name, [name], at: place,
+              message: "%d objects of \(entity.name) would have no \(name), which is required; "
+                + (isToOne
+                  ? "add it without required, fill it, then make it required"
+                  : "give it a default, or optional"))),
           operations: mapping.trail.operations(of: [entity.name], column: column))
       }
     }
@@ -182,7 +182,8 @@ struct RowRelease {
           rows: "SELECT \"id\" FROM \(owner.tableName) WHERE \(condition) ORDER BY \"id\" LIMIT 5",
           message:
             "%d objects of \(entity.name) lead by \(relationship.name), which is required, to objects that are no "
-            + "\(relationship.destination) any more; let them lead elsewhere by a transform before"))
+            + "\(relationship.destination) any more; let them lead elsewhere by a transform before",
+          .leading, of: entity.name, [relationship.name]))
       return
     }
     var settings: [SQL] = ["\(column) = NULL"]

@@ -12,7 +12,8 @@ extension Schema {
     let above = Set(ancestors(of: entity).map(\.name))
     return entities.filter { $0.name != entity.name }.flatMap { owner in
       owner.relationships.filter { relationship in
-        guard above.contains(relationship.destination) else { return false }
+        // What must lead to one of them is refused where that goes.
+        guard above.contains(relationship.destination), !relationship.isRequired else { return false }
         let back = relationship.inverse.flatMap {
           self.entity(named: relationship.destination)?.relationship(named: $0)
         }

@@ -104,6 +104,13 @@ private struct ParentRows {
   private enum Gained {
     case attribute(AttributeDescription, own: AttributeDescription?)
     case toOne(RelationshipDescription)
+
+    var name: String {
+      switch self {
+      case .attribute(let attribute, _): attribute.name
+      case .toOne(let relationship): relationship.name
+      }
+    }
   }
 
   /// What the rows inherit and did not.
@@ -126,37 +133,52 @@ private struct ParentRows {
       guard relationship.isRequired else { return nil }
       (name, condition) = (relationship.name, nil)
     }
-    let conditions = [old.condition(), condition].compactMap { $0 }
-    let filter: SQL = conditions.isEmpty ? "" : " WHERE \(SQL.joined(conditions, by: " AND "))"
-    return .check(
-      query: "SELECT count(*) FROM \(old.tableName)\(filter)",
-      rows: "SELECT \"id\" FROM \(old.tableName)\(filter) ORDER BY \"id\" LIMIT 5",
-      message:
-        "%d objects of \(change.entity.name) would have no \(name), which \(change.parent ?? "") requires; fill it "
-        + "before, or make it optional")
+    return .mustBeEmpty(
+      RowCheck(
+        .required, change.entity.name, [name], at: old, where: condition,
+        message:
+          "%d objects of \(change.entity.name) would have no \(name), which \(change.parent ?? "") requires; fill it "
+          + "before, or make it optional"))
   }
 
-  /// That what the rows bring, or get, differs where what they inherit is unique.
+  /// That what the rows bring, or get, differs where what they inherit is unique, and where it is so beside what is their own.
   private var uniqueChecks: [CompiledStatement] {
-    change.joined.flatMap { above in above.uniqueKeys.compactMap { check(key: $0, of: above) } }
+    let gained = Set(gained.map(\.name))
+    func isAsked(_ key: [String]) -> Bool { !gained.isDisjoint(with: key) }
+    return change.joined.flatMap { above in
+      above.uniqueKeys.filter(isAsked).compactMap { check(key: $0, of: above, besideOthers: true) }
+    }
+      + change.moved.compactMap { after.entity(named: $0.name) }.flatMap { own in
+        own.uniqueKeys.filter(isAsked).compactMap { check(key: $0, of: own, besideOthers: false) }
+      }
   }
 
+  /// - Parameter besideOthers: Whether other rows of the new table have values of it.
   /// - Returns: nil where the rows have nothing, which is like no other nothing.
-  private func check(key: [String], of above: EntityDescription) -> CompiledStatement? {
-    let own = key.compactMap(value)
-    // What an entity above that one declares is as it was.
-    guard own.count == key.count else { return nil }
-    let columns = key.map { SQLName($0) }
-    let values = zip(own, columns).map { value, column -> SQL in "\(value) AS \(column)" }
+  private func check(key: [String], of owner: EntityDescription, besideOthers: Bool) -> CompiledStatement? {
+    let values = key.compactMap { value(of: $0, in: owner) }
+    guard values.count == key.count else { return nil }
+    let all = after.flattened(owner)
+    let columns = key.map { SQLName(all.relationship(named: $0)?.columnName ?? $0) }
+    let named = zip(values, columns).map { value, column -> SQL in "\(value) AS \(column)" }
     let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
+    let others: SQL =
+      besideOthers ? " UNION ALL SELECT NULL, \(SQL.names(columns)) FROM \(new.tableName)" : ""
     let groups: SQL =
-      "FROM (SELECT \"id\", \(SQL.joined(values)) FROM \(old.tableName) AS a\(filterOfA) UNION ALL SELECT NULL, \(SQL.names(columns)) FROM \(new.tableName)) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1"
-    return .check(
-      query: "SELECT count(*) FROM (SELECT 1 \(groups))",
-      rows: "SELECT max(\"id\") \(groups) ORDER BY 1 LIMIT 5",
-      message:
-        "%d values of \(above.name)(\(key.joined(separator: ", "))) would be there more than once, and UNIQUE takes "
-        + "each once; make them differ by a transform before")
+      "FROM (SELECT \"id\", \(SQL.joined(named)) FROM \(old.tableName) AS a\(filterOfA)\(others)) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1 AND count(\"id\") > 0"
+    return .mustBeEmpty(
+      RowCheck(
+        repeated: groups, of: owner.name, key,
+        message:
+          "%d values of \(owner.name)(\(key.joined(separator: ", "))) would be there more than once, and UNIQUE takes "
+          + "each once; make them differ by a transform before"))
+  }
+
+  /// What the rows, as `a`, have in a property of an entity from now on; nil where they have nothing.
+  private func value(of name: String, in owner: EntityDescription) -> SQL? {
+    guard !gained.contains(where: { $0.name == name }) else { return value(of: name) }
+    let toOne = after.flattened(owner).relationship(named: name)
+    return "a.\(identifier: toOne?.columnName ?? name)"
   }
 
   /// What the rows, as `a`, have in an attribute that they inherit from now on; nil where they have nothing.
@@ -192,13 +214,12 @@ private struct ParentRows {
 
   private var ownChecks: [CompiledStatement] {
     astray.filter(\.relationship.isRequired).map { entity, relationship in
-      let own: SQL = old.condition().map { "\($0) AND " } ?? ""
-      let filter: SQL = "\(own)\(isAstray("\(identifier: relationship.columnName)"))"
-      return .check(
-        query: "SELECT count(*) FROM \(old.tableName) WHERE \(filter)",
-        rows: "SELECT \"id\" FROM \(old.tableName) WHERE \(filter) ORDER BY \"id\" LIMIT 5",
-        message: "%d objects lead by \(relationship.name), which is required, to an object that is no "
-          + "\(relationship.destination) any more; let them lead elsewhere by a transform before")
+      .mustBeEmpty(
+        RowCheck(
+          .leading, entity.name, [relationship.name], at: old,
+          where: isAstray("\(identifier: relationship.columnName)"),
+          message: "%d objects lead by \(relationship.name), which is required, to an object that is no "
+            + "\(relationship.destination) any more; let them lead elsewhere by a transform before"))
     }
   }
 

@@ -28,6 +28,8 @@ struct MigrationCompiler {
     var copies: [PlannedStatement] = []
     var swaps: [PlannedStatement] = []
     var changes: [PlannedStatement] = []
+    // Behind what the rows get: an index tells then who has the same.
+    var indexes: [PlannedStatement] = []
     var used: Set<String> = []
     // The tables of which a raw object that names them has to be made anew.
     var moved: Set<String> = []
@@ -37,26 +39,27 @@ struct MigrationCompiler {
       guard let origin = origin(of: table), let former = old.first(where: { $0.name == origin.table }) else {
         if let filled = movedLinks(to: table) {
           copies += filled
-          changes =
-            swapIn(
-              table, TableInfo(name: table.name, columns: [], foreignKeys: [], indexes: []),
-              Origin(table: "", expressions: [:])) + changes
+          changes = swapIn(table) + changes
         } else {
-          changes += create(table)
+          changes.append(planned(text: table.createSQL(after.layout(ofTable: table.name)), table))
         }
+        indexes += table.indexes.map { makeIndex($0, table) }
         moved.insert(table.name.lowercased())
         continue
       }
       used.insert(former.name)
       if let alterations = alterations(from: former, to: table, origin) {
+        let made = makeIndexes(table, former, origin, but: former.indexes)
         changes += alterations.statements
+        indexes += made
         if !alterations.keepsColumns { moved.insert(former.name.lowercased()) }
-        if !alterations.statements.isEmpty { touched.insert(former.name.lowercased()) }
+        if !(alterations.statements + made).isEmpty { touched.insert(former.name.lowercased()) }
       } else {
         moved.formUnion([former.name.lowercased(), table.name.lowercased()])
         copies += rebuild(former, table, origin)
         swaps.append(planned("DROP TABLE \(identifier: former.name)", table))
-        changes = swapIn(table, former, origin) + changes
+        changes = swapIn(table) + changes
+        indexes += makeIndexes(table, former, origin)
       }
     }
     let unused = old.filter { !used.contains($0.name) && $0.name != leavingTable?.name }
@@ -82,11 +85,11 @@ struct MigrationCompiler {
     let (picking, unpicking) = pickings()
     // Behind the copies, whose expressions may read a view.
     guard mapping.parentChange == nil else {
-      return parents.checks + raw.drops + parents.before + copies + swaps + dropped + changes + parents.behind
-        + leaving + raw.creations
+      return parents.checks + raw.drops + parents.before + copies + swaps + dropped + changes + indexes
+        + parents.behind + leaving + raw.creations
     }
     return checks + removals + picking + copies + unpicking + raw.drops + swaps + dropped + changes
-      + rewrites.map(\.statement) + highWaterMarks() + raw.creations
+      + rewrites.map(\.statement) + indexes + highWaterMarks() + raw.creations
   }
 
   private static func untouchedEntities(
@@ -114,7 +117,7 @@ struct MigrationCompiler {
   }
 
   /// Where a final table's rows come from; nil for a new table.
-  private func origin(of table: TableInfo) -> Origin? {
+  func origin(of table: TableInfo) -> Origin? {
     if let root = after.entity(named: table.name) {
       guard let former = mapping.entities[root.name] else { return nil }
       var origin = Origin(table: former, expressions: ["id": "\"id\"", "_version": "\"_version\""])
@@ -231,7 +234,7 @@ struct MigrationCompiler {
         ])
       let statements =
         rebuild(former, table, origin) + [planned("DROP TABLE \(identifier: former.name)", table)]
-        + swapIn(table, former, origin)
+        + swapIn(table) + makeIndexes(table, former, origin)
       return statements.map(\.statement)
     }
   }
@@ -253,9 +256,13 @@ struct MigrationCompiler {
       operations: mapping.trail.operations(of: members(of: table), index: index.columns))
   }
 
-  private func create(_ table: TableInfo) -> [PlannedStatement] {
-    [planned(text: table.createSQL(after.layout(ofTable: table.name)), table)]
-      + table.indexes.map { makeIndex($0, table) }
+  /// - Parameter kept: Those that are there.
+  private func makeIndexes(
+    _ table: TableInfo, _ former: TableInfo, _ origin: Origin, but kept: [TableInfo.Index] = []
+  ) -> [PlannedStatement] {
+    table.indexes.filter { !kept.contains($0) }.flatMap {
+      uniqueCheck($0, of: table, former, origin) + [makeIndex($0, table)]
+    }
   }
 
   /// The table that a temporary one becomes.
@@ -290,19 +297,16 @@ struct MigrationCompiler {
     return !former.columns.contains { quoted($0.name) == expression }
   }
 
-  private func swapIn(_ table: TableInfo, _ former: TableInfo, _ origin: Origin) -> [PlannedStatement] {
+  private func swapIn(_ table: TableInfo) -> [PlannedStatement] {
     let rename = planned(
       "ALTER TABLE \(identifier: "_mig_\(table.name)") RENAME TO \(identifier: table.name)", table)
     // On newer engines a rename would rewrite what mentions the table; here everything names it already.
-    let renames =
-      engine.rewritesReferencesOnRename
+    return engine.rewritesReferencesOnRename
       ? [
         planned("PRAGMA legacy_alter_table = ON", table), rename,
         planned("PRAGMA legacy_alter_table = OFF", table),
       ]
       : [rename]
-    return renames
-      + table.indexes.flatMap { uniqueCheck($0, of: table, former, origin) + [makeIndex($0, table)] }
   }
 
   // MARK: ALTER where it will do
@@ -347,12 +351,12 @@ struct MigrationCompiler {
       added.allSatisfy({ canAdd($0, to: table, taken) })
     else { return nil }
     return Alterations(
-      statements: inPlace(former, table, origin, renames, dropped, added, layout),
+      statements: inPlace(former, table, renames, dropped, added, layout),
       keepsColumns: renames.isEmpty && dropped.isEmpty)
   }
 
   private func inPlace(
-    _ former: TableInfo, _ table: TableInfo, _ origin: Origin, _ renames: [(old: String, new: String)],
+    _ former: TableInfo, _ table: TableInfo, _ renames: [(old: String, new: String)],
     _ dropped: [TableInfo.Column], _ added: [TableInfo.Column], _ layout: TableLayout
   ) -> [PlannedStatement] {
     let name = SQLName(table.name)
@@ -371,9 +375,6 @@ struct MigrationCompiler {
     for column in added {
       statements.append(
         planned("ALTER TABLE \(name) ADD COLUMN \(table.definition(column, layout))", table))
-    }
-    for index in table.indexes where !former.indexes.contains(index) {
-      statements += uniqueCheck(index, of: table, former, origin) + [makeIndex(index, table)]
     }
     return statements
   }

@@ -24,6 +24,8 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     case renamingIsDone = "L302"
     /// An engine that cannot drop a column copies a whole table.
     case rebuildsTable = "L401"
+    /// An index goes with an attribute that an entity inherits from then on.
+    case losesIndex = "L403"
     /// Nothing leads back, and `[down]` does not say why.
     case irreversible = "L501"
     /// Values are rewritten, and nothing asks whether they came out right.
@@ -32,13 +34,17 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     case rawNamesPlain = "L503"
     /// A trigger writes rows, and nobody who holds them in memory hears of it.
     case triggerWrites = "L504"
+    /// SQL writes rows of an entity with a parent, and does not say that they are of that one.
+    case namesNoEntity = "L505"
+    /// SQL has a name in a text that an entity had before.
+    case namesFormerly = "L506"
     /// `reader` lets programs open the store that do not know what the step changed.
     case readerTooOld = "L602"
 
     /// Whether it is about time or order, and not about what may be lost or fail.
     public var isNote: Bool {
       switch self {
-      case .rebuildsTable, .irreversible, .renamingIsDone, .triggerWrites: true
+      case .rebuildsTable, .losesIndex, .irreversible, .renamingIsDone, .triggerWrites: true
       default: false
       }
     }
@@ -72,13 +78,15 @@ extension MigrationSet {
   public func findings(after version: Int = 0) throws -> [MigrationFinding] {
     var model = try model(at: version)
     var findings: [MigrationFinding] = []
+    var former = FormerNames(steps.prefix(max(0, version)))
     for step in steps.dropFirst(max(0, version)) {
+      defer { for operation in step.operations { former.follow(operation, of: step.number) } }
       // No store has rows yet that the first step could meet.
       guard step.number > 1, !step.isFolded else {
         model = try step.applied(to: model)
         continue
       }
-      let lint = try StepLint(step, model)
+      let lint = try StepLint(step, model, former)
       findings += try lint.findings()
       model = lint.compiled.model
     }
@@ -123,14 +131,15 @@ extension MigrationSet {
 }
 
 /// The rules, for one step.
-private struct StepLint {
+struct StepLint {
   private let step: MigrationStep
   private let before: Schema
+  private let former: FormerNames
   /// For the engine of this process.
   let compiled: CompiledStep
 
-  init(_ step: MigrationStep, _ before: Schema) throws {
-    (self.step, self.before) = (step, before)
+  init(_ step: MigrationStep, _ before: Schema, _ former: FormerNames) throws {
+    (self.step, self.before, self.former) = (step, before, former)
     compiled = try step.compiled(from: before, engine: .current)
   }
 
@@ -138,7 +147,7 @@ private struct StepLint {
     try losses() + operations() + rebuilds() + wayBack()
   }
 
-  private func finding(
+  func finding(
     _ rule: MigrationFinding.Rule, _ operation: MigrationOperation?, _ text: String
   ) -> MigrationFinding {
     MigrationFinding(
@@ -147,16 +156,18 @@ private struct StepLint {
   }
 
   private func losses() -> [MigrationFinding] {
-    compiled.unallowedLosses.map { loss in
+    let parts = compiled.parts.filter { $0.operations.count == 1 }
+    return compiled.unallowedLosses.map { loss in
       let isEntity = !loss.contains(".")
-      let operation = step.operations.first { operation in
-        switch operation {
-        case .dropEntity(let name): isEntity && name == loss
-        case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name):
-          "\(entity).\(name)" == loss
-        default: false
-        }
-      }
+      let operation =
+        step.operations.first { operation in
+          switch operation {
+          case .dropEntity(let name): isEntity && name == loss
+          case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name):
+            "\(entity).\(name)" == loss
+          default: false
+          }
+        } ?? parts.first { $0.losses.contains(loss) }?.operations.first
       return finding(
         isEntity ? .dropsEntity : .dropsProperty, operation,
         "\(loss) is lost for good; when that is meant, write into the head: allow: lossy:\(loss)")
@@ -165,12 +176,15 @@ private struct StepLint {
 
   private func operations() throws -> [MigrationFinding] {
     var (findings, model, new): ([MigrationFinding], Schema, Set<String>) = ([], before, [])
+    var former = former
     for (index, operation) in step.operations.enumerated() {
+      findings += familyFindings(operation, model, former)
+      former.follow(operation, of: step.number)
       findings += self.findings(
         operation, model, new, step.operations.prefix(index), step.operations.dropFirst(index + 1))
-      let former = model
+      let earlier = model
       try operation.apply(to: &model)
-      findings += movedLinks(operation, former, model)
+      findings += movedLinks(operation, earlier, model)
       switch operation {
       case .createEntity(let entity): new.insert(entity.name)
       case .dropEntity(let name): new.remove(name)
@@ -263,6 +277,15 @@ private struct StepLint {
             .mayBeRenaming, operation,
             "\(entity).\(new.name) of the same type is added; to keep the values: rename attribute \(entity).\(name) -> \(new.name)"
           ))
+      }
+    case .createEntity(let entity):
+      // Below one that the step made itself it is as unknown to older programs as that one.
+      if step.reader < step.number, let root = entity.parent.map(model.root(of:)), existed(root) {
+        findings.append(
+          finding(
+            .readerTooOld, operation,
+            "reader: \(step.reader) lets programs of that version open the store, which find objects of \(entity.name) "
+              + "among those of \(root) and do not know what they are"))
       }
     case .createRawObject(let object): findings += self.findings(object, operation, model, new)
     case .transform where !later.contains(where: \.isRequirement),

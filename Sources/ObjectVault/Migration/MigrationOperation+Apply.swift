@@ -9,10 +9,24 @@ extension MigrationStep {
       do { try operation.apply(to: &schema) } catch { throw failed(operation, error.reason) }
     }
     let faults = schema.modelFaults(after: former)
-    guard faults.isEmpty else {
-      throw failed(operations.last ?? .seed(""), faults.map { "\($0)" }.joined(separator: " "))
-    }
+    guard faults.isEmpty else { throw failed(faults, of: former) }
     return schema
+  }
+
+  /// A failure with what is wrong in the model behind the step, laid to the operations that made it so.
+  func failed(_ faults: [SchemaFault], of former: Schema) -> StoreError {
+    var (model, present, names): (Schema, Set<SchemaFault>, [SchemaFault: String]) = (former, [], [:])
+    for operation in operations {
+      guard (try? operation.apply(to: &model)) != nil else { break }
+      let found = Set(model.modelFaults)
+      for fault in found.subtracting(present) { names[fault] = operation.summary }
+      present = found
+    }
+    var makers: [String] = []
+    for name in faults.compactMap({ names[$0] }) where !makers.contains(name) { makers.append(name) }
+    return failed(
+      makers.isEmpty ? operations.last?.summary ?? "" : makers.joined(separator: "; "),
+      faults.map { "\($0)" }.joined(separator: " "))
   }
 
   func failed(_ operation: MigrationOperation, _ reason: String) -> StoreError {
@@ -61,7 +75,9 @@ extension MigrationOperation {
         _ = try schema.index(of: parent)
         try schema.requireFreeNames(of: entity)
       }
-      schema = Schema(entities: schema.entities + [entity], rawObjects: schema.rawObjects)
+      // At its place: a first step makes all of them, and a schema made anew for each would look at all again.
+      schema.entities.insert(
+        contentsOf: Schema(entities: [entity]).entities, at: schema.entityPlace(entity.name))
     case .dropEntity(let name):
       let dropped = schema.entities[try schema.index(of: name)]
       let below = schema.children(of: dropped).map(\.name)

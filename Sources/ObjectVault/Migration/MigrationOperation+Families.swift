@@ -8,16 +8,6 @@ extension MigrationOperation {
     if let (entity, name) = changed { try model.requireDeclared(entity, name) }
     if let (entity, name) = dropped { try model.requireUnindexed(name, below: entity) }
     if let (entity, name) = named { try model.requireFree(name, inFamilyOf: entity) }
-    if let composite {
-      for name in composite.entities {
-        guard let entity = model.entity(named: name), model.isInFamily(entity) else { continue }
-        throw ModelError(
-          reason:
-            "\(name) shares its table with \(model.family(of: entity).map(\.name).filter { $0 != name }.joined(separator: ", ")), "
-            + "and this is done for entities without parents and children only; write what it stands for: "
-            + "add what is new, move the values by transform sql, drop what is old")
-      }
-    }
   }
 
   /// The property that the operation changes.
@@ -60,18 +50,21 @@ extension Schema {
   /// - Throws: ``ModelError`` where an entity that is to come below its parent has a name that a relative has.
   func requireFreeNames(of entity: EntityDescription) throws(ModelError) {
     guard let parent = entity.parent.flatMap({ self.entity(named: $0) }) else { return }
-    for relative in family(of: parent) {
-      let names = Set(relative.propertyNames.map { $0.lowercased() })
-      guard let name = entity.propertyNames.first(where: { names.contains($0.lowercased()) }) else {
-        continue
-      }
+    // Names first: few are there twice, and who belongs to the family is asked of their owners alone.
+    let names = Set(entity.propertyNames.map { $0.lowercased() })
+    let table = root(of: parent).name
+    for other in entities where other.name != entity.name {
+      guard let property = other.propertyNames.first(where: { names.contains($0.lowercased()) }),
+        root(of: other).name == table
+      else { continue }
       throw ModelError(
         reason:
-          "\(relative.name).\(name) exists already, and \(entity.name) shares its table; take another name")
+          "\(other.name).\(property) exists already, and \(entity.name) shares its table; take another name")
     }
   }
 
-  fileprivate func requireDeclared(_ name: String, _ property: String) throws(ModelError) {
+  /// - Throws: ``ModelError`` for a property that an entity inherits.
+  func requireDeclared(_ name: String, _ property: String) throws(ModelError) {
     guard let entity = entity(named: name), entity.parent != nil,
       let owner = declarer(of: property, in: entity), owner.name != name
     else { return }
@@ -98,13 +91,10 @@ extension Schema {
 
   fileprivate func requireFree(_ property: String, inFamilyOf name: String) throws(ModelError) {
     guard let entity = entity(named: name) else { return }
-    for relative in family(of: entity) where relative.name != name {
-      guard relative.propertyNames.contains(where: { $0.lowercased() == property.lowercased() }) else {
-        continue
-      }
-      throw ModelError(
-        reason: "\(relative.name).\(property) exists already, and \(name) shares its table; take another name"
-      )
-    }
+    let names = FamilyNames(family(of: entity).filter { $0.name != name })
+    guard let other = names.owner(of: property) else { return }
+    throw ModelError(
+      reason:
+        "\(other.entity).\(other.property) exists already, and \(name) shares its table; take another name")
   }
 }

@@ -59,19 +59,27 @@ public struct MigrationPlan: Sendable, Hashable {
       case required
       /// Values that the new type of the property can hold.
       case fitting
+      /// One member at most.
+      case single
+      /// To lead to objects that are there afterwards, and are what they have to be.
+      case leading
+      /// What only this operation asks.
+      case other
     }
     /// The operation, in one line.
     public let operation: String
-    /// The entity, as the step calls it.
+    /// The entity, as the step calls it; empty where it is about several.
     public let entity: String
     /// Its properties.
     public let properties: [String]
     /// What is asked of them.
     public let rule: Rule
-    /// How many values are there more than once, or how many rows have none.
+    /// How many values are there more than once, or how many rows are not as they have to be.
     public let count: Int
     /// The ids of the first such rows, at most five.
     public let rows: [Int64]
+    /// What is so and what to do.
+    let text: String
   }
 
   /// The store's version now.
@@ -144,14 +152,14 @@ extension MigrationPlan {
     changesFormat = history.format < FileFormat.current && (goal == .latest || !work.isNothing)
     // A later release may have run steps that this one cannot read, and be content with old readers.
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
-    var (steps, standing) = ([Step](), StandingColumns(model))
+    var (steps, standing) = ([Step](), StandingTables(model, format: history.format))
     let rows = try RowForecast.rows(of: work.steps, in: connection)
     for ((compiled, leadsBack), rows) in zip(
       work.back.map({ ($0, true) }) + work.ahead.map({ ($0, false) }), rows)
     {
       let asked =
         asksRows
-        ? try Self.ask(compiled.step, &standing, connection, isSound: drift.isEmpty)
+        ? try Self.ask(compiled, &standing, connection, isSound: drift.isEmpty)
         : (refusals: [], unasked: [], counts: [])
       let reason = leadsBack ? nil : irreversible[compiled.step.number]
       steps.append(Step(compiled, leadsBack, asked, set.transforms, reason, rows: rows))
@@ -177,33 +185,62 @@ extension MigrationPlan {
 
   /// - Parameter isSound: Whether the tables are those of the model, so that they can be asked at all.
   private static func ask(
-    _ step: MigrationStep, _ standing: inout StandingColumns, _ connection: Connection, isSound: Bool
+    _ compiled: CompiledStep, _ standing: inout StandingTables, _ connection: Connection, isSound: Bool
   ) throws -> Asked {
-    var (refusals, unasked, counts): ([Refusal], [String], [Int?]) = ([], [], [])
-    for operation in step.operations {
-      if let question = RowQuestion(operation) {
-        switch isSound
-          ? try standing.answer(question, operation, connection)
-          : .unasked("the tables are not as the model says")
-        {
-        case .accepted: break
-        case .refused(let refusal): refusals.append(refusal)
-        case .unasked(let reason):
-          unasked.append("\(operation.summary): the rows could not be asked, for \(reason)")
-        }
+    var asked: Asked = ([], [], [])
+    func ask(_ planned: PlannedStatement, _ check: RowCheck) throws {
+      let operation = planned.blamed(for: "")
+      switch isSound
+        ? try standing.answer(check, connection) : .unasked("the tables are not as the model says")
+      {
+      case .accepted: break
+      case .refused(let count, let rows):
+        asked.refusals.append(Refusal(check, by: operation, count: count, rows: rows))
+      case .unasked(let reason):
+        let line = "\(operation): the rows could not be asked, for \(reason)"
+        if !asked.unasked.contains(line) { asked.unasked.append(line) }
       }
-      if operation.composite != nil {
-        unasked.append("\(operation.summary): rows that it refuses are found when the step runs")
-      }
-      if case .makeOne(_, _, picking: nil) = operation {
-        unasked.append("\(operation.summary): who has several is found when the step runs")
-      }
-      if let entity = operation.transformedEntity {
-        counts.append(isSound ? try standing.count(of: entity, connection) : nil)
-      }
-      standing.follow(operation, of: step)
     }
-    return (refusals, unasked, counts)
+    for part in compiled.parts {
+      // What a composite operation asks of its pieces is not all: see below.
+      let planned = part.planned + (part.compiler?.forecastChecks() ?? [])
+      for planned in planned {
+        if case .mustBeEmpty(let check) = planned.statement, !check.isBehind { try ask(planned, check) }
+      }
+      for case .transform(let transform) in part.statements {
+        asked.counts.append(
+          isSound ? try standing.count(of: transform.entity, part.model, connection) : nil)
+      }
+      for case .retypeBySwift(let entity, _, _, _) in part.operations {
+        asked.counts.append(isSound ? try standing.count(of: entity, part.before, connection) : nil)
+      }
+      standing.follow(part, part.compiler?.forecast() ?? [], of: compiled.step)
+      for planned in planned {
+        if case .mustBeEmpty(let check) = planned.statement, check.isBehind { try ask(planned, check) }
+      }
+    }
+    for operation in compiled.step.operations where operation.refusesLate {
+      asked.unasked.append("\(operation.summary): rows that it refuses are found when the step runs")
+    }
+    return asked
+  }
+}
+
+extension MigrationOperation {
+  /// Whether rows are asked for more than can be asked before it runs.
+  fileprivate var refusesLate: Bool {
+    if case .createRawObject(let object) = self { return object.isUnique }
+    return composite != nil
+  }
+}
+
+extension MigrationPlan.Refusal {
+  fileprivate init(_ check: RowCheck, by operation: String, count: Int, rows: [Int64]) {
+    let first = rows.map(String.init).joined(separator: ", ") + (count > rows.count ? " and more" : "")
+    self.init(
+      operation: operation, entity: check.entity, properties: check.properties,
+      rule: Rule(rawValue: check.rule.rawValue) ?? .other,
+      count: count, rows: rows, text: check.sentences(count, rows: first))
   }
 }
 
@@ -232,19 +269,6 @@ extension MigrationPlan.Step {
 }
 
 extension MigrationPlan.Refusal: CustomStringConvertible {
-  /// One sentence, with what to do.
-  public var description: String {
-    let names = "\(entity)(\(properties.joined(separator: ", ")))"
-    let first = rows.map(String.init).joined(separator: ", ") + (count > rows.count ? " and more" : "")
-    return switch rule {
-    case .unique:
-      "\(operation): \(count) values of \(names) are there more than once (rows \(first)). Make them differ by a "
-        + "transform before."
-    case .required:
-      "\(operation): \(counted("%d objects have", count)) no \(properties.joined(separator: ", ")) (rows \(first)). Give them one by "
-        + "a transform before, by filling, or by a default."
-    case .fitting:
-      "\(operation): \(count) values of \(names) are none of that type (rows \(first)). Change them before."
-    }
-  }
+  /// The operation, what is so, and what to do.
+  public var description: String { "\(operation): \(text)" }
 }

@@ -75,11 +75,11 @@ extension MigrationRunner {
     case .sql(let sql): try connection.execute(sql: sql)
     case .copy(let from, let to, let columns, let expressions, let keyed):
       try copy(from, to, columns, expressions, keyed)
-    case .mustBeEmpty(let query, let rows, let message):
-      let count = try connection.value(sql: query)?.int64 ?? 0
+    case .mustBeEmpty(let check):
+      let count = try connection.value(sql: check.query)?.int64 ?? 0
       guard count > 0 else { return }
-      let ids = try connection.query(sql: rows) { "\($0.int64(0))" }.joined(separator: ", ")
-      throw RowRefusal(reason: counted(message, Int(count)) + " (rows \(ids))")
+      let ids = try connection.query(sql: check.rows) { "\($0.int64(0))" }.joined(separator: ", ")
+      throw RowRefusal(reason: check.reason(Int(count), rows: ids))
     case .raw(let statement): try make(statement)
     case .rawMustFit(let statement): try requireFit(of: statement)
     case .require(let text, let query):

@@ -162,7 +162,8 @@ struct MigrationRunner {
     }
     try audit.finish(model)
     if let reason = try audit.brokenReferences(model), let step = work.steps.last?.step {
-      throw step.failed(step.operations.last ?? .seed(""), reason)
+      // Whatever did it, it was not seen behind the part that did.
+      throw step.failed("the end of all steps", reason)
     }
     try finish(
       model, version: work.version, minimumReader: work.minimumReader, generation: generation)

@@ -17,6 +17,8 @@ struct CompiledStep {
     /// The columns that expressions filled, of which nobody knows yet what is in them.
     var filled = TouchedColumns()
     fileprivate var trail = OperationTrail()
+    /// What compiled it; nil for what is written as SQL.
+    fileprivate(set) var compiler: MigrationCompiler?
 
     /// The statements, in order.
     var statements: [CompiledStatement] { planned.map(\.statement) }
@@ -95,7 +97,7 @@ extension MigrationStep {
       }
       var part = CompiledStep.Part(
         operations: operations, planned: statements, before: before, model: after, losses: compiler.losses(),
-        trail: mapping.trail)
+        trail: mapping.trail, compiler: compiler)
       for (entity, properties) in mapping.expressions {
         for property in properties.keys { part.filled.insert(after.root(of: entity), property) }
       }
@@ -190,9 +192,7 @@ extension MigrationStep {
     flush()
     let isKnown = known.map { $0.entities == run.after.entities } ?? false
     let faults = isKnown ? [] : run.after.modelFaults(after: model)
-    guard faults.isEmpty else {
-      throw failed(operations.last ?? .seed(""), faults.map { "\($0)" }.joined(separator: " "))
-    }
+    guard faults.isEmpty else { throw failed(faults, of: model) }
     return CompiledStep(step: self, parts: parts, model: run.after)
   }
 

@@ -87,6 +87,41 @@ package struct NameTrail: Sendable {
     }
   }
 
+  /// Links of both stand together, and objects of entities below are in another line, or under other ids.
+  private mutating func note(_ merge: EntityMerge, _ mapping: SegmentMapping, _ model: Schema) {
+    guard let places = try? merge.places(in: model) else { return }
+    func owner(_ name: String) -> String {
+      model.declarer(of: name, in: places.destination)?.name ?? merge.destination
+    }
+    for name in (places.toOnes + places.links).map(\.to.name) { moved(owner(name), name, mapping, model) }
+    for (member, to) in places.members { moved(member.entity.name, to.name, mapping, model) }
+    guard model.isInFamily(places.source) else { return }
+    for name in places.attributes.map(\.to.name) {
+      guard let former = mapping.entities[owner(name)], let formerName = mapping.former(owner(name), name)
+      else {
+        continue
+      }
+      rewritten[former, default: []].insert(formerName)
+    }
+    noteParts(of: merge, mapping, model)
+  }
+
+  /// What the pieces of an operation do to ids, and to who leads to whom.
+  private mutating func noteParts(
+    of composite: some CompositeOperation, _ mapping: SegmentMapping, _ model: Schema
+  ) {
+    var model = model
+    for part in (try? composite.operations(in: model)) ?? [] {
+      switch part {
+      case .setParent: note(part, mapping, model)
+      // The one that a merge drops has no rows by then.
+      case .dropEntity where !(composite is EntityMerge): note(part, mapping, model)
+      default: break
+      }
+      try? part.apply(to: &model)
+    }
+  }
+
   /// What a function of the app may have written.
   private mutating func note(_ transform: SwiftTransform, _ mapping: SegmentMapping, _ model: Schema) {
     for (name, former) in mapping.entities {
@@ -117,15 +152,18 @@ package struct NameTrail: Sendable {
       moved(entity, name, mapping, model)
       return
     case .mergeEntities(let merge):
-      guard let places = try? MergePlaces(merge, in: model) else { return }
-      for name in (places.toOnes + places.links).map(\.to.name) {
-        moved(merge.destination, name, mapping, model)
-      }
-      for (member, to) in places.members { moved(member.entity.name, to.name, mapping, model) }
+      note(merge, mapping, model)
+      return
+    case .makeEntityRelationship(let change):
+      noteParts(of: change, mapping, model)
       return
     case .moveAttributes(let move):
       // Who leads nowhere and has a value gets an object, and leads to that.
-      if move.owner == move.source { moved(move.owner, move.relationship, mapping, model) }
+      if move.owner == move.source, let owner = model.entity(named: move.owner) {
+        moved(
+          model.declarer(of: move.relationship, in: owner)?.name ?? move.owner, move.relationship, mapping,
+          model)
+      }
       return
     case .transformSwift(let transform):
       note(transform, mapping, model)

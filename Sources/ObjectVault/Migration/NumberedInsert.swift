@@ -47,6 +47,18 @@ struct NumberedInsert {
     tail = reader.taken
   }
 
+  /// Whether its rows have a value of a column, in lower case: all of them have where it names none.
+  func names(_ column: String) -> Bool {
+    guard let columns else { return rows != nil }
+    return columns.contains { Self.plain($0) == column }
+  }
+
+  /// A column as it was written, in lower case and without quotes.
+  private static func plain(_ column: String) -> String {
+    let quotes: Set<Character> = ["\"", "'", "`", "[", "]"]
+    return column.lowercased().filter { !quotes.contains($0) }
+  }
+
   /// The statement with an id for each row.
   /// - Parameter all: The columns of the table, in the order of the file.
   func sql(columns all: [String]) -> String {
@@ -104,8 +116,7 @@ struct NumberedInsert {
   /// Whether a column, as it was written, is that of ids: SQLite has three more names for it, where no
   /// column of the table has them.
   private static func isID(_ column: String, in all: [String]) -> Bool {
-    let quotes: Set<Character> = ["\"", "'", "`", "[", "]"]
-    let name = column.lowercased().filter { !quotes.contains($0) }
+    let name = plain(column)
     guard name != "id" else { return true }
     return ["rowid", "oid", "_rowid_"].contains(name) && !all.contains { $0.lowercased() == name }
   }

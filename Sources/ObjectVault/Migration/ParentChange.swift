@@ -39,6 +39,9 @@ struct ParentChange {
       return
     }
     let above = try model.known(parent)
+    guard parent != name else {
+      throw ModelError(reason: "\(name) cannot inherit from itself; name another entity, or none")
+    }
     guard !moved.contains(where: { $0.name == parent }) else {
       throw ModelError(reason: "\(parent) inherits from \(name) itself; give it another parent before")
     }
@@ -113,27 +116,60 @@ struct ParentChange {
         }
       }
     }
+    try requireUniqueness()
   }
 
-  /// What it loses for good, such as `Employee.salary`.
-  func losses(in model: Schema) -> [String] {
-    var losses: [String] = []
-    for above in left {
-      if way == .within { losses += above.attributes.map { "\(entity.name).\($0.name)" } }
-      losses += above.relationships.filter { way == .within || $0.isToMany }.map {
-        "\(entity.name).\($0.name)"
-      }
-      // What it keeps as its own, leads to who has it as a member no more: places, and the rule of that end, go with it.
-      guard way == .out else { continue }
-      losses += above.relationships.compactMap { relationship in
-        relationship.isToMany ? nil : relationship.inverse.map { "\(relationship.destination).\($0)" }
-      }.filter { !losses.contains($0) }
+  /// What no two objects shared, they could share from then on: that is said by whoever means it.
+  private func requireUniqueness() throws(ModelError) {
+    let inherited = joined.flatMap(\.uniqueKeys)
+    let merged = Set(self.merged.map(\.own.name))
+    for key in entity.uniqueKeys where merged.isSuperset(of: key) && !inherited.contains(key) {
+      let names = key.joined(separator: ", ")
+      throw ModelError(
+        reason:
+          "\(entity.name)(\(names)) is unique, and among all objects of \(parent ?? "") it is not; make it unique there, "
+          + "or say so before: drop index \(entity.name)(\(names))")
     }
-    // Who led to it as to one of them, and is not named by the other end.
+  }
+
+  /// The indexes of the entity that nothing has in their place.
+  var lostIndexes: [[String]] {
+    let merged = Set(self.merged.map(\.own.name))
+    let inherited = joined.flatMap { above in
+      above.uniqueKeys + above.attributes.filter(\.isIndexed).map { [$0.name] }
+        + above.indexes.map(\.properties)
+    }
+    let own = entity.attributes.filter(\.isIndexed).map { [$0.name] } + entity.indexes.map(\.properties)
+    return own.filter { merged.isSuperset(of: $0) && !inherited.contains($0) }
+  }
+
+  /// What it loses for good, such as `Employee.salary`: values of columns and links, by the names of who had them. What must
+  /// lead to a row is refused where it could not any more, and loses nothing.
+  func losses(in model: Schema) -> [String] {
+    let left = Set(self.left.map(\.name))
+    var losses: [String] = []
+    func lose(_ name: String) { if !losses.contains(name) { losses.append(name) } }
+    for above in self.left {
+      // Within a table it holds nothing of them any more; in one of its own it keeps what does not lead to such as itself.
+      if way == .within { above.attributes.forEach { lose("\(entity.name).\($0.name)") } }
+      for relationship in above.relationships where !relationship.isToMany {
+        let isAstray = left.contains(relationship.destination) && !relationship.isRequired
+        if way == .within || isAstray { lose("\(entity.name).\(relationship.name)") }
+      }
+    }
     for other in model.entities {
       for relationship in other.relationships
-      where relationship.inverse == nil && left.contains(where: { $0.name == relationship.destination }) {
-        losses.append("\(other.name).\(relationship.name)")
+      where !relationship.isToMany && !relationship.isRequired && left.contains(relationship.destination) {
+        lose("\(other.name).\(relationship.name)")
+      }
+    }
+    for join in model.joinTables where left.contains(join.source) || left.contains(join.target) {
+      lose("\(join.source).\(join.relationship)")
+    }
+    // A to-one that it keeps leads to who has it as a member no more, and had a place for it.
+    for above in self.left where way == .out {
+      for relationship in above.relationships where model.orderColumn(of: relationship) != nil {
+        relationship.inverse.map { lose("\(relationship.destination).\($0)") }
       }
     }
     return losses
@@ -165,16 +201,13 @@ extension Schema {
   }
 
   private func requireOwnNames(in entity: EntityDescription) throws(ModelError) {
-    var owners: [String: String] = [:]
+    var names = FamilyNames()
     for relative in family(of: entity) {
-      for name in relative.propertyNames {
-        guard let other = owners.updateValue(relative.name, forKey: name.lowercased()), other != relative.name
-        else { continue }
-        throw ModelError(
-          reason:
-            "\(relative.name).\(name) and \(other).\(name) would share a column; rename or drop one of them before"
-        )
-      }
+      guard let (name, other) = names.enter(relative).first else { continue }
+      throw ModelError(
+        reason:
+          "\(relative.name).\(name) and \(other.entity).\(other.property) would share a column; rename or drop one of "
+          + "them before")
     }
   }
 }

@@ -33,9 +33,9 @@ struct PartnerCheck {
   private func finding(
     _ relationship: RelationshipDescription, of entity: EntityDescription, _ connection: Connection
   ) throws -> PartnerFinding? {
-    guard !relationship.isToMany, let inverse = relationship.inverse,
-      model.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
-    else { return nil }
+    guard let inverse = relationship.inverse, model.isOneToOne(entity.name, relationship.name) else {
+      return nil
+    }
     let column = SQLName(relationship.columnName)
     let back = SQLName(RelationshipDescription.columnName(inverse))
     let (table, other) = (
@@ -50,5 +50,15 @@ struct PartnerCheck {
     return PartnerFinding(
       property: "\(entity.name).\(relationship.name)", inverse: "\(relationship.destination).\(inverse)",
       bad: Int(bad), total: Int(counts?.first?.int64 ?? 0), rows: rows)
+  }
+}
+
+extension Schema {
+  /// Whether a property is a to-one whose other end is one, too: who leads to an object is led to by it, and by nobody else.
+  func isOneToOne(_ entity: String, _ name: String) -> Bool {
+    guard let relationship = self.entity(named: entity)?.relationship(named: name), !relationship.isToMany,
+      let inverse = relationship.inverse
+    else { return false }
+    return self.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
   }
 }

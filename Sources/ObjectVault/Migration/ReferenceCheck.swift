@@ -1,14 +1,31 @@
-// References that lead to rows that are gone, each by itself: SQLite's own check says no more of a link than its table.
+// References that lead to rows that are gone, or to objects of another entity than theirs, each by itself: SQLite's own check
+// says no more of a link than its table, and nothing of entities.
 
 internal import CipherSQLite
 
-/// A reference to a row that is gone.
+/// A reference to a row that is gone, or to an object of another entity than its own.
 struct DanglingReference: Hashable {
   /// Such as `Post.user`, or `the links Post.tags`.
   let property: String
   /// The id of its row and what it leads to; of links the ids of both ends.
   let key: [SQLValue]
   let isLink: Bool
+  /// The object that it leads to, such as `Person 1`, and what that should be; nil where the row is gone.
+  var misled: Misled?
+
+  struct Misled {
+    let found: String
+    let expected: String
+  }
+
+  // The same one before and after a step, whatever it leads to: what is damaged stays so when a row becomes one of another
+  // entity.
+  static func == (one: Self, other: Self) -> Bool { one.property == other.property && one.key == other.key }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(property)
+    hasher.combine(key)
+  }
 
   fileprivate var place: String {
     let texts = key.map { $0.int64.map(String.init) ?? $0.string ?? "?" }
@@ -32,14 +49,16 @@ enum ReferenceCheck {
         let column = relationship.columnName
         try collect(
           "\(entity.name).\(relationship.name)", false, ["id", column], model.root(of: entity.name), column,
-          model.place(of: relationship.destination), connection, &found)
+          model.place(of: relationship.destination), relationship.destination, connection, &found)
       }
     }
     for join in model.joinTables {
       let columns = [join.sourceColumn, join.targetColumn]
       let name = "the links \(join.source).\(join.name.dropFirst(join.source.count + 1))"
       for (column, destination) in zip(columns, [join.source, join.target]) where isAsked(destination) {
-        try collect(name, true, columns, join.name, column, model.place(of: destination), connection, &found)
+        try collect(
+          name, true, columns, join.name, column, model.place(of: destination), destination, connection,
+          &found)
       }
     }
     return found
@@ -81,29 +100,65 @@ enum ReferenceCheck {
 
   private static func collect(
     _ name: String, _ isLink: Bool, _ columns: [String], _ table: String, _ column: String,
-    _ destination: EntityPlace, _ connection: Connection, _ found: inout Set<DanglingReference>
+    _ place: EntityPlace, _ destination: String, _ connection: Connection,
+    _ found: inout Set<DanglingReference>
   ) throws {
     let list = SQL.joined(columns.map { "o.\(identifier: $0)" })
-    let own: SQL = destination.condition(SQLName("d")).map { " AND \($0)" } ?? ""
+    let own = place.condition(SQLName("d"))
+    // Of one in the same table it is said which it is.
+    let entity: SQL = own == nil ? "NULL" : "d.\(identifier: EntityColumn.name)"
+    let isWrong: SQL = own.map { " OR NOT (\($0))" } ?? ""
     let rows = try connection.rows(
       """
-      SELECT \(list) FROM \(identifier: table) o WHERE o.\(identifier: column) IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM \(destination.tableName) d WHERE d."id" = o.\(identifier: column)\(own))
+      SELECT d."id", \(entity), \(list) FROM \(identifier: table) o LEFT JOIN \(place.tableName) d
+      ON d."id" = o.\(identifier: column) WHERE o.\(identifier: column) IS NOT NULL AND (d."id" IS NULL\(isWrong))
       """)
-    for row in rows { found.insert(DanglingReference(property: name, key: row, isLink: isLink)) }
+    for row in rows {
+      var reference = DanglingReference(property: name, key: Array(row.dropFirst(2)), isLink: isLink)
+      if let id = row[0].int64, let entity = row[1].string {
+        reference.misled = DanglingReference.Misled(found: "\(entity) \(id)", expected: destination)
+      }
+      found.insert(reference)
+    }
   }
 
   /// What is wrong, in one sentence, with the first rows.
   static func sentence(_ references: Set<DanglingReference>) -> String {
-    let groups = Dictionary(grouping: references, by: \.property).sorted { $0.key < $1.key }
-    let parts = groups.prefix(4).map { name, group in
-      let first = group.sorted { ($0.key.first?.int64 ?? 0, $0.place) < ($1.key.first?.int64 ?? 0, $1.place) }
-        .prefix(5).map(\.place)
+    let gone = references.filter { $0.misled == nil }
+    let misled = references.subtracting(gone)
+    return [
+      sentence(gone, "reference leads to a row that is gone", "references lead to rows that are gone"),
+      sentence(
+        misled, "reference leads to an object of another entity",
+        "references lead to objects of another entity"),
+    ].compactMap { $0 }.joined(separator: "; and ")
+  }
+
+  private static func sentence(_ references: Set<DanglingReference>, _ one: String, _ several: String)
+    -> String?
+  {
+    guard !references.isEmpty else { return nil }
+    let groups = Dictionary(grouping: references) { "\($0.property) \($0.misled?.expected ?? "")" }
+      .sorted { $0.key < $1.key }
+    let parts = groups.prefix(4).map { _, group in
+      let sorted = group.sorted {
+        ($0.key.first?.int64 ?? 0, $0.place) < ($1.key.first?.int64 ?? 0, $1.place)
+      }
+      let first = sorted.prefix(5)
       let more = group.count > first.count ? " and more" : ""
       let rows = group.first?.isLink == true ? "" : first.count == 1 ? "row " : "rows "
-      return "\(name) (\(rows)\(first.joined(separator: ", "))\(more))"
+      return "\(sorted[0].property) (\(rows)\(first.map(\.place).joined(separator: ", "))\(more))"
+        + misleading(Array(first))
     }
-    return "\(references.count) references lead to rows that are gone: \(parts.joined(separator: "; "))"
+    return "\(references.count) \(references.count == 1 ? one : several): \(parts.joined(separator: "; "))"
       + (groups.count > parts.count ? "; and others" : "")
+  }
+
+  /// To whom references lead that should lead to others.
+  private static func misleading(_ references: [DanglingReference]) -> String {
+    guard let expected = references.first?.misled?.expected else { return "" }
+    var found: [String] = []
+    for name in references.compactMap(\.misled?.found) where !found.contains(name) { found.append(name) }
+    return " to \(found.joined(separator: ", ")), which \(found.count == 1 ? "is" : "are") no \(expected)"
   }
 }

@@ -103,6 +103,12 @@ extension TouchedColumns {
     case .dropEntity(let name): if hasTable(name) { rename(entity: name, to: nil) }
     case .setParent(let entity, let parent):
       if contains(model.root(of: entity)) { insert(wholeTable: parent.map(model.root) ?? entity) }
+    // The rows of both stand together; of a part of it one of the two may be gone, and was noted by the first.
+    case .mergeEntities(let merge):
+      guard contains(model.root(of: merge.source)), model.entity(named: merge.destination) != nil else {
+        return
+      }
+      insert(wholeTable: model.root(of: merge.destination))
     case .renameAttribute(let entity, let name, let new): rename(model.root(of: entity), name, to: new)
     case .renameRelationship(let entity, let name, let new):
       rename(

@@ -16,10 +16,10 @@ extension SchemaDifference {
   }
 }
 
-/// Collects operations, and knows the model after them.
-private struct OperationProposer {
-  private var present: Schema
-  private let new: Schema
+/// Collects operations, and knows the model after them. Parents: OperationProposer+Parents.
+struct OperationProposer {
+  private(set) var present: Schema
+  let new: Schema
   private(set) var operations: [MigrationOperation] = []
 
   init(_ old: Schema, to new: Schema) {
@@ -65,7 +65,7 @@ private struct OperationProposer {
     }
   }
 
-  private mutating func add(_ operation: MigrationOperation) {
+  mutating func add(_ operation: MigrationOperation) {
     operations.append(operation)
     // What cannot be is written all the same: whoever reads the lines sees what was wanted.
     try? operation.apply(to: &present)
@@ -91,66 +91,6 @@ private struct OperationProposer {
         else { continue }
         addFitting(operation)
       }
-    }
-  }
-
-  // MARK: Parents
-
-  /// Before properties are dropped: what an entity has inherited becomes its own by it, or the reverse.
-  private mutating func setParents() {
-    for entity in new.canonical.parentsFirst {
-      guard let former = present.entity(named: entity.name), former.parent != entity.parent else { continue }
-      if let parent = entity.parent {
-        makeParent(parent)
-        // Of one table into another it goes by one of its own.
-        if former.parent != nil, present.root(of: parent) != present.root(of: entity.name) {
-          setNoParent(entity)
-        }
-        dropMisfits(entity, below: parent)
-        add(.setParent(entity.name, to: parent))
-      } else {
-        setNoParent(entity)
-      }
-    }
-  }
-
-  /// Gives an entity a table of its own, without what comes along and is not wanted: it would be taken for something else that is
-  /// called so.
-  private mutating func setNoParent(_ entity: EntityDescription) {
-    let own = present.entity(named: entity.name).map { Set($0.propertyNames) } ?? []
-    add(.setParent(entity.name, to: nil))
-    guard let now = present.entity(named: entity.name) else { return }
-    let all = new.flattened(entity)
-    let gone = now.propertyNames.filter { !own.contains($0) && !all.declares($0) }
-    for index in now.indexes where index.properties.contains(where: gone.contains) {
-      add(.dropIndex(entity.name, index.properties))
-    }
-    for name in gone {
-      add(
-        now.attribute(named: name) == nil
-          ? .dropRelationship(entity.name, name) : .dropAttribute(entity.name, name))
-    }
-  }
-
-  /// Makes an entity that is no entity yet, and those above it.
-  private mutating func makeParent(_ name: String) {
-    guard present.entity(named: name) == nil, let entity = new.canonical.entity(named: name) else { return }
-    if let parent = entity.parent { makeParent(parent) }
-    add(.createEntity(entity))
-  }
-
-  /// Drops what has the name of something inherited and is another thing.
-  private mutating func dropMisfits(_ entity: EntityDescription, below parent: String) {
-    guard let own = present.entity(named: entity.name), let above = present.flattenedEntity(named: parent)
-    else {
-      return
-    }
-    for relationship in own.relationships where above.declares(relationship.name) {
-      add(.dropRelationship(entity.name, relationship.name))
-    }
-    for attribute in own.attributes where above.declares(attribute.name) {
-      guard above.attribute(named: attribute.name)?.type != attribute.type else { continue }
-      add(.dropAttribute(entity.name, attribute.name))
     }
   }
 

@@ -169,7 +169,7 @@ struct SegmentMapping {
       express(entity, name, ofOwnRows(Conversion.sql(function, of: "\(entity).\(name)", column), entity))
     case .makeRequired(let entity, let name, let filling):
       guard let column = column(entity, name), let table = entities[entity] else { return }
-      if let filling {
+      if let filling, !model.isOneToOne(entity, name) {
         let type = model.entity(named: entity)?.attribute(named: name)?.type
         express(
           entity, name, ofOwnRows("ifnull(\(column), \((type.map(filling.stored) ?? filling).sql))", entity))

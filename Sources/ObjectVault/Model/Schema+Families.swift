@@ -8,13 +8,13 @@ extension Schema {
   /// The entities above one, from the root down to its parent; empty for one without a parent. Of a circle of parents, which
   /// ``validate()`` refuses, each once.
   package func ancestors(of entity: EntityDescription) -> [EntityDescription] {
+    guard var next = entity.parent else { return [] }
     var found: [EntityDescription] = []
-    var next = entity.parent
-    while let name = next, let parent = self.entity(named: name), parent.name != entity.name,
-      !found.contains(where: { $0.name == name })
-    {
+    var names: Set = [entity.name]
+    while let parent = self.entity(named: next), names.insert(next).inserted {
       found.append(parent)
-      next = parent.parent
+      guard let above = parent.parent else { break }
+      next = above
     }
     return found.reversed()
   }
@@ -37,21 +37,24 @@ extension Schema {
 
   /// All entities below one, at any depth, by name.
   package func descendants(of entity: EntityDescription) -> [EntityDescription] {
-    guard hasFamilies else { return [] }
-    var found: Set<String> = []
-    var waiting = [entity]
-    while let next = waiting.popLast() {
-      for child in children(of: next) where child.name != entity.name && found.insert(child.name).inserted {
-        waiting.append(child)
-      }
-    }
-    return entities.filter { found.contains($0.name) }
+    guard entities.contains(where: { $0.parent == entity.name }) else { return [] }
+    return FamilyTree(self).descendants(of: entity.name).map { entities[$0] }
   }
 
   /// The root of an entity, and all entities below that by name: those whose objects lie in one table.
   package func family(of entity: EntityDescription) -> [EntityDescription] {
     let root = root(of: entity)
     return [root] + descendants(of: root)
+  }
+
+  /// All families of several entities, each with its root first and the others by name.
+  var families: [[EntityDescription]] {
+    guard hasFamilies else { return [] }
+    var below: [String: [EntityDescription]] = [:]
+    for entity in entities where entity.parent != nil {
+      below[root(of: entity).name, default: []].append(entity)
+    }
+    return roots.compactMap { root in below[root.name].map { [root] + $0 } }
   }
 
   /// Whether an entity shares its table with another one.
@@ -101,5 +104,30 @@ extension EntityDescription {
   /// The properties of which no two objects share all values, of those that it declares.
   package var uniqueKeys: [[String]] {
     attributes.filter(\.isUnique).map { [$0.name] } + indexes.filter(\.isUnique).map(\.properties)
+  }
+}
+
+/// The entities below each one of a schema, for those who ask about many: to look for the children of one is to look at all.
+struct FamilyTree {
+  /// By the name of a parent, where its children are among the entities of the schema.
+  private var children: [String: [Int]] = [:]
+  private let names: [String]
+
+  init(_ schema: Schema) {
+    names = schema.entities.map(\.name)
+    for (index, entity) in schema.entities.enumerated() {
+      if let parent = entity.parent { children[parent, default: []].append(index) }
+    }
+  }
+
+  /// Where all entities below one are, at any depth, by name; of a circle of parents each but itself once.
+  func descendants(of name: String) -> [Int] {
+    guard let first = children[name] else { return [] }
+    var (found, waiting): (Set<Int>, [Int]) = ([], first)
+    while let next = waiting.popLast() {
+      guard names[next] != name, found.insert(next).inserted else { continue }
+      waiting += children[names[next]] ?? []
+    }
+    return found.sorted()
   }
 }

@@ -18,11 +18,7 @@ extension Schema {
     }
     // Of a circle nobody is the root.
     guard !isBroken else { return faults }
-    for root in entities where root.parent == nil {
-      let family = family(of: root)
-      guard family.count > 1, family.contains(where: isAsked) else { continue }
-      faults += nameFaults(of: family)
-    }
+    for family in families where family.contains(where: isAsked) { faults += nameFaults(of: family) }
     return faults
   }
 
@@ -38,20 +34,40 @@ extension Schema {
   }
 
   private func nameFaults(of family: [EntityDescription]) -> [SchemaFault] {
-    var faults: [SchemaFault] = []
-    var owners: [String: String] = [:]
-    var count = 0
+    var (names, faults): (FamilyNames, [SchemaFault]) = (FamilyNames(), [])
     for entity in family {
-      count += entity.propertyNames.count
-      for name in entity.propertyNames {
-        // What one entity declares twice is a fault of its own.
-        guard let other = owners.updateValue(entity.name, forKey: name.lowercased()), other != entity.name
-        else { continue }
-        faults.append(.familyName(entity: entity.name, property: name, other: other))
+      faults += names.enter(entity).map {
+        .familyName(entity: entity.name, property: $0.name, other: $0.other.entity)
       }
     }
     // The columns of all of them lie in one table, and are read together.
+    let count = family.reduce(0) { $0 + $1.propertyNames.count }
     if count > 512 { faults.append(.tooManyProperties(entity: family[0].name, count: count)) }
     return faults
+  }
+}
+
+/// The names of the properties of entities that share a table: each is there once, and case does not count.
+struct FamilyNames {
+  private var owners: [String: (entity: String, property: String)] = [:]
+
+  init() {}
+
+  /// Those of some entities.
+  init(_ entities: some Sequence<EntityDescription>) { for entity in entities { enter(entity) } }
+
+  /// Who has a name.
+  func owner(of name: String) -> (entity: String, property: String)? { owners[name.lowercased()] }
+
+  /// Enters the properties that an entity declares.
+  /// - Returns: Those whose names another entity has. What one entity declares twice is a fault of its own.
+  @discardableResult
+  mutating func enter(_ entity: EntityDescription) -> [(
+    name: String, other: (entity: String, property: String)
+  )] {
+    entity.propertyNames.compactMap { name in
+      let former = owners.updateValue((entity.name, name), forKey: name.lowercased())
+      return former.flatMap { $0.entity == entity.name ? nil : (name, $0) }
+    }
   }
 }

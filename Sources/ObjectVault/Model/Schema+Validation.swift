@@ -103,11 +103,27 @@ extension Schema {
         if let named = back.inverse, named != name {
           faults.append(.contestedInverse(entity: entity.name, relationship: name, inverse: inverse))
         }
+      } else if let owner = declarer(of: inverse, in: destination), owner.name != destination.name {
+        faults.append(
+          .inheritedInverse(
+            entity: entity.name, relationship: name, destination: destination.name, inverse: inverse,
+            owner: owner.name))
+      } else if let owner = above(entity, ledToBy: inverse, of: destination) {
+        faults.append(
+          .narrowInverse(entity: entity.name, relationship: name, inverse: inverse, owner: owner))
       } else {
         faults.append(.wrongInverse(entity: entity.name, relationship: name, inverse: inverse))
       }
     }
     return faults
+  }
+
+  /// The entity above one to which an inverse leads instead, as one of its own class would lead to less.
+  private func above(_ entity: EntityDescription, ledToBy inverse: String, of destination: EntityDescription)
+    -> String?
+  {
+    guard let back = destination.relationship(named: inverse) else { return nil }
+    return ancestors(of: entity).first { $0.name == back.destination }?.name
   }
 
   private func indexFaults(of entity: EntityDescription) -> [SchemaFault] {

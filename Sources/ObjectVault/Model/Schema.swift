@@ -39,8 +39,24 @@ public struct Schema: Sendable {
     self.rawObjects = rawObjects.sorted { $0.name < $1.name }
   }
 
+  /// Where the entity of this name is, or nil: found by halves, as they are sorted by name.
+  func entityIndex(_ name: String) -> Int? {
+    let place = entityPlace(name)
+    return place < entities.count && entities[place].name == name ? place : nil
+  }
+
+  /// Where an entity of this name is, or would be.
+  func entityPlace(_ name: String) -> Int {
+    var (low, high) = (0, entities.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if entities[middle].name < name { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
   /// The entity of this name, or nil.
-  public func entity(named name: String) -> EntityDescription? { entities.first { $0.name == name } }
+  public func entity(named name: String) -> EntityDescription? { entityIndex(name).map { entities[$0] } }
   /// The raw object of this name, or nil.
   public func rawObject(named name: String) -> RawObject? { rawObjects.first { $0.name == name } }
 }

@@ -123,7 +123,7 @@ extension DynamicObject {
     try checkEntity(of: object, relationship)
     let isUsable = object.state == .inserted || object.state == .loaded || object.state == .fault
     guard object.host === host, isUsable else {
-      throw StoreError.foreignObject(entity: relationship.owner.name, property: relationship.name)
+      throw StoreError.foreignObject(entity: entityName, property: relationship.name)
     }
     // Its own column is written, which asks for its row.
     if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {

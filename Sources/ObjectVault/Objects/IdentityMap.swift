@@ -49,6 +49,9 @@ package final class IdentityMap {
     unsafe Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
   }
 
+  /// Whether no object is alive, of whichever entity of the table. Not asked in a loop: see ``ObjectTable/isEmpty``.
+  var isEmpty: Bool { objects.isEmpty }
+
   /// The live object of `key`: of whichever entity of the table.
   @inline(__always) package func find(_ key: Int64) -> ManagedObject? {
     unsafe objects.find(key).map(object(at:))

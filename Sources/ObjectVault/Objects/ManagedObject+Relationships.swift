@@ -90,7 +90,7 @@ extension ManagedObject {
     }
     guard host.takesChanges else { return nil }
     guard state == .inserted || state == .loaded || state == .fault else {
-      host.note(StoreError.objectGone(entity: relationship.owner.name, rowID: rowID))
+      host.note(StoreError.objectGone(entity: (entity ?? relationship.owner).name, rowID: rowID))
       return nil
     }
     return (relationship, host)

@@ -115,6 +115,13 @@
     unsafe blocks.flatMap { block in unsafe (0..<8).compactMap { unsafe slot(block, $0).pointee } }
   }
 
+  /// Takes a time that grows with how many there have been at once.
+  package var isEmpty: Bool {
+    unsafe (0..<table.pointee.capacity).allSatisfy { index in
+      unsafe table.pointee.blocks[index].map { unsafe $0 == table.pointee.removed } ?? true
+    }
+  }
+
   // MARK: Blocks
 
   @inline(__always) func slot(_ block: Pointer, _ key: Int64) -> UnsafeMutablePointer<Address?> {

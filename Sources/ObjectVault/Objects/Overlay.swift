@@ -194,7 +194,8 @@ package final class ToManyState {
 
   /// The members as they were fetched, in their order.
   package func adopt(_ fetched: [ManagedObject]) {
-    let present = fetched.filter { $0.state != .deleted && !removed.contains($0) }
+    // Deleted ones too, which `typed` leaves out: a rollback brings them back.
+    let present = fetched.filter { !removed.contains($0) }
     let stored = Set(present)
     members = stored.union(added)
     typed = nil

@@ -38,6 +38,15 @@ package struct PendingChanges {
   /// How many objects a fetch has to look at, about: quickly said.
   package var count: Int { inserted.count + updated.count }
 
+  /// The ids of the deleted objects, by the index of each one's own entity.
+  func deletedIDs(_ mapping: SchemaMapping) -> [RowIDSet] {
+    var ids = [[Int64]](repeating: [], count: mapping.entities.count)
+    for object in deleted where object.state == .deleted {
+      if let entity = object.entity { ids[entity.index].append(object.rowID) }
+    }
+    return ids.map { RowIDSet($0) }
+  }
+
   /// Whether deletions are pending that no flush has been denied yet.
   var mayDelete: Bool { deleted.isEmpty || deleted.count != deniedDeletions }
 

@@ -31,7 +31,7 @@ struct RelatedRows {
   }
 
   /// The links of some objects by one relationship. Deleted objects take part with what they were related to.
-  mutating func links(_ relationship: RelationshipMapping, of ids: Set<Int64>) throws -> [LinkEnds] {
+  mutating func links(_ relationship: RelationshipMapping, of ids: RowIDSet) throws -> [LinkEnds] {
     switch relationship.storage {
     case .column: return try targets(relationship, ids)
     case .inverseColumn:
@@ -43,20 +43,21 @@ struct RelatedRows {
   }
 
   /// The rows that refer to some objects by a to-one, but for those of objects whose to-one was changed.
-  func storedReferrers(_ entity: EntityMapping, _ slot: Int, to ids: Set<Int64>) throws -> [LinkEnds] {
+  func storedReferrers(_ entity: EntityMapping, _ slot: Int, to ids: RowIDSet) throws -> [LinkEnds] {
     let map = maps[entity.index]
-    return try reader.referrers(entity, slot, to: ids.filter { $0 > 0 }.sorted()).filter { link in
+    return try reader.referrers(entity, slot, to: Array(ids.rows)).filter { link in
       map.find(link.other).map { isChanged($0, slot) } != true
     }
   }
 
   /// New and changed objects whose to-one was set to some objects.
-  mutating func changedReferrers(_ entity: EntityMapping, _ slot: Int, to ids: Set<Int64>) -> [LinkEnds] {
+  mutating func changedReferrers(_ entity: EntityMapping, _ slot: Int, to ids: RowIDSet) -> [LinkEnds] {
     let place = SlotPlace(entity: entity.index, slot: slot)
     let known = referrers[place] ?? changed(place, entity)
     // Of a deep hierarchy each level asks: looking through all of them each time would be quadratic.
     referrers[place] = known
-    return ids.sorted().flatMap { id in (known[id] ?? []).map { LinkEnds(own: id, other: $0.rowID) } }
+    guard !known.isEmpty else { return [] }
+    return ids.flatMap { id in (known[id] ?? []).map { LinkEnds(own: id, other: $0.rowID) } }
   }
 
   private func changed(_ place: SlotPlace, _ entity: EntityMapping) -> [Int64: [ManagedObject]] {
@@ -70,7 +71,7 @@ struct RelatedRows {
     return known
   }
 
-  private func targets(_ relationship: RelationshipMapping, _ ids: Set<Int64>) throws -> [LinkEnds] {
+  private func targets(_ relationship: RelationshipMapping, _ ids: RowIDSet) throws -> [LinkEnds] {
     let (slot, destination) = (relationship.slot, maps[relationship.destination.index])
     var found: [LinkEnds] = []
     var stored: [Int64] = []
@@ -84,7 +85,7 @@ struct RelatedRows {
         stored.append(id)
       }
     }
-    for link in try reader.targets(relationship.owner, slot, of: stored.sorted()) {
+    for link in try reader.targets(relationship.owner, slot, of: stored) {
       // The partner of a one-to-one may have another one by now, which an owner that is deleted is not told.
       if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany,
         let partner = destination.find(link.other), isChanged(partner, inverse),
@@ -97,7 +98,7 @@ struct RelatedRows {
     return found
   }
 
-  private mutating func linked(_ table: JoinTable, _ isSource: Bool, _ ids: Set<Int64>) throws -> [LinkEnds] {
+  private mutating func linked(_ table: JoinTable, _ isSource: Bool, _ ids: RowIDSet) throws -> [LinkEnds] {
     let links = linksByTable ?? Dictionary(grouping: pending.links.values.filter(\.isLive), by: \.join.name)
     linksByTable = links
     var (found, removed): (Set<LinkEnds>, Set<LinkEnds>) = ([], [])
@@ -107,7 +108,7 @@ struct RelatedRows {
       let ends = LinkEnds(own: own.rowID, other: other.rowID)
       if link.isAdded { found.insert(ends) } else { removed.insert(ends) }
     }
-    let stored = try reader.links(table, fromSource: isSource, of: ids.filter { $0 > 0 }.sorted())
+    let stored = try reader.links(table, fromSource: isSource, of: Array(ids.rows))
     if found.isEmpty, removed.isEmpty { return stored }
     return Array(found.union(stored.lazy.filter { !removed.contains($0) }))
   }
@@ -116,23 +117,23 @@ struct RelatedRows {
 
   /// Some ids of objects of an entity, or of those below it, by the entity of each. Rows that are gone are left out where
   /// the row alone would say it.
-  func byEntity(_ ids: Set<Int64>, _ entity: EntityMapping) throws -> [(
-    entity: EntityMapping, ids: Set<Int64>
+  func byEntity(_ ids: RowIDSet, _ entity: EntityMapping) throws -> [(
+    entity: EntityMapping, ids: RowIDSet
   )] {
     guard entity.hasChildren, !ids.isEmpty else { return [(entity, ids)] }
-    var found: [Int: Set<Int64>] = [:]
+    var found: [Int: [Int64]] = [:]
     var unknown: [Int64] = []
     for id in ids {
       if let own = maps[entity.index].find(id)?.entity {
-        found[own.index, default: []].insert(id)
+        found[own.index, default: []].append(id)
       } else if id > 0 {
         unknown.append(id)
       }
     }
-    for (id, own) in try reader.entities(of: unknown.sorted(), entity) {
-      found[own.index, default: []].insert(id)
+    for (id, own) in try reader.entities(of: unknown, entity) {
+      found[own.index, default: []].append(id)
     }
-    return entity.branch.compactMap { member in found[member.index].map { (member, $0) } }
+    return entity.branch.compactMap { member in found[member.index].map { (member, RowIDSet($0)) } }
   }
 
   // MARK: Objects

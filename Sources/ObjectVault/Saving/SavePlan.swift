@@ -88,8 +88,8 @@ package struct PlannedPlaces {
 
 /// What goes, and what loses a reference in rows that no object stands for.
 package struct PlannedDeletion {
-  /// By the index of each object's own entity: the ids of all that goes; those of new objects are negative.
-  package private(set) var going: [Set<Int64>]
+  // By the index of each object's own entity.
+  private var gathered: [GatheredRowIDs]
   /// The rows in the order of their discovery: who is below comes after who is above.
   package private(set) var levels: [(entity: Int, ids: [Int64])] = []
   package private(set) var isEmpty = true
@@ -99,25 +99,31 @@ package struct PlannedDeletion {
   /// as they have no row whose deletion takes them along.
   package var unwritten: [ManagedObject] = []
 
-  init(entityCount: Int) { going = .init(repeating: [], count: entityCount) }
+  init(entityCount: Int) { gathered = .init(repeating: GatheredRowIDs(), count: entityCount) }
 
   /// A level: what goes with those who were added before.
-  mutating func add(_ ids: Set<Int64>, of entity: EntityMapping) {
+  mutating func add(_ ids: RowIDSet, of entity: EntityMapping) {
     guard !ids.isEmpty else { return }
     isEmpty = false
-    going[entity.index].formUnion(ids)
-    let rows = ids.filter { $0 > 0 }.sorted()
-    if !rows.isEmpty { levels.append((entity.index, rows)) }
+    gathered[entity.index].formUnion(ids)
+    let rows = ids.rows
+    if !rows.isEmpty { levels.append((entity.index, Array(rows))) }
   }
+
+  /// The ids of all objects of an entity itself that go; those of new ones are negative.
+  func going(_ entity: EntityMapping) -> RowIDSet { gathered[entity.index].all }
+
+  /// The same of all entities, by their index.
+  package var goingIDs: [[Int64]] { gathered.map(\.all.ids) }
 
   /// Whether an object of an entity, or of one below it, goes: or of one above, whose row has the id.
   func goes(_ id: Int64, _ entity: EntityMapping) -> Bool {
     entity.isInFamily
-      ? entity.relatives.contains { going[$0.index].contains(id) } : going[entity.index].contains(id)
+      ? entity.relatives.contains { gathered[$0.index].contains(id) } : gathered[entity.index].contains(id)
   }
 
   /// The rows of an entity itself, in the order of their ids.
-  func rows(_ entity: EntityMapping) -> [Int64] { going[entity.index].filter { $0 > 0 }.sorted() }
+  func rows(_ entity: EntityMapping) -> [Int64] { Array(going(entity).rows) }
 
   /// The rows of an entity and of those below it, in the order of their ids.
   func branchRows(_ entity: EntityMapping) -> [Int64] {

@@ -9,15 +9,14 @@ extension SavePlanner {
   /// Level by level: who goes, who goes with them, and so on.
   mutating func planDeletions() throws {
     guard !pending.deleted.isEmpty else { return }
-    var level = mapping.entities.map { _ in Set<Int64>() }
-    for object in pending.deleted where object.state == .deleted {
-      if let entity = object.entity { level[entity.index].insert(object.rowID) }
-    }
+    let left = try relationshipsLeftToEngine()
+    var level = pending.deletedIDs(mapping)
     while level.contains(where: { !$0.isEmpty }) {
       for entity in mapping.entities { plan.deletion.add(level[entity.index], of: entity) }
-      var next = mapping.entities.map { _ in Set<Int64>() }
+      var next = mapping.entities.map { _ in RowIDSet() }
       for entity in mapping.entities where !level[entity.index].isEmpty {
-        for relationship in entity.relationships where relationship.deleteRule == .cascade {
+        for relationship in entity.relationships
+        where relationship.deleteRule == .cascade && !left.contains(ObjectIdentifier(relationship)) {
           let ids = try relatedIDs(relationship, level[entity.index])
           // The rules of whoever goes are those of its own entity.
           let destination = relationship.destination
@@ -28,19 +27,20 @@ extension SavePlanner {
       }
       level = next
     }
+    let going = mapping.entities.map(plan.deletion.going)
     for entity in mapping.entities {
-      for id in plan.deletion.going[entity.index].sorted() {
+      for id in going[entity.index] {
         if let object = maps[entity.index].find(id), object.isUnwritten {
           plan.deletion.unwritten.append(object)
         }
       }
     }
-    for entity in mapping.entities where !plan.deletion.going[entity.index].isEmpty {
-      try applyRules(entity, plan.deletion.going[entity.index])
+    for entity in mapping.entities where !going[entity.index].isEmpty {
+      try applyRules(entity, going[entity.index])
     }
   }
 
-  private mutating func applyRules(_ entity: EntityMapping, _ ids: Set<Int64>) throws {
+  private mutating func applyRules(_ entity: EntityMapping, _ ids: RowIDSet) throws {
     for relationship in entity.relationships {
       switch relationship.deleteRule {
       case .deny:
@@ -60,12 +60,13 @@ extension SavePlanner {
 
   /// Sets the to-ones that lead to what goes to nil: of objects in memory by an update, with their versions compared, of
   /// the others by a statement of its own.
-  private mutating func releaseReferrers(_ entity: EntityMapping, _ slot: Int, _ ids: Set<Int64>) throws {
-    let changed = staying(Set(related.changedReferrers(entity, slot, to: ids).lazy.map(\.other)), entity)
+  private mutating func releaseReferrers(_ entity: EntityMapping, _ slot: Int, _ ids: RowIDSet) throws {
+    let changed = staying(RowIDSet(related.changedReferrers(entity, slot, to: ids).lazy.map(\.other)), entity)
     // Who goes too need not be cut off first, and may have to have a reference.
-    let stored = staying(Set(try related.storedReferrers(entity, slot, to: ids).lazy.map(\.other)), entity)
+    let stored = staying(
+      RowIDSet(try related.storedReferrers(entity, slot, to: ids).lazy.map(\.other)), entity)
     var rows: [Int64] = []
-    for id in changed.union(stored).sorted() {
+    for id in changed.union(stored) {
       // One that does not know that it refers to what goes is older than its row. One of a relative without this property
       // has a column that is none of its own.
       if let object = maps[entity.index].find(id), entity.includes(object.entity),
@@ -77,20 +78,26 @@ extension SavePlanner {
         rows.append(id)
       }
     }
-    if !rows.isEmpty { plan.deletion.released.append((entity.index, slot, rows)) }
+    guard let first = rows.first else { return }
+    // A column that entities share takes NULL, whoever of them requires it: the engine would not refuse.
+    if entity.isRequired[slot], denial == nil {
+      denial = StoreError.validation([
+        ValidationFailure(
+          entity: entity.name, property: entity.slots[slot].name, rowID: first,
+          reason: "is required, and what it leads to is deleted")
+      ])
+    }
+    plan.deletion.released.append((entity.index, slot, rows))
   }
 
   /// Those of some ids that do not go.
-  private func staying(_ ids: Set<Int64>, _ entity: EntityMapping) -> Set<Int64> {
-    // Not subtracting(_:), which walks through all that goes.
+  private func staying(_ ids: RowIDSet, _ entity: EntityMapping) -> RowIDSet {
     ids.filter { !plan.deletion.goes($0, entity) }
   }
 
   /// The ids at the other end of a relationship of some objects.
-  private mutating func relatedIDs(_ relationship: RelationshipMapping, _ ids: Set<Int64>) throws -> Set<
-    Int64
-  > {
-    Set(try related.links(relationship, of: ids).lazy.map(\.other))
+  private mutating func relatedIDs(_ relationship: RelationshipMapping, _ ids: RowIDSet) throws -> RowIDSet {
+    RowIDSet(try related.links(relationship, of: ids).lazy.map(\.other))
   }
 
   // MARK: Versions

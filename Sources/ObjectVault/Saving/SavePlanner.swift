@@ -12,6 +12,8 @@ package struct SavePlanner {
   /// The live objects, by their entity's index.
   let maps: [IdentityMap]
   let reader: any SaveReader
+  /// Whether somebody is to hear of every row.
+  let isHeard: Bool
   var plan: SavePlan
   var related: RelatedRows
   /// The first deletion that a rule denies. What is wrong with values, or changed meanwhile, is told before.
@@ -19,8 +21,9 @@ package struct SavePlanner {
 
   package init(
     _ pending: PendingChanges, _ extent: SaveExtent, _ mapping: SchemaMapping, _ maps: [IdentityMap],
-    _ reader: any SaveReader
+    _ reader: any SaveReader, isHeard: Bool = true
   ) {
+    self.isHeard = isHeard
     (self.pending, self.mapping, self.maps, self.reader) = (pending, mapping, maps, reader)
     related = RelatedRows(pending, maps, reader)
     plan = SavePlan(extent, entityCount: mapping.entities.count)

@@ -20,6 +20,8 @@ package protocol SaveReader: LinkReader {
   func versions(_ entity: EntityMapping, of ids: [Int64]) throws -> [Int64: Int64]
   /// So many ids that follow each other and were never given out.
   func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Run
+  /// Whether triggers may be fired by what is written to the table of an entity.
+  func firesTriggers(_ entity: EntityMapping) throws -> Bool
   /// The last place among one owner's members.
   func lastPlace(_ relationship: RelationshipMapping, of owner: Int64) throws -> Int64?
   /// The members of so many owners with their places, in their order.
@@ -70,6 +72,14 @@ struct ConnectionReader: SaveReader {
     try RowIDs(connection: connection).free(count, of: entity.root.name)
   }
 
+  func firesTriggers(_ entity: EntityMapping) throws -> Bool {
+    try connection.value(
+      """
+      SELECT 1 FROM (SELECT type, tbl_name FROM sqlite_master UNION ALL SELECT type, tbl_name FROM sqlite_temp_master)
+      WHERE type = 'trigger' AND tbl_name = \(entity.root.name) COLLATE NOCASE LIMIT 1
+      """) != nil
+  }
+
   func lastPlace(_ relationship: RelationshipMapping, of owner: Int64) throws -> Int64? {
     try connection.value(sql: relationship.lastPlaceSQL, [.integer(owner)])?.int64
   }
@@ -102,7 +112,10 @@ struct ConnectionReader: SaveReader {
   ) throws -> [Element] {
     var found: [Element] = []
     for batch in ids.chunked(batchSize) {
-      found += try connection.query(sql: sql(batch.count), batch.map { .integer($0) }, body)
+      try connection.withStatement(sql: sql(batch.count)) { statement in
+        try statement.bind(batch.map { .integer($0) })
+        while try statement.step() { found.append(try body(statement)) }
+      }
     }
     return found
   }

@@ -78,12 +78,19 @@ extension SaveWriter {
   /// Deletes who is below before who is above: SQLite would else cascade by itself, from row to row, and gives up
   /// a thousand levels down.
   private func deleteRows() throws {
+    // A savepoint makes the engine keep a copy of each page. Without one its cascades stay half done where it gives up.
+    guard mayRecurse else { return try deleteLevels() }
     do { try connection.savepoint(deleteLevels) } catch let error as SQLError {
       guard "\(error)".contains("trigger recursion") else { throw error }
       // The rows of one level hang on each other. Cut them apart first: references are compared at the commit.
       try cutApart()
       try deleteLevels()
     }
+  }
+
+  /// Whether rows may hang on each other further down than the engine goes.
+  private var mayRecurse: Bool {
+    plan.deletion.levels.reduce(0) { $0 + $1.ids.count } > 500 && mapping.cascadesInCircles
   }
 
   private func deleteLevels() throws {

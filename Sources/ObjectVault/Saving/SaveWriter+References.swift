@@ -32,8 +32,8 @@ extension SaveWriter {
         failures.append(missing(end, link.source, link.target.rowID))
       } else if let other, try isGone(source, planned.source) {
         failures.append(missing(other, link.target, link.source.rowID))
-      } else if let end, try isGone(source, planned.source) {
-        throw StoreError.objectGone(entity: end.owner.name, rowID: link.source.rowID)
+      } else if end != nil, try isGone(source, planned.source) {
+        throw StoreError.objectGone(entity: source.name, rowID: link.source.rowID)
       }
     }
     guard failures.isEmpty else { throw StoreError.validation(failures) }
@@ -57,7 +57,8 @@ extension SaveWriter {
     _ relationship: RelationshipMapping, _ object: ManagedObject, _ id: Int64
   ) -> ValidationFailure {
     ValidationFailure(
-      entity: relationship.owner.name, property: relationship.name, rowID: object.rowID,
+      entity: object.entity?.name ?? relationship.owner.name, property: relationship.name,
+      rowID: object.rowID,
       reason: "leads to \(relationship.destination.name) \(id), which somebody else deleted")
   }
 }

@@ -13,11 +13,7 @@ extension SaveWriter {
   /// overridden. Nor where rows are few.
   private func canFeed(_ objects: [ManagedObject], _ entity: EntityMapping) throws -> Bool {
     guard objects.count > 4 else { return false }
-    return try connection.value(
-      """
-      SELECT 1 FROM (SELECT type, tbl_name FROM sqlite_master UNION ALL SELECT type, tbl_name FROM sqlite_temp_master)
-      WHERE type = 'trigger' AND tbl_name = \(entity.root.name) COLLATE NOCASE LIMIT 1
-      """) == nil
+    return try !ConnectionReader(connection: connection).firesTriggers(entity)
   }
 
   private func insertEach(_ objects: [ManagedObject], _ entity: EntityMapping) throws {

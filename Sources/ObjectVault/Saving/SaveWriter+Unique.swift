@@ -47,7 +47,7 @@ extension SaveWriter {
         for slot in plan.givenUp(entity, object) { try setAside(entity, [slot], [object.rowID]) }
       }
     }
-    for entity in mapping.entities where !plan.deletion.going[entity.index].isEmpty {
+    for entity in mapping.entities where !plan.deletion.going(entity).isEmpty {
       let slots = Set(
         entity.uniqueKeys.compactMap { key in key.first { !entity.isToOne[$0] } ?? key.first })
       try setAside(entity, Array(slots), plan.deletion.rows(entity))

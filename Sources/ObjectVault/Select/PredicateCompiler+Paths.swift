@@ -40,6 +40,11 @@ struct CompiledOperand {
     }
   }
 
+  /// The operand with its entity, which the name of a constant says already.
+  func ownership(_ entity: String) -> String {
+    if case .constant = label { name } else { "\(name), of \(entity)," }
+  }
+
   /// The type with its article.
   var kind: String {
     guard let type else { return "nil" }

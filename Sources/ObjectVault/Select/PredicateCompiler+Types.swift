@@ -87,7 +87,7 @@ extension PredicateCompiler {
       !isRelated(subject, right), !isRelated(operand, left)
     {
       throw failure(
-        "\(subject.name) is of \(left) and \(operand.name) of \(right); they are never the same object",
+        "\(subject.ownership(left)) and \(operand.ownership(right)) are never the same object",
         at: place)
     }
     for (side, other) in [(subject, operand), (operand, subject)] {

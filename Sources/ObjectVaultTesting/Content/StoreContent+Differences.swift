@@ -131,13 +131,24 @@ struct ContentComparison {
       else { return [] }
       // With the rows at their ends, links may go too.
       let gone = links.subtracting(left).filter {
-        after.objects[final]?[$0.source] != nil || mayLose.isDisjoint(with: [parts[0], final])
+        (after.objects[final]?[$0.source] != nil || mayLose.isDisjoint(with: [parts[0], final]))
+          && !isDropped($0, of: name)
       }
       let new = names == nil ? left.subtracting(links) : []
       let called = called(name, "\(final).\(property)")
       return (gone.isEmpty ? [] : ["\(called): \(gone.count) of \(links.count) links are gone"])
         + (new.isEmpty ? [] : ["\(called): \(new.count) links are new"])
     }
+  }
+
+  /// Whether one of a link's ends was an object of an entity that is there no more, below the one that has the relationship
+  /// or is its destination: the relationship itself is still there then.
+  private func isDropped(_ link: StoreContent.Link, of name: String) -> Bool {
+    guard names != nil, let entities = before.linkEntities[name] else { return false }
+    func isDropped(_ id: Int64, _ branch: [String]) -> Bool {
+      branch.contains { before.objects[$0]?[id] != nil && finalName(of: $0) == nil }
+    }
+    return isDropped(link.source, entities.sources) || isDropped(link.target, entities.targets)
   }
 
   // MARK: Words

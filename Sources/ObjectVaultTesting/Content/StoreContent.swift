@@ -41,6 +41,14 @@ public struct StoreContent: Sendable, Hashable {
   /// The members of each ordered relationship by its name, such as `Album.songs`: by the id of the object that has them, their
   /// ids in their order. Objects without members are left out.
   public let orders: [String: [Int64: [Int64]]]
+  /// The entities of whose objects each many-to-many may hold links, by its name.
+  let linkEntities: [String: LinkEntities]
+
+  /// Entities whose objects may stand at the ends of a link: one, and those below it.
+  struct LinkEntities: Sendable, Hashable {
+    let sources: [String]
+    let targets: [String]
+  }
 
   /// How many objects an entity has; 0 for one that the store does not know.
   public func count(of entity: String) -> Int { objects[entity]?.count ?? 0 }
@@ -69,6 +77,7 @@ extension StoreContent {
     var objects: [String: [Int64: Values]] = [:]
     var links: [String: Set<Link>] = [:]
     var orders: [String: [Int64: [Int64]]] = [:]
+    var linkEntities: [String: LinkEntities] = [:]
     for entity in info.model.entities {
       objects[entity.name] = try rows(of: entity, info, connection)
       for relationship in entity.relationships {
@@ -83,9 +92,18 @@ extension StoreContent {
             guard let source = pair[0].int64, let target = pair[1].int64 else { return nil }
             return Link(source: source, target: target)
           })
+        linkEntities["\(entity.name).\(relationship.name)"] = LinkEntities(
+          sources: branch(of: entity.name, info.model),
+          targets: branch(of: relationship.destination, info.model))
       }
     }
-    return StoreContent(version: info.version, objects: objects, links: links, orders: orders)
+    return StoreContent(
+      version: info.version, objects: objects, links: links, orders: orders, linkEntities: linkEntities)
+  }
+
+  /// An entity and those below it.
+  private static func branch(of name: String, _ model: Schema) -> [String] {
+    [name] + (model.entity(named: name).map(model.descendants(of:)) ?? []).map(\.name)
   }
 
   /// The objects of an entity, without those of the entities below it.

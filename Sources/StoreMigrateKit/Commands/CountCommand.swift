@@ -16,8 +16,8 @@ enum CountCommand: Command {
       store-migrate count notes.store Status --where "text CONTAINS[cd] 'cafe' AND ANY tags.name == 'home'"
       store-migrate count notes.store Status --where "createdAt BETWEEN {'2024-05-01', '2024-05-01T11:59:59Z'}"
 
-    Writes the number alone. Needs no migrations and no classes; see `help fetch` for --where and its dates. Changes no
-    byte of the store, and leaves no file behind.
+    Writes the number alone, with the objects of all entities that inherit from it. Needs no migrations and no classes; see
+    `help fetch` for --where and its dates. Changes no byte of the store, and leaves no file behind.
     """
 
   struct CountReport: Report {

@@ -21,7 +21,8 @@ enum FetchCommand: Command {
       Option("--offset", value: "N", "without the first so many"),
       Option(
         "--columns", value: "NAME,…",
-        "id, attributes, to-ones (their ids), paths through to-ones; all but paths without it"),
+        "id, attributes, to-ones (their ids), paths through to-ones, _entity; all but paths",
+        "without it"),
       Option(
         "--format", value: "FORMAT",
         "table (the default), json, lines, csv; --json is json within the tool's object"),
@@ -48,6 +49,11 @@ enum FetchCommand: Command {
       csv     RFC 4180; nil is an empty field and an empty text is "". Of one column both are "", because readers drop
               empty lines
       In JSON and CSV dates are ISO 8601 in UTC, data base64.
+
+    ENTITIES THAT INHERIT
+      Objects of the entities below are found as well. The column _entity, behind the id, says of which entity each is; it
+      is there where the entity has others below it, and where --columns names it. What those below have beside is shown
+      when they are fetched themselves.
 
     Needs no migrations and no classes. Reads one state of the store and holds none of it in memory, but for an order that
     no index serves, which sorts the rows that were found. Ends without a word when the reader of a pipe has enough.

@@ -14,7 +14,8 @@ enum InfoCommand: Command {
     EXAMPLES
       store-migrate info notes.store --key-env NOTES_KEY
 
-    Needs no migrations. Changes no byte of it, and leaves no file behind.
+    Needs no migrations. Changes no byte of it, and leaves no file behind. Of entities that inherit each object is counted
+    once, under the entity that it is of; `count` takes in those below.
     """
 
   struct InfoReport: Report {
@@ -49,6 +50,14 @@ enum InfoCommand: Command {
     }
   }
 
+  /// What gives the shell the key, in the form that the key has.
+  private static func keyPragma(_ arguments: Arguments) -> String {
+    switch arguments.value("--key-format") {
+    case nil, "passphrase": "PRAGMA key = 'your passphrase';"
+    default: "PRAGMA key = \"x'your key in 64 hexadecimal digits'\";"
+    }
+  }
+
   static func run(_ session: Session) async throws -> any Report {
     let inspection = try session.inspection()
     let connection = inspection.connection
@@ -71,7 +80,7 @@ enum InfoCommand: Command {
       slots: try session.arguments.value("--slots").map { try KeyFile.slots(at: $0).map(\.name) },
       version: summary?.version, damage: damage, entities: counts,
       shell: session.arguments.value("--slots") == nil
-        ? ["sqlcipher \(session.storePath)", "PRAGMA key = 'your passphrase';"]
+        ? ["sqlcipher \(session.storePath)", keyPragma(session.arguments)]
           + profile.shellPragmas(major: Engine.current.cipherMajor)
           + [summary == nil ? ".tables" : "SELECT * FROM \(MetaTable.name);"]
         : [

@@ -23,8 +23,9 @@ enum PlanCommand: Command {
       store-migrate plan notes.store --to 6
 
     Shows what `up` would do, or `down` where --to leads back. Changes no byte of it, and leaves no file behind. Asks the
-    rows what the steps will ask of them, as far as no earlier step writes there: with values that a unique index or a
-    property that becomes required would refuse it ends with 5, as `up` would.
+    rows what the steps will ask of them, as far as no earlier step writes there: where they would refuse rows, for values
+    that are there twice, something required that is missing, or several where one is left, it counts them and ends with
+    5, as `up` would.
     """
 
   struct PlannedStep: Encodable {

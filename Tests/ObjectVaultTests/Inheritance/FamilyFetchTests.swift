@@ -45,6 +45,18 @@ import Testing
     #expect(context.faultErrors.isEmpty)
   }
 
+  @Test func `a class that is known at run time alone is the one that is fetched`() throws {
+    let context = store.makeContext()
+    let types: [Person.Type] = [Person.self, Employee.self, Manager.self, Visitor.self]
+    #expect(try types.map { try context.fetch($0).count() } == [6, 3, 1, 1])
+    #expect(try types.map { try context.fetch($0).includingSubentities(false).all().count } == [2, 2, 1, 1])
+    for type in types {
+      let named = try context.fetch(type).where(#Predicate { $0.key > 0 }).sorted(by: \.name).all()
+      #expect(named.map(\.name) == named.map(\.name).sorted())
+      #expect(try named.count == context.fetch(type).count())
+    }
+  }
+
   @Test func `a fetch without the entities below finds the others alone`() throws {
     let context = store.makeContext()
     let persons = context.fetch(Person.self).includingSubentities(false)
@@ -195,6 +207,16 @@ import Testing
       guard case StoreError.validation(let failures) = error else { return false }
       return failures.map { "\($0.entity).\($0.property)" } == ["Manager.number"]
         && failures[0].reason.contains("another Employee has the same value")
+    }
+  }
+
+  @Test func `objects that are never the same are each named once`() throws {
+    let context = store.makeContext()
+    let visitor = try context.fetch(Visitor.self).one()
+    #expect {
+      _ = try context.fetch(Employee.self).where("boss == %@", visitor).count()
+    } throws: {
+      "\($0)".contains("Employee.boss, of Manager, and an object of Visitor are never the same object")
     }
   }
 }

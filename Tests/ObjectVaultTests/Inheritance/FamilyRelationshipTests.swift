@@ -139,6 +139,41 @@ import Testing
     #expect(try await store.verify() == [])
   }
 
+  @Test func `what a child requires is not deleted, in memory or not`() async throws {
+    let context = store.makeContext()
+    let host = context.insert(Employee.self) { $0.key = 1 }
+    context.insert(Visitor.self) { ($0.key, $0.host) = (2, host) }
+    try context.save()
+    let isRefusal: (any Error) throws -> Bool = { error in
+      guard case StoreError.validation(let failures) = error, let first = failures.first else { return false }
+      return failures.count == 1 && first.entity == "Visitor" && first.property == "host" && first.rowID == 2
+    }
+    for isHeld in [false, true] {
+      let context = store.makeContext()
+      let held = isHeld ? try context.fetch(Visitor.self).all() : []
+      context.delete(try context.fetch(Employee.self).one())
+      #expect(performing: { try context.save() }, throws: isRefusal)
+      await #expect(
+        performing: {
+          try await store.write { context in
+            let held = isHeld ? try context.fetch(Visitor.self).all() : []
+            context.delete(try context.fetch(Employee.self).one())
+            // A fetch that would write the deletion before.
+            #expect(try context.fetch(Visitor.self).count() == 1)
+            withExtendedLifetime(held) {}
+          }
+        }, throws: isRefusal)
+      withExtendedLifetime(held) {}
+    }
+    #expect(try await store.verify().isEmpty)
+    let both = store.makeContext()
+    #expect(try both.fetch(Visitor.self).one().host?.key == 1)
+    both.delete(try both.fetch(Employee.self).one())
+    both.delete(try both.fetch(Visitor.self).one())
+    try both.save()
+    #expect(try store.makeContext().fetch(Person.self).count() == 0)
+  }
+
   @Test func `an order has members of all classes`() throws {
     let context = store.makeContext()
     let crew = context.insert(Crew.self)
@@ -153,6 +188,13 @@ import Testing
     let other = store.makeContext()
     #expect(try other.fetch(Crew.self).one().members.map(\.key) == [3, 2, 1])
     #expect(try other.fetch(Crew.self).prefetch(\.members).one().members.first is Manager)
+  }
+
+  @Test func `an error of an inherited relationship names the object's own entity`() throws {
+    let (context, other) = (store.makeContext(), store.makeContext())
+    let (employee, stranger) = (context.insert(Employee.self), other.insert(Person.self))
+    employee.mentor = stranger
+    #expect(throws: StoreError.foreignObject(entity: "Employee", property: "mentor")) { try context.save() }
   }
 
   @Test func `a reference to a row that somebody else deleted tells that it is gone`() throws {

@@ -70,6 +70,40 @@ import Testing
     #expect(proposal.losses == ["Q.a"])
   }
 
+  @Test func `what would share a column and is to go is dropped before`() throws {
+    let proposal = try proposal(
+      [entity("B", "b"), entity("A", below: "B", "a"), entity("C", "a", "c"), entity("D", below: "C", "d")],
+      [
+        entity("B", "b"), entity("A", below: "B", "a", "d"), entity("C", below: "B", "c", "e"),
+        entity("D", below: "C", "f"),
+      ])
+    #expect(
+      proposal.lines == [
+        "drop attribute C.a", "set parent of C to B", "drop attribute D.d", "add attribute A.d int optional",
+        "add attribute C.e int optional",
+        "add attribute D.f int optional",
+      ])
+    #expect(proposal.losses == ["C.a", "D.d"])
+  }
+
+  @Test func `what a new parent loses makes way for what has its name and stays`() throws {
+    var (old, new) = (entity("B", "c", "d"), entity("B", below: "C", "c", "d"))
+    old.indexes = [IndexDescription(properties: ["d", "c"])]
+    new.indexes = old.indexes
+    let proposal = try proposal(
+      [entity("A", "a"), entity("C", below: "A", "c"), old], [entity("A", "a"), entity("C", below: "A"), new])
+    #expect(proposal.lines == ["drop attribute C.c", "set parent of B to C"])
+    #expect(proposal.losses == ["C.c"])
+  }
+
+  @Test func `what a sibling loses makes way for what comes along`() throws {
+    let proposal = try proposal(
+      [entity("B", "b"), entity("A", below: "B", "a"), entity("C", "a", "c")],
+      [entity("B", "b"), entity("A", below: "B"), entity("C", below: "B", "a", "c")])
+    #expect(proposal.lines == ["drop attribute A.a", "set parent of C to B"])
+    #expect(proposal.losses == ["A.a"])
+  }
+
   @Test func `a dropped family goes from below`() throws {
     let proposal = try proposal(
       [entity("A", "a"), entity("B", below: "A", "b"), entity("C", below: "B", "c"), entity("D", "d")],

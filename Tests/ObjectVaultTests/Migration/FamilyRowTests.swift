@@ -8,13 +8,6 @@ import TestSupport
 import Testing
 
 @Suite struct FamilyRows {
-  private func refusal(_ lab: MigrationLab, _ step: String) async throws -> StoppedStep? {
-    do {
-      try await lab.migrate(step)
-      return nil
-    } catch { return StoppedStep(error) }
-  }
-
   private static let pair = """
     create entity Person {
         attribute name string optional
@@ -75,11 +68,10 @@ import Testing
     async throws
   {
     let lab = try await FamilyStore.lab()
-    let missing = try await refusal(
-      lab, "transform sql { UPDATE $Person SET _entity = 'Boss' WHERE id = 1 }")
+    let missing = try await lab.refusal("transform sql { UPDATE $Person SET _entity = 'Boss' WHERE id = 1 }")
     #expect(missing?.reason.contains("have no Employee.salary, which is required: row 1") == true)
-    let foreign = try await refusal(
-      lab, "transform sql { UPDATE $Person SET _entity = 'Person' WHERE id = 3 }")
+    let foreign = try await lab.refusal(
+      "transform sql { UPDATE $Person SET _entity = 'Person' WHERE id = 3 }")
     #expect(foreign?.reason.contains("rows of other entities have a value of Employee.salary") == true)
   }
 
@@ -114,7 +106,7 @@ import Testing
         "INSERT INTO Person(id, mail) VALUES (1, 'x'), (2, NULL)",
         "INSERT INTO Employee(id, mail) VALUES (1, 'x'), (2, NULL), (3, NULL), (4, 'y'), (5, 'y')",
       ])
-    let stopped = try await refusal(lab, "set parent of Employee to Person")
+    let stopped = try await lab.refusal("set parent of Employee to Person")
     #expect(stopped?.reason.contains("2 values of Person(mail) would be there more than once") == true)
     try await lab.migrate(
       "transform sql { UPDATE $Employee SET $Employee.mail = id || $Employee.mail }\nset parent of Employee to Person"
@@ -213,7 +205,7 @@ import Testing
       "rename entity Guest -> Visitor", "drop entity Guest",
       "drop relationship Person.friends\nset parent of Guest to none",
     ] {
-      let stopped = try await refusal(lab, "\(view)\n\(end)")
+      let stopped = try await lab.refusal("\(view)\n\(end)")
       #expect(stopped?.reason.contains("the view Staff asks for 'Guest'") == true, "\(end)")
     }
     try await lab.migrate("\(view)\nrename entity Employee -> Worker")

@@ -136,7 +136,11 @@ import Testing
     }
     #expect(try lab.image == before)
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
-    #expect(plan.steps[0].unasked == ["\(step): who has several is found when the step runs"])
+    let refusal = try #require(plan.refusals.first)
+    #expect(plan.refusals.count == 1 && plan.steps[0].unasked.isEmpty)
+    #expect(refusal.rule == .single && refusal.operation == step)
+    #expect(refusal.rows.first.map(String.init) == String(rows.prefix(1)))
+    #expect(refusal.count == refusal.rows.count)
     let entity = step.contains("A.downs") || step.contains("A.likes") ? "A" : step.contains("B.") ? "A" : "B"
     for (order, isLast) in [("$\(entity).n", false), ("length($\(entity).n), $\(entity).n DESC", true)] {
       let picking = try await self.lab("\(step) picking (\(order))", isSeveral: true)

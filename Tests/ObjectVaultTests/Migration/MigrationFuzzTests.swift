@@ -112,7 +112,9 @@ import Testing
           let step = try MigrationStep(number: 1, name: "x", text: text)
           steps += 1
           let again = try MigrationStep(number: 1, name: "x", text: step.text)
-          #expect(again.operations == step.operations && again.checksum == step.checksum, "\(text)")
+          // By their texts: a step may list properties in any order, and its text has one.
+          #expect(again.operations.map(\.description) == step.operations.map(\.description), "\(text)")
+          #expect(again.checksum == step.checksum, "\(text)")
           #expect(again.down == step.down && again.irreversible == step.irreversible, "\(text)")
           try Self.use(step)
         } catch StoreError.migrationSyntax(let error) {

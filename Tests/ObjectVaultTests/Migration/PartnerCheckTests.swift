@@ -69,4 +69,45 @@ import Testing
         "1 of 2 values of Page.previous is not returned by Page.next: row 3"
       ])
   }
+
+  @Test func `a filling of a one-to-one is refused, as nobody would lead back to those that get it`()
+    async throws
+  {
+    let fill = [
+      "INSERT INTO V(id) VALUES (1), (2)", "INSERT INTO U(id, r_id) VALUES (1, 2), (2, NULL), (3, NULL)",
+    ]
+    let base = """
+      create entity U {
+          relationship r -> V inverse V.us
+      }
+      create entity V {
+          relationship us -> U many inverse U.r on delete cascade
+      }
+      """
+    for steps in [
+      ["make V.us one", "make U.r required filling 1"], ["make V.us one\nmake U.r required filling 1"],
+    ] {
+      let lab = try await MigrationLab(base, fill: fill)
+      for step in steps.dropLast() { try await lab.migrate(step) }
+      let plan = try await Store.plan(
+        at: lab.url, key: testKey, migrations: try lab.set([base] + steps))
+      if steps.count == 2 {
+        let refusal = try #require(plan.refusals.first)
+        #expect(refusal.entity == "U" && refusal.properties == ["r"] && refusal.rule == .required)
+        #expect(refusal.count == 2 && refusal.rows == [2, 3])
+      }
+      await #expect {
+        try await Store.migrate(at: lab.url, key: testKey, migrations: try lab.set([base] + steps))
+      } throws: { error in
+        guard case StoreError.rowsRefused(_, _, "make U.r required filling 1", let reason) = error else {
+          return false
+        }
+        return reason.hasPrefix("2 objects have no r; it is one to one") && reason.contains("(rows 2, 3)")
+      }
+    }
+    let lab = try await MigrationLab(
+      base, fill: Array(fill.dropLast()) + ["INSERT INTO U(id, r_id) VALUES (1, 2)"])
+    try await lab.migrate("make V.us one\nmake U.r required filling 1")
+    #expect(try lab.rows("SELECT r_id FROM U") == [[2]])
+  }
 }

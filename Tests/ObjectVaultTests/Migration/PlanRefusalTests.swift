@@ -27,7 +27,7 @@ import Testing
       ),
       ("rename attribute User.city -> town\nmake User.town required", "User", ["town"], "required", 1, [2]),
       ("add attribute User.mail string", "User", ["mail"], "required", 2, [1, 2]),
-      ("add attribute Post.code int unique default 3", "Post", ["code"], "unique", 1, [4]),
+      ("add attribute Post.code int unique default 3", "Post", ["code"], "unique", 4, [1, 2, 3, 4]),
       ("add relationship Post.main -> Tag required", "Post", ["main"], "required", 4, [1, 2, 3, 4]),
       (
         "add attribute Post.kind int default 1\nadd index Post(kind, user) unique", "Post", ["kind", "user"],

@@ -38,7 +38,7 @@ private let guests = Schema { Entity(Guest.self) }
   @Test(arguments: [
     (
       "INSERT INTO $Post($Post.text, $Post.user) VALUES ('new', 99)",
-      "references lead to rows that are gone: Post.user (row 1)"
+      "1 reference leads to a row that is gone: Post.user (row 1)"
     ),
     (
       "INSERT INTO $Post($Post.text, $Post.user) VALUES ('new', 'abc')",
@@ -88,7 +88,7 @@ private let guests = Schema { Entity(Guest.self) }
         "transform sql { UPDATE $Note SET $Note.author = 98 WHERE id = 3 }"
       ])
     let failed = await failure { _ = try await Store.migrate(at: lab.url, key: testKey, migrations: worse) }
-    #expect(failed?.step == 3 && failed?.reason.contains("1 references") == true, "\(failed as Any)")
+    #expect(failed?.step == 3 && failed?.reason.contains("1 reference leads") == true, "\(failed as Any)")
   }
 
   @Test func `references that a step breaks are told of it, and not of the last one`() async throws {

@@ -62,7 +62,7 @@ import Testing
       let apart = try lab.set([Self.base, first, second])
       // What no model allows is no question of rows.
       guard (try? apart.model(at: 3)) != nil else { continue }
-      let (one, two) = (try await rows(after: together), try await rows(after: apart))
+      let (one, two) = (try await lab.rows(after: together), try await lab.rows(after: apart))
       #expect(one == two && one?.count ?? 5 >= 5, "\(first); \(second)")
       compared += 1
     }
@@ -100,34 +100,12 @@ import Testing
         let longer = steps + [Self.more[next(Self.more.count)]]
         if (try? lab.set(longer).model(at: longer.count)) != nil { steps = longer }
       }
-      let apart = try await rows(after: lab.set(steps))
-      let together = try await rows(after: lab.set([Self.base, steps.dropFirst().joined(separator: "\n")]))
+      let apart = try await lab.rows(after: lab.set(steps))
+      let together = try await lab.rows(
+        after: lab.set([Self.base, steps.dropFirst().joined(separator: "\n")]))
       // What fails on the way may be well at the end: an index that is dropped again.
       #expect(apart == nil || apart == together, "\(steps.dropFirst().joined(separator: "; "))")
       compared += apart == nil ? 0 : 1
-    }
-  }
-
-  /// The rows of all tables, each as a line; nil when a step failed.
-  private func rows(after set: MigrationSet) async throws -> [String]? {
-    let url = lab.folder.url.appendingPathComponent(UUID().uuidString)
-    try FileManager.default.copyItem(at: lab.url, to: url)
-    defer { try? FileManager.default.removeItem(at: url) }
-    var losses: Set<String> = []
-    do {
-      for step in set.steps { losses.formUnion(try set.losses(ofStep: step.number)) }
-      _ = try await Store.migrate(
-        at: url, key: testKey, migrations: set, makesBackups: false, allowing: losses)
-    } catch  where StoppedStep(error) != nil { return nil }
-    let connection = try Connection.open(url.path, key: testKey)
-    try StoreInfo.prepare(connection)
-    #expect(try StoreInfo(connection).drift(connection).isEmpty)
-    #expect(try connection.findings().isEmpty)
-    return try connection.tableNames().filter { !$0.hasPrefix("vault_") }.sorted().flatMap { table in
-      let columns = try connection.tableInfo(table).columns.map(\.name).sorted()
-      let values = columns.map { "'\($0)=' || quote(\"\($0)\")" }.joined(separator: " || ' ' || ")
-      return try connection.rows(sql: "SELECT '\(table) ' || \(values) FROM \"\(table)\" ORDER BY 1")
-        .map { $0[0].string ?? "" }
     }
   }
 

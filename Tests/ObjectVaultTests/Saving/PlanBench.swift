@@ -58,6 +58,7 @@ struct BenchReader: SaveReader {
   func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Run {
     try RowIDs.Run(behind: 40, count: count, of: entity.name)
   }
+  func firesTriggers(_ entity: EntityMapping) -> Bool { false }
   func lastPlace(_ relationship: RelationshipMapping, of owner: Int64) -> Int64? {
     places.filter { $0.owner == owner }.compactMap(\.place).max()
   }
@@ -108,8 +109,8 @@ final class PlanBench {
   // Objects do not retain their map, which the context does otherwise.
   deinit { for object in maps.flatMap(\.all) { object.map = nil } }
 
-  func plan(_ extent: SaveExtent = .whole) throws -> SavePlan {
-    var planner = SavePlanner(pending, extent, mapping, maps, reader)
+  func plan(_ extent: SaveExtent = .whole, isHeard: Bool = true) throws -> SavePlan {
+    var planner = SavePlanner(pending, extent, mapping, maps, reader, isHeard: isHeard)
     return try planner.make()
   }
 

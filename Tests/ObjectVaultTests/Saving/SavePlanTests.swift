@@ -13,12 +13,21 @@ import Testing
     let before = bench.memory
     let plan = try bench.plan()
     let id = situation == .new ? -1 : Int64(1)
-    #expect(plan.deletion.going == [[1], situation.isRelated ? [id] : []])
+    #expect(plan.deletion.goingIDs == [[1], situation.isRelated ? [id] : []])
     let rows = [[1], situation.isRelated && id > 0 ? [id] : []]
     #expect(plan.deletion.levels.map(\.ids) == rows.filter { !$0.isEmpty })
     #expect(plan.deletion.unwritten.map(\.rowID) == (situation == .new ? [-1] : []))
     #expect(plan.inserted.isEmpty && plan.released.isEmpty && plan.deletion.released.isEmpty)
     #expect(bench.memory == before)
+  }
+
+  @Test func `members that nobody knows are left to the engine`() throws {
+    let bench = try PlanBench(.toMany, .cascade, .inFile)
+    #expect(try bench.plan(isHeard: false).deletion.goingIDs == [[1], []])
+    #expect(try bench.plan(.partial, isHeard: false).deletion.goingIDs == [[1], [1]])
+    #expect(try bench.plan().deletion.goingIDs == [[1], [1]])
+    let known = try PlanBench(.toMany, .cascade, .fault)
+    #expect(try known.plan(isHeard: false).deletion.goingIDs == [[1], [1]])
   }
 
   @Test(arguments: PlanKind.allCases, PlanSituation.allCases)
@@ -32,7 +41,7 @@ import Testing
     if situation.isRelated {
       #expect(throws: StoreError.deleteDenied(entity: "A", property: "b", count: 1)) { try bench.plan() }
     } else {
-      #expect(try bench.plan().deletion.going == [[1], []])
+      #expect(try bench.plan().deletion.goingIDs == [[1], []])
     }
     #expect(bench.memory == before)
   }
@@ -44,7 +53,7 @@ import Testing
     let bench = try PlanBench(kind, .nullify, situation)
     let before = bench.memory
     let plan = try bench.plan()
-    #expect(plan.deletion.going == [[1], []])
+    #expect(plan.deletion.goingIDs == [[1], []])
     // Only a column of the other end needs to be told.
     let hasColumn = kind == .toMany || kind == .oneToOne
     let isReleased = hasColumn && situation.isKnown
@@ -76,7 +85,7 @@ import Testing
     bench.reader.versions = [1: 2]
     #expect(throws: StoreError.self) { try bench.plan() }
     bench.reader.versions = [:]
-    #expect(try bench.plan().deletion.going == [[1], [1]])
+    #expect(try bench.plan().deletion.goingIDs == [[1], [1]])
   }
 
   @Test func `new objects get ids that follow the mark`() throws {

@@ -164,7 +164,10 @@ import Testing
     )
     #expect(faults([root, child, tag("P")]).isEmpty)
     #expect(
-      faults([root, child, tag("Q")]).contains(
-        .wrongInverse(entity: "T", relationship: "owners", inverse: "tags")))
+      faults([root, child, tag("Q")]) == [
+        .wrongInverse(entity: "P", relationship: "tags", inverse: "owners"),
+        .inheritedInverse(
+          entity: "T", relationship: "owners", destination: "Q", inverse: "tags", owner: "P"),
+      ])
   }
 }

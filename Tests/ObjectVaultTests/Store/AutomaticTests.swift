@@ -124,7 +124,7 @@ private enum Required {
     } throws: { error in
       guard case StoreError.notAutomatic(_, let reasons, let lines) = error else { return false }
       return reasons.contains { $0.contains(reason) } && lines.contains { $0.contains(line) }
-        && "\(error)".contains(reason) && "\(error)".contains(line)
+        && "\(error)".contains(reason) && "\(error)".contains(line) && !"\(error)".contains(". nothing")
     }
     let store = try await open(first)
     #expect(store.opening.version == 1 && store.opening.migratedSteps.isEmpty)

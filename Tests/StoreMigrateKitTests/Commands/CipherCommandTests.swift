@@ -59,6 +59,18 @@ import Testing
     #expect(try run("rekey", back, rounds, "--new-slots", folder.path("k.keys"), newKey: "ann").status == 0)
   }
 
+  @Test func `info shows the shell's line for the key in the form that the key has`() throws {
+    let plain = try run("info", store)
+    #expect(plain.output.contains("PRAGMA key = 'your passphrase';"), "\(plain)")
+    let raw = String(repeating: "0b", count: 32)
+    #expect(try run("rekey", store, "--new-key-format", "hex", newKey: raw).status == 0)
+    let info = try runTool(
+      builtExecutable("store-migrate"), ["info", store, "--key-format", "hex", "--no-input"],
+      environment: ["STORE_MIGRATE_KEY": raw])
+    #expect(info.status == 0 && !info.output.contains("passphrase"), "\(info)")
+    #expect(info.output.contains("PRAGMA key = \"x'your key in 64 hexadecimal digits'\";"))
+  }
+
   @Test func `an upgrade never makes the rounds fewer, unless it is told to`() throws {
     #expect(try run("rekey", store, "--new-cipher", "rounds=300000,page=1024").status == 0)
     let moved = try run("upgrade-cipher", store, "--cipher", "rounds=300000")

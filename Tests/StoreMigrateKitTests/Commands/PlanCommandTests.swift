@@ -47,7 +47,8 @@ import Testing
     #expect(text.status == 5 && text.errors.isEmpty, "\(text.errors)")
     #expect(
       text.output.contains(
-        "REFUSED add index Thing(name) unique: 1 values of Thing(name) are there more than once (rows 3)"))
+        "REFUSED add index Thing(name) unique: 1 values of Thing(name) are there more than once, and UNIQUE takes each once (rows 3). Make them"
+      ))
     #expect(text.output.contains("Nothing was written."))
     let json = try #require(
       try JSONSerialization.jsonObject(with: Data(run("plan", "--json").output.utf8)) as? [String: Any])

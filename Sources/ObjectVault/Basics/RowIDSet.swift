@@ -1,0 +1,150 @@
+// Ids of rows, as saves and fetches hand them on: each once, in their order. Rows that go together were mostly made together,
+// so that their ids lie close to each other: a list that stays sorted and a bit for each id of its range cost a fraction of
+// a hash set, and statements take the ids in their order anyway.
+
+/// Ids of rows, each once, in their order.
+package struct RowIDSet: Sendable, Equatable, Sequence {
+  /// Rising.
+  package private(set) var ids: [Int64]
+  /// A bit for each number from the lowest id on; empty where the ids lie too far apart.
+  private var bits: [UInt64] = []
+
+  package init() { ids = [] }
+
+  package init(_ ids: some Sequence<Int64>) {
+    var ids = Array(ids)
+    if !Self.isRising(ids) {
+      ids.sort()
+      Self.removeRepeated(&ids)
+    }
+    self.init(rising: ids)
+  }
+
+  private init(rising ids: [Int64]) {
+    self.ids = ids
+    mark()
+  }
+
+  package static func == (one: RowIDSet, other: RowIDSet) -> Bool { one.ids == other.ids }
+
+  package var isEmpty: Bool { ids.isEmpty }
+  package var count: Int { ids.count }
+  package func makeIterator() -> IndexingIterator<[Int64]> { ids.makeIterator() }
+
+  /// Those of objects that have a row, or are to have one.
+  package var rows: ArraySlice<Int64> { ids[place(of: 1)...] }
+
+  /// Takes about as long for many ids as for few.
+  package func contains(_ id: Int64) -> Bool {
+    guard let first = ids.first, id >= first, let last = ids.last, id <= last else { return false }
+    if bits.isEmpty {
+      let place = place(of: id)
+      return place < ids.count && ids[place] == id
+    }
+    let offset = Int(id - first)
+    return bits[offset >> 6] & (1 << UInt64(offset & 63)) != 0
+  }
+
+  /// Those that a condition holds for.
+  package func filter(_ isIncluded: (Int64) throws -> Bool) rethrows -> RowIDSet {
+    RowIDSet(rising: try ids.filter(isIncluded))
+  }
+
+  package func union(_ other: RowIDSet) -> RowIDSet {
+    guard !isEmpty else { return other }
+    guard !other.isEmpty else { return self }
+    if let last = ids.last, let first = other.ids.first, last < first {
+      return RowIDSet(rising: ids + other.ids)
+    }
+    return RowIDSet(rising: Self.merged(ids, other.ids))
+  }
+
+  package mutating func formUnion(_ other: RowIDSet) {
+    if !other.isEmpty { self = union(other) }
+  }
+
+  // MARK: Order
+
+  private static func isRising(_ ids: [Int64]) -> Bool {
+    ids.indices.dropFirst().allSatisfy { ids[$0 - 1] < ids[$0] }
+  }
+
+  /// Of a sorted list.
+  private static func removeRepeated(_ ids: inout [Int64]) {
+    var kept = 0
+    for place in ids.indices where place == 0 || ids[place] != ids[kept - 1] {
+      ids[kept] = ids[place]
+      kept += 1
+    }
+    ids.removeLast(ids.count - kept)
+  }
+
+  private static func merged(_ one: [Int64], _ other: [Int64]) -> [Int64] {
+    var result: [Int64] = []
+    result.reserveCapacity(one.count + other.count)
+    var (left, right) = (0, 0)
+    while left < one.count, right < other.count {
+      if one[left] == other[right] {
+        right += 1
+      } else if one[left] < other[right] {
+        result.append(one[left])
+        left += 1
+      } else {
+        result.append(other[right])
+        right += 1
+      }
+    }
+    result += one[left...]
+    result += other[right...]
+    return result
+  }
+
+  /// The place of the first id that is not below another.
+  private func place(of id: Int64) -> Int {
+    var (low, high) = (0, ids.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if ids[middle] < id { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private mutating func mark() {
+    // Few are found as fast without, and bits may take as much memory as the ids.
+    guard ids.count > 16, let first = ids.first, let last = ids.last else { return }
+    let (span, isTooWide) = last.subtractingReportingOverflow(first)
+    guard !isTooWide, span / 64 <= Int64(ids.count) else { return }
+    var bits = [UInt64](repeating: 0, count: Int(span / 64) + 1)
+    for id in ids {
+      let offset = Int(id - first)
+      bits[offset >> 6] |= 1 << UInt64(offset & 63)
+    }
+    self.bits = bits
+  }
+}
+
+/// Ids that are put together bit by bit: a hierarchy of 25,000 levels adds one 25,000 times.
+package struct GatheredRowIDs: Sendable {
+  // Each has more than twice as many as the one behind it, so that there are few of them.
+  private var parts: [RowIDSet] = []
+
+  package init() {}
+
+  package var isEmpty: Bool { parts.isEmpty }
+  package var partCount: Int { parts.count }
+
+  package func contains(_ id: Int64) -> Bool { parts.contains { $0.contains(id) } }
+
+  package mutating func formUnion(_ ids: RowIDSet) {
+    guard !ids.isEmpty else { return }
+    var ids = ids
+    while let last = parts.last, last.count <= 2 * ids.count {
+      parts.removeLast()
+      ids = last.union(ids)
+    }
+    parts.append(ids)
+  }
+
+  /// All of them.
+  package var all: RowIDSet { parts.reversed().reduce(RowIDSet()) { $0.union($1) } }
+}

@@ -1,0 +1,259 @@
+// A merge where one of both entities shares its table. The first one comes below the second, as `set parent` does it: so rows
+// change tables, get ids and find those who lead to them in one way only. Then its objects become objects of the second.
+
+internal import CipherSQLite
+
+/// What `merge entity A into B` consists of where A or B has a parent or children.
+///
+/// Objects of entities below A stay what they are, below B from then on: what A gives B, they have there as well.
+struct FamilyMerge {
+  private(set) var parts: [CompositePart] = []
+  let places: MergePlaces
+  /// What the parts drop and the whole does not lose.
+  private(set) var kept: Set<String> = []
+
+  private let merge: EntityMerge
+  /// The model as far as the parts have come.
+  private var present: Schema
+  /// What properties of the source are called on the way.
+  private var passing: [String: String] = [:]
+  private let isOneTable: Bool
+  /// Whether what is required of the destination is not required for now.
+  private var isAwaiting = false
+
+  init(_ merge: EntityMerge, in model: Schema) throws(ModelError) {
+    (self.merge, present) = (merge, model)
+    let (source, destination) = (try model.known(merge.source), try model.known(merge.destination))
+    guard merge.source == merge.destination || !model.line(of: destination.name).contains(source.name) else {
+      throw ModelError(
+        reason:
+          "\(destination.name) inherits from \(source.name), and objects that are no \(destination.name) cannot become "
+          + "one and stay what others inherit from; write: merge entity \(destination.name) into \(source.name), then "
+          + "rename entity \(source.name) -> \(destination.name)")
+    }
+    isOneTable = model.root(of: source).name == model.root(of: destination).name
+    if !isOneTable, source.parent != nil {
+      let parting = MigrationOperation.setParent(source.name, to: nil)
+      try Self.requireNoneLeft(merge, source, in: model)
+      try parting.apply(to: &present)
+      parts.append(.operation(parting))
+    }
+    places = try MergePlaces(merge, in: present)
+    if isOneTable {
+      try carryRows()
+      try comeBelow()
+    } else {
+      try dropLost()
+      try renameClashing()
+      try renameMapped()
+      try comeBelow()
+      try carryRows()
+    }
+    try requireAgain()
+    try note(present)
+    try fold()
+  }
+
+  /// What is inherited and leads to many does not come along into another table.
+  private static func requireNoneLeft(
+    _ merge: EntityMerge, _ source: EntityDescription, in model: Schema
+  ) throws(ModelError) {
+    for owner in model.ancestors(of: source) {
+      for relationship in owner.relationships
+      where relationship.isToMany && merge.pairs.contains(where: { $0.name == relationship.name }) {
+        throw ModelError(
+          reason:
+            "\(source.name) inherits \(owner.name).\(relationship.name), whose links stay with \(owner.name); leave it out"
+        )
+      }
+    }
+  }
+
+  private mutating func add(_ operation: MigrationOperation) throws(ModelError) {
+    try operation.apply(to: &present)
+    parts.append(.operation(operation))
+  }
+
+  private mutating func add(_ operations: [MigrationOperation]) throws(ModelError) {
+    for operation in operations { try add(operation) }
+  }
+
+  private func current(_ name: String) throws(ModelError) -> EntityDescription { try present.known(name) }
+
+  private func isShared(_ name: String) -> Bool { places.shared.contains(name) }
+
+  // MARK: Names
+
+  /// Notes what is not lost by what its pieces drop: the list of the places says all of that.
+  private mutating func note(_ model: Schema) throws(ModelError) {
+    let source = try model.known(merge.source)
+    let names = places.source.propertyNames + Array(passing.values)
+    for entity in [source] + model.descendants(of: source) {
+      kept.formUnion(names.map { "\(entity.name).\($0)" })
+    }
+    kept.insert(merge.source)
+    kept.formUnion((places.redirected + places.dropped).map(\.name))
+    // Who leads to what the destination is, leads to it after the merge as well.
+    let line = model.line(of: merge.destination)
+    for entity in model.entities {
+      for relationship in entity.relationships where line.contains(relationship.destination) {
+        kept.insert("\(entity.name).\(relationship.name)")
+      }
+    }
+  }
+
+  /// What has no place goes first: nothing of it has to fit the other table.
+  private mutating func dropLost() throws(ModelError) {
+    let mapped = Set(places.attributes.map(\.from.name))
+    for attribute in places.source.attributes where !mapped.contains(attribute.name) {
+      let indexes = try current(merge.source).indexes.filter { $0.properties.contains(attribute.name) }
+      try add(indexes.map { .dropIndex(merge.source, $0.properties) })
+      try add(.dropAttribute(merge.source, attribute.name))
+    }
+  }
+
+  private func isTaken(_ name: String, by entity: String) throws(ModelError) -> Bool {
+    present.family(of: try current(entity)).contains { relative in
+      relative.propertyNames.contains { $0.lowercased() == name.lowercased() }
+    }
+  }
+
+  private mutating func pass(_ name: String) throws(ModelError) {
+    let relatives =
+      present.family(of: try current(merge.source)) + present.family(of: try current(merge.destination))
+    let new = freeName("\(name)Merged", among: Set(relatives.flatMap(\.propertyNames)))
+    try add(
+      try current(merge.source).attribute(named: name) == nil
+        ? .renameRelationship(merge.source, name, to: new) : .renameAttribute(merge.source, name, to: new))
+    passing[name] = new
+  }
+
+  /// Relationships do not become one by coming below the other entity: those that are called alike part first.
+  private mutating func renameClashing() throws(ModelError) {
+    for relationship in places.source.relationships
+    where try isTaken(relationship.name, by: merge.destination) {
+      try pass(relationship.name)
+    }
+  }
+
+  /// Attributes that are called alike and are of one type become one by coming below the other entity.
+  private mutating func renameMapped() throws(ModelError) {
+    for (former, new) in places.attributes where former.type != new.type {
+      try add(.retype(merge.source, former.name, to: new.type, using: nil))
+    }
+    let renamed = places.attributes.filter { $0.from.name != $0.to.name }
+    for (former, _) in renamed { try pass(former.name) }
+    for (former, new) in renamed {
+      guard let name = passing.removeValue(forKey: former.name) else { continue }
+      try add(.renameAttribute(merge.source, name, to: new.name))
+    }
+  }
+
+  // MARK: Below the other one
+
+  /// What comes to the source's rows and must not be asked for, or filled, before their values are there.
+  private var awaited: [(owner: String, property: String, isRequired: Bool, value: DefaultValue?)] {
+    let attributes = isOneTable ? places.attributes.map(\.to) : []
+    let toOnes = places.toOnes.map(\.to)
+    return attributes.filter { !isShared($0.name) && (!$0.isOptional || $0.defaultValue != nil) }.compactMap {
+      attribute in
+      declarer(of: attribute.name).map { ($0, attribute.name, !attribute.isOptional, attribute.defaultValue) }
+    }
+      + toOnes.filter { !isShared($0.name) && $0.isRequired }.compactMap { toOne in
+        declarer(of: toOne.name).map { ($0, toOne.name, true, nil) }
+      }
+  }
+
+  private func declarer(of property: String) -> String? {
+    present.declarer(of: property, in: places.destination)?.name
+  }
+
+  private mutating func comeBelow() throws(ModelError) {
+    guard try current(merge.source).parent != merge.destination else { return }
+    for (owner, property, isRequired, value) in awaited {
+      if isRequired { try add(.makeOptional(owner, property)) }
+      if value != nil { try add(.setDefault(owner, property, nil)) }
+    }
+    isAwaiting = true
+    try add(.setParent(merge.source, to: merge.destination))
+  }
+
+  private mutating func requireAgain() throws(ModelError) {
+    guard isAwaiting else { return }
+    for (owner, property, isRequired, value) in awaited {
+      if let value { try add(.setDefault(owner, property, value)) }
+      if isRequired { try add(.makeRequired(owner, property, filling: nil)) }
+    }
+  }
+
+  // MARK: Rows
+
+  /// Values and links of the source's rows, to where they stand afterwards.
+  private mutating func carryRows() throws(ModelError) {
+    let rows = try MergedRows(places, in: present, isOneTable: isOneTable) { passing[$0] ?? $0 }
+    parts += rows.checks.map { .check($0) } + rows.statements.map { .sql($0) }
+  }
+
+  /// The entity goes, and what leads to it or inherits from it has the other one in its place.
+  private mutating func fold() throws(ModelError) {
+    for end in places.redirected {
+      let detour = MergeDetour(end, to: merge.destination, in: present)
+      try add(detour.making)
+      parts.append(.sql(try detour.copy(in: present) { $0 }))
+      try add(detour.closing(in: present))
+    }
+    for end in places.dropped {
+      try add(present.indexes(with: end.relationship.name, of: try current(end.entity.name)).drops)
+      try add(.dropRelationship(end.entity.name, end.relationship.name))
+    }
+    let source = try current(merge.source)
+    let indexes = try indexesBelow(source)
+    try add(indexes.map { .dropIndex($0.owner, $0.index.properties) })
+    parts.append(.sql(renaming(source)))
+    for child in present.children(of: source) { try add(.setParent(child.name, to: merge.destination)) }
+    try add(.dropEntity(merge.source))
+    for (owner, _, new) in indexes { try add(.addIndex(owner, new)) }
+  }
+
+  /// The rows say of which entity they are, and lead nowhere by what goes: who is below it and led to by something required
+  /// would be asked for.
+  private func renaming(_ source: EntityDescription) -> SQL {
+    let place = present.place(of: source.name)
+    let column = SQLName(EntityColumn.name)
+    let (old, new) = (source.name, merge.destination)
+    var settings: [SQL] = [
+      present.children(of: source).isEmpty
+        ? "\(column) = \(literal: new)"
+        : "\(column) = CASE \(column) WHEN \(literal: old) THEN \(literal: new) ELSE \(column) END"
+    ]
+    for relationship in source.relationships where !relationship.isToMany {
+      settings.append("\(identifier: relationship.columnName) = NULL")
+      if let order = present.orderColumn(of: relationship) { settings.append("\(identifier: order) = NULL") }
+    }
+    return "UPDATE \(place.tableName) SET \(SQL.joined(settings))\(place.filter)"
+  }
+
+  /// Indexes of entities below that are over something of the entity that goes.
+  private func indexesBelow(
+    _ source: EntityDescription
+  ) throws(ModelError) -> [(owner: String, index: IndexDescription, new: IndexDescription)] {
+    var news: [String: String] = [:]
+    for (former, new) in places.attributes { news[passing[former.name] ?? former.name] = new.name }
+    for (former, new) in places.toOnes { news[passing[former.name] ?? former.name] = new.name }
+    var found: [(String, IndexDescription, IndexDescription)] = []
+    for below in present.descendants(of: source) {
+      for index in below.indexes where index.properties.contains(where: source.declares) {
+        if let lost = index.properties.first(where: { source.declares($0) && news[$0] == nil }) {
+          throw ModelError(
+            reason:
+              "the index \(below.name)(\(index.properties.joined(separator: ", "))) uses \(lost), which has no place in "
+              + "\(merge.destination); drop that first")
+        }
+        var new = index
+        new.properties = index.properties.map { source.declares($0) ? news[$0] ?? $0 : $0 }
+        found.append((below.name, index, new))
+      }
+    }
+    return found
+  }
+}

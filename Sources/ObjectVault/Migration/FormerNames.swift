@@ -1,0 +1,51 @@
+// The names that entities had before, which rows say no more: in a text no renaming follows them.
+
+/// What entities were called before, as far as steps have come.
+struct FormerNames {
+  /// What it is called now, nil where it is none any more, and the step that did that.
+  private var names: [String: (now: String?, step: Int)] = [:]
+
+  init() {}
+
+  /// Those behind some steps.
+  init(_ steps: some Sequence<MigrationStep>) {
+    for step in steps { for operation in step.operations { follow(operation, of: step.number) } }
+  }
+
+  mutating func follow(_ operation: MigrationOperation, of step: Int) {
+    switch operation {
+    case .renameEntity(let name, let new):
+      names[new] = nil
+      becomes(name, new, step)
+    case .dropEntity(let name): becomes(name, nil, step)
+    case .mergeEntities(let merge): becomes(merge.source, merge.destination, step)
+    case .makeEntityRelationship(let change): becomes(change.entity, nil, step)
+    case .createEntity(let entity): names[entity.name] = nil
+    default: break
+    }
+  }
+
+  /// No row is called so any more.
+  private mutating func becomes(_ name: String, _ new: String?, _ step: Int) {
+    replace(name, by: new, step)
+    names[name] = (new, step)
+  }
+
+  private mutating func replace(_ name: String, by new: String?, _ step: Int) {
+    for (former, entry) in names where entry.now == name { names[former] = (new, step) }
+  }
+
+  /// Why a text is the name of no entity, and what to write; nil for one that was never a name.
+  func reason(_ text: String, in model: Schema) -> String? {
+    guard model.entity(named: text) == nil else { return nil }
+    if let entry = names[text] {
+      guard let now = entry.now else {
+        return "'\(text)' is no entity any more since step \(numbered(entry.step))"
+      }
+      return
+        "'\(text)' is called \(now) since step \(numbered(entry.step)), and no row says '\(text)'; write: '\(now)'"
+    }
+    let other = model.entities.first { $0.name.lowercased() == text.lowercased() }?.name
+    return other.map { "'\(text)' is no entity: texts are compared letter by letter; write: '\($0)'" }
+  }
+}

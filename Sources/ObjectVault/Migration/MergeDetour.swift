@@ -1,0 +1,75 @@
+// A relationship that led to an entity which is merged: it leads to the other one, under its name.
+
+internal import CipherSQLite
+
+/// A relationship that leads elsewhere: one beside it gets its links, and then its name.
+struct MergeDetour {
+  let end: MergePlaces.End
+  let passing: RelationshipDescription
+
+  init(_ end: MergePlaces.End, to destination: String, in model: Schema) {
+    self.end = end
+    let former = end.relationship
+    let taken = Set(model.family(of: end.entity).flatMap(\.propertyNames))
+    passing = RelationshipDescription(
+      name: freeName("\(former.name)Merged", among: taken), destination: destination,
+      isToMany: former.isToMany, deleteRule: former.deleteRule)
+  }
+
+  var making: MigrationOperation { .addRelationship(end.entity.name, passing) }
+
+  /// The statement that gives it the links.
+  /// - Parameters:
+  ///   - model: One that has both relationships.
+  ///   - newID: The id that an object of the merged entity has from now on.
+  func copy(in model: Schema, newID: (SQL) -> SQL) throws(ModelError) -> SQL {
+    let former = end.relationship
+    guard former.isToMany else {
+      let column = SQLName(former.columnName)
+      return
+        "UPDATE \(identifier: model.root(of: end.entity.name)) SET \(identifier: passing.columnName) = \(newID("\(column)")) WHERE \(column) NOT NULL"
+    }
+    let (old, links) = (
+      try model.links(of: former, in: end.entity), try model.links(of: passing, in: end.entity)
+    )
+    return
+      "INSERT INTO \(links.table) (\(links.own), \(links.other)) SELECT l.\(old.own), \(newID("l.\(old.other)")) FROM \(old.table) AS l"
+  }
+
+  /// What puts it in the place of the former one.
+  func closing(in model: Schema) -> [MigrationOperation] {
+    let (entity, name) = (end.entity.name, end.relationship.name)
+    let indexes = model.indexes(with: name, of: end.entity)
+    return indexes.drops
+      + [.dropRelationship(entity, name), .renameRelationship(entity, passing.name, to: name)]
+      + (end.relationship.isRequired ? [.makeRequired(entity, name, filling: nil)] : [])
+      + indexes.additions
+  }
+}
+
+extension Schema {
+  /// What drops the indexes that a property is in, and what makes them again.
+  func indexes(
+    with property: String, of entity: EntityDescription
+  ) -> (drops: [MigrationOperation], additions: [MigrationOperation]) {
+    let own = self.entity(named: entity.name) ?? entity
+    let found = ([own] + descendants(of: own)).flatMap { owner in
+      owner.indexes.filter { $0.properties.contains(property) }.map { (owner.name, $0) }
+    }
+    return (
+      found.map { .dropIndex($0.0, $0.1.properties) }, found.map { .addIndex($0.0, $0.1) }
+    )
+  }
+
+  /// The table that a relationship keeps its links in, with its columns seen from there.
+  func links(of relationship: RelationshipDescription, in entity: EntityDescription) throws(ModelError) -> (
+    table: SQLName, own: SQLName, other: SQLName
+  ) {
+    let owner = self.entity(named: entity.name) ?? entity
+    guard let (join, isSource) = joinTable(of: relationship, in: owner) else {
+      throw ModelError(reason: "\(entity.name).\(relationship.name) keeps no links of its own")
+    }
+    let columns = join.columns(from: isSource)
+    return (join.tableName, columns.own, columns.other)
+  }
+}

@@ -1,0 +1,157 @@
+// What the tables behind a run of operations hold, told by what they hold before it: for a plan, which runs nothing.
+
+internal import CipherSQLite
+
+/// A table behind a run.
+struct TableForecast {
+  let table: String
+  /// The table before the run that its rows come from; nil for one without rows.
+  let former: String?
+  /// What its columns hold, over those of the former table.
+  var columns: [(name: String, expression: String)] = []
+  /// The columns whose values nobody knows before the run, with the operations that make them.
+  var changed: [String: String] = [:]
+  /// Whether other rows are in it, or other links.
+  var hasOtherRows = false
+}
+
+extension MigrationCompiler {
+  /// The tables behind the run that are others than before.
+  func forecast() -> [TableForecast] {
+    let moved = tablesOfMovedRows()
+    return after.tables(but: untouched).map { table in
+      var forecast: TableForecast
+      if let origin = origin(of: table) {
+        forecast = TableForecast(table: table.name, former: origin.table)
+        let added = addedValues(to: table)
+        for column in table.columns {
+          let value = column.defaultSQL ?? "NULL"
+          forecast.columns.append(
+            (column.name, origin.expressions[column.name] ?? added[column.name] ?? value))
+        }
+        addNames(of: table, to: &forecast)
+        forecast.changed = changedColumns(of: table)
+      } else {
+        forecast = TableForecast(table: table.name, former: nil)
+        forecast.columns = table.columns.map { ($0.name, "NULL") }
+      }
+      forecast.hasOtherRows = moved.contains(table.name) || movedLinks(to: table) != nil
+      return forecast
+    }
+  }
+
+  /// What becomes of the tables before the run: a name that stands for nothing behind it.
+  var forecastDrops: [String] { before.tables(but: untouched).map(\.name) }
+
+  /// The defaults of new attributes in the rows of entities that have a parent.
+  private func addedValues(to table: TableInfo) -> [String: String] {
+    var values: [String: String] = [:]
+    for (entity, former) in keptChildren where after.root(of: entity.name) == table.name {
+      for attribute in entity.attributes where mapping.former(entity.name, attribute.name) == nil {
+        guard let value = attribute.defaultValue, let own = before.place(of: former).condition() else {
+          continue
+        }
+        let sql: SQL = "CASE WHEN \(own) THEN \(written: value.sql) END"
+        values[attribute.name] = sql.text
+      }
+    }
+    return values
+  }
+
+  /// The names that entities have in their rows.
+  private func addNames(of table: TableInfo, to forecast: inout TableForecast) {
+    let column = SQLName(EntityColumn.name)
+    let renamed = members(of: table).sorted().compactMap { name in
+      mapping.entities[name].flatMap { $0 == name ? nil : (old: $0, new: name) }
+    }
+    guard !renamed.isEmpty, let index = forecast.columns.firstIndex(where: { $0.name == EntityColumn.name }),
+      forecast.columns[index].expression == column.description
+    else { return }
+    let cases = SQL.joined(renamed.map { "WHEN \(literal: $0.old) THEN \(literal: $0.new)" }, by: " ")
+    let sql: SQL = "CASE \(column) \(cases) ELSE \(column) END"
+    forecast.columns[index].expression = sql.text
+  }
+
+  /// The columns that a person's expressions fill. What a filling puts into rows is known before.
+  private func changedColumns(of table: TableInfo) -> [String: String] {
+    var changed: [String: String] = [:]
+    for name in members(of: table) {
+      for property in (mapping.expressions[name] ?? [:]).keys {
+        let operations = mapping.trail.operations(of: [name], column: property)
+        guard !operations.allSatisfy(\.isFilling) else { continue }
+        let toOne = after.entity(named: name)?.relationship(named: property)
+        changed[toOne?.columnName ?? property] = operations.filter { !$0.isFilling }.map(\.summary)
+          .joined(separator: "; ")
+      }
+      for (column, _) in mapping.move?.columns(of: name) ?? [] {
+        changed[column] = mapping.trail.operations(of: [name]).map(\.summary).joined(separator: "; ")
+      }
+    }
+    return changed
+  }
+
+  /// The tables that get rows, or lose some, and those that led to these.
+  private func tablesOfMovedRows() -> Set<String> {
+    let finals = Set(mapping.entities.values)
+    var moved: [(entity: EntityDescription, left: [EntityDescription])] = before.entities.filter {
+      $0.parent != nil && !finals.contains($0.name)
+    }.map { ($0, before.ancestors(of: $0)) }
+    var tables: Set<String> = []
+    if let change = mapping.parentChange {
+      moved += change.moved.map { ($0, change.left) }
+      tables.insert(after.root(of: change.entity.name))
+    }
+    guard !moved.isEmpty else { return tables }
+    let names = Set(moved.flatMap { [$0.entity.name] + $0.left.map(\.name) })
+    tables.formUnion(moved.map { before.root(of: $0.entity.name) })
+    for entity in before.entities
+    where entity.relationships.contains(where: { !$0.isToMany && names.contains($0.destination) }) {
+      tables.insert(before.root(of: entity.name))
+    }
+    tables.formUnion(
+      before.joinTables.filter { names.contains($0.source) || names.contains($0.target) }.map(\.name))
+    return tables
+  }
+
+  // MARK: What the rows are asked behind the run
+
+  /// What checks of values behind the run will ask of those that are there already: that whole numbers are in the range of
+  /// a narrower type.
+  func forecastChecks() -> [PlannedStatement] {
+    mapping.expressions.sorted { $0.key < $1.key }.flatMap { entity, properties in
+      properties.keys.sorted().compactMap { fittingCheck(entity, $0) }
+    }
+  }
+
+  private func fittingCheck(_ entity: String, _ property: String) -> PlannedStatement? {
+    for operation in mapping.trail.operations(of: [entity], column: property) {
+      // An expression of more than the value itself would have to be computed for every row.
+      guard case .retype(let owner, let name, let type, let using?) = operation, using == "$\(owner).\(name)",
+        type.isInteger, let place = mapping.entities[entity].map(before.place),
+        let column = mapping.former(entity, property),
+        // A text that is a number becomes that number; only a whole number has to be in a range.
+        mapping.entities[entity].flatMap({ before.entity(named: $0) })?.attribute(named: column)?.type
+          .isInteger
+          == true
+      else { continue }
+      let held = SQLName(column)
+      return PlannedStatement(
+        statement: .mustBeEmpty(
+          RowCheck(
+            .fitting, owner, [name], at: place, where: "\(held) NOT NULL AND NOT (\(type.holds(held)))",
+            message: "%d values of \(owner)(\(name)) are none of that type; change them before")),
+        operations: [operation])
+    }
+    return nil
+  }
+}
+
+extension MigrationOperation {
+  /// Whether it gives a constant to rows that have no value, and leaves others as they are.
+  fileprivate var isFilling: Bool {
+    switch self {
+    case .makeRequired, .makeOptional, .setDefault, .addIndex, .renameAttribute, .renameRelationship: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,151 @@
+// The tables of a store followed through pending steps, as far as they will still hold what they hold now: what a step asks
+// of its rows can then be asked before any step runs, by the very SQL that the step will run.
+
+internal import CipherSQLite
+
+/// The tables as they stand at a point of the steps, each as a query over the file as it is.
+struct StandingTables {
+  private struct Table {
+    /// What it holds, as a query on the tables of the file; nil where the file has it as it is.
+    var query: String?
+    /// The columns whose values nobody knows yet, in lower case, with the operation that makes them.
+    var changed: [String: String] = [:]
+    /// The step whose data block speaks of it, or that moves its rows.
+    var writer: String?
+  }
+
+  private var tables: [String: Table] = [:]
+
+  /// - Parameter format: That of the file.
+  init(_ model: Schema, format: Int) {
+    for table in model.tables { tables[table.name] = Table() }
+    guard format < FileFormat.current else { return }
+    for join in model.joinTables {
+      let former = JoinTable.formerColumns
+      let query: SQL =
+        "SELECT \(identifier: former.source) AS \(identifier: join.sourceColumn), \(identifier: former.target) AS \(identifier: join.targetColumn) FROM main.\(join.tableName)"
+      tables[join.name]?.query = query.text
+    }
+  }
+
+  // MARK: Following
+
+  /// Goes by a part of a step.
+  mutating func follow(_ part: CompiledStep.Part, _ forecast: [TableForecast], of step: MigrationStep) {
+    let name = "\(numbered(step.number)) \(step.name)"
+    guard let compiler = part.compiler else {
+      for statement in part.statements { write(statement, part.model, name) }
+      return
+    }
+    let former = tables
+    for table in compiler.forecastDrops { tables[table] = nil }
+    for table in forecast { tables[table.table] = Self.standing(table, former, name) }
+  }
+
+  private static func standing(_ forecast: TableForecast, _ former: [String: Table], _ step: String) -> Table
+  {
+    guard let origin = forecast.former, let old = former[origin] else {
+      let columns = SQL.joined(forecast.columns.map { "NULL AS \(identifier: $0.name)" })
+      return Table(
+        query: ("SELECT \(columns) WHERE 0" as SQL).text, writer: forecast.hasOtherRows ? step : nil)
+    }
+    var table = Table(query: old.query, writer: old.writer)
+    if forecast.hasOtherRows { table.writer = table.writer ?? step }
+    for (column, operation) in forecast.changed { table.changed[column.lowercased()] = operation }
+    for (column, expression) in forecast.columns where table.changed[column.lowercased()] == nil {
+      let words = SQLTemplate.words(expression)
+      if let operation = old.changed.first(where: { words.contains($0.key) })?.value {
+        table.changed[column.lowercased()] = operation
+      }
+    }
+    // As it is in the file, with a column less.
+    let isSame =
+      forecast.table == origin && table.changed.isEmpty
+      && forecast.columns.allSatisfy { $0.expression == SQLName($0.name).description }
+    guard !isSame else { return table }
+    let columns = SQL.joined(
+      forecast.columns.map { column in
+        let expression = table.changed[column.name.lowercased()] == nil ? column.expression : "NULL"
+        return "\(written: expression) AS \(identifier: column.name)"
+      })
+    let source: SQL = old.query.map { "(\(written: $0))" } ?? "main.\(identifier: origin)"
+    table.query = ("SELECT \(columns) FROM \(source) AS \(identifier: origin)" as SQL).text
+    return table
+  }
+
+  /// Notes which tables a statement of a data block, or between those of a composite operation, may write to.
+  private mutating func write(_ statement: CompiledStatement, _ model: Schema, _ step: String) {
+    switch statement {
+    case .data(let sql), .sql(let sql): write(SQLTemplate.words(sql), model, step)
+    case .transform(let transform):
+      write(
+        transform.writes.map { Set($0.map { model.root(of: $0.entity).lowercased() }) }, model, step)
+    case .copy, .mustBeEmpty, .raw, .rawMustFit, .require: break
+    }
+  }
+
+  /// - Parameter words: The names of tables among others, in lower case; nil for all tables.
+  private mutating func write(_ words: Set<String>?, _ model: Schema, _ step: String) {
+    var words = words
+    for trigger in model.rawStatements where trigger.isTrigger {
+      words?.formUnion(SQLTemplate.words(trigger.create))
+    }
+    for name in tables.keys where tables[name]?.writer == nil {
+      if words?.contains(name.lowercased()) ?? true { tables[name]?.writer = step }
+    }
+  }
+
+  // MARK: Asking
+
+  /// The answer of the rows as they are now.
+  enum Answer {
+    case accepted
+    case refused(count: Int, rows: [Int64])
+    /// Why it cannot be asked before the steps run.
+    case unasked(String)
+  }
+
+  func answer(_ check: RowCheck, _ connection: Connection) throws -> Answer {
+    let words = SQLTemplate.words(check.query)
+    let asked = tables.filter { words.contains($0.key.lowercased()) }.sorted { $0.key < $1.key }
+    for (name, table) in asked {
+      if let writer = table.writer {
+        let isOwn = asked.count == 1 && !check.entity.isEmpty
+        return .unasked("step \(writer) writes rows of \(isOwn ? check.entity : name) before")
+      }
+    }
+    for (_, table) in asked {
+      guard
+        let (column, operation) = table.changed.filter({ words.contains($0.key) }).min(by: { $0.key < $1.key }
+        )
+      else { continue }
+      let property =
+        check.properties.first {
+          $0.lowercased() == column || RelationshipDescription.columnName($0).lowercased() == column
+        } ?? column
+      return .unasked("\"\(operation)\" changes \(check.entity).\(property) before")
+    }
+    let names = asked.compactMap { name, table in
+      table.query.map { "\(identifier: name) AS (\(written: $0))" as SQL }
+    }
+    // Under the names that the check calls them by.
+    let head: SQL = names.isEmpty ? "" : "WITH \(SQL.joined(names)) "
+    guard let count = try connection.value(sql: head.text + check.query)?.int64, count > 0 else {
+      return .accepted
+    }
+    return .refused(
+      count: Int(count), rows: try connection.query(sql: head.text + check.rows) { $0.int64(0) })
+  }
+
+  /// How many rows an entity has at this point; nil where an earlier step writes rows, too.
+  func count(of entity: String, _ model: Schema, _ connection: Connection) throws -> Int? {
+    let place = model.place(of: entity)
+    guard let table = tables[place.table], table.writer == nil else { return nil }
+    let check = RowCheck(.other, entity, [], at: place, message: "")
+    switch try answer(check, connection) {
+    case .accepted: return 0
+    case .refused(let count, _): return count
+    case .unasked: return nil
+    }
+  }
+}

@@ -1,0 +1,25 @@
+// Classes with properties that others compute, in a file of their own: who asks from another one cannot set all of them.
+
+import Foundation
+import ObjectVault
+
+class Sheet: ManagedObject {
+  @Attribute var name: String
+  @Attribute private(set) var made: Date?
+  @ToOne var successor: Sheet?
+  @ToMany(inverse: \Sheet.successor) var formers: Set<Sheet>
+  /// Equal to the name for all but few names.
+  var folded: String { name.replacingOccurrences(of: "ж", with: "") }
+  var alias: String { name }
+  var caption: String {
+    get { name }
+    set { name = newValue }
+  }
+  var next: Sheet? { successor }
+}
+
+class Bill: Sheet {
+  @Attribute var pages: Int = 1
+}
+
+final class Receipt: Bill {}
