@@ -42,7 +42,9 @@ extension MigrationRunner {
     else {
       return
     }
-    let needed = try work.neededBytes(for: history, storeBytes: bytes, makesBackups: makesBackups)
+    let needed = try work.neededBytes(
+      for: history, amounts: RowForecast.amounts(of: work.steps, in: connection), storeBytes: bytes,
+      makesBackups: makesBackups)
     guard free < needed else { return }
     throw StoreError.notEnoughSpace(file: connection.path, neededBytes: needed, freeBytes: free)
   }
