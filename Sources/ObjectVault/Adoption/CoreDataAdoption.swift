@@ -82,8 +82,9 @@ struct CoreDataAdoption {
       try checkOrders(of: root)
       try checkKinds(of: root)
     }
-    for index in columns.indices { try addReference(index) }
+    // Names that the file has come before those that are made up for what leads back.
     for table in content.tables where draft.place(of: table.name) == nil { try others(table) }
+    for index in columns.indices { try addReference(index) }
     for place in draft.entities.indices { indexes(of: place) }
     for (kind, name) in content.others {
       draft.notes.append("The \(kind) \(name) is not taken; a later step can make one: create raw \(kind).")

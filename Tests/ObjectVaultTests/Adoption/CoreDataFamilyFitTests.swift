@@ -20,6 +20,7 @@ import Testing
       adoption.step.canonicalText == """
         create entity Desk {
             attribute number int optional
+            relationship employees -> Employee many inverse Employee.desk
             relationship owner -> Employee inverse Employee.desks
         }
         create entity Letter {
@@ -55,6 +56,7 @@ import Testing
             attribute isboss int optional
             attribute salary double optional indexed
             relationship desk -> Desk inverse Desk.employees
+            relationship desks -> Desk many inverse Desk.owner
             relationship employer -> Company inverse Company.employees
             relationship projects -> Project many inverse Project.team
         }
