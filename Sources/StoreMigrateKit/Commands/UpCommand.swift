@@ -39,12 +39,15 @@ enum UpCommand: Command {
     let backup: String?
     let seconds: Double
     let changedFormat: Bool
+    /// Whether another process had changed the version while this one waited for it.
+    let byAnother: Bool
 
     var description: String {
       applied.isEmpty
-        ? "\(store.path) is at version \(from). "
+        ? "\(store.path) is at version \(to)\(byAnother ? meanwhile : ".") "
           + (changedFormat ? "The columns of its links have names of their own now." : "Nothing to do.")
         : changed(store, to: to, backup: backup, applied: applied, seconds: seconds)
+          + (byAnother ? "\nBefore, another process had brought it to version \(from)." : "")
     }
   }
 
@@ -57,35 +60,44 @@ enum UpCommand: Command {
       MigrationLeavings.remove(of: try DatabasePath(session.storePath))
       return UpReport(
         store: summary, from: plan.storeVersion, to: plan.storeVersion, applied: [], backup: nil, seconds: 0,
-        changedFormat: false)
+        changedFormat: false, byAnother: false)
     }
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
       configuration: try session.configuration())
-    let (applied, seconds) = try await session.run(
-      plan, key, "up", loses: "The pending steps lose", aftermath
-    ) {
-      try await Store.migrate(
-        at: $0.store, key: $0.key, migrations: set, profile: $0.profile, busyTimeout: $0.lockTimeout,
-        makesBackups: $0.makesBackups, allowing: $0.allowed, progress: $0.progress)
+    do {
+      let (outcome, seconds) = try await session.run(
+        .latest, set, plan, key, "up", loses: "The pending steps lose", aftermath)
+      let from = outcome.version - outcome.steps.count
+      return UpReport(
+        store: summary, from: from, to: outcome.version,
+        applied: outcome.steps.map { "\(numbered($0)) \(set.steps[$0 - 1].name)" },
+        backup: outcome.backup?.path, seconds: seconds,
+        // Who came first has changed the format, too.
+        changedFormat: plan.changesFormat && from == plan.storeVersion, byAnother: from != plan.storeVersion)
+    } catch StoreError.storeIsNewer(_, let found, _, _, _)
+      where found <= all.version && set.version < all.version
+    {
+      // Beyond what this one was to run, and not beyond the steps: another process had more to do.
+      return UpReport(
+        store: summary, from: found, to: found, applied: [], backup: nil, seconds: 0, changedFormat: false,
+        byAnother: true)
     }
-    return UpReport(
-      store: summary, from: plan.storeVersion, to: max(set.version, plan.storeVersion),
-      applied: applied.steps.map { "\(numbered($0)) \(set.steps[$0 - 1].name)" },
-      backup: applied.backup?.path, seconds: seconds, changedFormat: plan.changesFormat)
   }
 
   /// The steps as far as they are to run, and what they would do. The history is held against all of them.
   private static func plan(_ session: Session, _ key: Key, _ all: MigrationSet) throws -> (
     MigrationSet, MigrationPlan
   ) {
-    let plan = try MigrationPlan(session.inspection(key: key), all)
-    let asked = try session.target(of: all)
-    let steps = try session.arguments.count("--steps")
-    let target = try session.target(from: plan.storeVersion, steps: steps ?? all.version)
-    guard asked != nil || steps != nil, target < all.version else { return (all, plan) }
-    // Steps that ran stay where they are: down takes them back.
-    let set = try all.upTo(max(target, min(plan.storeVersion, all.version)))
-    return (set, try MigrationPlan(session.inspection(key: key), set))
+    try session.lookingBeforeChange(key: key) { inspection in
+      let plan = try MigrationPlan(inspection, all)
+      let asked = try session.target(of: all)
+      let steps = try session.arguments.count("--steps")
+      let target = try session.target(from: plan.storeVersion, steps: steps ?? all.version)
+      guard asked != nil || steps != nil, target < all.version else { return (all, plan) }
+      // Steps that ran stay where they are: down takes them back.
+      let set = try all.upTo(max(target, min(plan.storeVersion, all.version)))
+      return (set, try MigrationPlan(inspection, set))
+    }
   }
 }

@@ -23,6 +23,9 @@ func changed(
     .joined(separator: "\n")
 }
 
+/// What stands behind a version that another process made while this one waited.
+let meanwhile = ": another process has migrated it meanwhile."
+
 func padded(_ text: String, _ width: Int) -> String {
   text + String(repeating: " ", count: max(0, width - text.count))
 }
