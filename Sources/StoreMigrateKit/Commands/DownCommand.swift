@@ -14,8 +14,10 @@ enum DownCommand: Command {
       Option.migrations,
       Option("--to", value: "N", "down to version N; 0 is an empty store"),
       Option("--steps", value: "K", "so many steps; 1 without it and without --to"),
-      Option.allow, Option.noBackup, Option.yes,
+      Option.allow, Option.noBackup, Option.yes, Option.verbose,
+      Option("--dry-run", "what plan shows, and nothing else"),
     ] + Option.store
+  static let aliases = ["rollback", "revert"]
   static let help = """
     EXAMPLES
       store-migrate plan notes.store --to 6                    what would be done, with its SQL
@@ -32,6 +34,7 @@ enum DownCommand: Command {
     """
 
   struct DownReport: Report {
+    var isScreen: Bool { true }
     let store: StoreSummary
     let from: Int
     let to: Int
@@ -78,7 +81,11 @@ enum DownCommand: Command {
     try session.lookingBeforeChange(key: key) { inspection in
       let version = try StoreInfo(inspection.connection).version
       let target = try session.target(from: version, steps: -(session.arguments.count("--steps") ?? 1))
-      return try MigrationPlan(inspection, set, .back(to: target))
+      // Of what another process took back meanwhile nobody is to blame.
+      if target > version, session.arguments.value("--to") != nil {
+        throw UsageError("--to \(target): the store is at version \(version), and up leads further.")
+      }
+      return try session.plan(inspection, set, .back(to: target))
     }
   }
 }

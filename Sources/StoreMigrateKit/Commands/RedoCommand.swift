@@ -12,7 +12,7 @@ enum RedoCommand: Command {
   static let options =
     [
       Option.migrations, Option("--steps", value: "K", "so many steps; 1 without it"),
-      Option.allow, Option.noBackup, Option.yes,
+      Option.allow, Option.noBackup, Option.yes, Option.verbose,
     ] + Option.store
   static let help = """
     EXAMPLES
@@ -25,6 +25,7 @@ enum RedoCommand: Command {
     """
 
   struct RedoReport: Report {
+    var isScreen: Bool { true }
     let store: StoreSummary
     let version: Int
     let takenBack: [String]
@@ -71,7 +72,7 @@ enum RedoCommand: Command {
   ) {
     try session.lookingBeforeChange(key: key) { inspection in
       let generation = try StoreInfo(inspection.connection).generation
-      return (try MigrationPlan(inspection, set, .again(count)), generation)
+      return (try session.plan(inspection, set, .again(count)), generation)
     }
   }
 }

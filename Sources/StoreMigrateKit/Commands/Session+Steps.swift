@@ -18,6 +18,7 @@ extension Session {
     _ goal: MigrationGoal, _ set: MigrationSet, _ plan: MigrationPlan, _ key: Key, _ label: String,
     loses: String, _ aftermath: any Aftermath
   ) async throws -> (outcome: MigrationOutcome, seconds: Double) {
+    if arguments.has("--verbose") { for line in Screen.lines(of: plan) { standardError(line) } }
     try allow(plan, loses)
     let (url, waiting) = (URL(fileURLWithPath: storePath), WaitingLine(self))
     let settings = Store.RunSettings(

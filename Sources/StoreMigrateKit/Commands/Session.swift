@@ -53,6 +53,9 @@ struct Session: Sendable {
     return value
   }
 
+  /// The command's own name.
+  let command: String
+
   /// The argument behind the command, such as the store's path.
   func positional(_ index: Int) -> String { arguments.positional[index + 1] }
 
