@@ -100,6 +100,11 @@ enum MigrationBackup {
     return (version, match.output.2, match.output.3.flatMap { Int($0) } ?? 1)
   }
 
+  /// How a copy would be called that is made now.
+  static func nextName(of file: DatabasePath, version: Int) throws -> String {
+    DatabasePath.split(try freeName(for: file.path, version: version)).name
+  }
+
   private static func freeName(for path: String, version: Int) throws -> String {
     let stamp = Date.now.formatted(
       .iso8601.year().month().day().time(includingFractionalSeconds: false).dateSeparator(.omitted)

@@ -70,7 +70,7 @@ package final class MigrationMark {
   }
 
   /// Whether somebody migrates the store now.
-  static func isHeld(_ store: String) -> Bool {
+  package static func isHeld(_ store: String) -> Bool {
     let descriptor = unsafe Foundation.open(path(of: store), O_NOFOLLOW | O_NONBLOCK | O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }

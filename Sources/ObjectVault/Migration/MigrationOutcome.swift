@@ -8,6 +8,8 @@ public struct MigrationOutcome: Sendable, Hashable {
   public internal(set) var takenBack: [Int] = []
   /// The numbers of the steps that ran, in order; empty when there was nothing to do.
   public internal(set) var steps: [Int] = []
+  /// The store's version afterwards. Others may have changed it while this run waited for their lock.
+  public internal(set) var version: Int = 0
   /// The encrypted copy that was made before them, when one of them asked for it.
   public internal(set) var backup: URL?
 }

@@ -1,7 +1,6 @@
 // What a migration asks before its first step: losses that nobody allowed, and room on the disk.
 
 internal import CipherSQLite
-private import Foundation
 
 extension MigrationRunner {
   /// What a step loses is decided by its author, in its file, and not by whoever opens the store. What a way back loses
@@ -37,11 +36,9 @@ extension MigrationRunner {
   }
 
   func checkSpace(for work: MigrationWork, _ history: StoreHistory) throws {
-    let system = try? FileManager.default.attributesOfFileSystem(forPath: connection.file.folder)
-    guard let bytes = connection.file.byteCount, let free = (system?[.systemFreeSize] as? NSNumber)?.intValue
-    else {
-      return
-    }
+    guard let bytes = connection.file.byteCount,
+      let free = MigrationOutlook.freeBytes(beside: connection.file)
+    else { return }
     let needed = try work.neededBytes(
       for: history, amounts: RowForecast.amounts(of: work.steps, in: connection), storeBytes: bytes,
       makesBackups: makesBackups)

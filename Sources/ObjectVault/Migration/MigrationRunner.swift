@@ -90,7 +90,7 @@ struct MigrationRunner {
     let work = try history.work(goal, with: set, file: connection.path)
     guard !work.isNothing || (goal == .latest && history.format < FileFormat.current) else {
       MigrationLeavings.remove(of: connection.file)
-      return (MigrationOutcome(), history.standing)
+      return (MigrationOutcome(version: history.version), history.standing)
     }
     try checkTransforms(of: work)
     try checkLosses(of: work)
@@ -115,6 +115,7 @@ struct MigrationRunner {
       if let backup = outcome.backup { MigrationBackup.remove(backup.path) }
       throw error
     }
+    outcome.version = standing.version
     // Who makes no copies keeps those that are there.
     if let backup = outcome.backup { MigrationBackup.prune(of: connection.file, keeping: backup.path) }
     return (outcome, standing)

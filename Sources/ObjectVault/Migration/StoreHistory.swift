@@ -70,8 +70,23 @@ struct StoreHistory {
   static func now() -> String { Date().formatted(.iso8601) }
 
   static var program: String {
-    CommandLine.arguments.first.map { DatabasePath.split($0).name } ?? "unknown"
+    let name = CommandLine.arguments.first.map { DatabasePath.split($0).name } ?? "unknown"
+    return RunningProgram.version.map { "\(name) \($0)" } ?? name
   }
+}
+
+/// What the history says of the program that runs steps, beside its name.
+package enum RunningProgram {
+  private static let given = Locked<String?>(nil)
+
+  /// Such as `4.2`: what the program has said, or what its bundle says; nil where neither does.
+  static var version: String? {
+    if let version = given.withLock({ $0 }) { return version }
+    return Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String
+  }
+
+  /// Says which version the program is of.
+  package static func setVersion(_ version: String) { given.withLock { $0 = version } }
 }
 
 /// Lines that only one of two texts has, the old ones with `-`, the new ones with `+`.

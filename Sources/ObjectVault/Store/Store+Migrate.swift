@@ -28,40 +28,50 @@ extension Store {
   }
 
   /// How a run is done, whatever it is for.
-  struct RunSettings: Sendable {
+  package struct RunSettings: Sendable {
     let profile: CipherProfile?
     let busyTimeout: Double
     let makesBackups: Bool
     let losses: Set<String>
     let progress: Progress?
+    /// Told once what the run waits for, when it has waited for a moment.
+    let waits: (@Sendable (RunWait) -> Void)?
 
-    init(
+    package init(
       _ profile: CipherProfile?, _ busyTimeout: Double, _ makesBackups: Bool, _ losses: Set<String>,
-      _ progress: Progress?
+      _ progress: Progress?, waits: (@Sendable (RunWait) -> Void)? = nil
     ) {
       (self.profile, self.busyTimeout, self.makesBackups) = (profile, busyTimeout, makesBackups)
-      (self.losses, self.progress) = (losses, progress)
+      (self.losses, self.progress, self.waits) = (losses, progress, waits)
     }
   }
 
-  static func run(
+  /// Does what a goal comes to. Who migrates the store meanwhile is waited for to the end, anybody else for the busy timeout.
+  package static func run(
     _ goal: MigrationGoal, at url: URL, key: Key, _ migrations: MigrationSet, _ settings: RunSettings
   ) async throws -> MigrationOutcome {
     let key = try await key.resolved()
     return try await detached {
+      let path = try DatabasePath(url.path).path
       var configuration = Connection.Configuration()
       configuration.busyTimeout = settings.busyTimeout
       configuration.profile = settings.profile
-      let connection = try Connection.open(url.path, key: key, configuration: configuration)
-      try StoreFunctions.register(on: connection)
       let (run, progress) = (CancellableRun(), settings.progress)
       progress?.cancellationHandler = { run.cancel() }
       defer { progress?.cancellationHandler = nil }
-      return try run.run(connection) {
-        try MigrationRunner(
-          connection: connection, set: migrations, progress: progress, makesBackups: settings.makesBackups,
-          allowedLosses: settings.losses
-        ).run(goal)
+      let patience = RunPatience(path, settings)
+      return try afterMigrations(path, progress, run) {
+        patience.begin()
+        let connection = try Connection.open(url.path, key: key, configuration: configuration)
+        defer { connection.close() }
+        try StoreFunctions.register(on: connection)
+        return try run.run(connection) {
+          connection.onBusy { patience.waits(count: $0) }
+          return try MigrationRunner(
+            connection: connection, set: migrations, progress: progress, makesBackups: settings.makesBackups,
+            allowedLosses: settings.losses
+          ).run(goal)
+        }
       }
     }
   }
@@ -104,6 +114,8 @@ package struct StoreInfo {
   /// How often the tables were changed.
   package var generation: Int64 { history.generation }
   package let model: Schema
+  /// The steps behind it, in order.
+  package var appliedSteps: [AppliedStep] { history.steps }
   let history: StoreHistory
   private var format: Int { history.format }
 

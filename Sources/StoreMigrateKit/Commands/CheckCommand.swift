@@ -15,19 +15,27 @@ enum CheckCommand: Command {
       store-migrate check -m App/Migrations --json
 
     Parses, replays and compiles every step, compares the generated files with what they should hold, and names losses
-    that a step's file does not allow. Ends with 2 when something is out of step. Needs no store and no key; writes nothing.
+    that a step's file does not allow. The app's own tool compares its classes, too. Ends with 2 when something is out of step. Needs no store and no key; writes nothing.
     """
 
   struct CheckReport: Report {
+    var isScreen: Bool { true }
     let steps: Int
     let findings: [String]
     let isStale: Bool
+    /// Steps that do nothing, which is no fault.
+    let empty: [String]
+    /// Whether the classes of the app were compared, too.
+    let comparedWithClasses: Bool
     var exitCode: ExitCode { findings.isEmpty ? .ok : .attention }
     var description: String {
-      findings.isEmpty
-        ? "\(steps) steps; lock, snapshot and embedded code agree with them."
-        : (findings + (isStale ? ["Run store-migrate embed, and commit what it writes."] : []))
-          .joined(separator: "\n")
+      let agreed =
+        "\(steps) \(steps == 1 ? "step" : "steps"); lock, snapshot\(comparedWithClasses ? ", classes" : "") and embedded code "
+        + "agree with \(steps == 1 ? "it" : "them")."
+      let notes = empty.map { "note: \($0) is empty: it does nothing." }
+      guard !findings.isEmpty else { return ([agreed] + notes).joined(separator: "\n") }
+      return (findings + notes + (isStale ? ["Run store-migrate embed, and commit what it writes."] : []))
+        .joined(separator: "\n")
     }
   }
 
@@ -47,6 +55,10 @@ enum CheckCommand: Command {
         continue
       }
       guard data != Data(file.text.utf8) else { continue }
+      guard !MergeConflict.isIn(data) else {
+        findings.append("\(file.name) has the marks of a merge conflict. \(MergeConflict.advice)")
+        continue
+      }
       findings.append("\(file.name) is not what the steps make.")
       if file.name == "migrations.lock" {
         findings += edited(String(decoding: data, as: UTF8.self), files)
@@ -62,7 +74,19 @@ enum CheckCommand: Command {
         "\(step.fileName) loses \(list.joined(separator: ", ")); opening refuses that. When it is meant, write into "
           + "its head: allow: \(list.map { "lossy:\($0)" }.joined(separator: ", "))")
     }
-    return CheckReport(steps: files.set.version, findings: findings, isStale: isStale)
+    findings += try classFindings(files.set, session)
+    return CheckReport(
+      steps: files.set.version, findings: findings, isStale: isStale, empty: files.set.emptySteps,
+      comparedWithClasses: session.model != nil)
+  }
+
+  /// What leads from the steps to the classes of the app, where the tool knows them.
+  private static func classFindings(_ set: MigrationSet, _ session: Session) throws -> [String] {
+    guard let model = session.model else { return [] }
+    let lines = try set.proposal(for: model, renaming: []).lines
+    guard !lines.isEmpty else { return [] }
+    return ["The classes are not what the steps make; this would lead to them (\(Session.program) diff):"]
+      + lines.map { "  \($0)" }
   }
 
   /// Steps whose checksum in the lock is another.

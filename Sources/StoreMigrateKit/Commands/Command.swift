@@ -22,6 +22,8 @@ struct CommandAction: Sendable {
 protocol Command: Sendable {
   static var name: String { get }
   static var summary: String { get }
+  /// Other names that it goes by.
+  static var aliases: [String] { get }
   static var group: CommandGroup { get }
   /// The options that it takes beside those of every command; its help and the overview list them.
   static var options: [Option] { get }
@@ -39,6 +41,7 @@ protocol Command: Sendable {
 extension Command {
   static var positionalNames: String { positionalCount == 0 ? "" : "STORE" }
   static var actions: [CommandAction] { [] }
+  static var aliases: [String] { [] }
 
   /// The action that a line names; nil where the command has none, or the word is none of them.
   static func action(_ arguments: Arguments) -> CommandAction? {

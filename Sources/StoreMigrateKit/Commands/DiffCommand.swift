@@ -19,6 +19,7 @@ enum DiffCommand: Command {
     """
 
   struct DiffReport: Report {
+    var isScreen: Bool { true }
     let operations: [String]
     let losses: [String]
     let notes: [String]

@@ -14,8 +14,10 @@ enum DownCommand: Command {
       Option.migrations,
       Option("--to", value: "N", "down to version N; 0 is an empty store"),
       Option("--steps", value: "K", "so many steps; 1 without it and without --to"),
-      Option.allow, Option.noBackup, Option.yes,
+      Option.allow, Option.noBackup, Option.yes, Option.verbose,
+      Option("--dry-run", "what plan shows, and nothing else"),
     ] + Option.store
+  static let aliases = ["rollback", "revert"]
   static let help = """
     EXAMPLES
       store-migrate plan notes.store --to 6                    what would be done, with its SQL
@@ -32,17 +34,21 @@ enum DownCommand: Command {
     """
 
   struct DownReport: Report {
+    var isScreen: Bool { true }
     let store: StoreSummary
     let from: Int
     let to: Int
     let takenBack: [String]
     let backup: String?
     let seconds: Double
+    /// Whether another process had changed the version while this one waited for it.
+    let byAnother: Bool
 
     var description: String {
       takenBack.isEmpty
-        ? "\(store.path) is at version \(to). Nothing to do."
+        ? "\(store.path) is at version \(to)\(byAnother ? meanwhile : ".") Nothing to do."
         : changed(store, to: to, backup: backup, undone: takenBack, seconds: seconds)
+          + (byAnother ? "\nBefore, another process had brought it to version \(from)." : "")
     }
   }
 
@@ -54,31 +60,32 @@ enum DownCommand: Command {
     let summary = StoreSummary(path: session.storePath, bytes: plan.bytes)
     guard !plan.isUpToDate else {
       MigrationLeavings.remove(of: try DatabasePath(session.storePath))
-      return DownReport(store: summary, from: version, to: version, takenBack: [], backup: nil, seconds: 0)
+      return DownReport(
+        store: summary, from: version, to: version, takenBack: [], backup: nil, seconds: 0, byAnother: false)
     }
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: version, to: target,
       configuration: try session.configuration())
     let (outcome, seconds) = try await session.run(
-      plan, key, "down", loses: "Taking these steps back loses", aftermath
-    ) {
-      try await Store.downgrade(
-        at: $0.store, key: $0.key, to: target, migrations: set, profile: $0.profile,
-        busyTimeout: $0.lockTimeout,
-        makesBackups: $0.makesBackups, allowing: $0.allowed, progress: $0.progress)
-    }
+      .back(to: target), set, plan, key, "down", loses: "Taking these steps back loses", aftermath)
     let names = Dictionary(plan.steps.map { ($0.number, $0.name) }) { first, _ in first }
     return DownReport(
-      store: summary, from: version, to: target,
+      store: summary, from: outcome.version + outcome.takenBack.count, to: outcome.version,
       takenBack: outcome.takenBack.map { "\(numbered($0)) \(names[$0] ?? "")" },
-      backup: outcome.backup?.path, seconds: seconds)
+      backup: outcome.backup?.path, seconds: seconds,
+      byAnother: outcome.version + outcome.takenBack.count != version)
   }
 
   /// What would be done; the store is closed again.
   private static func plan(_ session: Session, _ key: Key, _ set: MigrationSet) throws -> MigrationPlan {
-    let inspection = try session.inspection(key: key)
-    let version = try StoreInfo(inspection.connection).version
-    let target = try session.target(from: version, steps: -(session.arguments.count("--steps") ?? 1))
-    return try MigrationPlan(inspection, set, .back(to: target))
+    try session.lookingBeforeChange(key: key) { inspection in
+      let version = try StoreInfo(inspection.connection).version
+      let target = try session.target(from: version, steps: -(session.arguments.count("--steps") ?? 1))
+      // Of what another process took back meanwhile nobody is to blame.
+      if target > version, session.arguments.value("--to") != nil {
+        throw UsageError("--to \(target): the store is at version \(version), and up leads further.")
+      }
+      return try session.plan(inspection, set, .back(to: target))
+    }
   }
 }

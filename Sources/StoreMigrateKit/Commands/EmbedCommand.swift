@@ -36,6 +36,10 @@ enum EmbedCommand: Command {
 
   static func run(_ session: Session) async throws -> any Report {
     let type = session.arguments.value("--type")
+    if let type, !SwiftName.isType(type) {
+      throw UsageError(
+        "--type takes a name that Swift takes for an enum, such as AppMigrations, and \"\(type)\" is none.")
+    }
     let folder = session.migrationsFolder
     try session.requireFolder(folder)
     return try await session.writing(to: folder) {

@@ -37,6 +37,7 @@ enum HistoryCommand: Command {
   }
 
   struct HistoryReport: Report {
+    var isScreen: Bool { true }
     let store: StoreSummary
     let version: Int
     let events: [Event]

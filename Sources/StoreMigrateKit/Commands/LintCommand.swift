@@ -28,12 +28,18 @@ enum LintCommand: Command {
     .joined(separator: "\n")
 
   struct LintReport: Report {
+    var isScreen: Bool { true }
     let steps: Int
     let findings: [MigrationFinding]
+    /// Steps that do nothing, which is no finding.
+    let empty: [String]
     var exitCode: ExitCode { findings.allSatisfy(\.rule.isNote) ? .ok : .attention }
     var description: String {
-      guard !findings.isEmpty else { return "\(steps) \(steps == 1 ? "step" : "steps"); nothing to ask." }
-      return findings.map { "\($0.description)" }.joined(separator: "\n")
+      let lines =
+        findings.isEmpty
+        ? ["\(steps) \(steps == 1 ? "step" : "steps"); nothing to ask."]
+        : findings.map { "\($0.description)" }
+      return (lines + empty.map { "note: \($0) is empty: it does nothing." }).joined(separator: "\n")
     }
   }
 
@@ -57,7 +63,8 @@ enum LintCommand: Command {
     }
     let found = try set.findings(after: released) + (session.model.map { set.findings(of: $0) } ?? [])
     return LintReport(
-      steps: max(0, set.version - released), findings: (edited + found).filter { !ignored.contains($0.rule) })
+      steps: max(0, set.version - released), findings: (edited + found).filter { !ignored.contains($0.rule) },
+      empty: set.emptySteps.filter { name in set.steps.dropFirst(released).contains { $0.fileName == name } })
   }
 }
 

@@ -14,6 +14,7 @@ enum NewCommand: Command {
     Option("--from-model", "with the operations that lead to the classes which the tool was built with"),
     Option.rename, Option.noRename,
   ]
+  static let aliases = ["add", "generate"]
   static let help = """
     EXAMPLES
       store-migrate new "add city"                 writes Migrations/0003_add_city.migration

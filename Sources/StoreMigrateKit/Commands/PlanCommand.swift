@@ -1,4 +1,4 @@
-// plan: what `up` would do, with its SQL.
+// plan: what `up` would do, with its SQL. How it is shown is in PlanScreen.
 
 import CipherSQLite
 import Foundation
@@ -40,16 +40,20 @@ enum PlanCommand: Command {
     let refusals: [Refusal]
     let unasked: [String]
     let transforms: [Transform]
+    let note: String?
+    let rows: Int
+    let seconds: Double
+    let reversible: Bool
+    let rebuildReasons: [Rebuild]
+  }
 
-    /// An operation as a person reads it.
-    func line(_ operation: String) -> String {
-      guard let transform = transforms.first(where: { $0.operation == operation }) else {
-        return "  · \(operation)"
-      }
-      let rows = transform.rows.map { "\(grouped($0)) " } ?? ""
-      return operation.hasPrefix("retype")
-        ? "  ~ \(operation), \(rows)\(transform.entity)"
-        : "  ~ transform swift \"\(transform.name)\" on \(rows)\(transform.entity)"
+  struct Rebuild: Encodable {
+    let table: String
+    let operations: [String]
+    let reason: String
+
+    init(_ rebuild: MigrationOutlook.Rebuild) {
+      (table, operations, reason) = (rebuild.table, rebuild.operations, rebuild.reason)
     }
   }
 
@@ -82,87 +86,89 @@ enum PlanCommand: Command {
   }
 
   struct PlanReport: Report {
+    var isScreen: Bool { true }
     let store: StoreSummary
     let from: Int
     let to: Int
     let steps: [PlannedStep]
+    let drift: [String]
     let makesBackup: Bool
+    let backup: String?
     let changesFormat: Bool
     let neededBytes: Int
+    let freeBytes: Int?
+    let cost: StatusCommand.Cost
+    /// Command lines that go on from here.
+    let next: [String]
+    /// As the run would end, which is refused.
     var exitCode: ExitCode {
-      steps.contains { !$0.refusals.isEmpty || $0.transforms.contains(where: \.isMissing) } ? .refused : .ok
-    }
-
-    var description: String {
-      let format = "The columns of links get names of their own first (format 2 of the file)."
-      let leadsBack = steps.contains(where: \.leadsBack)
-      guard !steps.isEmpty else {
-        return "\(store.path) is at version \(from). \(changesFormat ? format : "Nothing to do.")"
-      }
-      var lines = [String]()
-      if changesFormat { lines.append(format) }
-      lines += [
-        "\(steps.count) \(steps.count == 1 ? "step" : "steps") \(leadsBack ? "taken back " : "")in one transaction, "
-          + "from version \(from) to \(to), on SQLite \(store.sqlite)."
-      ]
-      if makesBackup {
-        lines.append(
-          "Before them an encrypted copy is made beside the store (\(leadsBack ? "down" : "up") --no-backup leaves it out)."
-        )
-      }
-      for step in steps {
-        lines += [
-          "",
-          "\(numbered(step.number)) \(step.name)"
-            + (step.losses.isEmpty ? "" : "   LOSES \(step.losses.joined(separator: ", "))"),
-        ]
-        lines += step.operations.map(step.line)
-        lines += step.transforms.filter(\.isMissing).map {
-          "  ✗ REFUSED this program has no function \"\($0.name)\"; the app's own tool has"
-        }
-        if let reason = step.irreversible { lines.append("  ! no way back: \(reason)") }
-        lines += step.refusals.map { "  ✗ REFUSED \($0.text)" } + step.unasked.map { "  ? \($0)" }
-      }
-      lines += ["", "SQL for this engine (foreign keys are off for the connection, outside the transaction)"]
-      for step in steps {
-        lines.append("  -- \(numbered(step.number))")
-        lines += step.sql.flatMap { $0.split(separator: "\n").map { "  \($0)" } }
-      }
-      if neededBytes > 0 { lines += ["", "Needs about \(megabytes(neededBytes)) free on the disk."] }
-      lines += [
-        "",
-        exitCode == .ok
-          ? "Nothing was written."
-          : "`\(leadsBack ? "down" : "up")` would fail, and leave the store as it is. Nothing was written.",
-      ]
-      return lines.joined(separator: "\n")
+      guard drift.isEmpty || steps.isEmpty && !changesFormat else { return .failed }
+      return steps.contains { !$0.refusals.isEmpty || $0.transforms.contains(where: \.isMissing) }
+        ? .refused : .ok
     }
   }
 
   static func run(_ session: Session) async throws -> any Report {
-    let plan = try plan(session)
+    let inspection = try session.inspection()
+    return try withExtendedLifetime(inspection) { try report(session, inspection) }
+  }
+
+  private static func report(_ session: Session, _ inspection: Inspection) throws -> PlanReport {
+    let (set, goal) = try aim(session, inspection)
+    let (plan, outlook) = try session.planned(inspection, set, goal, asksRows: true)
     return PlanReport(
       store: StoreSummary(path: session.storePath, bytes: plan.bytes), from: plan.storeVersion,
       to: plan.targetVersion,
-      steps: plan.steps.map {
-        PlannedStep(
-          number: $0.number, name: $0.name, leadsBack: $0.leadsBack, irreversible: $0.irreversible,
-          operations: $0.operations, sql: $0.sql, losses: $0.losses,
-          rebuilds: $0.rebuiltTables, refusals: $0.refusals.map { Refusal($0) }, unasked: $0.unasked,
-          transforms: $0.transforms.map { Transform($0) })
-      }, makesBackup: plan.makesBackup, changesFormat: plan.changesFormat, neededBytes: plan.neededBytes)
+      steps: plan.steps.indices.map { planned($0, plan, outlook, set) }, drift: plan.drift,
+      makesBackup: plan.makesBackup, backup: outlook.backupName, changesFormat: plan.changesFormat,
+      neededBytes: plan.neededBytes, freeBytes: outlook.freeBytes,
+      cost: StatusCommand.Cost(rows: plan.cost.rows, seconds: plan.cost.seconds),
+      next: next(session, plan, goal))
   }
 
-  private static func plan(_ session: Session) throws -> MigrationPlan {
-    let inspection = try session.inspection()
-    guard let target = try session.arguments.count("--to") else {
-      return try MigrationPlan(inspection, session.migrations(), asksRows: true)
+  private static func planned(
+    _ index: Int, _ plan: MigrationPlan, _ outlook: MigrationOutlook, _ set: MigrationSet
+  ) -> PlannedStep {
+    let step = plan.steps[index]
+    return PlannedStep(
+      number: step.number, name: step.name, leadsBack: step.leadsBack, irreversible: step.irreversible,
+      operations: step.operations, sql: step.sql, losses: step.losses, rebuilds: step.rebuiltTables,
+      refusals: step.refusals.map { Refusal($0) }, unasked: step.unasked,
+      transforms: step.transforms.map { Transform($0) },
+      note: step.leadsBack || step.number > set.version ? nil : set.steps[step.number - 1].note,
+      rows: step.rows,
+      seconds: outlook.seconds[index], reversible: step.irreversible == nil,
+      rebuildReasons: outlook.rebuilds[index].map { Rebuild($0) })
+  }
+
+  private static func next(_ session: Session, _ plan: MigrationPlan, _ goal: MigrationGoal) -> [String] {
+    guard plan.drift.isEmpty else { return [session.line("verify")] }
+    guard !plan.steps.isEmpty, plan.refusals.isEmpty, plan.missingTransforms.isEmpty else { return [] }
+    let target = ["--to", "--steps"].flatMap { name in session.arguments.value(name).map { [name, $0] } ?? []
     }
-    if target < (try StoreInfo(inspection.connection).version) {
-      return try MigrationPlan(inspection, session.migrationsIfAny(), .back(to: target), asksRows: true)
+    return [session.line(goal == .latest ? "up" : "down", target + plan.allowances)]
+  }
+
+  /// Which way a line leads: that of `plan`, or of `up` and `down` with `--dry-run`.
+  private static func aim(_ session: Session, _ inspection: Inspection) throws -> (
+    MigrationSet, MigrationGoal
+  ) {
+    let (command, version) = (session.command, try StoreInfo(inspection.connection).version)
+    let steps = try session.arguments.count("--steps")
+    guard command != DownCommand.name else {
+      return (
+        try session.migrationsIfAny(), .back(to: try session.target(from: version, steps: -(steps ?? 1)))
+      )
+    }
+    guard
+      let target = try session.arguments.count("--to")
+        ?? steps.map({ min(version + $0, try session.migrations().version) })
+    else { return (try session.migrations(), .latest) }
+    if target < version, command != UpCommand.name {
+      return (try session.migrationsIfAny(), .back(to: target))
     }
     let all = try session.migrations()
     _ = try session.target(of: all)
-    return try MigrationPlan(inspection, all.upTo(target), asksRows: true)
+    return (try all.upTo(max(target, min(version, all.version))), .latest)
   }
 }

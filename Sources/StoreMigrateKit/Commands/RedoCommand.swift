@@ -12,7 +12,7 @@ enum RedoCommand: Command {
   static let options =
     [
       Option.migrations, Option("--steps", value: "K", "so many steps; 1 without it"),
-      Option.allow, Option.noBackup, Option.yes,
+      Option.allow, Option.noBackup, Option.yes, Option.verbose,
     ] + Option.store
   static let help = """
     EXAMPLES
@@ -25,6 +25,7 @@ enum RedoCommand: Command {
     """
 
   struct RedoReport: Report {
+    var isScreen: Bool { true }
     let store: StoreSummary
     let version: Int
     let takenBack: [String]
@@ -53,13 +54,7 @@ enum RedoCommand: Command {
       store: session.storePath, key: key, version: plan.storeVersion, generation: generation,
       configuration: try session.configuration())
     let (outcome, seconds) = try await session.run(
-      plan, key, "redo", loses: "Running these steps again loses", aftermath
-    ) {
-      try await Store.redo(
-        at: $0.store, key: $0.key, last: count, migrations: set, profile: $0.profile,
-        busyTimeout: $0.lockTimeout,
-        makesBackups: $0.makesBackups, allowing: $0.allowed, progress: $0.progress)
-    }
+      .again(count), set, plan, key, "redo", loses: "Running these steps again loses", aftermath)
     func names(_ numbers: [Int], leadsBack: Bool) -> [String] {
       numbers.map { number in
         let step = plan.steps.first { $0.number == number && $0.leadsBack == leadsBack }
@@ -67,7 +62,7 @@ enum RedoCommand: Command {
       }
     }
     return RedoReport(
-      store: summary, version: plan.storeVersion, takenBack: names(outcome.takenBack, leadsBack: true),
+      store: summary, version: outcome.version, takenBack: names(outcome.takenBack, leadsBack: true),
       applied: names(outcome.steps, leadsBack: false), backup: outcome.backup?.path, seconds: seconds)
   }
 
@@ -75,8 +70,9 @@ enum RedoCommand: Command {
   private static func plan(_ session: Session, _ key: Key, _ set: MigrationSet, _ count: Int) throws -> (
     MigrationPlan, Int64
   ) {
-    let inspection = try session.inspection(key: key)
-    let generation = try StoreInfo(inspection.connection).generation
-    return (try MigrationPlan(inspection, set, .again(count)), generation)
+    try session.lookingBeforeChange(key: key) { inspection in
+      let generation = try StoreInfo(inspection.connection).generation
+      return (try session.plan(inspection, set, .again(count)), generation)
+    }
   }
 }

@@ -4,39 +4,87 @@ import CipherSQLite
 import Foundation
 import ObjectVault
 
-/// What a command says of a run of steps.
-struct StepRun: Sendable {
-  let store: URL
-  let key: Key
-  let profile: CipherProfile?
-  let lockTimeout: Double
-  let makesBackups: Bool
-  let allowed: Set<String>
-  let progress: Progress
-}
-
 extension Session {
   /// Runs steps whose losses are allowed.
   /// - Parameters:
+  ///   - goal: What is to be done, with these steps.
   ///   - plan: What is about to be done.
   ///   - label: What the bar calls it.
   ///   - loses: The beginning of a sentence that ends with what is lost.
   ///   - aftermath: What a signal says of it.
-  ///   - body: Runs them.
-  /// - Returns: What `body` returned, and the seconds that it took.
-  /// - Throws: ``RefusedError`` for losses that are not allowed; what `body` throws.
+  /// - Returns: What was done, and the seconds that it took.
+  /// - Throws: ``RefusedError`` for losses that are not allowed; what the run throws.
   func run(
-    _ plan: MigrationPlan, _ key: Key, _ label: String, loses: String, _ aftermath: any Aftermath,
-    _ body: @escaping @Sendable (StepRun) async throws -> MigrationOutcome
+    _ goal: MigrationGoal, _ set: MigrationSet, _ plan: MigrationPlan, _ key: Key, _ label: String,
+    loses: String, _ aftermath: any Aftermath
   ) async throws -> (outcome: MigrationOutcome, seconds: Double) {
+    if arguments.has("--verbose") { for line in Screen.lines(of: plan) { standardError(line) } }
     try allow(plan, loses)
-    let run = StepRun(
-      store: URL(fileURLWithPath: storePath), key: key, profile: try profile(),
-      lockTimeout: try lockTimeout(),
-      makesBackups: !arguments.has("--no-backup"), allowed: Set(plan.unallowedLosses), progress: progress)
+    let (url, waiting) = (URL(fileURLWithPath: storePath), WaitingLine(self))
+    let settings = Store.RunSettings(
+      try profile(), try lockTimeout(), !arguments.has("--no-backup"), Set(plan.unallowedLosses), progress,
+      waits: { waiting.show($0) })
     interruption.begin(aftermath)
     let start = Date()
-    let outcome = try await showingSteps(label) { try await body(run) }
+    let outcome = try await showingSteps(label, waiting) {
+      try await Store.run(goal, at: url, key: key, set, settings)
+    }
     return (outcome, Date().timeIntervalSince(start))
+  }
+
+  /// Looks at a store that is about to be changed: who migrates it meanwhile is waited for to the end.
+  func lookingBeforeChange<Result>(key: Key, _ body: (Inspection) throws -> Result) throws -> Result {
+    let (path, waiting) = (try DatabasePath(storePath).path, WaitingLine(self))
+    while true {
+      let isHeld = MigrationMark.isHeld(path)
+      do {
+        // Not long at once: who waits wants to know for whom.
+        let inspection = try inspection(key: key, waiting: isHeld ? 0.5 : nil)
+        return try withExtendedLifetime(inspection) { try body(inspection) }
+      } catch let error as SQLError {
+        guard case .busy = error, isHeld || MigrationMark.isHeld(path) else { throw error }
+        waiting.show(.migration)
+      }
+    }
+  }
+}
+
+/// The line that says whom a run waits for.
+final class WaitingLine: Sendable {
+  private let store: String
+  private let isQuiet: Bool
+  private let line: @Sendable (String) -> Void
+  /// What is still to be shown, where a bar stands in the line; nil where there is none.
+  private let held = Locked<[String]?>(nil)
+
+  init(_ session: Session) {
+    (store, line) = (session.storePath, session.standardError)
+    isQuiet = session.arguments.has("--quiet")
+  }
+
+  /// Keeps lines until somebody takes them, who knows where the cursor is.
+  func hold() { held.withLock { $0 = $0 ?? [] } }
+
+  /// The lines that were kept.
+  func take() -> [String] {
+    held.withLock { lines in
+      defer { lines = lines.map { _ in [] } }
+      return lines ?? []
+    }
+  }
+
+  func show(_ wait: RunWait) {
+    guard !isQuiet else { return }
+    let text =
+      switch wait {
+      case .migration: "Another process is migrating \(store); waiting for it."
+      case .lock(let seconds):
+        "Another process uses \(store); waiting for it, \(Int(seconds.rounded(.up))) s at most (--lock-timeout)."
+      }
+    let isKept = held.withLock { lines in
+      lines?.append(text)
+      return lines != nil
+    }
+    if !isKept { line(text) }
   }
 }

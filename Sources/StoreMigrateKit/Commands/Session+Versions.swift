@@ -37,7 +37,12 @@ extension Session {
   ///   - what: The beginning of a sentence that ends with what is lost.
   /// - Throws: ``RefusedError``, which names the options.
   func allow(_ plan: MigrationPlan, _ what: String) throws {
-    let allowed = Set(arguments.all("--allow"))
+    let allowed = Set(try allowances())
+    for name in allowed.subtracting(plan.losses.map { "lossy:\($0)" }).sorted() where !plan.steps.isEmpty {
+      standardError(
+        "warning: --allow \(name) allows nothing: no step of this run loses that."
+          + didYouMean(name, among: plan.losses.map { "lossy:\($0)" }))
+    }
     var left: [String] = []
     for loss in plan.unallowedLosses where !allowed.contains("lossy:\(loss)") && !left.contains(loss) {
       left.append(loss)
@@ -56,5 +61,18 @@ extension Session {
       code: .refused,
       description: "\(what) for good: \(list). Allow it with "
         + left.map { "--allow lossy:\($0)" }.joined(separator: " ") + ". Nothing was changed.")
+  }
+
+  /// What `--allow` names.
+  /// - Throws: ``UsageError`` for what is no loss.
+  func allowances() throws -> [String] {
+    try arguments.all("--allow").map { name in
+      guard name.hasPrefix("lossy:"), name.count > 6 else {
+        throw UsageError(
+          "--allow takes lossy:NAME, and \"\(name)\" is none. Did you mean \"lossy:\(name)\"? Nothing was changed."
+        )
+      }
+      return name
+    }
   }
 }

@@ -31,11 +31,12 @@ struct Session: Sendable {
 
   /// Shows on a terminal how far steps are that `body` runs, by ``progress``.
   func showingSteps<Result: Sendable>(
-    _ label: String, _ body: @escaping @Sendable () async throws -> Result
+    _ label: String, _ waiting: WaitingLine, _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
     let bar = ProgressBar(label, unit: "rows", self)
     guard bar.isLive else { return try await body() }
     defer { bar.finish() }
+    waiting.hold()
     let isDone = Locked(false)
     async let result = {
       defer { isDone.withLock { $0 = true } }
@@ -43,6 +44,7 @@ struct Session: Sendable {
     }()
     // Nobody tells of a change of a Progress on every system, so it is looked at.
     while !isDone.withLock({ $0 }) {
+      for line in waiting.take() { bar.say(line) }
       bar.show(Int(progress.completedUnitCount), of: Int(progress.totalUnitCount))
       try? await Task.sleep(for: .milliseconds(20))
     }
@@ -50,6 +52,9 @@ struct Session: Sendable {
     bar.show(Int(progress.completedUnitCount), of: Int(progress.totalUnitCount))
     return value
   }
+
+  /// The command's own name.
+  let command: String
 
   /// The argument behind the command, such as the store's path.
   func positional(_ index: Int) -> String { arguments.positional[index + 1] }
@@ -101,9 +106,10 @@ struct Session: Sendable {
     try inspection(key: try key())
   }
 
-  func inspection(key: Key) throws -> Inspection {
+  /// - Parameter waiting: How long to wait for a lock; nil for as long as was asked for.
+  func inspection(key: Key, waiting seconds: Double? = nil) throws -> Inspection {
     let inspection = try Inspection(
-      path: storePath, key: key, busyTimeout: try lockTimeout(), profile: try profile(),
+      path: storePath, key: key, busyTimeout: try seconds ?? lockTimeout(), profile: try profile(),
       immutable: arguments.has("--immutable"))
     try StoreInfo.prepare(inspection.connection)
     return inspection

@@ -1,4 +1,4 @@
-// status: where a store is, and what is pending.
+// status: where a store is, and what is pending. How it is shown is in StatusScreen.
 
 import CipherSQLite
 import Foundation
@@ -11,98 +11,205 @@ enum StatusCommand: Command {
   static let positionalCount = 1
   static let options =
     [
-      Option.migrations, Option("--exit-code", "end with 2 when steps are pending"),
+      Option.migrations,
+      Option("--exit-code", "end with 2 when steps are pending, or tables or references are wrong"),
+      Option.verbose,
     ] + Option.look
   static let help = """
     EXAMPLES
       store-migrate status notes.store --key-file key.txt
       store-migrate status notes.store --exit-code        ends with 2 when steps are pending
 
-    Shows the store's version, every step with its state, why one has no way back, and whether history and tables are as
-    they should be. Changes no byte of it, and leaves no file behind.
+    Shows the store's version, every step with its state, why one has no way back, and whether history, tables and
+    references are as they should be; what `up` would need, and the command lines that go on from there. Changes no byte
+    of it, and leaves no file behind.
     """
 
   struct StepState: Encodable {
     let number: Int
     let name: String
     let state: String
-    let appliedAt: String?
-    let checksum: String?
-    let losses: [String]
-    let rebuilds: [String]
+    var note: String?
+    let checksum: String
+    var appliedAt: String?
+    var milliseconds: Int?
+    var app: String?
+    var engine: String?
+    var losses: [String] = []
+    var rebuilds: [String] = []
+    /// What it may take, and how many rows it writes: of one that is pending.
+    var seconds: Double?
+    var rows: Int?
+    let isEmpty: Bool
+    let reversible: Bool
     /// Why nothing takes it back.
     let irreversible: String?
+    /// What a reader should look at, such as `lossy:User.name`.
+    var risk: [String] = []
   }
 
   struct Version: Encodable {
     let store: Int
     let available: Int
     let minimumReader: Int
+    /// What it is when all steps ran.
+    let minimumReaderAfterwards: Int
+  }
+
+  struct FileState: Encodable {
+    /// Such as `SQLCipher 3 format, page 1024`.
+    let format: String
+    let pageBytes: Int
+    let profile: String
+  }
+
+  struct HistoryState: Encodable {
+    let complete: Bool
+    let applied: Int
+    /// How many of them are among the steps at hand, with the same checksum.
+    let matching: Int
+    let mismatches: [String]
+  }
+
+  struct SchemaState: Encodable {
+    let matches: Bool
+    let hash: String
+  }
+
+  struct References: Encodable {
+    let violations: Int?
+  }
+
+  struct Cost: Encodable {
+    let rows: Int
+    let seconds: Double
   }
 
   struct StatusReport: Report {
+    var isScreen: Bool { true }
     let store: StoreSummary
+    let file: FileState
     let version: Version
     let migrations: [StepState]
+    let history: HistoryState
+    let schema: SchemaState
     let drift: [String]
+    let foreignKeys: References
     let makesBackup: Bool
-    let signalsPending: Bool
+    let backup: String?
+    let neededBytes: Int
+    let freeBytes: Int?
+    let cost: Cost
+    let warnings: [String]
+    /// Command lines that go on from here.
+    let next: [String]
+    let signalsAttention: Bool
+    let isVerbose: Bool
 
-    private enum CodingKeys: String, CodingKey { case store, version, migrations, drift, makesBackup }
+    private enum CodingKeys: String, CodingKey {
+      case store, file, version, migrations, history, schema, drift, foreignKeys, makesBackup, backup,
+        neededBytes
+      case freeBytes, cost, warnings, next
+    }
 
     var pending: [StepState] { migrations.filter { $0.state == "pending" } }
-    var exitCode: ExitCode { signalsPending && !pending.isEmpty ? .attention : .ok }
-
-    var description: String {
-      var lines = [
-        "\(store.path)   \(megabytes(store.bytes)), encrypted (SQLCipher \(store.cipher) / SQLite \(store.sqlite))",
-        "version      \(version.store) of \(version.available)"
-          + (pending.isEmpty ? "" : ", \(pending.count) pending"), "",
-      ]
-      let width = migrations.map(\.name.count).max() ?? 0
-      for step in migrations {
-        let notes =
-          step.losses.map { "LOSES \($0)" } + step.rebuilds.map { "rebuilds \($0)" }
-          + (step.irreversible.map { ["no way back: \($0)"] } ?? [])
-        let note = (notes.isEmpty ? "" : "  ") + notes.joined(separator: ", ")
-        lines.append(
-          "  \(numbered(step.number))  \(padded(step.name, width))  "
-            + (step.state == "applied" ? "applied  \(step.appliedAt ?? "")" : "pending") + note)
-      }
-      lines += [
-        "", "history      \(migrations.filter { $0.state == "applied" }.count) applied, all checksums match",
-        "tables       "
-          + (drift.isEmpty ? "as the model says" : "not as the model says: \(drift.joined(separator: "; "))"),
-        "oldest app   version \(version.minimumReader) can open this store",
-      ]
-      if makesBackup {
-        lines.append(
-          "backup       `up` will first write an encrypted copy beside the store (\(megabytes(store.bytes)))")
-      }
-      if !pending.isEmpty {
-        lines += ["", "next:  store-migrate plan \(store.path)    store-migrate up \(store.path)"]
-      }
-      return lines.joined(separator: "\n")
-    }
+    /// Whether `up` would be refused, or what is there is not as it should be.
+    private var isWrong: Bool { !drift.isEmpty || foreignKeys.violations ?? 0 > 0 }
+    var exitCode: ExitCode { signalsAttention && (!pending.isEmpty || isWrong) ? .attention : .ok }
   }
 
   static func run(_ session: Session) async throws -> any Report {
-    let plan = try MigrationPlan(session.inspection(), session.migrations())
-    let applied = plan.history.map {
-      StepState(
-        number: $0.number, name: $0.name, state: "applied", appliedAt: $0.appliedAt, checksum: $0.checksum,
-        losses: [], rebuilds: [], irreversible: plan.irreversible[$0.number])
-    }
-    let pending = plan.steps.map {
-      StepState(
-        number: $0.number, name: $0.name, state: "pending", appliedAt: nil, checksum: nil, losses: $0.losses,
-        rebuilds: $0.rebuiltTables, irreversible: $0.irreversible)
-    }
+    let (inspection, set) = (try session.inspection(), try session.migrations())
+    return try withExtendedLifetime(inspection) { try report(session, inspection, set) }
+  }
+
+  private static func report(_ session: Session, _ inspection: Inspection, _ set: MigrationSet) throws
+    -> StatusReport
+  {
+    let (plan, outlook) = try session.planned(inspection, set)
+    let profile = plan.cipher
     return StatusReport(
       store: StoreSummary(path: session.storePath, bytes: plan.bytes),
+      file: FileState(
+        format: format(profile), pageBytes: profile.pageBytes, profile: "\(profile)"),
       version: Version(
-        store: plan.storeVersion, available: plan.availableVersion, minimumReader: plan.minimumReader),
-      migrations: applied + pending, drift: plan.drift, makesBackup: plan.makesBackup,
-      signalsPending: session.arguments.has("--exit-code"))
+        store: plan.storeVersion, available: plan.availableVersion, minimumReader: plan.minimumReader,
+        minimumReaderAfterwards: outlook.minimumReader),
+      migrations: applied(plan, set) + pending(plan, outlook, set),
+      history: HistoryState(
+        complete: true, applied: plan.history.count, matching: min(plan.history.count, set.version),
+        mismatches: []),
+      schema: SchemaState(matches: plan.drift.isEmpty, hash: outlook.modelHash), drift: plan.drift,
+      foreignKeys: References(violations: outlook.danglingReferences), makesBackup: plan.makesBackup,
+      backup: outlook.backupName, neededBytes: plan.neededBytes, freeBytes: outlook.freeBytes,
+      cost: Cost(rows: plan.cost.rows, seconds: plan.cost.seconds), warnings: warnings(plan, outlook),
+      next: next(session, plan), signalsAttention: session.arguments.has("--exit-code"),
+      isVerbose: session.arguments.has("--verbose"))
+  }
+
+  private static func format(_ profile: CipherProfile) -> String {
+    let name =
+      profile.hash == .sha1
+      ? "SQLCipher 3 format"
+      : profile.hash == .sha512 ? "SQLCipher 4 format" : "\(profile.hash.rawValue) format"
+    return "\(name), page \(profile.pageBytes)"
+  }
+
+  private static func applied(_ plan: MigrationPlan, _ set: MigrationSet) -> [StepState] {
+    plan.history.map { step in
+      let file = step.number <= set.version ? set.steps[step.number - 1] : nil
+      return StepState(
+        number: step.number, name: step.name, state: "applied", note: file?.note, checksum: step.checksum,
+        appliedAt: step.appliedAt, milliseconds: step.milliseconds, app: step.app, engine: step.engine,
+        isEmpty: file.map { $0.operations.isEmpty && !$0.isPlaceholder } ?? false,
+        reversible: plan.irreversible[step.number] == nil, irreversible: plan.irreversible[step.number])
+    }
+  }
+
+  private static func pending(_ plan: MigrationPlan, _ outlook: MigrationOutlook, _ set: MigrationSet)
+    -> [StepState]
+  {
+    plan.steps.indices.map { index in
+      let step = plan.steps[index]
+      let file = set.steps[step.number - 1]
+      return StepState(
+        number: step.number, name: step.name, state: "pending", note: file.note, checksum: file.checksum,
+        losses: step.losses, rebuilds: step.rebuiltTables, seconds: outlook.seconds[index], rows: step.rows,
+        isEmpty: step.operations.isEmpty, reversible: step.irreversible == nil,
+        irreversible: step.irreversible,
+        risk: (outlook.writesData[index] ? ["data"] : []) + step.losses.map { "lossy:\($0)" }
+          + step.rebuiltTables.map { "rebuild:\($0)" })
+    }
+  }
+
+  private static func warnings(_ plan: MigrationPlan, _ outlook: MigrationOutlook) -> [String] {
+    var warnings = plan.missingTransforms.map {
+      "this tool has no Swift function \"\($0)\": run `up` with the app's own tool"
+    }
+    if let free = outlook.freeBytes, free < plan.neededBytes {
+      warnings.append(
+        "`up` needs about \(megabytes(plan.neededBytes)) of disk, and \(megabytes(free)) are free")
+    }
+    return warnings
+  }
+
+  private static func next(_ session: Session, _ plan: MigrationPlan) -> [String] {
+    // Nothing leads on from tables that somebody changed.
+    guard plan.drift.isEmpty else { return [session.line("verify")] }
+    guard !plan.isUpToDate else { return [] }
+    let plan = (
+      plan: session.line("plan"), up: session.line("up", plan.allowances),
+      isRun: plan.missingTransforms.isEmpty
+    )
+    return [plan.plan] + (plan.isRun ? [plan.up] : [])
+  }
+}
+
+extension MigrationPlan {
+  /// What the next command line has to allow, once for each.
+  var allowances: [String] {
+    var names: [String] = []
+    for loss in unallowedLosses where !names.contains(loss) { names.append(loss) }
+    return names.flatMap { ["--allow", "lossy:\($0)"] }
   }
 }

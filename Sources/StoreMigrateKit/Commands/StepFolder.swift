@@ -11,7 +11,8 @@ extension Session {
 
   private func readSteps(in folder: URL) throws -> MigrationSet {
     noteRenaming(in: folder)
-    let set = try MigrationSet.directory(folder)
+    let set: MigrationSet
+    do { set = try MigrationSet.directory(folder) } catch { throw MergeConflict.explained(error, in: folder) }
     let left = try Self.filesBesideFold(of: set, in: folder)
     if !left.isEmpty {
       standardError(
@@ -42,5 +43,12 @@ extension Session {
     try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".migration") }
       .map { (name: $0, number: try MigrationSet.numberAndName(of: $0).0) }
       .filter { $0.number <= number }.sorted { ($0.number, $0.name) < ($1.number, $1.name) }.map(\.name)
+  }
+}
+
+extension MigrationSet {
+  /// The files of steps that do nothing, and stand for no others.
+  var emptySteps: [String] {
+    steps.filter { $0.operations.isEmpty && !$0.isPlaceholder && $0.folds.isEmpty }.map(\.fileName)
   }
 }

@@ -15,7 +15,10 @@ enum UpCommand: Command {
       Option("--to", value: "N", "up to version N; all pending steps without it"),
       Option("--steps", value: "K", "so many steps"),
       Option.allow, Option.noBackup, Option.yes,
+      Option("--dry-run", "what plan shows, and nothing else"), Option.verbose,
+      Option("--vacuum", "afterwards give the disk back what the file has of free pages: writes it whole"),
     ] + Option.store
+  static let aliases = ["migrate", "run"]
   static let help = """
     EXAMPLES
       store-migrate up notes.store --key-file key.txt
@@ -27,11 +30,14 @@ enum UpCommand: Command {
     at the one it had. A step that loses data has to be allowed: by a line allow: lossy:NAME in its file, by
     --allow lossy:NAME for each loss, by --yes, or at the question.
 
+    --vacuum asks for room for a second copy of the file; a rebuilt table leaves as many free pages as it had.
+
     Before a step that loses or rewrites values, or whose file says backup: always, an encrypted copy is made
     beside the store and verified; the last two are kept. --no-backup leaves it out.
     """
 
   struct UpReport: Report {
+    var isScreen: Bool { true }
     let store: StoreSummary
     let from: Int
     let to: Int
@@ -39,12 +45,39 @@ enum UpCommand: Command {
     let backup: String?
     let seconds: Double
     let changedFormat: Bool
+    /// Whether another process had changed the version while this one waited for it.
+    let byAnother: Bool
+    /// Of those that ran, the ones that do nothing.
+    let empty: [String]
+    /// What the file has of free pages, in bytes, and whether that was given back to the disk.
+    var unusedBytes = 0
+    var isVacuumed = false
+    /// The command line that gives the disk back what the file has of free pages; nil where that is not much.
+    var offer: String?
+
+    private enum CodingKeys: String, CodingKey {
+      case store, from, to, applied, backup, seconds, changedFormat, byAnother, empty, unusedBytes, isVacuumed
+    }
 
     var description: String {
+      let lines = empty.map { "note: \($0) is empty: it did nothing." } + (isVacuumed ? [Self.vacuumed] : [])
+      let left = offer.map {
+        [
+          "\(megabytes(unusedBytes)) of the file are free pages now; new rows use them. To give them back:",
+          "  \($0)",
+        ]
+      }
+      return ([outcome] + lines + (left ?? [])).joined(separator: "\n")
+    }
+
+    private static let vacuumed = "The file was written whole, and has no free pages."
+
+    private var outcome: String {
       applied.isEmpty
-        ? "\(store.path) is at version \(from). "
+        ? "\(store.path) is at version \(to)\(byAnother ? meanwhile : ".") "
           + (changedFormat ? "The columns of its links have names of their own now." : "Nothing to do.")
         : changed(store, to: to, backup: backup, applied: applied, seconds: seconds)
+          + (byAnother ? "\nBefore, another process had brought it to version \(from)." : "")
     }
   }
 
@@ -55,37 +88,72 @@ enum UpCommand: Command {
     let summary = StoreSummary(path: session.storePath, bytes: plan.bytes)
     guard !plan.isUpToDate else {
       MigrationLeavings.remove(of: try DatabasePath(session.storePath))
-      return UpReport(
-        store: summary, from: plan.storeVersion, to: plan.storeVersion, applied: [], backup: nil, seconds: 0,
-        changedFormat: false)
+      return try withPages(
+        UpReport(
+          store: summary, from: plan.storeVersion, to: plan.storeVersion, applied: [], backup: nil,
+          seconds: 0,
+          changedFormat: false, byAnother: false, empty: []), session, key)
     }
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
       configuration: try session.configuration())
-    let (applied, seconds) = try await session.run(
-      plan, key, "up", loses: "The pending steps lose", aftermath
-    ) {
-      try await Store.migrate(
-        at: $0.store, key: $0.key, migrations: set, profile: $0.profile, busyTimeout: $0.lockTimeout,
-        makesBackups: $0.makesBackups, allowing: $0.allowed, progress: $0.progress)
+    do {
+      let (outcome, seconds) = try await session.run(
+        .latest, set, plan, key, "up", loses: "The pending steps lose", aftermath)
+      let (from, ran) = (outcome.version - outcome.steps.count, outcome.steps.map { set.steps[$0 - 1] })
+      return try withPages(
+        UpReport(
+          store: summary, from: from, to: outcome.version,
+          applied: ran.map { "\(numbered($0.number)) \($0.name)" },
+          backup: outcome.backup?.path, seconds: seconds,
+          // Who came first has changed the format, too.
+          changedFormat: plan.changesFormat && from == plan.storeVersion,
+          byAnother: from != plan.storeVersion,
+          empty: ran.filter(\.operations.isEmpty).map { "\(numbered($0.number)) \($0.name)" }), session, key)
+    } catch StoreError.storeIsNewer(_, let found, _, _, _)
+      where found <= all.version && set.version < all.version
+    {
+      // Beyond what this one was to run, and not beyond the steps: another process had more to do.
+      return UpReport(
+        store: summary, from: found, to: found, applied: [], backup: nil, seconds: 0, changedFormat: false,
+        byAnother: true, empty: [])
     }
-    return UpReport(
-      store: summary, from: plan.storeVersion, to: max(set.version, plan.storeVersion),
-      applied: applied.steps.map { "\(numbered($0)) \(set.steps[$0 - 1].name)" },
-      backup: applied.backup?.path, seconds: seconds, changedFormat: plan.changesFormat)
+  }
+
+  /// The report with what the file has of free pages: given back where that was asked for, else offered.
+  private static func withPages(_ report: UpReport, _ session: Session, _ key: Key) throws -> UpReport {
+    var report = report
+    if session.arguments.has("--vacuum") {
+      let connection = try Connection.open(
+        session.storePath, key: key, configuration: session.configuration())
+      defer { connection.close() }
+      try connection.vacuum()
+      report.isVacuumed = true
+    }
+    // The steps ran: who keeps the file locked now takes nothing from that.
+    guard let inspection = try? session.inspection(key: key, waiting: 0.5),
+      let free = try? inspection.connection.value("PRAGMA freelist_count")?.int64,
+      let pages = try? inspection.connection.value("PRAGMA page_count")?.int64
+    else { return report }
+    report.unusedBytes = Int(free) * inspection.connection.unlocked.profile.pageBytes
+    // Less is soon used again.
+    if report.unusedBytes >= 1 << 20, free * 4 >= pages { report.offer = session.line("up", ["--vacuum"]) }
+    return report
   }
 
   /// The steps as far as they are to run, and what they would do. The history is held against all of them.
   private static func plan(_ session: Session, _ key: Key, _ all: MigrationSet) throws -> (
     MigrationSet, MigrationPlan
   ) {
-    let plan = try MigrationPlan(session.inspection(key: key), all)
-    let asked = try session.target(of: all)
-    let steps = try session.arguments.count("--steps")
-    let target = try session.target(from: plan.storeVersion, steps: steps ?? all.version)
-    guard asked != nil || steps != nil, target < all.version else { return (all, plan) }
-    // Steps that ran stay where they are: down takes them back.
-    let set = try all.upTo(max(target, min(plan.storeVersion, all.version)))
-    return (set, try MigrationPlan(session.inspection(key: key), set))
+    try session.lookingBeforeChange(key: key) { inspection in
+      let plan = try session.plan(inspection, all)
+      let asked = try session.target(of: all)
+      let steps = try session.arguments.count("--steps")
+      let target = try session.target(from: plan.storeVersion, steps: steps ?? all.version)
+      guard asked != nil || steps != nil, target < all.version else { return (all, plan) }
+      // Steps that ran stay where they are: down takes them back.
+      let set = try all.upTo(max(target, min(plan.storeVersion, all.version)))
+      return (set, try session.plan(inspection, set))
+    }
   }
 }

@@ -14,6 +14,7 @@ enum VerifyCommand: Command {
       Option.migrations,
       Option("--deep", "every index entry against its row too: slower"),
     ] + Option.look
+  static let aliases = ["validate"]
   static let help = """
     EXAMPLES
       store-migrate verify notes.store --key-file key.txt
@@ -26,6 +27,7 @@ enum VerifyCommand: Command {
     """
 
   struct VerifyReport: Report {
+    var isScreen: Bool { true }
     let store: StoreSummary
     let pages: Int
     let findings: [String]

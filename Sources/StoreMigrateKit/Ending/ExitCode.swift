@@ -66,6 +66,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case is CancellationError: self = .interrupted
     case is UsageError: self = .usage
     case let error as RefusedError: self = error.code
+    case let error as ExplainedError: self = error.code
     case let error as StoreError: self = Self.code(error)
     case let error as SQLError: self = Self.code(error)
     default: self = .failed

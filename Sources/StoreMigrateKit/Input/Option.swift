@@ -39,6 +39,9 @@ extension Option {
   static let yes = Option("--yes", short: "-y", "no questions: what they would ask is allowed")
   static let allow = Option("--allow", value: "lossy:NAME", "a loss, such as lossy:User.town; once for each")
   static let noBackup = Option("--no-backup", "no copy before a step that loses or rewrites values")
+  static let verbose = Option(
+    "--verbose", short: "-v",
+    "status: checksum, program and engine of each step; else: the plan before it is done")
   static let lockTimeout = Option(
     "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15")
   static let immutable = Option(
@@ -53,6 +56,10 @@ extension Option {
   static let common = [
     Option("--json", in: .common, "one JSON object on standard output, of a failure too"),
     Option("--quiet", short: "-q", in: .common, "no report and no progress; errors are told"),
+    Option(
+      "--color", value: "WHEN", in: .common,
+      "always, never, or auto: on a terminal, where NO_COLOR is not set"),
+    Option("--plain", in: .common, "no colours, and no signs beyond ASCII but those of names"),
     Option("--no-input", in: .common, "fail instead of asking"),
     Option("--help", short: "-h", in: .common, "examples and options of the command"),
   ]

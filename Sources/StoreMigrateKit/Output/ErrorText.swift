@@ -2,17 +2,35 @@
 
 import CipherSQLite
 import Foundation
+import ObjectVault
 
 enum ErrorText {
-  static func of(_ error: any Error) -> String {
-    switch error {
+  /// - Parameter hasStore: Whether the command is about a store; else nothing is said of one.
+  static func of(_ error: any Error, hasStore: Bool = true) -> String {
+    guard hasStore else {
+      let text = of(error)
+      let endings = [" The store is unchanged.", " Nothing was changed."]
+      return endings.first { text.hasSuffix($0) }.map { String(text.dropLast($0.count)) } ?? text
+    }
+    return switch error {
     // An app may let a store be created; a command that looks for one does not.
     case SQLError.notFound(let file): "\(file): there is no such file. Check the path."
     case SQLError.emptyFile(let file):
       "\(file): the file has no bytes. Check the path, or restore it from a backup."
+    case SQLError.busy(let file, let waited, let holders): locked(file, waited, holders)
     case let error as CocoaError: text(of: error)
     default: "\(error)"
     }
+  }
+
+  private static func locked(_ file: String, _ waited: Double, _ holders: [LockHolder]) -> String {
+    let isMigrated = (try? DatabasePath(file).path).map(MigrationMark.isHeld) ?? false
+    let who =
+      holders.isEmpty ? "another process" : holders.prefix(3).map { "\($0)" }.joined(separator: " or ")
+    let seconds = waited < 1 ? "\((waited * 10).rounded() / 10)" : "\(Int(waited.rounded()))"
+    return
+      "\(file) is \(isMigrated ? "being migrated" : "in use") by \(who); waited \(seconds) s. Try again, "
+      + "or wait longer: --lock-timeout SECONDS."
   }
 
   /// Foundation's errors of files print their inside.

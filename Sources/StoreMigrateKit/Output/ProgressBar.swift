@@ -48,6 +48,13 @@ final class ProgressBar {
     if reached > 0 { write("\(label) \(reached * 25) %") }
   }
 
+  /// Writes a line, below the bar where one is shown.
+  func say(_ text: String) {
+    if isShown { write("\n") }
+    isShown = false
+    write(isTerminal ? printable(text) + "\n" : text)
+  }
+
   func finish() {
     if isShown { write("\n") }
   }

@@ -68,6 +68,8 @@ struct ProgressRate {
   private var last: (done: Int, seconds: Double) = (0, 0)
 
   mutating func note(_ done: Int, at seconds: Double) {
+    // The first row may wait for somebody's lock, and that is no speed.
+    if done == 0, last.done == 0 { last.seconds = seconds }
     let time = seconds - last.seconds
     guard time >= 0.1, done > 0 || last.done > 0 else { return }
     let now = Double(max(0, done - last.done)) / time

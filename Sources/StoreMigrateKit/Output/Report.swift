@@ -8,10 +8,13 @@ protocol Report: Encodable, CustomStringConvertible {
   var loss: String? { get }
   /// Whether it was written while it was made, and is not to be printed.
   var isWritten: Bool { get }
+  /// Whether its text is a screen for people, with marks: not one that a program or a compiler reads.
+  var isScreen: Bool { get }
 }
 
 extension Report {
   var exitCode: ExitCode { .ok }
   var loss: String? { nil }
   var isWritten: Bool { false }
+  var isScreen: Bool { false }
 }

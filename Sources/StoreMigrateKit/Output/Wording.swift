@@ -1,10 +1,17 @@
 // Numbers and columns, as every report writes them.
 
-/// Such as `1.5 MB`.
+/// Such as `33 kB`, `1.5 MB`, `214.0 GB`.
 func megabytes(_ bytes: Int) -> String {
-  bytes < 1_000_000
-    ? "\((bytes + 999) / 1000) kB"
-    : "\((bytes + 50_000) / 100_000 * 100 / 1000).\((bytes + 50_000) / 100_000 % 10) MB"
+  switch bytes {
+  case ..<1_000_000: "\((bytes + 999) / 1000) kB"
+  case ..<10_000_000_000: tenths(bytes, of: 1_000_000) + " MB"
+  default: tenths(bytes, of: 1_000_000_000) + " GB"
+  }
+}
+
+private func tenths(_ bytes: Int, of unit: Int) -> String {
+  let tenths = (bytes + unit / 20) / (unit / 10)
+  return "\(tenths / 10).\(tenths % 10)"
 }
 
 func numbered(_ step: Int) -> String {
@@ -22,6 +29,9 @@ func changed(
     + ["\(store.path) is at version \(version) (\((seconds * 100).rounded() / 100) s)."])
     .joined(separator: "\n")
 }
+
+/// What stands behind a version that another process made while this one waited.
+let meanwhile = ": another process has migrated it meanwhile."
 
 func padded(_ text: String, _ width: Int) -> String {
   text + String(repeating: " ", count: max(0, width - text.count))

@@ -10,6 +10,7 @@ extension StoreMigrate {
       return Output(
         code: .ok,
         text: "store-migrate \(command.name)\(store): \(command.summary)\n\n\(command.help)\n\n"
+          + (command.aliases.isEmpty ? "" : "Also called: \(command.aliases.joined(separator: ", "))\n\n")
           + (command.options + Option.common).lines())
     } catch { return Output(code: .usage, errors: "store-migrate: \(error)") }
   }
@@ -31,6 +32,9 @@ extension StoreMigrate {
 
       \(groups.joined(separator: "\n\n"))
 
+      OTHER NAMES
+        \(otherNames)
+
       \(everyOption.lines(of: [.key, .newKey, .cipher]))
 
       OF SEVERAL COMMANDS
@@ -46,6 +50,11 @@ extension StoreMigrate {
 
       Run `store-migrate help COMMAND` for more.
       """
+  }
+
+  private static var otherNames: String {
+    commands.filter { !$0.aliases.isEmpty }.map { "\($0.aliases.joined(separator: ", ")): \($0.name)" }
+      .joined(separator: "; ") + "; up --dry-run: plan"
   }
 
   /// The options that several commands have, with their names; those of keys and settings stand by themselves.

@@ -57,6 +57,8 @@ public enum StoreMigrate {
     StandardStream.prepare()
     let interruption = Interruption()
     interruption.listen()
+    // An app's own tool is of the app's version.
+    if migrations == nil, model == nil { RunningProgram.setVersion(version) }
     var output: Output
     do {
       output = await run(
@@ -97,6 +99,7 @@ public enum StoreMigrate {
     _ words: [String], migrations: MigrationSet?, model: Schema?, transforms: [MigrationTransform] = [],
     interruption: Interruption
   ) async -> Output {
+    let words = unaliased(words)
     let isJSON = words.prefix { $0 != "--" }.contains("--json")
     let rows = RowSink()
     // Of a line that cannot be read, too.
@@ -122,17 +125,22 @@ public enum StoreMigrate {
         arguments: arguments, bundled: migrations?.transforming(by: transforms), model: model,
         transforms: transforms,
         standardError: { StandardStream.error.write(printable($0) + "\n") }, interruption: interruption,
-        rows: rows)
+        rows: rows, command: name)
       // Before anything is opened: a mistyped number is a mistake of the line and not of the store.
       _ = try session.lockTimeout()
       _ = (try session.profile(), try session.newProfile())
-      let report = try await command.run(session)
+      _ = try session.allowances()
+      let style = try TextStyle(arguments, descriptor: 1)
+      let run: any Command.Type = arguments.has("--dry-run") ? PlanCommand.self : command
+      name = run.name
+      let report = try await run.run(session)
       let text =
         report.isWritten
         ? ""
         : isJSON
           ? printable(json: json(name, report))
-          : arguments.has("--quiet") ? "" : printable(report.description)
+          : arguments.has("--quiet")
+            ? "" : style.shown(printable(report.description), isScreen: report.isScreen)
       var output = Output(code: report.exitCode, text: text, loss: report.loss)
       if interruption.signal != nil {
         output.errors = "store-migrate: It was done before it could be stopped."
@@ -141,7 +149,8 @@ public enum StoreMigrate {
     } catch is ReaderGone {
       return Output(code: .ok, isCut: true)
     } catch {
-      var (code, message) = (ExitCode(error), ErrorText.of(error))
+      let hasStore = (try? command(named: name)).map { $0.group != .write } ?? true
+      var (code, message) = (ExitCode(error), ErrorText.of(error, hasStore: hasStore))
       if let aftermath = interruption.aftermath, let signal = interruption.signal {
         code = ExitCode(signal: signal)
         // Another error than the one that the signal made is told besides.
@@ -158,6 +167,20 @@ public enum StoreMigrate {
     }
   }
 
+  /// A line in which a command has its own name. What stands in front of a command is options, and a value of theirs may be
+  /// called like one.
+  private static func unaliased(_ words: [String]) -> [String] {
+    guard let arguments = try? Arguments(words, known: everyOption), let word = arguments.positional.first,
+      let command = commands.first(where: { $0.aliases.contains(word) }),
+      let place = words.lastIndex(of: word).map({
+        arguments.positional.count == 1 ? $0 : words.firstIndex(of: word) ?? $0
+      })
+    else { return words }
+    var words = words
+    words[place] = command.name
+    return words
+  }
+
   /// - Throws: ``UsageError`` for a path that is none.
   private static func checkPaths(_ arguments: Arguments, of command: any Command.Type) throws {
     for (name, word) in zip(command.positionalNames.split(separator: " "), arguments.positional.dropFirst())
@@ -172,9 +195,12 @@ public enum StoreMigrate {
   }
 
   static func command(named name: String) throws -> any Command.Type {
-    if let command = commands.first(where: { $0.name == name }) { return command }
+    if let command = commands.first(where: { $0.name == name || $0.aliases.contains(name) }) {
+      return command
+    }
+    let names = commands.flatMap { [$0.name] + $0.aliases }
     throw UsageError(
-      "\"\(name)\" is no command.\(didYouMean(name, among: commands.map { $0.name })) See: store-migrate --help"
+      "\"\(name)\" is no command.\(didYouMean(name, among: names)) See: store-migrate --help"
     )
   }
 

@@ -38,6 +38,14 @@ import Testing
     #expect(last.contains("left") && last.contains(":"), "\(last)")
   }
 
+  @Test func `the time before the first row is no speed`() throws {
+    var line = ProgressLine("up", unit: "rows", width: 100)
+    for tenth in 0...100 { _ = line.frame(0, of: 1000, at: Double(tenth) * 0.1) }
+    _ = line.frame(100, of: 1000, at: 10.5)
+    #expect(
+      line.frame(200, of: 1000, at: 11)?.trimmed == "up [####................] 20 %  200 rows/s  0:04 left")
+  }
+
   @Test(arguments: [(30, "up [##########..........] 50 %"), (12, "up [##########..........] 50 %")])
   func `a narrow terminal gets what it has room for`(_ width: Int, _ shown: String) throws {
     var line = ProgressLine("up", unit: "rows", width: width)

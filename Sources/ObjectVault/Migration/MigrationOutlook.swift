@@ -1,0 +1,100 @@
+// What screens say of a store and of a run beyond its plan: what it needs and what is there, why tables are written again,
+// and how the store is. Nothing is written.
+
+package import CipherSQLite
+private import Foundation
+
+/// A store before a run of steps, and what the run comes to.
+package struct MigrationOutlook {
+  /// A table that is written again whole.
+  package struct Rebuild: Sendable, Hashable {
+    package let table: String
+    /// The operations that make it so, and why they do, such as `SQLite 3.15.2 has no DROP COLUMN`.
+    package let operations: [String]
+    package let reason: String
+  }
+
+  /// What the model of the store means, as a digest.
+  package let modelHash: String
+  /// How many references lead nowhere, or to objects of other entities; nil where the tables are not the model's.
+  package let danglingReferences: Int?
+  /// The oldest version of steps that may open the store afterwards.
+  package let minimumReader: Int
+  /// The room on the disk of the store, in bytes; nil where the system does not say.
+  package let freeBytes: Int?
+  /// How the copy would be called that is made before; nil where none is.
+  package let backupName: String?
+  /// The tables that each step writes again, by the places of the plan's steps.
+  package let rebuilds: [[Rebuild]]
+  /// Whether each step writes values of its author's, by the places of the plan's steps.
+  package let writesData: [Bool]
+  /// How long each step may take, in seconds, by the places of the plan's steps.
+  package let seconds: [Double]
+
+  /// - Parameters:
+  ///   - plan: What was found out before, of the same store, steps and goal.
+  package init(
+    _ plan: MigrationPlan, of inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest
+  ) throws {
+    let history = try StoreHistory.read(inspection.connection)
+    let (work, model) = (try history.work(goal, with: set, file: inspection.path), try history.model())
+    modelHash = SchemaTexts().meaningHash(of: model)
+    danglingReferences =
+      plan.drift.isEmpty ? try ReferenceCheck.dangling(inspection.connection, model).count : nil
+    minimumReader = plan.isUpToDate ? history.minimumReader : work.minimumReader
+    let file = try DatabasePath(inspection.path)
+    freeBytes = Self.freeBytes(beside: file)
+    backupName = plan.makesBackup ? try MigrationBackup.nextName(of: file, version: history.version) : nil
+    rebuilds = work.steps.map(Self.rebuilds)
+    writesData = work.steps.map { $0.step.operations.contains { $0.writesRows || $0.rewritesValues } }
+    seconds = plan.steps.map { MigrationCost(rows: $0.rows, storeBytes: 0, makesBackup: false).seconds }
+  }
+
+  /// The room beside a file.
+  static func freeBytes(beside file: DatabasePath) -> Int? {
+    let system = try? FileManager.default.attributesOfFileSystem(forPath: file.folder)
+    return (system?[.systemFreeSize] as? NSNumber)?.intValue
+  }
+
+  private static func rebuilds(of compiled: CompiledStep) -> [Rebuild] {
+    compiled.parts.flatMap { part in
+      part.planned.compactMap { planned -> Rebuild? in
+        guard case .copy(let table, let temporary, _, _, _) = planned.statement else { return nil }
+        // The statement that makes it stands for all that happens to its columns.
+        let made = part.planned.first {
+          if case .sql(let sql) = $0.statement {
+            sql.hasPrefix("CREATE TABLE \"\(temporary)\"")
+          } else {
+            false
+          }
+        }
+        let operations = made?.operations ?? planned.operations
+        let causes = operations.filter { $0.reasonForRebuild != nil }
+        let named = causes.isEmpty ? operations : causes
+        var reasons: [String] = []
+        for reason in named.compactMap(\.reasonForRebuild) where !reasons.contains(reason) {
+          reasons.append(reason)
+        }
+        return Rebuild(
+          table: table, operations: named.map(\.summary),
+          reason: "SQLite \(Engine.current.sqliteVersion) has no "
+            + (reasons.isEmpty ? "ALTER TABLE for that" : reasons.joined(separator: " and no ")))
+      }
+    }
+  }
+}
+
+extension MigrationOperation {
+  /// What the engine lacks to do it in place; nil for what it can do so.
+  fileprivate var reasonForRebuild: String? {
+    switch self {
+    case .dropAttribute where !Engine.current.canDropColumn: "DROP COLUMN"
+    case .renameAttribute where !Engine.current.canRenameColumn: "RENAME COLUMN"
+    case .retype, .retypeBySwift, .makeRequired, .makeOptional, .setDefault, .setDeleteRule, .makeOne,
+      .makeMany,
+      .dropRelationship, .renameRelationship:
+      "ALTER TABLE for that"
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,81 @@
+// What is shown of a store whose history, or whose version, is not that of the steps: one cause, and one next command.
+
+import Foundation
+import ObjectVault
+
+/// A history that is another than that of the steps.
+struct ConflictScreen {
+  let store: String
+  /// The steps behind the store.
+  let applied: [AppliedStep]
+  /// A command line with this store.
+  let line: (String, [String]) -> String
+
+  /// nil for what the error says as well.
+  func text(of conflict: HistoryConflict) -> String? {
+    switch conflict {
+    case .edited(let number, let name, let recorded, let found, let difference):
+      let changes = difference.isEmpty ? ["nothing but how it is written"] : difference
+      return
+        ([
+          "\(numbered(number)) \(name) was edited after it was applied to \(store).",
+          Screen.part("applied here", "\(Screen.short(recorded))\(when(number))"),
+          Screen.part("file now", Screen.short(found)),
+        ]
+        + changes.enumerated().map { Screen.part($0.offset == 0 ? "what changed" : "", $0.element) }
+        + [
+          "  Undo the edit, or put the change into a new step. Where the edit is meant and makes the same model:",
+          "      \(line("repair", [numbered(number)]))",
+        ]).joined(separator: "\n")
+    case .missing(let number, let name):
+      return """
+        \(numbered(number)) \(name) was applied to \(store) and is missing from the steps.
+        \(Screen.part("applied here", "\(checksum(number))\(when(number))"))
+          Put the file back. All that the store knows of it:
+              \(line("history", []))
+        """
+    case .reordered(let number, let name, let found):
+      return """
+        Step \(numbered(number)) of \(store) is \(name), and the steps have \(found) there.
+        \(Screen.part("applied here", "\(checksum(number))\(when(number))"))
+          Applied steps keep their numbers: give the new one the next free number, and \(name) its own again.
+        """
+    case .gap, .duplicate, .folded: return nil
+    }
+  }
+
+  private func step(_ number: Int) -> AppliedStep? { applied.first { $0.number == number } }
+  private func checksum(_ number: Int) -> String { step(number).map { Screen.short($0.checksum) } ?? "" }
+  private func when(_ number: Int) -> String {
+    step(number).map { "   \($0.appliedAt), by \($0.app)" } ?? ""
+  }
+}
+
+/// A store that is beyond the steps.
+struct NewerScreen {
+  let store: String
+  let found: Int
+  let supported: Int
+  let migratedBy: String?
+  /// What takes it back to the steps; an error where nothing does.
+  let wayBack: Result<MigrationPlan, any Error>
+  /// A command line with this store.
+  let line: (String, [String]) -> String
+
+  var text: String {
+    var lines = ["\(store) is at version \(found); these migrations end at \(supported)."]
+    if let migratedBy { lines.append("  It was last migrated by \(migratedBy).") }
+    switch wayBack {
+    case .success(let plan) where plan.missingTransforms.isEmpty:
+      let losses = plan.losses.isEmpty ? "" : "; that loses \(plan.losses.joined(separator: ", "))"
+      lines += [
+        "  Update the program. Or take the store back by what it carries itself\(losses):",
+        "      \(line("down", ["--to", "\(supported)"] + plan.allowances))",
+      ]
+    case .failure(StoreError.noWayBack(let step, let name, let reason)):
+      lines.append("  Update the program: nothing takes \(numbered(step)) \(name) back (\(reason)).")
+    default: lines.append("  Update the program.")
+    }
+    return lines.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,118 @@
+// What `plan` shows: the data is the report's, the words and columns are here.
+
+import Foundation
+import ObjectVault
+
+extension PlanCommand.PlanReport {
+  var description: String {
+    let format = "The columns of links get names of their own first (format 2 of the file)."
+    guard !steps.isEmpty else {
+      return
+        (["\(store.path) is at version \(from). \(changesFormat ? format : "Nothing to do.")"] + driftLines)
+        .joined(separator: "\n")
+    }
+    var lines = driftLines
+    if changesFormat { lines.append(format) }
+    lines += head + steps.flatMap(lines(of:)) + statements + ["", room]
+    if let wrong { lines.append(wrong) }
+    lines.append(outcome)
+    return (lines + Screen.next(next)).joined(separator: "\n")
+  }
+
+  private var leadsBack: Bool { steps.contains(where: \.leadsBack) }
+  private var verb: String { leadsBack ? "down" : "up" }
+
+  private var head: [String] {
+    var lines = [
+      "\(steps.count) \(steps.count == 1 ? "step" : "steps") \(leadsBack ? "taken back " : "")in one transaction, "
+        + "from version \(from) to \(to), on SQLite \(store.sqlite)."
+    ]
+    if makesBackup {
+      lines.append(
+        "Before \(steps.count == 1 ? "it" : "them") an encrypted copy is made beside the store"
+          + "\(backup.map { ", \($0)" } ?? "") (\(verb) --no-backup leaves it out).")
+    }
+    return lines
+  }
+
+  private var driftLines: [String] {
+    guard !drift.isEmpty else { return [] }
+    return ["✗ The tables are not those of the store's model:"] + drift.map { "    \($0)" }
+  }
+
+  private func lines(of step: PlanCommand.PlannedStep) -> [String] {
+    var marks = step.losses.isEmpty ? [] : ["LOSES \(step.losses.joined(separator: ", "))"]
+    if !step.leadsBack { marks.append("reversible: \(step.irreversible == nil ? "yes" : "no")") }
+    var lines = [
+      "", "\(numbered(step.number)) \(step.name)   \(marks.joined(separator: "   "))".trimmingSpaces,
+    ]
+    if let note = step.note { lines.append("  “\(note)”") }
+    lines += step.operations.isEmpty ? ["  · empty: this step does nothing"] : step.operations.map(step.line)
+    lines += step.transforms.filter(\.isMissing).map {
+      "  ✗ REFUSED this program has no function \"\($0.name)\"; the app's own tool has"
+    }
+    lines += step.rebuildReasons.map {
+      "  ! rebuilds \($0.table) for \($0.operations.joined(separator: "; ")): \($0.reason)"
+    }
+    if let reason = step.irreversible { lines.append("  ! no way back: \(reason)") }
+    return lines + step.refusals.map { "  ✗ REFUSED \($0.text)" } + step.unasked.map { "  ? \($0)" }
+  }
+
+  private var statements: [String] {
+    let title = "SQL for this engine (foreign keys are off for the connection, outside the transaction)"
+    return ["", title]
+      + steps.flatMap { step in
+        ["  -- \(numbered(step.number))"]
+          + (step.sql.isEmpty
+            ? ["  -- nothing to do"] : step.sql.flatMap { $0.split(separator: "\n").map { "  \($0)" } })
+      }
+  }
+
+  /// What it takes of the disk and of time.
+  private var room: String {
+    let have = freeBytes.map { " (have \(megabytes($0)))" } ?? ""
+    return (neededBytes > 0 ? "Needs about \(megabytes(neededBytes)) free on the disk\(have). " : "")
+      + "Estimated \(Screen.duration(cost.seconds)), \(grouped(cost.rows)) \(cost.rows == 1 ? "row" : "rows")."
+  }
+
+  private var wrong: String? {
+    if exitCode != .ok { return "`\(verb)` would fail, and leave the store as it is." }
+    if let freeBytes, freeBytes < neededBytes {
+      return "`\(verb)` would be refused: the disk has not that much room."
+    }
+    return nil
+  }
+
+  private var outcome: String { "Nothing was written." }
+}
+
+extension PlanCommand.PlannedStep {
+  /// An operation as a person reads it: what it adds, takes away or changes.
+  func line(_ operation: String) -> String {
+    guard let transform = transforms.first(where: { $0.operation == operation }) else {
+      return "  \(Self.mark(operation)) \(operation)"
+    }
+    let rows = transform.rows.map { "\(grouped($0)) " } ?? ""
+    return operation.hasPrefix("retype")
+      ? "  ~ \(operation), \(rows)\(transform.entity)"
+      : "  ~ transform swift \"\(transform.name)\" on \(rows)\(transform.entity)"
+  }
+
+  private static func mark(_ operation: String) -> String {
+    switch operation.prefix(while: { $0 != " " }) {
+    case "add", "create", "seed": "+"
+    case "drop": "-"
+    case "require": "?"
+    default: "~"
+    }
+  }
+}
+
+extension String {
+  /// Without spaces at its end.
+  fileprivate var trimmingSpaces: String {
+    var text = self
+    while text.last == " " { text.removeLast() }
+    return text
+  }
+}

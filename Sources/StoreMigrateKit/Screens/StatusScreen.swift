@@ -1,0 +1,102 @@
+// What `status` shows: the data is the report's, the words and columns are here.
+
+import Foundation
+import ObjectVault
+
+extension StatusCommand.StatusReport {
+  var description: String {
+    var lines = [
+      Screen.fact(
+        store.path,
+        "\(megabytes(store.bytes)), encrypted (\(file.format); opened by SQLCipher \(store.cipher) / SQLite \(store.sqlite))"
+      ),
+      Screen.fact(
+        "version",
+        "\(version.store) of \(version.available)" + (pending.isEmpty ? "" : ", \(pending.count) pending")),
+      "",
+    ]
+    lines += steps + ["", Screen.fact("history", historyLine), Screen.fact("schema", schemaLine)]
+    if let count = foreignKeys.violations {
+      lines.append(
+        Screen.fact(
+          "references", count == 0 ? "ok, every one leads to a row" : "✗ \(count) lead nowhere; see verify"))
+    }
+    lines.append(Screen.fact("oldest app", readerLine))
+    lines += roomLines + warnings.map { Screen.fact("warning", $0) }
+    return (lines + Screen.next(next)).joined(separator: "\n")
+  }
+
+  private var steps: [String] {
+    let width = migrations.map(\.name.count).max() ?? 0
+    return migrations.flatMap { step -> [String] in
+      let isNext = step.number == pending.first?.number
+      let state =
+        step.state == "applied"
+        ? "✓ applied  \(padded(step.appliedAt ?? "", 20))  \(Screen.took(step.milliseconds ?? 0))"
+        : "• pending  \(padded("", 20))  \(Screen.estimate(step.seconds ?? 0))"
+      let notes = notes(of: step)
+      let line =
+        "\(isNext ? " →" : "  ") \(numbered(step.number))  \(padded(step.name, width))  \(state)"
+        + (notes.isEmpty ? "" : "  \(notes.joined(separator: "; "))")
+      return [line] + details(of: step).map { "         \($0)" }
+    }
+  }
+
+  private func notes(of step: StatusCommand.StepState) -> [String] {
+    var notes = step.losses.isEmpty ? [] : ["LOSES \(step.losses.joined(separator: ", "))"]
+    if step.isEmpty { notes.append("empty: it does nothing") }
+    if let rows = step.rows, rows > 0 { notes.append("\(grouped(rows)) \(rows == 1 ? "row" : "rows")") }
+    if !step.rebuilds.isEmpty { notes.append("rebuilds \(step.rebuilds.joined(separator: ", "))") }
+    if let reason = step.irreversible { notes.append("no way back: \(reason)") }
+    return notes
+  }
+
+  private func details(of step: StatusCommand.StepState) -> [String] {
+    var lines = step.note.map { ["“\($0)”"] } ?? []
+    if isVerbose {
+      lines.append(step.checksum)
+      if let app = step.app, let engine = step.engine { lines.append("by \(app), on \(engine)") }
+    }
+    return lines
+  }
+
+  private var historyLine: String {
+    let count = history.applied
+    guard count > 0 else { return "no step ran yet" }
+    let beyond = count - history.matching
+    return (beyond == 0 ? "complete, " : "") + "\(history.matching) of \(count) checksums match"
+      + (beyond == 0
+        ? "" : "; \(beyond == 1 ? "the last is" : "the last \(beyond) are") not among these migrations")
+  }
+
+  private var schemaLine: String {
+    schema.matches
+      ? "as the model of version \(version.store) says (hash \(Screen.short(schema.hash)))"
+      : "✗ not as the model says: \(drift.joined(separator: "; "))"
+  }
+
+  private var readerLine: String {
+    let (now, after) = (version.minimumReader, version.minimumReaderAfterwards)
+    return "version \(now) can open this store"
+      + (after > now ? " now; after `up` version \(after) and later ones alone" : "")
+  }
+
+  private var roomLines: [String] {
+    guard !pending.isEmpty else { return [] }
+    let free = freeBytes.map { "; \(megabytes($0)) free" } ?? ""
+    var lines = [
+      Screen.fact(
+        "backup",
+        backup.map { "`up` will write \($0) (\(megabytes(store.bytes))\(free))" }
+          ?? "none: no pending step loses or rewrites values, or asks for one")
+    ]
+    if neededBytes > 0 {
+      lines.append(
+        Screen.fact(
+          "needs",
+          "about \(megabytes(neededBytes)) of the disk meanwhile; takes \(Screen.duration(cost.seconds))"
+        ))
+    }
+    return lines
+  }
+}
