@@ -9,7 +9,7 @@ ENGINE4 := .build/sqlcipher4/environment
 WITH4 = . ./$(ENGINE4) && 
 FLAGS4 = --scratch-path .build/v4 --pkg-config-path "$$PKG_CONFIG_PATH"
 REVISION := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
-GOLDENS := PredicateSQL|Goldens|MigrationPage|Tutorial
+GOLDENS := PredicateSQL|Goldens|MigrationPage|Tutorial|CommandPage
 # What is tried at random: texts of steps and lock files, pairs of models.
 RANDOM := Fuzz|RandomSteps|RandomScripts
 TORTURES := Kills|Processes|KeyMemory|Faults|Signals|PackageIndex|$(RANDOM)
