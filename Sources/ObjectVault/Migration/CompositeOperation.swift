@@ -41,19 +41,6 @@ extension CompositeOperation {
   }
 }
 
-extension MigrationOperation {
-  /// The operation as one that stands for others; nil for those that stand for themselves.
-  var composite: (any CompositeOperation)? {
-    switch self {
-    case .moveAttributes(let move): move
-    case .mergeEntities(let merge): merge
-    case .makeEntityRelationship(let change): change
-    case .makeRelationshipEntity(let change): change
-    default: nil
-    }
-  }
-}
-
 /// A table for the length of an operation. No entity can be called so that its copy has this name.
 enum PassingTable {
   static let name = SQLName("_mig-moved")

@@ -166,17 +166,7 @@ extension MigrationOperation {
     case .dropRawObject(let kind, let name): try schema.dropRawObject(kind, name)
     case .transform, .seed, .require: break
     }
-    if mayGiveInverses { schema.completeInverses() }
-  }
-
-  /// Whether a relationship may have an inverse afterwards that does not say so itself.
-  private var mayGiveInverses: Bool {
-    switch self {
-    case .addAttribute, .dropAttribute, .renameAttribute, .retype, .setDefault, .addIndex, .dropIndex,
-      .makeOrdered, .makeUnordered, .createRawObject, .dropRawObject, .transform, .seed, .require:
-      false
-    default: true
-    }
+    if completesInverses { schema.completeInverses() }
   }
 }
 

@@ -67,40 +67,6 @@ public enum MigrationOperation: Sendable, Hashable {
   case seed(String)
   /// `require "text" { SELECT … }`
   case require(String, String)
-
-  /// Whether it works on rows and not on the model.
-  var isData: Bool {
-    switch self {
-    case .transform, .transformSwift, .seed, .require: true
-    default: false
-    }
-  }
-
-  /// Whether it may write rows, be it of a new store.
-  var writesRows: Bool {
-    switch self {
-    case .transform, .transformSwift, .seed: true
-    default: false
-    }
-  }
-
-  /// Whether it keeps links or rows elsewhere afterwards, which no other operation of its run may take part in.
-  var movesLinks: Bool {
-    switch self {
-    case .makeMany, .makeOne, .setParent: true
-    default: false
-    }
-  }
-
-  /// Whether it puts values that its author's SQL or Swift computes in the place of others, or moves rows and values to
-  /// where a way back does not find all of them.
-  var rewritesValues: Bool {
-    switch self {
-    case .transform, .transformSwift, .retype(_, _, _, using: _?), .retypeBySwift: true
-    case .moveAttributes, .mergeEntities, .makeEntityRelationship, .makeRelationshipEntity, .setParent: true
-    default: false
-    }
-  }
 }
 
 extension MigrationOperation: CustomStringConvertible {

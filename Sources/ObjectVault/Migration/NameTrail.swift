@@ -169,7 +169,13 @@ package struct NameTrail: Sendable {
       note(transform, mapping, model)
       return
     case .transform: break
-    default: return
+    case .createEntity, .renameEntity, .addAttribute, .dropAttribute, .renameAttribute, .retype,
+      .retypeBySwift,
+      .makeRequired, .makeOptional, .setDefault, .addRelationship, .dropRelationship, .setDeleteRule,
+      .makeOrdered,
+      .makeUnordered, .makeRelationshipEntity, .renameRelationship, .addIndex, .dropIndex, .createRawObject,
+      .dropRawObject, .seed, .require:
+      return
     }
     guard case .transform(let sql) = operation else { return }
     let words = Set(sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() })

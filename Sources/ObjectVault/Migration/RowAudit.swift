@@ -117,7 +117,12 @@ extension TouchedColumns {
     case .dropAttribute(let entity, let name): rename(model.root(of: entity), name, to: nil)
     case .makeMany(let entity, let name):
       rename(model.root(of: entity), RelationshipDescription.columnName(name), to: nil)
-    default: break
+    case .createEntity, .addAttribute, .retype, .retypeBySwift, .makeRequired, .makeOptional, .setDefault,
+      .addRelationship, .dropRelationship, .setDeleteRule, .makeOne, .makeOrdered, .makeUnordered,
+      .makeEntityRelationship, .makeRelationshipEntity, .moveAttributes, .addIndex, .dropIndex,
+      .createRawObject,
+      .dropRawObject, .transform, .transformSwift, .seed, .require:
+      break
     }
   }
 }

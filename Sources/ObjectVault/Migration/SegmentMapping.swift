@@ -109,7 +109,13 @@ struct SegmentMapping {
     // Its rows go first, and nothing of the run may have asked for them.
     case .dropEntity(let name):
       return entities[name].flatMap { before.entity(named: $0) }?.parent != nil
-    default: return false
+    case .createEntity, .renameEntity, .setParent, .addAttribute, .dropAttribute, .renameAttribute,
+      .addRelationship,
+      .setDeleteRule, .makeMany, .makeOne, .makeUnordered, .makeEntityRelationship, .makeRelationshipEntity,
+      .moveAttributes, .mergeEntities, .renameRelationship, .addIndex, .dropIndex, .createRawObject,
+      .dropRawObject,
+      .transform, .transformSwift, .seed, .require:
+      return false
     }
   }
 
@@ -202,7 +208,13 @@ struct SegmentMapping {
       }
     // An expression may read a view.
     case .createRawObject, .dropRawObject: changesTables = true
-    default: break
+    // No name changes, and no place.
+    case .makeOptional, .setDefault, .setDeleteRule, .makeOrdered, .addIndex, .dropIndex, .transform,
+      .transformSwift,
+      .seed, .require:
+      break
+    // Followed piece by piece: see above.
+    case .moveAttributes, .mergeEntities, .makeEntityRelationship, .makeRelationshipEntity: break
     }
   }
 
