@@ -1,7 +1,7 @@
 # ObjectVault: `make demo` and `make test` do all the set-up themselves. A bare `make` prints help.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps sqlcipher4 demo test test4 sanitize torture torture4 lint format golden golden4 fixtures docs docs-serve bench bench4 bench-compare check
+.PHONY: help deps sqlcipher4 demo test test4 sanitize fuzz torture torture4 lint format golden golden4 fixtures docs docs-serve bench bench4 bench-compare check
 
 SWIFT ?= swift
 SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
@@ -9,7 +9,12 @@ ENGINE4 := .build/sqlcipher4/environment
 WITH4 = . ./$(ENGINE4) && 
 FLAGS4 = --scratch-path .build/v4 --pkg-config-path "$$PKG_CONFIG_PATH"
 REVISION := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
-GOLDENS := PredicateSQL|Goldens|MigrationPage|Tutorial
+GOLDENS := PredicateSQL|Goldens|MigrationPage|Tutorial|CommandPage
+# What is tried at random: texts of steps and lock files, pairs of models.
+RANDOM := Fuzz|RandomSteps|RandomScripts
+TORTURES := Kills|Processes|KeyMemory|Faults|Signals|PackageIndex|$(RANDOM)
+TORTURE = VAULT_KILLS=$(or $(KILLS),300) VAULT_SECONDS=$(or $(SECONDS),60) VAULT_PAIRS=$(or $(PAIRS),2000) \
+	  VAULT_FAULTS=all VAULT_INDEX=all
 ARGS ?=
 
 help: ## this list
@@ -33,18 +38,20 @@ test: deps ## the whole test suite on the installed SQLCipher
 test4: sqlcipher4 ## the same suite on SQLCipher 4
 	@$(WITH4) ./Scripts/test $(SWIFT) test $(FLAGS4) $(ARGS)
 
-sanitize: deps ## the suite under the thread sanitizer (SANITIZER=address: the other), but for what kills processes
+sanitize: deps ## the suite under the thread sanitizer (SANITIZER=address: the other; ARGS="--filter Fuzz"), but for what kills processes
 	@ASAN_OPTIONS=detect_leaks=0 VAULT_SECONDS=$(or $(SECONDS),10) ./Scripts/test $(SWIFT) test \
 	  --sanitize=$(or $(SANITIZER),thread) --scratch-path .build/$(or $(SANITIZER),thread)-sanitizer \
-	  --skip Readme --skip Examples --skip Snippets --skip Kills --skip Commands --skip KeyMemory
+	  --skip Readme --skip Examples --skip Snippets --skip Kills --skip Commands --skip KeyMemory $(ARGS)
 
-torture: deps ## long: 200 kills in each operation (KILLS=200), 60 s of several processes (SECONDS=60), all faults, whole indexes
-	@VAULT_KILLS=$(or $(KILLS),200) VAULT_SECONDS=$(or $(SECONDS),60) VAULT_FAULTS=all VAULT_INDEX=all \
-	  ./Scripts/test $(SWIFT) test --filter 'Kills|Processes|KeyMemory|Faults|Signals|PackageIndex|Fuzz'
+fuzz: ## long: what is tried at random, under the address sanitizer: 300 s of each text (SECONDS=300), 300 pairs (PAIRS=300)
+	@VAULT_PAIRS=$(or $(PAIRS),300) $(MAKE) --no-print-directory sanitize SANITIZER=address \
+	  SECONDS=$(or $(SECONDS),300) ARGS="--filter '$(RANDOM)'"
+
+torture: deps ## long: 300 kills in each operation (KILLS=300), 60 s of several processes (SECONDS=60), 2000 pairs of models (PAIRS=2000), all faults, whole indexes
+	@$(TORTURE) ./Scripts/test $(SWIFT) test --filter '$(TORTURES)' $(ARGS)
 
 torture4: sqlcipher4 ## the same on SQLCipher 4
-	@$(WITH4) VAULT_KILLS=$(or $(KILLS),200) VAULT_SECONDS=$(or $(SECONDS),60) VAULT_FAULTS=all VAULT_INDEX=all \
-	  ./Scripts/test $(SWIFT) test $(FLAGS4) --filter 'Kills|Processes|KeyMemory|Faults|Signals|PackageIndex|Fuzz'
+	@$(WITH4) $(TORTURE) ./Scripts/test $(SWIFT) test $(FLAGS4) --filter '$(TORTURES)' $(ARGS)
 
 lint: ## format and naming rules, by the toolchain's swift-format
 	@$(SWIFT) format lint --strict --recursive --configuration .swift-format $(SOURCES) || \

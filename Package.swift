@@ -98,7 +98,7 @@ let package = Package(
         "StoreMigrateKit", "ObjectVault", "Microblog", "Migrations", "TestSupport", "store-migrate",
         "microblog-migrate", "notes-migrate", "test-child",
       ],
-      exclude: ["Golden", "Schemas"],
+      exclude: ["Golden"],
       swiftSettings: settings),
     .testTarget(
       name: "ObjectVaultTestingTests",

@@ -11,7 +11,10 @@ struct ReaderPackage: Sendable {
   private let scratch: String
 
   /// Built when somebody asks for it, on a thread of its own: the others shall not wait for minutes.
-  private static let task = Task { try await onThread { try ReaderPackage() } }
+  private static let task = Task {
+    let adopted = try await AdoptedClasses.program()
+    return try await onThread { try ReaderPackage(adopted: adopted) }
+  }
   static var shared: ReaderPackage { get async throws { try await task.value } }
 
   /// How many programs the README has.
@@ -40,14 +43,17 @@ struct ReaderPackage: Sendable {
     try runTool("\(scratch)/debug/\(program)", arguments, input: input)
   }
 
-  private init() throws {
+  /// - Parameter adopted: A program with the classes of an adopted file.
+  private init(adopted: String) throws {
     let environment = ProcessInfo.processInfo.environment
     let configuration = environment["PKG_CONFIG_PATH"].flatMap { $0.isEmpty ? nil : $0 }
     // Each engine has its own, as their headers and libraries differ.
     let root = packageRoot.appendingPathComponent(
       ".build/reader\(configuration == nil ? "" : "-other-engine")")
     scratch = root.appendingPathComponent(".build").path
-    try Self.write(try Self.sources(), into: root)
+    var sources = try Self.sources()
+    sources["Sources/adopted/main.swift"] = adopted
+    try Self.write(sources, into: root)
     let swift = environment["SWIFT"] ?? "/usr/bin/env"
     var arguments = ["build", "--package-path", root.path, "--scratch-path", scratch]
     if let configuration { arguments += ["--pkg-config-path", configuration] }
@@ -75,9 +81,10 @@ struct ReaderPackage: Sendable {
           .executableTarget(
             name: "readme-\\(number)", dependencies: [.product(name: "ObjectVault", package: "ObjectVault")])
         }
-        package.targets.append(
+        package.targets += ["rendered", "adopted"].map { name in
           .executableTarget(
-            name: "rendered", dependencies: [.product(name: "ObjectVault", package: "ObjectVault")]))
+            name: name, dependencies: [.product(name: "ObjectVault", package: "ObjectVault")])
+        }
         package.targets.append(
           .target(
             name: "Pages",

@@ -1,5 +1,6 @@
 // The microblog's own store-migrate, which knows its steps and its classes.
 
+import Foundation
 import Microblog
 import Migrations
 import ObjectVault
@@ -7,9 +8,13 @@ import StoreMigrateKit
 
 @main struct Tool {
   static func main() async {
-    let steps = try? MigrationSet.embedded(MicroblogMigrations.steps)
+    var steps = MicroblogMigrations.steps
+    // A test asks what becomes of a step that cannot be read.
+    if let text = ProcessInfo.processInfo.environment["MICROBLOG_STEP_7"] {
+      steps.append(MigrationSet.Embedded(number: 7, name: "more", checksum: "s1:0", text: text))
+    }
     await StoreMigrate.main(
-      migrations: steps, model: microblog,
+      embedded: steps, model: microblog,
       transforms: [
         .objects("shout") { user, _ in user["loud"] = (user["name"] as String).uppercased() }
       ])

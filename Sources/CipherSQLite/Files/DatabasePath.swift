@@ -86,6 +86,11 @@ package struct DatabasePath: Sendable, Hashable {
     isDanglingLink = false
   }
 
+  private init(inMemory name: String) { (given, path, isDanglingLink) = (name, name, false) }
+
+  /// What stands for a database without a file.
+  static let memory = DatabasePath(inMemory: ":memory:")
+
   /// The folder's absolute path.
   package var folder: String { Self.split(path).folder }
   /// The file's name in its folder.

@@ -52,6 +52,26 @@ extension Connection {
     if configuration.access != .readWrite { try executeScript("PRAGMA query_only = ON") }
   }
 
+  /// An empty database in memory, in clear: for SQL that is only tried, and never for rows of anybody.
+  package static func inMemory() throws -> Connection {
+    var handle: OpaquePointer?
+    let code = unsafe sqlite3_open_v2(
+      DatabasePath.memory.path, &handle, SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil
+    )
+    let connection = unsafe Connection(
+      handle: handle, file: .memory, unlocked: try noKey(), configuration: Configuration())
+    guard code == SQLITE_OK else { throw connection.error(code, sql: "") }
+    try connection.executeScript("PRAGMA temp_store = MEMORY")
+    return connection
+  }
+
+  /// Zeros, which nothing asks for: what is in clear has no key.
+  private static func noKey() throws -> UnlockedKey {
+    try UnlockedKey(
+      deriving: .raw([UInt8](repeating: 0, count: 32)), salt: [UInt8](repeating: 0, count: 16),
+      profile: Engine.current.newFileProfile)
+  }
+
   /// A connection to a file in clear, for exports alone: no public call opens one.
   static func plain(_ file: DatabasePath, access: Access) throws -> Connection {
     try PathState.checkCompanions(file)
@@ -62,12 +82,8 @@ extension Connection {
       unsafe sqlite3_open_v2(
         name, &handle, flags | (access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY), nil)
     }
-    // Keys of zeros, which nothing asks for: a plain file has none.
-    let none = try UnlockedKey(
-      deriving: .raw([UInt8](repeating: 0, count: 32)), salt: [UInt8](repeating: 0, count: 16),
-      profile: Engine.current.newFileProfile)
     let connection = unsafe Connection(
-      handle: handle, file: file, unlocked: none, configuration: Configuration())
+      handle: handle, file: file, unlocked: try noKey(), configuration: Configuration())
     guard code == SQLITE_OK else {
       throw unsafe code == SQLITE_CANTOPEN
         ? SQLError.cannotOpen(file, system: sqlite3_system_errno(handle)) : connection.error(code, sql: "")

@@ -46,19 +46,37 @@ public struct Adoption: Sendable {
   }
 }
 
-/// The rows of a table as objects of an entity.
+/// The rows of a table as objects of an entity, or of several of which all but one inherit.
 struct AdoptedEntity: Sendable {
   let name: String
+  /// The entity that it inherits from, whose table it has.
+  let parent: String?
   let table: String
+  /// What holds for its rows, where they share the table; nil for a root, whose are all that are nobody else's.
+  let condition: SQL?
   /// What the id of an object is made of.
   let id: SQL
   /// What each attribute and each to-one is made of.
   let values: [(property: String, expression: SQL)]
   /// What the places among the members of a to-one's inverse are made of, by the to-one.
   let orders: [(toOne: String, expression: SQL)]
+  /// How many rows are its own.
   let rows: Int64
-  /// The highest id that was ever given out, as far as the file tells.
-  let highestID: Int64
+  /// The highest id that was ever given out in the table, as far as the file tells.
+  var highestID: Int64
+  /// Those that inherit from a root, each behind its parent.
+  var below: [AdoptedEntity] = []
+
+  init(_ draft: EntityDraft, parent: String?, rows: Int64) {
+    (name, self.parent, table, id) = (draft.entity.name, parent, draft.table.name, draft.id)
+    (condition, values, orders) = (draft.condition, draft.values, draft.orders)
+    (self.rows, highestID) = (rows, draft.highestID)
+  }
+
+  /// The entity and those below it.
+  var all: [AdoptedEntity] { [self] + below }
+
+  var tables: [Adoption.Table] { all.map { .init(source: table, target: $0.name, rows: $0.rows) } }
 }
 
 /// The rows of a table as links of a many-to-many.

@@ -12,6 +12,10 @@ struct EntityDraft {
   /// The properties of columns, by the columns' names in lower case.
   var properties: [String: String] = [:]
   var highestID: Int64 = 0
+  /// Where among the drafts the entity is that it inherits from, whose table it has.
+  var parent: Int?
+  /// What holds for the rows of a table of several entities that are its own; nil for a root, whose are all others.
+  var condition: SQL?
 
   init(_ table: ForeignTable, name: String) {
     self.table = table
@@ -72,8 +76,28 @@ struct AdoptionDraft {
 
   init(_ connection: Connection) { self.connection = connection }
 
+  /// The entity of a table; the root of those that share it.
   func place(of table: String) -> Int? {
-    entities.firstIndex { $0.table.name.asciiLowercased == table.asciiLowercased }
+    entities.firstIndex { $0.parent == nil && $0.table.name.asciiLowercased == table.asciiLowercased }
+  }
+
+  // MARK: Families
+
+  /// An entity, and those that it inherits from up to the root.
+  func line(of place: Int) -> [Int] {
+    var line = [place]
+    while let parent = entities[line[line.count - 1]].parent, line.count <= entities.count {
+      line.append(parent)
+    }
+    return line
+  }
+
+  /// The entities that share the table of a root, each behind its parent.
+  func family(of root: Int) -> [Int] { entities.indices.filter { line(of: $0).last == root } }
+
+  /// A name that no property of the entity's table has: they are columns of one.
+  private mutating func unique(_ name: String, in place: Int) -> String {
+    entities[line(of: place).last ?? place].names.unique(name)
   }
 
   // MARK: Attributes
@@ -91,7 +115,7 @@ struct AdoptionDraft {
       let reading =
         hint.data.map { ColumnReading(data: $0) }
         ?? ColumnReading.of(content, declared: hint.type, value, isSinceReference: isCoreData)
-      let property = entities[place].names.unique(hint.name)
+      let property = unique(hint.name, in: place)
       let own = "\(entities[place].entity.name).\(property)"
       var attribute = AttributeDescription(
         name: property, type: reading.type,
@@ -145,8 +169,8 @@ struct AdoptionDraft {
     _ name: String, from place: Int, to target: Int, column: ForeignTable.Column?, given: SQL, lookup: SQL,
     rule ownRule: DeleteRule = .nullify, back: BackDraft
   ) throws {
-    let property = entities[place].names.unique(name)
-    let inverse = entities[target].names.unique(back.name)
+    let property = unique(name, in: place)
+    let inverse = unique(back.name, in: target)
     let (own, table) = ("\(entities[place].entity.name).\(property)", entities[place].table)
     let dangling = try count(table, where: "\(given) IS NOT NULL AND \(lookup) IS NULL")
     if dangling > 0 {
@@ -183,7 +207,7 @@ struct AdoptionDraft {
 
   /// Two columns as the ends of a one-to-one, whose values lead to each other.
   mutating func addOneToOne(_ first: EndDraft, _ second: EndDraft) {
-    let names = [first, second].map { entities[$0.place].names.unique($0.name) }
+    let names = [unique(first.name, in: first.place), unique(second.name, in: second.place)]
     for (end, name, other, inverse) in [
       (first, names[0], second, names[1]), (second, names[1], first, names[0]),
     ] {
@@ -197,8 +221,8 @@ struct AdoptionDraft {
 
   /// A table as links of a many-to-many.
   mutating func addLinks(_ table: ForeignTable, _ first: EndDraft, _ second: EndDraft) throws {
-    let property = entities[first.place].names.unique(first.name)
-    let inverse = entities[second.place].names.unique(second.name)
+    let property = unique(first.name, in: first.place)
+    let inverse = unique(second.name, in: second.place)
     let (source, target) = (entities[first.place].entity.name, entities[second.place].entity.name)
     entities[first.place].entity.relationships.append(
       RelationshipDescription(
@@ -230,7 +254,8 @@ struct AdoptionDraft {
   /// The adoption, once everything has its name.
   func finished(_ origin: Adoption.Origin) throws -> Adoption {
     var obstacles = obstacles
-    for draft in entities {
+    let roots = entities.indices.filter { entities[$0].parent == nil }
+    for draft in roots.map({ entities[$0] }) {
       let low = try count(draft.table, where: "\(draft.id) < 1")
       guard low > 0 else { continue }
       obstacles.append(
@@ -239,22 +264,31 @@ struct AdoptionDraft {
     }
     let schema = Schema(entities: entities.map(\.entity))
     obstacles += schema.modelFaults.map { "\($0)" }
-    let adopted = try entities.map { draft in
-      let highest =
-        try connection.value("SELECT max(\(draft.id)) FROM \(SQLName(draft.table.name)) AS s")?.int64 ?? 0
-      return AdoptedEntity(
-        name: draft.entity.name, table: draft.table.name, id: draft.id, values: draft.values,
-        orders: draft.orders,
-        rows: draft.table.rowCount, highestID: max(draft.highestID, highest))
-    }
+    let adopted = try roots.map(adopted)
     let tables =
-      adopted.map { Adoption.Table(source: $0.table, target: $0.name, rows: $0.rows) }
+      adopted.flatMap(\.tables)
       + links.map {
         Adoption.Table(source: $0.table, target: "\($0.entity).\($0.relationship)", rows: $0.rows)
       }
     return Adoption(
       origin: origin, schema: schema, tables: tables.sorted { $0.source < $1.source }, notes: notes,
-      losses: losses,
-      obstacles: obstacles, entities: adopted, links: links)
+      losses: losses, obstacles: obstacles, entities: adopted, links: links)
+  }
+
+  /// An entity with those that inherit from it.
+  private func adopted(_ root: Int) throws -> AdoptedEntity {
+    let table = entities[root].table
+    let below = try family(of: root).dropFirst().map { place in
+      let draft = entities[place]
+      let rows = try draft.condition.map { try count(table, where: $0) } ?? 0
+      return AdoptedEntity(draft, parent: draft.parent.map { entities[$0].entity.name }, rows: rows)
+    }
+    let highest =
+      try connection.value("SELECT max(\(entities[root].id)) FROM \(SQLName(table.name)) AS s")?.int64 ?? 0
+    var entity = AdoptedEntity(
+      entities[root], parent: nil, rows: below.reduce(table.rowCount) { $0 - $1.rows })
+    entity.below = below
+    entity.highestID = max(highest, below.map(\.highestID).max() ?? 0, entity.highestID)
+    return entity
   }
 }

@@ -5,15 +5,24 @@ internal import CipherSQLite
 
 /// A table to be filled by a query.
 struct AdoptionFill {
+  typealias Column = (name: String, expression: SQL)
+
   /// How people call it: the entity, or the relationship.
   let name: String
   let source: String
   let target: String
   /// The columns, and what they are made of.
-  let columns: [(name: String, expression: SQL)]
+  let columns: [Column]
   /// Which rows are taken; nil for all.
   let condition: SQL?
   let rows: Int64
+  /// What the rows are taken as, where they are objects of several entities; nil for `name` alone.
+  var parts: [(name: String, rows: Int64)]?
+
+  /// What becomes of the source's rows.
+  var tables: [Adoption.Table] {
+    (parts ?? [(name, rows)]).map { Adoption.Table(source: source, target: $0.name, rows: $0.rows) }
+  }
 
   /// The rows of the source.
   var select: SQL {
@@ -72,9 +81,10 @@ struct AdoptionFit {
   /// A file of Core Data's does not tell.
   static func toOnes(of model: Schema, otherThan adoption: Adoption) -> [String: String] {
     guard adoption.origin == .coreData else { return [:] }
-    let entities = Set(adoption.entities.map { $0.name.lowercased() })
+    let sources = adoption.entities.flatMap(\.all)
+    let entities = Set(sources.map { $0.name.lowercased() })
     var toOnes: [String: String] = [:]
-    for source in adoption.entities {
+    for source in sources {
       guard let entity = model.entities.first(where: { $0.name.lowercased() == source.name.lowercased() }),
         let former = adoption.schema.entity(named: source.name)
       else { continue }
@@ -97,9 +107,9 @@ struct AdoptionFit {
 
   /// What is taken by it, of what the file has.
   func taken(of adoption: Adoption) -> Adoption {
-    let tables = fills.map { Adoption.Table(source: $0.source, target: $0.name, rows: $0.rows) }
-    return Adoption(
-      origin: adoption.origin, schema: adoption.schema, tables: tables.sorted { $0.source < $1.source },
+    Adoption(
+      origin: adoption.origin, schema: adoption.schema,
+      tables: fills.flatMap(\.tables).sorted { $0.source < $1.source },
       notes: adoption.notes, losses: losses, obstacles: obstacles, entities: adoption.entities,
       links: adoption.links)
   }
@@ -113,9 +123,10 @@ struct AdoptionFit {
   }
 
   private mutating func add(_ source: AdoptedEntity, of adoption: Adoption, to model: Schema) {
+    let total = source.all.reduce(0) { $0 + $1.rows }
     guard let entity = model.entities.first(where: { $0.name.lowercased() == source.name.lowercased() })
     else {
-      return lose(source.name, source.rows, "the steps have no such entity")
+      return lose(source.name, total, "the steps have no such entity")
     }
     if let parent = entity.parent {
       obstacles.append(
@@ -123,47 +134,77 @@ struct AdoptionFit {
           + "without a parent, and write into a later one: set parent of \(entity.name) to \(parent).")
       return
     }
-    var columns: [(name: String, expression: SQL)] = [("id", source.id)]
-    for (property, expression) in source.values {
-      let own = "\(source.name).\(property)"
-      if let attribute = entity.attributes.first(where: { $0.name.lowercased() == property.lowercased() }) {
-        let former = adoption.schema.entity(named: source.name)?.attribute(named: property)
-        guard former?.type.sqlType == attribute.type.sqlType else {
-          obstacles.append(
-            "\(own) is \(former?.type.rawValue ?? "a to-one") in the file and \(attribute.type.rawValue) in the steps, which is "
-              + "stored otherwise. Leave it in this step as it is, and write the change into a later one.")
-          continue
-        }
-        columns.append((attribute.name, expression))
-      } else if let toOne = entity.relationships.first(where: {
-        $0.name.lowercased() == property.lowercased()
-      }),
-        !toOne.isToMany
-      {
-        let former = adoption.schema.entity(named: source.name)?.relationship(named: property)
-        let target = former?.destination
-        guard target?.lowercased() == toOne.destination.lowercased() else {
-          obstacles.append(
-            "\(own) leads to \(target ?? "nothing") in the file and to \(toOne.destination) in the steps.")
-          continue
-        }
-        columns.append((toOne.columnName, expression))
-        guard let order = source.orders.first(where: { $0.toOne == property }) else { continue }
-        if let column = model.orderColumn(of: toOne) {
-          columns.append((column, order.expression))
-          ordered.insert("\(toOne.destination).\(toOne.inverse ?? "")")
-        } else if let inverse = former?.inverse {
-          loseOrder("\(toOne.destination).\(inverse)", source.rows)
-        }
-      } else {
-        lose(own, source.rows, "the steps have no such property")
-      }
+    var columns: [AdoptionFill.Column] = [("id", source.id)]
+    let place = AdoptionPlace(source, entity, adoption: adoption.schema, model: model)
+    for member in source.all {
+      for value in member.values { columns += fit(value, of: member, in: place) }
     }
+    columns += entities(in: place)
     highestIDs[entity.name] = source.highestID
     fills.append(
       AdoptionFill(
         name: entity.name, source: source.table, target: entity.name, columns: columns, condition: nil,
-        rows: source.rows))
+        rows: total, parts: place.parts))
+  }
+
+  /// The columns that a value goes to: its own, and that of its place in an order.
+  private mutating func fit(
+    _ value: (property: String, expression: SQL), of member: AdoptedEntity, in place: AdoptionPlace
+  ) -> [AdoptionFill.Column] {
+    let (property, own) = (value.property, "\(member.name).\(value.property)")
+    let former = place.adoption.entity(named: member.name)
+    switch place.property(called: property) {
+    case .attribute(let attribute)?:
+      let type = former?.attribute(named: property)?.type
+      guard type?.sqlType == attribute.type.sqlType else {
+        obstacles.append(
+          "\(own) is \(type?.rawValue ?? "a to-one") in the file and \(attribute.type.rawValue) in the steps, which is "
+            + "stored otherwise. Leave it in this step as it is, and write the change into a later one.")
+        return []
+      }
+      return [(attribute.name, value.expression)]
+    case .toOne(let toOne)?:
+      let relationship = former?.relationship(named: property)
+      let target = relationship?.destination
+      guard target?.lowercased() == toOne.destination.lowercased() else {
+        obstacles.append(
+          "\(own) leads to \(target ?? "nothing") in the file and to \(toOne.destination) in the steps.")
+        return []
+      }
+      let column: AdoptionFill.Column = (toOne.columnName, value.expression)
+      guard let order = member.orders.first(where: { $0.toOne == property }) else { return [column] }
+      if let name = place.model.orderColumn(of: toOne) {
+        ordered.insert("\(toOne.destination).\(toOne.inverse ?? "")")
+        return [column, (name, order.expression)]
+      }
+      if let inverse = relationship?.inverse {
+        loseOrder("\(toOne.destination).\(inverse)", place.rows(of: member))
+      }
+      return [column]
+    case nil:
+      lose(own, place.rows(of: member), "the steps have no such property")
+      return []
+    }
+  }
+
+  /// The column that says of which entity each row is, where the steps have one.
+  private mutating func entities(in place: AdoptionPlace) -> [AdoptionFill.Column] {
+    for member in place.source.below {
+      if let found = place.entity(of: member) {
+        guard place.model.root(of: found).name != place.entity.name else { continue }
+        obstacles.append(
+          "\(found.name) inherits from \(member.parent ?? place.entity.name) in the file, and in the steps it does not. Leave "
+            + "it in this step below \(place.entity.name), and write into a later one: set parent of \(found.name) to "
+            + "\(found.parent ?? "none").")
+      } else if member.rows > 0, place.kindName == nil {
+        lose(
+          member.name, member.rows,
+          "the steps have no such entity, and the objects would be of \(place.standIn(for: member).name)")
+      }
+    }
+    let kind = place.kindName.map { [($0, place.kinds { $0.name })] } ?? []
+    guard place.model.isInFamily(place.entity) else { return kind }
+    return kind + [(EntityColumn.name, place.kinds { place.standIn(for: $0).name })]
   }
 
   private mutating func add(_ links: AdoptedLinks, of adoption: Adoption, to model: Schema) {
@@ -174,7 +215,7 @@ struct AdoptionFit {
       }),
       let (table, isSource) = model.joinTable(of: relationship, in: entity)
     else { return lose(name, links.rows, "the steps have no such many-to-many") }
-    var columns: [(name: String, expression: SQL)] = [
+    var columns: [AdoptionFill.Column] = [
       (isSource ? table.sourceColumn : table.targetColumn, links.own),
       (isSource ? table.targetColumn : table.sourceColumn, links.other),
     ]

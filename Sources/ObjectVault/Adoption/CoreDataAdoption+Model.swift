@@ -1,65 +1,53 @@
-// What the file's own model says of a column, whose name is that of a property in capitals behind a Z. Entities that inherit
-// share a table: where two of them call something the same, the second column has a number behind its name.
+// What the file's own model says of entities and properties.
 
 internal import CipherSQLite
 
 extension CoreDataAdoption {
-  /// The properties of a column, and what stands behind their names in that of the column.
-  private func properties(ofStem stem: String, in table: ForeignTable) -> (
-    properties: [CoreDataModel.Property], number: Substring
-  ) {
-    guard let model, let place = draft.place(of: table.name) else { return ([], "") }
-    let all = kinds.filter { self.place(of: $0.number) == place }.flatMap { model.properties[$0.name] ?? [] }
+  /// The properties of an entity in the model, those that it inherits too; each once.
+  private func properties(at place: Int) -> [CoreDataModel.Property] {
+    guard let model else { return [] }
+    var names: Set<String> = []
+    return draft.line(of: place).reversed().flatMap { place in
+      kinds.filter { places[$0.number] == place }.flatMap { model.properties[$0.name] ?? [] }
+    }.filter { names.insert($0.name).inserted }
+  }
+
+  /// The properties of an entity that none has which it inherits from.
+  func declared(at place: Int) -> [CoreDataModel.Property] {
+    let all = properties(at: place)
+    guard let parent = draft.entities[place].parent else { return all }
+    return Array(all.dropFirst(properties(at: parent).count))
+  }
+
+  /// The entity that declares a property which another one has; nil where none does.
+  func declarer(of name: String, at place: Int) -> Int? {
+    draft.line(of: place).last { place in declared(at: place).contains { $0.name == name } }
+  }
+
+  /// The to-many whose members lie in a column of links, by what is behind the number in its name: who declares it, what the
+  /// model says of it, and how it is called.
+  func members(_ stem: String, of place: Int) -> (Int, CoreDataModel.Relationship?, String) {
     let digits = stem.reversed().prefix { $0.isASCII && $0.isNumber }.count
-    for number in [0, digits] {
+    for number in 0...digits {
       let name = stem.dropLast(number).uppercased()
-      let found = all.filter { $0.name.uppercased() == name }
-      if !found.isEmpty { return (found, stem.suffix(number)) }
+      for property in properties(at: place) where property.name.uppercased() == name {
+        guard case .relationship(let told) = property.kind, told.isToMany else { continue }
+        return (declarer(of: property.name, at: place) ?? place, told, Self.usable(property.name))
+      }
     }
-    return ([], "")
-  }
-
-  /// How a property is called: as the model says, or as its column is.
-  func name(ofStem stem: String, in table: ForeignTable) -> String {
-    let (properties, number) = properties(ofStem: stem, in: table)
-    guard let name = properties.first.map({ $0.name + number }) else { return AdoptionNames.property(stem) }
-    let isUsable = Schema.isUsable(property: name) && !SchemaFault.ownNames.contains(name)
-    return isUsable ? name : AdoptionNames.property(name)
-  }
-
-  func name(ofStem stem: String, in place: Int) -> String {
-    name(ofStem: stem, in: draft.entities[place].table)
-  }
-
-  /// What the model says of an attribute; nil where it says nothing, or not one thing.
-  func attribute(ofStem stem: String, in place: Int) -> (type: Int64, isExternal: Bool)? {
-    let properties = properties(ofStem: stem, in: draft.entities[place].table).properties
-    guard case .attribute(let type, let isExternal)? = properties.first?.kind,
-      properties.allSatisfy({ $0.kind == properties[0].kind })
-    else { return nil }
-    return (type, isExternal)
-  }
-
-  /// What the model says of a relationship; nil where it says nothing, or leads into several tables.
-  func relationship(ofStem stem: String, in place: Int) -> CoreDataModel.Relationship? {
-    let found = properties(ofStem: stem, in: draft.entities[place].table).properties.compactMap { property in
-      if case .relationship(let relationship) = property.kind { relationship } else { nil }
-    }
-    let targets = Set(found.map { self.place(ofEntity: $0.destination) })
-    return targets.count == 1 && targets.first != .some(nil) ? found.first : nil
+    return (place, nil, AdoptionNames.property(stem))
   }
 
   /// The other end of a relationship.
   func inverse(of relationship: CoreDataModel.Relationship) -> CoreDataModel.Relationship? {
-    let property = model?.properties[relationship.destination]?.first { $0.name == relationship.inverse }
+    guard let place = place(ofEntity: relationship.destination) else { return nil }
+    let property = properties(at: place).first { $0.name == relationship.inverse }
     guard case .relationship(let inverse)? = property?.kind else { return nil }
     return inverse
   }
 
-  /// The place of the table of an entity and its kinds.
-  func place(ofEntity name: String) -> Int? {
-    kinds.first { $0.name == name }.flatMap { place(of: $0.number) }
-  }
+  /// The place of an entity of the model.
+  func place(ofEntity name: String) -> Int? { kinds.first { $0.name == name }.flatMap { places[$0.number] } }
 
   /// The numbers of NSDeleteRule. "No action" leaves references to nothing, which no store has.
   static func rule(_ relationship: CoreDataModel.Relationship) -> DeleteRule {
@@ -83,5 +71,18 @@ extension CoreDataAdoption {
         "\(relationship) has an order, because \(table.name).\(column.name) has places of its members.")
     }
     return "CAST(s.\(SQLName(column.name)) AS INTEGER)"
+  }
+}
+
+extension CoreDataModel.Property {
+  /// Whether an entity's table has a column of it.
+  var hasColumn: Bool { if case .relationship(let told) = kind { !told.isToMany } else { true } }
+  /// What it is as an attribute.
+  var attribute: (type: Int64, isExternal: Bool)? {
+    if case .attribute(let type, let isExternal) = kind { (type, isExternal) } else { nil }
+  }
+  /// What it is as a relationship.
+  var relationship: CoreDataModel.Relationship? {
+    if case .relationship(let told) = kind { told } else { nil }
   }
 }

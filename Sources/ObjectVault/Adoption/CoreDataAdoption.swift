@@ -1,6 +1,7 @@
-// Core Data's tables as entities, SwiftData's too: Z_PRIMARYKEY names the entities, Z-columns hold their properties, tables
-// such as Z_1TAGS the links. What the tables do not tell (the case of names, targets of some to-ones, delete rules) the model
-// tells that the file keeps of itself; where it does not, either, it is said. Columns are in CoreDataAdoption+Columns.
+// Core Data's tables as entities, SwiftData's too: Z_PRIMARYKEY names the entities and who inherits from whom, Z-columns hold
+// their properties, tables such as Z_1TAGS the links. What the tables do not tell (the case of names, targets of some to-ones,
+// delete rules) the model tells that the file keeps of itself; where it does not, either, it is said. Whose a column is stands
+// in CoreDataAdoption+Families, where it leads in CoreDataAdoption+Targets.
 
 internal import CipherSQLite
 
@@ -23,8 +24,11 @@ struct CoreDataAdoption {
   let files: ExternalValues
   /// The files that values name.
   var named: Set<String> = []
-  /// Columns that became the other end of a one-to-one already, in lower case with their tables.
-  var paired: Set<String> = []
+  /// The columns that are properties, and where in it those are that became the other end of a one-to-one already.
+  var columns: [CoreDataColumn] = []
+  var paired: Set<Int> = []
+  /// Where the entities are in the draft, by their numbers.
+  var places: [Int64: Int] = [:]
   var draft: AdoptionDraft
 
   private static let own: Set<String> = [
@@ -67,17 +71,20 @@ struct CoreDataAdoption {
   }
 
   private mutating func run() throws -> Adoption {
-    var names = AdoptionNames()
-    for kind in kinds where root(of: kind.number)?.number == kind.number {
-      guard let table = content.table("Z\(kind.name)"), table.rowID != nil else { continue }
-      let name = Schema.isUsable(entity: kind.name) ? kind.name : AdoptionNames.entity(kind.name)
-      var entity = EntityDraft(table, name: names.unique(name))
-      entity.highestID = kind.highestID
-      draft.entities.append(entity)
+    entities()
+    for root in draft.entities.indices where draft.entities[root].parent == nil {
+      columns += try columns(of: root)
     }
     try checkTargets()
-    for place in draft.entities.indices { try properties(of: place) }
+    for index in columns.indices { columns[index].target = try target(of: columns[index]) }
+    for place in draft.entities.indices { try attributes(of: place) }
+    for root in draft.entities.indices where draft.entities[root].parent == nil {
+      try checkOrders(of: root)
+      try checkKinds(of: root)
+    }
+    // Names that the file has come before those that are made up for what leads back.
     for table in content.tables where draft.place(of: table.name) == nil { try others(table) }
+    for index in columns.indices { try addReference(index) }
     for place in draft.entities.indices { indexes(of: place) }
     for (kind, name) in content.others {
       draft.notes.append("The \(kind) \(name) is not taken; a later step can make one: create raw \(kind).")
@@ -97,18 +104,36 @@ struct CoreDataAdoption {
     return try draft.finished(.coreData)
   }
 
-  /// The entity whose table holds the objects of one.
-  private func root(of number: Int64) -> Kind? {
-    var kind = kinds.first { $0.number == number }
-    for _ in kinds {
-      guard let parent = kind?.parent, parent != 0, let next = kinds.first(where: { $0.number == parent })
-      else { break }
-      kind = next
+  /// Makes the entities, each behind the one that it inherits from.
+  private mutating func entities() {
+    var names = AdoptionNames()
+    func name(of kind: Kind) -> String {
+      names.unique(Schema.isUsable(entity: kind.name) ? kind.name : AdoptionNames.entity(kind.name))
     }
-    return kind
+    let numbers = Set(kinds.map(\.number))
+    var waiting: [Kind] = []
+    for kind in kinds {
+      guard kind.parent == 0 || !numbers.contains(kind.parent) else {
+        waiting.append(kind)
+        continue
+      }
+      guard let table = content.table("Z\(kind.name)"), table.rowID != nil else { continue }
+      var entity = EntityDraft(table, name: name(of: kind))
+      entity.highestID = kind.highestID
+      places[kind.number] = draft.entities.count
+      draft.entities.append(entity)
+    }
+    while let index = waiting.firstIndex(where: { places[$0.parent] != nil }) {
+      let kind = waiting.remove(at: index)
+      guard let parent = places[kind.parent] else { continue }
+      var entity = EntityDraft(draft.entities[parent].table, name: name(of: kind))
+      (entity.highestID, entity.parent) = (kind.highestID, parent)
+      entity.entity.parent = draft.entities[parent].entity.name
+      entity.condition = entity.table.column("Z_ENT").map { "s.\(SQLName($0.name)) = \(number: kind.number)" }
+      places[kind.number] = draft.entities.count
+      draft.entities.append(entity)
+    }
   }
-
-  func place(of number: Int64) -> Int? { root(of: number).flatMap { draft.place(of: "Z\($0.name)") } }
 
   // MARK: Links and the rest
 
@@ -122,7 +147,7 @@ struct CoreDataAdoption {
     }
     let columns = table.columns.compactMap { column -> (column: String, place: Int, stem: String)? in
       guard let match = column.name.firstMatch(of: #/^[Zz]_([0-9]+)(.+)$/#), let number = Int64(match.1),
-        let place = place(of: number)
+        let place = places[number]
       else { return nil }
       return (column.name, place, String(match.2))
     }
@@ -132,15 +157,20 @@ struct CoreDataAdoption {
         try end(own.place, own.column, members: other, of: table)
       }
       try draft.addLinks(table, ends[0], ends[1])
-    } else if columns.count == 1, table.column("REFLEXIVE") != nil {
+    } else if columns.count == 1, let back = table.column("REFLEXIVE") {
       let only = columns[0]
-      let name = name(ofStem: only.stem, in: only.place)
+      let (place, told, name) = members(only.stem, of: only.place)
       draft.notes.append(
         "\(table.name) links an entity with itself; the way back has a name of its own, \(name)Back.")
+      let rule = told.map(Self.rule) ?? .nullify
+      let ends = try [back.name, only.column].map { column in
+        let value: SQL = "s.\(SQLName(column))"
+        return (place, try widened(place, value, of: table, "\(table.name).\(column)"), value)
+      }
+      let (own, other) = (ends[0], ends[1])
       try draft.addLinks(
-        table,
-        EndDraft(place: only.place, name: name, id: lookup("s.\(SQLName("REFLEXIVE"))", only.place)),
-        EndDraft(place: only.place, name: name + "Back", id: lookup("s.\(SQLName(only.column))", only.place)))
+        table, EndDraft(place: own.1, name: name, id: lookup(own.2, own.1), rule: rule),
+        EndDraft(place: other.1, name: name + "Back", id: lookup(other.2, other.1), rule: rule))
     } else {
       draft.losses.append(
         .init(
@@ -151,26 +181,42 @@ struct CoreDataAdoption {
 
   /// The end of a many-to-many whose own ids lie in one column, and whose members lie in the other.
   private mutating func end(
-    _ place: Int, _ column: String, members: (column: String, place: Int, stem: String),
+    _ number: Int, _ column: String, members: (column: String, place: Int, stem: String),
     of table: ForeignTable
   ) throws -> EndDraft {
-    let told = relationship(ofStem: members.stem, in: place)
-    let name = name(ofStem: members.stem, in: place)
+    let (place, told, name) = self.members(members.stem, of: number)
     let order = try order(
       "Z_FOK_\(members.column.dropFirst(2))", in: table, isOrdered: told?.isOrdered,
       of: "\(draft.entities[place].entity.name).\(name)")
+    let value: SQL = "s.\(SQLName(column))"
+    let own = try widened(place, value, of: table, "\(table.name).\(column)")
     return EndDraft(
-      place: place, name: name, id: lookup("s.\(SQLName(column))", place),
-      rule: told.map(Self.rule) ?? .nullify, order: order)
+      place: own, name: name, id: lookup(value, own), rule: told.map(Self.rule) ?? .nullify, order: order)
   }
 
-  private mutating func indexes(of place: Int) {
-    let (table, properties) = (draft.entities[place].table, draft.entities[place].properties)
-    for index in table.indexes where !index.isPartial {
-      let names = index.columns.map { $0.flatMap { properties[$0.asciiLowercased] } }
-      guard !names.contains(nil), !names.isEmpty else { continue }
+  /// Indexes are those of the lowest entity that has all of their properties.
+  private mutating func indexes(of root: Int) {
+    guard draft.entities[root].parent == nil else { return }
+    var known: [String: (place: Int, name: String)] = [:]
+    for place in draft.family(of: root) {
+      for (column, name) in draft.entities[place].properties { known[column] = (place, name) }
+    }
+    for index in draft.entities[root].table.indexes where !index.isPartial {
+      let found = index.columns.map { $0.flatMap { known[$0.asciiLowercased] } }
+      let properties = found.compactMap { $0 }
+      guard properties.count == found.count, !found.isEmpty else { continue }
+      guard
+        let place = properties.map(\.place).first(where: { place in
+          properties.allSatisfy { draft.line(of: place).contains($0.place) }
+        })
+      else {
+        draft.notes.append(
+          "The index \(index.name) is over properties of entities that do not inherit from one another, and is not taken."
+        )
+        continue
+      }
       draft.entities[place].entity.indexes.append(
-        IndexDescription(properties: names.compactMap { $0 }, isUnique: index.isUnique))
+        IndexDescription(properties: properties.map(\.name), isUnique: index.isUnique))
     }
   }
 }

@@ -1,6 +1,6 @@
 // The names behind a dollar sign in SQL that a person wrote. Texts in quotes and comments are left as they stand.
 
-enum SQLTemplate {
+package enum SQLTemplate {
   /// Puts SQL in the place of `$User`, `$User.name` and the like. `$$` is a dollar sign.
   /// - Parameter name: The SQL for a name, given without its dollar sign.
   /// - Throws: What `name` throws.
@@ -82,6 +82,66 @@ enum SQLTemplate {
     return words
   }
 
+  /// The names, in lower case, that stand where SQLite reads tables: behind FROM, JOIN, INTO, UPDATE and IN, and behind the
+  /// commas of a list of tables. Without dollar signs; those of common table expressions are among them.
+  package static func sources(_ sql: String) -> Set<String> {
+    var scanner = SQLScanner(sql)
+    var sources: Set<String> = []
+    var list = TableList()
+    var outer: [TableList] = []
+    while let piece = scanner.next() {
+      let text = scanner.text(piece.range)
+      switch piece.kind {
+      case .comment: continue
+      case .other where text.unicodeScalars.allSatisfy(\.properties.isWhitespace): continue
+      case .other:
+        switch text {
+        case "(":
+          outer.append(list)
+          // A list in brackets, or a query, whose first word ends it.
+          list = TableList(
+            isOpen: list.expectsName && !list.isBehindIn, expectsName: list.expectsName && !list.isBehindIn)
+        case ")": list = outer.popLast()?.continued ?? TableList()
+        case ",": list.expectsName = list.isOpen
+        // Behind the name of the database.
+        case ".": list.expectsName = list.wasName
+        default: list.expectsName = false
+        }
+        list.wasName = false
+      case .word where TableList.beginnings.contains(text.lowercased()):
+        list = TableList(isOpen: true, expectsName: true)
+      case .word where text.lowercased() == "in": list = TableList(expectsName: true, isBehindIn: true)
+      case .word where TableList.ends.contains(text.lowercased()): list = TableList()
+      case .word, .text:
+        list.wasName = list.expectsName
+        if list.expectsName {
+          sources.insert((piece.kind == .text ? String(text.dropFirst().dropLast()) : text).lowercased())
+        }
+        list.expectsName = false
+      }
+    }
+    return sources
+  }
+
+  /// Where in a list of tables a statement is.
+  private struct TableList {
+    static let beginnings: Set<String> = ["from", "join", "into", "update"]
+    static let ends: Set<String> = [
+      "select", "where", "group", "order", "having", "limit", "union", "intersect", "except", "on", "using",
+      "set", "values", "and", "or", "when", "then", "else", "end",
+    ]
+
+    /// Whether a comma leads to another table.
+    var isOpen = false
+    var expectsName = false
+    var isBehindIn = false
+    /// Whether the piece before was a name that was expected.
+    var wasName = false
+
+    /// The list behind something in brackets.
+    var continued: TableList { TableList(isOpen: isOpen) }
+  }
+
   /// The names, in lower case, that stand behind no dollar sign and no dot, be it in quotes that SQLite reads names in.
   /// Those that the SQL itself gives to something by AS are left out.
   static func plainNames(_ sql: String) -> Set<String> {
@@ -140,4 +200,9 @@ enum SQLTemplate {
     }
     return result
   }
+}
+
+extension String {
+  /// Whether it has nothing but white space.
+  var isBlank: Bool { allSatisfy(\.isWhitespace) }
 }

@@ -133,6 +133,7 @@ extension AttributeMove: CompositeOperation {
           message: "%d objects of \(source) have no \(self.relationship), and none can be made for them: "
             + "\(destination).\(missing) is required and has no default"))
     }
+    checks += sameDefaults(back, of: "\(from) WHERE \(column) IS NULL AND (\(hasValue))", model)
     let parts = checks.map { CompositePart.check($0) }
     let table = PassingTable.name
     let values = moved.map { attribute -> SQL in
@@ -150,6 +151,25 @@ extension AttributeMove: CompositeOperation {
       "UPDATE \(to) SET \(SQL.joined(values)) WHERE \(others.own(isLedTo))",
     ]
     return parts + rows.map { .sql($0) }
+  }
+
+  /// That the objects of those who lead nowhere differ in what is unique, where their defaults are all that they have.
+  private func sameDefaults(
+    _ back: RelationshipDescription?, of lone: SQL, _ model: Schema
+  ) -> [CompiledStatement] {
+    guard let entity = model.flattenedEntity(named: destination) else { return [] }
+    return entity.uniqueKeys.compactMap { key in
+      let names = key.joined(separator: ", ")
+      return ComingKey(
+        key, of: entity, rows: lone, others: "\(identifier: model.root(of: destination))"
+      ) { property in
+        if property == back?.name { return "\"id\"" }
+        return entity.attribute(named: property)?.defaultValue.map { "\(written: $0.sql)" }
+      }?.check(
+        "%d values of \(destination)(\(names)) would be there more than once, by the default of objects that are made for "
+          + "\(source) without \(relationship), and UNIQUE takes each once; give them one by a transform before"
+      )
+    }
   }
 
   /// The objects of those who lead nowhere.

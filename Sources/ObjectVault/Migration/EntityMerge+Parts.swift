@@ -58,6 +58,8 @@ private struct MergeRows {
 
   private let places: MergePlaces
   private let model: Schema
+  /// What objects of the source, as `a`, have in properties of the destination from now on.
+  private var given: [String: SQL] = [:]
   private var from: SQLName { SQLName(places.source.name) }
   private var to: SQLName { SQLName(places.destination.name) }
 
@@ -66,14 +68,21 @@ private struct MergeRows {
     let table = PassingTable.name
     statements = [
       PassingTable.drop, "CREATE TABLE \(table) (vault_own INTEGER PRIMARY KEY, vault_other INTEGER)",
-      "INSERT INTO \(table) SELECT \"id\", \"id\" + \(IdentifierTable.highest(of: places.destination.name)) FROM \(from)",
+      "INSERT INTO \(table) SELECT \"id\", \"id\" + \(highest) FROM \(from)",
     ]
     insertObjects()
+    requireDifferent()
     for (former, new) in places.links { try moveLinks(former, new) }
     for (member, new) in places.members { moveMembers(member, new) }
+    checks += places.memberChecks(in: model) { column, former in
+      "CASE WHEN \(column) NOT NULL THEN \(column) + \(highest) ELSE \(former) END"
+    }
     for detour in detours { statements.append(try detour.copy(in: model) { newID($0) }) }
     statements.append(PassingTable.end)
   }
+
+  /// What an id of the source is raised by.
+  private var highest: SQL { IdentifierTable.highest(of: places.destination.name) }
 
   /// The id that an object of the source has from now on.
   private func newID(_ id: SQL) -> SQL {
@@ -95,11 +104,13 @@ private struct MergeRows {
         values.append(value)
         if former.isOptional, !new.isOptional { requireValue(former.name, "\(identifier: former.name)") }
       }
+      given[new.name] = values.last
     }
     for (former, new) in places.toOnes {
       columns.append("\(identifier: new.columnName)")
       let column: SQL = "a.\(identifier: former.columnName)"
       values.append(former.destination == places.source.name ? newID(column) : column)
+      given[new.name] = former.destination == places.source.name ? "\(column) + \(highest)" : column
       if new.isRequired, !former.isRequired {
         requireValue(former.name, "\(identifier: former.columnName)")
       }
@@ -107,6 +118,16 @@ private struct MergeRows {
     statements.append(
       "INSERT INTO \(to) (\(SQL.joined(columns))) SELECT \(SQL.joined(values)) FROM \(from) AS a JOIN \(PassingTable.name) AS m ON m.vault_own = a.\"id\""
     )
+  }
+
+  /// What is unique in the destination is so among the objects of both.
+  private mutating func requireDifferent() {
+    checks += places.destination.uniqueKeys.compactMap { key in
+      ComingKey(key, of: places.destination, rows: "\(from) AS a", others: "\(to)") { property in
+        given[property]
+          ?? places.destination.attribute(named: property)?.defaultValue.map { "\(written: $0.sql)" }
+      }?.check()
+    }
   }
 
   private mutating func requireValue(_ name: String, _ column: SQL) {

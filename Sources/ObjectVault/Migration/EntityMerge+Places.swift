@@ -91,6 +91,28 @@ struct MergePlaces {
     try requireFilling()
   }
 
+  /// That who leads to members of both has a place of its own in what is unique among them.
+  /// - Parameter value: What a to-one holds from now on, by the columns of the one that goes and of the one that stays.
+  func memberChecks(in model: Schema, _ value: (SQL, SQL) -> SQL) -> [CompiledStatement] {
+    var values: [String: [String: SQL]] = [:]
+    for (member, new) in members {
+      values[model.root(of: member.entity.name), default: [:]][new.name] = value(
+        "\(identifier: member.relationship.columnName)", "\(identifier: new.columnName)")
+    }
+    return values.sorted { $0.key < $1.key }.flatMap { root, values -> [CompiledStatement] in
+      guard let root = model.entity(named: root) else { return [] }
+      return model.family(of: root).flatMap { owner in
+        owner.uniqueKeys.filter { key in key.contains { values[$0] != nil } }.compactMap { key in
+          let all = model.flattened(owner)
+          let rows: SQL = "\(identifier: root.name)"
+          return ComingKey(key, of: all, rows: rows, others: nil) { property in
+            values[property] ?? "\(identifier: all.relationship(named: property)?.columnName ?? property)"
+          }?.check()
+        }
+      }
+    }
+  }
+
   private static func unknown(_ name: String, of entity: EntityDescription) -> ModelError {
     let hint = didYouMean(nearest(name, among: entity.propertyNames))
     return ModelError(reason: "there is no property \(entity.name).\(name)\(hint.map { "; \($0)" } ?? "")")

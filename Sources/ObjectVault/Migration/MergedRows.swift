@@ -12,6 +12,8 @@ struct MergedRows {
   /// The rows of the source, and of the entities below it.
   private let place: EntityPlace
   private var settings: [SQL] = []
+  /// What the rows have in properties of the destination from now on, where that is something else.
+  private var given: [String: SQL] = [:]
 
   /// - Parameters:
   ///   - isOneTable: Whether they were in one table before, so that no attribute is in its place yet.
@@ -27,11 +29,16 @@ struct MergedRows {
         former.name, SQLName(RelationshipDescription.columnName(name(former.name))), SQLName(new.columnName),
         new.name, isRequired: new.isRequired && !former.isRequired)
     }
+    requireDifferent(isOneTable)
     if !settings.isEmpty {
       statements.append("UPDATE \(place.tableName) SET \(SQL.joined(settings))\(place.filter)")
     }
     for (former, new) in places.links { try carryLinks(name(former.name), new) }
     for (member, new) in places.members { carryMembers(member, new) }
+    let ids = place.ids
+    checks += places.memberChecks(in: model) { column, former in
+      "CASE WHEN \(column) IN \(ids) THEN \(column) ELSE \(former) END"
+    }
   }
 
   private func isShared(_ name: String) -> Bool { places.shared.contains(name) }
@@ -63,9 +70,9 @@ struct MergedRows {
         taken,
         "%d objects of \(source) have both \(name) and \(newName), and one is left; clear one of them by a transform before"
       )
-      settings.append("\(target) = ifnull(\(value), \(target))")
+      give(newName, target, "ifnull(\(value), \(target))")
     } else if let filling, isRequired {
-      settings.append("\(target) = ifnull(\(value), \(written: filling.sql))")
+      give(newName, target, "ifnull(\(value), \(written: filling.sql))")
     } else {
       if isRequired {
         check(
@@ -73,7 +80,29 @@ struct MergedRows {
           "%d objects of \(source) have no \(name), and \(destination) requires it; fill it by a transform before"
         )
       }
-      settings.append("\(target) = \(value)")
+      give(newName, target, value)
+    }
+  }
+
+  private mutating func give(_ name: String, _ target: SQLName, _ value: SQL) {
+    settings.append("\(target) = \(value)")
+    given[name] = value
+  }
+
+  /// What is unique in the destination is so among the objects of both: where they get anything of it, and have the rest.
+  private mutating func requireDifferent(_ isOneTable: Bool) {
+    let all = places.destination
+    let others = place.condition().map { "\(place.tableName) WHERE NOT (\($0))" as SQL }
+    for key in all.uniqueKeys where key.contains(where: { given[$0] != nil }) {
+      let coming = ComingKey(key, of: all, rows: "\(place.tableName)\(place.filter)", others: others) {
+        property in
+        if let value = given[property] { return value }
+        guard isOneTable, !isShared(property) else {
+          return "\(identifier: all.relationship(named: property)?.columnName ?? property)"
+        }
+        return all.attribute(named: property)?.defaultValue.map { "\(written: $0.sql)" }
+      }
+      if let coming { checks.append(coming.check()) }
     }
   }
 

@@ -94,6 +94,7 @@ extension MigrationCompiler {
   }
 
   func fillingCheck(_ required: SegmentMapping.RequiredColumn) -> PlannedStatement {
+    if let goal = required.goal { return goalCheck(required, goal.place, goal.id) }
     var (entity, name, remedy) = ("", "", "")
     if case .makeRequired(let owner, let property, let filling) = required.operation {
       (entity, name) = (owner, property)
@@ -111,6 +112,25 @@ extension MigrationCompiler {
       operations: [required.operation])
   }
 
+  /// Whom a to-one is filled with must be there.
+  private func goalCheck(
+    _ required: SegmentMapping.RequiredColumn, _ goal: EntityPlace, _ id: Int64
+  ) -> PlannedStatement {
+    var (entity, name) = ("", "")
+    if case .makeRequired(let owner, let property, _) = required.operation {
+      (entity, name) = (owner, property)
+    }
+    let condition: SQL = "\(written: required.column) IS NULL AND \(number: id) NOT IN \(goal.ids)"
+    return PlannedStatement(
+      statement: .mustBeEmpty(
+        RowCheck(
+          .leading, entity, [name], at: required.place, where: condition,
+          message:
+            "%d objects would get \(id) as their \(name), and there is none with this id; write the id of "
+            + "one that is there")),
+      operations: [required.operation])
+  }
+
   /// A new column that takes no NULL and has nothing to put into the rows that are there.
   func emptinessCheck(
     _ column: TableInfo.Column, of table: TableInfo, _ former: TableInfo
@@ -123,9 +143,7 @@ extension MigrationCompiler {
         RowCheck(
           .required, entity, [property], at: EntityPlace(table: former.name, entities: []),
           message: "%d objects would have NULL in \(table.name).\(column.name), which is NOT NULL; "
-            + (isToOne
-              ? "add it without required, fill it, then make it required" : "give it a default, or optional"))
-      ),
+            + (isToOne ? FillingAdvice.toOne : FillingAdvice.attribute))),
       operations: mapping.trail.operations(of: members(of: table), column: column.name))
   }
 

@@ -48,9 +48,7 @@ extension MigrationCompiler {
             RowCheck(
               .required, entity.name, [name], at: place,
               message: "%d objects of \(entity.name) would have no \(name), which is required; "
-                + (isToOne
-                  ? "add it without required, fill it, then make it required"
-                  : "give it a default, or optional"))),
+                + (isToOne ? FillingAdvice.toOne : FillingAdvice.attribute))),
           operations: mapping.trail.operations(of: [entity.name], column: column))
       }
     }

@@ -156,22 +156,10 @@ private struct ParentRows {
   /// - Parameter besideOthers: Whether other rows of the new table have values of it.
   /// - Returns: nil where the rows have nothing, which is like no other nothing.
   private func check(key: [String], of owner: EntityDescription, besideOthers: Bool) -> CompiledStatement? {
-    let values = key.compactMap { value(of: $0, in: owner) }
-    guard values.count == key.count else { return nil }
-    let all = after.flattened(owner)
-    let columns = key.map { SQLName(all.relationship(named: $0)?.columnName ?? $0) }
-    let named = zip(values, columns).map { value, column -> SQL in "\(value) AS \(column)" }
-    let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
-    let others: SQL =
-      besideOthers ? " UNION ALL SELECT NULL, \(SQL.names(columns)) FROM \(new.tableName)" : ""
-    let groups: SQL =
-      "FROM (SELECT \"id\", \(SQL.joined(named)) FROM \(old.tableName) AS a\(filterOfA)\(others)) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1 AND count(\"id\") > 0"
-    return .mustBeEmpty(
-      RowCheck(
-        repeated: groups, of: owner.name, key,
-        message:
-          "%d values of \(owner.name)(\(key.joined(separator: ", "))) would be there more than once, and UNIQUE takes "
-          + "each once; make them differ by a transform before"))
+    ComingKey(
+      key, of: after.flattened(owner), rows: "\(old.tableName) AS a\(filterOfA)",
+      others: besideOthers ? "\(new.tableName)" : nil
+    ) { value(of: $0, in: owner) }?.check()
   }
 
   /// What the rows, as `a`, have in a property of an entity from now on; nil where they have nothing.

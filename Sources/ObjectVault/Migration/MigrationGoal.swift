@@ -29,17 +29,17 @@ struct MigrationWork {
   var steps: [CompiledStep] { back + ahead }
   var isNothing: Bool { back.isEmpty && ahead.isEmpty }
 
-  /// The room that it takes on the disk beside the store. Writing tables again needs it twice: for the copies, and in
-  /// the journal. A backup needs it once.
-  func neededBytes(for history: StoreHistory, storeBytes: Int, makesBackups: Bool) throws -> Int {
-    let rebuilds = steps.contains { step in
-      step.parts.contains { $0.statements.contains { if case .copy = $0 { true } else { false } } }
-    }
+  /// The room that it takes on the disk beside the store, a guess. What is written needs it twice: for itself, and in the
+  /// journal; what a step leaves free the next one takes. A backup needs what the store has.
+  /// - Parameter amounts: What each step writes.
+  func neededBytes(
+    for history: StoreHistory, amounts: [RowForecast.Amount], storeBytes: Int, makesBackups: Bool
+  ) throws -> Int {
     // The change of the format writes the links again.
     let rebuildsLinks =
       try history.format < FileFormat.current && !history.model().joinTables.isEmpty
-    let copies = makesBackups && steps.contains(where: \.wantsBackup) ? 1 : 0
-    return storeBytes * (copies + (rebuilds || rebuildsLinks ? 2 : 0))
+    let written = rebuildsLinks ? storeBytes : min(storeBytes, amounts.map(\.bytes).max() ?? 0)
+    return 2 * written + (makesBackups && steps.contains(where: \.wantsBackup) ? storeBytes : 0)
   }
 }
 

@@ -2,7 +2,8 @@
 // are in MigrationLine+Composites.
 
 extension MigrationLine {
-  mutating func operation() throws -> MigrationOperation {
+  /// What the line says: one operation, or those that it is short for.
+  mutating func operations() throws -> [MigrationOperation] {
     let verbs = [
       "create", "drop", "rename", "add", "retype", "make", "move", "merge", "set", "transform", "seed",
       "require",
@@ -16,21 +17,21 @@ extension MigrationLine {
         didYouMean(nearest(verb, among: verbs)) ?? "operations begin with \(verbs.joined(separator: ", "))")
     }
     skip()
-    let operation: MigrationOperation
+    let operations: [MigrationOperation]
     switch verb {
-    case "drop": operation = try drop()
-    case "rename": operation = try rename()
-    case "add": operation = try add()
-    case "retype": operation = try retype()
-    case "make": operation = try make()
-    case "move": operation = try move()
-    case "merge": operation = try merge()
-    case "set": operation = try set()
-    case "transform": operation = try transform()
+    case "drop": operations = [try drop()]
+    case "rename": operations = [try rename()]
+    case "add": operations = try add()
+    case "retype": operations = [try retype()]
+    case "make": operations = [try make()]
+    case "move": operations = [try move()]
+    case "merge": operations = [try merge()]
+    case "set": operations = [try set()]
+    case "transform": operations = [try transform()]
     default: throw failure("\"\(verb)\" is not written like this", "see the list of operations")
     }
     try end()
-    return operation
+    return operations
   }
 
   private mutating func drop() throws -> MigrationOperation {
@@ -74,17 +75,13 @@ extension MigrationLine {
     }
   }
 
-  private mutating func add() throws -> MigrationOperation {
+  private mutating func add() throws -> [MigrationOperation] {
     switch try kind("attribute", "relationship", "index") {
-    case "attribute":
-      let (entity, name) = try property()
-      return .addAttribute(entity, try attribute(name))
-    case "relationship":
-      let (entity, name) = try property()
-      return .addRelationship(entity, try relationship(name))
+    case "attribute": return try addedAttribute()
+    case "relationship": return try addedRelationship()
     default:
       let entity = try name("the entity's name")
-      return .addIndex(entity, IndexDescription(properties: try names(), isUnique: take("unique")))
+      return [.addIndex(entity, IndexDescription(properties: try names(), isUnique: take("unique")))]
     }
   }
 
@@ -191,37 +188,45 @@ extension MigrationLine {
     }
   }
 
-  private mutating func attribute(_ name: String) throws -> AttributeDescription {
+  /// - Returns: The attribute, and what rows get that are there already.
+  mutating func attribute(_ name: String) throws -> (AttributeDescription, filling: DefaultValue?) {
     var attribute = AttributeDescription(name: name, type: try type())
+    var filling: DefaultValue?
     while let word = next {
       switch word {
       case "optional": attribute.isOptional = true
       case "unique": attribute.isUnique = true
       case "indexed": attribute.isIndexed = true
-      case "default":
+      case "default", "filling":
         skip()
         let column = column
         let value = try value()
         if let problem = value.problem(for: attribute.type) {
-          throw failure(problem, "write a value of the type, or no default", column)
+          throw failure(problem, "write a value of the type, or no \(word)", column)
         }
-        attribute.defaultValue = value.fitting(attribute.type)
+        if word == "default" {
+          attribute.defaultValue = value.fitting(attribute.type)
+        } else {
+          filling = value
+        }
         continue
       default:
         throw failure(
           "\"\(word)\" is no option",
-          didYouMean(nearest(word, among: ["optional", "unique", "indexed", "default"]))
-            ?? "options are optional unique indexed default")
+          didYouMean(nearest(word, among: ["optional", "unique", "indexed", "default", "filling"]))
+            ?? "options are optional unique indexed default filling")
       }
       skip()
     }
-    return attribute
+    return (attribute, filling)
   }
 
-  private mutating func relationship(_ name: String) throws -> RelationshipDescription {
+  /// - Returns: The relationship, and whom rows lead to that are there already.
+  mutating func relationship(_ name: String) throws -> (RelationshipDescription, filling: DefaultValue?) {
     try expect("->")
     var relationship = RelationshipDescription(
       name: name, destination: try self.name("the entity at the other end"))
+    var filling: DefaultValue?
     while let word = next {
       switch word {
       case "many": relationship.isToMany = true
@@ -236,15 +241,19 @@ extension MigrationLine {
         try expect("delete")
         relationship.deleteRule = try rule()
         continue
+      case "filling":
+        skip()
+        filling = try value()
+        continue
       default:
         throw failure(
           "\"\(word)\" is no option",
-          didYouMean(nearest(word, among: ["many", "ordered", "required", "inverse", "on"]))
-            ?? "options are many, ordered, required, inverse D.x, on delete RULE")
+          didYouMean(nearest(word, among: ["many", "ordered", "required", "inverse", "on", "filling"]))
+            ?? "options are many, ordered, required, inverse D.x, on delete RULE, filling ID")
       }
       skip()
     }
-    return relationship
+    return (relationship, filling)
   }
 
   mutating func inverse(of relationship: RelationshipDescription) throws -> String {
@@ -261,10 +270,23 @@ extension MigrationLine {
   /// A line inside `create entity`.
   mutating func member(of entity: inout EntityDescription) throws {
     switch try kind("attribute", "relationship", "index") {
-    case "attribute": entity.attributes.append(try attribute(try name("the attribute's name")))
-    case "relationship": entity.relationships.append(try relationship(try name("the relationship's name")))
+    case "attribute":
+      let (attribute, filling) = try attribute(try name("the attribute's name"))
+      try requireNo(filling)
+      entity.attributes.append(attribute)
+    case "relationship":
+      let (relationship, filling) = try relationship(try name("the relationship's name"))
+      try requireNo(filling)
+      entity.relationships.append(relationship)
     default: entity.indexes.append(IndexDescription(properties: try names(), isUnique: take("unique")))
     }
     try end()
+  }
+
+  /// A new entity has no rows.
+  private func requireNo(_ filling: DefaultValue?) throws {
+    guard filling != nil else { return }
+    throw failure(
+      "a new entity has no rows that could be filled", "leave out filling, or write default VALUE")
   }
 }

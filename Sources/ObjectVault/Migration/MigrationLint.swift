@@ -12,6 +12,8 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     case dropsProperty = "L102"
     /// Values of a wider type go into a narrower one.
     case narrows = "L103"
+    /// The step's `allow` names what it does not lose.
+    case allowsNoLoss = "L104"
     /// A property becomes required, and nothing says what those have that lack it.
     case requiresWithoutFilling = "L201"
     /// What is there has to be unique from now on.
@@ -38,6 +40,8 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     case namesNoEntity = "L505"
     /// SQL has a name in a text that an entity had before.
     case namesFormerly = "L506"
+    /// A step is not what was released; only the tool finds this, by its lock file.
+    case editsReleased = "L601"
     /// `reader` lets programs open the store that do not know what the step changed.
     case readerTooOld = "L602"
 
@@ -60,6 +64,10 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
   public let operation: String?
   /// What is so, and what to write.
   public let text: String
+
+  package init(rule: Rule, step: Int, file: String, operation: String?, text: String) {
+    (self.rule, self.step, self.file, self.operation, self.text) = (rule, step, file, operation, text)
+  }
 }
 
 extension MigrationFinding: CustomStringConvertible {
@@ -144,7 +152,7 @@ struct StepLint {
   }
 
   func findings() throws -> [MigrationFinding] {
-    try losses() + operations() + rebuilds() + wayBack()
+    try losses() + permissions() + operations() + rebuilds() + wayBack()
   }
 
   func finding(
@@ -171,6 +179,17 @@ struct StepLint {
       return finding(
         isEntity ? .dropsEntity : .dropsProperty, operation,
         "\(loss) is lost for good; when that is meant, write into the head: allow: lossy:\(loss)")
+    }
+  }
+
+  /// What is allowed and does not happen: a name that was mistyped, or of a line that has gone since.
+  private func permissions() -> [MigrationFinding] {
+    step.allowed.compactMap(MigrationStep.loss(allowedBy:)).filter { !compiled.losses.contains($0) }.map {
+      name in
+      let others = didYouMean(nearest(name, among: compiled.unallowedLosses))
+      return finding(
+        .allowsNoLoss, nil,
+        "it allows lossy:\(name), and loses nothing of that name; \(others ?? "take that out of the head")")
     }
   }
 
@@ -246,7 +265,7 @@ struct StepLint {
         findings.append(
           finding(
             .requiresWithoutFilling, operation,
-            "rows that are there have no value; write: default VALUE, or optional"))
+            "rows that are there have no value; \(FillingAdvice.attribute)"))
       }
       if attribute.isUnique, attribute.defaultValue != nil {
         findings.append(
@@ -258,7 +277,7 @@ struct StepLint {
       findings.append(
         finding(
           .requiresWithoutFilling, operation,
-          "rows that are there have none; add it without required, fill it, then make it required"))
+          "rows that are there have none; \(FillingAdvice.toOne)"))
     case .addIndex(let entity, let index) where index.isUnique && existed(entity):
       findings.append(
         finding(

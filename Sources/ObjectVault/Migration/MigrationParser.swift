@@ -2,13 +2,11 @@
 
 struct MigrationParser {
   struct Result {
-    var header: [String: String] = [:]
+    var header = MigrationHeader()
     var up: [MigrationOperation] = []
     var down: [MigrationOperation]?
     /// Why there is no way back, where the author says that there is none.
     var irreversible: String?
-    /// What it replaces.
-    var folds: [FoldedStep] = []
   }
 
   private let file: String
@@ -42,15 +40,15 @@ struct MigrationParser {
       MigrationSyntaxError(file: file, line: (line ?? index) + 1, column: column, reason: reason, hint: hint))
   }
 
-  mutating func parse() throws -> Result {
+  /// - Parameters:
+  ///   - number: The number that the file's name has.
+  ///   - name: The name that it has.
+  mutating func parse(number: Int, name: String) throws -> Result {
     var result = Result()
+    try requireNoConflict()
     try header(&result)
-    guard result.header["format"] == "1" else {
-      let found = result.header["format"]
-      throw failure(
-        found.map { "format \($0) is unknown" } ?? "the line \"format: 1\" is missing",
-        "begin the file with format: 1",
-        line: 0)
+    if let problem = result.header.misfit(number: number, name: name) {
+      throw failure(problem.reason, problem.hint, line: problem.key.flatMap { result.header.lines[$0] })
     }
     var section: String?
     while index < lines.count {
@@ -64,7 +62,7 @@ struct MigrationParser {
       } else if section == "[down]" {
         try down(line, &result)
       } else if section == "[up]" {
-        result.up.append(try operation(line))
+        result.up.append(contentsOf: try operations(line))
       } else {
         throw failure("\"\(line.prefix(40))\" stands before [up]", "write [up] on a line of its own first")
       }
@@ -75,13 +73,22 @@ struct MigrationParser {
     return result
   }
 
+  /// What a merge of two branches leaves in a file, which a text of SQL has no use for either.
+  private func requireNoConflict() throws {
+    let marks = ["<<<<<<<", ">>>>>>>"]
+    guard let line = lines.firstIndex(where: { line in marks.contains { line.hasPrefix($0) } }) else {
+      return
+    }
+    throw failure("a merge conflict stands here", "keep one side, and take the marks out", line: line)
+  }
+
   /// A line of `[down]`: an operation, or `irreversible "why"`, which then is its only line.
   private mutating func down(_ line: String, _ result: inout Result) throws {
     guard MigrationWords(line).words.first?.text == "irreversible" else {
       guard result.irreversible == nil else {
         throw failure("[down] is irreversible and goes on", "write operations, or irreversible \"why\"")
       }
-      result.down?.append(try operation(line))
+      result.down?.append(contentsOf: try operations(line))
       return
     }
     guard result.down?.isEmpty != false else {
@@ -96,44 +103,28 @@ struct MigrationParser {
   }
 
   private mutating func header(_ result: inout Result) throws {
-    let known = ["format", "name", "note", "reader", "backup", "allow", "replaces"]
+    let known = MigrationHeader.Key.allCases.map(\.rawValue)
     while index < lines.count {
       let line = Self.stripped(lines[index])
-      if line.hasPrefix("[") { return }
-      index += 1
+      if line.hasPrefix("[") { break }
+      defer { index += 1 }
       if line.isEmpty { continue }
       guard let colon = line.firstIndex(of: ":") else {
-        index -= 1
         throw failure(
           "\"\(line.prefix(40))\" is no header line", "write key: value, or [up] before operations")
       }
-      let key = line[..<colon].trimmed
-      guard known.contains(key) else {
-        index -= 1
+      let word = line[..<colon].trimmed
+      guard let key = MigrationHeader.Key(rawValue: word) else {
         throw failure(
-          "\"\(key)\" is no header",
-          didYouMean(nearest(key, among: known)) ?? "there are \(known.joined(separator: ", "))")
+          "\"\(word)\" is no header",
+          didYouMean(nearest(word, among: known)) ?? "there are \(known.joined(separator: ", "))")
       }
-      let value = line[line.index(after: colon)...].trimmed
-      if key == "backup", BackupRule(rawValue: value) == nil {
-        throw failure(
-          "\(value) says nothing about a backup",
-          "write backup: \(BackupRule.allCases.map(\.rawValue).joined(separator: ", or backup: "))",
-          line: index - 1)
-      }
-      if key == "reader", Int(value) == nil {
-        throw failure("reader takes a number", "write reader: 7", line: index - 1)
-      }
-      if key == "replaces" {
-        guard let step = FoldedStep(value), step.number == result.folds.count + 1 else {
-          throw failure(
-            "replaces takes each step from 0001 on, in order",
-            "write replaces: 0001 initial s1:…, a line for each",
-            line: index - 1)
-        }
-        result.folds.append(step)
-      }
-      result.header[key] = value
+      do {
+        try result.header.take(key, line[line.index(after: colon)...].trimmed, line: index)
+      } catch { throw failure(error.reason, error.hint) }
+    }
+    guard result.header.lines[.format] != nil else {
+      throw failure("the line \"format: 1\" is missing", "begin the file with format: 1", line: 0)
     }
   }
 
@@ -143,14 +134,14 @@ struct MigrationParser {
     try MigrationLine(lines[index], file: file, number: index + 1)
   }
 
-  private mutating func operation(_ line: String) throws -> MigrationOperation {
+  private mutating func operations(_ line: String) throws -> [MigrationOperation] {
     let first = MigrationWords(line).words.prefix(2).map(\.text)
-    if first == ["create", "entity"] { return try createEntity() }
-    if first == ["create", "raw"] { return try createRawObject() }
-    if let body = try dataBlock(first) { return body }
+    if first == ["create", "entity"] { return [try createEntity()] }
+    if first == ["create", "raw"] { return [try createRawObject()] }
+    if let body = try dataBlock(first) { return [body] }
     var words = try words(at: index)
     index += 1
-    return try words.operation()
+    return try words.operations()
   }
 
   private mutating func createEntity() throws -> MigrationOperation {

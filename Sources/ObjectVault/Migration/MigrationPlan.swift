@@ -63,7 +63,7 @@ public struct MigrationPlan: Sendable, Hashable {
       case single
       /// To lead to objects that are there afterwards, and are what they have to be.
       case leading
-      /// What only this operation asks.
+      /// What only this operation asks, be it in words of its author's: `require`.
       case other
     }
     /// The operation, in one line.
@@ -153,10 +153,13 @@ extension MigrationPlan {
     // A later release may have run steps that this one cannot read, and be content with old readers.
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
     var (steps, standing) = ([Step](), StandingTables(model, format: history.format))
-    let rows = try RowForecast.rows(of: work.steps, in: connection)
+    let amounts = try RowForecast.amounts(of: work.steps, in: connection)
+    let rows = amounts.map(\.rows)
+    let trial = SQLTrial(set)
     for ((compiled, leadsBack), rows) in zip(
       work.back.map({ ($0, true) }) + work.ahead.map({ ($0, false) }), rows)
     {
+      try trial.run(compiled)
       let asked =
         asksRows
         ? try Self.ask(compiled, &standing, connection, isSound: drift.isEmpty)
@@ -175,7 +178,8 @@ extension MigrationPlan {
     cost = MigrationCost(
       work, rows: rows + [try RowForecast.rowsOfFormat(history, in: connection)], storeBytes: size ?? 0,
       makesBackups: true)
-    neededBytes = try work.neededBytes(for: history, storeBytes: size ?? 0, makesBackups: true)
+    neededBytes = try work.neededBytes(
+      for: history, amounts: amounts, storeBytes: size ?? 0, makesBackups: true)
     cipher = connection.unlocked.profile
     minimumReader = history.minimumReader
   }
@@ -188,17 +192,29 @@ extension MigrationPlan {
     _ compiled: CompiledStep, _ standing: inout StandingTables, _ connection: Connection, isSound: Bool
   ) throws -> Asked {
     var asked: Asked = ([], [], [])
-    func ask(_ planned: PlannedStatement, _ check: RowCheck) throws {
+    func note(
+      _ planned: PlannedStatement, _ answer: @autoclosure () throws -> StandingTables.Answer,
+      refusal: (String, Int, [Int64]) -> Refusal
+    ) throws {
       let operation = planned.blamed(for: "")
-      switch isSound
-        ? try standing.answer(check, connection) : .unasked("the tables are not as the model says")
-      {
+      switch isSound ? try answer() : .unasked("the tables are not as the model says") {
       case .accepted: break
-      case .refused(let count, let rows):
-        asked.refusals.append(Refusal(check, by: operation, count: count, rows: rows))
+      case .refused(let count, let rows): asked.refusals.append(refusal(operation, count, rows))
       case .unasked(let reason):
         let line = "\(operation): the rows could not be asked, for \(reason)"
         if !asked.unasked.contains(line) { asked.unasked.append(line) }
+      }
+    }
+    func ask(_ planned: PlannedStatement, _ check: RowCheck) throws {
+      try note(planned, try standing.answer(check, connection)) {
+        Refusal(check, by: $0, count: $1, rows: $2)
+      }
+    }
+    func ask(_ planned: PlannedStatement, _ text: String, _ query: String, _ model: Schema) throws {
+      try note(planned, try standing.answer(toRequirement: query, model, connection)) { operation, count, _ in
+        Refusal(
+          operation: operation, entity: "", properties: [], rule: .other, count: count, rows: [],
+          text: "It is required that \(text), and it is not so.")
       }
     }
     for part in compiled.parts {
@@ -206,6 +222,11 @@ extension MigrationPlan {
       let planned = part.planned + (part.compiler?.forecastChecks() ?? [])
       for planned in planned {
         if case .mustBeEmpty(let check) = planned.statement, !check.isBehind { try ask(planned, check) }
+      }
+      for planned in part.planned {
+        if case .require(let text, let query) = planned.statement {
+          try ask(planned, text, query, part.model)
+        }
       }
       for case .transform(let transform) in part.statements {
         asked.counts.append(

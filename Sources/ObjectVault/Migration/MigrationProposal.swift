@@ -165,11 +165,12 @@ extension MigrationOperation {
       return "\(entity).\(name) becomes required: say what fills those that have none: filling VALUE"
     case .addAttribute(let entity, let attribute)
     where !attribute.isOptional && attribute.defaultValue == nil && model.entity(named: entity) != nil:
-      return "\(entity).\(attribute.name) is required: give those that are there a value: default VALUE"
+      return
+        "\(entity).\(attribute.name) is required: give those that are there a value: \(FillingAdvice.attribute)"
     case .addRelationship(let entity, let relationship)
     where relationship.isRequired && !relationship.isToMany && model.entity(named: entity) != nil:
       return
-        "\(entity).\(relationship.name) is required: add it without, fill it by a transform, then make it required"
+        "\(entity).\(relationship.name) is required: say whom those that are there lead to: \(FillingAdvice.toOne)"
     default: return nil
     }
   }

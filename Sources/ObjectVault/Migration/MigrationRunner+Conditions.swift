@@ -39,7 +39,9 @@ extension MigrationRunner {
     guard let bytes = connection.file.byteCount,
       let free = MigrationOutlook.freeBytes(beside: connection.file)
     else { return }
-    let needed = try work.neededBytes(for: history, storeBytes: bytes, makesBackups: makesBackups)
+    let needed = try work.neededBytes(
+      for: history, amounts: RowForecast.amounts(of: work.steps, in: connection), storeBytes: bytes,
+      makesBackups: makesBackups)
     guard free < needed else { return }
     throw StoreError.notEnoughSpace(file: connection.path, neededBytes: needed, freeBytes: free)
   }

@@ -40,7 +40,11 @@ extension MigrationRunner {
             if insertion != nil, action == .function(name: InsertedIDs.function) { return .allow }
             return Self.reads(action) || Self.writes(action) ? .allow : .deny
           }) {
-            try connection.executeScript(text ?? statement)
+            if isTrial {
+              if !statement.isBlank { try connection.validate(sql: text ?? statement) }
+            } else {
+              try connection.executeScript(text ?? statement)
+            }
           }
         } catch let error as SQLError {
           guard let unread else { throw insertion?.asWritten(error) ?? error }

@@ -15,6 +15,8 @@ extension MigrationRunner {
         try connection.rows("SELECT min(\"id\"), max(\"id\") FROM \(table)").first ?? []
       var low = bounds.first?.int64 ?? 1
       let high = bounds.last?.int64 ?? 0
+      // What cannot run is told where there is nothing to run on, too.
+      if low > high { try connection.validate(sql: insert.text) }
       let slice: Int64 = 65_536
       while low <= high {
         try checkCancelled()

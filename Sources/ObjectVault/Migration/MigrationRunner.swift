@@ -19,6 +19,8 @@ struct MigrationRunner {
   var readers: [String: ValueReader] = [:]
   /// What it may come to; more is refused before the first step. nil for whatever it takes.
   var limit: MigrationLimit?
+  /// Whether what persons wrote about rows is only read, in an empty database in memory: see ``SQLTrial``.
+  var isTrial = false
   let meter = RunMeter()
   let texts = SchemaTexts()
   /// The ids of rows that data blocks insert.

@@ -189,21 +189,24 @@ public struct MigrationSet: Sendable, Hashable {
     package var losses: [(step: MigrationStep, losses: [String])] = []
   }
 
-  /// Compiles every step, as a store that lacks them all would, and tries the ways back that authors wrote.
+  /// Compiles every step, as a store that lacks them all would, has the engine read the SQL in it, and tries the ways back
+  /// that authors wrote.
   /// - Parameter models: Those of ``models()``.
   /// - Throws: As ``model(at:)``.
   package func review(_ models: [Schema]) throws -> Review {
     var review = Review()
+    let (trial, trialBack) = (SQLTrial(self), SQLTrial(self))
     for (index, step) in steps.enumerated() {
       let before = index == 0 ? Schema() : models[index - 1]
       do {
-        review.losses.append(
-          (step, try step.compiled(from: before, engine: .current, to: models[index]).unallowedLosses))
+        let compiled = try step.compiled(from: before, engine: .current, to: models[index])
+        review.losses.append((step, compiled.unallowedLosses))
+        try trial.run(compiled)
       } catch StoreError.migrationFailed(_, _, let operation, let reason) {
         review.faults.append("\(step.fileName), \"\(operation)\": \(ended(reason))")
       }
       guard review.faults.isEmpty else { continue }
-      review.wayBackFaults += try step.wayBackFaults(from: before, to: models[index])
+      review.wayBackFaults += try step.wayBackFaults(from: before, to: models[index], trialBack)
     }
     if !review.faults.isEmpty { (review.wayBackFaults, review.losses) = ([], []) }
     return review
@@ -252,13 +255,14 @@ public struct MigrationSet: Sendable, Hashable {
 
 extension MigrationStep {
   /// What is wrong with the way back that its author wrote, a sentence each.
-  fileprivate func wayBackFaults(from before: Schema, to after: Schema) throws -> [String] {
+  fileprivate func wayBackFaults(from before: Schema, to after: Schema, _ trial: SQLTrial) throws -> [String]
+  {
     guard down != nil else { return [] }
     switch try wayBack(from: before, to: after) {
     case .none(let reason): return ["\(fileName): \(ended(reason))"]
     case .operations(let operations):
       do {
-        _ = try takenBack(by: operations).compiled(from: after, engine: .current)
+        try trial.run(takenBack(by: operations).compiled(from: after, engine: .current))
         return []
       } catch StoreError.migrationFailed(_, _, let operation, let reason) {
         return ["\(fileName), [down], \"\(operation)\": \(ended(reason))"]

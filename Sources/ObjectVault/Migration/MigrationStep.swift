@@ -53,24 +53,18 @@ public struct MigrationStep: Sendable, Hashable {
   /// - Throws: ``StoreError/migrationSyntax(_:)`` with file, line, column and a hint.
   public init(number: Int, name: String, text: String, file: String? = nil) throws {
     var parser = MigrationParser(text, file: file ?? Self.fileName(number, name))
-    let parsed = try parser.parse()
+    let parsed = try parser.parse(number: number, name: name)
     self.number = number
     self.name = name
-    note = parsed.header["note"]
-    reader = parsed.header["reader"].flatMap { Int($0) } ?? number
-    allowed = (parsed.header["allow"] ?? "").split { $0 == "," || $0.isWhitespace }.map(String.init)
-    backup = parsed.header["backup"].flatMap { BackupRule(rawValue: $0) } ?? .auto
+    note = parsed.header.note
+    reader = parsed.header.reader ?? number
+    allowed = parsed.header.allowed
+    backup = parsed.header.backup
     operations = parsed.up
     down = parsed.down
     irreversible = parsed.irreversible
-    folds = parsed.folds
+    folds = parsed.header.folds
     foldedChecksum = nil
-    guard let last = folds.last, last.number != number || last.name != name else { return }
-    throw StoreError.migrationSyntax(
-      MigrationSyntaxError(
-        file: file ?? Self.fileName(number, name), line: 1, column: 1,
-        reason: "the last step that it replaces is \(numbered(last.number)) \(last.name)",
-        hint: "a file that replaces steps has the number and the name of the last one"))
   }
 
   init(
@@ -110,6 +104,12 @@ public struct MigrationStep: Sendable, Hashable {
     irreversible = "it was folded into a later step"
     folds = []
     foldedChecksum = folded.checksum
+  }
+
+  /// The loss that a word of ``allowed`` is about; nil for one that is about something else.
+  static func loss(allowedBy word: String) -> String? {
+    let prefix = "lossy:"
+    return word.hasPrefix(prefix) ? String(word.dropFirst(prefix.count)) : nil
   }
 
   /// Whether its work was folded into a step: this one, or a later one.

@@ -128,6 +128,8 @@ extension MigrationOperation {
         model.entity(named: entity)?.attribute(named: name), entity, type, isComputed: using != nil)
     case .retypeBySwift: .none(reason: "the values that it computed from are gone")
     case .makeRequired(let entity, let name, nil) where model.isRequired(entity, name): .operations([])
+    // What it filled goes with the property that the step has added.
+    case .makeRequired(let entity, let name, _) where mapping.former(entity, name) == nil: .operations([])
     case .makeRequired(let entity, let name, let filling):
       // Without a filling no row may lack a value, and none is filled, whatever the default is.
       filling == nil

@@ -79,7 +79,8 @@ extension OperationProposer {
     guard let own = present.entity(named: name), own.parent == nil,
       let above = present.flattenedEntity(named: parent)
     else { return }
-    for key in own.uniqueKeys where key.allSatisfy(above.declares) && !above.uniqueKeys.contains(key) {
+    for key in own.uniqueKeys
+    where key.allSatisfy(above.declares) && !above.uniqueKeys.contains(where: { Set($0).isSubset(of: key) }) {
       add(.dropIndex(name, key))
     }
   }

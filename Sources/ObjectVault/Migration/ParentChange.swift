@@ -123,7 +123,9 @@ struct ParentChange {
   private func requireUniqueness() throws(ModelError) {
     let inherited = joined.flatMap(\.uniqueKeys)
     let merged = Set(self.merged.map(\.own.name))
-    for key in entity.uniqueKeys where merged.isSuperset(of: key) && !inherited.contains(key) {
+    // What is unique by fewer properties, or by the same in another order, is unique by these.
+    for key in entity.uniqueKeys
+    where merged.isSuperset(of: key) && !inherited.contains(where: { Set($0).isSubset(of: key) }) {
       let names = key.joined(separator: ", ")
       throw ModelError(
         reason:

@@ -60,6 +60,49 @@ extension RowCheck {
   }
 }
 
+/// What rows come to have in properties of which each combination of values is there once.
+struct ComingKey {
+  /// The entity that declares the key, and its properties.
+  let entity: String
+  let properties: [String]
+  /// What holds them, and what the rows come to have there: an expression on `rows`.
+  let columns: [SQLName]
+  let values: [SQL]
+  /// Where the rows come from, behind FROM; each has an `id`.
+  let rows: SQL
+  /// Those that have such values already, behind FROM; nil for none.
+  let others: SQL?
+
+  /// - Parameters:
+  ///   - entity: The entity, with what it inherits.
+  ///   - value: What the rows come to have in a property; nil for nothing, which is like no other nothing.
+  /// - Returns: nil where they have nothing in one of the properties.
+  init?(
+    _ properties: [String], of entity: EntityDescription, rows: SQL, others: SQL?, value: (String) -> SQL?
+  ) {
+    values = properties.compactMap(value)
+    guard values.count == properties.count else { return nil }
+    (self.entity, self.properties, self.rows, self.others) = (entity.name, properties, rows, others)
+    columns = properties.map { SQLName(entity.relationship(named: $0)?.columnName ?? $0) }
+  }
+
+  /// That no value is there more than once: said with the number, before the engine says it without.
+  /// - Parameter message: nil for what is so of values that somebody gave.
+  func check(_ message: String? = nil) -> CompiledStatement {
+    let named = zip(values, columns).map { value, column -> SQL in "\(value) AS \(column)" }
+    let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
+    let beside: SQL = others.map { " UNION ALL SELECT NULL, \(SQL.names(columns)) FROM \($0)" } ?? ""
+    let groups: SQL =
+      "FROM (SELECT \"id\", \(SQL.joined(named)) FROM \(rows)\(beside)) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1 AND count(\"id\") > 0"
+    return .mustBeEmpty(
+      RowCheck(
+        repeated: groups, of: entity, properties,
+        message: message
+          ?? "%d values of \(entity)(\(properties.joined(separator: ", "))) would be there more than once, and UNIQUE takes "
+          + "each once; make them differ by a transform before"))
+  }
+}
+
 extension CompiledStatement {
   /// One that must count no row, of SQL that has no values.
   static func check(

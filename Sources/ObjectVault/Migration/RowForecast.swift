@@ -1,30 +1,49 @@
-// How many rows steps will write, by the tables that a store has before the first of them.
+// How many rows steps will write, and how many bytes these may take, by the tables that a store has before the first step.
 
 internal import CipherSQLite
 
 struct RowForecast {
+  /// What a step writes.
+  struct Amount {
+    var rows = 0
+    /// A guess from the first and the last rows of each table.
+    var bytes = 0
+
+    static func + (left: Amount, right: Amount) -> Amount {
+      let (bytes, isTooMuch) = left.bytes.addingReportingOverflow(right.bytes)
+      return Amount(rows: left.rows + right.rows, bytes: isTooMuch ? .max : bytes)
+    }
+  }
+
   private let connection: Connection
-  /// The rows of tables, by the names that these have at this point of the steps.
-  private var tables: [String: Int] = [:]
+  /// What tables hold, by the names that these have at this point of the steps.
+  private var tables: [String: Amount] = [:]
   /// Of larger tables it is asked how far their ids reach.
   private static let counted = 10_000
+  /// How many rows at each end of a table tell how long its rows are.
+  private static let sampled = 200
 
   init(_ connection: Connection) { self.connection = connection }
 
+  /// What each step writes, in order.
+  static func amounts(of steps: [CompiledStep], in connection: Connection) throws -> [Amount] {
+    var forecast = RowForecast(connection)
+    return try steps.map { try forecast.amount(of: $0) }
+  }
+
   /// The rows of each step, in order.
   static func rows(of steps: [CompiledStep], in connection: Connection) throws -> [Int] {
-    var forecast = RowForecast(connection)
-    return try steps.map { try forecast.rows(of: $0) }
+    try amounts(of: steps, in: connection).map(\.rows)
   }
 
   /// The rows that a change of the file's format writes.
   static func rowsOfFormat(_ history: StoreHistory, in connection: Connection) throws -> Int {
     guard history.format < FileFormat.current else { return 0 }
     var forecast = RowForecast(connection)
-    return try history.model().joinTables.reduce(0) { try $0 + forecast.count($1.name) }
+    return try history.model().joinTables.reduce(0) { try $0 + forecast.amount(ofTable: $1.name).rows }
   }
 
-  private mutating func rows(of compiled: CompiledStep) throws -> Int {
+  private mutating func amount(of compiled: CompiledStep) throws -> Amount {
     // An operation that stands for others has a part for each of its pieces, and reads its tables once.
     let composite = compiled.parts.filter { $0.operations.contains { $0.composite != nil } }
     let words = composite.flatMap(\.statements).reduce(into: Set<String>()) { words, statement in
@@ -34,18 +53,20 @@ struct RowForecast {
       words.isEmpty
       ? []
       : try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'").compactMap { $0[0].string }
-    let moved = try names.filter { words.contains($0.lowercased()) }.reduce(0) { try $0 + count($1) }
-    return try compiled.parts.reduce(moved) { try $0 + rows(of: $1) }
+    let moved = try names.filter { words.contains($0.lowercased()) }.reduce(Amount()) {
+      try $0 + amount(ofTable: $1)
+    }
+    return try compiled.parts.reduce(moved) { try $0 + amount(of: $1) }
   }
 
-  private mutating func rows(of part: CompiledStep.Part) throws -> Int {
+  private mutating func amount(of part: CompiledStep.Part) throws -> Amount {
     var touched = Set(part.operations.compactMap(\.entityWithNewIndex).map(part.model.root))
-    var moved: [String: Int] = [:]
+    var moved: [String: Amount] = [:]
     for statement in part.statements {
       switch statement {
       case .copy(let table, let temporary, _, _, _):
         touched.insert(table)
-        moved[MigrationCompiler.finalName(of: temporary)] = try count(table)
+        moved[MigrationCompiler.finalName(of: temporary)] = try amount(ofTable: table)
       case .data(let sql):
         let words = SQLTemplate.words(sql)
         touched.formUnion(part.model.tables.map(\.name).filter { words.contains($0.lowercased()) })
@@ -56,21 +77,53 @@ struct RowForecast {
       case .sql, .mustBeEmpty, .raw, .rawMustFit, .require: break
       }
     }
-    let rows = try touched.reduce(0) { try $0 + count($1) }
+    let amount = try touched.reduce(Amount()) { try $0 + self.amount(ofTable: $1) }
     // Renamed tables may take each other's names, so all of them at once; a name that is free then is nobody's.
     for statement in part.statements {
-      if case .copy(let table, _, _, _, _) = statement { tables[table] = 0 }
+      if case .copy(let table, _, _, _, _) = statement { tables[table] = Amount() }
     }
     tables.merge(moved) { $1 }
-    return rows
+    return amount
   }
 
-  /// 0 for a table that is not there yet.
-  private mutating func count(_ table: String) throws -> Int {
-    if let rows = tables[table] { return rows }
-    let rows = try connection.tableExists(table) ? stored(SQLName(table), table) : 0
-    tables[table] = rows
-    return rows
+  /// Nothing for a table that is not there yet.
+  private mutating func amount(ofTable table: String) throws -> Amount {
+    if let amount = tables[table] { return amount }
+    var amount = Amount()
+    if try connection.tableExists(table) {
+      amount.rows = try stored(SQLName(table), table)
+      if amount.rows > 0 {
+        let (bytes, isTooMuch) = amount.rows.multipliedReportingOverflow(by: try bytesPerRow(of: table))
+        amount.bytes = isTooMuch ? .max : bytes
+      }
+    }
+    tables[table] = amount
+    return amount
+  }
+
+  /// What a row takes with its entries of indexes: its values, what the engine writes beside them, and room that stays free
+  /// in pages.
+  private func bytesPerRow(of table: String) throws -> Int {
+    let info = try connection.tableInfo(table)
+    let (name, columns) = (SQLName(table), info.columns.map { SQLName($0.name) })
+    // Of a blob the engine knows the length without reading it.
+    let length = SQL.joined(
+      columns.map {
+        "CASE typeof(\($0)) WHEN 'text' THEN length(CAST(\($0) AS BLOB)) ELSE ifnull(length(\($0)), 0) END"
+      }, by: " + ")
+    // Links have no ids, and rows of one length.
+    let orders =
+      info.columns.contains { $0.name == "id" } ? ["ORDER BY \"id\"", "ORDER BY \"id\" DESC"] : [""]
+    let averages = try orders.map { order -> Int in
+      let rows: SQL = "SELECT \(length) AS bytes FROM \(name) \(written: order) LIMIT \(Self.sampled)"
+      return Int(try connection.value("SELECT avg(bytes) FROM (\(rows))")?.double ?? 0)
+    }
+    let values = averages.max() ?? 0
+    let row = values + 2 * columns.count + 12
+    let entries = info.indexes.reduce(0) { sum, index in
+      sum + (values / max(1, columns.count) + 12) * index.columns.count + 12
+    }
+    return (row + entries) * 5 / 4
   }
 
   private func stored(_ name: SQLName, _ table: String) throws -> Int {

@@ -15,6 +15,8 @@ struct SegmentMapping {
     /// Where its rows lie before the run.
     let place: EntityPlace
     let column: String
+    /// Of a to-one that is filled: whom those lead to from then on that led nowhere.
+    var goal: (place: EntityPlace, id: Int64)?
   }
 
   private let before: Schema
@@ -173,6 +175,15 @@ struct SegmentMapping {
         let type = model.entity(named: entity)?.attribute(named: name)?.type
         express(
           entity, name, ofOwnRows("ifnull(\(column), \((type.map(filling.stored) ?? filling).sql))", entity))
+        if case .integer(let id) = filling,
+          let relationship = model.entity(named: entity)?.relationship(named: name),
+          let destination = entities[relationship.destination]
+        {
+          mustBeFilled.append(
+            RequiredColumn(
+              operation: operation, place: before.place(of: table), column: column,
+              goal: (before.place(of: destination), id)))
+        }
       } else {
         mustBeFilled.append(
           RequiredColumn(operation: operation, place: before.place(of: table), column: column))

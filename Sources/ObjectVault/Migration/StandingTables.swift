@@ -107,34 +107,69 @@ struct StandingTables {
 
   func answer(_ check: RowCheck, _ connection: Connection) throws -> Answer {
     let words = SQLTemplate.words(check.query)
-    let asked = tables.filter { words.contains($0.key.lowercased()) }.sorted { $0.key < $1.key }
+    if let reason = obstacle(to: check.query, words, check) { return .unasked(reason) }
+    let head = head(for: words)
+    guard let count = try connection.value(sql: head + check.query)?.int64, count > 0 else {
+      return .accepted
+    }
+    return .refused(count: Int(count), rows: try connection.query(sql: head + check.rows) { $0.int64(0) })
+  }
+
+  /// Whether a query says true of the rows as they are now: what a step requires, in the words of its author.
+  /// - Parameter model: The model at this point.
+  func answer(toRequirement query: String, _ model: Schema, _ connection: Connection) throws -> Answer {
+    let words = SQLTemplate.words(query)
+    if let reason = obstacle(to: query, words, nil) { return .unasked(reason) }
+    let views = model.rawObjects.filter { $0.kind == .view && words.contains($0.name.lowercased()) }
+    if let view = views.first, tables.values.contains(where: { $0.query != nil || $0.writer != nil }) {
+      return .unasked("the \(view.title) reads tables that change before")
+    }
+    let head = head(for: words)
+    // Without the semicolon at its end.
+    let statement = SQLTemplate.statements(query).first { !$0.isBlank } ?? query
+    let value: SQLValue?
+    do {
+      value = try connection.withAuthorizer({ MigrationRunner.reads($0) ? .allow : .deny }) {
+        try connection.value(sql: head.isEmpty ? statement : "\(head)SELECT (\(statement))")
+      }
+    } catch SQLError.interrupted { throw SQLError.interrupted } catch { return .unasked("\(error)") }
+    return (value?.double ?? 0) != 0 ? .accepted : .refused(count: 1, rows: [])
+  }
+
+  /// Why a query cannot be asked before the steps run.
+  /// - Parameters:
+  ///   - words: Its words, in lower case.
+  ///   - check: What it is about, where that is known.
+  private func obstacle(to query: String, _ words: Set<String>, _ check: RowCheck?) -> String? {
+    // A column may be called as a table is.
+    let sources = SQLTemplate.sources(query)
+    let asked = tables.filter { sources.contains($0.key.lowercased()) }.sorted { $0.key < $1.key }
     for (name, table) in asked {
       if let writer = table.writer {
-        let isOwn = asked.count == 1 && !check.entity.isEmpty
-        return .unasked("step \(writer) writes rows of \(isOwn ? check.entity : name) before")
+        let own = check.flatMap { asked.count == 1 && !$0.entity.isEmpty ? $0.entity : nil }
+        return "step \(writer) writes rows of \(own ?? name) before"
       }
     }
-    for (_, table) in asked {
+    for (name, table) in asked {
       guard
         let (column, operation) = table.changed.filter({ words.contains($0.key) }).min(by: { $0.key < $1.key }
         )
       else { continue }
       let property =
-        check.properties.first {
+        check?.properties.first {
           $0.lowercased() == column || RelationshipDescription.columnName($0).lowercased() == column
         } ?? column
-      return .unasked("\"\(operation)\" changes \(check.entity).\(property) before")
+      return "\"\(operation)\" changes \(check?.entity ?? name).\(property) before"
     }
-    let names = asked.compactMap { name, table in
-      table.query.map { "\(identifier: name) AS (\(written: $0))" as SQL }
+    return nil
+  }
+
+  /// What gives a query the tables as they stand, under the names that it calls them by.
+  private func head(for words: Set<String>) -> String {
+    let names = tables.filter { words.contains($0.key.lowercased()) }.sorted { $0.key < $1.key }.compactMap {
+      name, table in table.query.map { "\(identifier: name) AS (\(written: $0))" as SQL }
     }
-    // Under the names that the check calls them by.
-    let head: SQL = names.isEmpty ? "" : "WITH \(SQL.joined(names)) "
-    guard let count = try connection.value(sql: head.text + check.query)?.int64, count > 0 else {
-      return .accepted
-    }
-    return .refused(
-      count: Int(count), rows: try connection.query(sql: head.text + check.rows) { $0.int64(0) })
+    return names.isEmpty ? "" : ("WITH \(SQL.joined(names)) " as SQL).text
   }
 
   /// How many rows an entity has at this point; nil where an earlier step writes rows, too.

@@ -18,7 +18,7 @@ public import ObjectVault
 ///
 /// Its calls block while they work; it may be used from any task. The file is removed when nobody holds the value any more.
 public final class LabStore: Sendable {
-  static let fileName = "lab.store"
+  package static let fileName = "lab.store"
 
   /// The number of steps behind it.
   public let version: Int
@@ -163,7 +163,7 @@ public final class LabStore: Sendable {
   }
 
   /// A folder with a copy of the file.
-  func copied() async throws -> TestFolder {
+  package func copied() async throws -> TestFolder {
     let copy = try TestFolder(isInMemory: true)
     try await store.backup(to: copy.file(Self.fileName))
     return copy

@@ -1,7 +1,7 @@
 // Stopped at every statement: what is left is the old store or the new one.
 
-internal import CipherSQLite
-internal import Foundation
+package import CipherSQLite
+package import Foundation
 internal import ObjectVault
 
 extension MigrationLab {
@@ -17,6 +17,20 @@ extension MigrationLab {
   ///   - moments: At how many statements it is stopped at most, spread evenly.
   /// - Throws: ``CheckFailure`` with the moment.
   public func checkKilledAnywhere(from version: LabVersion = 1, moments: Int = 16) async throws {
+    try await checkKilledAnywhere(from: version, moments: moments) { url, prepare in
+      _ = try Store.rehearseMigration(at: url, key: key, migrations: migrations, prepare: prepare)
+    }
+  }
+
+  /// Migrates a file to the last version, on connections that were handed to `prepare`.
+  package typealias FileMigration = (
+    _ url: URL, _ prepare: (Connection) throws -> Void
+  ) throws -> Void
+
+  /// The same of another way to migrate, such as one that tests want to be found out.
+  package func checkKilledAnywhere(
+    from version: LabVersion = 1, moments: Int = 16, migrating: @escaping FileMigration
+  ) async throws {
     let number = try number(of: version)
     let check = "checkKilledAnywhere"
     guard number < migrations.version else { return }
@@ -24,25 +38,19 @@ extension MigrationLab {
       let old = try await filledStore(at: version)
       let before = try old.content()
       let start = try await old.copied().withFile(LabStore.fileName)
-      let trial = MigrationTrial(lab: self, start: start, before: before)
-      let (after, statements) = try trial.whole()
-      try trial.checkCrashes(after, every: max(1, statements / max(1, moments)))
-      let faults =
-        CrashWatch.moments(of: statements, most: moments).map { SaveFault.interrupted(atStatement: $0) }
-        + [.commitRefused, .diskFull(afterPages: 0), .diskFull(afterPages: 1)]
-      for fault in faults { try trial.check(fault, after) }
+      try MigrationTrial(lab: self, start: start, before: before, migrating: migrating).run(moments)
     }
   }
 }
 
 /// A file in a folder that is removed with the value.
-struct FolderFile: Sendable {
+package struct FolderFile: Sendable {
   let folder: TestFolder
-  let url: URL
+  package let url: URL
 }
 
 extension TestFolder {
-  func withFile(_ name: String) -> FolderFile { FolderFile(folder: self, url: file(name)) }
+  package func withFile(_ name: String) -> FolderFile { FolderFile(folder: self, url: file(name)) }
 }
 
 /// Migrations of one store, each from the same beginning and each stopped elsewhere.
@@ -50,6 +58,16 @@ private struct MigrationTrial {
   let lab: MigrationLab
   let start: FolderFile
   let before: StoreContent
+  let migrating: MigrationLab.FileMigration
+
+  func run(_ moments: Int) throws {
+    let (after, statements) = try whole()
+    try checkCrashes(after, every: max(1, statements / max(1, moments)))
+    let faults =
+      CrashWatch.moments(of: statements, most: moments).map { SaveFault.interrupted(atStatement: $0) }
+      + [.commitRefused, .diskFull(afterPages: 0), .diskFull(afterPages: 1)]
+    for fault in faults { try check(fault, after) }
+  }
 
   private func copy() throws -> FolderFile {
     let copy = try TestFolder(isInMemory: true).withFile(LabStore.fileName)
@@ -58,21 +76,20 @@ private struct MigrationTrial {
   }
 
   private func migrate(_ file: FolderFile, _ prepare: (Connection) throws -> Void) throws {
-    _ = try Store.rehearseMigration(
-      at: file.url, key: lab.key, migrations: lab.migrations, prepare: prepare)
+    try migrating(file.url, prepare)
   }
 
   private func content(_ url: URL) throws -> StoreContent { try StoreContent(at: url, key: lab.key) }
 
   /// What becomes of the store when nobody stops it, and in how many statements.
-  func whole() throws -> (StoreContent, statements: Int) {
+  private func whole() throws -> (StoreContent, statements: Int) {
     let file = try copy()
     let watch = try CrashWatch(file.url, every: 0)
     try migrate(file) { try watch.watch($0) }
     return (try content(file.url), watch.statements)
   }
 
-  func checkCrashes(_ after: StoreContent, every stride: Int) throws {
+  private func checkCrashes(_ after: StoreContent, every stride: Int) throws {
     let file = try copy()
     let watch = try CrashWatch(file.url, every: stride)
     try migrate(file) { try watch.watch($0) }
@@ -81,7 +98,7 @@ private struct MigrationTrial {
     }
   }
 
-  func check(_ fault: SaveFault, _ after: StoreContent) throws {
+  private func check(_ fault: SaveFault, _ after: StoreContent) throws {
     let file = try copy()
     var failure: (any Error)?
     do { try migrate(file) { try fault.arm($0) } } catch { failure = error }
@@ -107,7 +124,7 @@ private struct MigrationTrial {
         ]
           + found.differences(from: found.version == before.version ? before : after))
     }
-    _ = try Store.rehearseMigration(at: url, key: lab.key, migrations: lab.migrations) { _ in }
+    try migrating(url) { _ in }
     let end = try content(url)
     guard end.isLike(after) else {
       throw CheckFailure(

@@ -2,7 +2,7 @@
 
 internal import CipherSQLite
 internal import Foundation
-internal import ObjectVault
+package import ObjectVault
 
 extension MigrationLab {
   /// What becomes of others that use a store while it is migrated.
@@ -32,7 +32,9 @@ extension MigrationLab {
     }
   }
 
-  private func checkTwoAtOnce(_ file: FolderFile, _ before: StoreContent) async throws {
+  // The parts are for our tests, too, which hand them what they have to find.
+
+  package func checkTwoAtOnce(_ file: FolderFile, _ before: StoreContent) async throws {
     async let one = opened(file)
     async let other = opened(file)
     let ran = try await [one, other].filter { !$0.isEmpty }
@@ -61,7 +63,7 @@ extension MigrationLab {
     return store.opening.migratedSteps
   }
 
-  private func checkBystander(_ bystander: Store, _ file: FolderFile, _ place: String) async throws {
+  package func checkBystander(_ bystander: Store, _ file: FolderFile, _ place: String) async throws {
     let before = try StoreContent(at: file.url, key: key)
     // Objects of the old model, as an app that knows nothing would write them.
     let objects = try GeneratedObjects(of: bystander.schema, perEntity: 1, seed: seed &+ 1)
@@ -80,7 +82,7 @@ extension MigrationLab {
       StoreContent(at: file.url, key: key).differences(from: before), "", "the old model after the migration")
   }
 
-  private func checkOlderApp(_ file: FolderFile, _ number: Int, _ place: String) async throws {
+  package func checkOlderApp(_ file: FolderFile, _ number: Int, _ place: String) async throws {
     let older = try migrations.upTo(number)
     let reader = migrations.steps.map(\.reader).max() ?? migrations.version
     do {
@@ -99,7 +101,7 @@ extension MigrationLab {
     }
   }
 
-  private func checkBusy(_ old: LabStore, _ place: String) async throws {
+  package func checkBusy(_ old: LabStore, _ place: String) async throws {
     let file = try await old.copied().withFile(LabStore.fileName)
     let holder = try Connection.open(file.url.path, key: key)
     defer { holder.close() }

@@ -62,7 +62,7 @@ public struct MigrationLab: Sendable {
   public init(_ migrations: MigrationSet) throws { try self.init(migrations: migrations, model: nil) }
 
   /// The same lab for stores of another key.
-  init(_ lab: MigrationLab, key: Key) {
+  package init(_ lab: MigrationLab, key: Key) {
     (migrations, model, self.key) = (lab.migrations, lab.model, key)
     (objectsPerEntity, seed, values) = (lab.objectsPerEntity, lab.seed, lab.values)
     (rules, mayLoseRows) = (lab.rules, lab.mayLoseRows)

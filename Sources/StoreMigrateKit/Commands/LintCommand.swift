@@ -54,16 +54,16 @@ enum LintCommand: Command {
       }
       return rule
     }
-    let (set, released) = try session.reading(session.migrationsFolder) {
-      (
-        try session.authored(),
-        session.arguments.has("--all") ? 0 : Releases(session.migrationsFolder).version
-      )
+    let (set, releases) = try session.reading(session.migrationsFolder) {
+      (try session.authored(), Releases(session.migrationsFolder))
     }
+    let released = session.arguments.has("--all") ? 0 : releases.version
+    let edited = releases.edited(in: set).map {
+      MigrationFinding(rule: .editsReleased, step: $0.number, file: $0.file, operation: nil, text: $0.text)
+    }
+    let found = try set.findings(after: released) + (session.model.map { set.findings(of: $0) } ?? [])
     return LintReport(
-      steps: max(0, set.version - released),
-      findings: try (set.findings(after: released) + (session.model.map { set.findings(of: $0) } ?? []))
-        .filter { !ignored.contains($0.rule) },
+      steps: max(0, set.version - released), findings: (edited + found).filter { !ignored.contains($0.rule) },
       empty: set.emptySteps.filter { name in set.steps.dropFirst(released).contains { $0.fileName == name } })
   }
 }
@@ -75,6 +75,7 @@ extension MigrationFinding.Rule {
     case .dropsEntity: "drops an entity, and the head does not allow it"
     case .dropsProperty: "drops a property, and the head does not allow it"
     case .narrows: "puts values into a narrower type"
+    case .allowsNoLoss: "allows a loss that it does not have"
     case .requiresWithoutFilling: "requires a value, and does not say which where there is none"
     case .uniqueOnExisting: "requires of what is there that it be unique"
     case .severalToOne: "leaves one of many"
@@ -88,6 +89,7 @@ extension MigrationFinding.Rule {
     case .triggerWrites: "has a trigger that writes rows (a note)"
     case .namesNoEntity: "writes rows of a table that entities share, and does not say of which"
     case .namesFormerly: "has a name in a text that an entity had before"
+    case .editsReleased: "is not what was released"
     case .readerTooOld: "lets programs open the store that do not know what it changes"
     }
   }

@@ -23,7 +23,8 @@ enum NewCommand: Command {
 
     Needs no store and no key. Edit the file, then run: store-migrate embed
 
-    --from-model is for a tool of the app's own, which knows its classes: see "A tool of the app" in the documentation.
+    --from-model is for a tool of the app's own, which knows its classes: see "Building a tool with your steps inside" in
+    the documentation.
     It writes the operations, what is lost by them, and what is to be looked at. What may be a renaming, or a dropping
     and an adding, is not guessed: it ends with 5 and says which --rename to give, or --no-rename.
     """
@@ -51,7 +52,7 @@ enum NewCommand: Command {
     let name = words.joined(separator: "_")
     let folder = session.migrationsFolder
     // In a wrong folder all classes would be new.
-    if session.arguments.has("--from-model"), session.bundled?.version ?? 0 > 0 {
+    if session.arguments.has("--from-model"), session.bundled.set?.version ?? 0 > 0 {
       try session.requireFolder(folder)
     }
     return try await session.writing(to: folder, makes: true) { try write(name, to: folder, session) }
@@ -149,7 +150,7 @@ extension Session {
     guard let model else {
       throw UsageError(
         "This tool knows no classes. Build one of the app's own, with its schema: "
-          + "StoreMigrate.main(migrations: steps, model: schema).")
+          + "StoreMigrate.main(embedded: AppMigrations.steps, model: schema).")
     }
     return model
   }

@@ -74,18 +74,25 @@ package struct Releases {
     kept.first { $0.number == number && (name == nil || $0.name == name) }?.release
   }
 
-  /// - Throws: ``RefusedError`` where the steps are not those that were released: a new lock file would hide it.
-  package func requireKept(in set: MigrationSet) throws {
-    for step in kept {
+  /// The released steps that are missing or others now: their files, and what is so.
+  package func edited(in set: MigrationSet) -> [(number: Int, file: String, text: String)] {
+    kept.compactMap { step in
       let now = set.steps.first { $0.number == step.number }
       let isFoldKept = step.fold == nil || now?.isPlaceholder == true || now?.contentChecksum == step.fold
-      guard now?.name != step.name || now?.checksum != step.checksum || !isFoldKept else { continue }
-      throw RefusedError(
-        code: .historyConflict,
-        description:
-          "\(numbered(step.number))_\(step.name).migration was released with \(step.release), and is \(now == nil ? "missing" : "another") now. "
-          + "Put it back as it was, and the change into a new step. Nothing was written.")
+      guard now?.name != step.name || now?.checksum != step.checksum || !isFoldKept else { return nil }
+      return (
+        step.number, "\(numbered(step.number))_\(step.name).migration",
+        "was released with \(step.release), and is \(now == nil ? "missing" : "another") now. "
+          + "Put it back as it was, and the change into a new step"
+      )
     }
+  }
+
+  /// - Throws: ``RefusedError`` where the steps are not those that were released: a new lock file would hide it.
+  package func requireKept(in set: MigrationSet) throws {
+    guard let step = edited(in: set).first else { return }
+    throw RefusedError(
+      code: .historyConflict, description: "\(step.file) \(step.text). Nothing was written.")
   }
 
   /// - Throws: ``UsageError`` for a name that cannot stand in the file, or is there already behind another step.

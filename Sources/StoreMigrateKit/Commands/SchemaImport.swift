@@ -25,7 +25,7 @@ enum SchemaImport {
 
     var description: String {
       let made = origin == .coreData ? "made by Core Data or SwiftData" : "plain tables"
-      var lines = ["\(file): \(made), \(tables.count) of them taken"] + tableLines(tables)
+      var lines = ["\(file): \(made), \(Set(tables.map(\.source)).count) of them taken"] + tableLines(tables)
       lines +=
         notes.map { "? \($0)" } + losses.map { "LOSES \($0)" } + obstacles.map { "CANNOT be taken: \($0)" }
       lines += written.map { "wrote \($0)" }

@@ -7,7 +7,7 @@ extension Session {
   /// The steps of ``migrations()``; none where no folder was named and the usual one is not there.
   func migrationsIfAny() throws -> MigrationSet {
     let isThere = FileManager.default.fileExists(atPath: migrationsFolder.path)
-    return bundled == nil && arguments.value("--migrations") == nil && !isThere
+    return !bundled.areThere && arguments.value("--migrations") == nil && !isThere
       ? try MigrationSet([]) : try migrations()
   }
 

@@ -7,7 +7,7 @@ import ObjectVault
 /// One run: its arguments, and the things that are read from outside.
 struct Session: Sendable {
   let arguments: Arguments
-  let bundled: MigrationSet?
+  let bundled: BundledSteps
   /// The classes of the app; nil in the tool that is nobody's own.
   let model: Schema?
   /// The functions of the app that steps call.
@@ -66,9 +66,9 @@ struct Session: Sendable {
 
   /// The steps: of the folder, or those that the tool was built with.
   func migrations() throws -> MigrationSet {
-    if let bundled, arguments.value("--migrations") == nil { return bundled }
+    if arguments.value("--migrations") == nil, let set = try bundled.required() { return set }
     try requireFolder(migrationsFolder)
-    return try steps(in: migrationsFolder).transforming(as: bundled).transforming(by: transforms)
+    return try steps(in: migrationsFolder).transforming(as: bundled.set).transforming(by: transforms)
   }
 
   /// - Throws: ``RefusedError`` where there is no folder to read steps from.

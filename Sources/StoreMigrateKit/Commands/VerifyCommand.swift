@@ -58,7 +58,7 @@ enum VerifyCommand: Command {
         findings += try info.valueFindings(connection) + info.partnerFindings(connection)
       }
       let folder = session.migrationsFolder.path
-      if session.bundled != nil || FileManager.default.fileExists(atPath: folder) {
+      if session.bundled.areThere || FileManager.default.fileExists(atPath: folder) {
         _ = try MigrationPlan(inspection, session.migrations())
         isCompared = true
       }

@@ -10,7 +10,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   /// Failed: the message says what is so now, which mostly is that nothing was changed. Or the report could not be
   /// written.
   case failed = 1
-  /// Something is pending, or out of step.
+  /// Something is pending or out of step, was found by a review, or has no place in a store: see the report.
   case attention = 2
   /// An edited, missing, duplicate or reordered step.
   case historyConflict = 3
@@ -42,7 +42,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .ok: "done, or nothing to do"
     case .failed: "failed, nothing changed but what the message says; or the report could not be written"
     case .attention:
-      "attention: pending or drift (status --exit-code), out of step (check, diff), lint, damage (verify), schema import"
+      "attention: pending or drift (status --exit-code), out of step (check, diff), damage (verify), findings (lint, import)"
     case .historyConflict: "history conflict: a step was edited, lost or moved"
     case .storeTooNew: "the store is newer than the steps"
     case .refused:

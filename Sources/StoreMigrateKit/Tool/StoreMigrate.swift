@@ -10,8 +10,8 @@ public import ObjectVault
 /// ```swift
 /// @main struct Tool {
 ///   static func main() async {
-///     let steps = try? MigrationSet.embedded(AppMigrations.steps)
-///     await StoreMigrate.main(migrations: steps, model: AppModel.schema)
+///     await StoreMigrate.main(
+///       embedded: AppMigrations.steps, model: AppModel.schema)
 ///   }
 /// }
 /// ```
@@ -54,6 +54,26 @@ public enum StoreMigrate {
   public static func main(
     migrations: MigrationSet? = nil, model: Schema? = nil, transforms: [MigrationTransform] = []
   ) async -> Never {
+    await main(BundledSteps(migrations), model: model, transforms: transforms)
+  }
+
+  /// Runs the tool of an app with the steps of its `Embedded.swift`.
+  ///
+  /// Steps that cannot be read are told by the commands that need them. Those that work on a folder, `embed` and `check`
+  /// among them, do without.
+  /// - Parameters:
+  ///   - steps: Steps to use where `--migrations` is not given.
+  ///   - model: The classes of the app, for `diff` and `new --from-model`.
+  ///   - transforms: The functions that steps call by `transform swift` and `using swift`, wherever the steps come from.
+  public static func main(
+    embedded steps: [MigrationSet.Embedded], model: Schema? = nil, transforms: [MigrationTransform] = []
+  ) async -> Never {
+    await main(BundledSteps(embedded: steps), model: model, transforms: transforms)
+  }
+
+  private static func main(
+    _ bundled: BundledSteps, model: Schema?, transforms: [MigrationTransform]
+  ) async -> Never {
     StandardStream.prepare()
     let interruption = Interruption()
     interruption.listen()
@@ -62,7 +82,7 @@ public enum StoreMigrate {
     var output: Output
     do {
       output = await run(
-        try Arguments.ofProcess(), migrations: migrations, model: model, transforms: transforms,
+        try Arguments.ofProcess(), bundled: bundled, model: model, transforms: transforms,
         interruption: interruption)
     } catch { output = Output(code: ExitCode(error), errors: "store-migrate: \(error)") }
     interruption.end()
@@ -96,7 +116,7 @@ public enum StoreMigrate {
   }
 
   static func run(
-    _ words: [String], migrations: MigrationSet?, model: Schema?, transforms: [MigrationTransform] = [],
+    _ words: [String], bundled: BundledSteps, model: Schema?, transforms: [MigrationTransform] = [],
     interruption: Interruption
   ) async -> Output {
     let words = unaliased(words)
@@ -122,7 +142,7 @@ public enum StoreMigrate {
       }
       try checkPaths(arguments, of: command)
       let session = Session(
-        arguments: arguments, bundled: migrations?.transforming(by: transforms), model: model,
+        arguments: arguments, bundled: bundled.transforming(by: transforms), model: model,
         transforms: transforms,
         standardError: { StandardStream.error.write(printable($0) + "\n") }, interruption: interruption,
         rows: rows, command: name)

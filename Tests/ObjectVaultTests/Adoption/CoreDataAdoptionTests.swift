@@ -1,5 +1,5 @@
-// Files of Core Data and SwiftData, made by their documented tables: what Core Data's own tools write for two entities, one of
-// them with a kind, a to-one, a many-to-many.
+// Files of Core Data and SwiftData, made by their documented tables: what Core Data's own tools write for two entities, of one
+// of which another inherits, a to-one, a many-to-many.
 
 import CipherSQLite
 import Foundation
@@ -13,7 +13,7 @@ import Testing
     CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
     CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB);
     CREATE TABLE ZNOTE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZISPINNED INTEGER, ZAUTHOR INTEGER,
-      ZOWNER INTEGER, Z2_OWNER INTEGER, ZCREATEDAT TIMESTAMP, ZPRICE DECIMAL, ZTITLE VARCHAR, ZIDENTIFIER BLOB);
+      ZOWNER INTEGER, ZCREATEDAT TIMESTAMP, ZPRICE DECIMAL, ZTITLE VARCHAR, ZIDENTIFIER BLOB);
     CREATE TABLE ZPERSON (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR, ZSALARY FLOAT, ZBOSS INTEGER);
     CREATE TABLE ZTAG (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZWORD VARCHAR);
     CREATE TABLE Z_1TAGS (Z_1NOTES INTEGER, Z_4TAGS INTEGER, Z_FOK_4TAGS INTEGER, PRIMARY KEY (Z_1NOTES, Z_4TAGS));
@@ -26,7 +26,7 @@ import Testing
     INSERT INTO Z_METADATA VALUES (1, 'A1B2', x'00');
     INSERT INTO ZPERSON VALUES (1, 2, 1, 'Ann', 1.5, 5), (5, 3, 4, 'Bo', NULL, NULL);
     INSERT INTO ZTAG VALUES (1, 4, 1, 'red'), (2, 4, 1, 'blue');
-    INSERT INTO ZNOTE VALUES (3, 1, 2, 1, 5, 1, 2, 736257600.25, 1.5, 'first', x'0011'), (9, 1, 1, 0, NULL, NULL, NULL, 0, 2, NULL, NULL);
+    INSERT INTO ZNOTE VALUES (3, 1, 2, 1, 5, 1, 736257600.25, 1.5, 'first', x'0011'), (9, 1, 1, 0, NULL, NULL, 0, 2, NULL, NULL);
     INSERT INTO Z_1TAGS VALUES (3, 1, 2048), (3, 2, 1024), (9, 2, 2048);
     """
 
@@ -49,7 +49,6 @@ import Testing
             relationship tags -> Tag many ordered inverse Tag.notes
         }
         create entity Person {
-            attribute kind string optional
             attribute name string optional
             attribute salary double optional
             relationship boss -> Person inverse Person.persons
@@ -61,6 +60,8 @@ import Testing
             attribute word string optional unique
             relationship notes -> Note many inverse Note.tags
         }
+        create entity Manager : Person {
+        }
         """)
     #expect(
       try lab.rows("SELECT id, createdat, ispinned, price, title, identifier, author_id, owner_id FROM Note")
@@ -69,7 +70,7 @@ import Testing
           [9, .real(0), 0, .real(2), .null, .null, .null, .null],
         ])
     #expect(
-      try lab.rows("SELECT id, kind, name, salary, boss_id FROM Person") == [
+      try lab.rows("SELECT id, _entity, name, salary, boss_id FROM Person") == [
         [1, "Person", "Ann", .real(1.5), 5], [5, "Manager", "Bo", .null, .null],
       ])
     #expect(
@@ -81,7 +82,7 @@ import Testing
         ["Note", 12], ["Person", 5], ["Tag", 2],
       ])
     for word in [
-      "Z_METADATA", "Z2_OWNER", "Manager", "has an order", "names in capitals", "Person.boss was taken",
+      "Z_METADATA", "Person declares", "has an order", "names in capitals", "Person.boss was taken",
     ] {
       #expect(adoption.notes.contains { $0.contains(word) }, "\(word): \(adoption.notes)")
     }

@@ -114,9 +114,10 @@ import Testing
 
   @Test func `any bytes as a file are an error or a step, never a crash`() throws {
     var random = SeededGenerator(seed: 3)
-    let seeds = try MigrationSet.embedded(MicroblogMigrations.steps).steps.map(\.text)
+    let seeds = try MigrationSet.embedded(MicroblogMigrations.steps).steps
     for _ in 0..<2000 {
-      var bytes = Array((seeds.randomElement(using: &random) ?? "").utf8)
+      let seed = try #require(seeds.randomElement(using: &random))
+      var bytes = Array(seed.text.utf8)
       for _ in 0..<Int.random(in: 1...6, using: &random) {
         let place = Int.random(in: 0..<bytes.count, using: &random)
         switch Int.random(in: 0..<3, using: &random) {
@@ -126,7 +127,9 @@ import Testing
         }
         if bytes.isEmpty { bytes = [10] }
       }
-      guard let step = try? MigrationStep(number: 1, name: "x", text: String(decoding: bytes, as: UTF8.self))
+      guard
+        let step = try? MigrationStep(
+          number: seed.number, name: seed.name, text: String(decoding: bytes, as: UTF8.self))
       else { continue }
       _ = try? MigrationSet([step]).model(at: 1)
     }

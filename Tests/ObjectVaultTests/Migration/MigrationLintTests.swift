@@ -99,6 +99,16 @@ private final class Titled: ManagedObject {
     #expect(try rules(up, head: head).isEmpty)
   }
 
+  @Test(arguments: [("lossy:U.m", "did you mean \"U.n\"?"), ("lossy:Nope", "take that out of the head")])
+  func `what is allowed and not lost is told`(_ word: String, _ advice: String) throws {
+    let set = try MigrationSet([
+      MigrationStep(number: 1, name: "base", text: "format: 1\n[up]\n\(Self.base)\n"),
+      MigrationStep(number: 2, name: "step", text: "format: 1\nallow: \(word)\n[up]\ndrop attribute U.n\n"),
+    ])
+    let found = try set.findings().filter { $0.rule == .allowsNoLoss }
+    #expect(found.count == 1 && found[0].text.contains(advice), "\(found)")
+  }
+
   @Test(arguments: [
     "rename attribute U.s -> t", "drop relationship U.vs", "make U.y optional", "add index U(s) unique",
     "create raw index i unique { ON $U (lower($U.s)) }",
@@ -145,6 +155,8 @@ private final class Titled: ManagedObject {
       .readerTooOld, .irreversible, .rebuildsTable, .renamingIsDone,
       // Those of families: FamilyLintTests.
       .losesIndex, .namesNoEntity, .namesFormerly,
+      // Those of heads, and of the lock file: see below, and AuthoringCommandTests.
+      .allowsNoLoss, .editsReleased,
     ])
     #expect(known == Set(MigrationFinding.Rule.allCases))
   }

@@ -99,6 +99,9 @@ import Testing
       to: URL(fileURLWithPath: file))
     let check = try run("check")
     #expect(check.status == 2 && check.output.contains("edited after it was released with 4.1"), "\(check)")
+    let linted = try run("lint")
+    #expect(linted.status == 2 && linted.output.contains("0006_places.migration: L601 was released with 4.1"))
+    #expect(try run("lint", "--ignore", "L601").status == 0)
     // What would hide it is not advised, and not done.
     #expect(!check.output.contains("Run store-migrate embed"))
     let embedded = try run("embed")

@@ -57,7 +57,8 @@ import Testing
       #expect(one.status == 0 && one.output.contains("Nothing was written."), "\(one)")
       let withoutNext = { (text: String) in text.split(separator: "\n").filter { !$0.hasPrefix("next:") } }
       #expect(
-        withoutNext(normalized(one.output, folder: "/")) == withoutNext(normalized(two.output, folder: "/")))
+        withoutNext(normalized(one.output, folder: folder.url.path))
+          == withoutNext(normalized(two.output, folder: folder.url.path)))
     }
     let one = try look("up old.store -m Losing --steps 1 --dry-run")
     #expect(one.output.contains("from version 1 to 2") && one.output.contains("--steps 1"), "\(one)")
@@ -88,8 +89,8 @@ import Testing
 
   @Test func `colours change nothing but colours, and plain text is ASCII`() throws {
     let line = "status old.store -m Losing"
-    let usual = normalized(try look(line).output, folder: "/")
-    let colored = normalized(try look(line + " --color always").output, folder: "/")
+    let usual = normalized(try look(line).output, folder: folder.url.path)
+    let colored = normalized(try look(line + " --color always").output, folder: folder.url.path)
     #expect(colored.contains("\u{1B}[") && colored.replacing(#/\x1B\[\d+m/#, with: "") == usual)
     let plain = try look(line + " --plain --color always").output
     #expect(plain.unicodeScalars.allSatisfy(\.isASCII) && plain.contains("* pending"), "\(plain)")

@@ -38,10 +38,10 @@ enum JSONValue: Decodable, Equatable {
   var members: [String: JSONValue] { if case .object(let members) = self { members } else { [:] } }
 }
 
-/// `Schemas/report.schema.json`.
+/// `report.schema.json`, which lies beside the page of the commands.
 struct ReportSchema {
   static let file = packageRoot.appendingPathComponent(
-    "Tests/StoreMigrateKitTests/Schemas/report.schema.json")
+    "Sources/StoreMigrateKit/Documentation.docc/report.schema.json")
   private let root: JSONValue
   private var definitions: [String: JSONValue] { root["$defs"]?.members ?? [:] }
 

@@ -137,6 +137,7 @@ struct CommandCase: Sendable, CustomStringConvertible {
     .init("schema @plain.db", 12),
     .init("schema import @legacy.db -m @Made --classes @Made.swift", 2, golden: "schema-import"),
     .init("schema import @coredata.db -m @Made --classes @Made.swift", golden: "schema-import-core-data"),
+    .init("schema import @family.db -m @Made --classes @Made.swift", golden: "schema-import-family"),
     .init("schema import @coredata.db -m @Made --classes @Made.swift --to-one Note.person=Persn", 64),
     .init(
       "schema import @coredata.db -m @Made --classes @Made.swift --to-one Note.persn=Person", 64,

@@ -130,11 +130,10 @@ import Testing
     #expect(try Self.page().contains("| `\(name)` | \(summary) |"))
   }
 
-  @Test func `the page of the tool has no other command, and each exit code with its meaning`() throws {
+  @Test func `the table of the page has no other command`() throws {
     let page = try Self.page()
-    let listed = page.matches(of: #/(?m)^\| `([a-z-]+)` \|/#).map { String($0.1) }
+    let listed = page.matches(of: #/(?m)^\| `([a-z][a-z-]*)` \|/#).map { String($0.1) }
     #expect(listed.sorted() == Self.names.sorted())
-    for code in ExitCode.allCases { #expect(page.contains("| \(code.rawValue) | \(code.meaning) |")) }
   }
 
   @Test(arguments: names)

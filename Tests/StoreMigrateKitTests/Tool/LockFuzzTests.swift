@@ -15,26 +15,80 @@ import Testing
     "0001", "-1", "99999999999999999999", "s1:", "chain:", "model:", "\0", "\u{FEFF}", "é", "# ",
   ]
 
-  @Test func `whatever stands in a lock file is read, and a whole one keeps its releases`() throws {
-    let lock = try String(
+  private static func released() throws -> String {
+    try String(
       contentsOf: packageRoot.appendingPathComponent("Migrations/migrations.lock"), encoding: .utf8)
+      + "released: 1.0\n"
+  }
+
+  private static func isRefused(_ text: String, _ set: MigrationSet) -> Bool {
+    do { try Releases(text: text).requireKept(in: set) } catch { return true }
+    return false
+  }
+
+  /// Whether a text says in so many words, outside of conflicts and in front of a release, that a step was another one.
+  private static func tellsOfAnother(_ text: String, than set: MigrationSet) -> Bool {
+    let lines = text.split(whereSeparator: \.isNewline)
+    let markers = ["<<<<<<<", "=======", "|||||||"]
+    guard !lines.contains(where: { line in markers.contains { line.hasPrefix($0) } }),
+      let end = lines.lastIndex(where: { $0.wholeMatch(of: #/released: ?[0-9].*/#) != nil })
+    else { return false }
+    return lines[..<end].contains { line in
+      guard let match = line.prefixMatch(of: #/([0-9]{1,6}) (\w+) (s1:[0-9a-f]{64}) /#) else { return false }
+      let step = set.steps.first { $0.number == Int(match.1) }
+      return step?.name != String(match.2) || step?.checksum != String(match.3)
+    }
+  }
+
+  @Test func `each altered digit of a released checksum is refused, and each other name or number`() throws {
     let set = try MigrationSet.embedded(MicroblogMigrations.steps)
-    let released = lock + "released: 1.0\n"
+    let released = try Self.released()
+    #expect(!Self.isRefused(released, set))
+    var tried = 0
+    for step in set.steps {
+      let line = "\(step.name) \(step.checksum)"
+      #expect(released.contains(line))
+      let digits = Array(step.checksum)
+      for place in digits.indices.dropFirst("s1:".count) {
+        var other = digits
+        other[place] = digits[place] == "0" ? "1" : "0"
+        let text = released.replacing(line, with: "\(step.name) \(String(other))")
+        #expect(Self.isRefused(text, set) && Self.tellsOfAnother(text, than: set), "\(step.number), \(place)")
+        // As an editor of another system leaves it.
+        #expect(Self.isRefused(text.replacing("\n", with: "\r\n"), set), "\(step.number), \(place)")
+        tried += 1
+      }
+      #expect(Self.isRefused(released.replacing(line, with: "x\(line)"), set), "\(step.number)")
+      #expect(Self.isRefused(released.replacing(" \(line)", with: "9 \(line)"), set), "\(step.number)")
+    }
+    #expect(tried == 64 * set.version)
+    // Behind the last release a step may still become another.
+    let last = try #require(set.steps.last)
+    let pending = released.replacing("released: 1.0\n", with: "").replacing(
+      "\n000\(last.number)", with: "\nreleased: 1.0\n000\(last.number)")
+    #expect(pending != released && !Self.isRefused(pending.replacing(last.checksum, with: "s1:0"), set))
+  }
+
+  @Test func `whatever stands in a lock file is read, and a whole one keeps its releases`() throws {
+    let set = try MigrationSet.embedded(MicroblogMigrations.steps)
+    let released = try Self.released()
     let whole = Releases(text: released)
     #expect(whole.version == set.version)
     try whole.requireKept(in: set)
     var random = SeededGenerator(seed: 1066)
     let end = Date(timeIntervalSinceNow: max(1, childSeconds))
-    var (kept, refused) = (0, 0)
+    var (kept, refused, told) = (0, 0, 0)
     while Date() < end {
       for _ in 0..<50 {
         var bytes = Array(released.utf8)
         for _ in 0..<Int.random(in: 1...4, using: &random) {
           let place = Int.random(in: 0...bytes.count, using: &random)
           let stop = min(bytes.count, place + Int.random(in: 0...80, using: &random))
-          switch Int.random(in: 0..<4, using: &random) {
+          switch Int.random(in: 0..<5, using: &random) {
           case 0: bytes.insert(UInt8.random(in: 0...255, using: &random), at: place)
           case 1: bytes.removeSubrange(place..<stop)
+          case 4 where place < bytes.count:
+            bytes[place] = Array("0123456789abcdef".utf8).randomElement(using: &random) ?? 48
           case 2:
             bytes.insert(contentsOf: Array((Self.words.randomElement(using: &random) ?? "").utf8), at: place)
           default:
@@ -42,13 +96,14 @@ import Testing
               contentsOf: Array(bytes[place..<stop]), at: Int.random(in: 0...bytes.count, using: &random))
           }
         }
-        let releases = Releases(text: String(decoding: bytes, as: UTF8.self))
-        do {
-          try releases.requireKept(in: set)
-          kept += 1
-        } catch { refused += 1 }
+        let text = String(decoding: bytes, as: UTF8.self)
+        let isRefused = Self.isRefused(text, set)
+        if isRefused { refused += 1 } else { kept += 1 }
+        guard Self.tellsOfAnother(text, than: set) else { continue }
+        told += 1
+        #expect(isRefused, "\(text)")
       }
     }
-    #expect(kept > 5 && refused > 5, "\(kept) and \(refused)")
+    #expect(kept > 5 && refused > 5 && told > 5, "\(kept), \(refused) and \(told)")
   }
 }

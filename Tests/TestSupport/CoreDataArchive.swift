@@ -1,7 +1,7 @@
 // Core Data's own copy of a model, made by Foundation's archiver. On Linux that one takes no other names for classes: those of
 // two are as long as Core Data's, which are written over them.
 
-import Foundation
+public import Foundation
 
 /// An object with some fields.
 class ArchivedObject: NSObject, NSCoding {
@@ -23,19 +23,24 @@ class ArchivedObject: NSObject, NSCoding {
 
 final class ArchivedModel: ArchivedObject {}
 final class ArchivedEntity: ArchivedObject {}
-final class AAttr: ArchivedObject {}
-final class ARelated: ArchivedObject {}
+final class AAttribute: ArchivedObject {}
+final class ARelationship: ArchivedObject {}
 
 /// A model of Core Data's, as `Z_MODELCACHE` has it.
-struct CoreDataArchive {
+public struct CoreDataArchive {
   private var entities: [String: ArchivedEntity] = [:]
   private var properties: [String: [String: ArchivedObject]] = [:]
 
-  mutating func add(_ entity: String, attribute name: String, type: Int64, flags: Int64 = 0) {
-    add(entity, name, AAttr(["NSAttributeType": type, "NSFlagsKey": flags]))
+  /// An empty one.
+  public init() {}
+
+  /// Adds an attribute; `type` is the number of an NSAttributeType.
+  public mutating func add(_ entity: String, attribute name: String, type: Int64, flags: Int64 = 0) {
+    add(entity, name, AAttribute(["NSAttributeType": type, "NSFlagsKey": flags]))
   }
 
-  mutating func add(
+  /// Adds a relationship; `rule` is the number of an NSDeleteRule.
+  public mutating func add(
     _ entity: String, _ name: String, to target: String, inverse: String, isToMany: Bool = false,
     isOrdered: Bool = false, rule: Int64 = 1
   ) {
@@ -44,7 +49,7 @@ struct CoreDataArchive {
       "NSMaxCount": isToMany ? Int64(0) : 1,
     ]
     if isOrdered { fields["NSIsOrdered"] = true }
-    add(entity, name, ARelated(fields))
+    add(entity, name, ARelationship(fields))
   }
 
   private mutating func add(_ entity: String, _ name: String, _ property: ArchivedObject) {
@@ -56,7 +61,7 @@ struct CoreDataArchive {
   }
 
   /// The archive, whose objects lead to one another in circles.
-  var data: Data {
+  public var data: Data {
     for (name, entity) in entities {
       entity.fields["NSProperties"] = (properties[name] ?? [:]) as NSDictionary
     }
@@ -66,7 +71,7 @@ struct CoreDataArchive {
     archiver.finishEncoding()
     var data = archiver.encodedData
     let names: [(own: AnyClass, name: String)] = [
-      (AAttr.self, "NSAttributeDescription"), (ARelated.self, "NSRelationshipDescription"),
+      (AAttribute.self, "NSAttributeDescription"), (ARelationship.self, "NSRelationshipDescription"),
     ]
     for names in names {
       let written = Data(NSStringFromClass(names.own).utf8)
@@ -77,9 +82,10 @@ struct CoreDataArchive {
   }
 
   /// The archive as a deflate stream whose blocks are stored as they are.
-  var packed: Data { Self.packed(data) }
+  public var packed: Data { Self.packed(data) }
 
-  static func packed(_ data: Data) -> Data {
+  /// Some bytes as a deflate stream whose blocks are stored as they are.
+  public static func packed(_ data: Data) -> Data {
     var stream = Data()
     var rest = data[...]
     repeat {

@@ -1,0 +1,208 @@
+// Whose a column is, where entities that inherit from one another share a table: what the file's own model says, and where it
+// says nothing, what the rows show. A column's name is that of its property in capitals behind a Z; where two entities of a
+// table call something the same, the second column has a number behind its name.
+
+internal import CipherSQLite
+
+/// A column of Core Data's as a property.
+struct CoreDataColumn {
+  let column: ForeignTable.Column
+  /// The root of the table, and the entity that declares the property.
+  let root: Int
+  var place: Int
+  /// How the property is called.
+  let name: String
+  /// What the model says of it; nil where it says nothing, or not one thing.
+  let told: CoreDataModel.Property?
+  /// The entity that it leads to; nil for an attribute.
+  var target: Int?
+}
+
+/// How many values the columns of a table have, in the rows of each entity.
+private struct ColumnUse {
+  /// The entities that rows are of.
+  var entities: Set<Int> = []
+  /// Those whose rows have values, by the column.
+  var values: [String: Set<Int>] = [:]
+  /// Rows of which no entity is known.
+  var strays: Int64 = 0
+}
+
+extension CoreDataAdoption {
+  /// The columns of a table that are properties, each with the entity that declares it.
+  mutating func columns(of root: Int) throws -> [CoreDataColumn] {
+    let table = draft.entities[root].table
+    let columns = table.columns.filter { column in
+      !["z_pk", "z_ent", "z_opt"].contains(column.name.lowercased())
+        && !column.name.uppercased().hasPrefix("Z_FOK_") && !column.name.contains(#/^[Zz][0-9]+_/#)
+    }
+    let use = try use(of: columns, root)
+    if use.strays > 0 {
+      draft.losses.append(
+        .init(
+          name: "\(table.name).Z_ENT", rows: use.strays,
+          reason:
+            "it names no entity of the table, and the objects would be of \(draft.entities[root].entity.name)"
+        ))
+    }
+    let found = assigned(columns, root, use)
+    tellPlaces(of: found, root, use)
+    return found
+  }
+
+  /// Counts in one walk over the table, where several entities share it.
+  private func use(of columns: [ForeignTable.Column], _ root: Int) throws -> ColumnUse {
+    let table = draft.entities[root].table
+    var use = ColumnUse()
+    guard draft.family(of: root).count > 1, let kind = table.column("Z_ENT") else { return use }
+    // Few columns at once, because an engine limits what a result may have.
+    for start in stride(from: 0, to: max(columns.count, 1), by: 500) {
+      let names = columns.dropFirst(start).prefix(500).map(\.name)
+      let counts = SQL.joined(names.map { ", count(\(SQLName($0)))" }, by: "")
+      for row in try draft.connection.rows(
+        "SELECT \(SQLName(kind.name)), count(*)\(counts) FROM \(SQLName(table.name)) GROUP BY 1")
+      {
+        let place = row[0].int64.flatMap { places[$0] }.flatMap { draft.line(of: $0).last == root ? $0 : nil }
+        if place == nil, start == 0 { use.strays += row[1].int64 ?? 0 }
+        use.entities.insert(place ?? root)
+        for (name, count) in zip(names, row.dropFirst(2)) where count.int64 != 0 {
+          use.values[name, default: []].insert(place ?? root)
+        }
+      }
+    }
+    return use
+  }
+
+  // MARK: Properties
+
+  /// A property of the model, and the entity that declares it.
+  private struct Owner {
+    let place: Int
+    let property: CoreDataModel.Property
+  }
+
+  private func assigned(
+    _ columns: [ForeignTable.Column], _ root: Int, _ use: ColumnUse
+  ) -> [CoreDataColumn] {
+    let all = draft.family(of: root).flatMap { place in
+      declared(at: place).filter(\.hasColumn).map { Owner(place: place, property: $0) }
+    }
+    let owners = Dictionary(grouping: all) { $0.property.name.uppercased() }
+    let groups = Dictionary(grouping: columns.indices) { index in
+      let stem = columns[index].name.dropFirst().uppercased()
+      let digits = stem.reversed().prefix { $0.isASCII && $0.isNumber }.count
+      return (0...digits).map { String(stem.dropLast($0)) }.first { owners[$0] != nil } ?? stem
+    }
+    var found: [Int: Owner] = [:]
+    for (stem, indices) in groups {
+      // The one without a number is the first.
+      let sorted = indices.sorted { columns[$0].name.utf8.count < columns[$1].name.utf8.count }
+      found.merge(pairs(sorted, owners[stem] ?? [], columns, use)) { first, _ in first }
+    }
+    return columns.indices.map { index in
+      let (column, owner) = (columns[index], found[index])
+      let used = use.values[column.name] ?? []
+      let place = owner.map { common(used.union([$0.place])) } ?? shown(used, root, use)
+      let stem = String(column.name.dropFirst())
+      let name =
+        owner.map { $0.property.name + stem.dropFirst($0.property.name.count) }
+        ?? AdoptionNames.property(stem)
+      return CoreDataColumn(
+        column: column, root: root, place: place, name: Self.usable(name), told: owner?.property)
+    }
+  }
+
+  /// Which columns of one name, but for a number, are whose.
+  private func pairs(
+    _ indices: [Int], _ owners: [Owner], _ columns: [ForeignTable.Column], _ use: ColumnUse
+  ) -> [Int: Owner] {
+    guard let first = owners.first else { return [:] }
+    guard Set(owners.map(\.place)).count == owners.count else {
+      // Names that differ in capitals alone: which is which no file tells.
+      let isOne = owners.allSatisfy { $0.place == first.place && $0.property.kind == first.property.kind }
+      return isOne ? Dictionary(uniqueKeysWithValues: indices.map { ($0, first) }) : [:]
+    }
+    var (found, rest): ([Int: Owner], [Owner]) = ([:], owners)
+    // The rows that have values say whose they are; none stands below two of them.
+    for index in indices {
+      guard let used = use.values[columns[index].name],
+        let match = rest.firstIndex(where: { owner in
+          used.allSatisfy { draft.line(of: $0).contains(owner.place) }
+        })
+      else { continue }
+      found[index] = rest.remove(at: match)
+    }
+    let open = indices.filter { found[$0] == nil }
+    // Columns without values are anybody's. One that is left with values in rows of others is the last one's.
+    for (index, owner) in zip(open, rest) where use.values[columns[index].name] == nil || rest.count == 1 {
+      found[index] = owner
+    }
+    return found
+  }
+
+  /// The lowest entity that some are, or inherit from.
+  func common(_ places: Set<Int>) -> Int {
+    guard var place = places.first else { return 0 }
+    while let parent = draft.entities[place].parent,
+      !places.allSatisfy({ draft.line(of: $0).contains(place) })
+    {
+      place = parent
+    }
+    return place
+  }
+
+  /// The entity to which values are limited, where rows of others show it by having none; else the root.
+  private func shown(_ used: Set<Int>, _ root: Int, _ use: ColumnUse) -> Int {
+    guard !used.isEmpty else { return root }
+    let line = draft.line(of: common(used))
+    for (place, parent) in zip(line, line.dropFirst()) {
+      let others = use.entities.filter { other in
+        let line = draft.line(of: other)
+        return line.contains(parent) && !line.contains(place)
+      }
+      if !others.isEmpty { return place }
+    }
+    return root
+  }
+
+  /// How a property can be called.
+  static func usable(_ name: String) -> String {
+    let isUsable = Schema.isUsable(property: name) && !SchemaFault.ownNames.contains(name)
+    return isUsable ? name : AdoptionNames.property(name)
+  }
+
+  // MARK: Notes
+
+  private mutating func tellPlaces(of columns: [CoreDataColumn], _ root: Int, _ use: ColumnUse) {
+    let family = draft.family(of: root)
+    guard family.count > 1 else { return }
+    let name = draft.entities[root].entity.name
+    for column in columns {
+      guard let told = column.told else { continue }
+      let own = "\(draft.entities[column.place].entity.name).\(column.name)"
+      if column.name != Self.usable(told.name) {
+        draft.notes.append(
+          "\(own) is called \(told.name) in the model, as a property of another entity of \(name)'s table is."
+        )
+      }
+      let owners = family.filter { declared(at: $0).contains { $0 == told } }
+      if !owners.contains(column.place) {
+        draft.notes.append(
+          "\(own) stands higher than in the model, because rows of other entities have values there.")
+      }
+    }
+    let unknown = columns.filter { $0.told == nil }
+    for place in family.dropFirst() {
+      let names = unknown.filter { $0.place == place }.map(\.name)
+      guard !names.isEmpty else { continue }
+      draft.notes.append(
+        "\(draft.entities[place].entity.name) declares \(names.joined(separator: ", ")), because its rows alone have values "
+          + "there; the file does not tell. Who has them as well is a matter for step 1.")
+    }
+    let rest = unknown.filter { $0.place == root }.map(\.name)
+    guard !rest.isEmpty else { return }
+    draft.notes.append(
+      "\(name) declares \(rest.joined(separator: ", ")), and all that inherit from it have them: the file does not tell whose "
+        + "they are. Let entities below declare them in step 1, where no rows of others have values.")
+  }
+}

@@ -1,0 +1,189 @@
+// Where columns lead. The file declares no references: the model says it, or somebody who was asked, or the rows show it.
+
+internal import CipherSQLite
+
+extension CoreDataAdoption {
+  /// - Throws: ``StoreError/noProperty(entity:property:similar:)`` for a target of what is no property.
+  func checkTargets() throws {
+    let names = draft.entities.indices.map { place in
+      let root = draft.line(of: place).last
+      return (
+        entity: draft.entities[place].entity.name,
+        properties: Set(
+          columns.filter { $0.root == root }.flatMap { [Self.property($0.column.name), $0.name] }
+        ).sorted()
+      )
+    }
+    for key in targets.keys.sorted() {
+      let parts = key.split(separator: ".", maxSplits: 1).map(String.init)
+      guard let entity = names.first(where: { $0.entity.lowercased() == parts.first }) else {
+        throw StoreError.noEntity(
+          name: parts.first ?? key, similar: nearest(parts.first ?? key, among: names.map(\.entity)))
+      }
+      guard !entity.properties.contains(where: { $0.lowercased() == parts.last }) else { continue }
+      throw StoreError.noProperty(
+        entity: entity.entity, property: parts.last ?? key,
+        similar: nearest(parts.last ?? key, among: entity.properties))
+    }
+  }
+
+  private static func property(_ column: String) -> String {
+    AdoptionNames.property(String(column.dropFirst()))
+  }
+
+  /// What somebody said of a column, by any entity of its table; empty for a number.
+  private func named(_ column: CoreDataColumn) -> String? {
+    let entities = draft.family(of: column.root).map { draft.entities[$0].entity.name.lowercased() }
+    let names = [column.name, Self.property(column.column.name)].map { $0.lowercased() }
+    return entities.lazy.flatMap { entity in names.map { "\(entity).\($0)" } }.compactMap { targets[$0] }
+      .first
+  }
+
+  /// The id of the row that a value leads to; NULL where there is none, or where it is of another entity.
+  func lookup(_ value: SQL, _ target: Int) -> SQL {
+    let table = draft.entities[target].table
+    var own: SQL = ""
+    if draft.entities[target].parent != nil {
+      let numbers = places.filter { draft.line(of: $0.value).contains(target) }.keys.sorted()
+      own = " AND p.\(SQLName("Z_ENT")) IN (\(SQL.joined(numbers.map { "\(number: $0)" })))"
+    }
+    return
+      "(SELECT p.\"Z_PK\" FROM \(SQLName(table.name)) AS p WHERE p.\"Z_PK\" = \(value)\(own))"
+  }
+
+  /// The entity that a column leads to; nil for an attribute.
+  mutating func target(of column: CoreDataColumn) throws -> Int? {
+    guard column.column.type == "INTEGER" else { return nil }
+    let table = draft.entities[column.root].table
+    let own = "\(draft.entities[column.place].entity.name).\(column.name)"
+    let value: SQL = "s.\(SQLName(column.column.name))"
+    if let named = named(column) {
+      guard !named.isEmpty else { return nil }
+      guard
+        let target = draft.entities.firstIndex(where: { $0.entity.name.lowercased() == named.lowercased() })
+      else {
+        throw StoreError.noEntity(
+          name: named, similar: nearest(named, among: draft.entities.map(\.entity.name)))
+      }
+      return try widened(target, value, of: table, own)
+    }
+    if let told = column.told?.relationship, let place = place(ofEntity: told.destination) {
+      // What leads back is declared by the very entity that a relationship leads to.
+      let owner = told.inverse.flatMap { declarer(of: $0, at: place) } ?? place
+      if owner != place {
+        draft.notes.append(
+          "\(own) leads to \(draft.entities[owner].entity.name), which declares what leads back, and not to "
+            + "\(draft.entities[place].entity.name).")
+      }
+      return try widened(owner, value, of: table, own)
+    }
+    guard column.told?.attribute == nil else { return nil }
+    return try guessed(column, own)
+  }
+
+  /// An entity, or the nearest above it that all rows are of which values lead to.
+  /// - Parameter name: What the values are of.
+  mutating func widened(_ place: Int, _ value: SQL, of table: ForeignTable, _ name: String) throws -> Int {
+    let line = draft.line(of: place)
+    let root = line[line.count - 1]
+    let fitting = try line.first { place in
+      guard place != root else { return true }
+      return try draft.count(
+        table,
+        where:
+          "\(value) IS NOT NULL AND \(lookup(value, place)) IS NULL AND \(lookup(value, root)) IS NOT NULL")
+        == 0
+    }
+    guard let fitting, fitting != place else { return place }
+    draft.notes.append(
+      "\(name) leads to \(draft.entities[fitting].entity.name) and not to \(draft.entities[place].entity.name), because "
+        + "of some rows.")
+    return fitting
+  }
+
+  // MARK: Without a model
+
+  private mutating func guessed(_ column: CoreDataColumn, _ own: String) throws -> Int? {
+    let table = draft.entities[column.root].table
+    let content = try ColumnContent.all(of: [column.column.name], in: table.name, draft.connection)[0]
+    guard content.reals + content.texts + content.blobs == 0 else { return nil }
+    // Beside a to-one that leads to one of several entities is a column whose name has the number of its target.
+    let numbers = [
+      kindColumn(of: column.column.name, in: table)?.number,
+      kinds.first { "Z\($0.name)".uppercased() == column.column.name.uppercased() }?.number,
+    ]
+    for place in numbers.compactMap({ $0.flatMap { places[$0] } }) {
+      if let target = try draft.line(of: place).first(where: { try isSound(column, $0) }) { return target }
+    }
+    guard
+      table.indexes.contains(where: {
+        $0.name.uppercased() == "\(table.name)_\(column.column.name)_INDEX".uppercased()
+      })
+    else { return nil }
+    // Core Data gives each to-one an index of this name, and some attributes.
+    let roots = draft.entities.indices.filter { draft.entities[$0].parent == nil }
+    let fitting = try content.integers > 0 ? roots.filter { try isSound(column, $0) } : []
+    guard fitting.count == 1 else {
+      draft.notes.append(
+        "\(own) may be a to-one, and the file does not tell its target. It is a number; if it is one, name the target: "
+          + "--to-one \(own)=ENTITY, and if it is none: --to-one \(own)=")
+      return nil
+    }
+    draft.notes.append(
+      "\(own) was taken for a to-one to \(draft.entities[fitting[0]].entity.name), whose ids it has. If that is wrong, name "
+        + "the target: --to-one \(own)=ENTITY, or say that it is a number: --to-one \(own)=")
+    return fitting[0]
+  }
+
+  /// Whether all that a column refers to is there.
+  private func isSound(_ column: CoreDataColumn, _ target: Int) throws -> Bool {
+    let value: SQL = "s.\(SQLName(column.column.name))"
+    return try draft.connection.value(
+      """
+      SELECT 1 FROM \(SQLName(draft.entities[column.root].table.name)) AS s
+      WHERE \(value) IS NOT NULL AND \(lookup(value, target)) IS NULL LIMIT 1
+      """) == nil
+  }
+
+  // MARK: Kinds
+
+  /// The column beside a to-one with the number of the entity of what it leads to, and the number in its name: that of the
+  /// entity that it leads to.
+  private func kindColumn(of column: String, in table: ForeignTable) -> (name: String, number: Int64)? {
+    table.columns.lazy.compactMap { other in
+      guard let match = other.name.wholeMatch(of: #/[Zz]([0-9]+)_(.+)/#), let number = Int64(match.1),
+        "Z\(match.2)".uppercased() == column.uppercased()
+      else { return nil }
+      return (other.name, number)
+    }.first
+  }
+
+  /// Columns with the kinds of what to-ones lead to say nothing that those objects do not say themselves, if they are right.
+  mutating func checkKinds(of root: Int) throws {
+    let table = draft.entities[root].table
+    for column in table.columns.map(\.name) where column.contains(#/^[Zz][0-9]+_/#) {
+      draft.notes.append(
+        "\(table.name).\(column) is Core Data's own (the kind of what is referred to), and is not taken.")
+      let toOne = columns.first {
+        $0.root == root && $0.target != nil && kindColumn(of: $0.column.name, in: table)?.name == column
+      }
+      let kind: SQL = "s.\(SQLName(column))"
+      var odd: SQL = "\(kind) IS NOT NULL"
+      if let toOne, let target = toOne.target {
+        let value: SQL = "s.\(SQLName(toOne.column.name))"
+        // Of a row that is gone it is said already.
+        odd.append(
+          """
+           AND (\(value) IS NULL OR EXISTS (SELECT 1 FROM \(SQLName(draft.entities[target].table.name)) AS p
+          WHERE p."Z_PK" = \(value) AND p."Z_ENT" IS NOT \(kind)))
+          """)
+      }
+      let rows = try draft.count(table, where: odd)
+      guard rows > 0 else { continue }
+      draft.losses.append(
+        .init(
+          name: "\(table.name).\(column)", rows: rows,
+          reason: "what it says of the kinds of objects is not what these are"))
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// The head of a migration file: keys with a value of a type each. Each stands there once, but for `replaces`.
+
+struct MigrationHeader {
+  enum Key: String, CaseIterable {
+    case format, name, note, reader, backup, allow, replaces
+  }
+
+  /// What is wrong with a line.
+  struct Problem: Error {
+    let reason: String
+    let hint: String
+    /// The key whose line it is about, where that is not the line that was just read.
+    var key: Key?
+  }
+
+  private(set) var name: String?
+  private(set) var note: String?
+  private(set) var reader: Int?
+  private(set) var backup = BackupRule.auto
+  private(set) var allowed: [String] = []
+  /// What the step replaces.
+  private(set) var folds: [FoldedStep] = []
+  /// The lines on which keys stand, counted from 0.
+  private(set) var lines: [Key: Int] = [:]
+
+  mutating func take(_ key: Key, _ value: String, line: Int) throws(Problem) {
+    guard lines[key] == nil || key == .replaces else {
+      throw Problem(
+        reason: "\(key) stands there twice",
+        hint: key == .allow
+          ? "write all on one line: allow: lossy:User.city, lossy:User.age" : "leave one out")
+    }
+    lines[key] = line
+    switch key {
+    case .format:
+      guard value == "1" else { throw Problem(reason: "format \(value) is unknown", hint: "write format: 1") }
+    case .name: name = value
+    case .note: note = value
+    case .reader:
+      guard let number = Int(value) else {
+        throw Problem(reason: "reader takes a number", hint: "write reader: 7")
+      }
+      reader = number
+    case .backup:
+      guard let rule = BackupRule(rawValue: value) else {
+        throw Problem(
+          reason: "\(value) says nothing about a backup",
+          hint: "write backup: \(BackupRule.allCases.map(\.rawValue).joined(separator: ", or backup: "))")
+      }
+      backup = rule
+    case .allow: allowed = try Self.permissions(value)
+    case .replaces:
+      guard let step = FoldedStep(value), step.number == folds.count + 1 else {
+        throw Problem(
+          reason: "replaces takes each step from 0001 on, in order",
+          hint: "write replaces: 0001 initial s1:…, a line for each")
+      }
+      folds.append(step)
+    }
+  }
+
+  /// What stands behind `allow:`, with commas or spaces in between.
+  private static func permissions(_ value: String) throws(Problem) -> [String] {
+    let words = value.split { $0 == "," || $0.isWhitespace }.map(String.init)
+    for word in words where word != MigrationStep.formerLinkAllowance {
+      let names = MigrationStep.loss(allowedBy: word)?.split(separator: ".", omittingEmptySubsequences: false)
+      guard let names, names.allSatisfy({ !$0.isEmpty }) else {
+        throw Problem(
+          reason: "\"\(word)\" is nothing that can be allowed",
+          hint: "write allow: lossy:User.city, with lossy: before each name")
+      }
+    }
+    return words
+  }
+
+  /// What the head says of its file that is not so.
+  func misfit(number: Int, name: String) -> Problem? {
+    if let own = self.name, own != name {
+      return Problem(
+        reason: "the file's name says \(name), and its head \(own.isEmpty ? "nothing" : own)",
+        hint: "write name: \(name), or leave the line out", key: .name)
+    }
+    if let reader, !(1...max(1, number)).contains(reader) {
+      return Problem(
+        reason: "reader \(reader) is no version that there is at this step",
+        hint: "write the oldest that may still open the store: 1 to \(number)", key: .reader)
+    }
+    if let last = folds.last, last.number != number || last.name != name {
+      return Problem(
+        reason: "the last step that it replaces is \(numbered(last.number)) \(last.name)",
+        hint: "a file that replaces steps has the number and the name of the last one", key: .replaces)
+    }
+    return nil
+  }
+}

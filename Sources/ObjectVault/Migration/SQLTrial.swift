@@ -1,0 +1,75 @@
+// The SQL that persons wrote into steps, tried without a store: in an empty database in memory that has the tables of the
+// model which each block meets. What tables are changed by runs, on no rows; what works on rows is read by the engine, behind
+// the authorizer, and does not run.
+
+internal import CipherSQLite
+
+/// Tries the SQL of steps, one after another. It costs nothing for steps without any.
+final class SQLTrial {
+  private let set: MigrationSet
+  /// Whether a raw object could not be made: what follows builds on it, and would only say so again.
+  private var isLost = false
+  private var runner: MigrationRunner?
+  /// What the database has.
+  private var standing = Schema()
+
+  init(_ set: MigrationSet) { self.set = set }
+
+  /// Tries what persons wrote into a step.
+  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` for the first block that cannot run.
+  func run(_ compiled: CompiledStep) throws {
+    do {
+      for part in compiled.parts where part.hasForeignSQL && !isLost {
+        let runner = try self.runner ?? Self.runner(set)
+        self.runner = runner
+        try change(to: part.before, runner, compiled.step)
+        var touched = TouchedColumns()
+        try runner.run(part, of: compiled.step, &touched)
+        standing = part.model
+      }
+    } catch {
+      // Whatever it left behind.
+      (runner, standing) = (nil, Schema())
+      isLost = !compiled.model.rawObjects.isEmpty
+      throw error
+    }
+  }
+
+  private static func runner(_ set: MigrationSet) throws -> MigrationRunner {
+    let connection = try Connection.inMemory()
+    try StoreFunctions.register(on: connection)
+    let runner = MigrationRunner(connection: connection, set: set, progress: nil, isTrial: true)
+    try runner.registerConversions()
+    try OwnTables(connection).create()
+    return runner
+  }
+
+  /// Gives the database the tables and raw objects of a model.
+  private func change(to model: Schema, _ runner: MigrationRunner, _ step: MigrationStep) throws {
+    let (former, tables) = (standing.tables, model.tables)
+    guard former != tables || standing.rawObjects != model.rawObjects else { return }
+    for raw in standing.rawStatements.reversed() { try runner.connection.execute(sql: raw.drop) }
+    let (kept, wanted) = (Set(former), Set(tables))
+    for table in former where !wanted.contains(table) {
+      try runner.connection.execute("DROP TABLE \(identifier: table.name)")
+    }
+    for table in tables where !kept.contains(table) { try runner.create(table, model) }
+    try runner.makeRawObjects(of: model)
+    standing = model
+  }
+}
+
+extension CompiledStep.Part {
+  /// Whether it has SQL that a person wrote, or tables that such SQL may speak of.
+  fileprivate var hasForeignSQL: Bool {
+    !before.rawObjects.isEmpty
+      || operations.contains { operation in
+        switch operation {
+        case .transform, .seed, .require, .retype(_, _, _, using: _?), .makeOne(_, _, picking: _?),
+          .createRawObject:
+          true
+        default: false
+        }
+      }
+  }
+}

@@ -1,0 +1,134 @@
+// The lab with ways to migrate that are wrong: what is stopped anywhere, and what others meet meanwhile, is found out.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import ObjectVaultTesting
+import Synchronization
+import Testing
+
+@Suite struct BrokenRuns {
+  private static let steps = [
+    Steps.blog, "retype User.age to double using ($User.age)", "add attribute User.nick string optional",
+  ]
+
+  private func failure(_ check: () async throws -> Void) async throws -> CheckFailure {
+    try #require(await #expect(throws: CheckFailure.self) { try await check() })
+  }
+
+  // MARK: Killed anywhere
+
+  @Test func `a migration that commits step by step is neither the old store nor the new one`() async throws {
+    let lab = try Steps.lab(Self.steps)
+    let error = try await failure {
+      try await lab.checkKilledAnywhere(from: 1, moments: 500) { url, prepare in
+        for version in 2...3 {
+          _ = try Store.rehearseMigration(
+            at: url, key: lab.key, migrations: lab.migrations.upTo(version), prepare: prepare)
+        }
+      }
+    }
+    #expect(error.check == "checkKilledAnywhere" && error.place == "version 1 to 3")
+    #expect(error.findings.first?.hasPrefix("killed behind statement ") == true, "\(error)")
+    #expect("\(error)".contains("neither as it was (version 1) nor migrated, but at version 2"), "\(error)")
+    // All in one transaction, it is whole.
+    try await lab.checkKilledAnywhere(from: 1, moments: 20) { url, prepare in
+      _ = try Store.rehearseMigration(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
+    }
+  }
+
+  @Test func `a migration that keeps its error to itself is found`() async throws {
+    let lab = try Steps.lab(Self.steps)
+    let error = try await failure {
+      try await lab.checkKilledAnywhere(from: 1, moments: 4) { url, prepare in
+        _ = try? Store.rehearseMigration(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
+      }
+    }
+    #expect(error.findings.first == "no error was thrown", "\(error)")
+  }
+
+  @Test func `a function of the app that does it only once makes another store the second time`() async throws
+  {
+    let runs = Mutex(0)
+    let steps = try Steps.set([Steps.blog, "transform swift tidy on User"]).transforming(by: [
+      .objects("tidy") { user, context in
+        if runs.withLock({
+          $0 += 1
+          return $0 == 1
+        }) {
+          context.delete(user)
+        }
+      }
+    ])
+    let lab = try MigrationLab(steps)
+    let error = try await failure { try await lab.checkKilledAnywhere() }
+    #expect(error.check == "checkKilledAnywhere" && error.place == "version 1 to 2")
+    #expect("\(error)".contains("User: "), "\(error)")
+  }
+
+  // MARK: Others
+
+  @Test func `a step that takes rows away is found beside others, too`() async throws {
+    let lab = try Steps.lab([Steps.blog, "transform sql { DELETE FROM $Status }"])
+    let error = try await failure { try await lab.checkOtherProcess() }
+    #expect(error.check == "checkOtherProcess" && error.place == "version 1 to 2")
+    #expect(error.findings.contains("Status: 12 of 12 rows are gone"), "\(error)")
+  }
+
+  /// A file at a version, with its content.
+  private func file(_ lab: MigrationLab, at version: LabVersion) async throws -> (FolderFile, StoreContent) {
+    let store = try await lab.filledStore(at: version)
+    return (try await store.copied().withFile(LabStore.fileName), try store.content())
+  }
+
+  @Test func `one who goes on writing by the old model is found`() async throws {
+    let lab = try Steps.lab(Self.steps)
+    // Nobody has migrated it.
+    let (file, _) = try await file(lab, at: 1)
+    let bystander = try await Store.open(at: file.url, key: lab.key)
+    defer { bystander.close() }
+    let error = try await failure { try await lab.checkBystander(bystander, file, "here") }
+    #expect(error.findings == ["who had the store open with the old model went on writing"])
+  }
+
+  @Test func `an older app that is let in, or shut out, against what the steps say is found`() async throws {
+    let lab = try Steps.lab(Self.steps)
+    let (old, _) = try await file(lab, at: 1)
+    let letIn = try await failure { try await lab.checkOlderApp(old, 1, "here") }
+    #expect(
+      letIn.findings.first?.contains("was not refused, and version 3 is the oldest") == true, "\(letIn)")
+    // The file was migrated by steps that say nothing of older apps, and these say that they may read it.
+    let generous = try MigrationLab(
+      MigrationSet(
+        [
+          lab.migrations.steps[0],
+          MigrationStep(
+            number: 2, name: "nick",
+            text: "format: 1\nreader: 1\n[up]\nadd attribute User.nick string optional\n"),
+        ]))
+    let strict = try Steps.lab([Steps.blog, "add attribute User.nick string optional"])
+    let (new, _) = try await file(strict, at: 2)
+    let shutOut = try await failure {
+      try await MigrationLab(generous, key: strict.key).checkOlderApp(new, 1, "here")
+    }
+    #expect(
+      shutOut.findings.first?.contains("the steps say that it may read the store") == true, "\(shutOut)")
+  }
+
+  @Test func `two at once of whom none, or both, ran the steps are found`() async throws {
+    let lab = try Steps.lab(Self.steps)
+    // It is migrated already, whatever its content says.
+    let (file, _) = try await file(lab, at: .latest)
+    let (_, before) = try await self.file(lab, at: 1)
+    let error = try await failure { try await lab.checkTwoAtOnce(file, before) }
+    #expect(error.findings == ["of two that opened the store at once, 0 ran the steps"])
+  }
+
+  @Test func `a migration that does not wait for who is writing is found`() async throws {
+    let lab = try Steps.lab(Self.steps)
+    // With nothing to do nobody waits.
+    let old = try await lab.filledStore(at: .latest)
+    let error = try await failure { try await lab.checkBusy(old, "here") }
+    #expect(error.findings == ["the store was migrated while somebody else was writing"])
+  }
+}

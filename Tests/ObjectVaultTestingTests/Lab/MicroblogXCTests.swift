@@ -1,0 +1,36 @@
+// The lab in XCTest, as an app that has its tests there uses it: what a check throws is what the test says.
+
+import CipherSQLite
+import Microblog
+import Migrations
+import ObjectVault
+import ObjectVaultTesting
+import XCTest
+
+final class MicroblogXCTests: XCTestCase {
+  private func lab() throws -> MigrationLab {
+    var lab = try MigrationLab(MicroblogMigrations.all, model: microblog)
+    lab.rules["User.name"] = { $0 != "" }
+    return lab
+  }
+
+  func testTownBecomesCity() async throws {
+    let old = try await lab().store(at: 4)
+    let ada = try old.insert("User", ["name": "Ada", "town": "London"])
+    let new = try await old.migrate(to: 5)
+    XCTAssertEqual(try new.object(ada)["city"], "London")
+  }
+
+  func testEveryRowIsKept() async throws { try await lab().checkPath(from: 4) }
+
+  /// What a check finds stands in the description of what it throws: XCTest shows that of a failed test.
+  func testFindingsAreInTheDescription() async throws {
+    let steps = try Steps.set([Steps.blog, "transform sql { DELETE FROM $Status }"])
+    do {
+      try await MigrationLab(steps).checkPath(from: 1)
+      XCTFail("nothing was found")
+    } catch let error as CheckFailure {
+      XCTAssertTrue("\(error)".contains("- Status: 12 of 12 rows are gone"), "\(error)")
+    }
+  }
+}

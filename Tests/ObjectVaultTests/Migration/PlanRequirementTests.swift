@@ -1,0 +1,139 @@
+// What a step requires of rows in its author's words is asked by a plan, as far as nothing changes them before; and the room
+// that steps take is asked for by what they write.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct PlanRequirements {
+  static let base = """
+    create entity Team {
+        attribute title string
+    }
+    create entity Person {
+        attribute team string optional
+        attribute name string
+    }
+    """
+  let lab: MigrationLab
+  init() async throws {
+    lab = try await MigrationLab(
+      Self.base,
+      fill: [
+        "INSERT INTO Team(id, title) VALUES (1, 'red')",
+        "INSERT INTO Person(id, team, name) VALUES (1, 'red', 'Ada'), (2, NULL, 'Bob')",
+      ])
+  }
+
+  private func plan(_ steps: String...) async throws -> MigrationPlan {
+    try await Store.plan(at: lab.url, key: testKey, migrations: lab.set([Self.base] + steps))
+  }
+
+  @Test(arguments: [
+    ("require \"nobody\" { SELECT count(*) = 0 FROM $Person }", false),
+    ("require \"somebody\" { SELECT count(*) FROM $Person; }", true),
+    ("require \"none\" { SELECT team FROM $Person WHERE $Person.team IS NULL }", false),
+    (
+      "rename attribute Person.name -> title\nrequire \"Ada\" { SELECT $Person.title = 'Ada' FROM $Person }",
+      true
+    ),
+    (
+      "rename attribute Person.name -> title\nrequire \"Cid\" { WITH x(y) AS (SELECT 'Cid') SELECT $Person.title = y FROM $Person, x }",
+      false
+    ),
+    ("drop attribute Person.team\nrequire \"two\" { SELECT count(*) = 2 FROM $Person }", true),
+    ("create entity A {\n attribute a int\n}\nrequire \"none yet\" { SELECT count(*) = 0 FROM $A }", true),
+  ])
+  func `a plan says what the step will say`(_ step: String, _ holds: Bool) async throws {
+    let plan = try await plan(step)
+    #expect(plan.steps[0].unasked.isEmpty && plan.refusals.isEmpty == holds, "\(plan.refusals)")
+    if holds {
+      try await lab.migrate(step)
+    } else {
+      let refusal = try #require(plan.refusals.first)
+      #expect(refusal.operation.hasPrefix("require \"") && refusal.rule == .other && refusal.rows.isEmpty)
+      #expect("\(refusal)".contains("it is not so"))
+      await #expect { try await lab.migrate(step) } throws: { "\($0)".contains(refusal.operation) }
+    }
+  }
+
+  @Test func `what a step changes before is named, and not asked`() async throws {
+    for (step, reason) in [
+      (
+        "transform sql { DELETE FROM $Person }\nrequire \"nobody\" { SELECT count(*) = 0 FROM $Person }",
+        "writes rows of Person before"
+      ),
+      (
+        "retype Person.name to data using (CAST($Person.name AS BLOB))\nrequire \"so\" { SELECT min($Person.name) > x'00' FROM $Person }",
+        "changes Person.name before"
+      ),
+    ] {
+      let plan = try await plan(step)
+      #expect(plan.refusals.isEmpty && plan.steps[0].unasked.count == 1)
+      #expect(plan.steps[0].unasked[0].contains(reason), "\(plan.steps[0].unasked)")
+    }
+  }
+
+  @Test func `a column that is called as a table that is written hides nobody`() async throws {
+    let step = "transform sql { UPDATE $Team SET $Team.title = 'blue' }\nmake Person.team required"
+    let plan = try await plan(step)
+    #expect(plan.steps[0].unasked.isEmpty && plan.refusals.map(\.rows) == [[2]])
+    await #expect(throws: StoreError.self) { try await lab.migrate(step) }
+  }
+
+  @Test func `names where tables are read are told from others`() {
+    for (sql, names) in [
+      (
+        "SELECT Team FROM main.\"User\", Post AS p JOIN [Tag] ON Team.a = 1 WHERE 'Team' = x",
+        "main post tag user"
+      ),
+      ("SELECT count(*) FROM (SELECT 1 FROM a GROUP BY team, b) WHERE x IN (team, c) AND y IN d", "a d"),
+      ("UPDATE a SET team = (SELECT max(b) FROM c), d = 2 FROM e", "a c e"),
+      ("INSERT INTO a (team, b) SELECT team, b FROM (c CROSS JOIN d), e", "a c d e"),
+      ("WITH x AS (SELECT 1 FROM a) SELECT /* FROM team */ * FROM x -- FROM team", "a x"),
+      ("SELECT CASE WHEN team IN (SELECT 1 FROM a) THEN b END, team FROM c ORDER BY team, d", "a c"),
+    ] {
+      #expect(SQLTemplate.sources(sql).sorted().joined(separator: " ") == names, "\(sql)")
+    }
+  }
+
+  // MARK: Room
+
+  @Test func `a small table that is written anew takes little room, however large the store is`() async throws
+  {
+    try lab.open().execute(
+      "INSERT INTO Team(title) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000) SELECT hex(randomblob(500)) FROM n"
+    )
+    let small = try await plan(
+      "retype Person.name to data using (CAST($Person.name AS BLOB))", "add attribute Team.a int optional")
+    let large = try await plan("add index Team(title)")
+    #expect(small.bytes > 2_000_000)
+    // Its author's SQL asks for a copy of the store.
+    #expect(small.neededBytes > small.bytes && small.neededBytes < small.bytes + 10_000)
+    #expect(large.neededBytes > 2_000_000 && large.neededBytes <= 2 * large.bytes)
+  }
+
+  @Test func `a disk with too little room is told before anything is written`() async throws {
+    // A file with a hole that no disk has room for: a copy of the store would take as much.
+    let size = Int64(1) << 42
+    let file = try FileHandle(forUpdating: lab.url)
+    let before = try lab.folder.bytes("lab.store")
+    try file.truncate(atOffset: UInt64(size))
+    try file.close()
+    await #expect {
+      try await lab.migrate("retype Person.name to data using (CAST($Person.name AS BLOB))")
+    } throws: { error in
+      guard case StoreError.notEnoughSpace(let path, let needed, let free) = error else {
+        Issue.record(error)
+        return false
+      }
+      return path == lab.url.path && needed >= size && free < needed
+    }
+    #expect(lab.folder.names == ["lab.store"])
+    let again = try FileHandle(forUpdating: lab.url)
+    #expect(try again.read(upToCount: before.count) == before)
+    try again.close()
+  }
+}

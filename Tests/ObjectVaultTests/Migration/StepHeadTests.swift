@@ -1,0 +1,55 @@
+// The head of a migration file: each key once, each value of its type and about this file.
+
+import Foundation
+import ObjectVault
+import Testing
+
+@Suite struct StepHeads {
+  private func step(_ head: String, up: String = "") throws -> MigrationStep {
+    try MigrationStep(number: 3, name: "towns", text: "\(head)\n[up]\n\(up)\n")
+  }
+
+  @Test(arguments: [
+    ("format: 1\nformat: 1", 2, "format stands there twice"), ("format: 1\nnote: a\nnote: b", 3, "twice"),
+    ("format: 1\nallow: lossy:A.a\nallow: lossy:A.b", 3, "write all on one line"),
+    ("format: 1\nname: places", 2, "says towns, and its head places"),
+    ("name:\nformat: 1", 1, "says towns, and its head nothing"),
+    ("format: 1\nreader: 4", 2, "1 to 3"), ("format: 1\nreader: 0", 2, "1 to 3"),
+    ("format: 1\nreader: -3", 2, "1 to 3"), ("format: 1\nreader: 99999999999", 2, "1 to 3"),
+    ("format: 1\nreader: 99999999999999999999", 2, "takes a number"),
+    ("format: 1\nallow: User.city", 2, "with lossy: before each name"),
+    ("format: 1\nallow: lossy:", 2, "nothing that can be allowed"),
+    ("format: 1\nallow: lossy:A.a, foo", 2, "\"foo\" is nothing"), ("allow: lossy:A.", 1, "nothing that can"),
+    ("name: towns", 1, "begin the file with format: 1"),
+    ("format: 1\n<<<<<<< HEAD\nnote: a\n=======\nnote: b\n>>>>>>> other", 2, "a merge conflict"),
+  ])
+  func `a head that cannot be meant so is refused with its line`(_ head: String, _ line: Int, _ words: String)
+    throws
+  {
+    do {
+      let read = try step(head)
+      Issue.record("it was taken: \(read.text)")
+    } catch StoreError.migrationSyntax(let error) {
+      #expect(error.line == line && "\(error)".contains(words), "\(error)")
+    }
+  }
+
+  @Test func `a merge conflict among operations is told as one`() throws {
+    #expect {
+      try step("format: 1", up: "<<<<<<< ours\ndrop entity A\n=======\ndrop entity B\n>>>>>>> theirs")
+    } throws: { error in
+      guard case StoreError.migrationSyntax(let error) = error else { return false }
+      return error.line == 3 && error.reason == "a merge conflict stands here"
+    }
+  }
+
+  @Test func `what the head says is what the step has`() throws {
+    let read = try step(
+      "note: why: because\nformat: 1\nallow: lossy:A.a lossy:B, former-link-columns\nreader: 2\nname: towns\nbackup: never"
+    )
+    #expect(read.note == "why: because" && read.reader == 2 && read.backup == .never)
+    #expect(read.allowed == ["lossy:A.a", "lossy:B", "former-link-columns"])
+    #expect(try MigrationStep(number: 3, name: "towns", text: read.text).text == read.text)
+    #expect(try step("format: 1").reader == 3)
+  }
+}
