@@ -78,7 +78,7 @@ public enum StoreMigrate {
     let interruption = Interruption()
     interruption.listen()
     // An app's own tool is of the app's version.
-    if migrations == nil, model == nil { RunningProgram.setVersion(version) }
+    if !bundled.areThere, model == nil { RunningProgram.setVersion(version) }
     var output: Output
     do {
       output = await run(
