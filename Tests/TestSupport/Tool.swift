@@ -45,6 +45,9 @@ public final class StartedTool {
     try stdin.fileHandleForWriting.close()
   }
 
+  /// Its number, while it runs.
+  public var processID: Int32 { process.processIdentifier }
+
   /// Waits until its standard error has this text.
   /// - Returns: Whether it has; false when the program has closed it without.
   public func says(_ text: String) throws -> Bool {

@@ -8,6 +8,8 @@ private import Foundation
 package final class MigrationMark {
   private let path: String
   private let descriptor: Int32
+  /// How many marks of a path this process has.
+  private static let own = Locked<[String: Int]>([:])
 
   /// The digits follow from the store's name, so that a file of the user that is called alike is never taken for it.
   package static func path(of store: String) -> String {
@@ -37,6 +39,7 @@ package final class MigrationMark {
       return nil
     }
     self.descriptor = descriptor
+    Self.own.withLock { $0[path, default: 0] += 1 }
   }
 
   /// Locks it, also where somebody is just asking whether it is locked: ``isHeld(_:)`` does that by a lock of its own.
@@ -54,6 +57,12 @@ package final class MigrationMark {
     unsafe unlink(path)
     close(descriptor)
     Temporaries.unregister(path)
+    Self.own.withLock { $0[path, default: 1] -= 1 }
+  }
+
+  /// Whether another process migrates the store now. Who waits for a lock may have its own mark, which says nothing of others.
+  static func isHeldByOther(_ store: String) -> Bool {
+    own.withLock { $0[path(of: store), default: 0] } == 0 && isHeld(store)
   }
 
   /// Removes the mark of a process that was killed, where nothing is to be migrated any more.

@@ -50,6 +50,11 @@ package struct MigrationOutlook {
     seconds = plan.steps.map { MigrationCost(rows: $0.rows, storeBytes: 0, makesBackup: false).seconds }
   }
 
+  /// The steps behind a store, in order.
+  package static func appliedSteps(_ connection: Connection) throws -> [AppliedStep] {
+    try StoreHistory.read(connection).steps
+  }
+
   /// The room beside a file.
   static func freeBytes(beside file: DatabasePath) -> Int? {
     let system = try? FileManager.default.attributesOfFileSystem(forPath: file.folder)

@@ -114,8 +114,6 @@ package struct StoreInfo {
   /// How often the tables were changed.
   package var generation: Int64 { history.generation }
   package let model: Schema
-  /// The steps behind it, in order.
-  package var appliedSteps: [AppliedStep] { history.steps }
   let history: StoreHistory
   private var format: Int { history.format }
 

@@ -15,7 +15,8 @@ enum CheckCommand: Command {
       store-migrate check -m App/Migrations --json
 
     Parses, replays and compiles every step, compares the generated files with what they should hold, and names losses
-    that a step's file does not allow. The app's own tool compares its classes, too. Ends with 2 when something is out of step. Needs no store and no key; writes nothing.
+    that a step's file does not allow. The app's own tool compares its classes, too. Ends with 2 when something is out of
+    step. Needs no store and no key; writes nothing.
     """
 
   struct CheckReport: Report {
@@ -86,7 +87,7 @@ enum CheckCommand: Command {
     let lines = try set.proposal(for: model, renaming: []).lines
     guard !lines.isEmpty else { return [] }
     return ["The classes are not what the steps make; this would lead to them (\(Session.program) diff):"]
-      + lines.map { "  \($0)" }
+      + lines.flatMap { $0.split(separator: "\n").map { "  \($0)" } }
   }
 
   /// Steps whose checksum in the lock is another.

@@ -4,12 +4,6 @@ import CipherSQLite
 import Foundation
 import ObjectVault
 
-/// An error with all that the store says of it: a screen with one cause and the next command.
-struct ExplainedError: Error, CustomStringConvertible {
-  let code: ExitCode
-  let description: String
-}
-
 extension Session {
   /// What a run would do, and what it comes to.
   func planned(
@@ -33,7 +27,7 @@ extension Session {
   private func explanation(of error: StoreError, _ inspection: Inspection, _ set: MigrationSet) -> String? {
     switch error {
     case .historyConflict(let conflict):
-      let applied = (try? StoreInfo(inspection.connection))?.appliedSteps ?? []
+      let applied = (try? MigrationOutlook.appliedSteps(inspection.connection)) ?? []
       return ConflictScreen(store: storePath, applied: applied, line: line).text(of: conflict)
     case .storeIsNewer(_, let found, let supported, let migratedBy, _):
       return NewerScreen(

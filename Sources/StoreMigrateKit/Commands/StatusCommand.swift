@@ -183,7 +183,9 @@ enum StatusCommand: Command {
   }
 
   private static func warnings(_ plan: MigrationPlan, _ outlook: MigrationOutlook) -> [String] {
-    var warnings = plan.missingTransforms.map {
+    var warnings =
+      plan.drift.isEmpty ? [] : ["steps are refused so: undo what was changed by hand, or restore a backup"]
+    warnings += plan.missingTransforms.map {
       "this tool has no Swift function \"\($0)\": run `up` with the app's own tool"
     }
     if let free = outlook.freeBytes, free < plan.neededBytes {
@@ -202,14 +204,5 @@ enum StatusCommand: Command {
       isRun: plan.missingTransforms.isEmpty
     )
     return [plan.plan] + (plan.isRun ? [plan.up] : [])
-  }
-}
-
-extension MigrationPlan {
-  /// What the next command line has to allow, once for each.
-  var allowances: [String] {
-    var names: [String] = []
-    for loss in unallowedLosses where !names.contains(loss) { names.append(loss) }
-    return names.flatMap { ["--allow", "lossy:\($0)"] }
   }
 }

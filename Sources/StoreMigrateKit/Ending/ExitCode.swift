@@ -42,7 +42,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .ok: "done, or nothing to do"
     case .failed: "failed, nothing changed but what the message says; or the report could not be written"
     case .attention:
-      "attention: pending (status --exit-code), out of step (check, diff), damage (verify), findings (lint, import)"
+      "attention: pending or drift (status --exit-code), out of step (check, diff), damage (verify), findings (lint, import)"
     case .historyConflict: "history conflict: a step was edited, lost or moved"
     case .storeTooNew: "the store is newer than the steps"
     case .refused:
@@ -120,6 +120,12 @@ public struct UsageError: Error, CustomStringConvertible {
 
 /// Something that was not done because it was not allowed.
 struct RefusedError: Error, CustomStringConvertible {
+  let code: ExitCode
+  let description: String
+}
+
+/// An error with all that the store says of it: a screen with one cause and the next command.
+struct ExplainedError: Error, CustomStringConvertible {
   let code: ExitCode
   let description: String
 }

@@ -4,22 +4,22 @@
 import Foundation
 
 struct TextStyle {
+  /// When there are colours.
+  enum Coloring: String, CaseIterable {
+    case auto, always, never
+  }
   private enum Look {
     case colored, asItIs, plain
   }
   private let look: Look
 
-  /// - Parameter descriptor: Where the text goes.
-  /// - Throws: ``UsageError`` for a `--color` that is none.
-  init(_ arguments: Arguments, descriptor: Int32) throws {
-    let when = arguments.value("--color") ?? "auto"
-    guard ["auto", "always", "never"].contains(when) else {
-      throw UsageError(
-        "--color takes auto, always or never, not \(when).\(didYouMean(when, among: ["auto", "always", "never"]))"
-      )
-    }
-    let isColored = when == "always" || (when == "auto" && Self.isWanted(descriptor))
-    look = arguments.has("--plain") ? .plain : isColored ? .colored : .asItIs
+  /// - Parameters:
+  ///   - coloring: When there are colours.
+  ///   - isPlain: Whether there are only signs of ASCII, and no colours.
+  ///   - descriptor: Where the text goes.
+  init(_ coloring: Coloring, isPlain: Bool, descriptor: Int32) {
+    let isColored = coloring == .always || (coloring == .auto && Self.isWanted(descriptor))
+    look = isPlain ? .plain : isColored ? .colored : .asItIs
   }
 
   private static func isWanted(_ descriptor: Int32) -> Bool {

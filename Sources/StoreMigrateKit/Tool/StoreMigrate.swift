@@ -150,7 +150,7 @@ public enum StoreMigrate {
       _ = try session.lockTimeout()
       _ = (try session.profile(), try session.newProfile())
       _ = try session.allowances()
-      let style = try TextStyle(arguments, descriptor: 1)
+      let style = try style(arguments)
       let run: any Command.Type = arguments.has("--dry-run") ? PlanCommand.self : command
       name = run.name
       let report = try await run.run(session)
@@ -225,6 +225,17 @@ public enum StoreMigrate {
   }
 
   // MARK: Options
+
+  /// How texts on standard output look.
+  private static func style(_ arguments: Arguments) throws -> TextStyle {
+    let word = arguments.value("--color") ?? TextStyle.Coloring.auto.rawValue
+    guard let coloring = TextStyle.Coloring(rawValue: word) else {
+      let words = TextStyle.Coloring.allCases.map(\.rawValue)
+      throw UsageError(
+        "--color takes \(words.joined(separator: ", ")), not \(word).\(didYouMean(word, among: words))")
+    }
+    return TextStyle(coloring, isPlain: arguments.has("--plain"), descriptor: 1)
+  }
 
   /// Of no command: the first one that is given decides.
   static let versionOption = Option("--version", in: .common, "the tool's version and the engine's")

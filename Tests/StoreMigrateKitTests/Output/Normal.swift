@@ -19,7 +19,10 @@ func normalized(_ output: String, folder: String) -> String {
   return normalizedText(output, folder)
 }
 
-private let volatileKeys = ["bytes", "seconds", "pages", "freePages", "neededBytes", "cipher", "sqlite"]
+private let volatileKeys = [
+  "bytes", "seconds", "pages", "freePages", "neededBytes", "freeBytes", "unusedBytes",
+  "milliseconds", "cipher", "sqlite", "profile", "pageBytes", "hash", "engine",
+]
 
 private func normalizedValue(_ value: Any, _ folder: String, key: String = "") -> Any {
   switch value {
@@ -45,7 +48,13 @@ private func normalizedText(_ text: String, _ folder: String) -> String {
     .replacing("\(CipherProfile.engineDefault)", with: "PROFILE")
   text = text.replacing(#/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC)?/#, with: "TIME")
     .replacing(#/\.v(\d+)-[^\s"]+?\.backup/#) { ".v\($0.1)-TIME.backup" }
-    .replacing(#/\d+(\.\d+)? (kB|MB)\b/#, with: "SIZE").replacing(
+    .replacing(#/SQLCipher \d format, page \d+/#, with: "FORMAT").replacing(
+      #/\(hash [0-9a-f…]+\)/#, with: "(hash HASH)"
+    )
+    .replacing(#/\s\s\d+\.\d\d s\b/#, with: "  SECONDS s").replacing(
+      #/SQLite \d\.\d+\.\d+/#, with: "SQLite SQLITE"
+    )
+    .replacing(#/\d+(\.\d+)? (kB|MB|GB)\b/#, with: "SIZE").replacing(
       #/\(\d+(\.\d+)?(e-\d+)? s\)/#, with: "(SECONDS s)"
     )
     .replacing(#/\d+ pages/#, with: "N pages").replacing(#/\d+ free\b/#, with: "N free")

@@ -22,7 +22,21 @@ import Testing
     Case(name: "wrong-key", line: "status new.store -m Steps --key-env WRONG", code: 12),
     Case(name: "changed-step", line: "status new.store -m Edited", code: 3),
     Case(name: "newer-store", line: "status new.store -m First", code: 4),
+    Case(name: "newer-store-back", line: "status back.store -m First", code: 4),
     Case(name: "lossy-up", line: "up new.store -m Losing", code: 5),
+    Case(name: "no-store", line: "status absent.store -m Steps", code: 10),
+    Case(name: "plain", line: "status plain.db -m Steps", code: 12),
+    Case(name: "foreign", line: "status tables.store -m Steps", code: 12),
+    Case(name: "drift", line: "status drift.store -m Steps"),
+    Case(name: "plan-drift", line: "plan drift.store -m Steps", code: 1),
+    Case(name: "missing-step", line: "up moved.store -m Steps", code: 3),
+    Case(name: "moved-step", line: "up new.store -m Moved", code: 3),
+    Case(name: "step-twice", line: "up new.store -m Twice", code: 3),
+    Case(name: "refused-rows", line: "plan twice.store -m Unique", code: 5),
+    Case(name: "dry-run", line: "up 'my notes.store' -m Losing --dry-run"),
+    Case(name: "verbose-up", line: "up old.store -m Steps -v --no-backup"),
+    Case(name: "color", line: "status 'my notes.store' -m Losing --color always"),
+    Case(name: "plain-status", line: "status 'my notes.store' -m Losing --plain"),
   ]
 
   private static let hasScript = FileManager.default.isExecutableFile(atPath: "/usr/bin/script")
@@ -67,6 +81,39 @@ import Testing
     #expect(
       frames.contains { $0.contains(#/^up \[#*\.+\] \d+ %  [\d,]+ rows\/s  \d+:\d\d left/#) }, "\(frames)")
     #expect(Self.shown(result.output).hasPrefix("up [####################] 100 %\n"))
+  }
+
+  @Test(.enabled(if: hasScript, "there is no script"), arguments: ["yes", "no", ""])
+  func `before a loss a terminal shows the steps, and asks`(_ answer: String) async throws {
+    let folder = try await CommandFolder().folder
+    let result = try Self.run(
+      "up new.store -m Losing --no-backup --key-env KEY --key-format hex", in: folder, input: "\(answer)\n")
+    #expect(result.status == (answer == "yes" ? 0 : 5), "\(result)")
+    // What was typed stands on the screen where the terminal puts it.
+    let lines = Self.shown(result.output).split(separator: "\n").filter { $0 != answer }
+    #expect(lines.prefix(2) == ["0003 step:", "  · drop attribute Author.city"])
+    #expect(lines[2] == "The pending steps lose for good: Author.city. Type yes to go on:", "\(result)")
+  }
+
+  @Test(
+    .enabled(if: hasScript, "there is no script"),
+    arguments: [("", true), ("NO_COLOR=1 ", false), ("TERM=dumb ", false)])
+  func `a terminal gets colours where it may`(_ before: String, _ isColored: Bool) async throws {
+    let folder = try await CommandFolder().folder
+    let result = try runTool(
+      "/usr/bin/script",
+      ["-qec", "\(before)\"$TOOL\" status new.store -m Steps --key-env KEY --key-format hex", "/dev/null"],
+      environment: [
+        "KEY": Template.hex(Template.key), "TOOL": builtExecutable("store-migrate"), "TERM": "xterm",
+        "NO_COLOR": "",
+      ], directory: folder.url.path)
+    #expect(result.status == 0 && result.output.contains("\u{1B}[") == isColored, "\(result)")
+    #expect(
+      try runTool(
+        builtExecutable("store-migrate"),
+        ["status", "new.store", "-m", "Steps", "--key-env", "KEY", "--key-format", "hex"],
+        environment: ["KEY": Template.hex(Template.key)], directory: folder.url.path
+      ).output.contains("\u{1B}") == false)
   }
 
   @Test(.enabled(if: hasScript, "there is no script"), arguments: ["yes", "no", ""])

@@ -77,6 +77,7 @@ struct CommandFolder {
     try write(steps + ["drop attribute Author.city"], to: "Losing", in: folder)
     try write(back, to: "Back", in: folder)
     try write(["add atribute Author.city string"], to: "Broken", in: folder)
+    try makeUnhappy(folder)
     try write(steps, to: "Branches", in: folder)
     try Data("format: 1\n\n[up]\nadd attribute Note.pinned bool default 0\n".utf8).write(
       to: folder.url.appendingPathComponent("Branches/0002_ours.migration"))
@@ -103,7 +104,7 @@ struct CommandFolder {
       ["squash", "--to", "2", "-m", folder.path("Squashed"), "--allow-released"])
     guard squashed.status == 0 else { throw CocoaError(.fileWriteUnknown) }
     try await makeUndone(folder, key)
-    for (name, folderName) in [("new.store", "Steps"), ("old.store", "First")] {
+    for (name, folderName) in [("new.store", "Steps"), ("old.store", "First"), ("moved.store", "Moved")] {
       try await Store.create(
         at: folder.url.appendingPathComponent(name), key: key,
         migrations: .directory(folder.url.appendingPathComponent(folderName)))
@@ -116,6 +117,16 @@ struct CommandFolder {
           VALUES (1, 'first', 800000000.5, 2), (2, '', 800000060, NULL), (3, 'a, "b"' || char(10), 800000120, 1);
         """)
     }
+    try FileManager.default.copyItem(atPath: folder.path("old.store"), toPath: folder.path("my notes.store"))
+    try FileManager.default.copyItem(atPath: folder.path("old.store"), toPath: folder.path("drift.store"))
+    try write(steps + ["add index Note(text) unique"], to: "Unique", in: folder)
+    try FileManager.default.copyItem(atPath: folder.path("new.store"), toPath: folder.path("twice.store"))
+    let twice = try Connection.open(folder.path("twice.store"), key: key)
+    try twice.execute("UPDATE Note SET text = 'same' WHERE id < 3")
+    twice.close()
+    let drifted = try Connection.open(folder.path("drift.store"), key: key)
+    try drifted.execute("ALTER TABLE Author ADD COLUMN shoes TEXT")
+    drifted.close()
     let connection = try Connection.open(folder.path("new.store"), key: key)
     defer { connection.close() }
     try StoreInfo.prepare(connection)
@@ -127,6 +138,24 @@ struct CommandFolder {
     try folder.flip("damaged.store", at: 2 * 4096 + 100)
     _ = try KeyFile.create(at: folder.path("n.keys"), slot: "Ann", unlock: .rawKey(Template.key))
     return folder
+  }
+
+  /// Steps that are not those which a store has been through, or cannot be read, or do nothing.
+  private static func makeUnhappy(_ folder: TemporaryFolder) throws {
+    func add(_ text: String, _ name: String) throws {
+      try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(to: folder.url.appendingPathComponent(name))
+    }
+    let other = "add attribute Note.pinned bool default 0"
+    try write(Array(steps.prefix(1)), to: "Moved", in: folder)
+    try add(other, "Moved/0002_other.migration")
+    try add(steps[1], "Moved/0003_step.migration")
+    for (name, file, text) in [
+      ("Twice", "0002_other", other), ("Empty", "0003_nothing", ""),
+      ("Conflict", "0003_ours", "<<<<<<< HEAD\n\(other)"),
+    ] {
+      try write(steps, to: name, in: folder)
+      try add(text, "\(name)/\(file).migration")
+    }
   }
 
   /// Files that other programs made, and one whose tables are those of the steps.

@@ -79,3 +79,12 @@ struct NewerScreen {
     return lines.joined(separator: "\n")
   }
 }
+
+extension MigrationPlan {
+  /// What the next command line has to allow, once for each.
+  var allowances: [String] {
+    var names: [String] = []
+    for loss in unallowedLosses where !names.contains(loss) { names.append(loss) }
+    return names.flatMap { ["--allow", "lossy:\($0)"] }
+  }
+}

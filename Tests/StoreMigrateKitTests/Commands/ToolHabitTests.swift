@@ -1,0 +1,200 @@
+// What the command line has beside its commands: other names, a dry run, texts for those without colours, and a key that
+// nobody sees.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import StoreMigrateKit
+import TestSupport
+import Testing
+
+@Suite struct ToolHabits {
+  let folder: TemporaryFolder
+
+  init() async throws { folder = try await CommandFolder().folder }
+
+  private func run(_ line: String, _ more: [String] = [], tool: String = "store-migrate") throws -> ToolResult
+  {
+    try runTool(
+      builtExecutable(tool), line.split(separator: " ").map(String.init) + more + ["--no-input"],
+      environment: ["STORE_MIGRATE_KEY": Template.hex(Template.key), "STORE_MIGRATE_FORMAT": "hex"],
+      directory: folder.url.path)
+  }
+
+  private func look(_ line: String, _ more: [String] = []) throws -> ToolResult {
+    try run(line, more + ["--key-format", "hex"])
+  }
+
+  @Test(arguments: [
+    ("migrate", "up", "old.store -m Steps"), ("run", "up", "old.store -m Steps"),
+    ("rollback", "down", "back.store -m Back --yes"), ("revert", "down", "back.store -m Back --yes"),
+    ("validate", "verify", "new.store -m Steps"),
+  ])
+  func `a command goes by its other names, and its report has its own`(
+    _ alias: String, _ name: String, _ line: String
+  ) throws {
+    let result = try look("\(alias) \(line) --json")
+    #expect(result.status == 0 && result.output.contains("\"command\":\"\(name)\""), "\(result)")
+    #expect(try run("help \(alias)").output == run("help \(name)").output)
+    #expect(try run("help \(name)").output.contains("Also called: "))
+  }
+
+  @Test func `new goes by its other names, too`() throws {
+    for (number, name) in [(3, "add"), (4, "generate")] {
+      #expect(try run("\(name) more -m Steps").output.contains("Steps/000\(number)_more.migration"))
+    }
+    #expect(try run("migrat old.store").errors.contains("Did you mean \"migrate\"?"))
+  }
+
+  @Test func `a dry run is what plan shows, and writes nothing`() throws {
+    let before = try folder.bytes("old.store")
+    for (dry, plan) in [
+      ("up old.store -m Steps --dry-run", "plan old.store -m Steps"),
+      ("up old.store -m Losing --to 2 --dry-run", "plan old.store -m Losing --to 2"),
+      ("down back.store -m Back --dry-run", "plan back.store -m Back --to 1"),
+    ] {
+      let (one, two) = (try look(dry), try look(plan))
+      #expect(one.status == 0 && one.output.contains("Nothing was written."), "\(one)")
+      let withoutNext = { (text: String) in text.split(separator: "\n").filter { !$0.hasPrefix("next:") } }
+      #expect(
+        withoutNext(normalized(one.output, folder: folder.url.path))
+          == withoutNext(normalized(two.output, folder: folder.url.path)))
+    }
+    let one = try look("up old.store -m Losing --steps 1 --dry-run")
+    #expect(one.output.contains("from version 1 to 2") && one.output.contains("--steps 1"), "\(one)")
+    #expect(try folder.bytes("old.store") == before)
+    #expect(!folder.names.contains { $0.hasSuffix(".backup") })
+  }
+
+  @Test func `the lines behind next are taken by a shell as they are`() throws {
+    let status = try run(
+      "status", ["my notes.store", "-m", "Losing", "--key-env", "KEY", "--key-format", "hex"])
+    _ = status
+    let shown = try runTool(
+      builtExecutable("store-migrate"),
+      ["status", "my notes.store", "-m", "Losing", "--key-env", "KEY", "--key-format", "hex"],
+      environment: ["KEY": Template.hex(Template.key)], directory: folder.url.path)
+    let lines = shown.output.split(separator: "\n").drop { !$0.hasPrefix("next:") }
+      .map { $0.drop { $0 != "s" }.trimmingPrefix("store-migrate") }
+    #expect(lines.count == 2, "\(shown)")
+    for line in lines {
+      let result = try runTool(
+        "/bin/sh", ["-c", "\"$TOOL\" \(line) --no-input"],
+        environment: ["KEY": Template.hex(Template.key), "TOOL": builtExecutable("store-migrate")],
+        directory: folder.url.path)
+      #expect(result.status == 0, "\(line): \(result)")
+    }
+    #expect(try look("status", ["my notes.store", "-m", "Losing"]).output.contains("3 of 3"))
+  }
+
+  @Test func `colours change nothing but colours, and plain text is ASCII`() throws {
+    let line = "status old.store -m Losing"
+    let usual = normalized(try look(line).output, folder: folder.url.path)
+    let colored = normalized(try look(line + " --color always").output, folder: folder.url.path)
+    #expect(colored.contains("\u{1B}[") && colored.replacing(#/\x1B\[\d+m/#, with: "") == usual)
+    let plain = try look(line + " --plain --color always").output
+    #expect(plain.unicodeScalars.allSatisfy(\.isASCII) && plain.contains("* pending"), "\(plain)")
+    // What a compiler reads is left alone.
+    let swift = try look("schema old.store --format swift")
+    #expect(try look("schema old.store --format swift --color always").output == swift.output)
+  }
+
+  @Test func `after a rebuild that leaves many free pages they are offered, and given back when asked`()
+    throws
+  {
+    let connection = try Connection.open(folder.path("new.store"), key: .raw(Template.key))
+    try connection.executeScript(
+      """
+      INSERT INTO Note(text, createdAt) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
+        SELECT 'a note with some more words in it ' || i, i FROM n
+      """)
+    connection.close()
+    try Data("format: 1\n[up]\nset default of Note.text to \"a\"\n".utf8).write(
+      to: folder.url.appendingPathComponent("Steps/0003_text.migration"))
+    let up = try look("up new.store -m Steps --no-backup")
+    #expect(up.status == 0 && up.output.contains("of the file are free pages now"), "\(up)")
+    #expect(up.output.contains("  store-migrate up new.store --vacuum"), "\(up)")
+    let before = try folder.bytes("new.store").count
+    let given = try look("up new.store -m Steps --vacuum")
+    #expect(given.status == 0 && given.output.contains("has no free pages"), "\(given)")
+    let after = try folder.bytes("new.store").count
+    #expect(after < before * 3 / 4, "\(before) -> \(after)")
+    #expect(try look("verify new.store -m Steps").status == 0)
+    #expect(try !look("up new.store -m Steps").output.contains("free pages"))
+  }
+
+  @Test func `what is wrong with steps says nothing of a store`() throws {
+    let step = folder.url.appendingPathComponent("Steps/0003_wrong.migration")
+    try Data("format: 1\n[up]\nadd attribute Nobody.name string optional\n".utf8).write(to: step)
+    for line in ["check -m Steps", "lint -m Steps", "embed -m Steps"] {
+      let result = try run(line)
+      #expect(result.status == 1 && result.errors.contains("Nobody"), "\(result)")
+      #expect(!result.errors.contains("store is unchanged"), "\(result)")
+    }
+    #expect(try look("up old.store -m Steps").errors.contains("The store is unchanged."))
+  }
+
+  @Test func `marks of a merge are called so, in the lock file and in a step`() throws {
+    let lock = folder.url.appendingPathComponent("Embedded/migrations.lock")
+    let text = try String(contentsOf: lock, encoding: .utf8)
+    try Data(("<<<<<<< HEAD\n" + text).utf8).write(to: lock)
+    let check = try run("check -m Embedded")
+    #expect(
+      check.status == 2 && check.output.contains("migrations.lock has the marks of a merge conflict"),
+      "\(check)")
+    for line in ["lint -m Conflict", "plan old.store -m Conflict --key-format hex"] {
+      let result = try run(line)
+      #expect(
+        result.status == 1 && result.errors.contains("0003_ours.migration:4: this is the mark of a merge"),
+        "\(result)")
+    }
+  }
+}
+
+@Suite struct HiddenKeys {
+  private static let hasProcesses = FileManager.default.fileExists(atPath: "/proc/self/cmdline")
+
+  @Test(
+    .enabled(if: hasProcesses, "there is no /proc"), arguments: ["env", "file", "fd", "command", "usual"])
+  func `the argument list of a running command has no key in it`(_ way: String) async throws {
+    let (folder, secret) = (try await CommandFolder().folder, Template.hex(Template.key))
+    let other = try Connection.open(folder.path("old.store"), key: .raw(Template.key))
+    try other.execute("BEGIN IMMEDIATE")
+    try Data(secret.utf8).write(to: folder.url.appendingPathComponent("key.txt"))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path("key.txt"))
+    let options: [String: [String]] = [
+      "env": ["--key-env", "KEY"], "file": ["--key-file", "key.txt"], "fd": ["--key-fd", "0"],
+      "command": ["--key-command", "cat key.txt"], "usual": [],
+    ]
+    let tool = try StartedTool(
+      builtExecutable("store-migrate"),
+      ["up", "old.store", "-m", "Steps", "--key-format", "hex", "--no-input"] + (options[way] ?? []),
+      input: way == "fd" ? secret + "\n" : "",
+      environment: way == "usual" ? ["STORE_MIGRATE_KEY": secret] : ["KEY": secret],
+      directory: folder.url.path)
+    // It has read its key, and waits.
+    #expect(try tool.says("Another process uses old.store"))
+    var lists: [String] = []
+    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int32(name) != nil {
+      guard let data = FileManager.default.contents(atPath: "/proc/\(name)/cmdline") else { continue }
+      lists.append(String(decoding: data, as: UTF8.self))
+    }
+    let own = FileManager.default.contents(atPath: "/proc/\(tool.processID)/cmdline") ?? Data()
+    #expect(String(decoding: own, as: UTF8.self).contains("old.store"))
+    #expect(!lists.contains { $0.contains(secret) })
+    try other.execute("COMMIT")
+    other.close()
+    let result = try tool.end()
+    #expect(result.status == 0 && !(result.output + result.errors).contains(secret), "\(result)")
+  }
+
+  @Test(arguments: ["--key", "--password", "--passphrase", "--new-key"])
+  func `a key among the arguments is refused before anything is looked at`(_ option: String) throws {
+    let result = try runTool(
+      builtExecutable("store-migrate"), ["status", "/nowhere/absent.store", option, "hunter2"])
+    #expect(result.status == 64 && result.errors.contains("list of processes"), "\(result)")
+    #expect(!(result.output + result.errors).contains("hunter2"))
+    let joined = try runTool(builtExecutable("store-migrate"), ["up", "absent.store", "\(option)=hunter2"])
+    #expect(joined.status == 64 && !(joined.output + joined.errors).contains("hunter2"), "\(joined)")
+  }
+}
