@@ -73,13 +73,9 @@ struct MigrationHeader {
     return words
   }
 
-  /// What the head says of its file that is not so.
+  /// What the head says of its file that cannot be so. A name that the file has not is none of it: a file that was moved is the
+  /// same step, and lint tells.
   func misfit(number: Int, name: String) -> Problem? {
-    if let own = self.name, own != name {
-      return Problem(
-        reason: "the file's name says \(name), and its head \(own.isEmpty ? "nothing" : own)",
-        hint: "write name: \(name), or leave the line out", key: .name)
-    }
     if let reader, !(1...max(1, number)).contains(reader) {
       return Problem(
         reason: "reader \(reader) is no version that there is at this step",

@@ -24,6 +24,8 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     case mayBeRenaming = "L301"
     /// A class says what a property was called before, and a step has renamed it since.
     case renamingIsDone = "L302"
+    /// The head calls the step by a name that its file has not.
+    case namedOtherwise = "L303"
     /// An engine that cannot drop a column copies a whole table.
     case rebuildsTable = "L401"
     /// An index goes with an attribute that an entity inherits from then on.
@@ -48,7 +50,7 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     /// Whether it is about time or order, and not about what may be lost or fail.
     public var isNote: Bool {
       switch self {
-      case .rebuildsTable, .losesIndex, .irreversible, .renamingIsDone, .triggerWrites: true
+      case .namedOtherwise, .rebuildsTable, .losesIndex, .irreversible, .renamingIsDone, .triggerWrites: true
       default: false
       }
     }
@@ -152,7 +154,7 @@ struct StepLint {
   }
 
   func findings() throws -> [MigrationFinding] {
-    try losses() + permissions() + operations() + rebuilds() + wayBack()
+    try losses() + head() + operations() + rebuilds() + wayBack()
   }
 
   func finding(
@@ -182,8 +184,8 @@ struct StepLint {
     }
   }
 
-  /// What is allowed and does not happen: a name that was mistyped, or of a line that has gone since.
-  private func permissions() -> [MigrationFinding] {
+  /// What the head says and is not so: a name that was mistyped, or of a line that has gone since.
+  private func head() -> [MigrationFinding] {
     step.allowed.compactMap(MigrationStep.loss(allowedBy:)).filter { !compiled.losses.contains($0) }.map {
       name in
       let others = didYouMean(nearest(name, among: compiled.unallowedLosses))

@@ -99,6 +99,16 @@ private final class Titled: ManagedObject {
     #expect(try rules(up, head: head).isEmpty)
   }
 
+  @Test func `a head that calls the step by another name is a note`() throws {
+    let text = "format: 1\nname: towns\n[up]\nadd attribute U.a int optional\n"
+    let first = try MigrationStep(number: 1, name: "base", text: "format: 1\n[up]\n\(Self.base)\n")
+    for (name, count) in [("towns", 0), ("places", 1)] {
+      let set = try MigrationSet([first, MigrationStep(number: 2, name: name, text: text)])
+      let found = try set.findings().filter { $0.rule == .namedOtherwise }
+      #expect(found.count == count && found.allSatisfy { $0.rule.isNote && $0.text.contains("name: places") })
+    }
+  }
+
   @Test(arguments: [("lossy:U.m", "did you mean \"U.n\"?"), ("lossy:Nope", "take that out of the head")])
   func `what is allowed and not lost is told`(_ word: String, _ advice: String) throws {
     let set = try MigrationSet([
@@ -156,7 +166,7 @@ private final class Titled: ManagedObject {
       // Those of families: FamilyLintTests.
       .losesIndex, .namesNoEntity, .namesFormerly,
       // Those of heads, and of the lock file: see below, and AuthoringCommandTests.
-      .allowsNoLoss, .editsReleased,
+      .allowsNoLoss, .editsReleased, .namedOtherwise,
     ])
     #expect(known == Set(MigrationFinding.Rule.allCases))
   }

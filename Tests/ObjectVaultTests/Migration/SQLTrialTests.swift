@@ -44,7 +44,6 @@ import Testing
     ("seed { INSERT INTO $User ($User.name) VALUES ('x', 'y') }", "values"),
     ("make User.posts one picking (nosuch)", "no such column"),
     ("create raw view Old { SELECT nosuch FROM $User }", "no such column"),
-    ("create raw view Names { SELECT $User.name FROM $User }\ndrop attribute User.name", "name"),
     (
       "add attribute User.a int default 1\ntransform sql { UPDATE $User SET $User.a = 2, b = 3 }",
       "no such column"

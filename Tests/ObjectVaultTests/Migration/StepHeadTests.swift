@@ -12,8 +12,7 @@ import Testing
   @Test(arguments: [
     ("format: 1\nformat: 1", 2, "format stands there twice"), ("format: 1\nnote: a\nnote: b", 3, "twice"),
     ("format: 1\nallow: lossy:A.a\nallow: lossy:A.b", 3, "write all on one line"),
-    ("format: 1\nname: places", 2, "says towns, and its head places"),
-    ("name:\nformat: 1", 1, "says towns, and its head nothing"),
+    ("format: 1\nname: a\nname: a", 3, "name stands there twice"),
     ("format: 1\nreader: 4", 2, "1 to 3"), ("format: 1\nreader: 0", 2, "1 to 3"),
     ("format: 1\nreader: -3", 2, "1 to 3"), ("format: 1\nreader: 99999999999", 2, "1 to 3"),
     ("format: 1\nreader: 99999999999999999999", 2, "takes a number"),
