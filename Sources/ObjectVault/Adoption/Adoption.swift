@@ -14,7 +14,7 @@ public struct Adoption: Sendable {
     case coreData
   }
 
-  /// A table, and what becomes of its rows.
+  /// A table, and what becomes of its rows, or of some: entities that inherit from one another share one.
   public struct Table: Sendable, Hashable, Codable {
     /// The table's name in the file.
     public let source: String

@@ -88,16 +88,20 @@ struct AdoptionFit {
       guard let entity = model.entities.first(where: { $0.name.lowercased() == source.name.lowercased() }),
         let former = adoption.schema.entity(named: source.name)
       else { continue }
+      // Steps may declare it in another entity of the table.
+      let relatives = model.family(of: entity)
       for property in source.values.map(\.property) {
         let found = former.relationship(named: property)?.destination
         let isNamed = { (name: String) in name.lowercased() == property.lowercased() }
-        if let toOne = entity.relationships.first(where: { isNamed($0.name) && !$0.isToMany }) {
+        if let toOne = relatives.flatMap(\.relationships).first(where: { isNamed($0.name) && !$0.isToMany }) {
           guard found?.lowercased() != toOne.destination.lowercased(),
             entities.contains(toOne.destination.lowercased()),
             found != nil || former.attribute(named: property)?.type == .int
           else { continue }
           toOnes["\(source.name).\(property)"] = toOne.destination
-        } else if found != nil, entity.attributes.contains(where: { isNamed($0.name) && $0.type == .int }) {
+        } else if found != nil,
+          relatives.flatMap(\.attributes).contains(where: { isNamed($0.name) && $0.type == .int })
+        {
           toOnes["\(source.name).\(property)"] = ""
         }
       }

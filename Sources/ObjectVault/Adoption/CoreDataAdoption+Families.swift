@@ -133,9 +133,10 @@ extension CoreDataAdoption {
       found[index] = rest.remove(at: match)
     }
     let open = indices.filter { found[$0] == nil }
-    // Columns without values are anybody's. One that is left with values in rows of others is the last one's.
-    for (index, owner) in zip(open, rest) where use.values[columns[index].name] == nil || rest.count == 1 {
-      found[index] = owner
+    // Columns without values are anybody's whose they can be. One that is left with values in rows of others is the last one's.
+    for index in open where use.values[columns[index].name] == nil || rest.count == 1 {
+      let match = rest.firstIndex { owners.count == 1 || $0.property.fits(columns[index].type) }
+      if let match { found[index] = rest.remove(at: match) }
     }
     return found
   }
@@ -204,5 +205,19 @@ extension CoreDataAdoption {
     draft.notes.append(
       "\(name) declares \(rest.joined(separator: ", ")), and all that inherit from it have them: the file does not tell whose "
         + "they are. Let entities below declare them in step 1, where no rows of others have values.")
+  }
+}
+
+extension CoreDataModel.Property {
+  /// Whether Core Data writes it into a column of a declared type.
+  fileprivate func fits(_ type: String) -> Bool {
+    guard case .attribute(let number, _) = kind else { return type == "INTEGER" }
+    // The numbers of NSAttributeType.
+    let known: [Int64: String] = [
+      100: "INTEGER", 200: "INTEGER", 300: "INTEGER", 400: "DECIMAL", 500: "FLOAT", 600: "FLOAT",
+      700: "VARCHAR",
+      800: "INTEGER", 900: "TIMESTAMP", 1000: "BLOB", 1100: "BLOB", 1200: "VARCHAR",
+    ]
+    return known[number].map { $0 == type } ?? true
   }
 }
