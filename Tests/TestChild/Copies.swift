@@ -44,7 +44,7 @@ func moveBetweenAccounts(_ path: String, seconds: Double, moved: () -> Void = {}
   let pool = try ConnectionPool(path: path, key: childKeys.first)
   let end = Date().addingTimeInterval(seconds)
   var count = 0
-  while Date() < end {
+  repeat {
     try pool.withWriter { connection in
       try connection.transaction {
         // Read and written back, so that a lost update would show.
@@ -55,7 +55,7 @@ func moveBetweenAccounts(_ path: String, seconds: Double, moved: () -> Void = {}
     }
     count += 1
     moved()
-  }
+  } while Date() < end
   return count
 }
 
@@ -65,9 +65,9 @@ func readAccounts(_ path: String, seconds: Double) throws -> Int? {
   let pool = try ConnectionPool(path: path, key: childKeys.first)
   let end = Date().addingTimeInterval(seconds)
   var count = 0
-  while Date() < end {
+  repeat {
     guard try pool.withReader({ try $0.value("SELECT sum(amount) FROM account") }) == 2000 else { return nil }
     count += 1
-  }
+  } while Date() < end
   return count
 }

@@ -29,19 +29,60 @@ func openWithoutDescriptors(_ path: String) {
   }
 }
 
-/// Opens a file again and again with either key, adds a row each time, and acknowledges it; says what else it met.
-func visit(_ path: String, seconds: Double) {
-  let end = Date().addingTimeInterval(seconds)
+/// Opens a file again and again, adds a row each time, and acknowledges it; says what else it met. Goes on for so long,
+/// and until it was there so often: who replaces the file has it most of the time.
+func visit(_ path: String, seconds: Double, atLeast visits: Int) {
+  let (end, deadline) = (Date().addingTimeInterval(seconds), Date().addingTimeInterval(seconds + 600))
   var configuration = Connection.Configuration()
-  configuration.busyTimeout = 20
-  while Date() < end {
+  configuration.busyTimeout = 60
+  var count = 0
+  while Date() < end || (count < visits && Date() < deadline) {
     do {
       let connection = try Connection.open(path, key: childKeys.first, configuration: configuration)
       defer { connection.close() }
       try connection.execute("INSERT INTO visit(who) VALUES (\(Int64(getpid())))")
       acknowledge("\(connection.lastInsertedID)")
+      count += 1
     } catch {
       acknowledge("error \(error)")
     }
   }
+}
+
+/// Makes a file in each way beside a store, where the umask forbids nothing, and says which mode each has; "control" is
+/// one that nobody gave a mode.
+func makeFiles(_ path: String) throws {
+  umask(0)
+  let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+  func file(_ name: String) -> String { folder.appendingPathComponent(name).path }
+  close(open(file("control"), O_CREAT | O_WRONLY, 0o666))
+  for (name, make) in try fileMakers(beside: Connection.open(path, key: childKeys.first)) {
+    try make(file("new." + name))
+  }
+  let pool = try ConnectionPool(path: file("new.create"), key: childKeys.first)
+  try pool.withWriter { _ = try $0.execute("INSERT INTO t VALUES (1)") }
+  for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+    let mode = try FileManager.default.attributesOfItem(atPath: file(name))[.posixPermissions] as? Int ?? 0
+    acknowledge("\(name) \(String(mode, radix: 8))")
+  }
+  pool.close()
+}
+
+/// Looks at a file in several threads at once; says what failed, and how often it was looked at.
+func inspect(_ path: String) {
+  let (group, done) = (DispatchGroup(), Locked(0))
+  for _ in 0..<4 {
+    group.enter()
+    Thread.detachNewThread {
+      for _ in 0..<200 {
+        do {
+          _ = try Inspection(path: path, key: childKeys.first)
+          done.withLock { $0 += 1 }
+        } catch { acknowledge("error \(error)") }
+      }
+      group.leave()
+    }
+  }
+  group.wait()
+  acknowledge("\(done.withLock { $0 })")
 }

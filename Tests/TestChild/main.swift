@@ -117,7 +117,9 @@ do {
   case "full-disk-objects": try await saveObjectsOnFullDisk(url)
   case "create-once": acknowledge(try createOnce(url.path))
   case "fetch-and-insert": acknowledge("\(try await growWhileFetching(url, turns: 5000))")
-  case "visit": visit(url.path, seconds: childSeconds * 2)
+  case "visit": visit(url.path, seconds: childSeconds * 2, atLeast: 8)
+  case "inspect": inspect(url.path)
+  case "make-files": try makeFiles(url.path)
   case "exit": try exitAtWork(url.path)
   default: exit(64)
   }

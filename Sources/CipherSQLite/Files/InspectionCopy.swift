@@ -29,18 +29,8 @@ final class InspectionCopy {
     // Keeps everybody from putting the journal back, and from writing without a log, until all of it is copied.
     let raw = try RawFile.open(original, holding: .shared, seconds: seconds)
     let parts = try Self.parts(of: original, byteCount: raw.byteCount, room: Self.room(in: parent))
-    var template = Array((parent + "/" + Self.prefix + "XXXXXX").utf8CString)
-    // The system writes plain letters and digits in the place of the X.
-    folder = try Temporaries.registerFolder {
-      guard unsafe mkdtemp(&template) != nil else { throw SQLError.failed("mkdtemp", on: parent) }
-      return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
+    (folder, guardian) = try Self.makeFolder(in: parent)
     file = DatabasePath(temporary: folder + "/" + Self.fileName, of: original)
-    guardian = unsafe open(
-      folder + "/" + Self.lockName, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
-    guard guardian >= 0, flock(guardian, LOCK_EX | LOCK_NB) == 0 else {
-      throw SQLError.failed("lock", on: folder)
-    }
     let before = FileMark(original)
     try raw.copy(to: file)
     for part in parts { try part.copy(to: file) }
@@ -55,6 +45,38 @@ final class InspectionCopy {
     Self.remove(folder)
     Temporaries.unregister(folder)
     if guardian >= 0 { close(guardian) }
+  }
+
+  // MARK: The folder
+
+  /// Makes a folder and locks it.
+  private static func makeFolder(in parent: String) throws -> (path: String, guardian: Int32) {
+    // Between the making of the lock and the locking somebody's sweep may have it, and takes the folder for one that
+    // was left. It goes then, by that sweep or by the next, and another one is made.
+    for _ in 0..<100 {
+      var template = Array((parent + "/" + prefix + "XXXXXX").utf8CString)
+      // The system writes plain letters and digits in the place of the X.
+      let folder = try Temporaries.registerFolder {
+        guard unsafe mkdtemp(&template) != nil else { throw SQLError.failed("mkdtemp", on: parent) }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      }
+      let lock = folder + "/" + lockName
+      let guardian = unsafe open(lock, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
+      let code = guardian < 0 || flock(guardian, LOCK_EX | LOCK_NB) != 0 ? errno : 0
+      // A lock on a file that is gone keeps nobody away.
+      if code == 0, let held = FileStatus(descriptor: guardian),
+        FileStatus(lock)?.isSameFile(as: held) ?? false
+      {
+        return (folder, guardian)
+      }
+      if guardian >= 0 { close(guardian) }
+      Temporaries.unregister(folder)
+      guard code == 0 || code == EWOULDBLOCK else {
+        remove(folder)
+        throw SQLError.failed("lock", on: folder, code: code)
+      }
+    }
+    throw SQLError.failed("lock", on: parent, code: EWOULDBLOCK)
   }
 
   // MARK: What is copied

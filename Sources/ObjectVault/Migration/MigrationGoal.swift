@@ -28,19 +28,6 @@ struct MigrationWork {
 
   var steps: [CompiledStep] { back + ahead }
   var isNothing: Bool { back.isEmpty && ahead.isEmpty }
-
-  /// The room that it takes on the disk beside the store, a guess. What is written needs it twice: for itself, and in the
-  /// journal; what a step leaves free the next one takes. A backup needs what the store has.
-  /// - Parameter amounts: What each step writes.
-  func neededBytes(
-    for history: StoreHistory, amounts: [RowForecast.Amount], storeBytes: Int, makesBackups: Bool
-  ) throws -> Int {
-    // The change of the format writes the links again.
-    let rebuildsLinks =
-      try history.format < FileFormat.current && !history.model().joinTables.isEmpty
-    let written = rebuildsLinks ? storeBytes : min(storeBytes, amounts.map(\.bytes).max() ?? 0)
-    return 2 * written + (makesBackups && steps.contains(where: \.wantsBackup) ? storeBytes : 0)
-  }
 }
 
 extension StoreHistory {

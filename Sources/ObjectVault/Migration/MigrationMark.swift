@@ -42,11 +42,19 @@ package final class MigrationMark {
     Self.own.withLock { $0[path, default: 0] += 1 }
   }
 
-  /// Locks it, also where somebody is just asking whether it is locked: ``isHeld(_:)`` does that by a lock of its own.
+  /// Locks it, also where somebody is just asking whether it is locked: ``isHeld(_:)`` does that by a lock of its own,
+  /// which goes with the others of its kind. On a busy machine even that may last; somebody's mark lasts for hours.
   private static func isLocked(_ descriptor: Int32) -> Bool {
-    for _ in 0..<100 {
+    var (asked, held) = (0, 0)
+    while asked < 5000, held < 100 {
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
       guard errno == EWOULDBLOCK || errno == EINTR else { return false }
+      if flock(descriptor, LOCK_SH | LOCK_NB) == 0 {
+        flock(descriptor, LOCK_UN)
+        asked += 1
+      } else {
+        held += 1
+      }
       usleep(2000)
     }
     return false

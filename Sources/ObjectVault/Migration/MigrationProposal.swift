@@ -166,11 +166,11 @@ extension MigrationOperation {
     case .addAttribute(let entity, let attribute)
     where !attribute.isOptional && attribute.defaultValue == nil && model.entity(named: entity) != nil:
       return
-        "\(entity).\(attribute.name) is required: give those that are there a value: \(FillingAdvice.attribute)"
+        "\(entity).\(attribute.name) is required: give those that are there a value; \(FillingAdvice.attribute)"
     case .addRelationship(let entity, let relationship)
     where relationship.isRequired && !relationship.isToMany && model.entity(named: entity) != nil:
       return
-        "\(entity).\(relationship.name) is required: say whom those that are there lead to: \(FillingAdvice.toOne)"
+        "\(entity).\(relationship.name) is required: say whom those that are there lead to; \(FillingAdvice.toOne)"
     default: return nil
     }
   }

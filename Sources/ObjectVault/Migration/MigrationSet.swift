@@ -179,39 +179,6 @@ public struct MigrationSet: Sendable, Hashable {
     return models
   }
 
-  /// What is wrong with the steps beyond their model, and what they lose: what `check` asks, in one walk.
-  package struct Review {
-    /// What does not fit the model that it meets, a sentence for each step.
-    package var faults: [String] = []
-    /// What is wrong with the ways back that authors wrote; not asked where there are ``faults``.
-    package var wayBackFaults: [String] = []
-    /// What steps lose without their authors' `allow`; not asked where there are ``faults``.
-    package var losses: [(step: MigrationStep, losses: [String])] = []
-  }
-
-  /// Compiles every step, as a store that lacks them all would, has the engine read the SQL in it, and tries the ways back
-  /// that authors wrote.
-  /// - Parameter models: Those of ``models()``.
-  /// - Throws: As ``model(at:)``.
-  package func review(_ models: [Schema]) throws -> Review {
-    var review = Review()
-    let (trial, trialBack) = (SQLTrial(self), SQLTrial(self))
-    for (index, step) in steps.enumerated() {
-      let before = index == 0 ? Schema() : models[index - 1]
-      do {
-        let compiled = try step.compiled(from: before, engine: .current, to: models[index])
-        review.losses.append((step, compiled.unallowedLosses))
-        try trial.run(compiled)
-      } catch StoreError.migrationFailed(_, _, let operation, let reason) {
-        review.faults.append("\(step.fileName), \"\(operation)\": \(ended(reason))")
-      }
-      guard review.faults.isEmpty else { continue }
-      review.wayBackFaults += try step.wayBackFaults(from: before, to: models[index], trialBack)
-    }
-    if !review.faults.isEmpty { (review.wayBackFaults, review.losses) = ([], []) }
-    return review
-  }
-
   /// The statements of a step, for an engine.
   /// - Throws: As ``model(at:)``.
   package func sql(ofStep number: Int, on engine: Engine = .current) throws -> [String] {
@@ -234,10 +201,6 @@ public struct MigrationSet: Sendable, Hashable {
     }
   }
 
-  /// Compiles every step, as a store that lacks them all would.
-  /// - Returns: What does not fit the model that it meets, a sentence for each step.
-  package func compileFaults() throws -> [String] { try review(models()).faults }
-
   /// The number and the name that a file's name has.
   /// - Throws: ``StoreError/migrationSyntax(_:)`` where it is called otherwise.
   package static func numberAndName(of file: String) throws -> (Int, String) {
@@ -250,23 +213,5 @@ public struct MigrationSet: Sendable, Hashable {
           hint: "call it like 0002_add_tags.migration"))
     }
     return (number, String(parts[1]))
-  }
-}
-
-extension MigrationStep {
-  /// What is wrong with the way back that its author wrote, a sentence each.
-  fileprivate func wayBackFaults(from before: Schema, to after: Schema, _ trial: SQLTrial) throws -> [String]
-  {
-    guard down != nil else { return [] }
-    switch try wayBack(from: before, to: after) {
-    case .none(let reason): return ["\(fileName): \(ended(reason))"]
-    case .operations(let operations):
-      do {
-        try trial.run(takenBack(by: operations).compiled(from: after, engine: .current))
-        return []
-      } catch StoreError.migrationFailed(_, _, let operation, let reason) {
-        return ["\(fileName), [down], \"\(operation)\": \(ended(reason))"]
-      }
-    }
   }
 }

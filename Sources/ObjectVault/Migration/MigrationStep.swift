@@ -40,7 +40,7 @@ public struct MigrationStep: Sendable, Hashable {
   public let folds: [FoldedStep]
   /// Of a step that stands in a set for one that was folded into a later one: the checksum of that.
   let foldedChecksum: String?
-  /// What the head calls it, which a file that was moved is not called any more.
+  /// What the head calls it where the file is called otherwise, as one that was moved.
   var statedName: String?
   /// Of a step as a store carries it: the checksum by which the store knows it, where its text has another.
   var recordedChecksum: String?
@@ -59,7 +59,7 @@ public struct MigrationStep: Sendable, Hashable {
     self.number = number
     self.name = name
     note = parsed.header.note
-    statedName = parsed.header.name
+    statedName = parsed.header.name.flatMap { $0 == name ? nil : $0 }
     reader = parsed.header.reader ?? number
     allowed = parsed.header.allowed
     backup = parsed.header.backup

@@ -108,15 +108,17 @@ import Testing
     let pragmas = connection.unlocked.profile.shellPragmas(major: Engine.current.cipherMajor)
     input.fileHandleForWriting.write(
       Data(
-        "PRAGMA key = 'correct horse';\n\(pragmas.joined(separator: "\n"))\nBEGIN IMMEDIATE;\n".utf8))
+        ".timeout 600000\nPRAGMA key = 'correct horse';\n\(pragmas.joined(separator: "\n"))\nBEGIN IMMEDIATE;\n"
+          .utf8))
     var settings = Connection.Configuration()
     settings.busyTimeout = 0
     let waiting = try database.again(settings)
     var error: SQLError?
     var found: [Int32] = []
     // While it opens the file, the shell has locks that are gone before anyone can ask whose they were.
-    for _ in 0..<500 where found != [shell.processIdentifier] {
-      do { _ = try waiting.transaction { usleep(20_000) } } catch let busy as SQLError {
+    for _ in 0..<3000 where found != [shell.processIdentifier] {
+      usleep(20_000)
+      do { _ = try waiting.transaction {} } catch let busy as SQLError {
         error = busy
         guard case .busy(_, _, let holders) = busy else { throw busy }
         found = holders.map(\.processID)

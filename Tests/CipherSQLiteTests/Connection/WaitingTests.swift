@@ -54,12 +54,15 @@ import Testing
     let interruptor = waiting.interruptor
     // Nothing waits yet: this one is forgotten, as SQLite forgets it when no statement runs.
     interruptor.interrupt()
-    let thread = Thread {
-      usleep(200_000)
-      interruptor.interrupt()
+    let (hasEnded, isGone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    Thread.detachNewThread {
+      // Again and again: one that comes before the wait is forgotten, too.
+      while hasEnded.wait(timeout: .now() + 0.02) == .timedOut { interruptor.interrupt() }
+      isGone.signal()
     }
-    thread.start()
     #expect(throws: SQLError.interrupted) { try waiting.begin() }
+    hasEnded.signal()
+    isGone.wait()
     var calls = 0
     waiting.onBusy { _ in
       calls += 1

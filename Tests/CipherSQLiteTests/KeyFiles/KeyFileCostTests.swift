@@ -38,11 +38,12 @@ import Testing
   func `costs of minutes and a gigabyte are named and not paid`() throws {
     _ = try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse, work: ScryptWork(logN: 10))
     try plant(Array(repeating: (20, 16), count: 32))
-    let start = Date()
     let expected = SQLError.keyFileTooCostly(file: path, seconds: 32 * 32, memoryBytes: 1 << 30)
-    #expect(throws: expected) { try KeyFile.open(at: path, unlock: Self.horse) }
-    #expect(throws: expected) { try Connection.open(path, key: .keyFile(path, unlock: Self.horse)) }
-    #expect(Date().timeIntervalSince(start) < 20)
+    let seconds = threadTime {
+      #expect(throws: expected) { try KeyFile.open(at: path, unlock: Self.horse) }
+      #expect(throws: expected) { try Connection.open(path, key: .keyFile(path, unlock: Self.horse)) }
+    }
+    #expect(seconds < 20)
     #expect(expected.description.contains("1024 s and 1074 MB") && expected.description.contains("allowing"))
   }
 
@@ -113,13 +114,13 @@ import Testing
   @Test func `calibration goes not below the least, however busy the machine, and its files open`()
     async throws
   {
-    // Every core is busy: what is measured is far too slow.
+    // Every core is busy: what is measured is too slow. Not more than that, for the other tests run meanwhile.
     let isDone = Locked(false)
-    for _ in 0..<16 {
+    for _ in 0..<ProcessInfo.processInfo.activeProcessorCount * 2 {
       Thread.detachNewThread { while !isDone.withLock({ $0 }) {} }
     }
     defer { isDone.withLock { $0 = true } }
-    for _ in 0..<4 {
+    for _ in 0..<2 {
       let work = try ScryptWork.calibrated()
       #expect(work.logN == 17 && (1...2).contains(work.p) && work.r == 8)
       #expect(work.seconds <= ScryptBudget.standard.seconds / 2)

@@ -273,8 +273,9 @@ import Testing
         guard done > total / 2, !isSpoilt else { return }
         // The first part of the pages is verified, the last page is not. It is damaged only after it was copied
         // under the new key: a copy that comes later would mend it.
-        let deadline = Date(timeIntervalSinceNow: 60)
-        while try folder.bytes("a.store").suffix(64) == before.suffix(64), Date() < deadline {
+        let deadline = Date(timeIntervalSinceNow: 300)
+        while try folder.bytes("a.store").suffix(64) == before.suffix(64) {
+          try #require(Date() < deadline, "the last page was not copied, so it cannot be damaged")
           Thread.sleep(forTimeInterval: 0.002)
         }
         try folder.flip("a.store", at: spoilt)

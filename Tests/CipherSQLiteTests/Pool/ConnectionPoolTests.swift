@@ -67,6 +67,8 @@ import Testing
   @Test func `a cancelled write stops its statement, rolls back and leaves the pool usable`() async throws {
     let started = AsyncStream<Void>.makeStream()
     let task = Task { [pool] in
+      // Also when it fails before: nobody is to wait for ever.
+      defer { started.continuation.finish() }
       try await pool.write { connection in
         _ = try connection.execute("INSERT INTO t VALUES (1)")
         started.continuation.finish()
@@ -91,6 +93,8 @@ import Testing
     let held = DispatchSemaphore(value: 0)
     let started = AsyncStream<Void>.makeStream()
     let holder = Task {
+      // Also when it fails before: nobody is to wait for ever.
+      defer { started.continuation.finish() }
       try await narrow.read { _ in
         started.continuation.finish()
         held.wait()

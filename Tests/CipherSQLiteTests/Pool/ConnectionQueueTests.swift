@@ -91,6 +91,8 @@ import Testing
   @Test func `cancelling a task interrupts its statement and leaves the queue usable`() async throws {
     let started = AsyncStream<Void>.makeStream()
     let task = Task { [queue] in
+      // Also when it fails before: nobody is to wait for ever.
+      defer { started.continuation.finish() }
       try await queue.transaction { connection -> Void in
         _ = try connection.execute("INSERT INTO t VALUES (1)")
         started.continuation.finish()

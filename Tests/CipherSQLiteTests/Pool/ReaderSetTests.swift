@@ -107,6 +107,7 @@ import Testing
     let isIn = DispatchSemaphore(value: 0)
     let mayGo = DispatchSemaphore(value: 0)
     let first = Task {
+      defer { isIn.signal() }
       try await pool.read { _ in
         isIn.signal()
         mayGo.wait()

@@ -88,7 +88,9 @@ import Testing
         last = done
         // The first pages are verified: once the log is copied, nothing would make the last page whole again.
         guard done > pages, !isDamaged else { return }
+        let deadline = Date(timeIntervalSinceNow: 300)
         while (try? FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int) ?? 0 > 0 {
+          try #require(Date() < deadline, "the log was not copied")
           usleep(1000)
         }
         #expect(throws: Never.self) { try folder.flip("a.store", at: (pages - 1) * size + 100) }

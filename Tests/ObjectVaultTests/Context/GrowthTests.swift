@@ -9,8 +9,7 @@ import Testing
 @Suite struct Growth {
   /// How many times as long eight times the work takes: 8 when the time is linear, 64 when it is quadratic.
   private func factor(_ work: (_ count: Int) async throws -> Double) async throws -> Double {
-    _ = try await work(20)
-    return try await work(4000) / work(500)
+    try await timeFactor(from: 500, to: 4000, below: 24, work)
   }
 
   @Test func `a half-filled object gathers links with a fetch after each, in linear time`() async throws {

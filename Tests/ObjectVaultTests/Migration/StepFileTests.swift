@@ -33,8 +33,9 @@ import Testing
     let path = MigrationMark.path(of: folder.path("a.store"))
     let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
     #expect(flock(descriptor, LOCK_SH | LOCK_NB) == 0)
+    // Longer than another migration's mark is waited for.
     Thread.detachNewThread {
-      usleep(20_000)
+      usleep(500_000)
       close(descriptor)
     }
     #expect(MigrationMark(folder.path("a.store")) != nil)

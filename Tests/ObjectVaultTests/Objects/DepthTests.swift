@@ -165,6 +165,8 @@ final class Node: ManagedObject {
     let gate = DispatchSemaphore(value: 0)
     let (store, told) = (store, Told())
     let task = Task {
+      // Also when it fails before: nobody is to wait for ever.
+      defer { started.continuation.finish() }
       try await store.write { context in
         let node = context.insert(Node.self) { $0.number = 1 }
         started.continuation.finish()

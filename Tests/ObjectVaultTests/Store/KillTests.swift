@@ -28,7 +28,8 @@ import Testing
       acknowledged = users
       store.close()
     }
-    #expect(acknowledged > 20)
+    // Each is killed after its first line.
+    #expect(acknowledged >= killCount)
   }
 
   @Test func `kills during a migration leave the old version or the new one`() async throws {

@@ -54,6 +54,8 @@ import Testing
     let started = AsyncStream<Void>.makeStream()
     let gate = DispatchSemaphore(value: 0)
     let task = Task {
+      // Also when it fails before: nobody is to wait for ever.
+      defer { started.continuation.finish() }
       try await store.write { context in
         context.insert(Genre.self) { $0.name = "x" }
         try context.save()

@@ -268,14 +268,16 @@ import Testing
     process.standardError = Pipe()
     try process.run()
     // A journal with bytes in it means that the migration has begun.
-    var waits = 0
-    while waits < 4000, (try? folder.bytes("notes.store-journal").isEmpty) != false {
+    var hasBegun = false
+    let deadline = Date(timeIntervalSinceNow: 600)
+    while process.isRunning, !hasBegun, Date() < deadline {
       // Blocking on purpose: a task that sleeps may get its turn again when the migration is long over.
       usleep(5000)
-      waits += 1
+      hasBegun = (try? folder.bytes("notes.store-journal").isEmpty) == false
     }
     process.interrupt()
     process.waitUntilExit()
+    try #require(hasBegun, "the migration ended before it was seen, with \(process.terminationStatus)")
     #expect(process.terminationStatus == 130)
     #expect(try Connection.open(url.path, key: .passphrase("horse")).userVersion() == 1)
     #expect(try run("verify", url.path).status == 0)

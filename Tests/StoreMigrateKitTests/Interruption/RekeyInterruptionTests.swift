@@ -39,9 +39,18 @@ import Testing
     }
   }
 
+  func journalBytes() -> Int {
+    let found = try? FileManager.default.attributesOfItem(atPath: store + "-journal")[.size] as? Int
+    return found ?? 0
+  }
+
   /// Runs a rekey, and sends it signals.
-  /// - Parameter signals: Each with the seconds after which it is sent.
-  func rekey(_ signals: [(Int32, Double)]) throws -> (status: Int32, text: String, seconds: Double) {
+  /// - Parameters:
+  ///   - signals: Each with the seconds after which it is sent.
+  ///   - whenBegun: Whether the first waits until pages are written, whenever that is.
+  func rekey(_ signals: [(Int32, Double)], whenBegun: Bool = false) throws
+    -> (status: Int32, text: String, seconds: Double)
+  {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: builtExecutable("store-migrate"))
     process.arguments = ["rekey", store, "--new-key-env", "NEW_KEY", "--no-input", "--quiet"]
@@ -51,6 +60,8 @@ import Testing
     process.standardError = errors
     let start = Date()
     try process.run()
+    // Bytes in the journal: the file itself is written to, and the commit far away.
+    while whenBegun, process.isRunning, journalBytes() == 0 { usleep(1000) }
     for (signal, delay) in signals {
       Thread.sleep(forTimeInterval: delay)
       if process.isRunning { kill(process.processIdentifier, signal) }
@@ -68,10 +79,13 @@ import Testing
     let whole = try rekey([]).seconds
     var said: Set<String> = []
     let moments = max(5, killCount / 4)
-    for moment in 0..<moments {
+    // What took long on a busy machine is over at each of these moments on an idle one: more of them do not go by the
+    // clock, until one was before the commit.
+    for moment in 0..<moments + 20 where moment < moments || !said.contains("old") {
       try create()
-      let first = (signal, whole * 1.1 * Double(moment) / Double(moments))
-      let result = try rekey(times == 1 ? [first] : [first, (signal, 0.01)])
+      let isTimed = moment < moments
+      let first = (signal, isTimed ? whole * 1.1 * Double(moment) / Double(moments) : 0)
+      let result = try rekey(times == 1 ? [first] : [first, (signal, 0.01)], whenBegun: !isTimed)
       let place: Comment = "moment \(moment): \(result)"
       let opens = opens()
       #expect(opens.count == 1, place)
@@ -92,14 +106,13 @@ import Testing
         #expect(opens == ["horse"], place)
         said.insert("nothing")
       // Before the program has listened, the signal ends it as it ends any other.
-      case signal where result.text.isEmpty: #expect(moment == 0 && opens == ["horse"], place)
+      case signal where result.text.isEmpty: #expect(opens == ["horse"], place)
       default: Issue.record(place)
       }
       // The engine's own journal may lie there after the end of a process; it is as encrypted as the store.
       #expect(folder.names.filter { times == 1 || $0 != "a.store-journal" } == ["a.store"], place)
     }
-    // On a busy machine the moments miss one of the two.
-    #expect(!said.isDisjoint(with: ["old", "nothing"]), "\(said)")
+    #expect(said.contains("old"), "\(said)")
   }
 
   @Test func `who told the process to ignore a signal is obeyed`() throws {
