@@ -2,7 +2,6 @@
 // and how the store is. Nothing is written.
 
 package import CipherSQLite
-private import Foundation
 
 /// A store before a run of steps, and what the run comes to.
 package struct MigrationOutlook {
@@ -43,7 +42,7 @@ package struct MigrationOutlook {
       plan.drift.isEmpty ? try ReferenceCheck.dangling(inspection.connection, model).count : nil
     minimumReader = plan.isUpToDate ? history.minimumReader : work.minimumReader
     let file = try DatabasePath(inspection.path)
-    freeBytes = Self.freeBytes(beside: file)
+    freeBytes = MigrationRunner.freeBytes(beside: file)
     backupName = plan.makesBackup ? try MigrationBackup.nextName(of: file, version: history.version) : nil
     rebuilds = work.steps.map(Self.rebuilds)
     writesData = work.steps.map { $0.step.operations.contains { $0.writesRows || $0.rewritesValues } }
@@ -53,12 +52,6 @@ package struct MigrationOutlook {
   /// The steps behind a store, in order.
   package static func appliedSteps(_ connection: Connection) throws -> [AppliedStep] {
     try StoreHistory.read(connection).steps
-  }
-
-  /// The room beside a file.
-  static func freeBytes(beside file: DatabasePath) -> Int? {
-    let system = try? FileManager.default.attributesOfFileSystem(forPath: file.folder)
-    return (system?[.systemFreeSize] as? NSNumber)?.intValue
   }
 
   private static func rebuilds(of compiled: CompiledStep) -> [Rebuild] {

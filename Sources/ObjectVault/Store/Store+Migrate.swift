@@ -11,7 +11,8 @@ extension Store {
   ///   - key: Its key.
   ///   - migrations: The steps.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  ///   - busyTimeout: How long to wait for another process's lock, in seconds.
+  ///   - busyTimeout: How long to wait for another process's lock, in seconds. One that migrates the store is waited for to
+  ///     its end.
   ///   - makesBackups: Whether the encrypted copy is made that a pending step asks for.
   ///   - losses: What pending steps may lose beside what their files allow, such as `User.city`.
   ///   - progress: Counts the steps; cancelling it ends the run.
