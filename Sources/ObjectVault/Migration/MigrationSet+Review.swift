@@ -1,5 +1,7 @@
 // What is wrong with steps beyond what their text says: what `check` asks, without a store.
 
+internal import CipherSQLite
+
 extension MigrationSet {
   /// What is wrong with the steps beyond their model, and what they lose: what `check` asks, in one walk.
   package struct Review {

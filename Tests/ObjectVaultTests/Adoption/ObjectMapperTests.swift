@@ -63,7 +63,7 @@ import Testing
     #expect(try await store.verify().isEmpty)
     let names = try await store.read { context in
       try context.fetch(entity: "Department").sorted(by: "id").all().map { department in
-        "\((department["name"] as String?) ?? "?") \(department[toMany: "employees"].map(\.id.rowID))"
+        "\((department["name"] as String?) ?? "?") \(department[toMany: "staff"].map(\.id.rowID))"
       }
     }
     #expect(names == ["Research [1]", "Sales [4]"])
