@@ -186,13 +186,19 @@ struct StepLint {
 
   /// What the head says and is not so: a name that was mistyped, or of a line that has gone since.
   private func head() -> [MigrationFinding] {
-    step.allowed.compactMap(MigrationStep.loss(allowedBy:)).filter { !compiled.losses.contains($0) }.map {
-      name in
-      let others = didYouMean(nearest(name, among: compiled.unallowedLosses))
-      return finding(
-        .allowsNoLoss, nil,
-        "it allows lossy:\(name), and loses nothing of that name; \(others ?? "take that out of the head")")
+    let name = step.statedName.map { name in
+      finding(
+        .namedOtherwise, nil,
+        "its head calls it \(name.isEmpty ? "nothing" : name); write: name: \(step.name)")
     }
+    let allowed = step.allowed.compactMap(MigrationStep.loss(allowedBy:))
+    return [name].compactMap { $0 }
+      + allowed.filter { !compiled.losses.contains($0) }.map { name in
+        let others = didYouMean(nearest(name, among: compiled.unallowedLosses))
+        return finding(
+          .allowsNoLoss, nil,
+          "it allows lossy:\(name), and loses nothing of that name; \(others ?? "take that out of the head")")
+      }
   }
 
   private func operations() throws -> [MigrationFinding] {

@@ -122,7 +122,7 @@ import Testing
     #expect(check.status == 2 && check.output.contains("0007_no_city.migration loses User.city"))
     let refused = try run("up", url.path, "-m", steps.path)
     #expect(refused.status == 5 && refused.errors.contains("--allow lossy:User.city"))
-    #expect(try run("status", url.path, "-m", steps.path).output.contains("encrypted copy"))
+    #expect(try run("status", url.path, "-m", steps.path).output.contains("`up` will write"))
     #expect(
       try run("up", url.path, "-m", steps.path, "--allow", "lossy:User.city", "--no-backup").status == 0)
     #expect(!folder.names.contains { $0.hasSuffix(".backup") })

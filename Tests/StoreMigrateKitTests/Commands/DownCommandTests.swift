@@ -78,7 +78,8 @@ import Testing
   @Test func `what has no way back ends with 5 and its reason, and status and plan show it`() throws {
     #expect(try run("create", "--to", "3").status == 0)
     #expect(try run("plan").output.contains("! no way back: the towns were counted by hand"))
-    #expect(try run("status").output.contains("pending  no way back: the towns were counted by hand"))
+    #expect(
+      try run("status").output.contains(#/pending .*no way back: the towns were counted by hand/#))
     #expect(try run("up").status == 0)
     #expect(try run("status").output.contains("no way back: the towns were counted by hand"))
     for words in [["down"], ["down", "--to", "0", "--yes"], ["redo"], ["plan", "--to", "2"]] {
@@ -127,7 +128,7 @@ import Testing
     let events = try #require(object["events"] as? [[String: Any]])
     #expect(events.map { $0["kind"] as? String } == ["created", "created", "down", "up"])
     #expect(events.map { $0["number"] as? Int } == [1, 2, 2, 2])
-    #expect(events.allSatisfy { ($0["app"] as? String)?.hasSuffix("store-migrate") == true }, "\(events)")
+    #expect(events.allSatisfy { ($0["app"] as? String)?.contains("store-migrate") == true }, "\(events)")
   }
 
   @Test func `rows that the way back refuses end with 5, in the plan and in the run`() throws {

@@ -40,7 +40,7 @@ import Testing
     let page = try String(contentsOf: Self.url, encoding: .utf8)
     let section = try #require(page.firstRange(of: "\n### \(name)\n")).upperBound
     let text = page[section...].prefix(
-      upTo: page[section...].firstRange(of: "\n#")?.lowerBound ?? page.endIndex)
+      upTo: page[section...].firstRange(of: "\n### ")?.lowerBound ?? page.endIndex)
     let common = try #require(page.range(of: "### Options of every command"))
     for option in StoreMigrate.optionNames(of: name) {
       let mark = #/[`, ](\-\-[a-z-]+)[` ]/#
