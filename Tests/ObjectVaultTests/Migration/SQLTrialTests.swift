@@ -36,7 +36,7 @@ import Testing
     ("transform sql { DROP TABLE User }", "not authorized"),
     ("transform sql { UPDATE $User SETT $User.name = 'x' }", "SETT"),
     ("transform sql { UPDATE $User SET $User.name = 'x'; DELETE FROM vault_meta }", "not authorized"),
-    ("require \"so\" { SELECT 1, }", "syntax error"),
+    ("require \"so\" { SELECT SELECT }", "syntax error"),
     ("require \"so\" { DELETE FROM $User }", "not authorized"),
     ("retype User.age to int8 using (SELEC 1)", "syntax error"),
     ("retype User.age to int8 using (nosuch($User.age))", "no such function"),
