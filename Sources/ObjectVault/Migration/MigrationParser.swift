@@ -79,7 +79,10 @@ struct MigrationParser {
     guard let line = lines.firstIndex(where: { line in marks.contains { line.hasPrefix($0) } }) else {
       return
     }
-    throw failure("a merge conflict stands here", "keep one side, and take the marks out", line: line)
+    throw failure(
+      "a merge conflict stands here",
+      "keep one side, and take the marks out; where both branches added a step, store-migrate rebase FILE renumbers one",
+      line: line)
   }
 
   /// A line of `[down]`: an operation, or `irreversible "why"`, which then is its only line.

@@ -11,8 +11,7 @@ extension Session {
 
   private func readSteps(in folder: URL) throws -> MigrationSet {
     noteRenaming(in: folder)
-    let set: MigrationSet
-    do { set = try MigrationSet.directory(folder) } catch { throw MergeConflict.explained(error, in: folder) }
+    let set = try MigrationSet.directory(folder)
     let left = try Self.filesBesideFold(of: set, in: folder)
     if !left.isEmpty {
       standardError(
