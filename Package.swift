@@ -79,7 +79,9 @@ let package = Package(
     // What the tests kill: a process that saves, migrates or changes keys until it dies.
     .executableTarget(
       name: "test-child",
-      dependencies: ["ObjectVault", "CipherSQLite", "Microblog", "Migrations", "TestSupport"],
+      dependencies: [
+        "ObjectVaultTesting", "ObjectVault", "CipherSQLite", "Microblog", "Migrations", "TestSupport",
+      ],
       path: "Tests/TestChild",
       swiftSettings: settings),
     .testTarget(
@@ -104,6 +106,7 @@ let package = Package(
       name: "ObjectVaultTestingTests",
       dependencies: [
         "ObjectVaultTesting", "ObjectVault", "CipherSQLite", "Microblog", "Migrations", "TestSupport",
+        "test-child",
       ], swiftSettings: settings),
     .testTarget(
       name: "DocumentationTests", dependencies: ["ObjectVault", "CipherSQLite", "TestSupport"],

@@ -15,6 +15,7 @@ let package = Package(
       dependencies: [
         "CFloor", .product(name: "ObjectVault", package: "ObjectVault"),
         .product(name: "CipherSQLite", package: "ObjectVault"),
+        .product(name: "StoreMigrateKit", package: "ObjectVault"),
       ],
       swiftSettings: [.swiftLanguageMode(.v6)]),
   ]

@@ -22,6 +22,22 @@ func lead(_ url: URL, to version: Int) async throws {
   acknowledge("there")
 }
 
+/// Leads a store to the last version of the steps in the folder `Steps` beside it, and says how many bytes of memory this
+/// process had at most before and after.
+func leadAndMeasure(_ url: URL) async throws {
+  let steps = try MigrationSet.directory(url.deletingLastPathComponent().appendingPathComponent("Steps"))
+  acknowledge("\(try peakMemory())")
+  try await Store.migrate(at: url, key: testKey, migrations: steps, makesBackups: false)
+  acknowledge("\(try peakMemory())")
+}
+
+/// The most memory that this process had at once, in bytes, as Linux says; 0 elsewhere.
+private func peakMemory() throws -> Int {
+  guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
+  let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+  return 1024 * (line.flatMap { Int($0.filter(\.isNumber)) } ?? 0)
+}
+
 /// The microblog's classes as its first version had them.
 enum FirstMicroblog {
   final class User: ManagedObject {

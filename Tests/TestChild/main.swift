@@ -115,6 +115,8 @@ do {
   case "no-descriptors": openWithoutDescriptors(url.path)
   case "full-disk": try workOnFullDisk(url.path)
   case "full-disk-objects": try await saveObjectsOnFullDisk(url)
+  case "killed-save": try await saveUntilKilled(arguments[2])
+  case "measure-lead": try await leadAndMeasure(url)
   case "create-once": acknowledge(try createOnce(url.path))
   case "fetch-and-insert": acknowledge("\(try await growWhileFetching(url, turns: 5000))")
   case "visit": visit(url.path, seconds: childSeconds * 2, atLeast: 8)

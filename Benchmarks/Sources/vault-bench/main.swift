@@ -4,6 +4,12 @@
 import CipherSQLite
 import Foundation
 import ObjectVault
+import StoreMigrateKit
+
+// What workloads 36 and 37 start: this program as the tool.
+if let command = CommandLine.arguments.dropFirst().first, ["embed", "lint", "check"].contains(command) {
+  await StoreMigrate.main()
+}
 
 var isJSON = false
 // Every run on standard error too: on a machine whose speed changes the fastest of each says most.
@@ -79,6 +85,12 @@ let manyFloor =
 let graph =
   (only.isEmpty || !only.isDisjoint(with: [8, 10, 11])) ? try await GraphBench(posts: rows(100_000)) : nil
 var stamp = 0
+let chains = bench.folder.appendingPathComponent("Chain")
+try FileManager.default.createDirectory(at: chains, withIntermediateDirectories: true)
+if only.isEmpty || !only.isDisjoint(with: [36, 37]) { try ChainBench.writeFiles(500, into: chains) }
+let isOpened = only.isEmpty || only.contains(35)
+let short = isOpened ? try await ChainBench.UpToDate(1, in: bench.folder) : nil
+let long = isOpened ? try await ChainBench.UpToDate(500, in: bench.folder) : nil
 
 let workloads = [
   Workload(number: 1, name: "insert Track, one save", rows: tracks.count, firstStage: 2.5, goal: 1.2) {
@@ -182,6 +194,28 @@ let workloads = [
     ColdBench.floor(bench.folder.appendingPathComponent("floor.db").path)
   } ours: {
     try await ColdBench.ours(bench.folder.appendingPathComponent("ours.store"))
+  },
+  // Against the time that is promised.
+  Workload(number: 34, name: "200 steps, empty store (limit)", rows: 200, firstStage: 1, goal: 1) {
+    1
+  } ours: {
+    try await ChainBench.migrate(200)
+  },
+  // One with 500 embedded steps against one with a single step, and a millisecond more.
+  Workload(number: 35, name: "open, 500 steps (1 step + 1 ms)", rows: 500, firstStage: 1, goal: 1) {
+    (try await short?.seconds() ?? .nan) + 0.001
+  } ours: {
+    try await long?.seconds() ?? .nan
+  },
+  Workload(number: 36, name: "lint of 500 files (limit)", rows: 500, firstStage: 1, goal: 1) {
+    0.5
+  } ours: {
+    try ChainBench.tool("lint", chains)
+  },
+  Workload(number: 37, name: "check of 500 files (limit)", rows: 500, firstStage: 1, goal: 1) {
+    0.5
+  } ours: {
+    try ChainBench.tool("check", chains)
   },
 ]
 

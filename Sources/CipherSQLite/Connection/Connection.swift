@@ -73,6 +73,8 @@ private import Foundation
   /// Whether the key has been seen to fit: from then on the engine's "not a database" means something else.
   var isVerified = false
   var hooks = Hooks()
+  /// What stands between the engine and the files while somebody asks for that; nil else.
+  var fileWatch: FileCallWatch?
   var waiting: Waiting
   var authorizer: ((AuthorizerAction, String?) -> AuthorizerAnswer)?
   /// Where rows go that are taken in inside the engine; nil before the first of them.
@@ -112,6 +114,8 @@ private import Foundation
     for entry in streams.values { entry.stream?.end() }
     streams.removeAll()
     waiting.interruptor.detach()
+    unsafe fileWatch?.end(open)
+    fileWatch = nil
     unsafe handle = nil
     unsafe sqlite3_close_v2(open)
   }

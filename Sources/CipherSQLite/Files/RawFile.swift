@@ -122,6 +122,17 @@ func rawFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
   return unsafe code == SQLITE_OK ? file : nil
 }
 
+/// The log of a connection in WAL mode that has read; else the journal of one that has a transaction open.
+func logFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
+  guard let handle = unsafe handle else { return nil }
+  var file: UnsafeMutablePointer<sqlite3_file>?
+  let code = unsafe withUnsafeMutablePointer(to: &file) {
+    unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, $0)
+  }
+  // A journal that is not open yet has no functions.
+  return unsafe code == SQLITE_OK && file?.pointee.pMethods != nil ? file : nil
+}
+
 /// Whether the path of an open file leads to another one by now, or to none.
 func hasMoved(_ handle: OpaquePointer?) -> Bool {
   guard let handle = unsafe handle else { return false }

@@ -122,14 +122,3 @@ private func guardedControl(
   if operation == SQLITE_FCNTL_COMMIT_PHASETWO, unsafe !context.pointee.hasRefused { gate.didCommit() }
   return code
 }
-
-/// The log of a connection in WAL mode that has a transaction open; else its journal.
-private func logFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
-  guard let handle = unsafe handle else { return nil }
-  var file: UnsafeMutablePointer<sqlite3_file>?
-  let code = unsafe withUnsafeMutablePointer(to: &file) {
-    unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, $0)
-  }
-  // A journal that is not open yet has no functions.
-  return unsafe code == SQLITE_OK && file?.pointee.pMethods != nil ? file : nil
-}

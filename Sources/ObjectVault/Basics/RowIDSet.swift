@@ -1,6 +1,6 @@
-// Ids of rows, as saves and fetches hand them on: each once, in their order. Rows that go together were mostly made together,
-// so that their ids lie close to each other: a list that stays sorted and a bit for each id of its range cost a fraction of
-// a hash set, and statements take the ids in their order anyway.
+// Ids of rows, as saves and fetches hand them on: each once, in their order. Rows that go together were mostly made
+// together, so that their ids lie close to each other: a list that stays sorted and a bit for each id of its range
+// cost a fraction of a hash set, and statements take the ids in their order anyway.
 
 /// Ids of rows, each once, in their order.
 package struct RowIDSet: Sendable, Equatable, Sequence {

@@ -8,6 +8,8 @@ final class PendingObjects {
   private var changed: [[ManagedObject]]
   /// By the entity's index: who goes with deleted objects by their delete rules, which the save applies.
   private var doomed: [GatheredRowIDs]
+  /// The same with those of the entities below, of each that was asked for.
+  private var branches: [Int: RowIDSet] = [:]
   private var seen: Set<ManagedObject> = []
   /// The indexes of those that the fetch looks at.
   private let entities: Set<Int>
@@ -47,9 +49,13 @@ final class PendingObjects {
 
   /// The rows of an entity, and of those below it, that go.
   func doomedRows(of entity: EntityMapping) -> RowIDSet {
-    entity.hasChildren
+    if let known = branches[entity.index] { return known }
+    let all =
+      entity.hasChildren
       ? entity.branch.reduce(into: RowIDSet()) { $0.formUnion(doomed[$1.index].all) }
       : doomed[entity.index].all
+    branches[entity.index] = all
+    return all
   }
 
   /// The rows of an entity, and of those below it, that memory decides about, whether they are in memory or go with others.
@@ -61,23 +67,24 @@ final class PendingObjects {
   /// Level by level: who goes with the deleted objects, who goes with them, and so on.
   private func followRules(_ context: ObjectContext, _ related: inout RelatedRows) throws {
     let entities = context.core.mapping.entities
-    var level = context.pending.deletedIDs(context.core.mapping)
-    while level.contains(where: { !$0.isEmpty }) {
-      var next = entities.map { _ in RowIDSet() }
-      for entity in entities where !level[entity.index].isEmpty {
-        doomed[entity.index].formUnion(level[entity.index])
+    // Of entities of which something goes, and of no others: a chain of entities has as many levels as it has entities.
+    var level = context.pending.deletedIDs()
+    while !level.isEmpty {
+      var next: [Int: RowIDSet] = [:]
+      for (index, ids) in level.sorted(by: { $0.key < $1.key }) {
+        let entity = entities[index]
+        doomed[index].formUnion(ids)
         for relationship in entity.relationships where relationship.deleteRule == .cascade {
-          let links = try related.links(relationship, of: level[entity.index])
+          let links = try related.links(relationship, of: ids)
           let destination = relationship.destination
           for (entity, some) in try related.byEntity(RowIDSet(links.lazy.map(\.other)), destination) {
-            next[entity.index].formUnion(some)
+            next[entity.index, default: RowIDSet()].formUnion(some)
           }
         }
       }
-      for entity in entities {
-        next[entity.index] = next[entity.index].filter { !doomed[entity.index].contains($0) }
-      }
-      level = next
+      level = Dictionary(
+        uniqueKeysWithValues: next.map { index, ids in (index, ids.filter { !doomed[index].contains($0) }) }
+          .filter { !$0.1.isEmpty })
     }
   }
 }

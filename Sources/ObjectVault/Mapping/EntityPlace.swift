@@ -26,7 +26,7 @@ package struct EntityPlace: Sendable, Hashable {
   /// A condition that is asked of these rows alone.
   /// - Parameter alias: What the table is called in the statement, where that is another name.
   func own(_ condition: SQL, _ alias: SQLName? = nil) -> SQL {
-    self.condition(alias).map { "\(condition) AND \($0)" } ?? condition
+    self.condition(alias).map { "(\(condition)) AND \($0)" } ?? condition
   }
 
   /// Their ids, in brackets.

@@ -4,6 +4,8 @@
 internal import CipherSQLite
 
 extension MigrationCompiler {
+  private var owners: ColumnOwners { madeOwners.value { ColumnOwners(after) } }
+
   /// A unique index over values that may be there twice: said with their number, before SQLite says it without.
   func uniqueCheck(
     _ index: TableInfo.Index, of table: TableInfo, _ former: TableInfo, _ origin: Origin
@@ -11,7 +13,8 @@ extension MigrationCompiler {
     guard index.isUnique, !wasUnique(index, former, origin) else { return [] }
     var check =
       isSame(index, of: table, origin)
-      ? sameValues(index, of: table) : Self.repeatedValues(index, of: table, owner(of: index, in: table))
+      ? sameValues(index, of: table)
+      : Self.repeatedValues(index, of: table, owners.owner(of: index.columns, in: table.name))
     check.isBehind = true
     return [
       PlannedStatement(
@@ -36,7 +39,7 @@ extension MigrationCompiler {
 
   /// The same of columns that the run adds, in each row with their default: nothing could make those differ before.
   private func sameValues(_ index: TableInfo.Index, of table: TableInfo) -> RowCheck {
-    let (entity, properties) = owner(of: index, in: table)
+    let (entity, properties) = owners.owner(of: index.columns, in: table.name)
     let isThere = SQL.joined(index.columns.map { "\(identifier: $0) NOT NULL" }, by: " AND ")
     let rows: SQL = "FROM \(identifier: table.name) WHERE \(isThere)"
     let names = properties.joined(separator: ", ")
@@ -52,37 +55,11 @@ extension MigrationCompiler {
 
   /// Whether all columns of an index are new and have a constant in each row of their entity.
   private func isSame(_ index: TableInfo.Index, of table: TableInfo, _ origin: Origin) -> Bool {
-    let (entity, properties) = owner(of: index, in: table)
+    let (entity, properties) = owners.owner(of: index.columns, in: table.name)
     guard let declaring = after.entity(named: entity) else { return false }
     return zip(index.columns, properties).allSatisfy { column, property in
       origin.expressions[column] == nil && declaring.attribute(named: property)?.defaultValue != nil
     }
-  }
-
-  /// The entity that declares an index, and the properties that its columns hold.
-  func owner(of index: TableInfo.Index, in table: TableInfo) -> (entity: String, properties: [String]) {
-    for name in members(of: table).sorted() {
-      guard let entity = after.flattenedEntity(named: name), let own = after.entity(named: name) else {
-        continue
-      }
-      let found = own.uniqueKeys.first { key in
-        key.map { entity.relationship(named: $0)?.columnName ?? $0 } == index.columns
-      }
-      if let found { return (name, found) }
-    }
-    return (table.name, index.columns)
-  }
-
-  /// The entity that declares the property which a column holds, and that property.
-  private func owner(of column: String, in table: TableInfo) -> (entity: String, property: String) {
-    for name in members(of: table).sorted() {
-      guard let entity = after.entity(named: name) else { continue }
-      if entity.attribute(named: column) != nil { return (name, column) }
-      if let toOne = entity.relationships.first(where: { !$0.isToMany && $0.columnName == column }) {
-        return (name, toOne.name)
-      }
-    }
-    return (table.name, column)
   }
 
   /// Whether an index of before was over the same values: then they are known to differ. A plain copy has the type of before.
@@ -137,7 +114,7 @@ extension MigrationCompiler {
   ) -> PlannedStatement? {
     guard column.isRequired, column.defaultSQL == nil else { return nil }
     let isToOne = table.key(of: column.name) != nil
-    let (entity, property) = owner(of: column.name, in: table)
+    let (entity, property) = owners.owner(of: column.name, in: table.name)
     return PlannedStatement(
       statement: .mustBeEmpty(
         RowCheck(

@@ -12,6 +12,8 @@ struct MigrationCompiler {
   let before: Schema
   let after: Schema
   let mapping: SegmentMapping
+  /// Who declares the columns of the tables after: few runs ask.
+  let madeOwners = MadeOnce<ColumnOwners>()
 
   /// Entities whose tables are as they were, and whose links are: the run has nothing to do with them, as a step has with most.
   let untouched: Set<String>

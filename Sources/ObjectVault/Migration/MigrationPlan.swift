@@ -51,21 +51,6 @@ public struct MigrationPlan: Sendable, Hashable {
 
   /// Rows that an operation would refuse.
   public struct Refusal: Sendable, Hashable {
-    /// What the operation asks of them.
-    public enum Rule: String, Sendable, Hashable {
-      /// Each value once.
-      case unique
-      /// A value in each row.
-      case required
-      /// Values that the new type of the property can hold.
-      case fitting
-      /// One member at most.
-      case single
-      /// To lead to objects that are there afterwards, and are what they have to be.
-      case leading
-      /// What only this operation asks, be it in words of its author's: `require`.
-      case other
-    }
     /// The operation, in one line.
     public let operation: String
     /// The entity, as the step calls it; empty where it is about several.
@@ -73,7 +58,7 @@ public struct MigrationPlan: Sendable, Hashable {
     /// Its properties.
     public let properties: [String]
     /// What is asked of them.
-    public let rule: Rule
+    public let rule: RefusalRule
     /// How many values are there more than once, or how many rows are not as they have to be.
     public let count: Int
     /// The ids of the first such rows, at most five.
@@ -260,8 +245,7 @@ extension MigrationPlan.Refusal {
     let first = rows.map(String.init).joined(separator: ", ") + (count > rows.count ? " and more" : "")
     self.init(
       operation: operation, entity: check.entity, properties: check.properties,
-      rule: Rule(rawValue: check.rule.rawValue) ?? .other,
-      count: count, rows: rows, text: check.sentences(count, rows: first))
+      rule: check.rule, count: count, rows: rows, text: check.sentences(count, rows: first))
   }
 }
 

@@ -5,9 +5,6 @@ internal import CipherSQLite
 
 /// What no row of a store may be.
 struct RowCheck: Hashable {
-  /// What it is about, as the rules of a plan's refusals.
-  enum Rule: String { case unique, required, fitting, single, leading, other }
-
   /// Counts them.
   let query: String
   /// Finds the ids of the first of them.
@@ -15,7 +12,7 @@ struct RowCheck: Hashable {
   /// What is so, with `%d` for the count (see ``counted(_:_:)``), and behind a semicolon what to do.
   let message: String
   /// What a plan says it is about.
-  var rule = Rule.other
+  var rule = RefusalRule.other
   /// The entity, as the step calls it; empty where it is about several.
   var entity = ""
   var properties: [String] = []
@@ -37,7 +34,7 @@ extension RowCheck {
   /// About rows of some entity: those for which a condition holds.
   /// - Parameter condition: nil for all of them.
   init(
-    _ rule: Rule, _ entity: String, _ properties: [String], at place: EntityPlace,
+    _ rule: RefusalRule, _ entity: String, _ properties: [String], at place: EntityPlace,
     where condition: SQL? = nil, message: String
   ) {
     let conditions = [place.condition(), condition].compactMap { $0 }
@@ -106,7 +103,7 @@ struct ComingKey {
 extension CompiledStatement {
   /// One that must count no row, of SQL that has no values.
   static func check(
-    query: SQL, rows: SQL, message: String, _ rule: RowCheck.Rule = .other,
+    query: SQL, rows: SQL, message: String, _ rule: RefusalRule = .other,
     of entity: String = "",
     _ properties: [String] = []
   ) -> CompiledStatement {

@@ -10,22 +10,29 @@ extension SavePlanner {
     guard !isHeard, plan.extent == .whole, !pending.deleted.isEmpty else { return [] }
     let owners = Set(pending.deleted.lazy.compactMap(\.entity).map(\.index))
     var left: Set<ObjectIdentifier> = []
+    // Once, and only where somebody asks: whose rule takes offence, by whom they lead to.
+    lazy var strict = Dictionary(
+      grouping: mapping.relationships.filter { !Self.spares($0) }, by: { $0.destination.index })
     for entity in mapping.entities where owners.contains(entity.index) {
       for relationship in entity.relationships where relationship.deleteRule == .cascade {
-        if try isLeftToEngine(relationship, of: entity) { left.insert(ObjectIdentifier(relationship)) }
+        let others = { strict[relationship.destination.index] ?? [] }
+        if try isLeftToEngine(relationship, of: entity, beside: others) {
+          left.insert(ObjectIdentifier(relationship))
+        }
       }
     }
     return left
   }
 
-  private func isLeftToEngine(_ relationship: RelationshipMapping, of owner: EntityMapping) throws -> Bool {
+  /// - Parameter beside: The relationships with the same destination whose rules take offence at members that go with others.
+  private func isLeftToEngine(
+    _ relationship: RelationshipMapping, of owner: EntityMapping, beside others: () -> [RelationshipMapping]
+  ) throws -> Bool {
     let destination = relationship.destination
     guard case .inverseColumn = relationship.storage, !owner.isInFamily, !destination.isInFamily,
       destination.danglingReferrers.isEmpty,
       destination.relationships.allSatisfy(Self.concernsItAlone),
-      mapping.relationships.allSatisfy({ other in
-        other === relationship || other.destination !== destination || Self.spares(other)
-      }), maps[destination.index].isEmpty
+      others().allSatisfy({ $0 === relationship }), maps[destination.index].isEmpty
     else { return false }
     // Those of the owner find the members still there, and those of the members find the owner.
     return try !reader.firesTriggers(owner) && !reader.firesTriggers(destination)
@@ -60,10 +67,18 @@ extension SchemaMapping {
         below[entity.root.index, default: []].insert(relationship.destination.root.index)
       }
     }
-    // Who has nobody below is in no circle.
-    while let last = below.first(where: { $0.value.allSatisfy { below[$0] == nil } }) {
-      below[last.key] = nil
+    // Who has nobody below is in no circle, and neither is who then has nobody left below.
+    var above: [Int: [Int]] = [:]
+    for (owner, members) in below { for member in members { above[member, default: []].append(owner) } }
+    var counts = below.mapValues(\.count)
+    var free = above.keys.filter { below[$0] == nil }
+    while let last = free.popLast() {
+      for owner in above[last] ?? [] {
+        guard let count = counts[owner] else { continue }
+        counts[owner] = count > 1 ? count - 1 : nil
+        if count == 1 { free.append(owner) }
+      }
     }
-    return !below.isEmpty
+    return !counts.isEmpty
   }
 }

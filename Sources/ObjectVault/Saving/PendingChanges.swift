@@ -38,13 +38,13 @@ package struct PendingChanges {
   /// How many objects a fetch has to look at, about: quickly said.
   package var count: Int { inserted.count + updated.count }
 
-  /// The ids of the deleted objects, by the index of each one's own entity.
-  func deletedIDs(_ mapping: SchemaMapping) -> [RowIDSet] {
-    var ids = [[Int64]](repeating: [], count: mapping.entities.count)
+  /// The ids of the deleted objects, by the index of each one's own entity; none without any.
+  func deletedIDs() -> [Int: RowIDSet] {
+    var ids: [Int: [Int64]] = [:]
     for object in deleted where object.state == .deleted {
-      if let entity = object.entity { ids[entity.index].append(object.rowID) }
+      if let entity = object.entity { ids[entity.index, default: []].append(object.rowID) }
     }
-    return ids.map { RowIDSet($0) }
+    return ids.mapValues { RowIDSet($0) }
   }
 
   /// Whether deletions are pending that no flush has been denied yet.

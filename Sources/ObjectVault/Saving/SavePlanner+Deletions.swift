@@ -10,18 +10,20 @@ extension SavePlanner {
   mutating func planDeletions() throws {
     guard !pending.deleted.isEmpty else { return }
     let left = try relationshipsLeftToEngine()
-    var level = pending.deletedIDs(mapping)
-    while level.contains(where: { !$0.isEmpty }) {
-      for entity in mapping.entities { plan.deletion.add(level[entity.index], of: entity) }
-      var next = mapping.entities.map { _ in RowIDSet() }
-      for entity in mapping.entities where !level[entity.index].isEmpty {
+    // Of entities of which something goes, and of no others: a chain of entities has as many levels as it has entities.
+    var level = pending.deletedIDs()
+    while !level.isEmpty {
+      let going = level.sorted { $0.key < $1.key }.map { (entity: mapping.entities[$0.key], ids: $0.value) }
+      for (entity, ids) in going { plan.deletion.add(ids, of: entity) }
+      var next: [Int: RowIDSet] = [:]
+      for (entity, ids) in going {
         for relationship in entity.relationships
         where relationship.deleteRule == .cascade && !left.contains(ObjectIdentifier(relationship)) {
-          let ids = try relatedIDs(relationship, level[entity.index])
+          let ids = try relatedIDs(relationship, ids)
           // The rules of whoever goes are those of its own entity.
           let destination = relationship.destination
           for (entity, some) in try related.byEntity(staying(ids, destination), destination) {
-            next[entity.index].formUnion(some)
+            if !some.isEmpty { next[entity.index, default: RowIDSet()].formUnion(some) }
           }
         }
       }

@@ -17,18 +17,18 @@ extension TestStore {
   /// ```
   ///
   /// Each time on a copy of this store: once whole; once with the files copied behind its statements, as a process
-  /// would leave them that is killed there; then with each ``SaveFault``. What fails has to leave the store as it was,
+  /// would leave them that is killed there; then with each ``SaveFault`` but the one that ends this process. What fails has to leave the store as it was,
   /// sound, and able to do the same again. It finds what is written in two transactions and belongs together, and errors
   /// that nobody passes on.
   /// - Parameters:
-  ///   - moments: At how many statements it is stopped at most, spread evenly.
+  ///   - moments: At how many statements, and at how many writes of files, it is stopped at most, spread evenly.
   ///   - body: What writes; run some dozens of times, so that it should change nothing but the store.
   /// - Throws: ``CheckFailure``; what `body` throws when nothing stops it.
   public func checkAllOrNothing(
     moments: Int = 16, _ body: @Sendable (Store) async throws -> Void
   ) async throws {
     let before = try content()
-    let (after, statements) = try await rehearse(body)
+    let (after, statements, counts) = try await rehearse(body)
     guard after != before else {
       throw CheckFailure("checkAllOrNothing", "without a fault", ["nothing was changed"])
     }
@@ -36,20 +36,30 @@ extension TestStore {
     let interruptions = CrashWatch.moments(of: statements, most: moments).map {
       SaveFault.interrupted(atStatement: $0)
     }
-    for fault in interruptions + [.commitRefused, .diskFull(afterPages: 0), .diskFull(afterPages: 2)] {
+    let errors = counts.moments(most: moments).map { SaveFault.ioError(at: $0) }
+    let room: [SaveFault] = [.diskFull(afterPages: 0), .diskFull(afterPages: 2)]
+    let writes = CrashWatch.moments(of: counts.writes, most: 4).map { SaveFault.noSpace(from: .write($0)) }
+    for fault in interruptions + [.commitRefused] + errors + room + writes {
       try await check(body, fault, before, after)
     }
   }
 
   private func rehearse(
     _ body: @Sendable (Store) async throws -> Void
-  ) async throws -> (StoreContent, statements: Int) {
+  ) async throws -> (StoreContent, statements: Int, SaveCounts) {
     let copy = try await copy()
     let watch = try CrashWatch(copy.store.url, every: 0)
-    try copy.store.withWritingConnection { try watch.watch($0) }
+    let counts = Locked(SaveCounts())
+    try copy.store.withWritingConnection {
+      try watch.watch($0)
+      try $0.count(in: counts)
+    }
     try await body(copy.store)
-    try copy.store.withWritingConnection { watch.leave($0) }
-    return (try copy.content(), watch.statements)
+    try copy.store.withWritingConnection {
+      watch.leave($0)
+      try $0.onFileCall(nil)
+    }
+    return (try copy.content(), watch.statements, counts.withLock { $0 })
   }
 
   private func checkCrashes(
@@ -100,10 +110,10 @@ extension TestStore {
     }
   }
 
-  private static let advice = "What belongs together goes into one store.write, or one save of a context."
+  static let advice = "What belongs together goes into one store.write, or one save of a context."
 }
 
 extension StoreContent {
   /// How many objects each entity has.
-  fileprivate var counts: [String: Int] { objects.mapValues(\.count) }
+  var counts: [String: Int] { objects.mapValues(\.count) }
 }

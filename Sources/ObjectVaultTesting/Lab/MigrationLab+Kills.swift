@@ -8,13 +8,13 @@ extension MigrationLab {
   /// Stops a migration at each of its statements, and looks at what is left: the store as it was, or migrated whole.
   ///
   /// Once with the files copied behind statements, as a process would leave them that is killed there, pages being written
-  /// before the commit; then with each statement ended by the engine, and with a disk that is full. Every time the
-  /// store is opened, compared, and migrated to the end.
+  /// before the commit; then with each statement ended by the engine, with writes and syncs of files that fail, and
+  /// with a disk that is full. Every time the store is opened, compared, and migrated to the end.
   ///
   /// Not tried is a power loss that keeps some writes and loses others.
   /// - Parameters:
   ///   - version: Where the store begins.
-  ///   - moments: At how many statements it is stopped at most, spread evenly.
+  ///   - moments: At how many statements, and at how many writes of files, it is stopped at most, spread evenly.
   /// - Throws: ``CheckFailure`` with the moment.
   public func checkKilledAnywhere(from version: LabVersion = 1, moments: Int = 16) async throws {
     try await checkKilledAnywhere(from: version, moments: moments) { url, prepare in
@@ -61,10 +61,12 @@ private struct MigrationTrial {
   let migrating: MigrationLab.FileMigration
 
   func run(_ moments: Int) throws {
-    let (after, statements) = try whole()
+    let (after, statements, counts) = try whole()
     try checkCrashes(after, every: max(1, statements / max(1, moments)))
     let faults =
       CrashWatch.moments(of: statements, most: moments).map { SaveFault.interrupted(atStatement: $0) }
+      + counts.moments(most: moments).map { .ioError(at: $0) }
+      + CrashWatch.moments(of: counts.writes, most: 4).map { .noSpace(from: .write($0)) }
       + [.commitRefused, .diskFull(afterPages: 0), .diskFull(afterPages: 1)]
     for fault in faults { try check(fault, after) }
   }
@@ -82,11 +84,15 @@ private struct MigrationTrial {
   private func content(_ url: URL) throws -> StoreContent { try StoreContent(at: url, key: lab.key) }
 
   /// What becomes of the store when nobody stops it, and in how many statements.
-  private func whole() throws -> (StoreContent, statements: Int) {
+  private func whole() throws -> (StoreContent, statements: Int, SaveCounts) {
     let file = try copy()
     let watch = try CrashWatch(file.url, every: 0)
-    try migrate(file) { try watch.watch($0) }
-    return (try content(file.url), watch.statements)
+    let counts = Locked(SaveCounts())
+    try migrate(file) {
+      try watch.watch($0)
+      try $0.count(in: counts)
+    }
+    return (try content(file.url), watch.statements, counts.withLock { $0 })
   }
 
   private func checkCrashes(_ after: StoreContent, every stride: Int) throws {

@@ -28,7 +28,9 @@ public final class TestStore: Sendable {
   /// The open store.
   public let store: Store
   /// Its key.
-  public let key: Key
+  public var key: Key { .raw(keyBytes) }
+  /// The key's bytes, for a program that a test runs.
+  let keyBytes: [UInt8]
   private let folder: TestFolder
   private let migrations: Store.Migrations
   private let configuration: Store.Configuration
@@ -46,7 +48,8 @@ public final class TestStore: Sendable {
     place: Place = .memory, configuration: Store.Configuration = Store.Configuration()
   ) async throws {
     let folder = try TestFolder(isInMemory: place == .memory)
-    let (url, key) = (folder.file("test.store"), Key.random)
+    let (url, bytes) = (folder.file(Self.fileName), Key.randomBytes())
+    let key = Key.raw(bytes)
     if let objects {
       try await Store.create(at: url, key: key, migrations: migrations.loaded(for: schema))
       let store = try await Store.open(at: url, key: key)
@@ -55,14 +58,14 @@ public final class TestStore: Sendable {
     }
     let store = try await Store.open(
       at: url, key: key, schema: schema, migrations: migrations, configuration: configuration)
-    self.init(store, key, folder, migrations, configuration)
+    self.init(store, bytes, folder, migrations, configuration)
   }
 
   private init(
-    _ store: Store, _ key: Key, _ folder: TestFolder, _ migrations: Store.Migrations,
+    _ store: Store, _ keyBytes: [UInt8], _ folder: TestFolder, _ migrations: Store.Migrations,
     _ configuration: Store.Configuration
   ) {
-    (self.store, self.key, self.folder) = (store, key, folder)
+    (self.store, self.keyBytes, self.folder) = (store, keyBytes, folder)
     (self.migrations, self.configuration) = (migrations, configuration)
   }
 
@@ -73,10 +76,21 @@ public final class TestStore: Sendable {
 
   /// A store of its own with the same content.
   public func copy() async throws -> TestStore {
-    let copy = try TestFolder(isInMemory: store.url.path.hasPrefix("/dev/shm"))
-    let url = copy.file("test.store")
-    try await store.backup(to: url)
-    return TestStore(try await opened(at: url), key, copy, migrations, configuration)
+    let copy = try emptyFolder()
+    try await store.backup(to: copy.file(Self.fileName))
+    return try await opened(copy)
+  }
+
+  /// What its file is called.
+  static let fileName = "test.store"
+
+  /// A folder in the same place.
+  func emptyFolder() throws -> TestFolder { try TestFolder(isInMemory: store.url.path.hasPrefix("/dev/shm")) }
+
+  /// The store of a folder that holds a copy of this one's file.
+  func opened(_ folder: TestFolder) async throws -> TestStore {
+    TestStore(
+      try await opened(at: folder.file(Self.fileName)), keyBytes, folder, migrations, configuration)
   }
 
   private func opened(at url: URL) async throws -> Store {

@@ -47,7 +47,11 @@ import Testing
     gate.state.withLock { $0.refused = [1] }
     let pool = try pool(readers: 1)
     let first = Task { try await pool.read { _ in } }
-    while gate.state.withLock({ $0.openings }) == 0 { await Task.yield() }
+    let end = ContinuousClock.now + .seconds(120)
+    while gate.state.withLock({ $0.openings }) == 0 {
+      try #require(ContinuousClock.now < end, "the reader was not opened")
+      await Task.yield()
+    }
     // The only place is taken by an opening that goes on.
     let waiting = (0..<5).map { _ in Task { try await pool.read { try $0.value("SELECT x FROM t") } } }
     for _ in 0..<1000 { await Task.yield() }

@@ -23,6 +23,12 @@ final class MicroblogXCTests: XCTestCase {
 
   func testEveryRowIsKept() async throws { try await lab().checkPath(from: 4) }
 
+  func testASaveIsThereWholeOrNotAtAll() async throws {
+    let test = try await TestStore(microblog, migrations: MicroblogMigrations.all)
+    try await test.checkKilledAnywhere(
+      running: Killed.program, arguments: Killed.saving("one"), moments: 2)
+  }
+
   /// What a check finds stands in the description of what it throws: XCTest shows that of a failed test.
   func testFindingsAreInTheDescription() async throws {
     let steps = try Steps.set([Steps.blog, "transform sql { DELETE FROM $Status }"])

@@ -101,7 +101,15 @@ private let isShared = ProcessInfo.processInfo.activeProcessorCount > 1
         }
       }
       // In the middle of one of the next fetches.
-      while counter.value.load(ordering: .acquiring) < round { await Task.yield() }
+      let end = ContinuousClock.now + .seconds(120)
+      while counter.value.load(ordering: .acquiring) < round {
+        guard ContinuousClock.now < end else {
+          reading.cancel()
+          Issue.record("the read did not come to its fetch \(round)")
+          break
+        }
+        await Task.yield()
+      }
       reading.cancel()
       await #expect(throws: CancellationError.self) { try await reading.value }
       opened.close()
@@ -139,7 +147,11 @@ private let isShared = ProcessInfo.processInfo.activeProcessorCount > 1
     let store = store
     let ahead = try await onThread {
       defer { isDone.store(true, ordering: .releasing) }
-      while counter.value.load(ordering: .acquiring) == 0 { sched_yield() }
+      let end = ContinuousClock.now + .seconds(120)
+      while counter.value.load(ordering: .acquiring) == 0 {
+        try #require(ContinuousClock.now < end, "the other store has committed nothing")
+        sched_yield()
+      }
       var ahead = 0
       for round in 0..<2000 where round < 40 || (isShared && ahead == 0) {
         let context = store.makeContext()

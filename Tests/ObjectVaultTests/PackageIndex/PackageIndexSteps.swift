@@ -105,6 +105,11 @@ enum PackageIndexSteps {
     retype Version.priority to int8 using (CASE $Version.priority WHEN 'required' THEN 0 WHEN 'important' THEN 1 WHEN 'standard' THEN 2 WHEN 'optional' THEN 3 ELSE 4 END)
     retype Version.installedSize to decimal using (($Version.installedSize / 1024) || '.' || substr('000' || ($Version.installedSize % 1024 * 1000 / 1024), -3))
     make Version.installedSize required filling 0
+
+    [down]
+    make Version.installedSize optional
+    retype Version.installedSize to int using (CAST($Version.installedSize AS INTEGER) * 1024 + (CAST(substr($Version.installedSize || '.000', instr($Version.installedSize || '.000', '.') + 1, 3) AS INTEGER) * 1024 + 999) / 1000)
+    retype Version.priority to string using (CASE $Version.priority WHEN 0 THEN 'required' WHEN 1 THEN 'important' WHEN 2 THEN 'standard' WHEN 3 THEN 'optional' ELSE 'extra' END)
     """
 
   private static let releases = """
@@ -199,6 +204,27 @@ enum PackageIndexSteps {
     }
     drop relationship Release.maintainer
     drop relationship Maintainer.releases
+
+    # Who had which release nobody knows any more: each gets one of those who look after its package, in turn.
+    [down]
+    add relationship Release.maintainer -> Maintainer inverse Maintainer.releases
+    add relationship Maintainer.releases -> Release many inverse Release.maintainer
+    transform sql {
+        UPDATE $Release SET $Release.maintainer =
+          (SELECT l.$Package.maintainers.Maintainer FROM $Package.maintainers l
+           WHERE l.$Package.maintainers.Package = $Release.$Release.package
+             AND (SELECT count(*) FROM $Package.maintainers o
+                  WHERE o.$Package.maintainers.Package = l.$Package.maintainers.Package
+                    AND o.$Package.maintainers.Maintainer < l.$Package.maintainers.Maintainer)
+               = (SELECT count(*) FROM $Release r
+                  WHERE r.$Release.package = $Release.$Release.package AND r.$Release.id < $Release.$Release.id)
+               % (SELECT count(*) FROM $Package.maintainers a
+                  WHERE a.$Package.maintainers.Package = $Release.$Release.package))
+    }
+    drop relationship Package.maintainers
+    drop relationship Maintainer.packages
+    drop attribute Maintainer.mail
+    drop attribute Maintainer.name
     """
 
   private static let untagged = """
@@ -245,5 +271,22 @@ enum PackageIndexSteps {
     drop relationship Fingerprint.release
     drop entity Fingerprint
     drop attribute Release.seen
+
+    [down]
+    create entity Fingerprint {
+        attribute digest uuid
+        relationship release -> Release required inverse Release.fingerprint
+    }
+    add relationship Release.fingerprint -> Fingerprint inverse Fingerprint.release on delete cascade
+    add attribute Release.seen date optional
+    transform sql {
+        INSERT INTO $Fingerprint ($Fingerprint.digest, $Fingerprint.release)
+          SELECT r.$Release.digest, r.$Release.id FROM $Release r WHERE r.$Release.digest IS NOT NULL ORDER BY 2;
+        UPDATE $Release SET $Release.seen = 0.0, $Release.fingerprint =
+          (SELECT f.$Fingerprint.id FROM $Fingerprint f WHERE f.$Fingerprint.release = $Release.$Release.id)
+    }
+    make Release.seen required
+    drop index Release(digest)
+    drop attribute Release.digest
     """
 }

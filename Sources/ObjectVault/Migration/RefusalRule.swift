@@ -1,0 +1,17 @@
+// What steps ask of the rows that they meet.
+
+/// What an operation asks of rows.
+public enum RefusalRule: String, Sendable, Hashable {
+  /// Each value once.
+  case unique
+  /// A value in each row.
+  case required
+  /// Values that the new type of the property can hold.
+  case fitting
+  /// One member at most.
+  case single
+  /// To lead to objects that are there afterwards, and are what they have to be.
+  case leading
+  /// What only this operation asks, be it in words of its author's: `require`.
+  case other
+}

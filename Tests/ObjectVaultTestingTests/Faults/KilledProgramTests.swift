@@ -1,0 +1,73 @@
+// A program that really dies while it saves: the store that it leaves is old or new.
+
+import CipherSQLite
+import Foundation
+import Microblog
+import Migrations
+import ObjectVault
+import ObjectVaultTesting
+import TestSupport
+import Testing
+
+/// The program, and what it is told to save.
+enum Killed {
+  static let program = URL(fileURLWithPath: builtExecutable("test-child"))
+  static func saving(_ kind: String) -> [String] { ["killed-save", kind] }
+}
+
+@Suite(.serialized) struct ProgramKills {
+  private func make() async throws -> TestStore {
+    try await TestStore(microblog, migrations: MicroblogMigrations.all)
+  }
+
+  @Test(arguments: [SaveMoment.write(1), .halfWrite(5), .write(20), .sync(1), .commit, .committed])
+  func `what a killed program leaves is a store as it was, or the whole of what it saved`(
+    _ moment: SaveMoment
+  ) async throws {
+    let test = try await make()
+    let left = try await test.killed(at: moment, running: Killed.program, arguments: Killed.saving("one"))
+    #expect(try left.content().count == (moment == .committed ? 31 : 0))
+    #expect(try await left.store.verify().isEmpty)
+    #expect(try test.content().count == 0)
+    // And goes on.
+    try await left.store.write { _ = $0.insert(User.self) { $0.name = "Bo" } }
+    #expect(try left.content().count == (moment == .committed ? 32 : 1))
+  }
+
+  @Test func `one write is whole or not there, wherever the program dies`() async throws {
+    let test = try await make()
+    try await test.checkKilledAnywhere(
+      running: Killed.program, arguments: Killed.saving("one"), moments: min(killCount, 16))
+    #expect(try test.content().count == 0)
+  }
+
+  @Test func `two writes that belong together are found`() async throws {
+    let test = try await make()
+    let found = try await #require(
+      #expect(throws: CheckFailure.self) {
+        try await test.checkKilledAnywhere(
+          running: Killed.program, arguments: Killed.saving("two"), moments: 6)
+      })
+    #expect(found.check == "checkKilledAnywhere" && found.place.hasPrefix("killed at"), "\(found)")
+    #expect("\(found)".contains("the store holds a part of what was written"), "\(found)")
+    #expect("\(found)".contains("User: 1 row is new (row 1)"), "\(found)")
+  }
+
+  @Test func `a program that is not killed says how it ended`() async throws {
+    let test = try await make()
+    let late = try await #require(
+      #expect(throws: CheckFailure.self) {
+        _ = try await test.killed(
+          at: .write(100_000), running: Killed.program, arguments: Killed.saving("one"))
+      })
+    #expect(late.findings == ["the program was not killed, but come to its end"])
+    let failed = try await #require(
+      #expect(throws: CheckFailure.self) {
+        try await test.checkKilledAnywhere(running: Killed.program, arguments: Killed.saving("nothing"))
+      })
+    #expect(failed.findings.first?.hasPrefix("the program has ended with the status 1") == true, "\(failed)")
+    await #expect(throws: (any Error).self) {
+      _ = try await test.killed(at: .commit, running: URL(fileURLWithPath: "/nowhere/program"))
+    }
+  }
+}
