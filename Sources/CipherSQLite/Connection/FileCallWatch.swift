@@ -29,22 +29,6 @@ package enum FileAnswer: Sendable, Hashable {
   case isFull
 }
 
-extension Connection {
-  /// Calls `body` before each write and sync of the connection's file and of its log, and behind each commit. nil ends
-  /// it.
-  ///
-  /// Of a file without a log only the file itself is watched: its journal comes and goes.
-  /// - Parameter body: Called on the connection's own thread. It must not use the connection.
-  package func onFileCall(_ body: ((FileCall) -> FileAnswer)?) throws {
-    unsafe fileWatch?.end(handle)
-    fileWatch = nil
-    guard let body else { return }
-    // The log is opened by the first read.
-    _ = try value("SELECT count(*) FROM sqlite_master")
-    fileWatch = unsafe FileCallWatch(handle, body)
-  }
-}
-
 /// Stands between the engine and the files of one connection.
 @safe final class FileCallWatch {
   /// What the functions below find behind the table that they were called through.
