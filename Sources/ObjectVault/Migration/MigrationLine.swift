@@ -64,7 +64,7 @@ struct MigrationLine {
     guard let word = next, Schema.isIdentifier(word) else {
       throw failure(
         "\(what) is missing\(next.map { "; \"\($0)\" is no name" } ?? "")",
-        "names have letters, digits and underscores")
+        "a name begins with a letter, has letters, digits and underscores, and 120 bytes at most")
     }
     index += 1
     return word

@@ -42,7 +42,7 @@ package struct MigrationOutlook {
       plan.drift.isEmpty ? try ReferenceCheck.dangling(inspection.connection, model).count : nil
     minimumReader = plan.isUpToDate ? history.minimumReader : work.minimumReader
     let file = try DatabasePath(inspection.path)
-    freeBytes = MigrationRunner.freeBytes(beside: file)
+    freeBytes = file.freeBytes
     backupName = plan.makesBackup ? try MigrationBackup.nextName(of: file, version: history.version) : nil
     rebuilds = work.steps.map(Self.rebuilds)
     writesData = work.steps.map { $0.step.operations.contains { $0.writesRows || $0.rewritesValues } }

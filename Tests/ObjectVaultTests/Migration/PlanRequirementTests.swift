@@ -36,11 +36,11 @@ import Testing
     ("require \"somebody\" { SELECT count(*) FROM $Person; }", true),
     ("require \"none\" { SELECT team FROM $Person WHERE $Person.team IS NULL }", false),
     (
-      "rename attribute Person.name -> title\nrequire \"Ada\" { SELECT $Person.title = 'Ada' FROM $Person }",
+      "rename attribute Person.name -> title\nrequire \"Ada\" { SELECT min($Person.title) = 'Ada' FROM $Person }",
       true
     ),
     (
-      "rename attribute Person.name -> title\nrequire \"Cid\" { WITH x(y) AS (SELECT 'Cid') SELECT $Person.title = y FROM $Person, x }",
+      "rename attribute Person.name -> title\nrequire \"Cid\" { WITH x(y) AS (SELECT 'Cid') SELECT max($Person.title = y) FROM $Person, x }",
       false
     ),
     ("drop attribute Person.team\nrequire \"two\" { SELECT count(*) = 2 FROM $Person }", true),
@@ -57,6 +57,20 @@ import Testing
       #expect("\(refusal)".contains("it is not so"))
       await #expect { try await lab.migrate(step) } throws: { "\($0)".contains(refusal.operation) }
     }
+  }
+
+  @Test(arguments: [
+    ("SELECT $Person.name <> '' FROM $Person", "more than one row"), ("SELECT 1, 0", "2 columns"),
+  ])
+  func `a query with more than one value is refused, as nobody would look at the rest`(
+    _ query: String, _ reason: String
+  ) async throws {
+    await #expect { try await lab.migrate("require \"so\" { \(query) }") } throws: {
+      "\($0)".contains(reason)
+    }
+    let renamed = "rename attribute Person.team -> group\nrequire \"so\" { \(query) }"
+    let unasked = try await plan(renamed).steps[0].unasked
+    #expect(unasked.count == 1, "\(unasked)")
   }
 
   @Test func `what a step changes before is named, and not asked`() async throws {
@@ -93,6 +107,9 @@ import Testing
       ("UPDATE a SET team = (SELECT max(b) FROM c), d = 2 FROM e", "a c e"),
       ("INSERT INTO a (team, b) SELECT team, b FROM (c CROSS JOIN d), e", "a c d e"),
       ("WITH x AS (SELECT 1 FROM a) SELECT /* FROM team */ * FROM x -- FROM team", "a x"),
+      ("SELECT 1 FROM a JOIN b ON b.x = a.y AND team = 1 OR d IS NULL, c", "a b c"),
+      ("SELECT 1 FROM a JOIN b USING (x, y), c WHERE team, d", "a b c"),
+      ("SELECT 1 FROM a JOIN b ON b.x IN (1, team), c JOIN d ON d.x IN e, f", "a b c d e f"),
       ("SELECT CASE WHEN team IN (SELECT 1 FROM a) THEN b END, team FROM c ORDER BY team, d", "a c"),
     ] {
       #expect(SQLTemplate.sources(sql).sorted().joined(separator: " ") == names, "\(sql)")
