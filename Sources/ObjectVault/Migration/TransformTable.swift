@@ -46,13 +46,8 @@ struct TransformTable: Sendable {
     values.merge(other.values) { $1 }
   }
 
-  /// Whether it has the function that an operation calls, if it calls one.
-  func covers(_ operation: MigrationOperation) -> Bool {
-    switch operation {
-    case .transformSwift(let transform): objects[transform.name] != nil
-    case .retypeBySwift(_, _, _, let name): values[name] != nil
-    default: true
-    }
+  func covers(_ function: AppFunction) -> Bool {
+    function.takesValues ? values[function.name] != nil : objects[function.name] != nil
   }
 }
 

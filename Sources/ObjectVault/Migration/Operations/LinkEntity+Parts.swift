@@ -4,7 +4,7 @@ internal import CipherSQLite
 
 extension EntityToRelationship: CompositeOperation {
   func kept(in model: Schema) -> Set<String> { [entity] }
-  var entities: [String] { [entity] }
+  var subject: OperationSubject { .mergedEntity(entity, into: nil) }
 
   func losses(in model: Schema) -> [String] {
     guard let link = model.entity(named: entity) else { return [] }
@@ -88,6 +88,10 @@ extension EntityToRelationship: CompositeOperation {
     .none(reason: "the ids that the objects of \(entity) had are gone")
   }
 
+  func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {
+    trail.noteParts(of: self, droppingRows: true, mapping, model)
+  }
+
   /// The two to-ones that make a link.
   private func ends(_ model: Schema) throws(ModelError) -> (
     own: RelationshipDescription, other: RelationshipDescription
@@ -124,7 +128,7 @@ extension RelationshipToEntity: CompositeOperation {
       ["\(owner).\(relationship)"]
         + (former.flatMap { end in end.inverse.map { "\(end.destination).\($0)" } }.map { [$0] } ?? []))
   }
-  var entities: [String] { [entity] }
+  var subject: OperationSubject { .parts }
 
   func parts(in model: Schema) throws(ModelError) -> [CompositePart] {
     try model.requireDeclared(owner, relationship)
@@ -176,6 +180,9 @@ extension RelationshipToEntity: CompositeOperation {
     return operations.map { .operation($0) } + rows.map { .sql($0) }
       + drops.map { .operation(.dropRelationship($0.0, $0.1)) }
   }
+
+  // Its links are rows of a new entity.
+  func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {}
 
   func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {
     guard let former = model.entity(named: owner)?.relationship(named: relationship) else {

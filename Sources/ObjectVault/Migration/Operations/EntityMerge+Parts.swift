@@ -3,7 +3,7 @@
 internal import CipherSQLite
 
 extension EntityMerge: CompositeOperation {
-  var entities: [String] { [source, destination] }
+  var subject: OperationSubject { .mergedEntity(source, into: destination) }
 
   func filled(in model: Schema) -> [SwiftTransform.Place] {
     guard let places = try? places(in: model) else { return [] }
@@ -20,6 +20,21 @@ extension EntityMerge: CompositeOperation {
 
   func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {
     .none(reason: "which objects of \(destination) were of \(source) is not known any more")
+  }
+
+  /// Links of both stand together, and objects of entities below are in another line, or under other ids.
+  func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {
+    guard let places = try? places(in: model) else { return }
+    func owner(_ name: String) -> String {
+      model.declarer(of: name, in: places.destination)?.name ?? destination
+    }
+    for name in (places.toOnes + places.links).map(\.to.name) {
+      trail.moved(owner(name), name, mapping, model)
+    }
+    for (member, to) in places.members { trail.moved(member.entity.name, to.name, mapping, model) }
+    guard model.isInFamily(places.source) else { return }
+    for name in places.attributes.map(\.to.name) { trail.rewrote(owner(name), name, mapping) }
+    trail.noteParts(of: self, droppingRows: false, mapping, model)
   }
 
   /// Where everything goes.

@@ -4,7 +4,7 @@ internal import CipherSQLite
 
 extension AttributeMove: CompositeOperation {
   func kept(in model: Schema) -> Set<String> { Set(attributes.map { "\(source).\($0.name)" }) }
-  var entities: [String] { [source, destination] }
+  var subject: OperationSubject { .parts }
   func filled(in model: Schema) -> [SwiftTransform.Place] {
     attributes.map { SwiftTransform.Place(entity: destination, property: $0.new) }
   }
@@ -221,6 +221,13 @@ extension AttributeMove: CompositeOperation {
   }
 
   // MARK: The way back
+
+  /// Who leads nowhere and has a value gets an object, and leads to that.
+  func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {
+    guard isOutward, let entity = model.entity(named: owner) else { return }
+    trail.moved(
+      model.declarer(of: relationship, in: entity)?.name ?? owner, relationship, mapping, model)
+  }
 
   func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {
     if isOutward, !isNew(destination) {

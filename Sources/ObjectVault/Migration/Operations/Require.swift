@@ -1,0 +1,15 @@
+// `require "text" { SELECT … }`
+
+struct Require: DataOperation {
+  let sentence, query: String
+
+  var text: OperationText { .block("require \(MigrationOperation.quoted(sentence))", lines: [query]) }
+  var work: OperationWork { .require(sentence, query: query) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false)
+  }
+
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack { .operations([]) }
+
+  func remarks(_ place: OperationContext) -> [OperationRemark] { place.formerNames(in: query) }
+}
