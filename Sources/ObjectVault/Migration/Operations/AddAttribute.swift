@@ -4,6 +4,21 @@ struct AddAttribute: TableOperation {
   let entity: String
   let attribute: AttributeDescription
 
+  static let forms = [
+    // With `filling V` short for three that do the same one after another; the canonical text has those.
+    OperationForm("add", "attribute") { line in
+      let (entity, name) = try line.property()
+      let start = line.column
+      var (attribute, filling) = try line.attribute(name)
+      guard let filling else { return [.addAttribute(entity, attribute)] }
+      guard !attribute.isOptional else { throw line.fillsNothing(start) }
+      let later = attribute.defaultValue
+      attribute.isOptional = true
+      attribute.defaultValue = nil
+      return [.addAttribute(entity, attribute), .makeRequired(entity, name, filling: filling)]
+        + (later.map { [.setDefault(entity, name, $0)] } ?? [])
+    }
+  ]
   var text: OperationText { .line("add attribute \(entity).\(attribute.text)") }
   var subject: OperationSubject { .made(entity, attribute.name, isRelationship: false) }
   var traits: OperationTraits {

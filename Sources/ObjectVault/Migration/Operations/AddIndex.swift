@@ -4,6 +4,14 @@ struct AddIndex: TableOperation {
   let entity: String
   let index: IndexDescription
 
+  static let forms = [
+    OperationForm("add", "index") { line in
+      let entity = try line.name("the entity's name")
+      return [
+        .addIndex(entity, IndexDescription(properties: try line.names(), isUnique: line.take("unique")))
+      ]
+    }
+  ]
   var text: OperationText {
     .line(
       "add index \(entity)(\(index.properties.joined(separator: ", ")))\(index.isUnique ? " unique" : "")")
@@ -49,6 +57,9 @@ struct DropIndex: TableOperation {
   let entity: String
   let names: [String]
 
+  static let forms = [
+    OperationForm("drop", "index") { [.dropIndex(try $0.name("the entity's name"), try $0.names())] }
+  ]
   var text: OperationText { .line("drop index \(entity)(\(names.joined(separator: ", ")))") }
   var subject: OperationSubject { .droppedIndex(entity, names) }
   var traits: OperationTraits {

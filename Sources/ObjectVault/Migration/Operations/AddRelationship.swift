@@ -4,6 +4,21 @@ struct AddRelationship: TableOperation {
   let entity: String
   let relationship: RelationshipDescription
 
+  static let forms = [
+    // With `filling ID` short for two that do the same one after another; the canonical text has those.
+    OperationForm("add", "relationship") { line in
+      let (entity, name) = try line.property()
+      let start = line.column
+      var (relationship, filling) = try line.relationship(name)
+      guard let filling else { return [.addRelationship(entity, relationship)] }
+      guard !relationship.isToMany else {
+        throw line.failure("a to-many is never required", "leave out filling", start)
+      }
+      guard relationship.isRequired else { throw line.fillsNothing(start) }
+      relationship.isRequired = false
+      return [.addRelationship(entity, relationship), .makeRequired(entity, name, filling: filling)]
+    }
+  ]
   var text: OperationText { .line("add relationship \(entity).\(relationship.text)") }
   var subject: OperationSubject { .made(entity, relationship.name, isRelationship: true) }
   var traits: OperationTraits {

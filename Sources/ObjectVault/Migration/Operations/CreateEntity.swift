@@ -3,6 +3,19 @@
 struct CreateEntity: TableOperation {
   let entity: EntityDescription
 
+  static let forms = [
+    OperationForm(block: "create", "entity") { parser in
+      var head = try parser.head()
+      try head.expect("create")
+      try head.expect("entity")
+      var entity = EntityDescription(name: try head.name("the entity's name"))
+      if head.take(":") { entity.parent = try head.name("the parent's name") }
+      try head.expect("{")
+      try head.end()
+      try parser.members(of: "create entity \(entity.name)") { try $0.member(of: &entity) }
+      return .createEntity(entity)
+    }
+  ]
   var text: OperationText {
     .block(
       "create entity \(entity.name)\(entity.parent.map { " : \($0)" } ?? "")",

@@ -6,6 +6,22 @@ internal import CipherSQLite
 struct CreateRawObject: TableOperation {
   let object: RawObject
 
+  static let forms = [
+    OperationForm(block: "create", "raw") { parser in
+      var head = try parser.head()
+      try head.expect("create")
+      try head.expect("raw")
+      let (kind, name) = try head.rawObject()
+      let isUnique = kind == .index && head.take("unique")
+      let start = parser.index
+      let sql = try parser.block(from: head.brace(behind: "create raw \(kind.rawValue) \(name)"))
+      let object = RawObject(kind, name, isUnique: isUnique, sql: sql)
+      if let problem = object.problem {
+        throw parser.failure(problem, "write it as SQLite has it behind CREATE … NAME", line: start)
+      }
+      return .createRawObject(object)
+    }
+  ]
   var text: OperationText { .block("create \(object.heading)", lines: [object.sql]) }
   var subject: OperationSubject { .rawObject }
   var traits: OperationTraits {
@@ -59,6 +75,12 @@ struct DropRawObject: TableOperation {
   let kind: RawObject.Kind
   let name: String
 
+  static let forms = [
+    OperationForm("drop", "raw") { line in
+      let (kind, name) = try line.rawObject()
+      return [.dropRawObject(kind, name)]
+    }
+  ]
   var text: OperationText { .line("drop raw \(kind.rawValue) \(name)") }
   var subject: OperationSubject { .rawObject }
   var traits: OperationTraits {
@@ -81,5 +103,13 @@ struct DropRawObject: TableOperation {
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     .operations(model.rawObject(named: name).map { [.createRawObject($0)] } ?? [])
+  }
+}
+
+extension MigrationLine {
+  /// `view NAME`, `trigger NAME`, `index NAME`
+  fileprivate mutating func rawObject() throws -> (RawObject.Kind, String) {
+    let kind = RawObject.Kind(rawValue: try kind(["view", "trigger", "index"])) ?? .view
+    return (kind, try name("the \(kind.rawValue)'s name"))
   }
 }

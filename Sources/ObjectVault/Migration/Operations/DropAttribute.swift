@@ -5,6 +5,12 @@ internal import CipherSQLite
 struct DropAttribute: TableOperation {
   let entity, name: String
 
+  static let forms = [
+    OperationForm("drop", "attribute") { line in
+      let (entity, name) = try line.property()
+      return [.dropAttribute(entity, name)]
+    }
+  ]
   var text: OperationText { .line("drop attribute \(entity).\(name)") }
   var subject: OperationSubject { .dropped(entity, name, isRelationship: false) }
   var traits: OperationTraits {

@@ -3,6 +3,9 @@
 struct DropEntity: TableOperation {
   let name: String
 
+  static let forms = [
+    OperationForm("drop", "entity") { [.dropEntity(try $0.name("the entity's name"))] }
+  ]
   var text: OperationText { .line("drop entity \(name)") }
   var subject: OperationSubject { .droppedEntity(name) }
   var traits: OperationTraits {

@@ -3,6 +3,12 @@
 struct DropRelationship: TableOperation {
   let entity, name: String
 
+  static let forms = [
+    OperationForm("drop", "relationship") { line in
+      let (entity, name) = try line.property()
+      return [.dropRelationship(entity, name)]
+    }
+  ]
   var text: OperationText { .line("drop relationship \(entity).\(name)") }
   var subject: OperationSubject { .dropped(entity, name, isRelationship: true) }
   var traits: OperationTraits {

@@ -3,6 +3,24 @@
 internal import CipherSQLite
 
 extension EntityMerge: CompositeOperation {
+  static let forms = [
+    OperationForm("merge") { line in
+      try line.expect("entity")
+      let source = try line.name("the entity that goes")
+      try line.expect("into")
+      let destination = try line.name("the entity that stays")
+      var pairs: [PropertyPair] = []
+      if line.take("with") {
+        repeat {
+          let name = try line.property(of: source)
+          try line.expect("->")
+          pairs.append(PropertyPair(name, to: try line.property(of: destination)))
+        } while line.take(",")
+      }
+      return [.mergeEntities(EntityMerge(source, into: destination, with: pairs))]
+    }
+  ]
+
   var subject: OperationSubject { .mergedEntity(source, into: destination) }
 
   func filled(in model: Schema) -> [SwiftTransform.Place] {
@@ -175,5 +193,16 @@ private struct MergeRows {
     checks.append(
       member.refusing(both: new, from: owner, where: "\(column) NOT NULL AND \(target) NOT NULL"))
     statements.append("UPDATE \(owner) SET \(target) = \(newID("\(column)")) WHERE \(column) NOT NULL")
+  }
+}
+
+extension MigrationLine {
+  fileprivate mutating func property(of entity: String) throws -> String {
+    let column = column
+    let (owner, name) = try property()
+    guard owner == entity else {
+      throw failure("\(owner).\(name) is no property of \(entity)", "write \(entity).\(name)", column)
+    }
+    return name
   }
 }

@@ -3,6 +3,7 @@
 struct MakeMany: TableOperation {
   let entity, name: String
 
+  static let forms = [OperationForm("make", property: "many") { .makeMany($1, $2) }]
   var text: OperationText { .line("make \(entity).\(name) many") }
   var subject: OperationSubject { .moved(entity, name, isToMany: true) }
   var traits: OperationTraits {
@@ -33,6 +34,12 @@ struct MakeOne: TableOperation {
   /// The first in this order stays; without it an object that has several is refused.
   let order: String?
 
+  static let forms = [
+    OperationForm("make", property: "one") { line, entity, name in
+      .makeOne(
+        entity, name, picking: line.take("picking") ? try line.expression(behind: "picking") : nil)
+    }
+  ]
   var text: OperationText {
     .line("make \(entity).\(name) one\(order.map { " picking (\($0))" } ?? "")")
   }

@@ -4,6 +4,10 @@ struct MakeOrdered: TableOperation {
   let entity, name: String
   let isOrdered: Bool
 
+  static let forms = [
+    OperationForm("make", property: "ordered") { .makeOrdered($1, $2) },
+    OperationForm("make", property: "unordered") { .makeUnordered($1, $2) },
+  ]
   var text: OperationText { .line("make \(entity).\(name) \(isOrdered ? "" : "un")ordered") }
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {

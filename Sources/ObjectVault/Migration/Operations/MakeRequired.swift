@@ -6,6 +6,11 @@ struct MakeRequired: TableOperation {
   let entity, name: String
   let filling: DefaultValue?
 
+  static let forms = [
+    OperationForm("make", property: "required") { line, entity, name in
+      .makeRequired(entity, name, filling: line.take("filling") ? try line.value() : nil)
+    }
+  ]
   var text: OperationText {
     .line("make \(entity).\(name) required\(filling.map { " filling \($0.text)" } ?? "")")
   }
@@ -81,6 +86,7 @@ struct MakeRequired: TableOperation {
 struct MakeOptional: TableOperation {
   let entity, name: String
 
+  static let forms = [OperationForm("make", property: "optional") { .makeOptional($1, $2) }]
   var text: OperationText { .line("make \(entity).\(name) optional") }
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {

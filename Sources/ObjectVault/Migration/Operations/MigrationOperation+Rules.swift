@@ -1,5 +1,5 @@
-// Which value knows everything of which operation. The rest of the module asks that value; this switch is the only one over
-// all operations.
+// Which value knows everything of which operation, and the table of them for those who read. The rest of the module asks the
+// value; this switch is the only one over all operations.
 
 extension MigrationOperation {
   var rules: any OperationRules {
@@ -43,6 +43,24 @@ extension MigrationOperation {
     case .seed(let sql): Seed(sql: sql)
     case .require(let sentence, let query): Require(sentence: sentence, query: query)
     }
+  }
+
+  /// All operations, in the order in which a reader is told what there is.
+  private static let all: [any OperationRules.Type] = [
+    CreateEntity.self, CreateRawObject.self, DropEntity.self, DropAttribute.self, DropRelationship.self,
+    DropIndex.self, DropRawObject.self, RenameEntity.self, RenameAttribute.self, RenameRelationship.self,
+    AddAttribute.self, AddRelationship.self, AddIndex.self, Retype.self, EntityToRelationship.self,
+    RelationshipToEntity.self, MakeRequired.self, MakeOptional.self, MakeMany.self, MakeOne.self,
+    MakeOrdered.self, AttributeMove.self, EntityMerge.self, SetDeleteRule.self, SetParent.self,
+    SetDefault.self, TransformSQL.self, SwiftTransform.self, Seed.self, Require.self,
+  ]
+
+  /// How they are read, by the words that lines begin with.
+  static let forms = Dictionary(grouping: all.flatMap { $0.forms }, by: \.verb)
+
+  /// The words that lines begin with.
+  static let verbs = all.flatMap { $0.forms.map(\.verb) }.reduce(into: [String]()) { verbs, verb in
+    if !verbs.contains(verb) { verbs.append(verb) }
   }
 
   var subject: OperationSubject { rules.subject }

@@ -6,6 +6,8 @@
 ///
 /// It is one of three: ``TableOperation``, ``DataOperation`` or ``CompositeOperation``.
 protocol OperationRules: Sendable {
+  /// How it is read.
+  static var forms: [OperationForm] { get }
   /// How a migration file writes it, in the one spelling that checksums know.
   var text: OperationText { get }
   /// What it is about, and what that is called afterwards.

@@ -5,6 +5,13 @@ internal import CipherSQLite
 struct RenameAttribute: TableOperation {
   let entity, name, new: String
 
+  static let forms = [
+    OperationForm("rename", "attribute") { line in
+      let (entity, old) = try line.property()
+      try line.expect("->")
+      return [.renameAttribute(entity, old, to: try line.name("the new name"))]
+    }
+  ]
   var text: OperationText { .line("rename attribute \(entity).\(name) -> \(new)") }
   var subject: OperationSubject { .renamed(entity, name, to: new, isRelationship: false) }
   var traits: OperationTraits {

@@ -3,6 +3,13 @@
 struct RenameEntity: TableOperation {
   let name, new: String
 
+  static let forms = [
+    OperationForm("rename", "entity") { line in
+      let old = try line.name("the entity's name")
+      try line.expect("->")
+      return [.renameEntity(old, to: try line.name("the new name"))]
+    }
+  ]
   var text: OperationText { .line("rename entity \(name) -> \(new)") }
   var subject: OperationSubject { .renamedEntity(name, to: new) }
   var traits: OperationTraits {

@@ -3,6 +3,13 @@
 struct RenameRelationship: TableOperation {
   let entity, name, new: String
 
+  static let forms = [
+    OperationForm("rename", "relationship") { line in
+      let (entity, old) = try line.property()
+      try line.expect("->")
+      return [.renameRelationship(entity, old, to: try line.name("the new name"))]
+    }
+  ]
   var text: OperationText { .line("rename relationship \(entity).\(name) -> \(new)") }
   var subject: OperationSubject { .renamed(entity, name, to: new, isRelationship: true) }
   var traits: OperationTraits {

@@ -3,6 +3,14 @@
 struct Require: DataOperation {
   let sentence, query: String
 
+  static let forms = [
+    OperationForm(block: "require") { parser in
+      var head = try parser.head()
+      try head.expect("require")
+      let text = try head.string("what is required, in quotes")
+      return .require(text, try parser.block(from: head.brace(behind: "require \"…\"")))
+    }
+  ]
   var text: OperationText { .block("require \(MigrationOperation.quoted(sentence))", lines: [query]) }
   var work: OperationWork { .require(sentence, query: query) }
   var traits: OperationTraits {

@@ -14,6 +14,18 @@ struct Retype: TableOperation {
   let type: AttributeType
   let way: Way
 
+  static let forms = [
+    OperationForm("retype") { line in
+      let (entity, name) = try line.property()
+      try line.expect("to")
+      let type = try line.type()
+      guard line.take("using") else { return [.retype(entity, name, to: type, using: nil)] }
+      if line.take("swift") {
+        return [.retypeBySwift(entity, name, to: type, function: try line.name("the function's name"))]
+      }
+      return [.retype(entity, name, to: type, using: try line.expression(behind: "using"))]
+    }
+  ]
   var text: OperationText {
     let using =
       switch way {

@@ -3,6 +3,13 @@
 struct Seed: DataOperation {
   let sql: String
 
+  static let forms = [
+    OperationForm(block: "seed") { parser in
+      var head = try parser.head()
+      try head.expect("seed")
+      return .seed(try parser.block(from: head.brace(behind: "seed")))
+    }
+  ]
   var text: OperationText { .block("seed", lines: [sql]) }
   var work: OperationWork { .data(sql) }
   var traits: OperationTraits {

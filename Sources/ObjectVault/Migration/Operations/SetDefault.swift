@@ -4,6 +4,15 @@ struct SetDefault: TableOperation {
   let entity, name: String
   let value: DefaultValue?
 
+  static let forms = [
+    OperationForm("set") { line in
+      try line.expect("default")
+      try line.expect("of")
+      let (entity, name) = try line.property()
+      try line.expect("to")
+      return [.setDefault(entity, name, line.take("none") ? nil : try line.value())]
+    }
+  ]
   var text: OperationText { .line("set default of \(entity).\(name) to \(value?.text ?? "none")") }
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {

@@ -4,6 +4,15 @@ struct SetDeleteRule: TableOperation {
   let entity, name: String
   let rule: DeleteRule
 
+  static let forms = [
+    OperationForm("set", "delete") { line in
+      try line.expect("rule")
+      try line.expect("of")
+      let (entity, name) = try line.property()
+      try line.expect("to")
+      return [.setDeleteRule(entity, name, try line.rule())]
+    }
+  ]
   var text: OperationText { .line("set delete rule of \(entity).\(name) to \(rule.rawValue)") }
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {

@@ -4,6 +4,14 @@ struct SetParent: TableOperation {
   let entity: String
   let parent: String?
 
+  static let forms = [
+    OperationForm("set", "parent") { line in
+      try line.expect("of")
+      let entity = try line.name("the entity's name")
+      try line.expect("to")
+      return [.setParent(entity, to: line.take("none") ? nil : try line.name("the parent's name, or none"))]
+    }
+  ]
   var text: OperationText { .line("set parent of \(entity) to \(parent ?? "none")") }
   var subject: OperationSubject { .movedEntity(entity, below: parent) }
   var traits: OperationTraits {

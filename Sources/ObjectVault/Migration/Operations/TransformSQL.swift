@@ -3,6 +3,14 @@
 struct TransformSQL: DataOperation {
   let sql: String
 
+  static let forms = [
+    OperationForm(block: "transform") { parser in
+      var head = try parser.head()
+      try head.expect("transform")
+      try head.expect("sql")
+      return .transform(try parser.block(from: head.brace(behind: "transform sql")))
+    }
+  ]
   var text: OperationText { .block("transform sql", lines: [sql]) }
   var work: OperationWork { .data(sql) }
   var traits: OperationTraits {
