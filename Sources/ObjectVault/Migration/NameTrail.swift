@@ -15,23 +15,16 @@ package struct NameTrail: Sendable {
   /// The properties whose values a step computed anew, or may have, by their former names.
   private var rewritten: [String: Set<String>] = [:]
 
-  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit the model.
-  package init(_ set: MigrationSet, from version: Int, to later: Int) throws {
-    let before = try set.model(at: version)
-    var (mapping, model) = (SegmentMapping(before), before)
+  /// - Parameter model: The model before the first step.
+  init(from model: Schema) {
     // First, as a step may take some of them away.
-    for entity in before.entities where entity.parent != nil {
-      ancestors[entity.name] = before.ancestors(of: entity).map(\.name)
+    for entity in model.entities where entity.parent != nil {
+      ancestors[entity.name] = model.ancestors(of: entity).map(\.name)
     }
-    for step in set.steps.prefix(later).dropFirst(version) {
-      for operation in step.operations {
-        do {
-          try mapping.follow(operation, model)
-          note(operation, mapping, model)
-          try operation.apply(to: &model)
-        } catch { throw step.failed(operation, error.reason) }
-      }
-    }
+  }
+
+  /// Notes what is called how at the end.
+  mutating func end(_ mapping: SegmentMapping) {
     for (name, former) in mapping.entities where !renumbered.contains(former) {
       entities[former] = name
       for (property, formerProperty) in mapping.formerNames(of: name) {
@@ -120,8 +113,10 @@ package struct NameTrail: Sendable {
     }
   }
 
-  /// - Parameter model: The model before the operation.
-  private mutating func note(_ operation: MigrationOperation, _ mapping: SegmentMapping, _ model: Schema) {
+  /// - Parameters:
+  ///   - mapping: What steps have made of the names, with this operation.
+  ///   - model: The model before the operation.
+  mutating func note(_ operation: MigrationOperation, _ mapping: SegmentMapping, _ model: Schema) {
     let rules = operation.rules
     switch rules.work {
     case .parts(let composite): composite.note(in: &self, mapping, model)

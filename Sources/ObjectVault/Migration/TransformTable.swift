@@ -35,6 +35,15 @@ struct TransformFailure: Error {
   }
 }
 
+/// A function of the app that an operation calls.
+struct AppFunction {
+  let name: String
+  /// The entity whose objects, or their values, it is called with.
+  let entity: String
+  /// Whether it is called with values of a property, and not with objects.
+  let takesValues: Bool
+}
+
 /// The functions that a program gives its steps, by their names.
 struct TransformTable: Sendable {
   typealias Conversion = @Sendable (SQLValue) throws -> SQLValue

@@ -25,7 +25,6 @@ struct CreateRawObject: TableOperation {
   var text: OperationText { .block("create \(object.heading)", lines: [object.sql]) }
   var subject: OperationSubject { .rawObject }
   var traits: OperationTraits {
-    // A view may be what a program reads, and a trigger what it relies on.
     OperationTraits(
       movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: object.isUnique)
   }
@@ -84,6 +83,7 @@ struct DropRawObject: TableOperation {
   var text: OperationText { .line("drop raw \(kind.rawValue) \(name)") }
   var subject: OperationSubject { .rawObject }
   var traits: OperationTraits {
+    // A view may be what a program reads, and a trigger what it relies on.
     OperationTraits(
       movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: kind != .index)
   }

@@ -104,33 +104,3 @@ struct OperationTraits {
   /// Whether a program of the model before would read or write what is no more.
   let breaksReaders: Bool
 }
-
-/// A function of the app that an operation calls.
-struct AppFunction {
-  let name: String
-  /// The entity whose objects, or their values, it is called with.
-  let entity: String
-  /// Whether it is called with values of a property, and not with objects.
-  let takesValues: Bool
-}
-
-/// How a migration file writes an operation.
-enum OperationText {
-  case line(String)
-  /// A line, and what stands in braces behind it.
-  case block(String, lines: [String])
-
-  /// The operation in one line, without its SQL.
-  var summary: String {
-    switch self {
-    case .line(let line), .block(let line, _): line
-    }
-  }
-
-  var whole: String {
-    switch self {
-    case .line(let line): line
-    case .block(let line, let lines): (["\(line) {"] + lines + ["}"]).joined(separator: "\n")
-    }
-  }
-}

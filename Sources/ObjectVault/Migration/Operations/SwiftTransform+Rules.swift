@@ -28,7 +28,11 @@ extension SwiftTransform: DataOperation {
             name: function, entity: entity, reads: reads, writes: writes,
             batch: batch ?? SwiftTransform.usualBatch))
       ]
-    }
+    },
+    OperationForm("transform") { line in
+      throw line.failure(
+        "sql or swift is missing", "write transform sql { … }, or transform swift NAME on Entity")
+    },
   ]
 
   var text: OperationText { .line(description) }
