@@ -125,7 +125,7 @@ struct MigrationLine {
     throw failure("\"\(word.text)\" is no value", "write a number, true, false or a \"text\"")
   }
 
-  mutating func kind(_ kinds: String...) throws -> String {
+  mutating func kind(_ kinds: [String]) throws -> String {
     guard let word = next, kinds.contains(word) else {
       throw failure(
         "\(kinds.joined(separator: " or ")) is missing",
