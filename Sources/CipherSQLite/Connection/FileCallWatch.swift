@@ -56,13 +56,16 @@ package enum FileAnswer: Sendable, Hashable {
   /// Goes out of the way. Must be called before the connection is closed.
   func end(_ handle: OpaquePointer?) {
     // Asked for anew: the engine may have closed its log since, and freed what a pointer of then leads to.
-    for case let file? in unsafe [rawFile(of: handle), logFile(of: handle)] {
-      guard let methods = unsafe file.pointee.pMethods else { continue }
-      for room in unsafe rooms where unsafe UnsafeRawPointer(methods) == UnsafeRawPointer(room) {
-        unsafe file.pointee.pMethods = unsafe context(file)?.pointee.original
-      }
-    }
+    unsafe leave(rawFile(of: handle))
+    unsafe leave(logFile(of: handle))
     while let room = unsafe rooms.popLast() { unsafe room.deallocate() }
+  }
+
+  private func leave(_ file: UnsafeMutablePointer<sqlite3_file>?) {
+    guard let file = unsafe file, let methods = unsafe file.pointee.pMethods,
+      unsafe rooms.contains(UnsafeMutableRawPointer(mutating: UnsafeRawPointer(methods)))
+    else { return }
+    unsafe file.pointee.pMethods = unsafe context(file)?.pointee.original
   }
 
   private func stand(before file: UnsafeMutablePointer<sqlite3_file>?, isLog: Bool) {

@@ -1,6 +1,6 @@
 // A moment in what a store does to its files while it writes: where a disk fails, or a process dies.
 
-package import CipherSQLite
+internal import CipherSQLite
 
 /// A moment in what a store does to its file, and to the log beside it, while it writes; counted from when it was
 /// armed.
