@@ -259,7 +259,7 @@ struct AdoptionDraft {
       let low = try count(draft.table, where: "\(draft.id) < 1")
       guard low > 0 else { continue }
       obstacles.append(
-        "\(draft.table.name) has \(AdoptionLoss.counted(low)) with an id below 1, which no object has. Give them others."
+        "\(draft.table.name) has \(counted(low, "row")) with an id below 1, which no object has. Give them others."
       )
     }
     let schema = Schema(entities: entities.map(\.entity))
