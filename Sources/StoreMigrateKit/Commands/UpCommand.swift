@@ -14,7 +14,7 @@ enum UpCommand: Command {
       Option.migrations,
       Option("--to", value: "N", "up to version N; all pending steps without it"),
       Option("--steps", value: "K", "so many steps"),
-      Option.allow, Option.noBackup, Option.yes,
+      Option.allow, Option.noBackup, Option.yes, Option.transaction,
       Option("--dry-run", "what plan shows, and nothing else"), Option.verbose,
       Option("--vacuum", "afterwards give the disk back what the file has of free pages: writes it whole"),
     ] + Option.store
@@ -29,6 +29,11 @@ enum UpCommand: Command {
     Runs the pending steps in one transaction: afterwards the store is at the last version or, on any error,
     at the one it had. A step that loses data has to be allowed: by a line allow: lossy:NAME in its file, by
     --allow lossy:NAME for each loss, by --yes, or at the question.
+
+    With --tx step each step is committed by itself: one that fails, Ctrl-C and a kill leave the store behind the last
+    whole step, and up goes on from there. Programs may open the store between two steps, at a version that was never
+    theirs: they are told as of any other, and those with steps of their own run the rest. One copy is made, before the
+    first step.
 
     --vacuum asks for room for a second copy of the file; a rebuilt table leaves as many free pages as it had.
 
@@ -96,7 +101,7 @@ enum UpCommand: Command {
     }
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
-      configuration: try session.configuration())
+      configuration: try session.configuration(), standing: try session.standing(of: plan))
     do {
       let (outcome, seconds) = try await session.run(
         .latest, set, plan, key, "up", loses: "The pending steps lose", aftermath)
