@@ -42,6 +42,24 @@ extension Connection {
     }
   }
 
+  /// Registers `vault_utf8(value)`: 0 for a text that is no UTF-8, which the engine keeps without a word, else 1.
+  ///
+  /// Apart from other functions, as a text that becomes a `String` is UTF-8 from then on, whatever it was.
+  package func registerTextCheck() throws {
+    let handle = try unsafe opened()
+    let code = unsafe sqlite3_create_function_v2(
+      handle, "vault_utf8", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil,
+      { context, _, values in
+        guard let value = unsafe values?[0], unsafe sqlite3_value_type(value) == SQLITE_TEXT,
+          let bytes = unsafe sqlite3_value_text(value)
+        else { return unsafe sqlite3_result_int(context, 1) }
+        let text = unsafe UnsafeBufferPointer(start: bytes, count: Int(sqlite3_value_bytes(value)))
+        unsafe sqlite3_result_int(context, isUTF8(text) ? 1 : 0)
+      }, nil, nil, nil)
+    guard code == SQLITE_OK else { throw error(code, sql: "") }
+    registrations.append { try $0.registerTextCheck() }
+  }
+
   /// Registers a collation.
   ///
   /// - Parameters:
@@ -72,6 +90,11 @@ extension Connection {
   func adoptFunctions(of other: Connection) throws {
     for register in other.registrations { try register(self) }
   }
+}
+
+private func isUTF8(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+  if unsafe bytes.allSatisfy({ $0 < 0x80 }) { return true }
+  return unsafe String(validating: bytes, as: UTF8.self) != nil
 }
 
 /// A value that SQLite hands to a function.

@@ -75,7 +75,8 @@ extension Connection {
     return Checkpoint(logPages: Int(log), copiedPages: Int(copied))
   }
 
-  /// Builds the file anew, without free pages. Takes the room of the file twice for a while, encrypted.
+  /// Builds the file anew, without free pages. Takes the room of the file twice for a while, encrypted, and
+  /// as much memory: what the engine would put into files of its own is kept there.
   /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` inside a transaction.
   public func vacuum() throws { try execute("VACUUM") }
 

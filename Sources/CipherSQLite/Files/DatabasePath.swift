@@ -105,6 +105,12 @@ package struct DatabasePath: Sendable, Hashable {
   /// The file's size in bytes, not that of a link to it; nil when there is none.
   package var byteCount: Int? { FileStatus(path)?.byteCount }
 
+  /// The room on the disk beside the file, in bytes; nil where the system does not say.
+  package var freeBytes: Int? {
+    let system = try? FileManager.default.attributesOfFileSystem(forPath: folder)
+    return (system?[.systemFreeSize] as? NSNumber)?.intValue
+  }
+
   /// The path with something appended to its name.
   package func appending(_ suffix: String) -> DatabasePath { DatabasePath(beside: self, suffix: suffix) }
 

@@ -256,11 +256,16 @@ struct AdoptionDraft {
     var obstacles = obstacles
     let roots = entities.indices.filter { entities[$0].parent == nil }
     for draft in roots.map({ entities[$0] }) {
-      let low = try count(draft.table, where: "\(draft.id) < 1")
-      guard low > 0 else { continue }
-      obstacles.append(
-        "\(draft.table.name) has \(counted(low, "row")) with an id below 1, which no object has. Give them others."
-      )
+      for (condition, place) in [
+        ("\(draft.id) < 1", "below 1"),
+        ("\(draft.id) > \(number: RowIDs.highest)", "above \(RowIDs.highest)"),
+      ] as [(SQL, String)] {
+        let rows = try count(draft.table, where: condition)
+        guard rows > 0 else { continue }
+        obstacles.append(
+          "\(draft.table.name) has \(counted(rows, "row")) with an id \(place), which no object has. Give them others."
+        )
+      }
     }
     let schema = Schema(entities: entities.map(\.entity))
     obstacles += schema.modelFaults.map { "\($0)" }

@@ -213,10 +213,15 @@ struct AdoptionFit {
 
   private mutating func add(_ links: AdoptedLinks, of adoption: Adoption, to model: Schema) {
     let name = "\(links.entity).\(links.relationship)"
-    guard let entity = model.entities.first(where: { $0.name.lowercased() == links.entity.lowercased() }),
-      let relationship = entity.relationships.first(where: {
-        $0.name.lowercased() == links.relationship.lowercased()
-      }),
+    // The steps may declare it higher.
+    let named = model.entities.first { $0.name.lowercased() == links.entity.lowercased() }
+    let line = named.map { [$0] + model.ancestors(of: $0).reversed() } ?? []
+    guard
+      let (entity, relationship) = line.lazy.compactMap({ entity in
+        entity.relationships.first { $0.name.lowercased() == links.relationship.lowercased() }.map {
+          (entity, $0)
+        }
+      }).first,
       let (table, isSource) = model.joinTable(of: relationship, in: entity)
     else { return lose(name, links.rows, "the steps have no such many-to-many") }
     var columns: [AdoptionFill.Column] = [

@@ -32,7 +32,8 @@ struct AdoptionPlace {
     }
     self.properties = properties
     let isTaken = source.all.contains { $0.values.contains { $0.property.lowercased() == "kind" } }
-    if !isTaken, !source.below.isEmpty, case .attribute(let kind)? = properties["kind"], kind.type == .string
+    if !isTaken, !source.below.isEmpty, !model.isInFamily(entity),
+      case .attribute(let kind)? = properties["kind"], kind.type == .string
     {
       kindName = kind.name
     } else {

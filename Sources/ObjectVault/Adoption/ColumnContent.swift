@@ -12,23 +12,26 @@ struct ColumnContent {
   let undated, unidentified: Int64
   /// Blobs that have not 16 bytes.
   let oddBlobs: Int64
+  /// Texts that are no UTF-8: older programs write those of their own encoding.
+  let unreadable: Int64
 
   /// The content of some columns, in one walk over the table.
   static func all(of columns: [String], in table: String, _ connection: Connection) throws -> [ColumnContent]
   {
+    try connection.registerTextCheck()
     // Few columns at once, because an engine limits what a result may have.
     var contents: [ColumnContent] = []
     for start in stride(from: 0, to: columns.count, by: 100) {
       let names = columns[start..<min(start + 100, columns.count)]
       let sums = SQL.joined(names.map { Self.sums(SQLName($0)) })
       let row = try connection.rows("SELECT \(sums) FROM \(SQLName(table))").first ?? []
-      for index in names.indices.map({ ($0 - start) * 10 }) {
-        let numbers = row[index..<index + 10].map { $0.int64 ?? 0 }
+      for index in names.indices.map({ ($0 - start) * 11 }) {
+        let numbers = row[index..<index + 11].map { $0.int64 ?? 0 }
         contents.append(
           ColumnContent(
             integers: numbers[0], reals: numbers[1], texts: numbers[2], blobs: numbers[3], nulls: numbers[4],
             others: numbers[5], large: numbers[6], undated: numbers[7], unidentified: numbers[8],
-            oddBlobs: numbers[9]))
+            oddBlobs: numbers[9], unreadable: numbers[10]))
       }
     }
     return contents
@@ -43,9 +46,11 @@ struct ColumnContent {
       sum(typeof(\(name)) = 'integer' AND \(name) NOT IN (0, 1)),
       sum(typeof(\(name)) = 'integer' AND \(name) NOT BETWEEN -9007199254740992 AND 9007199254740992),
       sum(typeof(\(name)) = 'text' AND (\(name) NOT GLOB \(day) OR strftime('%s', \(name)) IS NULL
+        OR date(julianday(substr(\(name), 1, 10))) IS NOT substr(\(name), 1, 10) OR \(name) GLOB '??????????[T ]24*'
         OR \(name) GLOB '*.[0-9][0-9][0-9][0-9][0-9][0-9][0-9]*')),
       sum(typeof(\(name)) = 'text' AND (\(name) NOT GLOB \(uuid) OR replace(\(name), '-', '') GLOB '*[^0-9a-fA-F]*')),
-      sum(typeof(\(name)) = 'blob' AND length(\(name)) <> 16)
+      sum(typeof(\(name)) = 'blob' AND length(\(name)) <> 16),
+      sum(typeof(\(name)) = 'text' AND NOT vault_utf8(\(name)))
       """
   }
 }
@@ -116,7 +121,7 @@ struct ColumnReading {
     case (true, false, false):
       if content.reals == 0 { return ColumnReading(.int, value) }
       if content.large == 0 { return ColumnReading(.double, "CAST(\(value) AS REAL)") }
-    case (false, true, false): return ColumnReading(.string, value)
+    case (false, true, false) where content.unreadable == 0: return ColumnReading(.string, value)
     case (false, false, true): return ColumnReading(.data, value)
     default: break
     }
@@ -128,6 +133,14 @@ struct ColumnReading {
         (content.blobs, "blobs"),
       ]
       .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+    guard content.unreadable == 0 else {
+      return ColumnReading(
+        .data,
+        "CASE typeof(\(value)) WHEN 'null' THEN NULL WHEN 'blob' THEN \(value) ELSE CAST(\(text) AS BLOB) END",
+        note:
+          "it holds \(kinds), of which \(content.unreadable) texts are no UTF-8: all are bytes now, for a transform to read"
+      )
+    }
     guard content.blobs > 0 else {
       return ColumnReading(
         .string, "CASE WHEN \(value) IS NULL THEN NULL ELSE \(text) END",

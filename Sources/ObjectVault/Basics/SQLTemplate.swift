@@ -102,7 +102,7 @@ package enum SQLTemplate {
           list = TableList(
             isOpen: list.expectsName && !list.isBehindIn, expectsName: list.expectsName && !list.isBehindIn)
         case ")": list = outer.popLast()?.continued ?? TableList()
-        case ",": list.expectsName = list.isOpen
+        case ",": (list.expectsName, list.isBehindIn) = (list.isOpen, false)
         // Behind the name of the database.
         case ".": list.expectsName = list.wasName
         default: list.expectsName = false
@@ -110,14 +110,16 @@ package enum SQLTemplate {
         list.wasName = false
       case .word where TableList.beginnings.contains(text.lowercased()):
         list = TableList(isOpen: true, expectsName: true)
-      case .word where text.lowercased() == "in": list = TableList(expectsName: true, isBehindIn: true)
+      case .word where text.lowercased() == "in": (list.expectsName, list.isBehindIn) = (true, true)
       case .word where TableList.ends.contains(text.lowercased()): list = TableList()
+      case .word where TableList.parts.contains(text.lowercased()):
+        (list.expectsName, list.wasName) = (false, false)
       case .word, .text:
         list.wasName = list.expectsName
         if list.expectsName {
           sources.insert((piece.kind == .text ? String(text.dropFirst().dropLast()) : text).lowercased())
         }
-        list.expectsName = false
+        (list.expectsName, list.isBehindIn) = (false, false)
       }
     }
     return sources
@@ -127,8 +129,12 @@ package enum SQLTemplate {
   private struct TableList {
     static let beginnings: Set<String> = ["from", "join", "into", "update"]
     static let ends: Set<String> = [
-      "select", "where", "group", "order", "having", "limit", "union", "intersect", "except", "on", "using",
-      "set", "values", "and", "or", "when", "then", "else", "end",
+      "select", "where", "group", "order", "having", "limit", "union", "intersect", "except", "set", "values",
+    ]
+    /// Words of what joins tables, behind which no table stands, and other tables may follow.
+    static let parts: Set<String> = [
+      "on", "using", "and", "or", "not", "case", "when", "then", "else", "end", "is", "null", "like",
+      "between",
     ]
 
     /// Whether a comma leads to another table.
@@ -188,6 +194,18 @@ package enum SQLTemplate {
       }
       former = (text.lowercased(), former.last)
     }
+  }
+
+  /// The text with names in double quotes replaced by expressions.
+  /// - Parameter expressions: By names, in their quotes.
+  static func replaced(_ sql: String, quoted expressions: [String: String]) -> String {
+    var scanner = SQLScanner(sql)
+    var result = ""
+    while let piece = scanner.next() {
+      let text = scanner.text(piece.range)
+      result += (piece.kind == .text ? expressions[String(text)] : nil) ?? text
+    }
+    return result
   }
 
   /// The text with words, in no quotes and in no comment, replaced by others.

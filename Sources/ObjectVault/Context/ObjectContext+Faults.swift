@@ -188,8 +188,11 @@ extension ObjectContext {
           faults.append(id)
         }
       } else {
+        let map = maps[relationship.destination.index]
         for owner in owners {
-          if let target = owner.toOneTarget(slot), target.state == .fault { faults.append(target.rowID) }
+          if let target = owner.toOneTarget(slot, in: map), target.state == .fault {
+            faults.append(target.rowID)
+          }
         }
       }
       // Sorted, and each once, without a set of objects, which costs as much as the rest.

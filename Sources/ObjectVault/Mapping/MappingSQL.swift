@@ -147,6 +147,11 @@ extension EntityMapping {
     text("DELETE FROM \(table) WHERE \"id\" IN (\(parameters: count))")
   }
 
+  /// The first of so many ids that a row has.
+  func presentSQL(count: Int) -> String {
+    text("SELECT min(\"id\") FROM \(table) WHERE \"id\" IN (\(parameters: count))")
+  }
+
   // MARK: Pieces
 
   /// What says of a new row which entity it is of: the column behind the others, and its value.

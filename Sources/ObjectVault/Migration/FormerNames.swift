@@ -13,15 +13,17 @@ struct FormerNames {
   }
 
   mutating func follow(_ operation: MigrationOperation, of step: Int) {
-    switch operation {
-    case .renameEntity(let name, let new):
+    switch operation.subject {
+    case .renamedEntity(let name, let new):
       names[new] = nil
       becomes(name, new, step)
-    case .dropEntity(let name): becomes(name, nil, step)
-    case .mergeEntities(let merge): becomes(merge.source, merge.destination, step)
-    case .makeEntityRelationship(let change): becomes(change.entity, nil, step)
-    case .createEntity(let entity): names[entity.name] = nil
-    default: break
+    case .droppedEntity(let name): becomes(name, nil, step)
+    case .mergedEntity(let name, let new): becomes(name, new, step)
+    case .madeEntity(let entity): names[entity.name] = nil
+    case .movedEntity, .made, .dropped, .renamed, .changed, .moved, .madeIndex, .droppedIndex, .rawObject,
+      .parts,
+      .rows:
+      break
     }
   }
 

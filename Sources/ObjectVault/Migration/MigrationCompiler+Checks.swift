@@ -95,20 +95,12 @@ extension MigrationCompiler {
 
   func fillingCheck(_ required: SegmentMapping.RequiredColumn) -> PlannedStatement {
     if let goal = required.goal { return goalCheck(required, goal.place, goal.id) }
-    var (entity, name, remedy) = ("", "", "")
-    if case .makeRequired(let owner, let property, let filling) = required.operation {
-      (entity, name) = (owner, property)
-      remedy =
-        filling == nil
-        ? "write: make \(entity).\(name) required filling VALUE"
-        : "it is one to one, and who is led to would lead back to none of them; delete them or give each one of "
-          + "its own by a transform before"
-    }
     return PlannedStatement(
       statement: .mustBeEmpty(
         RowCheck(
-          .required, entity, [name], at: required.place, where: "\(written: required.column) IS NULL",
-          message: "%d objects have no \(name); \(remedy)")),
+          .required, required.entity, [required.property], at: required.place,
+          where: "\(written: required.column) IS NULL",
+          message: "%d objects have no \(required.property); \(required.remedy)")),
       operations: [required.operation])
   }
 
@@ -116,17 +108,13 @@ extension MigrationCompiler {
   private func goalCheck(
     _ required: SegmentMapping.RequiredColumn, _ goal: EntityPlace, _ id: Int64
   ) -> PlannedStatement {
-    var (entity, name) = ("", "")
-    if case .makeRequired(let owner, let property, _) = required.operation {
-      (entity, name) = (owner, property)
-    }
     let condition: SQL = "\(written: required.column) IS NULL AND \(number: id) NOT IN \(goal.ids)"
     return PlannedStatement(
       statement: .mustBeEmpty(
         RowCheck(
-          .leading, entity, [name], at: required.place, where: condition,
+          .leading, required.entity, [required.property], at: required.place, where: condition,
           message:
-            "%d objects would get \(id) as their \(name), and there is none with this id; write the id of "
+            "%d objects would get \(id) as their \(required.property), and there is none with this id; write the id of "
             + "one that is there")),
       operations: [required.operation])
   }

@@ -78,9 +78,9 @@ extension MigrationCompiler {
     for name in members(of: table) {
       for property in (mapping.expressions[name] ?? [:]).keys {
         let operations = mapping.trail.operations(of: [name], column: property)
-        guard !operations.allSatisfy(\.isFilling) else { continue }
+        guard !operations.allSatisfy(\.rules.isFilling) else { continue }
         let toOne = after.entity(named: name)?.relationship(named: property)
-        changed[toOne?.columnName ?? property] = operations.filter { !$0.isFilling }.map(\.summary)
+        changed[toOne?.columnName ?? property] = operations.filter { !$0.rules.isFilling }.map(\.summary)
           .joined(separator: "; ")
       }
       for (column, _) in mapping.move?.columns(of: name) ?? [] {
@@ -125,9 +125,9 @@ extension MigrationCompiler {
 
   private func fittingCheck(_ entity: String, _ property: String) -> PlannedStatement? {
     for operation in mapping.trail.operations(of: [entity], column: property) {
-      // An expression of more than the value itself would have to be computed for every row.
-      guard case .retype(let owner, let name, let type, let using?) = operation, using == "$\(owner).\(name)",
-        type.isInteger, let place = mapping.entities[entity].map(before.place),
+      guard let type = operation.rules.fittingType, type.isInteger,
+        case .changed(let owner, let name) = operation.subject,
+        let place = mapping.entities[entity].map(before.place),
         let column = mapping.former(entity, property),
         // A text that is a number becomes that number; only a whole number has to be in a range.
         mapping.entities[entity].flatMap({ before.entity(named: $0) })?.attribute(named: column)?.type
@@ -143,15 +143,5 @@ extension MigrationCompiler {
         operations: [operation])
     }
     return nil
-  }
-}
-
-extension MigrationOperation {
-  /// Whether it gives a constant to rows that have no value, and leaves others as they are.
-  fileprivate var isFilling: Bool {
-    switch self {
-    case .makeRequired, .makeOptional, .setDefault, .addIndex, .renameAttribute, .renameRelationship: true
-    default: false
-    }
   }
 }

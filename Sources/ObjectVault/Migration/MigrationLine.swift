@@ -64,7 +64,7 @@ struct MigrationLine {
     guard let word = next, Schema.isIdentifier(word) else {
       throw failure(
         "\(what) is missing\(next.map { "; \"\($0)\" is no name" } ?? "")",
-        "names have letters, digits and underscores")
+        "a name begins with a letter, has letters, digits and underscores, and 120 bytes at most")
     }
     index += 1
     return word
@@ -125,7 +125,7 @@ struct MigrationLine {
     throw failure("\"\(word.text)\" is no value", "write a number, true, false or a \"text\"")
   }
 
-  mutating func kind(_ kinds: String...) throws -> String {
+  mutating func kind(_ kinds: [String]) throws -> String {
     guard let word = next, kinds.contains(word) else {
       throw failure(
         "\(kinds.joined(separator: " or ")) is missing",

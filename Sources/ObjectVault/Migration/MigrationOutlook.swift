@@ -44,7 +44,7 @@ package struct MigrationOutlook {
       plan.drift.isEmpty ? try ReferenceCheck.dangling(inspection.connection, model).count : nil
     minimumReader = plan.isUpToDate ? history.minimumReader : work.minimumReader
     let file = try DatabasePath(inspection.path)
-    freeBytes = MigrationRunner.freeBytes(beside: file)
+    freeBytes = file.freeBytes
     backupName = plan.makesBackup ? try MigrationBackup.nextName(of: file, version: history.version) : nil
     copies = history.copies.present(beside: file).map { ($0.name(of: file), $0) }
     rebuilds = work.steps.map(Self.rebuilds)
@@ -70,10 +70,10 @@ package struct MigrationOutlook {
           }
         }
         let operations = made?.operations ?? planned.operations
-        let causes = operations.filter { $0.reasonForRebuild != nil }
+        let causes = operations.filter { $0.rules.missingStatement != nil }
         let named = causes.isEmpty ? operations : causes
         var reasons: [String] = []
-        for reason in named.compactMap(\.reasonForRebuild) where !reasons.contains(reason) {
+        for reason in named.compactMap(\.rules.missingStatement) where !reasons.contains(reason) {
           reasons.append(reason)
         }
         return Rebuild(
@@ -81,21 +81,6 @@ package struct MigrationOutlook {
           reason: "SQLite \(Engine.current.sqliteVersion) has no "
             + (reasons.isEmpty ? "ALTER TABLE for that" : reasons.joined(separator: " and no ")))
       }
-    }
-  }
-}
-
-extension MigrationOperation {
-  /// What the engine lacks to do it in place; nil for what it can do so.
-  fileprivate var reasonForRebuild: String? {
-    switch self {
-    case .dropAttribute where !Engine.current.canDropColumn: "DROP COLUMN"
-    case .renameAttribute where !Engine.current.canRenameColumn: "RENAME COLUMN"
-    case .retype, .retypeBySwift, .makeRequired, .makeOptional, .setDefault, .setDeleteRule, .makeOne,
-      .makeMany,
-      .dropRelationship, .renameRelationship:
-      "ALTER TABLE for that"
-    default: nil
     }
   }
 }

@@ -15,7 +15,7 @@ struct MigrationParser {
   /// Where each line begins.
   private let starts: [Int]
   private let lines: [String]
-  private var index = 0
+  private(set) var index = 0
 
   init(_ text: String, file: String) {
     self.file = file
@@ -35,7 +35,7 @@ struct MigrationParser {
     lines = scalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
   }
 
-  private func failure(_ reason: String, _ hint: String, line: Int? = nil, column: Int = 1) -> StoreError {
+  func failure(_ reason: String, _ hint: String, line: Int? = nil, column: Int = 1) -> StoreError {
     .migrationSyntax(
       MigrationSyntaxError(file: file, line: (line ?? index) + 1, column: column, reason: reason, hint: hint))
   }
@@ -139,74 +139,38 @@ struct MigrationParser {
 
   private mutating func operations(_ line: String) throws -> [MigrationOperation] {
     let first = MigrationWords(line).words.prefix(2).map(\.text)
-    if first == ["create", "entity"] { return [try createEntity()] }
-    if first == ["create", "raw"] { return [try createRawObject()] }
-    if let body = try dataBlock(first) { return [body] }
+    let forms = first.first.flatMap { MigrationOperation.forms[$0] } ?? []
+    let form = forms.first { $0.kind != nil && $0.kind == first.last } ?? forms.first { $0.kind == nil }
+    if case .block(let read)? = form?.rest { return [try read(&self)] }
     var words = try words(at: index)
     index += 1
     return try words.operations()
   }
 
-  private mutating func createEntity() throws -> MigrationOperation {
+  /// The words of the line that it stands at.
+  func head() throws -> MigrationLine { try words(at: index) }
+
+  /// The lines behind that one, up to the brace that closes them.
+  mutating func members(of what: String, _ read: (inout MigrationLine) throws -> Void) throws {
     let start = index
-    var head = try words(at: index)
-    try head.expect("create")
-    try head.expect("entity")
-    var entity = EntityDescription(name: try head.name("the entity's name"))
-    if head.take(":") { entity.parent = try head.name("the parent's name") }
-    try head.expect("{")
-    try head.end()
     index += 1
     while index < lines.count {
       let line = Self.stripped(lines[index])
       if line == "}" {
         index += 1
-        return .createEntity(entity)
+        return
       }
       if !line.isEmpty {
-        var member = try words(at: index)
-        try member.member(of: &entity)
+        var words = try words(at: index)
+        try read(&words)
       }
       index += 1
     }
-    throw failure(
-      "create entity \(entity.name) has no end", "close it with } on a line of its own", line: start)
-  }
-
-  /// `create raw view NAME { … }`
-  private mutating func createRawObject() throws -> MigrationOperation {
-    let start = index
-    var head = try words(at: index)
-    try head.expect("create")
-    let (kind, name) = try head.rawObject()
-    let isUnique = kind == .index && head.take("unique")
-    let sql = try block(from: head.brace(behind: "create raw \(kind.rawValue) \(name)"))
-    let object = RawObject(kind, name, isUnique: isUnique, sql: sql)
-    if let problem = object.problem {
-      throw failure(problem, "write it as SQLite has it behind CREATE … NAME", line: start)
-    }
-    return .createRawObject(object)
-  }
-
-  /// `transform sql { … }`, `seed { … }`, `require "text" { … }`; nil when the line is none of them.
-  private mutating func dataBlock(_ first: [String]) throws -> MigrationOperation? {
-    guard let word = first.first, ["transform", "seed", "require"].contains(word) else { return nil }
-    guard first != ["transform", "swift"] else { return nil }
-    var head = try words(at: index)
-    try head.expect(word)
-    switch word {
-    case "require":
-      let text = try head.string("what is required, in quotes")
-      return .require(text, try block(from: head.brace(behind: "require \"…\"")))
-    case "seed": return .seed(try block(from: head.brace(behind: "seed")))
-    default:
-      try head.expect("sql")
-      return .transform(try block(from: head.brace(behind: "transform sql")))
-    }
+    throw failure("\(what) has no end", "close it with } on a line of its own", line: start)
   }
 
   /// The text from a column of this line to the brace that closes the block, on this line or a later one.
-  private mutating func block(from column: Int) throws -> String {
+  mutating func block(from column: Int) throws -> String {
     let start = index
     var scanner = SQLScanner(scalars, from: starts[index] + column)
     var body = SQLBody()

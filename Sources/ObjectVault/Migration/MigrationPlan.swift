@@ -159,7 +159,8 @@ extension MigrationPlan {
     for ((compiled, leadsBack), rows) in zip(
       work.back.map({ ($0, true) }) + work.ahead.map({ ($0, false) }), rows)
     {
-      try trial.run(compiled)
+      // Who looks at a store without asking its rows is not kept from it by what a pending step says.
+      if asksRows { try trial.run(compiled) }
       let asked =
         asksRows
         ? try Self.ask(compiled, &standing, connection, isSound: drift.isEmpty)
@@ -232,26 +233,18 @@ extension MigrationPlan {
         asked.counts.append(
           isSound ? try standing.count(of: transform.entity, part.model, connection) : nil)
       }
-      for case .retypeBySwift(let entity, _, _, _) in part.operations {
-        asked.counts.append(isSound ? try standing.count(of: entity, part.before, connection) : nil)
+      for case let function? in part.operations.map(\.function) where function.takesValues {
+        asked.counts.append(isSound ? try standing.count(of: function.entity, part.before, connection) : nil)
       }
       standing.follow(part, part.compiler?.forecast() ?? [], of: compiled.step)
       for planned in planned {
         if case .mustBeEmpty(let check) = planned.statement, check.isBehind { try ask(planned, check) }
       }
     }
-    for operation in compiled.step.operations where operation.refusesLate {
+    for operation in compiled.step.operations where operation.rules.refusesLate {
       asked.unasked.append("\(operation.summary): rows that it refuses are found when the step runs")
     }
     return asked
-  }
-}
-
-extension MigrationOperation {
-  /// Whether rows are asked for more than can be asked before it runs.
-  fileprivate var refusesLate: Bool {
-    if case .createRawObject(let object) = self { return object.isUnique }
-    return composite != nil
   }
 }
 
@@ -279,12 +272,12 @@ extension MigrationPlan.Step {
       if case .copy(let from, _, _, _, _) = $0 { from } else { nil }
     }
     (refusals, unasked, self.irreversible) = (asked.refusals, asked.unasked, irreversible)
-    let calls = compiled.step.operations.filter { $0.transformedEntity != nil }
+    let calls = compiled.step.operations.compactMap { call in call.function.map { (call, $0) } }
     transforms = calls.enumerated().map { index, call in
       MigrationPlan.Transform(
-        operation: call.summary, name: call.swiftFunction ?? "", entity: call.transformedEntity ?? "",
+        operation: call.0.summary, name: call.1.name, entity: call.1.entity,
         rows: asked.counts.indices.contains(index) ? asked.counts[index] : nil,
-        isMissing: !functions.covers(call))
+        isMissing: !functions.covers(call.1))
     }
   }
 }

@@ -44,8 +44,9 @@ extension MigrationSet {
     return MigrationProposal(
       operations: operations,
       doubts: MigrationRenaming.doubts(in: operations, from: model),
-      losses: (try? step.compiled(from: model, engine: .current).losses) ?? operations.compactMap(\.dropped),
-      notes: operations.compactMap { $0.note(in: model) } + Self.faults(step, model, schema))
+      losses: (try? step.compiled(from: model, engine: .current).losses)
+        ?? operations.compactMap(\.subject.lost),
+      notes: operations.compactMap { $0.rules.advice(in: model) } + Self.faults(step, model, schema))
   }
 
   private static func check(_ renaming: [MigrationRenaming], from old: Schema, to new: Schema)
@@ -140,38 +141,5 @@ extension EntityDescription {
   fileprivate func resembles(_ other: EntityDescription) -> Bool {
     let (own, others) = (Set(propertyNames), Set(other.propertyNames))
     return own.intersection(others).count * 2 >= max(own.count, others.count, 1)
-  }
-}
-
-extension MigrationOperation {
-  /// The name of what it drops.
-  fileprivate var dropped: String? {
-    switch self {
-    case .dropEntity(let name): name
-    case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name): "\(entity).\(name)"
-    default: nil
-    }
-  }
-
-  /// What has to be looked at before the operation is used.
-  fileprivate func note(in model: Schema) -> String? {
-    switch self {
-    case .retype(let entity, let name, let type, using: _?):
-      return
-        "\(entity).\(name): look at the expression that makes \(type.rawValue) of it: a draft, by which what is none becomes 0 or is cut, and nothing tells"
-    case .makeOne(let entity, let name, picking: nil):
-      return "\(entity).\(name): who has several ends the step; say which one stays: picking (ORDER)"
-    case .makeRequired(let entity, let name, filling: nil):
-      return "\(entity).\(name) becomes required: say what fills those that have none: filling VALUE"
-    case .addAttribute(let entity, let attribute)
-    where !attribute.isOptional && attribute.defaultValue == nil && model.entity(named: entity) != nil:
-      return
-        "\(entity).\(attribute.name) is required: give those that are there a value; \(FillingAdvice.attribute)"
-    case .addRelationship(let entity, let relationship)
-    where relationship.isRequired && !relationship.isToMany && model.entity(named: entity) != nil:
-      return
-        "\(entity).\(relationship.name) is required: say whom those that are there lead to; \(FillingAdvice.toOne)"
-    default: return nil
-    }
   }
 }

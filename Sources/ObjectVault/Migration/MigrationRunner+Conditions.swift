@@ -1,7 +1,6 @@
 // What a migration asks before its first step: losses that nobody allowed, and room on the disk.
 
 internal import CipherSQLite
-private import Foundation
 
 extension MigrationRunner {
   /// What a step loses is decided by its author, in its file, and not by whoever opens the store. What a way back loses
@@ -36,15 +35,9 @@ extension MigrationRunner {
         seconds: cost.seconds))
   }
 
-  /// The room on the disk beside a file, in bytes; nil where the system does not say.
-  static func freeBytes(beside file: DatabasePath) -> Int? {
-    let system = try? FileManager.default.attributesOfFileSystem(forPath: file.folder)
-    return (system?[.systemFreeSize] as? NSNumber)?.intValue
-  }
-
   func checkSpace(for work: MigrationWork, _ history: StoreHistory) throws {
     guard let bytes = connection.file.byteCount,
-      let free = Self.freeBytes(beside: connection.file)
+      let free = connection.file.freeBytes
     else { return }
     let needed = try work.neededBytes(
       for: history, amounts: RowForecast.amounts(of: work.steps, in: connection), storeBytes: bytes,

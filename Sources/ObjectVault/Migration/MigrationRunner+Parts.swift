@@ -87,10 +87,10 @@ extension MigrationRunner {
     case .require(let text, let query):
       let value = try connection.withAuthorizer({ Self.reads($0) ? .allow : .deny }) {
         guard !isTrial else {
-          try connection.validate(sql: query)
+          try connection.withStatement(sql: query) { try $0.requireOneColumn() }
           return SQLValue.integer(1) as SQLValue?
         }
-        return try connection.value(sql: query)
+        return try connection.onlyValue(sql: query)
       }
       guard let value, let number = value.double, number != 0 else {
         throw ModelError(reason: "it is required that \(text), and it is not so")
@@ -125,6 +125,32 @@ extension MigrationRunner {
   func raiseHighWaterMarks(_ model: Schema) throws {
     for entity in model.roots {
       try RowIDs(connection: connection).raiseToRows(of: entity.name)
+    }
+  }
+}
+
+extension Statement {
+  fileprivate func requireOneColumn() throws {
+    guard columnCount != 1 else { return }
+    throw ModelError(reason: "its query has \(columnCount) columns, and one value is asked for")
+  }
+}
+
+extension Connection {
+  /// The one value of a query that a step requires to be true; nil where there is no row.
+  /// - Throws: ``ModelError`` for a query with more: nobody would look at the rest.
+  func onlyValue(sql: String) throws -> SQLValue? {
+    try withStatement(sql: sql) { statement in
+      try statement.requireOneColumn()
+      guard try statement.step() else { return nil }
+      let value = statement.value(0)
+      guard try !statement.step() else {
+        throw ModelError(
+          reason:
+            "its query has more than one row, and one value is asked for: SELECT count(*) = 0 FROM … WHERE NOT (…)"
+        )
+      }
+      return value
     }
   }
 }

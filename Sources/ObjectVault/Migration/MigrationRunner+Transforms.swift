@@ -73,32 +73,11 @@ extension MigrationWork {
   /// The first function that steps call and a set has not got.
   func missingTransform(in set: MigrationSet) -> (step: MigrationStep, function: String)? {
     for compiled in steps {
-      for operation in compiled.step.operations where !set.transforms.covers(operation) {
-        if let name = operation.swiftFunction { return (compiled.step, name) }
+      for case let function? in compiled.step.operations.map(\.function)
+      where !set.transforms.covers(function) {
+        return (compiled.step, function.name)
       }
     }
     return nil
-  }
-}
-
-extension MigrationOperation {
-  /// The function of the app that it calls.
-  var swiftFunction: String? {
-    switch self {
-    case .transformSwift(let transform): transform.name
-    case .retypeBySwift(_, _, _, let name): name
-    default: nil
-    }
-  }
-}
-
-extension MigrationOperation {
-  /// The entity whose objects a function of the app is called with.
-  var transformedEntity: String? {
-    switch self {
-    case .transformSwift(let transform): transform.entity
-    case .retypeBySwift(let entity, _, _, _): entity
-    default: nil
-    }
   }
 }

@@ -35,7 +35,14 @@ public struct MigrationSet: Sendable, Hashable {
           hint: "give the folder that holds files like 0001_initial.migration"))
     }
     var steps: [MigrationStep] = []
-    for name in names.sorted() where name.hasSuffix(".migration") {
+    for name in names.sorted() where name.lowercased().hasSuffix(".migration") {
+      guard name.hasSuffix(".migration") else {
+        // On some disks it is the same file, and on others a step that nobody would miss.
+        throw StoreError.migrationSyntax(
+          MigrationSyntaxError(
+            file: name, line: 1, column: 1, reason: "a step's file ends with .migration, in small letters",
+            hint: "rename it"))
+      }
       let path = url.appendingPathComponent(name).path
       let (number, title) = try numberAndName(of: naming(name))
       let text = try text(path, name)

@@ -25,7 +25,7 @@ struct CompiledStep {
 
     /// Whether it works on rows and not on tables.
     var isData: Bool { operations.allSatisfy(\.isData) }
-    var isRequirement: Bool { if case .require = operations.first { true } else { false } }
+    var isRequirement: Bool { operations.first?.isRequirement == true }
 
     /// Makes it a part of an operation that stands for others: that is what a person wrote.
     fileprivate mutating func stand(for operation: MigrationOperation, keeping kept: Set<String>) {
@@ -66,10 +66,10 @@ struct CompiledStep {
   }
 }
 
-extension MigrationOperation {
+extension OperationSubject {
   /// Whether it takes rows out of a table that stays.
   fileprivate func dropsChild(in model: Schema) -> Bool {
-    guard case .dropEntity(let name) = self else { return false }
+    guard case .droppedEntity(let name) = self else { return false }
     return model.entity(named: name)?.parent != nil
   }
 }
@@ -130,24 +130,28 @@ extension MigrationStep {
     }
 
     func add(_ operation: MigrationOperation) throws {
-      if operation.isData || operation.movesLinks || run.mapping.needsOwnRun(operation) { flush() }
-      let model = run.after
-      switch operation {
-      case .require(let text, let sql):
-        append(.require(text: text, query: try resolved(sql, model, operation, format)), operation)
-      case .transformSwift(let transform):
+      let (rules, model) = (operation.rules, run.after)
+      switch rules.work {
+      case .require(let text, let query):
+        flush()
+        append(.require(text: text, query: try resolved(query, model, operation, format)), operation)
+      case .transform(let transform):
+        flush()
         do { try operation.apply(to: &run.after) } catch { throw failed(operation, error.reason) }
         append(.transform(transform), operation)
-      case .transform(let sql), .seed(let sql):
+      case .data(let sql):
+        flush()
         append(.data(try resolved(sql, model, operation, format)), operation)
-      default:
+      case .parts(let composite): try add(composite, operation)
+      case .tables:
+        if rules.traits.movesLinks || rules.needsOwnRun(behind: run.mapping) { flush() }
         do {
           try operation.apply(to: &run.after)
           try run.mapping.follow(operation, model)
         } catch { throw failed(operation, error.reason) }
         run.operations.append(operation)
         // What follows asks nothing of rows that are gone by then.
-        if operation.movesLinks || operation.dropsChild(in: model) { flush() }
+        if rules.traits.movesLinks || rules.subject.dropsChild(in: model) { flush() }
       }
     }
     func add(_ composite: any CompositeOperation, _ operation: MigrationOperation) throws {
@@ -186,9 +190,7 @@ extension MigrationStep {
       }
     }
 
-    for operation in operations {
-      if let composite = operation.composite { try add(composite, operation) } else { try add(operation) }
-    }
+    for operation in operations { try add(operation) }
     flush()
     let isKnown = known.map { $0.entities == run.after.entities } ?? false
     let faults = isKnown ? [] : run.after.modelFaults(after: model)

@@ -149,11 +149,10 @@ public struct MigrationStep: Sendable, Hashable {
       sql.split(separator: "\n").map { $0.trimmed }.filter { !$0.isEmpty }.joined(separator: "\n")
     }
     let lines = operations.map { operation in
-      switch operation {
-      case .transform(let sql): MigrationOperation.transform(trimmed(sql)).description
-      case .seed(let sql): MigrationOperation.seed(trimmed(sql)).description
-      case .require(let text, let sql): MigrationOperation.require(text, trimmed(sql)).description
-      default: operation.description
+      if operation.isData, case .block(let line, let lines) = operation.rules.text {
+        OperationText.block(line, lines: lines.map(trimmed)).whole
+      } else {
+        operation.description
       }
     }
     return "s1:" + sha256(Data(lines.joined(separator: "\n").utf8))

@@ -15,23 +15,16 @@ package struct NameTrail: Sendable {
   /// The properties whose values a step computed anew, or may have, by their former names.
   private var rewritten: [String: Set<String>] = [:]
 
-  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit the model.
-  package init(_ set: MigrationSet, from version: Int, to later: Int) throws {
-    let before = try set.model(at: version)
-    var (mapping, model) = (SegmentMapping(before), before)
+  /// - Parameter model: The model before the first step.
+  init(from model: Schema) {
     // First, as a step may take some of them away.
-    for entity in before.entities where entity.parent != nil {
-      ancestors[entity.name] = before.ancestors(of: entity).map(\.name)
+    for entity in model.entities where entity.parent != nil {
+      ancestors[entity.name] = model.ancestors(of: entity).map(\.name)
     }
-    for step in set.steps.prefix(later).dropFirst(version) {
-      for operation in step.operations {
-        do {
-          try mapping.follow(operation, model)
-          note(operation, mapping, model)
-          try operation.apply(to: &model)
-        } catch { throw step.failed(operation, error.reason) }
-      }
-    }
+  }
+
+  /// Notes what is called how at the end.
+  mutating func end(_ mapping: SegmentMapping) {
     for (name, former) in mapping.entities where !renumbered.contains(former) {
       entities[former] = name
       for (property, formerProperty) in mapping.formerNames(of: name) {
@@ -52,16 +45,12 @@ package struct NameTrail: Sendable {
   }
 
   /// Links that lie elsewhere from now on are no values of a column before, or none after; at both ends.
-  private mutating func moved(
+  mutating func moved(
     _ entity: String, _ name: String, _ mapping: SegmentMapping, _ model: Schema
   ) {
     let relationship = model.entity(named: entity)?.relationship(named: name)
-    for (entity, name) in [(entity, name), (relationship?.destination ?? "", relationship?.inverse ?? "")] {
-      guard let former = mapping.entities[entity], let formerName = mapping.former(entity, name) else {
-        continue
-      }
-      rewritten[former, default: []].insert(formerName)
-    }
+    rewrote(entity, name, mapping)
+    rewrote(relationship?.destination ?? "", relationship?.inverse ?? "", mapping)
   }
 
   /// Objects have other ids in another table, and who led to them leads there.
@@ -87,35 +76,23 @@ package struct NameTrail: Sendable {
     }
   }
 
-  /// Links of both stand together, and objects of entities below are in another line, or under other ids.
-  private mutating func note(_ merge: EntityMerge, _ mapping: SegmentMapping, _ model: Schema) {
-    guard let places = try? merge.places(in: model) else { return }
-    func owner(_ name: String) -> String {
-      model.declarer(of: name, in: places.destination)?.name ?? merge.destination
-    }
-    for name in (places.toOnes + places.links).map(\.to.name) { moved(owner(name), name, mapping, model) }
-    for (member, to) in places.members { moved(member.entity.name, to.name, mapping, model) }
-    guard model.isInFamily(places.source) else { return }
-    for name in places.attributes.map(\.to.name) {
-      guard let former = mapping.entities[owner(name)], let formerName = mapping.former(owner(name), name)
-      else {
-        continue
-      }
-      rewritten[former, default: []].insert(formerName)
-    }
-    noteParts(of: merge, mapping, model)
+  /// The values of a property are others than before.
+  mutating func rewrote(_ entity: String, _ name: String, _ mapping: SegmentMapping) {
+    guard let former = mapping.entities[entity], let formerName = mapping.former(entity, name) else { return }
+    rewritten[former, default: []].insert(formerName)
   }
 
   /// What the pieces of an operation do to ids, and to who leads to whom.
-  private mutating func noteParts(
-    of composite: some CompositeOperation, _ mapping: SegmentMapping, _ model: Schema
+  /// - Parameter dropsRows: Whether the entities that it drops have rows by then.
+  mutating func noteParts(
+    of composite: some CompositeOperation, droppingRows dropsRows: Bool, _ mapping: SegmentMapping,
+    _ model: Schema
   ) {
     var model = model
     for part in (try? composite.operations(in: model)) ?? [] {
-      switch part {
-      case .setParent: note(part, mapping, model)
-      // The one that a merge drops has no rows by then.
-      case .dropEntity where !(composite is EntityMerge): note(part, mapping, model)
+      switch part.subject {
+      case .movedEntity: note(part, mapping, model)
+      case .droppedEntity where dropsRows: note(part, mapping, model)
       default: break
       }
       try? part.apply(to: &model)
@@ -136,48 +113,39 @@ package struct NameTrail: Sendable {
     }
   }
 
-  /// An SQL that changes a column names it, or the table of links.
-  private mutating func note(_ operation: MigrationOperation, _ mapping: SegmentMapping, _ model: Schema) {
-    switch operation {
-    case .setParent(let entity, let parent):
+  /// - Parameters:
+  ///   - mapping: What steps have made of the names, with this operation.
+  ///   - model: The model before the operation.
+  mutating func note(_ operation: MigrationOperation, _ mapping: SegmentMapping, _ model: Schema) {
+    let rules = operation.rules
+    switch rules.work {
+    case .parts(let composite): composite.note(in: &self, mapping, model)
+    case .transform(let transform): note(transform, mapping, model)
+    case .data(let sql): if rules.traits.rewritesValues { note(sql, mapping, model) }
+    case .tables: note(rules.subject, mapping, model)
+    case .require: break
+    }
+  }
+
+  private mutating func note(_ subject: OperationSubject, _ mapping: SegmentMapping, _ model: Schema) {
+    switch subject {
+    case .movedEntity(let entity, let parent):
       if let change = try? ParentChange(entity, to: parent, in: model) { note(change, mapping, model) }
-      return
-    case .dropEntity(let name):
+    case .droppedEntity(let name):
       guard let entity = model.entity(named: name) else { return }
       for (owner, relationship) in model.leading(toInheritedOf: entity) {
         moved(owner.name, relationship.name, mapping, model)
       }
-      return
-    case .makeMany(let entity, let name), .makeOne(let entity, let name, _):
-      moved(entity, name, mapping, model)
-      return
-    case .mergeEntities(let merge):
-      note(merge, mapping, model)
-      return
-    case .makeEntityRelationship(let change):
-      noteParts(of: change, mapping, model)
-      return
-    case .moveAttributes(let move):
-      // Who leads nowhere and has a value gets an object, and leads to that.
-      if move.owner == move.source, let owner = model.entity(named: move.owner) {
-        moved(
-          model.declarer(of: move.relationship, in: owner)?.name ?? move.owner, move.relationship, mapping,
-          model)
-      }
-      return
-    case .transformSwift(let transform):
-      note(transform, mapping, model)
-      return
-    case .transform: break
-    case .createEntity, .renameEntity, .addAttribute, .dropAttribute, .renameAttribute, .retype,
-      .retypeBySwift,
-      .makeRequired, .makeOptional, .setDefault, .addRelationship, .dropRelationship, .setDeleteRule,
-      .makeOrdered,
-      .makeUnordered, .makeRelationshipEntity, .renameRelationship, .addIndex, .dropIndex, .createRawObject,
-      .dropRawObject, .seed, .require:
-      return
+    case .moved(let entity, let name, _): moved(entity, name, mapping, model)
+    case .madeEntity, .renamedEntity, .mergedEntity, .made, .dropped, .renamed, .changed, .madeIndex,
+      .droppedIndex,
+      .rawObject, .parts, .rows:
+      break
     }
-    guard case .transform(let sql) = operation else { return }
+  }
+
+  /// An SQL that changes a column names it, or the table of links.
+  private mutating func note(_ sql: String, _ mapping: SegmentMapping, _ model: Schema) {
     let words = Set(sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() })
     for (name, former) in mapping.entities {
       for (property, formerProperty) in mapping.formerNames(of: name) {

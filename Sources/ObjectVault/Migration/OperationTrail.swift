@@ -7,47 +7,40 @@ struct OperationTrail {
     var entity: String
     var property: String?
     var index: [String]?
+    /// Whether it asks for that index.
+    let isAsking: Bool
   }
   private var entries: [Entry] = []
 
   mutating func follow(_ operation: MigrationOperation) {
-    switch operation {
-    case .createEntity(let entity): add(operation, entity.name)
-    case .dropEntity(let name): add(operation, name)
-    case .setParent(let entity, _): add(operation, entity)
-    case .renameEntity(let name, let new):
+    switch operation.subject {
+    case .madeEntity(let entity): add(operation, entity.name)
+    case .droppedEntity(let name), .movedEntity(let name, _): add(operation, name)
+    case .renamedEntity(let name, let new):
       for index in entries.indices where entries[index].entity == name { entries[index].entity = new }
       add(operation, new)
-    case .addAttribute(let entity, let attribute): add(operation, entity, attribute.name)
-    case .addRelationship(let entity, let relationship): add(operation, entity, relationship.name)
-    case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name),
-      .makeOptional(let entity, let name), .makeRequired(let entity, let name, _),
-      .retype(let entity, let name, _, _), .retypeBySwift(let entity, let name, _, _),
-      .setDefault(let entity, let name, _),
-      .setDeleteRule(let entity, let name, _), .makeMany(let entity, let name),
-      .makeOrdered(let entity, let name), .makeUnordered(let entity, let name),
-      .makeOne(let entity, let name, _):
+    case .made(let entity, let name, _), .dropped(let entity, let name, _), .changed(let entity, let name),
+      .moved(let entity, let name, _):
       add(operation, entity, name)
-    case .renameAttribute(let entity, let name, let new), .renameRelationship(let entity, let name, let new):
+    case .renamed(let entity, let name, let new, _):
       for index in entries.indices where entries[index].entity == entity {
         if entries[index].property == name { entries[index].property = new }
         entries[index].index = entries[index].index?.map { $0 == name ? new : $0 }
       }
       add(operation, entity, new)
-    case .addIndex(let entity, let index): add(operation, entity, index: index.properties)
-    case .dropIndex(let entity, let names): add(operation, entity, index: names)
-    // Their parts are followed by themselves.
-    case .moveAttributes, .mergeEntities, .makeEntityRelationship, .makeRelationshipEntity: break
-    // Their statements are theirs alone.
-    case .createRawObject, .dropRawObject: break
-    case .transform, .transformSwift, .seed, .require: break
+    case .madeIndex(let entity, let names): add(operation, entity, index: names, isAsking: true)
+    case .droppedIndex(let entity, let names): add(operation, entity, index: names)
+    // Their parts are followed by themselves; the statements of raw objects are theirs alone.
+    case .mergedEntity, .parts, .rawObject, .rows: break
     }
   }
 
   private mutating func add(
-    _ operation: MigrationOperation, _ entity: String, _ property: String? = nil, index: [String]? = nil
+    _ operation: MigrationOperation, _ entity: String, _ property: String? = nil, index: [String]? = nil,
+    isAsking: Bool = false
   ) {
-    entries.append(Entry(operation: operation, entity: entity, property: property, index: index))
+    entries.append(
+      Entry(operation: operation, entity: entity, property: property, index: index, isAsking: isAsking))
   }
 
   /// Those that change some entities or their properties; their indexes left out.
@@ -64,12 +57,11 @@ struct OperationTrail {
   /// Those that an index over some columns stands for: who asked for it, else who changed its values.
   func operations(of entities: Set<String>, index columns: [String]) -> [MigrationOperation] {
     let asking = entries.filter { entry in
-      guard entities.contains(entry.entity), let index = entry.index, index.count == columns.count else {
-        return false
-      }
+      guard entry.isAsking, entities.contains(entry.entity), let index = entry.index,
+        index.count == columns.count
+      else { return false }
       return zip(index, columns).allSatisfy { Self.lies($0, in: $1) }
     }.map(\.operation)
-      .filter { if case .addIndex = $0 { true } else { false } }
     return asking.isEmpty ? columns.flatMap { operations(of: entities, column: $0) } : asking
   }
 

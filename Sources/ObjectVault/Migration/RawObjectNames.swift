@@ -5,9 +5,11 @@ internal import CipherSQLite
 
 extension Schema {
   /// Puts new names in the place of those that an operation has changed.
-  /// - Parameter former: The model before the operation.
-  mutating func renameInRawObjects(_ operation: MigrationOperation, _ former: Schema) {
-    guard let renaming = RawRenaming(operation, former, self) else { return }
+  /// - Parameters:
+  ///   - subject: What the operation is about.
+  ///   - former: The model before it.
+  mutating func renameInRawObjects(_ subject: OperationSubject, _ former: Schema) {
+    guard let renaming = RawRenaming(subject, former, self) else { return }
     rawObjects = rawObjects.map { object in
       let sql = SQLTemplate.renamed(object.sql) { renaming.name($0) }
       return RawObject(object.kind, object.name, isUnique: object.isUnique, sql: sql)
@@ -93,26 +95,6 @@ extension Schema {
     guard names.count == 2, let entity = flattenedEntity(named: names[0]) else { return names.count > 2 }
     return entity.relationship(named: names[1])?.isToMany != true
   }
-
-  mutating func add(_ object: RawObject) throws(ModelError) {
-    guard rawObject(named: object.name) == nil else {
-      throw ModelError(reason: "\(object.name) exists already")
-    }
-    if let problem = object.problem { throw ModelError(reason: problem) }
-    rawObjects.append(object)
-    rawObjects.sort { $0.name < $1.name }
-  }
-
-  mutating func dropRawObject(_ kind: RawObject.Kind, _ name: String) throws(ModelError) {
-    guard let object = rawObject(named: name) else {
-      let hint = didYouMean(nearest(name, among: rawObjects.filter { $0.kind == kind }.map(\.name)))
-      throw ModelError(reason: "there is no raw \(kind.rawValue) \(name)\(hint.map { "; \($0)" } ?? "")")
-    }
-    guard object.kind == kind else {
-      throw ModelError(reason: "\(name) is a \(object.kind.rawValue); write: drop raw \(object.title)")
-    }
-    rawObjects.removeAll { $0.name == name }
-  }
 }
 
 extension EntityDescription {
@@ -135,12 +117,11 @@ private struct RawRenaming {
   private var property: (entity: String, old: String, new: String)?
 
   /// nil for an operation that gives nothing another name.
-  init?(_ operation: MigrationOperation, _ former: Schema, _ model: Schema) {
+  init?(_ subject: OperationSubject, _ former: Schema, _ model: Schema) {
     (self.former, self.model) = (former, model)
-    switch operation {
-    case .renameEntity(let name, let new): entity = (name, new)
-    case .renameAttribute(let entity, let name, let new), .renameRelationship(let entity, let name, let new):
-      property = (entity, name, new)
+    switch subject {
+    case .renamedEntity(let name, let new): entity = (name, new)
+    case .renamed(let entity, let name, let new, _): property = (entity, name, new)
     default: return nil
     }
   }

@@ -98,30 +98,27 @@ extension TouchedColumns {
   /// - Parameter model: The model before the operation, where any entity has a parent.
   fileprivate mutating func follow(_ operation: MigrationOperation, _ model: Schema) {
     let hasTable = { (entity: String) in model.root(of: entity) == entity }
-    switch operation {
-    case .renameEntity(let name, let new): if hasTable(name) { rename(entity: name, to: new) }
-    case .dropEntity(let name): if hasTable(name) { rename(entity: name, to: nil) }
-    case .setParent(let entity, let parent):
+    switch operation.subject {
+    case .renamedEntity(let name, let new): if hasTable(name) { rename(entity: name, to: new) }
+    case .droppedEntity(let name): if hasTable(name) { rename(entity: name, to: nil) }
+    case .movedEntity(let entity, let parent):
       if contains(model.root(of: entity)) { insert(wholeTable: parent.map(model.root) ?? entity) }
     // The rows of both stand together; of a part of it one of the two may be gone, and was noted by the first.
-    case .mergeEntities(let merge):
-      guard contains(model.root(of: merge.source)), model.entity(named: merge.destination) != nil else {
-        return
-      }
-      insert(wholeTable: model.root(of: merge.destination))
-    case .renameAttribute(let entity, let name, let new): rename(model.root(of: entity), name, to: new)
-    case .renameRelationship(let entity, let name, let new):
+    case .mergedEntity(let name, let new?):
+      guard contains(model.root(of: name)), model.entity(named: new) != nil else { return }
+      insert(wholeTable: model.root(of: new))
+    case .renamed(let entity, let name, let new, isRelationship: false):
+      rename(model.root(of: entity), name, to: new)
+    case .renamed(let entity, let name, let new, isRelationship: true):
       rename(
         model.root(of: entity), RelationshipDescription.columnName(name),
         to: RelationshipDescription.columnName(new))
-    case .dropAttribute(let entity, let name): rename(model.root(of: entity), name, to: nil)
-    case .makeMany(let entity, let name):
+    case .dropped(let entity, let name, isRelationship: false):
+      rename(model.root(of: entity), name, to: nil)
+    case .moved(let entity, let name, isToMany: true):
       rename(model.root(of: entity), RelationshipDescription.columnName(name), to: nil)
-    case .createEntity, .addAttribute, .retype, .retypeBySwift, .makeRequired, .makeOptional, .setDefault,
-      .addRelationship, .dropRelationship, .setDeleteRule, .makeOne, .makeOrdered, .makeUnordered,
-      .makeEntityRelationship, .makeRelationshipEntity, .moveAttributes, .addIndex, .dropIndex,
-      .createRawObject,
-      .dropRawObject, .transform, .transformSwift, .seed, .require:
+    case .madeEntity, .made, .changed, .dropped, .moved, .mergedEntity, .madeIndex, .droppedIndex, .rawObject,
+      .parts, .rows:
       break
     }
   }

@@ -60,7 +60,7 @@ struct RowForecast {
   }
 
   private mutating func amount(of part: CompiledStep.Part) throws -> Amount {
-    var touched = Set(part.operations.compactMap(\.entityWithNewIndex).map(part.model.root))
+    var touched = Set(part.operations.compactMap(\.rules.indexedEntity).map(part.model.root))
     var moved: [String: Amount] = [:]
     for statement in part.statements {
       switch statement {
@@ -140,17 +140,5 @@ struct RowForecast {
     let (span, isTooFar) = high.subtractingReportingOverflow(low)
     // A file that somebody made by hand may have ids at both ends of all numbers.
     return isTooFar ? 1 << 40 : Int(min(span, 1 << 40)) + 1
-  }
-}
-
-extension MigrationOperation {
-  /// The entity whose rows get an index, or move their links, where its table may stay as it is otherwise.
-  fileprivate var entityWithNewIndex: String? {
-    switch self {
-    case .addIndex(let entity, _), .makeMany(let entity, _), .setParent(let entity, _): entity
-    case .addAttribute(let entity, let attribute) where attribute.isUnique || attribute.isIndexed: entity
-    case .addRelationship(let entity, let relationship) where !relationship.isToMany: entity
-    default: nil
-    }
   }
 }

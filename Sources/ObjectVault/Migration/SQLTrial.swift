@@ -18,11 +18,14 @@ final class SQLTrial {
   /// Tries what persons wrote into a step.
   /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` for the first block that cannot run.
   func run(_ compiled: CompiledStep) throws {
+    var speaksOfRawObjects = false
     do {
       for part in compiled.parts where part.hasForeignSQL && !isLost {
         let runner = try self.runner ?? Self.runner(set)
         self.runner = runner
+        speaksOfRawObjects = true
         try change(to: part.before, runner, compiled.step)
+        speaksOfRawObjects = part.makesRawObjects
         var touched = TouchedColumns()
         try runner.run(part, of: compiled.step, &touched)
         standing = part.model
@@ -30,7 +33,7 @@ final class SQLTrial {
     } catch {
       // Whatever it left behind.
       (runner, standing) = (nil, Schema())
-      isLost = !compiled.model.rawObjects.isEmpty
+      isLost = speaksOfRawObjects
       throw error
     }
   }
@@ -60,6 +63,16 @@ final class SQLTrial {
 }
 
 extension CompiledStep.Part {
+  /// Whether it makes raw objects, or changes tables that some of them speak of.
+  fileprivate var makesRawObjects: Bool {
+    statements.contains { statement in
+      switch statement {
+      case .raw, .rawMustFit: true
+      default: false
+      }
+    }
+  }
+
   /// Whether it has SQL that a person wrote, or tables that such SQL may speak of.
   fileprivate var hasForeignSQL: Bool {
     !before.rawObjects.isEmpty

@@ -56,9 +56,9 @@ package enum SchemaDifference {
 
   private static func members(of entity: EntityDescription) -> [String: String] {
     var members: [String: String] = [:]
-    for attribute in entity.attributes { members[attribute.name] = MigrationOperation.text(of: attribute) }
+    for attribute in entity.attributes { members[attribute.name] = attribute.text }
     for relationship in entity.relationships {
-      members[relationship.name] = MigrationOperation.text(of: relationship)
+      members[relationship.name] = relationship.text
     }
     for index in entity.indexes {
       members["index (\(index.properties.joined(separator: ", ")))"] = index.isUnique ? "unique" : "index"

@@ -5,16 +5,21 @@ internal import CipherSQLite
 /// Follows entities, attributes and relationships through the operations between two data blocks.
 ///
 /// What a run does in one go must be what its operations do one after another. So an operation that reads or changes
-/// a value which the run has yet to make waits for a run of its own: ``needsOwnRun(_:)``.
+/// a value which the run has yet to make waits for a run of its own: ``OperationRules/needsOwnRun(behind:)``. Names follow from
+/// what an operation is about; what it does to values it says by ``OperationRules/fill(_:in:)``.
 struct SegmentMapping {
   /// Whether an operation has put what was there before in another place.
   private(set) var hasMovedRows = false
   /// A column that must hold no NULL before the run.
   struct RequiredColumn {
     let operation: MigrationOperation
+    let entity: String
+    let property: String
     /// Where its rows lie before the run.
     let place: EntityPlace
     let column: String
+    /// What a person does about rows that have none.
+    var remedy = ""
     /// Of a to-one that is filled: whom those lead to from then on that led nowhere.
     var goal: (place: EntityPlace, id: Int64)?
   }
@@ -33,7 +38,7 @@ struct SegmentMapping {
   private(set) var dropped = DroppedNames()
   private(set) var trail = OperationTrail()
   /// The links that are kept elsewhere afterwards: of the run's only operation then.
-  private(set) var move: LinkMove?
+  var move: LinkMove?
   /// The entity that gets another parent: of the run's only operation then.
   private(set) var parentChange: ParentChange?
 
@@ -90,43 +95,29 @@ struct SegmentMapping {
       && entity.relationships.allSatisfy { names[$0.name] == $0.name }
   }
 
-  /// Whether an operation reads or changes a property that this run added or gave an expression, or has an expression
-  /// that speaks of anything which this run changes. It needs a run of its own then: only a column converts what is
-  /// put into it to its type, and only a table that is there can be read.
-  func needsOwnRun(_ operation: MigrationOperation) -> Bool {
-    switch operation {
-    case .retype(let entity, let name, _, let using):
-      guard !isNew(entity, name) else { return true }
-      return using.map { changesTables || !changedWords.isDisjoint(with: Self.words($0)) } ?? false
-    case .makeRequired(let entity, let name, _), .makeOptional(let entity, let name),
-      .retypeBySwift(let entity, let name, _, _):
-      return isNew(entity, name)
-    // An expression gives every row its value, whatever the default is.
-    case .setDefault(let entity, let name, _), .dropRelationship(let entity, let name):
-      return added[entity]?.contains(name) == true
-    // Places that an operation of the run takes away are not there for the next one.
-    case .makeOrdered: return !dropped.orders.isEmpty
-    // Its rows go first, and nothing of the run may have asked for them.
-    case .dropEntity(let name):
-      return entities[name].flatMap { before.entity(named: $0) }?.parent != nil
-    case .createEntity, .renameEntity, .setParent, .addAttribute, .dropAttribute, .renameAttribute,
-      .addRelationship,
-      .setDeleteRule, .makeMany, .makeOne, .makeUnordered, .makeEntityRelationship, .makeRelationshipEntity,
-      .moveAttributes, .mergeEntities, .renameRelationship, .addIndex, .dropIndex, .createRawObject,
-      .dropRawObject,
-      .transform, .transformSwift, .seed, .require:
-      return false
-    }
+  /// Whether it added a property.
+  func isAdded(_ entity: String, _ name: String) -> Bool { added[entity]?.contains(name) == true }
+
+  /// Whether it added a property, or gave it an expression: only a column converts what is put into it to its type.
+  func isNew(_ entity: String, _ name: String) -> Bool {
+    isAdded(entity, name) || expressions[entity]?[name] != nil
   }
 
-  private func isNew(_ entity: String, _ name: String) -> Bool {
-    added[entity]?.contains(name) == true || expressions[entity]?[name] != nil
+  /// Whether it changes anything of which an SQL speaks: only a table that is there can be read.
+  func changes(wordsOf sql: String) -> Bool {
+    changesTables || !changedWords.isDisjoint(with: Self.words(sql))
+  }
+
+  /// Whether an entity lay in the table of another one before.
+  func hadParent(_ entity: String) -> Bool {
+    entities[entity].flatMap { before.entity(named: $0) }?.parent != nil
   }
 
   /// - Parameter model: The model before the operation.
   mutating func follow(_ operation: MigrationOperation, _ model: Schema) throws(ModelError) {
     trail.follow(operation)
-    if let composite = operation.composite {
+    let rules = operation.rules
+    if case .parts(let composite) = rules.work {
       hasMovedRows = true
       var model = model
       for part in try composite.operations(in: model) {
@@ -135,14 +126,19 @@ struct SegmentMapping {
       }
       return
     }
-    switch operation {
-    case .createEntity(let entity):
+    follow(rules.subject)
+    try rules.fill(&self, in: model)
+  }
+
+  private mutating func follow(_ subject: OperationSubject) {
+    switch subject {
+    case .madeEntity(let entity):
       forget(entity.name)
       properties[entity.name] = [:]
-    case .dropEntity(let name):
+    case .droppedEntity(let name):
       if let former = entities[name] { dropped.entities[former] = name }
       forget(name)
-    case .renameEntity(let name, let new):
+    case .renamedEntity(let name, let new):
       let names = formerNames(of: name)
       entities[new] = entities.removeValue(forKey: name)
       properties[name] = [:]
@@ -150,75 +146,55 @@ struct SegmentMapping {
       expressions[new] = expressions.removeValue(forKey: name)
       added[new] = added.removeValue(forKey: name)
       changesTables = true
-    case .addAttribute(let entity, let attribute): add(entity, attribute.name)
-    case .addRelationship(let entity, let relationship):
-      add(entity, relationship.name)
-      changesTables = true
-    case .dropAttribute(let entity, let name): drop(entity, name)
-    case .dropRelationship(let entity, let name):
+    case .made(let entity, let name, let isRelationship):
+      added[entity, default: []].insert(name)
+      changedWords.insert(name.lowercased())
+      if isRelationship { changesTables = true }
+    case .dropped(let entity, let name, let isRelationship):
       drop(entity, name)
-      changesTables = true
-    case .renameAttribute(let entity, let name, let new): rename(entity, name, new)
-    case .renameRelationship(let entity, let name, let new):
+      if isRelationship { changesTables = true }
+    case .renamed(let entity, let name, let new, let isRelationship):
       rename(entity, name, new)
-      changesTables = true
-    case .retype(let entity, let name, let type, let using):
-      let expression = try using.map { sql throws(ModelError) in try SQLNames(model: model).resolved(sql) }
-      guard let column = column(entity, name) else { return }
-      let former = model.entity(named: entity)?.attribute(named: name)?.type
-      // Of one storage each value is as it was, and the table may stay. What is no value of the type is found all the same,
-      // as behind every expression.
-      let isSame = former?.sqlType == type.sqlType
-      express(
-        entity, name,
-        expression.map { ofOwnRows($0, entity) } ?? (isSame ? column : Self.cast(column, to: type)))
-    case .retypeBySwift(let entity, let name, _, let function):
-      guard let column = column(entity, name) else { return }
-      express(entity, name, ofOwnRows(Conversion.sql(function, of: "\(entity).\(name)", column), entity))
-    case .makeRequired(let entity, let name, let filling):
-      guard let column = column(entity, name), let table = entities[entity] else { return }
-      if let filling, !model.isOneToOne(entity, name) {
-        let type = model.entity(named: entity)?.attribute(named: name)?.type
-        express(
-          entity, name, ofOwnRows("ifnull(\(column), \((type.map(filling.stored) ?? filling).sql))", entity))
-        if case .integer(let id) = filling,
-          let relationship = model.entity(named: entity)?.relationship(named: name),
-          let destination = entities[relationship.destination]
-        {
-          mustBeFilled.append(
-            RequiredColumn(
-              operation: operation, place: before.place(of: table), column: column,
-              goal: (before.place(of: destination), id)))
-        }
-      } else {
-        mustBeFilled.append(
-          RequiredColumn(operation: operation, place: before.place(of: table), column: column))
-      }
-    case .setParent(let entity, let parent): try follow(ParentChange(entity, to: parent, in: model))
-    case .makeMany(let entity, let name): move = LinkMove(entity, name, in: model, picking: nil)
-    case .makeOne(let entity, let name, let order):
-      let resolved = try order.map { sql throws(ModelError) in
-        try LinkMove.checkOrder(sql, of: entity, name, in: model)
-        return try SQLNames(model: model).resolved(sql)
-      }
-      move = LinkMove(entity, name, in: model, picking: resolved)
-    case .makeUnordered(let entity, let name):
-      if let table = entities[entity], let former = former(entity, name) {
-        dropped.orders[table, default: [:]][former] = "\(entity).\(name)"
-      }
+      if isRelationship { changesTables = true }
     // An expression may read a view.
-    case .createRawObject, .dropRawObject: changesTables = true
-    // No name changes, and no place.
-    case .makeOptional, .setDefault, .setDeleteRule, .makeOrdered, .addIndex, .dropIndex, .transform,
-      .transformSwift,
-      .seed, .require:
-      break
-    // Followed piece by piece: see above.
-    case .moveAttributes, .mergeEntities, .makeEntityRelationship, .makeRelationshipEntity: break
+    case .rawObject: changesTables = true
+    // No name changes.
+    case .changed, .moved, .movedEntity, .madeIndex, .droppedIndex, .rows: break
+    // Followed piece by piece.
+    case .mergedEntity, .parts: break
     }
   }
 
-  private mutating func follow(_ change: ParentChange) {
+  /// A column must hold no NULL before the run.
+  mutating func require(
+    _ entity: String, _ name: String, _ column: String, _ operation: MigrationOperation, remedy: String
+  ) {
+    guard let table = entities[entity] else { return }
+    mustBeFilled.append(
+      RequiredColumn(
+        operation: operation, entity: entity, property: name, place: before.place(of: table), column: column,
+        remedy: remedy))
+  }
+
+  /// The same of a to-one that is filled: whom those lead to from then on that led nowhere has to be there.
+  mutating func require(
+    _ entity: String, _ name: String, _ column: String, _ operation: MigrationOperation,
+    leadingTo destination: String, _ id: Int64
+  ) {
+    guard let table = entities[entity], let goal = entities[destination] else { return }
+    mustBeFilled.append(
+      RequiredColumn(
+        operation: operation, entity: entity, property: name, place: before.place(of: table), column: column,
+        goal: (before.place(of: goal), id)))
+  }
+
+  /// A relationship loses its order.
+  mutating func dropOrder(_ entity: String, _ name: String) {
+    guard let table = entities[entity], let former = former(entity, name) else { return }
+    dropped.orders[table, default: [:]][former] = "\(entity).\(name)"
+  }
+
+  mutating func follow(_ change: ParentChange) {
     parentChange = change
     hasMovedRows = true
     changesTables = true
@@ -244,11 +220,6 @@ struct SegmentMapping {
     changesTables = true
   }
 
-  private mutating func add(_ entity: String, _ name: String) {
-    added[entity, default: []].insert(name)
-    changedWords.insert(name.lowercased())
-  }
-
   private mutating func drop(_ entity: String, _ name: String) {
     if let table = entities[entity], let former = former(entity, name) {
       dropped.properties[table, default: [:]][former] = "\(entity).\(name)"
@@ -267,13 +238,13 @@ struct SegmentMapping {
     changedWords.formUnion([name.lowercased(), new.lowercased()])
   }
 
-  private mutating func express(_ entity: String, _ name: String, _ sql: String) {
+  mutating func express(_ entity: String, _ name: String, _ sql: String) {
     expressions[entity, default: [:]][name] = sql
     changedWords.formUnion([name.lowercased(), RelationshipDescription.columnName(name).lowercased()])
   }
 
   /// The column that a property had before the run; nil when it was added in it, or has no column.
-  private func column(_ entity: String, _ name: String) -> String? {
+  func column(_ entity: String, _ name: String) -> String? {
     guard let former = former(entity, name),
       let owner = entities[entity].flatMap({ before.entity(named: $0) })
     else { return nil }
@@ -282,16 +253,12 @@ struct SegmentMapping {
   }
 
   /// An expression for the rows of an entity and of those below it: the other rows of the table have nothing there.
-  private func ofOwnRows(_ expression: String, _ entity: String) -> String {
+  func ofOwnRows(_ expression: String, _ entity: String) -> String {
     guard let condition = entities[entity].flatMap({ before.place(of: $0).condition() }) else {
       return expression
     }
     let sql: SQL = "CASE WHEN \(condition) THEN (\(written: expression)) END"
     return sql.text
-  }
-
-  private static func cast(_ column: String, to type: AttributeType) -> String {
-    "CAST(\(column) AS \(type.sqlType))"
   }
 
   /// Everything in a text that may be a name, whatever quotes it stands in.

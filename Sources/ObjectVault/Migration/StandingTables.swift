@@ -6,25 +6,39 @@ internal import CipherSQLite
 /// The tables as they stand at a point of the steps, each as a query over the file as it is.
 struct StandingTables {
   private struct Table {
-    /// What it holds, as a query on the tables of the file; nil where the file has it as it is.
-    var query: String?
+    /// The table of the file that its rows are of; nil where it has none.
+    var origin: String?
+    /// Its columns, each as an expression over that table, and not over what an earlier step makes of it: the engine reads
+    /// no query that is nested as deep as there may be steps. nil where they are the file's.
+    var columns: [(name: String, expression: String)]?
     /// The columns whose values nobody knows yet, in lower case, with the operation that makes them.
     var changed: [String: String] = [:]
     /// The step whose data block speaks of it, or that moves its rows.
     var writer: String?
+
+    /// What it holds, as a query on the tables of the file; nil where the file has it as it is.
+    var query: SQL? {
+      guard let columns else { return nil }
+      let values = SQL.joined(columns.map { "\(written: $0.expression) AS \(identifier: $0.name)" })
+      return origin.map { "SELECT \(values) FROM main.\(identifier: $0)" } ?? "SELECT \(values) WHERE 0"
+    }
   }
 
   private var tables: [String: Table] = [:]
+  /// A longer or deeper expression is not made of those of earlier steps: what names its column more than once doubles them
+  /// each time, and the engine reads no more than some forty brackets in each other.
+  private static let (mostCharacters, mostBrackets) = (5000, 24)
 
   /// - Parameter format: That of the file.
   init(_ model: Schema, format: Int) {
-    for table in model.tables { tables[table.name] = Table() }
+    for table in model.tables { tables[table.name] = Table(origin: table.name) }
     guard format < FileFormat.current else { return }
     for join in model.joinTables {
       let former = JoinTable.formerColumns
-      let query: SQL =
-        "SELECT \(identifier: former.source) AS \(identifier: join.sourceColumn), \(identifier: former.target) AS \(identifier: join.targetColumn) FROM main.\(join.tableName)"
-      tables[join.name]?.query = query.text
+      tables[join.name]?.columns = [
+        (join.sourceColumn, SQLName(former.source).description),
+        (join.targetColumn, SQLName(former.target).description),
+      ]
     }
   }
 
@@ -45,32 +59,44 @@ struct StandingTables {
   private static func standing(_ forecast: TableForecast, _ former: [String: Table], _ step: String) -> Table
   {
     guard let origin = forecast.former, let old = former[origin] else {
-      let columns = SQL.joined(forecast.columns.map { "NULL AS \(identifier: $0.name)" })
       return Table(
-        query: ("SELECT \(columns) WHERE 0" as SQL).text, writer: forecast.hasOtherRows ? step : nil)
+        columns: forecast.columns.map { ($0.name, "NULL") }, writer: forecast.hasOtherRows ? step : nil)
     }
-    var table = Table(query: old.query, writer: old.writer)
+    var table = Table(origin: old.origin, writer: old.writer)
     if forecast.hasOtherRows { table.writer = table.writer ?? step }
     for (column, operation) in forecast.changed { table.changed[column.lowercased()] = operation }
-    for (column, expression) in forecast.columns where table.changed[column.lowercased()] == nil {
-      let words = SQLTemplate.words(expression)
-      if let operation = old.changed.first(where: { words.contains($0.key) })?.value {
-        table.changed[column.lowercased()] = operation
+    let names = Dictionary(
+      (old.columns ?? []).map { (SQLName($0.name).description, $0.expression) }, uniquingKeysWith: { $1 })
+    let inside = names.mapValues { "(\($0))" }
+    let columns = forecast.columns.map { column -> (name: String, expression: String) in
+      let key = column.name.lowercased()
+      if table.changed[key] == nil {
+        let words = SQLTemplate.words(column.expression)
+        table.changed[key] = old.changed.first { words.contains($0.key) }?.value
       }
+      // As it was: no brackets, of which each step would add a pair.
+      let expression = names[column.expression] ?? SQLTemplate.replaced(column.expression, quoted: inside)
+      if table.changed[key] == nil,
+        expression.utf8.count > mostCharacters || brackets(expression) > mostBrackets
+      {
+        table.changed[key] = step
+      }
+      return (column.name, table.changed[key] == nil ? expression : "NULL")
     }
-    // As it is in the file, with a column less.
+    // As it is in the file, or with a column less.
     let isSame =
-      forecast.table == origin && table.changed.isEmpty
-      && forecast.columns.allSatisfy { $0.expression == SQLName($0.name).description }
-    guard !isSame else { return table }
-    let columns = SQL.joined(
-      forecast.columns.map { column in
-        let expression = table.changed[column.name.lowercased()] == nil ? column.expression : "NULL"
-        return "\(written: expression) AS \(identifier: column.name)"
-      })
-    let source: SQL = old.query.map { "(\(written: $0))" } ?? "main.\(identifier: origin)"
-    table.query = ("SELECT \(columns) FROM \(source) AS \(identifier: origin)" as SQL).text
+      forecast.table == table.origin
+      && columns.allSatisfy { $0.expression == SQLName($0.name).description }
+    table.columns = isSame ? nil : columns
     return table
+  }
+
+  /// How many brackets stand in each other at most, or more.
+  private static func brackets(_ expression: String) -> Int {
+    expression.utf8.reduce(into: (open: 0, most: 0)) { count, byte in
+      if byte == UInt8(ascii: "(") { count.open += 1 } else if byte == UInt8(ascii: ")") { count.open -= 1 }
+      count.most = max(count.most, count.open)
+    }.most
   }
 
   /// Notes which tables a statement of a data block, or between those of a composite operation, may write to.
@@ -109,10 +135,12 @@ struct StandingTables {
     let words = SQLTemplate.words(check.query)
     if let reason = obstacle(to: check.query, words, check) { return .unasked(reason) }
     let head = head(for: words)
-    guard let count = try connection.value(sql: head + check.query)?.int64, count > 0 else {
-      return .accepted
-    }
-    return .refused(count: Int(count), rows: try connection.query(sql: head + check.rows) { $0.int64(0) })
+    do {
+      guard let count = try connection.value(sql: head + check.query)?.int64, count > 0 else {
+        return .accepted
+      }
+      return .refused(count: Int(count), rows: try connection.query(sql: head + check.rows) { $0.int64(0) })
+    } catch SQLError.interrupted { throw SQLError.interrupted } catch { return .unasked("\(error)") }
   }
 
   /// Whether a query says true of the rows as they are now: what a step requires, in the words of its author.
@@ -121,7 +149,7 @@ struct StandingTables {
     let words = SQLTemplate.words(query)
     if let reason = obstacle(to: query, words, nil) { return .unasked(reason) }
     let views = model.rawObjects.filter { $0.kind == .view && words.contains($0.name.lowercased()) }
-    if let view = views.first, tables.values.contains(where: { $0.query != nil || $0.writer != nil }) {
+    if let view = views.first, tables.values.contains(where: { $0.columns != nil || $0.writer != nil }) {
       return .unasked("the \(view.title) reads tables that change before")
     }
     let head = head(for: words)
@@ -130,9 +158,18 @@ struct StandingTables {
     let value: SQLValue?
     do {
       value = try connection.withAuthorizer({ MigrationRunner.reads($0) ? .allow : .deny }) {
-        try connection.value(sql: head.isEmpty ? statement : "\(head)SELECT (\(statement))")
+        guard !head.isEmpty else { return try connection.onlyValue(sql: statement) }
+        let rows: SQL = "\(written: head)SELECT count(*) FROM (\(written: statement))"
+        guard (try connection.value(rows)?.int64 ?? 0) < 2 else {
+          throw ModelError(reason: "its query has more than one row")
+        }
+        return try connection.value("\(written: head)SELECT (\(written: statement))")
       }
-    } catch SQLError.interrupted { throw SQLError.interrupted } catch { return .unasked("\(error)") }
+    } catch SQLError.interrupted {
+      throw SQLError.interrupted
+    } catch let error as ModelError {
+      return .unasked(error.reason)
+    } catch { return .unasked("\(error)") }
     return (value?.double ?? 0) != 0 ? .accepted : .refused(count: 1, rows: [])
   }
 
@@ -167,7 +204,7 @@ struct StandingTables {
   /// What gives a query the tables as they stand, under the names that it calls them by.
   private func head(for words: Set<String>) -> String {
     let names = tables.filter { words.contains($0.key.lowercased()) }.sorted { $0.key < $1.key }.compactMap {
-      name, table in table.query.map { "\(identifier: name) AS (\(written: $0))" as SQL }
+      name, table in table.query.map { "\(identifier: name) AS (\($0))" as SQL }
     }
     return names.isEmpty ? "" : ("WITH \(SQL.joined(names)) " as SQL).text
   }

@@ -35,6 +35,15 @@ struct TransformFailure: Error {
   }
 }
 
+/// A function of the app that an operation calls.
+struct AppFunction {
+  let name: String
+  /// The entity whose objects, or their values, it is called with.
+  let entity: String
+  /// Whether it is called with values of a property, and not with objects.
+  let takesValues: Bool
+}
+
 /// The functions that a program gives its steps, by their names.
 struct TransformTable: Sendable {
   typealias Conversion = @Sendable (SQLValue) throws -> SQLValue
@@ -46,13 +55,8 @@ struct TransformTable: Sendable {
     values.merge(other.values) { $1 }
   }
 
-  /// Whether it has the function that an operation calls, if it calls one.
-  func covers(_ operation: MigrationOperation) -> Bool {
-    switch operation {
-    case .transformSwift(let transform): objects[transform.name] != nil
-    case .retypeBySwift(_, _, _, let name): values[name] != nil
-    default: true
-    }
+  func covers(_ function: AppFunction) -> Bool {
+    function.takesValues ? values[function.name] != nil : objects[function.name] != nil
   }
 }
 

@@ -262,6 +262,7 @@ struct TypeCheck {
   }
 
   private func register(on connection: Connection) throws {
+    try connection.registerTextCheck()
     try connection.register(function: "vault_is", argumentCount: 2) { arguments in
       guard case .text(let type) = arguments[0], case .text(let text) = arguments[1] else { return 0 }
       return AttributeType(rawValue: type)?.isForm(text) == false ? 0 : 1
@@ -288,7 +289,8 @@ extension AttributeType {
       return
         "typeof(\(column)) IN ('real', 'integer') AND (abs(\(column)) < 3.4028235677973366e38 OR abs(\(column)) > 1.7976931348623157e308)"
     case .real(isSingle: false): return "typeof(\(column)) IN ('real', 'integer')"
-    case .text(.any): return "typeof(\(column)) = 'text'"
+    // The engine takes any bytes as a text, and Swift would read others than those.
+    case .text(.any): return "typeof(\(column)) = 'text' AND vault_utf8(\(column))"
     case .text: return "typeof(\(column)) = 'text' AND vault_is(\(literal: rawValue), \(column))"
     case .blob: return "typeof(\(column)) = 'blob'"
     }

@@ -33,7 +33,12 @@ extension DefaultValue {
     if case .text(let text) = value, text.unicodeScalars.contains("\0") {
       return "it has a NUL character, which ends a text in SQL; set it in each object"
     }
-    return value.isValue(of: type) ? nil : "\(self.text) is no \(type.rawValue)"
+    if value.isValue(of: type) { return nil }
+    // What a number in binary has lost nobody can tell any more.
+    let isNumber = if case .text = value { false } else { true }
+    let hint =
+      type.isStoredAsText && isNumber && type != .string ? "; write it in quotes, such as \"1.50\"" : ""
+    return "\(self.text) is no \(type.rawValue)\(hint)"
   }
 
   private func isValue(of type: AttributeType) -> Bool {

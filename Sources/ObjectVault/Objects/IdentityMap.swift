@@ -7,7 +7,7 @@ package final class IdentityMap {
   /// Whose table it is: the root's; nil for a table of its own.
   private let root: IdentityMap?
   /// Whether objects of other entities are in the table.
-  private let isShared: Bool
+  let isShared: Bool
   /// What its objects are of.
   package let entity: EntityMapping
   /// The highest id that a save of this context gave to one of them.

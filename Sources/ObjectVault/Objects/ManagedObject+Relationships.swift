@@ -80,6 +80,19 @@ extension ManagedObject {
     return target
   }
 
+  /// The same where many are asked in turn, whose targets' entity has no others below: most of them have their rows, and
+  /// nothing of their own.
+  /// - Parameter map: The targets' map, in the context of this object.
+  final func toOneTarget(_ slot: Int, in map: IdentityMap) -> ManagedObject? {
+    guard unsafe extrasReference == nil, state == .loaded, let cell = rowCell(slot), !map.isShared else {
+      return toOneTarget(slot)
+    }
+    guard let id = cell.int64 else { return nil }
+    let target = map.find(id) ?? map.add(id)
+    hold(target, slot)
+    return target
+  }
+
   // MARK: To-many
 
   /// The relationship and the context of a change; nil, with the reason told, when the object takes none.

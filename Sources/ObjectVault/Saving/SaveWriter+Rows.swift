@@ -29,6 +29,7 @@ extension SaveWriter {
         }
         try unlessColliding {
           try run(statement, for: object)
+          if connection.changes != 1 { throw ignored(entity, object.rowID, "written") }
           recordInsertion(of: object, entity, overlay)
         } wait: { _ in
           plan.leftOut.insert(object)

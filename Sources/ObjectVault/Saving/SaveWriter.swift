@@ -71,6 +71,17 @@ final class SaveWriter {
 
   // MARK: Errors
 
+  /// What is said where the engine has done nothing and tells of no error.
+  func ignored(_ entity: EntityMapping, _ id: Int64, _ what: String) -> StoreError {
+    .validation([
+      ValidationFailure(
+        entity: entity.name, property: "id", rowID: id,
+        reason:
+          "was not \(what): a trigger keeps the row from it by RAISE(IGNORE). RAISE(ABORT, 'why') says so to everybody"
+      )
+    ])
+  }
+
   /// SQLite's constraint messages name table and columns: `UNIQUE constraint failed: User.name, User.city`.
   /// - Parameter object: The object whose row was being written.
   func translated(_ message: String, _ code: Int, _ sql: String, _ object: ManagedObject?) -> any Error {

@@ -10,13 +10,45 @@ public struct CompiledFetch: Sendable, Hashable {
   public internal(set) var bindings: [SQLValue]
   /// The same for whole rows, as they are fetched.
   var rowsQuery: RowsQuery
+  /// How the store runs the statement. What it finds is the same.
+  ///
+  /// Whole rows are mostly handed over inside of the engine, to functions that a shell has not: there ``text`` finds them.
+  public var execution: Execution {
+    switch rowsQuery {
+    case .stepped: .stepped
+    case .taken(let text): .handedOver(text)
+    case .whole(let text, _): .split(text)
+    case .placed(let text): .handedOver(text)
+    }
+  }
+
+  /// How a fetch goes through the rows of its statement.
+  public enum Execution: Sendable, Hashable {
+    /// Row by row, by the statement as it is.
+    case stepped
+    /// By this text, whose function is handed the rows one after another: no row comes out of the statement.
+    case handedOver(String)
+    /// The same; of a large table a second connection reads a part of the ids at the same time, where one is free.
+    case split(String)
+  }
 }
 
 extension CompiledFetch: CustomStringConvertible {
-  /// The statement, and below it a line for each binding.
+  /// The statement, below it a line for each binding, and at last, as a comment, how it is run.
   public var description: String {
-    ([text] + bindings.enumerated().map { "  ?\($0.offset + 1) = \($0.element.literal)" }).joined(
-      separator: "\n")
+    let lines = bindings.enumerated().map { "  ?\($0.offset + 1) = \($0.element.literal)" }
+    return ([text] + lines + ["-- \(execution)"]).joined(separator: "\n")
+  }
+}
+
+extension CompiledFetch.Execution: CustomStringConvertible {
+  /// In a few words, without the text.
+  public var description: String {
+    switch self {
+    case .stepped: "run row by row"
+    case .handedOver: "run with the rows handed over inside of the engine"
+    case .split: "run with the rows handed over inside of the engine, of a large table by two connections"
+    }
   }
 }
 

@@ -8,7 +8,7 @@ package struct SelectStatement: Sendable {
   /// What rows are taken from.
   package indirect enum Source: Sendable {
     case table(SQLName, alias: Int)
-    case subquery(SelectStatement)
+    case subquery(SelectStatement, alias: Int)
   }
 
   package struct Join: Sendable {
@@ -62,7 +62,7 @@ package struct SelectStatement: Sendable {
 
   /// How many rows another query has.
   package static func count(of query: SelectStatement) -> SelectStatement {
-    SelectStatement("count(*)", from: .subquery(query))
+    SelectStatement("count(*)", from: .subquery(query, alias: 0))
   }
 }
 
@@ -74,10 +74,10 @@ extension SelectStatement {
     sql.append(columns)
     switch source {
     case .table(let table, let alias): sql.append(" FROM \(table) \(alias: alias)")
-    case .subquery(let query):
+    case .subquery(let query, let alias):
       sql.append(" FROM (")
       sql.append(query.sql)
-      sql.append(")")
+      sql.append(") \(alias: alias)")
     }
     for join in joins {
       sql.append(join.kind.words)
@@ -109,9 +109,12 @@ extension SelectStatement {
   /// The statement in the form in which rows of so many columns are fetched. Its values, and their order, are those of
   /// ``sql``.
   func rowsQuery(columnCount: Int) -> RowsQuery {
-    // Of a window the function would be handed all rows: the engine sorts and counts behind it.
-    guard window == nil, grouping.isEmpty, columnCount <= RowFunction.columnLimit else {
-      return .stepped(sql.text)
+    guard grouping.isEmpty, columnCount <= RowFunction.columnLimit else { return .stepped(sql.text) }
+    guard window == nil else {
+      // Of a window the function would be handed all rows, as the engine sorts and counts behind it: so it stands around one.
+      // The rows of a query with a window come out of it in its order, one by one, and the names of its columns are theirs.
+      let around = SelectStatement(RowFunction.take.call(columns), from: .subquery(self, alias: 0))
+      return .taken(around.sql.text)
     }
     var copy = self
     if order.isEmpty {

@@ -41,6 +41,8 @@ extension Store {
     package var commitsEachStep = false
     /// Told once what the run waits for, when it has waited for a moment.
     let waits: (@Sendable (RunWait) -> Void)?
+    /// How long another process's migration is waited for, in seconds; nil for as long as it takes.
+    package var migrationTimeout: Double?
 
     package init(
       _ profile: CipherProfile?, _ busyTimeout: Double, _ makesBackups: Bool, _ losses: Set<String>,
@@ -65,7 +67,7 @@ extension Store {
       progress?.cancellationHandler = { run.cancel() }
       defer { progress?.cancellationHandler = nil }
       let patience = RunPatience(path, settings)
-      return try afterMigrations(path, progress, run) {
+      return try afterMigrations(path, progress, run, atMost: settings.migrationTimeout) {
         patience.begin()
         let connection = try Connection.open(url.path, key: key, configuration: configuration)
         defer { connection.close() }

@@ -124,14 +124,18 @@ extension Store {
   /// Runs `body`, and runs it again for as long as it meets the lock of somebody who migrates the store: however
   /// long that takes, the store is of use only afterwards.
   static func afterMigrations<Result>(
-    _ path: String, _ progress: Progress?, _ stop: CancellableRun, _ body: () throws -> Result
+    _ path: String, _ progress: Progress?, _ stop: CancellableRun, atMost seconds: Double? = nil,
+    _ body: () throws -> Result
   ) throws -> Result {
+    let start = DispatchTime.now().uptimeNanoseconds
     defer { progress?.setUserInfoObject(nil, forKey: .storeIsWaitingFor) }
     while true {
       let wasHeld = MigrationMark.isHeld(path)
       do { return try body() } catch let error as SQLError where error.isBusy {
         try stop.check()
         guard wasHeld || MigrationMark.isHeld(path) else { throw error }
+        let waited = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
+        if let seconds, waited >= seconds { throw error }
         progress?.setUserInfoObject(
           "Another process is migrating the store; waiting for it.", forKey: .storeIsWaitingFor)
       }

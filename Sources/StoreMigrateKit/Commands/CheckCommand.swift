@@ -56,7 +56,9 @@ enum CheckCommand: Command {
         findings.append("\(file.name) is missing.")
         continue
       }
-      guard data != Data(file.text.utf8) else { continue }
+      // Line ends are those of whoever checked the files out.
+      let text = String(decoding: data, as: UTF8.self).replacing("\r\n", with: "\n")
+      guard !text.utf8.elementsEqual(file.text.utf8) else { continue }
       guard !MergeConflict.isIn(data) else {
         findings.append("\(file.name) has the marks of a merge conflict. \(MergeConflict.advice)")
         continue

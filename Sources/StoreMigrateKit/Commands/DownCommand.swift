@@ -79,13 +79,19 @@ enum DownCommand: Command {
   /// What would be done; the store is closed again.
   private static func plan(_ session: Session, _ key: Key, _ set: MigrationSet) throws -> MigrationPlan {
     try session.lookingBeforeChange(key: key) { inspection in
-      let version = try StoreInfo(inspection.connection).version
-      let target = try session.target(from: version, steps: -(session.arguments.count("--steps") ?? 1))
-      // Of what another process took back meanwhile nobody is to blame.
-      if target > version, session.arguments.value("--to") != nil {
-        throw UsageError("--to \(target): the store is at version \(version), and up leads further.")
-      }
-      return try session.plan(inspection, set, .back(to: target))
+      try session.plan(inspection, set, .back(to: target(session, inspection)))
     }
+  }
+
+  /// The version that a line leads back to.
+  /// - Throws: ``UsageError`` where it leads forward.
+  static func target(_ session: Session, _ inspection: Inspection) throws -> Int {
+    let version = try StoreInfo(inspection.connection).version
+    let target = try session.target(from: version, steps: -(session.arguments.count("--steps") ?? 1))
+    // Of what another process took back meanwhile nobody is to blame.
+    if target > version, session.arguments.value("--to") != nil {
+      throw UsageError("--to \(target): the store is at version \(version), and up leads further.")
+    }
+    return target
   }
 }

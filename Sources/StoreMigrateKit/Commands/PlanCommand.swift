@@ -106,7 +106,10 @@ enum PlanCommand: Command {
     /// As the run would end, which is refused.
     var exitCode: ExitCode {
       guard drift.isEmpty || steps.isEmpty && !changesFormat else { return .failed }
-      return steps.contains { !$0.refusals.isEmpty || $0.transforms.contains(where: \.isMissing) }
+      let refusals = steps.flatMap(\.refusals)
+      // What a step requires in the words of its author is about no entity, and fails as the author's SQL does.
+      if let first = refusals.first, first.entity.isEmpty { return .failed }
+      return !refusals.isEmpty || steps.contains { $0.transforms.contains(where: \.isMissing) }
         ? .refused : .ok
     }
   }
@@ -158,22 +161,21 @@ enum PlanCommand: Command {
   private static func aim(_ session: Session, _ inspection: Inspection) throws -> (
     MigrationSet, MigrationGoal
   ) {
-    let (command, version) = (session.command, try StoreInfo(inspection.connection).version)
-    let steps = try session.arguments.count("--steps")
+    let command = session.command
     guard command != DownCommand.name else {
-      return (
-        try session.migrationsIfAny(), .back(to: try session.target(from: version, steps: -(steps ?? 1)))
-      )
+      return (try session.migrationsIfAny(), .back(to: try DownCommand.target(session, inspection)))
     }
-    guard
-      let target = try session.arguments.count("--to")
-        ?? steps.map({ min(version + $0, try session.migrations().version) })
-    else { return (try session.migrations(), .latest) }
-    if target < version, command != UpCommand.name {
-      return (try session.migrationsIfAny(), .back(to: target))
+    let version = try StoreInfo(inspection.connection).version
+    guard let given = try session.arguments.count("--to") ?? session.arguments.count("--steps") else {
+      return (try session.migrations(), .latest)
+    }
+    let isVersion = session.arguments.value("--to") != nil
+    if isVersion, given < version, command != UpCommand.name {
+      return (try session.migrationsIfAny(), .back(to: given))
     }
     let all = try session.migrations()
     _ = try session.target(of: all)
+    let target = min(try session.target(from: version, steps: given), all.version)
     return (try all.upTo(max(target, min(version, all.version))), .latest)
   }
 }

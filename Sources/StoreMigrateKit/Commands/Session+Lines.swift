@@ -27,7 +27,7 @@ extension Session {
   }
 
   /// A path that is not taken for an option.
-  private static func pathWord(_ path: String) -> String { path.hasPrefix("-") ? "./\(path)" : path }
+  static func pathWord(_ path: String) -> String { path.hasPrefix("-") ? "./\(path)" : path }
 
   /// A word as a shell takes it.
   static func quoted(_ word: String) -> String {

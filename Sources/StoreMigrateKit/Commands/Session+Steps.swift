@@ -25,11 +25,11 @@ extension Session {
       try profile(), try lockTimeout(), !arguments.has("--no-backup"), Set(plan.unallowedLosses), progress,
       waits: { waiting.show($0) })
     settings.commitsEachStep = try commitsEachStep()
-    let chosen = settings
+    settings.migrationTimeout = try migrationTimeout()
+    let (runSettings, start) = (settings, Date())
     interruption.begin(aftermath)
-    let start = Date()
     let outcome = try await showingSteps(label, waiting) {
-      try await Store.run(goal, at: url, key: key, set, chosen)
+      try await Store.run(goal, at: url, key: key, set, runSettings)
     }
     return (outcome, Date().timeIntervalSince(start))
   }
@@ -53,7 +53,8 @@ extension Session {
 
   /// Looks at a store that is about to be changed: who migrates it meanwhile is waited for to the end.
   func lookingBeforeChange<Result>(key: Key, _ body: (Inspection) throws -> Result) throws -> Result {
-    let (path, waiting) = (try DatabasePath(storePath).path, WaitingLine(self))
+    let (path, waiting, start) = (try DatabasePath(storePath).path, WaitingLine(self), Date())
+    let timeout = try migrationTimeout()
     while true {
       let isHeld = MigrationMark.isHeld(path)
       do {
@@ -62,9 +63,17 @@ extension Session {
         return try withExtendedLifetime(inspection) { try body(inspection) }
       } catch let error as SQLError {
         guard case .busy = error, isHeld || MigrationMark.isHeld(path) else { throw error }
+        if let timeout, Date().timeIntervalSince(start) >= timeout { throw error }
         waiting.show(.migration)
       }
     }
+  }
+}
+
+extension Session {
+  /// How long another process's migration is waited for: as long as the line says, and where it does not to the end.
+  fileprivate func migrationTimeout() throws -> Double? {
+    arguments.value("--lock-timeout") == nil ? nil : try lockTimeout()
   }
 }
 
@@ -75,6 +84,8 @@ final class WaitingLine: Sendable {
   private let line: @Sendable (String) -> Void
   /// What is still to be shown, where a bar stands in the line; nil where there is none.
   private let held = Locked<[String]?>(nil)
+  /// What was said, and is not said again to who waits for long.
+  private let said = Locked<Set<String>>([])
 
   init(_ session: Session) {
     (store, line) = (session.storePath, session.standardError)
@@ -100,6 +111,7 @@ final class WaitingLine: Sendable {
       case .lock(let seconds):
         "Another process uses \(store); waiting for it, \(Int(seconds.rounded(.up))) s at most (--lock-timeout)."
       }
+    guard said.withLock({ $0.insert(text).inserted }) else { return }
     let isKept = held.withLock { lines in
       lines?.append(text)
       return lines != nil

@@ -47,7 +47,10 @@ extension Session {
 
 extension MigrationSet {
   /// The files of steps that do nothing, and stand for no others.
-  var emptySteps: [String] {
-    steps.filter { $0.operations.isEmpty && !$0.isPlaceholder && $0.folds.isEmpty }.map(\.fileName)
-  }
+  var emptySteps: [String] { steps.filter(\.isEmpty).map(\.fileName) }
+}
+
+extension MigrationStep {
+  /// Whether it does nothing, and stands for no others.
+  var isEmpty: Bool { operations.isEmpty && !isPlaceholder && folds.isEmpty }
 }

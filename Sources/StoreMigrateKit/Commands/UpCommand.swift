@@ -35,10 +35,12 @@ enum UpCommand: Command {
     theirs: they are told as of any other, and those with steps of their own run the rest. One copy is made, before the
     first step.
 
-    --vacuum asks for room for a second copy of the file; a rebuilt table leaves as many free pages as it had.
+    --vacuum takes room for a second copy of the file, on the disk and in memory, as no plain byte is to reach the disk;
+    a rebuilt table leaves as many free pages as it had.
 
     Before a step that loses or rewrites values, or whose file says backup: always, an encrypted copy is made
-    beside the store and verified; the last two are kept. --no-backup leaves it out.
+    beside the store and verified; the last two are kept, until the app has opened the store well five times. --no-backup
+    leaves it out.
     """
 
   struct UpReport: Report {
@@ -57,11 +59,16 @@ enum UpCommand: Command {
     /// What the file has of free pages, in bytes, and whether that was given back to the disk.
     var unusedBytes = 0
     var isVacuumed = false
+    /// Why the file could not be written whole, behind the steps, which ran.
+    var vacuumFailure: String?
+    var exitCode = ExitCode.ok
     /// The command line that gives the disk back what the file has of free pages; nil where that is not much.
     var offer: String?
 
     private enum CodingKeys: String, CodingKey {
-      case store, from, to, applied, backup, seconds, changedFormat, byAnother, empty, unusedBytes, isVacuumed
+      case store, from, to, applied, backup, seconds, changedFormat, byAnother, empty, unusedBytes,
+        isVacuumed,
+        vacuumFailure
     }
 
     var description: String {
@@ -72,7 +79,8 @@ enum UpCommand: Command {
           "  \($0)",
         ]
       }
-      return ([outcome] + lines + (left ?? [])).joined(separator: "\n")
+      let failure = vacuumFailure.map { ["The steps ran, and the file is as they left it: \($0)"] } ?? []
+      return ([outcome] + lines + failure + (left ?? [])).joined(separator: "\n")
     }
 
     private static let vacuumed = "The file was written whole, and has no free pages."
@@ -114,7 +122,7 @@ enum UpCommand: Command {
           // Who came first has changed the format, too.
           changedFormat: plan.changesFormat && from == plan.storeVersion,
           byAnother: from != plan.storeVersion,
-          empty: ran.filter(\.operations.isEmpty).map { "\(numbered($0.number)) \($0.name)" }), session, key)
+          empty: ran.filter(\.isEmpty).map { "\(numbered($0.number)) \($0.name)" }), session, key)
     } catch StoreError.storeIsNewer(_, let found, _, _, _)
       where found <= all.version && set.version < all.version
     {
@@ -129,11 +137,13 @@ enum UpCommand: Command {
   private static func withPages(_ report: UpReport, _ session: Session, _ key: Key) throws -> UpReport {
     var report = report
     if session.arguments.has("--vacuum") {
-      let connection = try Connection.open(
-        session.storePath, key: key, configuration: session.configuration())
-      defer { connection.close() }
-      try connection.vacuum()
-      report.isVacuumed = true
+      // Whatever keeps it from that takes nothing from the steps.
+      do {
+        try vacuum(session, key)
+        report.isVacuumed = true
+      } catch {
+        (report.vacuumFailure, report.exitCode) = (ErrorText.of(error, hasStore: false), ExitCode(error))
+      }
     }
     // The steps ran: who keeps the file locked now takes nothing from that.
     guard let inspection = try? session.inspection(key: key, waiting: 0.5),
@@ -144,6 +154,16 @@ enum UpCommand: Command {
     // Less is soon used again.
     if report.unusedBytes >= 1 << 20, free * 4 >= pages { report.offer = session.line("up", ["--vacuum"]) }
     return report
+  }
+
+  private static func vacuum(_ session: Session, _ key: Key) throws {
+    let path = try DatabasePath(session.storePath)
+    if let bytes = path.byteCount, let free = path.freeBytes, free < bytes {
+      throw StoreError.notEnoughSpace(file: session.storePath, neededBytes: bytes, freeBytes: free)
+    }
+    let connection = try Connection.open(session.storePath, key: key, configuration: session.configuration())
+    defer { connection.close() }
+    try connection.vacuum()
   }
 
   /// The steps as far as they are to run, and what they would do. The history is held against all of them.

@@ -5,6 +5,8 @@ struct Arguments {
   /// The options that were given, in their order.
   private(set) var given: [String] = []
   private(set) var positional: [String] = []
+  /// Which of the words is the first of these.
+  private(set) var firstPlace: Int?
   private var values: [String: [String]] = [:]
   private var flags: Set<String> = []
 
@@ -35,10 +37,12 @@ struct Arguments {
     var rest = words[...]
     while let word = rest.popFirst() {
       guard word.hasPrefix("-"), word != "-" else {
+        firstPlace = firstPlace ?? words.count - rest.count - 1
         positional.append(word)
         continue
       }
       if word == "--" {
+        if !rest.isEmpty { firstPlace = firstPlace ?? rest.startIndex }
         positional += rest
         return
       }

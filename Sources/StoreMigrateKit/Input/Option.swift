@@ -47,7 +47,8 @@ extension Option {
     "--verbose", short: "-v",
     "status: checksum, program and engine of each step; else: the plan before it is done")
   static let lockTimeout = Option(
-    "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15")
+    "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15,",
+    "and for the end of a migration as long as it takes")
   static let immutable = Option(
     "--immutable", "the file is one that nobody can write meanwhile, as on a read-only disk: no lock is",
     "taken; without it locks are taken, and beside a log its -shm is written")

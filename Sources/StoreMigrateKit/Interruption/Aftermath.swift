@@ -223,7 +223,12 @@ struct MigrationRun: Aftermath {
   var hasParts: Bool { standing != nil }
 
   func found() -> String {
-    guard let connection = try? Connection.open(store, key: key, configuration: configuration),
+    var reading = configuration
+    reading.access = .readOnly
+    // Who may not write to it may read it.
+    guard
+      let connection = (try? Connection.open(store, key: key, configuration: configuration))
+        ?? (try? Connection.open(store, key: key, configuration: reading)),
       let version = try? connection.userVersion()
     else { return leftBehind(.stopped) }
     connection.close()

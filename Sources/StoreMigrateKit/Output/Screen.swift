@@ -34,7 +34,8 @@ enum Screen {
 
   /// What a step took, such as `   0.04 s`.
   static func took(_ milliseconds: Int) -> String {
-    let hundredths = (milliseconds + 5) / 10
+    // What a history says, be it one that somebody wrote by hand.
+    let hundredths = max(0, milliseconds) / 10 + (milliseconds % 10 >= 5 ? 1 : 0)
     let text = "\(hundredths / 100).\(hundredths / 10 % 10)\(hundredths % 10) s"
     return String(repeating: " ", count: max(0, 9 - text.count)) + text
   }

@@ -149,16 +149,17 @@ public enum StoreMigrate {
             + "\(given) given. See: store-migrate help \(name)")
       }
       try checkPaths(arguments, of: command)
+      let style = try style(arguments, words)
       let session = Session(
         arguments: arguments, bundled: bundled.transforming(by: transforms), model: model,
         transforms: transforms,
-        standardError: { StandardStream.error.write(printable($0) + "\n") }, interruption: interruption,
+        standardError: { StandardStream.error.write(style.shown(error: printable($0)) + "\n") },
+        interruption: interruption,
         rows: rows, command: name)
       // Before anything is opened: a mistyped number is a mistake of the line and not of the store.
       _ = try session.lockTimeout()
       _ = (try session.profile(), try session.newProfile())
       _ = (try session.allowances(), try session.commitsEachStep())
-      let style = try style(arguments)
       let run: any Command.Type = arguments.has("--dry-run") ? PlanCommand.self : command
       name = run.name
       let report = try await run.run(session)
@@ -202,11 +203,8 @@ public enum StoreMigrate {
   /// A line in which a command has its own name. What stands in front of a command is options, and a value of theirs may be
   /// called like one.
   private static func unaliased(_ words: [String]) -> [String] {
-    guard let arguments = try? Arguments(words, known: everyOption), let word = arguments.positional.first,
-      let command = commands.first(where: { $0.aliases.contains(word) }),
-      let place = words.lastIndex(of: word).map({
-        arguments.positional.count == 1 ? $0 : words.firstIndex(of: word) ?? $0
-      })
+    guard let arguments = try? Arguments(words, known: everyOption), let place = arguments.firstPlace,
+      let command = commands.first(where: { $0.aliases.contains(words[place]) })
     else { return words }
     var words = words
     words[place] = command.name
@@ -239,14 +237,14 @@ public enum StoreMigrate {
   // MARK: Options
 
   /// How texts on standard output look.
-  private static func style(_ arguments: Arguments) throws -> TextStyle {
+  private static func style(_ arguments: Arguments, _ words: [String]) throws -> TextStyle {
     let word = arguments.value("--color") ?? TextStyle.Coloring.auto.rawValue
     guard let coloring = TextStyle.Coloring(rawValue: word) else {
       let words = TextStyle.Coloring.allCases.map(\.rawValue)
       throw UsageError(
         "--color takes \(words.joined(separator: ", ")), not \(word).\(didYouMean(word, among: words))")
     }
-    return TextStyle(coloring, isPlain: arguments.has("--plain"), descriptor: 1)
+    return TextStyle(coloring, isPlain: arguments.has("--plain"), descriptor: 1, words: words)
   }
 
   /// Of no command: the first one that is given decides.

@@ -111,6 +111,35 @@ import Testing
     }
   }
 
+  @Test func `steps may declare a many-to-many above, and have its links`() async throws {
+    let lab = try AdoptionLab(CoreDataFamily.file)
+    let step = CoreDataFamilies.step
+      .replacing(
+        "carbons -> Person many inverse Person.copies", with: "carbons -> Party many inverse Party.copies"
+      )
+      .replacing("    relationship copies -> Letter many inverse Letter.carbons\n", with: "")
+      .replacing(
+        "    relationship sent -> Letter",
+        with: "    relationship copies -> Letter many inverse Letter.carbons\n    relationship sent -> Letter"
+      )
+    let adoption = try await lab.adopt(step)
+    #expect(adoption.losses.isEmpty)
+    let usual = try AdoptionLab(CoreDataFamily.file)
+    try await usual.adopt()
+    let links = try usual.rows("SELECT Letter_id, Person_id FROM Letter_carbons ORDER BY 1, 2")
+    #expect(
+      try !links.isEmpty && lab.rows("SELECT Letter_id, Party_id FROM Letter_carbons ORDER BY 1, 2") == links)
+  }
+
+  @Test func `an attribute of a family that happens to be called kind is its own`() async throws {
+    let lab = try AdoptionLab(CoreDataFamily.file)
+    try await lab.adopt(
+      CoreDataFamilies.step.replacing(
+        "    attribute name string optional\n",
+        with: "    attribute kind string default \"plain\"\n    attribute name string optional\n"))
+    #expect(try lab.rows("SELECT DISTINCT kind FROM Party") == [["plain"]])
+  }
+
   @Test func `entities that the steps leave out become the one above, which has to be allowed`() async throws
   {
     let lab = try AdoptionLab(CoreDataFamily.file)

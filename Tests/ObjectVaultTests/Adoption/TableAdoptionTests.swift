@@ -172,6 +172,27 @@ import Testing
     for name in ["big", "mixed", "bytes"] { #expect(adoption.notes.contains { $0.hasPrefix("T.\(name),") }) }
   }
 
+  @Test func `texts that are no UTF-8 come as the bytes that they are, and days that no month has as texts`()
+    async throws
+  {
+    let lab = try AdoptionLab(
+      """
+      CREATE TABLE t (id INTEGER PRIMARY KEY, latin TEXT, utf TEXT, day DATE, hour DATETIME);
+      INSERT INTO t VALUES (1, CAST(x'4dfc6c6c6572' AS TEXT), 'Müller', '2024-02-29', '2024-02-28 23:59:59'),
+        (2, CAST(x'4df66c6c6572' AS TEXT), 'Möller', '2024-02-30', '2024-02-29 24:00:00');
+      """)
+    let adoption = try await lab.adopt()
+    let types = adoption.schema.entities[0].attributes.map { "\($0.name) \($0.type.rawValue)" }.sorted()
+    #expect(types == ["day string", "hour string", "latin data", "utf string"])
+    let rows = try lab.rows("SELECT latin, utf, day, hour FROM T ORDER BY id")
+    #expect(
+      rows == [
+        [.blob(Data([0x4D, 0xFC] + Array("ller".utf8))), "Müller", "2024-02-29", "2024-02-28 23:59:59"],
+        [.blob(Data([0x4D, 0xF6] + Array("ller".utf8))), "Möller", "2024-02-30", "2024-02-29 24:00:00"],
+      ])
+    #expect(adoption.notes.contains { $0.contains("2 texts are no UTF-8") }, "\(adoption.notes)")
+  }
+
   @Test func `dates keep six digits of a second, and texts that have more stay texts`() async throws {
     let lab = try AdoptionLab(
       """
@@ -249,6 +270,10 @@ import Testing
       "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); INSERT INTO t VALUES (0, 1), (-5, 1), (2, 1)")
     #expect(try await lab.plan().obstacles.count == 1)
     await #expect { try await lab.adopt() } throws: { "\($0)".contains("2 rows with an id below 1") }
+    let high = try AdoptionLab(
+      "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); INSERT INTO t VALUES (9223372036854775807, 1), (2, 1)")
+    #expect(
+      try await high.plan().obstacles.contains { $0.contains("1 row with an id above 4611686018427387") })
     let other = try AdoptionLab(
       "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); INSERT INTO t VALUES (1, 1), (2, 1), (3, NULL)")
     for (step, words) in [

@@ -35,6 +35,6 @@ import Testing
     #expect(values(query.sql) == [1, 2, 3, 5, 4, 6])
     let counted = SelectStatement.count(of: query).sql
     #expect(
-      counted.text == "SELECT count(*) FROM (\(query.sql.text))" && values(counted) == values(query.sql))
+      counted.text == "SELECT count(*) FROM (\(query.sql.text)) t0" && values(counted) == values(query.sql))
   }
 }

@@ -54,6 +54,43 @@ import Testing
     }
   }
 
+  @Test func `rows are asked behind as many steps as there may be`() async throws {
+    // Each changes the table; some of its columns many times.
+    var steps = (0..<120).map { "add attribute User.a\($0) int default \($0)" }
+    var name = "city"
+    for index in 0..<60 {
+      steps.append("rename attribute User.\(name) -> city\(index)")
+      name = "city\(index)"
+      if index % 10 == 0 {
+        steps += ["make User.\(name) required filling \"x\"", "make User.\(name) optional"]
+      }
+    }
+    steps.append("add index User(\(name), a7) unique")
+    let set = try lab.set([MigrationOperations.base] + steps)
+    let found = try await Store.plan(at: lab.url, key: testKey, migrations: set)
+    #expect(
+      found.steps.count == steps.count && found.steps.flatMap(\.unasked).isEmpty,
+      "\(found.steps.flatMap(\.unasked).prefix(3))")
+    #expect(found.refusals.isEmpty)
+    let more = try lab.set([MigrationOperations.base] + steps + ["add index User(a7) unique"])
+    let refused = try await Store.plan(at: lab.url, key: testKey, migrations: more)
+    #expect(refused.refusals.map(\.properties) == [["a7"]] && refused.refusals[0].count == 1)
+    await #expect {
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: more)
+    } throws: { error in
+      if case StoreError.rowsRefused = error { true } else { false }
+    }
+  }
+
+  @Test func `a column that is computed again and again is asked no more, and that is said`() async throws {
+    let filling = ["make User.city required filling \"x\"", "make User.city optional"]
+    let steps = Array(repeating: filling, count: 40).flatMap { $0 } + ["add index User(city) unique"]
+    let set = try lab.set([MigrationOperations.base] + steps)
+    let unasked = try await Store.plan(at: lab.url, key: testKey, migrations: set).steps.flatMap(\.unasked)
+    #expect(unasked.count == 1 && unasked[0].contains("changes User.city before"), "\(unasked)")
+    #expect(unasked[0].count < 200)
+  }
+
   @Test(arguments: [
     "make User.age optional\nmake User.age required", "make User.city required filling \"x\"",
     "add index Post(text, user) unique",

@@ -36,11 +36,11 @@ import Testing
     ("require \"somebody\" { SELECT count(*) FROM $Person; }", true),
     ("require \"none\" { SELECT team FROM $Person WHERE $Person.team IS NULL }", false),
     (
-      "rename attribute Person.name -> title\nrequire \"Ada\" { SELECT $Person.title = 'Ada' FROM $Person }",
+      "rename attribute Person.name -> title\nrequire \"Ada\" { SELECT min($Person.title) = 'Ada' FROM $Person }",
       true
     ),
     (
-      "rename attribute Person.name -> title\nrequire \"Cid\" { WITH x(y) AS (SELECT 'Cid') SELECT $Person.title = y FROM $Person, x }",
+      "rename attribute Person.name -> title\nrequire \"Cid\" { WITH x(y) AS (SELECT 'Cid') SELECT max($Person.title = y) FROM $Person, x }",
       false
     ),
     ("drop attribute Person.team\nrequire \"two\" { SELECT count(*) = 2 FROM $Person }", true),
@@ -56,6 +56,21 @@ import Testing
       #expect(refusal.operation.hasPrefix("require \"") && refusal.rule == .other && refusal.rows.isEmpty)
       #expect("\(refusal)".contains("it is not so"))
       await #expect { try await lab.migrate(step) } throws: { "\($0)".contains(refusal.operation) }
+    }
+  }
+
+  @Test func `a query with more than one value is refused, as nobody would look at the rest`() async throws {
+    let query = "require \"so\" { SELECT $Person.name <> '' FROM $Person }"
+    for before in ["", "rename attribute Person.team -> group\n"] {
+      await #expect { try await lab.migrate(before + query) } throws: {
+        "\($0)".contains("more than one row")
+      }
+      let unasked = try await plan(before + query).steps[0].unasked
+      #expect(unasked.count == 1 && unasked[0].contains("more than one row"), "\(unasked)")
+    }
+    // Whatever the rows are.
+    await #expect { try await plan("require \"so\" { SELECT 1, 0 }") } throws: {
+      "\($0)".contains("2 columns")
     }
   }
 
@@ -93,6 +108,9 @@ import Testing
       ("UPDATE a SET team = (SELECT max(b) FROM c), d = 2 FROM e", "a c e"),
       ("INSERT INTO a (team, b) SELECT team, b FROM (c CROSS JOIN d), e", "a c d e"),
       ("WITH x AS (SELECT 1 FROM a) SELECT /* FROM team */ * FROM x -- FROM team", "a x"),
+      ("SELECT 1 FROM a JOIN b ON b.x = a.y AND team = 1 OR d IS NULL, c", "a b c"),
+      ("SELECT 1 FROM a JOIN b USING (x, y), c WHERE team, d", "a b c"),
+      ("SELECT 1 FROM a JOIN b ON b.x IN (1, team), c JOIN d ON d.x IN e, f", "a b c d e f"),
       ("SELECT CASE WHEN team IN (SELECT 1 FROM a) THEN b END, team FROM c ORDER BY team, d", "a c"),
     ] {
       #expect(SQLTemplate.sources(sql).sorted().joined(separator: " ") == names, "\(sql)")

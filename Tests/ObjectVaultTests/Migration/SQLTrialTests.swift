@@ -38,6 +38,7 @@ import Testing
     ("transform sql { UPDATE $User SET $User.name = 'x'; DELETE FROM vault_meta }", "not authorized"),
     ("require \"so\" { SELECT SELECT }", "syntax error"),
     ("require \"so\" { DELETE FROM $User }", "not authorized"),
+    ("require \"so\" { SELECT 1, 0 }", "2 columns"),
     ("retype User.age to int8 using (SELEC 1)", "syntax error"),
     ("retype User.age to int8 using (nosuch($User.age))", "no such function"),
     ("seed { INSERT INTO $User ($User.nam) VALUES ('x') }", "nam"),
@@ -88,6 +89,17 @@ import Testing
     let set = try set(steps)
     let review = try set.review(set.models())
     #expect(review.faults == [] && review.wayBackFaults == [])
+  }
+
+  @Test func `what cannot run in one step hides nothing of the next, unless that builds on it`() throws {
+    let view = "create raw view Names { SELECT $User.name FROM $User }"
+    let wrong = "transform sql { UPDATE $User SET nope = 1 }"
+    let several = try set([view, wrong, "seed { INSERT INTO $User (nope) VALUES (1); }"])
+    #expect(try several.review(several.models()).faults.count == 2)
+    let building = try set([
+      "create raw view Names { SELECT nope FROM $User }", "add attribute User.c int optional",
+    ])
+    #expect(try building.review(building.models()).faults.count == 1)
   }
 
   @Test func `the SQL of a way back is read, too`() throws {

@@ -38,6 +38,7 @@ import Testing
   @Test(arguments: [
     ("flag", "2"), ("small", "128"), ("small", "'x'"), ("count", "'text'"), ("count", "1.5"),
     ("weight", "'heavy'"), ("ratio", "1e300"), ("price", "'12 Euro'"), ("price", "'1,5'"), ("name", "x'41'"),
+    ("name", "CAST(x'41ff' AS TEXT)"),
     ("bytes", "'text'"), ("born", "'2001-01-01'"), ("key", "'some prose'"),
     ("key", "'0f8fad5b-d9cb-469f-a165-70867728950e'"), ("link", "''"), ("link", "'a b'"), ("extra", "'{'"),
     ("extra", "'{\"a\": 1}'"), ("next_id", "'abc'"), ("id", "-5"),
@@ -73,6 +74,7 @@ import Testing
     try await lab.migrate(
       """
       transform sql { UPDATE $Thing SET $Thing.weight = 3, $Thing.born = 5, $Thing.count = '17', $Thing.price = 12 }
+      transform sql { UPDATE $Thing SET $Thing.name = 'Müller ' || char(128512) || char(0) }
       retype Thing.small to string
       retype Thing.count to decimal
       """)

@@ -47,8 +47,7 @@ import Testing
   {
     let first = try start("up old.store")
     try waitForMigration()
-    // Much less than the other one takes.
-    let second = try start("up old.store --lock-timeout 0.2\(more)")
+    let second = try start("up old.store\(more)")
     #expect(try second.says("Another process is migrating old.store; waiting for it."))
     let (one, two) = (try first.end(), try second.end())
     #expect(one.status == 0 && one.output.contains("old.store is at version 4 ("), "\(one)")
@@ -59,7 +58,7 @@ import Testing
   }
 
   @Test func `of three at once one runs the steps, and no one fails or says another version`() throws {
-    let tools = try (0..<3).map { _ in try start("up old.store --lock-timeout 0.2 --no-backup") }
+    let tools = try (0..<3).map { _ in try start("up old.store --no-backup") }
     let results = try tools.map { try $0.end() }
     #expect(
       results.allSatisfy { $0.status == 0 && $0.output.contains("old.store is at version 4") }, "\(results)")
@@ -71,12 +70,26 @@ import Testing
   @Test func `what another process did before is told beside what this one did`() throws {
     let first = try start("up old.store --to 3 --json")
     try waitForMigration()
-    let second = try start("up old.store --lock-timeout 0.2 --json")
+    let second = try start("up old.store --json")
     #expect(try first.end().output.contains(#""byAnother":false"#))
     let two = try second.end()
     #expect(two.output.contains(#""applied":["0004 last"]"#) && two.output.contains(#""from":3"#), "\(two)")
     #expect(two.output.contains(#""byAnother":true"#) && two.errors.contains("waiting for it"), "\(two)")
     #expect(try ReportSchema().faults(in: two.output) == [])
+  }
+
+  @Test(arguments: ["up old.store", "down old.store --to 0 --yes", "redo old.store --yes"])
+  func `a migration is waited for no longer than the line says, be it one that stands still`(_ line: String)
+    throws
+  {
+    let first = try start("up old.store")
+    try waitForMigration()
+    kill(first.processID, SIGSTOP)
+    let late = try start("\(line) --lock-timeout 1").end()
+    #expect(late.status == 11 && late.errors.contains("process \(first.processID)"), "\(late)")
+    kill(first.processID, SIGCONT)
+    let one = try first.end()
+    #expect(one.status == 0 && one.output.contains("old.store is at version 4 ("), "\(one)")
   }
 
   @Test func `a lock of who does not migrate is waited for as long as was asked for, and is told of`() throws

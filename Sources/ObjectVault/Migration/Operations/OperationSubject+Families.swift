@@ -1,47 +1,23 @@
 // What operations ask of a model in which entities have parents: a property is changed where it is declared, and its name is
 // free in the whole table.
 
-extension MigrationOperation {
+extension OperationSubject {
   /// - Throws: ``ModelError`` for an operation that is written for an entity that inherits what it is about, or that gives a
   ///   name which a relative has.
   func checkFamily(in model: Schema) throws(ModelError) {
-    if let (entity, name) = changed { try model.requireDeclared(entity, name) }
-    if let (entity, name) = dropped { try model.requireUnindexed(name, below: entity) }
-    if let (entity, name) = named { try model.requireFree(name, inFamilyOf: entity) }
-  }
-
-  /// The property that the operation changes.
-  private var changed: (String, String)? {
     switch self {
-    case .dropAttribute(let entity, let name), .renameAttribute(let entity, let name, _),
-      .retype(let entity, let name, _, _), .retypeBySwift(let entity, let name, _, _),
-      .makeRequired(let entity, let name, _), .makeOptional(let entity, let name),
-      .setDefault(let entity, let name, _), .dropRelationship(let entity, let name),
-      .setDeleteRule(let entity, let name, _), .makeMany(let entity, let name),
-      .makeOne(let entity, let name, _), .makeOrdered(let entity, let name),
-      .makeUnordered(let entity, let name), .renameRelationship(let entity, let name, _):
-      (entity, name)
-    default: nil
-    }
-  }
-
-  /// The property that indexes cannot have any more.
-  private var dropped: (String, String)? {
-    switch self {
-    case .dropAttribute(let entity, let name), .dropRelationship(let entity, let name),
-      .makeMany(let entity, let name), .makeOne(let entity, let name, _):
-      (entity, name)
-    default: nil
-    }
-  }
-
-  /// The property that it makes.
-  private var named: (String, String)? {
-    switch self {
-    case .addAttribute(let entity, let attribute): (entity, attribute.name)
-    case .addRelationship(let entity, let relationship): (entity, relationship.name)
-    case .renameAttribute(let entity, _, let new), .renameRelationship(let entity, _, let new): (entity, new)
-    default: nil
+    case .made(let entity, let name, _): try model.requireFree(name, inFamilyOf: entity)
+    case .changed(let entity, let name): try model.requireDeclared(entity, name)
+    // Indexes cannot have it any more.
+    case .dropped(let entity, let name, _), .moved(let entity, let name, _):
+      try model.requireDeclared(entity, name)
+      try model.requireUnindexed(name, below: entity)
+    case .renamed(let entity, let name, let new, _):
+      try model.requireDeclared(entity, name)
+      try model.requireFree(new, inFamilyOf: entity)
+    case .madeEntity, .droppedEntity, .renamedEntity, .movedEntity, .mergedEntity, .madeIndex, .droppedIndex,
+      .rawObject, .parts, .rows:
+      break
     }
   }
 }

@@ -3,8 +3,32 @@
 internal import CipherSQLite
 
 extension AttributeMove: CompositeOperation {
+  static let forms = [
+    OperationForm("move") { line in
+      try line.expect("attribute")
+      let former = try line.attributes()
+      try line.expect("->")
+      let column = line.column
+      let new = try line.attributes()
+      try line.expect("by")
+      let (owner, relationship) = try line.property()
+      guard former.names.count == new.names.count, Set(new.names).count == new.names.count else {
+        throw line.failure(
+          "\(former.names.count) attributes move, and \(new.names.count) names are given",
+          "give each one name",
+          column)
+      }
+      return [
+        .moveAttributes(
+          AttributeMove(
+            zip(former.names, new.names).map { PropertyPair($0, to: $1) }, from: former.entity,
+            to: new.entity, owner: owner, relationship: relationship))
+      ]
+    }
+  ]
+
   func kept(in model: Schema) -> Set<String> { Set(attributes.map { "\(source).\($0.name)" }) }
-  var entities: [String] { [source, destination] }
+  var subject: OperationSubject { .parts }
   func filled(in model: Schema) -> [SwiftTransform.Place] {
     attributes.map { SwiftTransform.Place(entity: destination, property: $0.new) }
   }
@@ -223,6 +247,13 @@ extension AttributeMove: CompositeOperation {
 
   // MARK: The way back
 
+  /// Who leads nowhere and has a value gets an object, and leads to that.
+  func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {
+    guard isOutward, let entity = model.entity(named: owner) else { return }
+    trail.moved(
+      model.declarer(of: relationship, in: entity)?.name ?? owner, relationship, mapping, model)
+  }
+
   func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {
     if isOutward, !isNew(destination) {
       return .none(reason: "the objects of \(destination) that it made would stay")
@@ -243,5 +274,23 @@ extension EntityDescription {
   fileprivate func unfilled(but name: String?) -> String? {
     attributes.first { !$0.isOptional && $0.defaultValue == nil }?.name
       ?? relationships.first { !$0.isToMany && $0.isRequired && $0.name != name }?.name
+  }
+}
+
+extension MigrationLine {
+  /// Attributes of one entity.
+  fileprivate mutating func attributes() throws -> (entity: String, names: [String]) {
+    let (entity, first) = try property()
+    var names = [first]
+    while take(",") {
+      let column = column
+      let (other, name) = try property()
+      guard other == entity else {
+        throw failure(
+          "\(other) is another entity than \(entity)", "move those in a line of their own", column)
+      }
+      names.append(name)
+    }
+    return (entity, names)
   }
 }

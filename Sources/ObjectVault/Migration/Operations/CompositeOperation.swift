@@ -13,7 +13,7 @@ enum CompositePart {
 }
 
 /// An operation that stands for others.
-protocol CompositeOperation: CustomStringConvertible, Sendable {
+protocol CompositeOperation: OperationRules, CustomStringConvertible {
   /// The pieces, in order.
   func parts(in model: Schema) throws(ModelError) -> [CompositePart]
   /// What of the losses of its pieces is kept elsewhere, such as `User.city`.
@@ -22,18 +22,38 @@ protocol CompositeOperation: CustomStringConvertible, Sendable {
   func losses(in model: Schema) -> [String]
   /// The columns that it fills with values of others.
   func filled(in model: Schema) -> [SwiftTransform.Place]
-  /// The entities whose rows it writes, makes or deletes.
-  var entities: [String] { get }
   /// What takes it back, on the model after it.
   /// - Parameters:
   ///   - model: The model before it.
   ///   - isNew: Whether the step has made an entity before.
   func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack
+  /// Tells a trail which values are others afterwards, or elsewhere.
+  /// - Parameter model: The model before it.
+  func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema)
 }
 
 extension CompositeOperation {
   func losses(in model: Schema) -> [String] { [] }
   func filled(in model: Schema) -> [SwiftTransform.Place] { [] }
+
+  var text: OperationText { .line(description) }
+  var work: OperationWork { .parts(self) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: false, rewritesValues: true, completesInverses: true, breaksReaders: true)
+  }
+  var refusesLate: Bool { true }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    for operation in try operations(in: model) { try operation.apply(to: &model) }
+  }
+
+  // Its parts are asked by themselves.
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
+
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    wayBack(from: model) { mapping.entities[$0] == nil }
+  }
 
   /// The operations among the pieces.
   func operations(in model: Schema) throws(ModelError) -> [MigrationOperation] {

@@ -3,7 +3,25 @@
 internal import CipherSQLite
 
 extension EntityMerge: CompositeOperation {
-  var entities: [String] { [source, destination] }
+  static let forms = [
+    OperationForm("merge") { line in
+      try line.expect("entity")
+      let source = try line.name("the entity that goes")
+      try line.expect("into")
+      let destination = try line.name("the entity that stays")
+      var pairs: [PropertyPair] = []
+      if line.take("with") {
+        repeat {
+          let name = try line.property(of: source)
+          try line.expect("->")
+          pairs.append(PropertyPair(name, to: try line.property(of: destination)))
+        } while line.take(",")
+      }
+      return [.mergeEntities(EntityMerge(source, into: destination, with: pairs))]
+    }
+  ]
+
+  var subject: OperationSubject { .mergedEntity(source, into: destination) }
 
   func filled(in model: Schema) -> [SwiftTransform.Place] {
     guard let places = try? places(in: model) else { return [] }
@@ -20,6 +38,21 @@ extension EntityMerge: CompositeOperation {
 
   func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {
     .none(reason: "which objects of \(destination) were of \(source) is not known any more")
+  }
+
+  /// Links of both stand together, and objects of entities below are in another line, or under other ids.
+  func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {
+    guard let places = try? places(in: model) else { return }
+    func owner(_ name: String) -> String {
+      model.declarer(of: name, in: places.destination)?.name ?? destination
+    }
+    for name in (places.toOnes + places.links).map(\.to.name) {
+      trail.moved(owner(name), name, mapping, model)
+    }
+    for (member, to) in places.members { trail.moved(member.entity.name, to.name, mapping, model) }
+    guard model.isInFamily(places.source) else { return }
+    for name in places.attributes.map(\.to.name) { trail.rewrote(owner(name), name, mapping) }
+    trail.noteParts(of: self, droppingRows: false, mapping, model)
   }
 
   /// Where everything goes.
@@ -160,5 +193,16 @@ private struct MergeRows {
     checks.append(
       member.refusing(both: new, from: owner, where: "\(column) NOT NULL AND \(target) NOT NULL"))
     statements.append("UPDATE \(owner) SET \(target) = \(newID("\(column)")) WHERE \(column) NOT NULL")
+  }
+}
+
+extension MigrationLine {
+  fileprivate mutating func property(of entity: String) throws -> String {
+    let column = column
+    let (owner, name) = try property()
+    guard owner == entity else {
+      throw failure("\(owner).\(name) is no property of \(entity)", "write \(entity).\(name)", column)
+    }
+    return name
   }
 }

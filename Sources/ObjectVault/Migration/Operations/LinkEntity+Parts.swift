@@ -3,8 +3,29 @@
 internal import CipherSQLite
 
 extension EntityToRelationship: CompositeOperation {
+  static let forms = [
+    OperationForm("make", "entity") { line in
+      let entity = try line.name("the entity's name")
+      try line.expect("a")
+      try line.expect("relationship")
+      let (owner, name) = try line.property()
+      try line.expect("->")
+      let destination = try line.name("the entity at the other end")
+      var inverse: String?
+      if line.take("inverse") {
+        inverse = try line.inverse(of: RelationshipDescription(name: name, destination: destination))
+      }
+      return [
+        .makeEntityRelationship(
+          EntityToRelationship(
+            entity, owner: owner, relationship: name, destination: destination, inverse: inverse,
+            from: line.take("from") ? try line.name("the to-one that leads to \(owner)") : nil))
+      ]
+    }
+  ]
+
   func kept(in model: Schema) -> Set<String> { [entity] }
-  var entities: [String] { [entity] }
+  var subject: OperationSubject { .mergedEntity(entity, into: nil) }
 
   func losses(in model: Schema) -> [String] {
     guard let link = model.entity(named: entity) else { return [] }
@@ -88,6 +109,10 @@ extension EntityToRelationship: CompositeOperation {
     .none(reason: "the ids that the objects of \(entity) had are gone")
   }
 
+  func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {
+    trail.noteParts(of: self, droppingRows: true, mapping, model)
+  }
+
   /// The two to-ones that make a link.
   private func ends(_ model: Schema) throws(ModelError) -> (
     own: RelationshipDescription, other: RelationshipDescription
@@ -118,13 +143,41 @@ extension EntityToRelationship: CompositeOperation {
 }
 
 extension RelationshipToEntity: CompositeOperation {
+  static let forms = [
+    OperationForm("make", "relationship") { line in
+      let (owner, relationship) = try line.property()
+      try line.expect("an")
+      try line.expect("entity")
+      let entity = try line.name("the entity's name")
+      let column = line.column
+      let names = try line.names()
+      guard names.count == 2, names[0] != names[1] else {
+        throw line.failure("a link has two ends", "write the two to-ones of \(entity): (user, group)", column)
+      }
+      var inverses: RelationshipToEntity.Inverses?
+      if line.take("inverse") {
+        let own = try line.inverse(of: RelationshipDescription(name: relationship, destination: owner))
+        try line.expect(",")
+        let (destination, other) = try line.property()
+        inverses = RelationshipToEntity.Inverses(own: own, destination: destination, other: other)
+      }
+      return [
+        .makeRelationshipEntity(
+          RelationshipToEntity(
+            owner: owner, relationship: relationship, to: entity, own: names[0], other: names[1],
+            inverses: inverses
+          ))
+      ]
+    }
+  ]
+
   func kept(in model: Schema) -> Set<String> {
     let former = model.entity(named: owner)?.relationship(named: relationship)
     return Set(
       ["\(owner).\(relationship)"]
         + (former.flatMap { end in end.inverse.map { "\(end.destination).\($0)" } }.map { [$0] } ?? []))
   }
-  var entities: [String] { [entity] }
+  var subject: OperationSubject { .parts }
 
   func parts(in model: Schema) throws(ModelError) -> [CompositePart] {
     try model.requireDeclared(owner, relationship)
@@ -176,6 +229,9 @@ extension RelationshipToEntity: CompositeOperation {
     return operations.map { .operation($0) } + rows.map { .sql($0) }
       + drops.map { .operation(.dropRelationship($0.0, $0.1)) }
   }
+
+  // Its links are rows of a new entity.
+  func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {}
 
   func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {
     guard let former = model.entity(named: owner)?.relationship(named: relationship) else {

@@ -3,30 +3,26 @@
 
 internal import CipherSQLite
 
-extension StepLint {
-  /// - Parameters:
-  ///   - model: The model before the operation.
-  ///   - former: What entities were called before it.
-  func familyFindings(_ operation: MigrationOperation, _ model: Schema, _ former: FormerNames)
-    -> [MigrationFinding]
-  {
-    switch operation {
-    case .transform(let sql), .seed(let sql):
-      return SQLTemplate.statements(sql).flatMap { statement in
-        namelessWrite(statement, operation, model) + formerNames(statement, operation, model, former)
-      }
-    case .require(_, let sql): return formerNames(sql, operation, model, former)
-    case .createRawObject(let object): return formerNames(object.sql, operation, model, former)
-    case .setParent(let name, let parent): return lostIndexes(name, parent, operation, model)
-    default: return []
-    }
+extension OperationContext {
+  /// Statements that write rows and do not say whose, and names that no entity has any more.
+  func writes(in sql: String) -> [OperationRemark] {
+    SQLTemplate.statements(sql).flatMap { namelessWrite($0) + formerNames(in: $0) }
+  }
+
+  /// That nothing asks behind an operation whether it did what it should.
+  var unchecked: [OperationRemark] {
+    guard !later.contains(where: \.isRequirement) else { return [] }
+    return [
+      (
+        .transformsUnchecked,
+        "nothing asks behind it whether it did what it should; write: require \"…\" { SELECT … }"
+      )
+    ]
   }
 
   // MARK: Whose rows
 
-  private func namelessWrite(_ statement: String, _ operation: MigrationOperation, _ model: Schema)
-    -> [MigrationFinding]
-  {
+  private func namelessWrite(_ statement: String) -> [OperationRemark] {
     let children = model.entities.filter { $0.parent != nil }.map(\.name)
     guard !children.isEmpty else { return [] }
     // As if each of them had a table of its own.
@@ -38,10 +34,11 @@ extension StepLint {
       guard !insertion.names(EntityColumn.name) else { return [] }
       let (entity, root) = (insertion.entity, model.root(of: insertion.entity))
       return [
-        finding(
-          .namesNoEntity, operation,
+        (
+          .namesNoEntity,
           "\"\(line)\" makes objects of \(root): a row that does not say what it is, is the root's; write: "
-            + "INSERT INTO $\(entity) (\(EntityColumn.name), …) VALUES ('\(entity)', …)")
+            + "INSERT INTO $\(entity) (\(EntityColumn.name), …) VALUES ('\(entity)', …)"
+        )
       ]
     }
     guard let table = SQLTemplate.tableOfWholeWrite(plain),
@@ -49,10 +46,11 @@ extension StepLint {
     else { return [] }
     let own = model.place(of: entity).entities.map { "'\($0)'" }
     return [
-      finding(
-        .namesNoEntity, operation,
+      (
+        .namesNoEntity,
         "\"\(line)\" is about every object of \(model.root(of: entity)), as all lie in one table; write: WHERE "
-          + EntityColumn.name + (own.count == 1 ? " = \(own[0])" : " IN (\(own.joined(separator: ", ")))"))
+          + EntityColumn.name + (own.count == 1 ? " = \(own[0])" : " IN (\(own.joined(separator: ", ")))")
+      )
     ]
   }
 
@@ -64,27 +62,10 @@ extension StepLint {
 
   // MARK: Names in texts
 
-  private func formerNames(
-    _ sql: String, _ operation: MigrationOperation, _ model: Schema, _ former: FormerNames
-  ) -> [MigrationFinding] {
+  func formerNames(in sql: String) -> [OperationRemark] {
     guard SQLTemplate.words(sql).contains(EntityColumn.name) else { return [] }
     return SQLTemplate.texts(sql).compactMap { former.reason($0, in: model) }.map {
-      finding(.namesFormerly, operation, "in \"\(Self.firstLine(sql))\" \($0)")
-    }
-  }
-
-  // MARK: Indexes
-
-  private func lostIndexes(
-    _ name: String, _ parent: String?, _ operation: MigrationOperation, _ model: Schema
-  ) -> [MigrationFinding] {
-    guard let parent, let change = try? ParentChange(name, to: parent, in: model) else { return [] }
-    return change.lostIndexes.map { properties in
-      let names = properties.joined(separator: ", ")
-      return finding(
-        .losesIndex, operation,
-        "the index \(name)(\(names)) goes, as \(parent) has none; to have one write: add index \(parent)(\(names))"
-      )
+      (.namesFormerly, "in \"\(Self.firstLine(sql))\" \($0)")
     }
   }
 }

@@ -1,0 +1,67 @@
+// `add attribute E.a TYPE …`
+
+struct AddAttribute: TableOperation {
+  let entity: String
+  let attribute: AttributeDescription
+
+  static let forms = [
+    // With `filling V` short for three that do the same one after another; the canonical text has those.
+    OperationForm("add", "attribute") { line in
+      let (entity, name) = try line.property()
+      let start = line.column
+      var (attribute, filling) = try line.attribute(name)
+      guard let filling else { return [.addAttribute(entity, attribute)] }
+      guard !attribute.isOptional else { throw line.fillsNothing(start) }
+      let later = attribute.defaultValue
+      attribute.isOptional = true
+      attribute.defaultValue = nil
+      return [.addAttribute(entity, attribute), .makeRequired(entity, name, filling: filling)]
+        + (later.map { [.setDefault(entity, name, $0)] } ?? [])
+    }
+  ]
+  var text: OperationText { .line("add attribute \(entity).\(attribute.text)") }
+  var subject: OperationSubject { .made(entity, attribute.name, isRelationship: false) }
+  var traits: OperationTraits {
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: lacksValue)
+  }
+  var indexedEntity: String? { attribute.isUnique || attribute.isIndexed ? entity : nil }
+
+  /// Whether rows that are there have nothing that they must have.
+  private var lacksValue: Bool { !attribute.isOptional && attribute.defaultValue == nil }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    try model.change(entity) { entity throws(ModelError) in
+      try entity.requireFree(attribute.name)
+      try attribute.requireDefault()
+      entity.attributes.append(attribute)
+      entity.attributes[entity.attributes.count - 1].normalizeDefault()
+    }
+  }
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    .operations([.dropAttribute(entity, attribute.name)])
+  }
+
+  func advice(in model: Schema) -> String? {
+    guard lacksValue, model.entity(named: entity) != nil else { return nil }
+    return
+      "\(entity).\(attribute.name) is required: give those that are there a value; \(FillingAdvice.attribute)"
+  }
+
+  func remarks(_ place: OperationContext) -> [OperationRemark] {
+    guard place.existed(entity) else { return [] }
+    var remarks: [OperationRemark] = []
+    if lacksValue {
+      remarks.append(
+        (.requiresWithoutFilling, "rows that are there have no value; \(FillingAdvice.attribute)"))
+    }
+    if attribute.isUnique, attribute.defaultValue != nil {
+      remarks.append(
+        (.uniqueOnExisting, "all rows that are there get the same value, and it has to be unique"))
+    }
+    return remarks
+  }
+}

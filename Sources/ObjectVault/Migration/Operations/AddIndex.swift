@@ -1,0 +1,105 @@
+// `add index E(a, b) unique`, `drop index E(a, b)`
+
+struct AddIndex: TableOperation {
+  let entity: String
+  let index: IndexDescription
+
+  static let forms = [
+    OperationForm("add", "index") { line in
+      let entity = try line.name("the entity's name")
+      return [
+        .addIndex(entity, IndexDescription(properties: try line.names(), isUnique: line.take("unique")))
+      ]
+    }
+  ]
+  var text: OperationText {
+    .line(
+      "add index \(entity)(\(index.properties.joined(separator: ", ")))\(index.isUnique ? " unique" : "")")
+  }
+  var subject: OperationSubject { .madeIndex(entity, index.properties) }
+  var traits: OperationTraits {
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: index.isUnique)
+  }
+  var isFilling: Bool { true }
+  var indexedEntity: String? { entity }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    let owner = try model.index(of: entity)
+    let former = model.entities[owner]
+    model.entities[owner].indexes.append(index)
+    model.entities[owner].normalizeIndexes()
+    // A to-one has an index by itself: asking for it again was no error in stores that migrated.
+    let isOwn = index.properties.count == 1 && former.relationship(named: index.properties[0]) != nil
+    guard model.entities[owner] != former || (isOwn && !index.isUnique) else {
+      throw ModelError(reason: "this index exists already")
+    }
+  }
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    let drop = MigrationOperation.dropIndex(entity, index.properties)
+    // Beside one of the same property, which a drop takes first.
+    guard let former = model.index(entity, index.properties) else { return .operations([drop]) }
+    return .operations([drop, drop, .addIndex(entity, former)])
+  }
+
+  func remarks(_ place: OperationContext) -> [OperationRemark] {
+    guard index.isUnique, place.existed(entity) else { return [] }
+    return [
+      (.uniqueOnExisting, "two rows with equal values end the step; store-migrate plan counts them")
+    ]
+  }
+}
+
+struct DropIndex: TableOperation {
+  let entity: String
+  let names: [String]
+
+  static let forms = [
+    OperationForm("drop", "index") { [.dropIndex(try $0.name("the entity's name"), try $0.names())] }
+  ]
+  var text: OperationText { .line("drop index \(entity)(\(names.joined(separator: ", ")))") }
+  var subject: OperationSubject { .droppedIndex(entity, names) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false)
+  }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    let owner = try model.index(of: entity)
+    if names.count == 1,
+      let attribute = model.entities[owner].attributes.firstIndex(where: { $0.name == names[0] }),
+      model.entities[owner].attributes[attribute].isUnique
+        || model.entities[owner].attributes[attribute].isIndexed
+    {
+      model.entities[owner].attributes[attribute].isUnique = false
+      model.entities[owner].attributes[attribute].isIndexed = false
+      return
+    }
+    guard let index = model.entities[owner].indexes.firstIndex(where: { $0.properties == names }) else {
+      // That of a to-one stays with it.
+      if names.count == 1, model.entities[owner].relationship(named: names[0])?.isToMany == false { return }
+      throw ModelError(reason: "there is no index \(entity)(\(names.joined(separator: ", ")))")
+    }
+    model.entities[owner].indexes.remove(at: index)
+  }
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    .operations(model.index(entity, names).map { [.addIndex(entity, $0)] } ?? [])
+  }
+}
+
+extension Schema {
+  /// The index of these properties, however it is declared.
+  fileprivate func index(_ entity: String, _ properties: [String]) -> IndexDescription? {
+    guard let entity = self.entity(named: entity) else { return nil }
+    if let index = entity.indexes.first(where: { $0.properties == properties }) { return index }
+    guard properties.count == 1, let attribute = entity.attribute(named: properties[0]),
+      attribute.isUnique || attribute.isIndexed
+    else { return nil }
+    return IndexDescription(properties: properties, isUnique: attribute.isUnique)
+  }
+}

@@ -1,0 +1,56 @@
+// `add relationship E.r -> D …`
+
+struct AddRelationship: TableOperation {
+  let entity: String
+  let relationship: RelationshipDescription
+
+  static let forms = [
+    // With `filling ID` short for two that do the same one after another; the canonical text has those.
+    OperationForm("add", "relationship") { line in
+      let (entity, name) = try line.property()
+      let start = line.column
+      var (relationship, filling) = try line.relationship(name)
+      guard let filling else { return [.addRelationship(entity, relationship)] }
+      guard !relationship.isToMany else {
+        throw line.failure("a to-many is never required", "leave out filling", start)
+      }
+      guard relationship.isRequired else { throw line.fillsNothing(start) }
+      relationship.isRequired = false
+      return [.addRelationship(entity, relationship), .makeRequired(entity, name, filling: filling)]
+    }
+  ]
+  var text: OperationText { .line("add relationship \(entity).\(relationship.text)") }
+  var subject: OperationSubject { .made(entity, relationship.name, isRelationship: true) }
+  var traits: OperationTraits {
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: true,
+      breaksReaders: relationship.isRequired)
+  }
+  var indexedEntity: String? { relationship.isToMany ? nil : entity }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    try model.change(entity) { entity throws(ModelError) in
+      try entity.requireFree(relationship.name)
+      entity.relationships.append(relationship)
+    }
+  }
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    .operations([.dropRelationship(entity, relationship.name)])
+  }
+
+  func advice(in model: Schema) -> String? {
+    guard relationship.isRequired, !relationship.isToMany, model.entity(named: entity) != nil else {
+      return nil
+    }
+    return
+      "\(entity).\(relationship.name) is required: say whom those that are there lead to; \(FillingAdvice.toOne)"
+  }
+
+  func remarks(_ place: OperationContext) -> [OperationRemark] {
+    guard place.existed(entity), relationship.isRequired else { return [] }
+    return [(.requiresWithoutFilling, "rows that are there have none; \(FillingAdvice.toOne)")]
+  }
+}

@@ -1,0 +1,74 @@
+// `create entity E { … }`, `create entity E : P { … }`
+
+struct CreateEntity: TableOperation {
+  let entity: EntityDescription
+
+  static let forms = [
+    OperationForm(block: "create", "entity") { parser in
+      var head = try parser.head()
+      try head.expect("create")
+      try head.expect("entity")
+      var entity = EntityDescription(name: try head.name("the entity's name"))
+      if head.take(":") { entity.parent = try head.name("the parent's name") }
+      try head.expect("{")
+      try head.end()
+      try parser.members(of: "create entity \(entity.name)") { try $0.member(of: &entity) }
+      return .createEntity(entity)
+    }
+  ]
+  var text: OperationText {
+    .block(
+      "create entity \(entity.name)\(entity.parent.map { " : \($0)" } ?? "")",
+      lines: entity.memberLines.map { "    \($0)" })
+  }
+  var subject: OperationSubject { .madeEntity(entity) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: false)
+  }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    guard model.entity(named: entity.name) == nil else {
+      throw ModelError(reason: "\(entity.name) exists already")
+    }
+    for attribute in entity.attributes { try attribute.requireDefault() }
+    if let parent = entity.parent {
+      _ = try model.index(of: parent)
+      try model.requireFreeNames(of: entity)
+    }
+    // At its place: a first step makes all of them, and a schema made anew for each would look at all again.
+    model.entities.insert(
+      contentsOf: Schema(entities: [entity]).entities, at: model.entityPlace(entity.name))
+  }
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    .operations([.dropEntity(entity.name)])
+  }
+
+  func remarks(_ place: OperationContext) -> [OperationRemark] {
+    // Below one that the step made itself it is as unknown to older programs as that one.
+    guard place.hasOlderReaders, let root = entity.parent.map(place.model.root(of:)), place.existed(root)
+    else {
+      return []
+    }
+    return [
+      (
+        .readerTooOld,
+        "reader: \(place.step.reader) lets programs of that version open the store, which find objects of "
+          + "\(entity.name) among those of \(root) and do not know what they are"
+      )
+    ]
+  }
+}
+
+extension EntityDescription {
+  /// What stands in the braces, in the order of checksums.
+  fileprivate var memberLines: [String] {
+    attributes.sorted { $0.name < $1.name }.map { "attribute \($0.text)" }
+      + relationships.sorted { $0.name < $1.name }.map { "relationship \($0.text)" }
+      + indexes.map {
+        "index (\($0.properties.joined(separator: ", ")))\($0.isUnique ? " unique" : "")"
+      }.sorted()
+  }
+}

@@ -1,0 +1,115 @@
+// `create raw view NAME { SQL }`, `create raw trigger NAME { SQL }`, `create raw index NAME unique { SQL }`, `drop raw view NAME`.
+// When the file makes them anew is in MigrationCompiler+RawObjects.
+
+internal import CipherSQLite
+
+struct CreateRawObject: TableOperation {
+  let object: RawObject
+
+  static let forms = [
+    OperationForm(block: "create", "raw") { parser in
+      var head = try parser.head()
+      try head.expect("create")
+      try head.expect("raw")
+      let (kind, name) = try head.rawObject()
+      let isUnique = kind == .index && head.take("unique")
+      let start = parser.index
+      let sql = try parser.block(from: head.brace(behind: "create raw \(kind.rawValue) \(name)"))
+      let object = RawObject(kind, name, isUnique: isUnique, sql: sql)
+      if let problem = object.problem {
+        throw parser.failure(problem, "write it as SQLite has it behind CREATE … NAME", line: start)
+      }
+      return .createRawObject(object)
+    }
+  ]
+  var text: OperationText { .block("create \(object.heading)", lines: [object.sql]) }
+  var subject: OperationSubject { .rawObject }
+  var traits: OperationTraits {
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: object.isUnique)
+  }
+  var refusesLate: Bool { object.isUnique }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    guard model.rawObject(named: object.name) == nil else {
+      throw ModelError(reason: "\(object.name) exists already")
+    }
+    if let problem = object.problem { throw ModelError(reason: problem) }
+    model.rawObjects.append(object)
+    model.rawObjects.sort { $0.name < $1.name }
+  }
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    .operations([.dropRawObject(object.kind, object.name)])
+  }
+
+  func remarks(_ place: OperationContext) -> [OperationRemark] {
+    let plain = SQLTemplate.plainNames(object.sql)
+    var remarks = place.formerNames(in: object.sql)
+    remarks += place.model.entities.filter { plain.contains($0.name.lowercased()) }.map { entity in
+      (
+        .rawNamesPlain,
+        "\(entity.name) stands there without a dollar sign, so that no renaming follows; write: $\(entity.name)"
+      )
+    }
+    let existing = SQLTemplate.words(object.sql).subtracting(place.new.map { $0.lowercased() })
+    if object.isUnique, place.before.entities.contains(where: { existing.contains($0.name.lowercased()) }) {
+      remarks.append(
+        (.uniqueOnExisting, "two rows with equal values end the step; look for them before"))
+    }
+    if object.kind == .trigger, !TriggerWrite.all(in: object.sql).isEmpty {
+      remarks.append(
+        (
+          .triggerWrites,
+          "what it writes is in no change set, and objects in memory have it when they are read again"
+        ))
+    }
+    return remarks
+  }
+}
+
+struct DropRawObject: TableOperation {
+  let kind: RawObject.Kind
+  let name: String
+
+  static let forms = [
+    OperationForm("drop", "raw") { line in
+      let (kind, name) = try line.rawObject()
+      return [.dropRawObject(kind, name)]
+    }
+  ]
+  var text: OperationText { .line("drop raw \(kind.rawValue) \(name)") }
+  var subject: OperationSubject { .rawObject }
+  var traits: OperationTraits {
+    // A view may be what a program reads, and a trigger what it relies on.
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: kind != .index)
+  }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    guard let object = model.rawObject(named: name) else {
+      let hint = didYouMean(nearest(name, among: model.rawObjects.filter { $0.kind == kind }.map(\.name)))
+      throw ModelError(reason: "there is no raw \(kind.rawValue) \(name)\(hint.map { "; \($0)" } ?? "")")
+    }
+    guard object.kind == kind else {
+      throw ModelError(reason: "\(name) is a \(object.kind.rawValue); write: drop raw \(object.title)")
+    }
+    model.rawObjects.removeAll { $0.name == name }
+  }
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    .operations(model.rawObject(named: name).map { [.createRawObject($0)] } ?? [])
+  }
+}
+
+extension MigrationLine {
+  /// `view NAME`, `trigger NAME`, `index NAME`
+  fileprivate mutating func rawObject() throws -> (RawObject.Kind, String) {
+    let kind = RawObject.Kind(rawValue: try kind(["view", "trigger", "index"])) ?? .view
+    return (kind, try name("the \(kind.rawValue)'s name"))
+  }
+}

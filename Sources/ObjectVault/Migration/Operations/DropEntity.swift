@@ -1,0 +1,38 @@
+// `drop entity E`
+
+struct DropEntity: TableOperation {
+  let name: String
+
+  static let forms = [
+    OperationForm("drop", "entity") { [.dropEntity(try $0.name("the entity's name"))] }
+  ]
+  var text: OperationText { .line("drop entity \(name)") }
+  var subject: OperationSubject { .droppedEntity(name) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true)
+  }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    let dropped = model.entities[try model.index(of: name)]
+    let below = model.children(of: dropped).map(\.name)
+    guard below.isEmpty else {
+      let them = below.count == 1 ? ("inherits", "that") : ("inherit", "them")
+      throw ModelError(
+        reason: "\(below.joined(separator: ", ")) \(them.0) from it; drop \(them.1) first")
+    }
+    model.entities.removeAll { $0.name == name }
+    let left = model.entities.flatMap { entity in
+      entity.relationships.filter { $0.destination == name }.map { "\(entity.name).\($0.name)" }
+    }
+    guard left.isEmpty else {
+      throw ModelError(reason: "\(left.joined(separator: ", ")) still lead to it; drop them first")
+    }
+  }
+
+  // Its rows go first, and nothing of the run may have asked for them.
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { mapping.hadParent(name) }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    .none(reason: "its objects are gone")
+  }
+}

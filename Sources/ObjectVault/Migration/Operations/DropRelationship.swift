@@ -1,0 +1,41 @@
+// `drop relationship E.r`
+
+struct DropRelationship: TableOperation {
+  let entity, name: String
+
+  static let forms = [
+    OperationForm("drop", "relationship") { line in
+      let (entity, name) = try line.property()
+      return [.dropRelationship(entity, name)]
+    }
+  ]
+  var text: OperationText { .line("drop relationship \(entity).\(name)") }
+  var subject: OperationSubject { .dropped(entity, name, isRelationship: true) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true)
+  }
+  var missingStatement: String? { "ALTER TABLE for that" }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    let owner = try model.index(of: entity)
+    let index = try model.relationshipIndex(owner, name)
+    try model.entities[owner].requireUnindexed(name)
+    if let (other, back) = model.back(entity, name) {
+      model.entities[other].relationships[back].inverse = nil
+    }
+    model.entities[owner].relationships.remove(at: index)
+  }
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { mapping.isAdded(entity, name) }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
+
+  /// A to-many whose other end is a to-one has its links there, and loses none.
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    guard let relationship = model.entity(named: entity)?.relationship(named: name), relationship.isToMany,
+      let inverse = relationship.inverse,
+      model.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
+    else { return .none(reason: "its links are gone") }
+    guard !relationship.isOrdered else { return .none(reason: "the order of its members is gone") }
+    return .operations([.addRelationship(entity, relationship)])
+  }
+}

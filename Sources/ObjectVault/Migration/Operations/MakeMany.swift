@@ -1,0 +1,109 @@
+// `make E.r many`, `make E.r one picking (SQL)`. Where links lie before and afterwards is in LinkMove.
+
+struct MakeMany: TableOperation {
+  let entity, name: String
+
+  static let forms = [OperationForm("make", property: "many") { .makeMany($1, $2) }]
+  var text: OperationText { .line("make \(entity).\(name) many") }
+  var subject: OperationSubject { .moved(entity, name, isToMany: true) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: true, rewritesValues: false, completesInverses: true, breaksReaders: true)
+  }
+  var indexedEntity: String? { entity }
+  var missingStatement: String? { "ALTER TABLE for that" }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    try model.changeNumber(entity, name, toMany: true)
+  }
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {
+    mapping.move = LinkMove(entity, name, in: model, picking: nil)
+  }
+
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    .operations(
+      [.makeOne(entity, name, picking: nil)]
+        + (model.entity(named: entity)?.relationship(named: name)?.isRequired == true
+          ? [.makeRequired(entity, name, filling: nil)] : []))
+  }
+}
+
+struct MakeOne: TableOperation {
+  let entity, name: String
+  /// The first in this order stays; without it an object that has several is refused.
+  let order: String?
+
+  static let forms = [
+    OperationForm("make", property: "one") { line, entity, name in
+      .makeOne(
+        entity, name, picking: line.take("picking") ? try line.expression(behind: "picking") : nil)
+    }
+  ]
+  var text: OperationText {
+    .line("make \(entity).\(name) one\(order.map { " picking (\($0))" } ?? "")")
+  }
+  var subject: OperationSubject { .moved(entity, name, isToMany: false) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: true, rewritesValues: false, completesInverses: true, breaksReaders: true)
+  }
+  var missingStatement: String? { "ALTER TABLE for that" }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    try model.changeNumber(entity, name, toMany: false)
+  }
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError) {
+    let resolved = try order.map { sql throws(ModelError) in
+      try LinkMove.checkOrder(sql, of: entity, name, in: model)
+      return try SQLNames(model: model).resolved(sql)
+    }
+    mapping.move = LinkMove(entity, name, in: model, picking: resolved)
+  }
+
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    guard order == nil else { return .none(reason: "the links that were not picked are gone") }
+    return .operations(
+      [.makeMany(entity, name)]
+        + (model.entity(named: entity)?.relationship(named: name)?.isOrdered == true
+          ? [.makeOrdered(entity, name)] : []))
+  }
+
+  func advice(in model: Schema) -> String? {
+    order == nil
+      ? "\(entity).\(name): who has several ends the step; say which one stays: picking (ORDER)" : nil
+  }
+
+  func remarks(_ place: OperationContext) -> [OperationRemark] {
+    guard place.existed(entity) else { return [] }
+    return [
+      (
+        .severalToOne,
+        order == nil
+          ? "who has several ends the step; write: picking (ORDER)"
+          : "links that are not picked are lost for good"
+      )
+    ]
+  }
+}
+
+extension Schema {
+  fileprivate mutating func changeNumber(_ entity: String, _ name: String, toMany: Bool) throws(ModelError) {
+    let owner = try index(of: entity)
+    let index = try relationshipIndex(owner, name)
+    let relationship = entities[owner].relationships[index]
+    guard relationship.isToMany != toMany else {
+      throw ModelError(reason: "\(entity).\(name) is \(toMany ? "many" : "one") already")
+    }
+    guard relationship.destination != entity || relationship.inverse != name else {
+      throw ModelError(reason: "\(entity).\(name) is its own inverse, and has no other end that stays")
+    }
+    try entities[owner].requireUnindexed(name)
+    entities[owner].relationships[index].isToMany = toMany
+    // Of none nobody can say that it is required.
+    entities[owner].relationships[index].isRequired = false
+    // One has no order; and many have one when that is asked for.
+    entities[owner].relationships[index].isOrdered = false
+  }
+}

@@ -1,0 +1,40 @@
+// `make E.r ordered`, `make E.r unordered`
+
+struct MakeOrdered: TableOperation {
+  let entity, name: String
+  let isOrdered: Bool
+
+  static let forms = [
+    OperationForm("make", property: "ordered") { .makeOrdered($1, $2) },
+    OperationForm("make", property: "unordered") { .makeUnordered($1, $2) },
+  ]
+  var text: OperationText { .line("make \(entity).\(name) \(isOrdered ? "" : "un")ordered") }
+  var subject: OperationSubject { .changed(entity, name) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: true)
+  }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    let owner = try model.index(of: entity)
+    let index = try model.relationshipIndex(owner, name)
+    guard model.entities[owner].relationships[index].isToMany else {
+      throw ModelError(
+        reason: "\(entity).\(name) leads to one object, and only members of a to-many have an order")
+    }
+    guard model.entities[owner].relationships[index].isOrdered != isOrdered else {
+      throw ModelError(reason: "\(entity).\(name) is \(isOrdered ? "" : "un")ordered already")
+    }
+    model.entities[owner].relationships[index].isOrdered = isOrdered
+  }
+
+  // Places that an operation of the run takes away are not there for the next one.
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { isOrdered && !mapping.dropped.orders.isEmpty }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {
+    if !isOrdered { mapping.dropOrder(entity, name) }
+  }
+
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    isOrdered
+      ? .operations([.makeUnordered(entity, name)]) : .none(reason: "the order of its members is gone")
+  }
+}

@@ -1,0 +1,116 @@
+// `make E.a required filling V`, `make E.a optional`: of attributes and to-ones.
+
+internal import CipherSQLite
+
+struct MakeRequired: TableOperation {
+  let entity, name: String
+  let filling: DefaultValue?
+
+  static let forms = [
+    OperationForm("make", property: "required") { line, entity, name in
+      .makeRequired(entity, name, filling: line.take("filling") ? try line.value() : nil)
+    }
+  ]
+  var text: OperationText {
+    .line("make \(entity).\(name) required\(filling.map { " filling \($0.text)" } ?? "")")
+  }
+  var subject: OperationSubject { .changed(entity, name) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true)
+  }
+  var isFilling: Bool { true }
+  var missingStatement: String? { "ALTER TABLE for that" }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    try requireFitting(model)
+    if try model.changeRelationship(entity, name, { $0.isRequired = true }) { return }
+    try model.changeAttribute(entity, name) { $0.isOptional = false }
+  }
+
+  private func requireFitting(_ model: Schema) throws(ModelError) {
+    guard let filling, let owner = model.entity(named: entity) else { return }
+    if let type = owner.attribute(named: name)?.type, let problem = filling.problem(for: type) {
+      throw ModelError(reason: problem)
+    }
+    guard owner.relationship(named: name) != nil else { return }
+    if case .integer(let id) = filling, id > 0 { return }
+    throw ModelError(reason: "\(filling.text) is no id of an object, and a to-one is filled with one")
+  }
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { mapping.isNew(entity, name) }
+
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {
+    guard let column = mapping.column(entity, name) else { return }
+    let operation = MigrationOperation.makeRequired(entity, name, filling: filling)
+    guard let filling, !model.isOneToOne(entity, name) else {
+      let remedy =
+        filling == nil
+        ? "write: make \(entity).\(name) required filling VALUE"
+        : "it is one to one, and who is led to would lead back to none of them; delete them or give each one of "
+          + "its own by a transform before"
+      mapping.require(entity, name, column, operation, remedy: remedy)
+      return
+    }
+    let type = model.entity(named: entity)?.attribute(named: name)?.type
+    mapping.express(
+      entity, name,
+      mapping.ofOwnRows("ifnull(\(column), \((type.map(filling.stored) ?? filling).sql))", entity))
+    if case .integer(let id) = filling,
+      let destination = model.entity(named: entity)?.relationship(named: name)?.destination
+    {
+      mapping.require(entity, name, column, operation, leadingTo: destination, id)
+    }
+  }
+
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    if filling == nil, model.isRequired(entity, name) { return .operations([]) }
+    // What it filled goes with the property that the step has added.
+    if mapping.former(entity, name) == nil { return .operations([]) }
+    // Without a filling no row may lack a value, and none is filled, whatever the default is.
+    return filling == nil
+      ? .operations([.makeOptional(entity, name)])
+      : .none(reason: "which of them had no value is not known any more")
+  }
+
+  func advice(in model: Schema) -> String? {
+    filling == nil
+      ? "\(entity).\(name) becomes required: say what fills those that have none: filling VALUE" : nil
+  }
+
+  func remarks(_ place: OperationContext) -> [OperationRemark] {
+    guard filling == nil, place.existed(entity), !place.isTransformed(name) else { return [] }
+    return [(.requiresWithoutFilling, "rows without a value end the step; write: filling VALUE")]
+  }
+}
+
+struct MakeOptional: TableOperation {
+  let entity, name: String
+
+  static let forms = [OperationForm("make", property: "optional") { .makeOptional($1, $2) }]
+  var text: OperationText { .line("make \(entity).\(name) optional") }
+  var subject: OperationSubject { .changed(entity, name) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true)
+  }
+  var isFilling: Bool { true }
+  var missingStatement: String? { "ALTER TABLE for that" }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    if try model.changeRelationship(entity, name, { $0.isRequired = false }) { return }
+    try model.changeAttribute(entity, name) { $0.isOptional = true }
+  }
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { mapping.isNew(entity, name) }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    .operations(model.isRequired(entity, name) ? [.makeRequired(entity, name, filling: nil)] : [])
+  }
+}
+
+extension Schema {
+  fileprivate func isRequired(_ entity: String, _ name: String) -> Bool {
+    guard let owner = self.entity(named: entity) else { return false }
+    return owner.attribute(named: name).map { !$0.isOptional }
+      ?? owner.relationship(named: name)?.isRequired ?? false
+  }
+}

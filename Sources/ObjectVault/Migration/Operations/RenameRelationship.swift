@@ -1,0 +1,38 @@
+// `rename relationship E.r -> s`
+
+struct RenameRelationship: TableOperation {
+  let entity, name, new: String
+
+  static let forms = [
+    OperationForm("rename", "relationship") { line in
+      let (entity, old) = try line.property()
+      try line.expect("->")
+      return [.renameRelationship(entity, old, to: try line.name("the new name"))]
+    }
+  ]
+  var text: OperationText { .line("rename relationship \(entity).\(name) -> \(new)") }
+  var subject: OperationSubject { .renamed(entity, name, to: new, isRelationship: true) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true)
+  }
+  var isFilling: Bool { true }
+  var missingStatement: String? { "ALTER TABLE for that" }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    let owner = try model.index(of: entity)
+    let index = try model.relationshipIndex(owner, name)
+    try model.entities[owner].requireFree(new)
+    if let (other, back) = model.back(entity, name) {
+      model.entities[other].relationships[back].inverse = new
+    }
+    model.entities[owner].relationships[index].name = new
+    model.entities[owner].renameInIndexes(name, new)
+    model.renameInIndexes(below: entity, name, new)
+  }
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    .operations([.renameRelationship(entity, new, to: name)])
+  }
+}

@@ -1,0 +1,23 @@
+// `require "text" { SELECT … }`
+
+struct Require: DataOperation {
+  let sentence, query: String
+
+  static let forms = [
+    OperationForm(block: "require") { parser in
+      var head = try parser.head()
+      try head.expect("require")
+      let text = try head.string("what is required, in quotes")
+      return .require(text, try parser.block(from: head.brace(behind: "require \"…\"")))
+    }
+  ]
+  var text: OperationText { .block("require \(MigrationOperation.quoted(sentence))", lines: [query]) }
+  var work: OperationWork { .require(sentence, query: query) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false)
+  }
+
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack { .operations([]) }
+
+  func remarks(_ place: OperationContext) -> [OperationRemark] { place.formerNames(in: query) }
+}

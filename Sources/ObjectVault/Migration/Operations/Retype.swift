@@ -1,0 +1,135 @@
+// `retype E.a to TYPE`, `retype E.a to TYPE using (SQL)`, `retype E.a to TYPE using swift NAME`
+
+internal import CipherSQLite
+
+struct Retype: TableOperation {
+  /// What makes the new values of the former ones.
+  enum Way {
+    case itself
+    case sql(String)
+    case swift(String)
+  }
+
+  let entity, name: String
+  let type: AttributeType
+  let way: Way
+
+  static let forms = [
+    OperationForm("retype") { line in
+      let (entity, name) = try line.property()
+      try line.expect("to")
+      let type = try line.type()
+      guard line.take("using") else { return [.retype(entity, name, to: type, using: nil)] }
+      if line.take("swift") {
+        return [.retypeBySwift(entity, name, to: type, function: try line.name("the function's name"))]
+      }
+      return [.retype(entity, name, to: type, using: try line.expression(behind: "using"))]
+    }
+  ]
+  var text: OperationText {
+    let using =
+      switch way {
+      case .itself: ""
+      case .sql(let sql): " using (\(sql))"
+      case .swift(let function): " using swift \(function)"
+      }
+    return .line("retype \(entity).\(name) to \(type.rawValue)\(using)")
+  }
+  var subject: OperationSubject { .changed(entity, name) }
+  var traits: OperationTraits {
+    OperationTraits(
+      movesLinks: false, rewritesValues: isComputed, completesInverses: false, breaksReaders: true)
+  }
+  var function: AppFunction? {
+    if case .swift(let name) = way { AppFunction(name: name, entity: entity, takesValues: true) } else { nil }
+  }
+  var missingStatement: String? { "ALTER TABLE for that" }
+  // An expression of more than the value itself would have to be computed for every row.
+  var fittingType: AttributeType? {
+    if case .sql("$\(entity).\(name)") = way { type } else { nil }
+  }
+
+  private var isComputed: Bool { if case .itself = way { false } else { true } }
+
+  // MARK: The model
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    try model.changeAttribute(entity, name) { attribute throws(ModelError) in
+      guard isComputed || attribute.type.converts(to: type) else {
+        throw ModelError(
+          reason:
+            "\(attribute.type.rawValue) does not become \(type.rawValue) by itself; say how: using (SQL)")
+      }
+      attribute.type = type
+      // A default goes along where it is a value of the new type, too.
+      if attribute.defaultValue?.problem(for: type) != nil { attribute.defaultValue = nil }
+      attribute.normalizeDefault()
+    }
+  }
+
+  // MARK: The file
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool {
+    if mapping.isNew(entity, name) { return true }
+    if case .sql(let sql) = way { return mapping.changes(wordsOf: sql) }
+    return false
+  }
+
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError) {
+    switch way {
+    case .sql(let sql):
+      let expression = try SQLNames(model: model).resolved(sql)
+      guard mapping.column(entity, name) != nil else { return }
+      mapping.express(entity, name, mapping.ofOwnRows(expression, entity))
+    case .itself:
+      guard let column = mapping.column(entity, name) else { return }
+      let former = model.entity(named: entity)?.attribute(named: name)?.type
+      // Of one storage each value is as it was, and the table may stay. What is no value of the type is found all the same,
+      // as behind every expression.
+      let isSame = former?.sqlType == type.sqlType
+      mapping.express(entity, name, isSame ? column : "CAST(\(column) AS \(type.sqlType))")
+    case .swift(let function):
+      guard let column = mapping.column(entity, name) else { return }
+      mapping.express(
+        entity, name, mapping.ofOwnRows(Conversion.sql(function, of: "\(entity).\(name)", column), entity))
+    }
+  }
+
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    guard let former = model.entity(named: entity)?.attribute(named: name), !isComputed else {
+      return .none(reason: "the values that it computed from are gone")
+    }
+    let restored: [MigrationOperation] = [.setDefault(entity, name, former.defaultValue)]
+    if type.converts(to: former.type) {
+      return .operations([.retype(entity, name, to: former.type, using: nil)] + restored)
+    }
+    guard type.integerRange != nil, former.type.integerRange != nil else {
+      return .none(reason: "not every \(type.rawValue) is \(former.type.rawValue)")
+    }
+    // Of the same numbers; those that are too large by now are refused when the types of the column are checked.
+    return .operations([.retype(entity, name, to: former.type, using: "$\(entity).\(name)")] + restored)
+  }
+
+  // MARK: Reviews
+
+  func advice(in model: Schema) -> String? {
+    guard case .sql = way else { return nil }
+    return
+      "\(entity).\(name): look at the expression that makes \(type.rawValue) of it: a draft, by which what is none "
+      + "becomes 0 or is cut, and nothing tells"
+  }
+
+  func remarks(_ place: OperationContext) -> [OperationRemark] {
+    if case .swift = way { return [] }
+    guard let old = place.model.entity(named: entity)?.attribute(named: name)?.type, !old.converts(to: type)
+    else { return [] }
+    return [
+      (
+        .narrows,
+        "not every \(old.rawValue) is \(type.rawValue); "
+          + (isComputed
+            ? "CAST makes 0 of what is none, and tells nobody" : "a value that is none ends the step")
+      )
+    ]
+  }
+}

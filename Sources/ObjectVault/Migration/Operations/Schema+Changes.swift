@@ -1,0 +1,91 @@
+// What several operations do to a model, and the sentences about what it does not have.
+
+extension Schema {
+  func index(of name: String) throws(ModelError) -> Int {
+    guard let index = entities.firstIndex(where: { $0.name == name }) else {
+      throw ModelError(
+        reason: "there is no entity \(name)\(EntityDescription.hint(name, entities.map(\.name)))")
+    }
+    return index
+  }
+
+  mutating func change(
+    _ name: String, _ body: (inout EntityDescription) throws(ModelError) -> Void
+  ) throws(ModelError) {
+    try body(&entities[index(of: name)])
+  }
+
+  mutating func changeAttribute(
+    _ entity: String, _ name: String, _ body: (inout AttributeDescription) throws(ModelError) -> Void
+  ) throws(ModelError) {
+    try change(entity) { entity throws(ModelError) in
+      try body(&entity.attributes[entity.attributeIndex(name)])
+    }
+  }
+
+  /// Changes a to-one of this name; false when there is none.
+  mutating func changeRelationship(
+    _ entity: String, _ name: String, _ body: (inout RelationshipDescription) -> Void
+  ) throws(ModelError) -> Bool {
+    let owner = try index(of: entity)
+    guard let index = entities[owner].relationships.firstIndex(where: { $0.name == name }) else {
+      return false
+    }
+    body(&entities[owner].relationships[index])
+    return true
+  }
+
+  func relationshipIndex(_ owner: Int, _ name: String) throws(ModelError) -> Int {
+    guard let index = entities[owner].relationships.firstIndex(where: { $0.name == name }) else {
+      let hint = EntityDescription.hint(name, entities[owner].relationships.map(\.name))
+      throw ModelError(reason: "there is no relationship \(entities[owner].name).\(name)\(hint)")
+    }
+    return index
+  }
+
+  /// The relationship at the other end that names this one as its inverse.
+  func back(_ entity: String, _ name: String) -> (Int, Int)? {
+    for (owner, description) in entities.enumerated() {
+      if let index = description.relationships.firstIndex(where: {
+        $0.destination == entity && $0.inverse == name
+      }) {
+        return (owner, index)
+      }
+    }
+    return nil
+  }
+}
+
+extension EntityDescription {
+  func requireFree(_ name: String) throws(ModelError) {
+    guard !propertyNames.contains(name) else {
+      throw ModelError(reason: "\(self.name).\(name) exists already")
+    }
+  }
+
+  func attributeIndex(_ name: String) throws(ModelError) -> Int {
+    guard let index = attributes.firstIndex(where: { $0.name == name }) else {
+      throw ModelError(
+        reason: "there is no attribute \(self.name).\(name)\(Self.hint(name, attributes.map(\.name)))")
+    }
+    return index
+  }
+
+  fileprivate static func hint(_ name: String, _ names: [String]) -> String {
+    didYouMean(nearest(name, among: names)).map { "; \($0)" } ?? ""
+  }
+
+  func requireUnindexed(_ name: String) throws(ModelError) {
+    if let index = indexes.first(where: { $0.properties.contains(name) }) {
+      throw ModelError(
+        reason: "the index \(self.name)(\(index.properties.joined(separator: ", "))) uses it; drop that first"
+      )
+    }
+  }
+
+  mutating func renameInIndexes(_ name: String, _ new: String) {
+    for index in indexes.indices {
+      indexes[index].properties = indexes[index].properties.map { $0 == name ? new : $0 }
+    }
+  }
+}

@@ -1,0 +1,24 @@
+// `seed { … }`, which runs for new stores too
+
+struct Seed: DataOperation {
+  let sql: String
+
+  static let forms = [
+    OperationForm(block: "seed") { parser in
+      var head = try parser.head()
+      try head.expect("seed")
+      return .seed(try parser.block(from: head.brace(behind: "seed")))
+    }
+  ]
+  var text: OperationText { .block("seed", lines: [sql]) }
+  var work: OperationWork { .data(sql) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false)
+  }
+
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    .none(reason: "which objects it made is not known any more")
+  }
+
+  func remarks(_ place: OperationContext) -> [OperationRemark] { place.writes(in: sql) }
+}

@@ -1,0 +1,40 @@
+// `set default of E.a to V`, `set default of E.a to none`
+
+struct SetDefault: TableOperation {
+  let entity, name: String
+  let value: DefaultValue?
+
+  static let forms = [
+    OperationForm("set") { line in
+      try line.expect("default")
+      try line.expect("of")
+      let (entity, name) = try line.property()
+      try line.expect("to")
+      return [.setDefault(entity, name, line.take("none") ? nil : try line.value())]
+    }
+  ]
+  var text: OperationText { .line("set default of \(entity).\(name) to \(value?.text ?? "none")") }
+  var subject: OperationSubject { .changed(entity, name) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false)
+  }
+  var isFilling: Bool { true }
+  var missingStatement: String? { "ALTER TABLE for that" }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    try model.changeAttribute(entity, name) { attribute throws(ModelError) in
+      attribute.defaultValue = value
+      try attribute.requireDefault()
+      attribute.normalizeDefault()
+    }
+  }
+
+  // An expression gives every row its value, whatever the default is.
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { mapping.isAdded(entity, name) }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    .operations([
+      .setDefault(entity, name, model.entity(named: entity)?.attribute(named: name)?.defaultValue)
+    ])
+  }
+}

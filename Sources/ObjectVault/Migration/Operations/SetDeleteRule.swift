@@ -1,0 +1,36 @@
+// `set delete rule of E.r to cascade`
+
+struct SetDeleteRule: TableOperation {
+  let entity, name: String
+  let rule: DeleteRule
+
+  static let forms = [
+    OperationForm("set", "delete") { line in
+      try line.expect("rule")
+      try line.expect("of")
+      let (entity, name) = try line.property()
+      try line.expect("to")
+      return [.setDeleteRule(entity, name, try line.rule())]
+    }
+  ]
+  var text: OperationText { .line("set delete rule of \(entity).\(name) to \(rule.rawValue)") }
+  var subject: OperationSubject { .changed(entity, name) }
+  var traits: OperationTraits {
+    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: false)
+  }
+  var missingStatement: String? { "ALTER TABLE for that" }
+
+  func change(_ model: inout Schema) throws(ModelError) {
+    guard try model.changeRelationship(entity, name, { $0.deleteRule = rule }) else {
+      throw ModelError(reason: "there is no relationship \(entity).\(name)")
+    }
+  }
+
+  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
+  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+    model.entity(named: entity)?.relationship(named: name).map {
+      .operations([.setDeleteRule(entity, name, $0.deleteRule)])
+    } ?? .none(reason: "it has no rule")
+  }
+}

@@ -1,0 +1,79 @@
+// Triggers that make the engine do nothing and tell of no error: a save that was told to be one has written its rows.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct IgnoringTriggers {
+  let temporary: TemporaryStore
+  let context: ObjectContext
+  var store: Store { temporary.store }
+
+  init() async throws {
+    temporary = try await TemporaryStore(library)
+    context = temporary.store.makeContext()
+  }
+
+  private func ignore(_ event: String) throws {
+    let connection = try Connection.open(store.url.path, key: testKey)
+    defer { connection.close() }
+    let row = event == "INSERT" ? "NEW" : "OLD"
+    try connection.executeScript(
+      """
+      CREATE TRIGGER silence BEFORE \(event) ON Genre WHEN \(row).name = 'silent'
+      BEGIN SELECT RAISE(IGNORE); END
+      """)
+  }
+
+  private func isSilence(_ error: any Error, _ property: String = "id") -> Bool {
+    guard case StoreError.validation(let failures) = error else { return false }
+    return failures.map(\.entity) == ["Genre"] && failures[0].property == property
+      && failures[0].reason.contains("RAISE(IGNORE)")
+  }
+
+  @Test(arguments: [1, 20])
+  func `an object that a trigger kept out is no saved one`(_ count: Int) throws {
+    try ignore("INSERT")
+    let loud = (0..<count).map { number in context.insert(Genre.self) { $0.name = "g\(number)" } }
+    let silent = context.insert(Genre.self) { $0.name = "silent" }
+    #expect { try context.save() } throws: { isSilence($0) }
+    #expect(silent.isInserted && loud.allSatisfy(\.isInserted))
+    #expect(try store.makeContext().fetch(Genre.self).count() == 0)
+    silent.name = "loud"
+    try context.save()
+    #expect(try store.makeContext().fetch(Genre.self).count() == count + 1)
+  }
+
+  @Test(arguments: [1, 20])
+  func `an object that a trigger kept in is no deleted one`(_ count: Int) async throws {
+    let genres = (0..<count).map { number in context.insert(Genre.self) { $0.name = "g\(number)" } }
+    let silent = context.insert(Genre.self) { $0.name = "silent" }
+    try context.save()
+    try ignore("DELETE")
+    for genre in genres + [silent] { context.delete(genre) }
+    #expect { try context.save() } throws: { isSilence($0) }
+    #expect(silent.isDeleted)
+    #expect(try store.makeContext().fetch(Genre.self).count() == count + 1)
+    await #expect {
+      try await store.write { context in
+        for genre in try context.fetch(Genre.self).all() { context.delete(genre) }
+      }
+    } throws: {
+      isSilence($0)
+    }
+    #expect(try store.makeContext().fetch(Genre.self).count() == count + 1)
+  }
+
+  @Test func `a row that somebody else has deleted is deleted`() throws {
+    let genre = context.insert(Genre.self) { $0.name = "gone" }
+    try context.save()
+    let connection = try Connection.open(store.url.path, key: testKey)
+    try connection.execute("DELETE FROM Genre")
+    connection.close()
+    context.delete(genre)
+    try context.save()
+    #expect(try store.makeContext().fetch(Genre.self).count() == 0)
+  }
+}
