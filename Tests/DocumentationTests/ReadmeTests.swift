@@ -19,6 +19,17 @@ import Testing
     }
   }
 
+  @Test func `the call of a tool of one's own is that of the page about it, whose code is compiled`() throws {
+    let page = "Sources/StoreMigrateKit/Documentation.docc/getting-started.md"
+    let calls = try ["README.md", page].map { path in
+      try ReaderPackage.text(path).firstMatch(of: #/await StoreMigrate\.main\(([^)]*)\)/#).map {
+        $0.1.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      }
+    }
+    #expect(calls[0] != nil && calls[0] == calls[1], "\(calls)")
+    #expect(try ReaderPackage.text("README.md").contains("(\(page))"))
+  }
+
   @Test func `the README has under 200 lines`() throws {
     let text = try ReaderPackage.text("README.md")
     #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count < 200)

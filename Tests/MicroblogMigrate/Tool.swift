@@ -17,6 +17,6 @@ import StoreMigrateKit
       embedded: steps, model: microblog,
       transforms: [
         .objects("shout") { user, _ in user["loud"] = (user["name"] as String).uppercased() }
-      ])
+      ], appVersion: ProcessInfo.processInfo.environment["MICROBLOG_VERSION"])
   }
 }

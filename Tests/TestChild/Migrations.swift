@@ -38,6 +38,14 @@ private func peakMemory() throws -> Int {
   return 1024 * (line.flatMap { Int($0.filter(\.isNumber)) } ?? 0)
 }
 
+/// Leads a store up to a version by the steps in the folder `Steps` beside it, each committed by itself.
+func leadByStep(_ url: URL, to version: Int) async throws {
+  let steps = try MigrationSet.directory(url.deletingLastPathComponent().appendingPathComponent("Steps"))
+  acknowledge("begin")
+  try await Store.migrate(at: url, key: testKey, migrations: steps.upTo(version), commitsEachStep: true)
+  acknowledge("there")
+}
+
 /// The microblog's classes as its first version had them.
 enum FirstMicroblog {
   final class User: ManagedObject {

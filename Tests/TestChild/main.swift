@@ -40,6 +40,8 @@ do {
     _ = try await Store.downgrade(
       at: url, key: testKey, to: 1, migrations: MigrationSet([]), allowing: ["User.town", "Town"])
     acknowledge("downgraded")
+  case let mode where mode.hasPrefix("lead-each-"):
+    try await leadByStep(url, to: Int(mode.dropFirst(10)) ?? 0)
   case let mode where mode.hasPrefix("lead-"): try await lead(url, to: Int(mode.dropFirst(5)) ?? 0)
   case "use-old", "use-new": try await useStore(url, isOld: arguments[1] == "use-old")
   case "rekey":

@@ -126,7 +126,7 @@ extension SQLError: CustomStringConvertible {
         ? "Column \(column) is NULL, which is no \(expected). Ask for an optional."
         : "Column \(column) holds \(found), which is no \(expected)."
     case .blobRange(let place, let offset, let count, let available):
-      "\(place): \(count) bytes at \(offset) go beyond the \(available) bytes that the value has. "
+      "\(place): \(count) \(count == 1 ? "byte" : "bytes") at \(offset) \(count == 1 ? "goes" : "go") beyond the \(available) \(available == 1 ? "byte" : "bytes") that the value has. "
         + "Insert a longer value first."
     case .nestedWrite(let file):
       "\(file): this call would wait for the write that it is made from. Use the context or connection "

@@ -121,7 +121,9 @@ struct KeyFileFormat: Equatable {
   init(_ file: [UInt8], path: String) throws(SQLError) {
     func damaged(_ reason: String) -> SQLError { .keyFileDamaged(file: path, reason: reason) }
     guard file.starts(with: Self.magic) else { throw damaged("it does not begin like a key file") }
-    guard file.count >= Self.headerBytes + 64 else { throw damaged("it has only \(file.count) bytes") }
+    guard file.count >= Self.headerBytes + 64 else {
+      throw damaged("it has only \(counted(file.count, "byte"))")
+    }
     let found = UInt16(file[8]) << 8 | UInt16(file[9])
     guard found == Self.version else {
       throw damaged("it has format \(found), and this program knows format \(Self.version)")

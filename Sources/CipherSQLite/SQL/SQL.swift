@@ -135,7 +135,8 @@ private struct FormatReader {
     }
     output += rest
     guard bound.count == values.count else {
-      throw failure(text.endIndex, "\(values.count) values for \(bound.count) placeholders")
+      throw failure(
+        text.endIndex, "\(counted(values.count, "value")) for \(counted(bound.count, "placeholder"))")
     }
   }
 
@@ -145,7 +146,8 @@ private struct FormatReader {
       throw failure(position, "%\(letter) is no placeholder")
     }
     guard bound.count < values.count else {
-      throw failure(position, "there are only \(values.count) values")
+      throw failure(
+        position, "there \(values.count == 1 ? "is" : "are") only \(counted(values.count, "value"))")
     }
     let value: any SQLConvertible = values[bound.count] ?? SQLValue.null
     switch value.sqlValue(dates: .secondsSince1970) {

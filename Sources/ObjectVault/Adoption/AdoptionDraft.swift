@@ -263,7 +263,7 @@ struct AdoptionDraft {
         let rows = try count(draft.table, where: condition)
         guard rows > 0 else { continue }
         obstacles.append(
-          "\(draft.table.name) has \(AdoptionLoss.counted(rows)) with an id \(place), which no object has. Give them others."
+          "\(draft.table.name) has \(counted(rows, "row")) with an id \(place), which no object has. Give them others."
         )
       }
     }

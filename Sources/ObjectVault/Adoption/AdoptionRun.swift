@@ -122,7 +122,7 @@ struct AdoptionRun {
       let found = try runner.connection.value("SELECT count(*) FROM \(SQLName(fill.target))")?.int64 ?? 0
       guard Int64(copied) == fill.rows, found == fill.rows else {
         throw refused(
-          "\(found) of \(fill.rows) rows of \(fill.source) came over; somebody may have written to it meanwhile"
+          "\(found) of \(counted(fill.rows, "row")) of \(fill.source) came over; somebody may have written to it meanwhile"
         )
       }
     }

@@ -141,7 +141,7 @@ struct CoreDataAdoption {
     let lower = table.name.lowercased()
     if Self.own.contains(lower) || lower.hasPrefix("ansck") {
       draft.notes.append(
-        "\(table.name) is what Core Data keeps for itself (\(AdoptionLoss.counted(table.rowCount))), and is not taken."
+        "\(table.name) is what Core Data keeps for itself (\(counted(table.rowCount, "row"))), and is not taken."
       )
       return
     }

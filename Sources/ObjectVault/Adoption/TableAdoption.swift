@@ -43,7 +43,7 @@ struct TableAdoption {
     for table in content.tables {
       if let owner = Self.bookkeeping[table.name.lowercased()] {
         draft.notes.append(
-          "\(table.name) is what \(owner) keeps for itself (\(AdoptionLoss.counted(table.rowCount))), and is not taken."
+          "\(table.name) is what \(owner) keeps for itself (\(counted(table.rowCount, "row"))), and is not taken."
         )
       } else if table.isVirtual {
         lose(table, "a virtual table is made by a module; make it again of the rows that it is about")

@@ -48,11 +48,14 @@ func numbered(_ step: Int) -> String {
   return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
 }
 
-/// A text with a count in it, as it is written of one and of several: `%d objects have` becomes `1 object has`.
+/// A text with a count in it, as it is written of one and of several: `%d objects of A have` becomes `1 object of A has`, and
+/// `%d values of A(b, c) are` becomes `1 value of A(b, c) is`.
 func counted(_ text: String, _ count: Int) -> String {
-  let verbs = ["have": "has", "lack": "lacks", "are": "is", "would": "would"]
-  let one = text.replacing(#/%d objects( of \w+)? (have|lack|are|would)\b/#, maxReplacements: 1) { match in
-    "%d object\(match.1 ?? "") \(verbs[String(match.2)] ?? "")"
+  let verbs = ["have": "has", "lack": "lacks", "are": "is", "lead": "leads"]
+  let pattern = #/%d (object|value|pair)s( of \w+(?:\([^)]*\))?)? (have|lack|are|would|lead)\b/#
+  let one = text.replacing(pattern, maxReplacements: 1) { match in
+    let verb = String(match.3)
+    return "%d \(match.1)\(match.2 ?? "") \(verbs[verb] ?? verb)"
   }
   return (count == 1 ? one : text).replacing("%d", with: "\(count)")
 }

@@ -31,6 +31,8 @@ package struct MetaTable {
     case storeID
     /// Which steps are behind the store and what they made, in digests: see ``StandingDigest``.
     case standing
+    /// The copies that it made of itself before steps: see ``KeptCopies``.
+    case copies
 
     /// Where it stands, for errors.
     var place: String { "\(MetaTable.name), row \(rawValue)," }

@@ -1,5 +1,7 @@
 // What of another program's file has no place in a store.
 
+private import CipherSQLite
+
 /// Rows or values of another program's file that have no place in a store.
 public struct AdoptionLoss: Sendable, Hashable, Codable {
   /// The table, or the property such as `Note.author`: what has to be allowed.
@@ -12,8 +14,5 @@ public struct AdoptionLoss: Sendable, Hashable, Codable {
 
 extension AdoptionLoss: CustomStringConvertible {
   /// The name, how many, and why.
-  public var description: String { "\(name)\(rows > 0 ? ", \(Self.counted(rows))" : ""): \(reason)" }
-
-  /// As people say it.
-  static func counted(_ rows: Int64) -> String { rows == 1 ? "1 row" : "\(rows) rows" }
+  public var description: String { "\(name)\(rows > 0 ? ", \(counted(rows, "row"))" : ""): \(reason)" }
 }

@@ -1,5 +1,7 @@
 // What an opening would have had to do that was allowed to do less.
 
+private import CipherSQLite
+
 /// What a store needs before it can be used: what a screen says while it is opened in the background.
 public struct MigrationNeed: Sendable, Hashable {
   /// The store.
@@ -20,7 +22,8 @@ extension MigrationNeed: CustomStringConvertible {
   /// One sentence that says what is needed and what to do.
   public var description: String {
     "\(file) is at version \(storeVersion) and needs \(steps.count == 1 ? "a step" : "\(steps.count) steps") "
-      + "(\(steps.joined(separator: ", "))) that write\(steps.count == 1 ? "s" : "") about \(rows) rows: more than this opening may do at once. "
+      + "(\(steps.joined(separator: ", "))) that write\(steps.count == 1 ? "s" : "") about \(counted(rows, "row")): more than this "
+      + "opening may do at once. "
       + "Show that, and open it asynchronously, which tells its progress and can be cancelled."
   }
 }

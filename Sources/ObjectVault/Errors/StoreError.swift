@@ -1,5 +1,7 @@
 // Every error of the object layer. Errors of files, keys and SQL are SQLError's.
 
+private import CipherSQLite
+
 /// What can go wrong with schemas, objects, fetches and migrations.
 ///
 /// Each case carries what a person needs to act on it; `description` is one sentence that says what happened
@@ -61,6 +63,8 @@ public enum StoreError: Error, Sendable, Equatable {
   /// A step calls a function of the app that this program has not got; nothing was changed. The app's own tool has it:
   /// see ``MigrationTransform``.
   case transformMissing(step: Int, name: String, transform: String)
+  /// Steps before the one that failed were committed, each by itself (``Store/Configuration/commitsEachStep``), and stand.
+  indirect case stopped(atVersion: Int, by: StoreError)
   /// The disk is full; the store is unchanged.
   case diskFull(file: String)
   /// The steps at hand and the store's history disagree.
@@ -156,6 +160,13 @@ public struct Conflict: Sendable, Hashable {
 }
 
 extension StoreError: CustomStringConvertible {
+  /// How ``stopped(atVersion:by:)`` ends.
+  package static func standing(at version: Int) -> String {
+    " The steps before stand: the store is at version \(version)."
+  }
+
+  private static let unchanged = " The store is unchanged."
+
   /// One sentence that says what happened and what to do.
   public var description: String {
     switch self {
@@ -215,7 +226,7 @@ extension StoreError: CustomStringConvertible {
         + ". Apply them to a store that is as theirs was before them, in the order of their commits; a set made by hand "
         + "names an object once, has values of its properties' types, and both ends of what leads to one another."
     case .deleteDenied(let entity, let property, let count):
-      "Nothing was saved: \(entity).\(property) still has \(count) \(count == 1 ? "object" : "objects"), and "
+      "Nothing was saved: \(entity).\(property) still has \(counted(count, "object")), and "
         + "its delete rule is deny. Delete or move them first."
     case .readOnlyContext: "This context may only read. Use store.write, or store.makeContext()."
     case .predicate(let error): error.description
@@ -226,7 +237,10 @@ extension StoreError: CustomStringConvertible {
     case .migrationSyntax(let error): error.description
     case .migrationFailed(let step, let name, let operation, let reason),
       .rowsRefused(let step, let name, let operation, let reason):
-      "Step \(numbered(step)) \(name) failed at \"\(operation)\": \(ended(reason)) The store is unchanged."
+      "Step \(numbered(step)) \(name) failed at \"\(operation)\": \(ended(reason))\(Self.unchanged)"
+    case .stopped(let version, let error):
+      "\(error)".replacing(Self.unchanged, with: "").replacing(" Nothing was changed.", with: "")
+        + Self.standing(at: version)
     case .lossNotAllowed(let step, let name, let losses):
       "Step \(numbered(step)) \(name) loses \(losses.joined(separator: ", ")) for good, and nobody allowed it. When that "
         + "is meant, write into the head of its file: allow: "
@@ -234,7 +248,7 @@ extension StoreError: CustomStringConvertible {
     case .transformMissing(let step, let name, let transform):
       "Step \(numbered(step)) \(name) calls the Swift function \"\(transform)\", and this program has none of that name. Use "
         + "the app's own tool, or give it with the steps: see MigrationTransform. Nothing was changed."
-    case .diskFull(let file): "\(file): the disk is full. The store is unchanged; make room and try again."
+    case .diskFull(let file): "\(file): the disk is full. Make room and try again.\(Self.unchanged)"
     case .historyConflict(let conflict): conflict.description
     case .storeIsNewer(let file, let found, let supported, let migratedBy, let canDowngrade):
       "\(file) is at version \(found); these migrations end at \(supported)."

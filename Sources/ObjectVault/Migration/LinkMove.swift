@@ -30,6 +30,8 @@ struct LinkMove {
   private let places: String?
   /// The order by which one of several is picked, over the columns of the other end.
   private let order: String?
+  /// The to-one at the other end where it is required: none of its objects can be left out.
+  private let requiredPartner: String?
 
   /// - Parameter model: The model before.
   init?(_ entity: String, _ name: String, in model: Schema, picking order: String?) {
@@ -44,6 +46,7 @@ struct LinkMove {
     (isToMany, self.order) = (!relationship.isToMany, order)
     let isOrdered = inverse.map { $0.isToMany && $0.isOrdered } ?? false
     partner = inverse.flatMap { $0.isToMany ? nil : $0.columnName }
+    requiredPartner = inverse.flatMap { $0.isToMany || !$0.isRequired ? nil : $0.name }
     if let (join, isSource) = model.joinTable(of: relationship, in: owner) {
       from = .links(
         table: join.name, own: isSource ? join.sourceColumn : join.targetColumn,
@@ -171,15 +174,21 @@ struct LinkMove {
   var check: CompiledStatement? {
     let links = source
     if !isToMany {
-      guard order == nil else { return nil }
+      guard order == nil || requiredPartner != nil else { return nil }
+      let remedy =
+        requiredPartner.flatMap { name in
+          order.map { _ in
+            "those that are not picked have to lead somewhere; write before: make \(destination).\(name) optional"
+          }
+        } ?? "write: make \(entity).\(relationship) one picking (ORDER)"
       let several: SQL =
         "FROM \(links.table) WHERE \(links.own) NOT NULL GROUP BY \(links.own) HAVING count(*) > 1"
       return .check(
         query: "SELECT count(*) FROM (SELECT 1 \(several))",
         rows: "SELECT \(links.own) \(several) ORDER BY 1 LIMIT 5",
         message:
-          "%d objects have several \(relationship), and it is to be one; write: make \(entity).\(relationship) one "
-          + "picking (ORDER)", .single, of: entity, [relationship])
+          "%d objects have several \(relationship), and it is to be one; \(remedy)", .single, of: entity,
+        [relationship])
     }
     guard let partner, case .own(let table, let column) = from else { return nil }
     // The other end keeps the links from now on.

@@ -11,30 +11,36 @@ extension MigrationCompiler {
     _ index: TableInfo.Index, of table: TableInfo, _ former: TableInfo, _ origin: Origin
   ) -> [PlannedStatement] {
     guard index.isUnique, !wasUnique(index, former, origin) else { return [] }
+    let operations = mapping.trail.operations(of: members(of: table), index: index.columns)
     var check =
       isSame(index, of: table, origin)
       ? sameValues(index, of: table)
-      : Self.repeatedValues(index, of: table, owners.owner(of: index.columns, in: table.name))
+      : Self.repeatedValues(index, of: table, owners.owner(of: index.columns, in: table.name), operations)
     check.isBehind = true
-    return [
-      PlannedStatement(
-        statement: .mustBeEmpty(check),
-        operations: mapping.trail.operations(of: members(of: table), index: index.columns))
-    ]
+    return [PlannedStatement(statement: .mustBeEmpty(check), operations: operations)]
   }
 
   private static func repeatedValues(
-    _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String])
+    _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String]),
+    _ operations: [MigrationOperation]
   ) -> RowCheck {
     let columns = index.columns.map { SQLName($0) }
     let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
+    let names = owner.properties.joined(separator: ", ")
+    let isFilled = operations.contains {
+      if case .makeRequired(_, _, filling: _?) = $0 { true } else { false }
+    }
+    let remedy =
+      isFilled
+      ? "a filling is one value for all: give each object its own by a transform, then write: add index "
+        + "\(owner.entity)(\(names)) unique" : "make them differ by a transform before"
     return RowCheck(
       repeated:
         "FROM \(identifier: table.name) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1",
       of: owner.entity, owner.properties,
       message:
-        "%d values of \(owner.entity)(\(owner.properties.joined(separator: ", "))) are there more than once, and "
-        + "UNIQUE takes each once; make them differ by a transform before")
+        "%d values of \(owner.entity)(\(names)) are there more than once, and UNIQUE takes each once; \(remedy)"
+    )
   }
 
   /// The same of columns that the run adds, in each row with their default: nothing could make those differ before.

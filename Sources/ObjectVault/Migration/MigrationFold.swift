@@ -130,7 +130,7 @@ private struct FoldProof {
     for (table, rows) in contents[0] where contents[1][table] != rows {
       throw StoreError.foldRefused(
         through: sets[0].version,
-        reason: "\(table) has \(rows.count) rows by the steps, and other ones by the one step")
+        reason: "\(table) has \(counted(rows.count, "row")) by the steps, and other ones by the one step")
     }
   }
 

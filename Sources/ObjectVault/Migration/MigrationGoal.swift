@@ -11,6 +11,8 @@ package enum MigrationGoal: Sendable, Hashable {
   case back(to: Int)
   /// Take back the last so many steps, and run them again.
   case again(Int)
+
+  var isAgain: Bool { if case .again = self { true } else { false } }
 }
 
 /// What a run does with one store.

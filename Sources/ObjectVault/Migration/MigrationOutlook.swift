@@ -23,6 +23,8 @@ package struct MigrationOutlook {
   package let freeBytes: Int?
   /// How the copy would be called that is made before; nil where none is.
   package let backupName: String?
+  /// The copies beside the store that were made before earlier steps, oldest first, with their names.
+  package let copies: [(name: String, copy: KeptCopy)]
   /// The tables that each step writes again, by the places of the plan's steps.
   package let rebuilds: [[Rebuild]]
   /// Whether each step writes values of its author's, by the places of the plan's steps.
@@ -44,6 +46,7 @@ package struct MigrationOutlook {
     let file = try DatabasePath(inspection.path)
     freeBytes = file.freeBytes
     backupName = plan.makesBackup ? try MigrationBackup.nextName(of: file, version: history.version) : nil
+    copies = history.copies.present(beside: file).map { ($0.name(of: file), $0) }
     rebuilds = work.steps.map(Self.rebuilds)
     writesData = work.steps.map { $0.step.operations.contains { $0.writesRows || $0.rewritesValues } }
     seconds = plan.steps.map { MigrationCost(rows: $0.rows, storeBytes: 0, makesBackup: false).seconds }

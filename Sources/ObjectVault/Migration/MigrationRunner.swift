@@ -1,4 +1,5 @@
-// How steps run: one algorithm, both engines, the whole chain in one transaction.
+// How steps run: one algorithm, both engines, the whole chain in one transaction, or each step in its own where that is asked
+// for (MigrationRunner+EachStep).
 // What a run has to do is a MigrationWork. What is asked before the first step is in MigrationRunner+Conditions, the change
 // of a file's format in MigrationRunner+Format, the statements of a step in MigrationRunner+Parts; RowAudit checks what
 // they did to rows.
@@ -17,6 +18,8 @@ struct MigrationRunner {
   var allowedLosses: Set<String> = []
   /// What the Swift types of the last model take; empty where a program runs steps without classes.
   var readers: [String: ValueReader] = [:]
+  /// Whether each step is committed by itself.
+  var commitsEachStep = false
   /// What it may come to; more is refused before the first step. nil for whatever it takes.
   var limit: MigrationLimit?
   /// Whether what persons wrote about rows is only read, in an empty database in memory: see ``SQLTrial``.
@@ -101,24 +104,37 @@ struct MigrationRunner {
     var mark = MigrationMark(connection.file.path)
     defer { withExtendedLifetime(mark) {} }
     var outcome = MigrationOutcome()
-    let standing: StoreStanding
-    do {
-      standing = try withoutForeignKeys {
-        try connection.transaction(.immediate) {
-          // Who migrated the store while this one waited has let its mark go by now.
-          mark = mark ?? MigrationMark(connection.file.path)
-          try run(goal, &outcome)
+    let standing = try withoutForeignKeys {
+      // Steps that run again are there in either case: halves of that are no use.
+      try commitsEachStep && !goal.isAgain
+        ? runEachStep(goal, &mark, &outcome)
+        : inTransaction(&mark, &outcome) {
+          try run(goal, &$0)
           return try StoreHistory.read(connection).standing
         }
-      }
-    } catch {
-      if let backup = outcome.backup { MigrationBackup.remove(backup.path) }
-      throw error
     }
     outcome.version = standing.version
     // Who makes no copies keeps those that are there.
     if let backup = outcome.backup { MigrationBackup.prune(of: connection.file, keeping: backup.path) }
     return (outcome, standing)
+  }
+
+  /// Runs `body` under the write lock. A copy that it made goes again when it fails.
+  func inTransaction<Result>(
+    _ mark: inout MigrationMark?, _ outcome: inout MigrationOutcome,
+    _ body: (inout MigrationOutcome) throws -> Result
+  ) throws -> Result {
+    let former = outcome.backup
+    do {
+      return try connection.transaction(.immediate) {
+        // Who migrated the store while this one waited has let its mark go by now.
+        mark = mark ?? MigrationMark(connection.file.path)
+        return try body(&outcome)
+      }
+    } catch {
+      if let backup = outcome.backup, backup != former { MigrationBackup.remove(backup.path) }
+      throw error
+    }
   }
 
   /// Inside the transaction.
@@ -132,26 +148,35 @@ struct MigrationRunner {
     try checkTransforms(of: work)
     try checkLosses(of: work)
     outcome.backup = try backup(before: work, history)
+    if let progress { meter.begin(progress, rows: try RowForecast.rows(of: work.steps, in: connection)) }
     try run(work, generation: history.generation + 1)
     outcome.takenBack = work.back.map(\.step.number)
     outcome.steps = work.ahead.map(\.step.number)
-    if let backup = outcome.backup { try MigrationBackup.complete(backup.path, of: connection.path) }
+    try complete(outcome.backup, history)
   }
 
-  private func backup(before work: MigrationWork, _ history: StoreHistory) throws -> URL? {
+  /// Names a copy that is whole, and has the store remember it.
+  func complete(_ backup: URL?, _ history: StoreHistory) throws {
+    guard let backup else { return }
+    var copies = history.copies
+    copies.add(backup.path, of: connection.file)
+    try copies.write(connection)
+    try MigrationBackup.complete(backup.path, of: connection.path)
+  }
+
+  func backup(before work: MigrationWork, _ history: StoreHistory) throws -> URL? {
     guard makesBackups, work.steps.contains(where: \.wantsBackup) else { return nil }
     let path = try MigrationBackup.make(of: connection, version: history.version) { try checkCancelled() }
     return URL(fileURLWithPath: path)
   }
 
-  private func run(_ work: MigrationWork, generation: Int64) throws {
+  func run(_ work: MigrationWork, generation: Int64) throws {
     var model = work.model
     let drift = SchemaDifference.lines(found: try layout(of: model), expected: model.layout)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
     // Rows that somebody else inserted may go with their tables, and their ids stay taken.
     try raiseHighWaterMarks(model)
     var audit = try RowAudit(connection, readers: readers, model: model)
-    if let progress { meter.begin(progress, rows: try RowForecast.rows(of: work.steps, in: connection)) }
     for compiled in work.back {
       try run(compiled, &audit) { try takeBack(compiled.step, since: $0) }
       model = compiled.model

@@ -13,7 +13,7 @@ struct PartnerFinding: Equatable, CustomStringConvertible {
   let rows: [Int64]
 
   var description: String {
-    "\(bad) of \(total) values of \(property) \(bad == 1 ? "is" : "are") not returned by \(inverse): "
+    "\(bad) of \(counted(total, "value")) of \(property) \(bad == 1 ? "is" : "are") not returned by \(inverse): "
       + "row\(bad == 1 ? "" : "s") \(rows.map(String.init).joined(separator: ", "))"
       + (bad > rows.count ? " and more" : "")
   }

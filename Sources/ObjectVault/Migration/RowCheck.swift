@@ -16,17 +16,24 @@ struct RowCheck: Hashable {
   /// The entity, as the step calls it; empty where it is about several.
   var entity = ""
   var properties: [String] = []
+  /// The entity of the rows that it finds, where that is another one: they are to become rows of the entity.
+  var rowEntity: String?
   /// Whether it is about the tables behind the changes of its run; else it is about those before them.
   var isBehind = false
 
   /// What the step fails with.
-  func reason(_ count: Int, rows: String) -> String { counted(message, count) + " (rows \(rows))" }
+  func reason(_ count: Int, rows: String) -> String { counted(message, count) + found(count, rows) }
+
+  /// The rows, in brackets.
+  private func found(_ count: Int, _ rows: String) -> String {
+    " (\(count == 1 ? "row" : "rows") \(rows)\(rowEntity.map { " of \($0)" } ?? ""))"
+  }
 
   /// The same in two sentences, what to do in one of its own.
   func sentences(_ count: Int, rows: String) -> String {
     let parts = counted(message, count).split(separator: "; ", maxSplits: 1).map(String.init)
     let remedy = parts.count > 1 ? " \(ended(parts[1].prefix(1).uppercased() + parts[1].dropFirst()))" : ""
-    return "\(parts.first ?? "") (rows \(rows)).\(remedy)"
+    return "\(parts.first ?? "")\(found(count, rows)).\(remedy)"
   }
 }
 
@@ -84,19 +91,22 @@ struct ComingKey {
   }
 
   /// That no value is there more than once: said with the number, before the engine says it without.
-  /// - Parameter message: nil for what is so of values that somebody gave.
-  func check(_ message: String? = nil) -> CompiledStatement {
+  /// - Parameters:
+  ///   - message: nil for what is so of values that somebody gave.
+  ///   - source: What the rows are objects of as yet; nil where that is the entity.
+  func check(_ message: String? = nil, rowsOf source: String? = nil) -> CompiledStatement {
     let named = zip(values, columns).map { value, column -> SQL in "\(value) AS \(column)" }
     let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
     let beside: SQL = others.map { " UNION ALL SELECT NULL, \(SQL.names(columns)) FROM \($0)" } ?? ""
     let groups: SQL =
       "FROM (SELECT \"id\", \(SQL.joined(named)) FROM \(rows)\(beside)) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1 AND count(\"id\") > 0"
-    return .mustBeEmpty(
-      RowCheck(
-        repeated: groups, of: entity, properties,
-        message: message
-          ?? "%d values of \(entity)(\(properties.joined(separator: ", "))) would be there more than once, and UNIQUE takes "
-          + "each once; make them differ by a transform before"))
+    var check = RowCheck(
+      repeated: groups, of: entity, properties,
+      message: message
+        ?? "%d values of \(entity)(\(properties.joined(separator: ", "))) would be there more than once, and UNIQUE takes "
+        + "each once; make them differ by a transform before")
+    check.rowEntity = source
+    return .mustBeEmpty(check)
   }
 }
 

@@ -75,14 +75,6 @@ extension CompiledStep.Part {
 
   /// Whether it has SQL that a person wrote, or tables that such SQL may speak of.
   fileprivate var hasForeignSQL: Bool {
-    !before.rawObjects.isEmpty
-      || operations.contains { operation in
-        switch operation {
-        case .transform, .seed, .require, .retype(_, _, _, using: _?), .makeOne(_, _, picking: _?),
-          .createRawObject:
-          true
-        default: false
-        }
-      }
+    !before.rawObjects.isEmpty || operations.contains(where: \.rules.traits.hasForeignSQL)
   }
 }

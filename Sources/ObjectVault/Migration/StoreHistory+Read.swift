@@ -38,7 +38,7 @@ extension StoreHistory {
       // With room above it for as many changes as anybody will make.
       generation: try read.integer(.generation, 0...Int64.max >> 1, default: 0),
       format: Int(try read.integer(.format, 1...Int64(Int32.max), default: 1)),
-      storeID: try read.uuid(.storeID))
+      storeID: try read.uuid(.storeID), copies: read.copies)
   }
 }
 
@@ -52,6 +52,8 @@ private struct Reading {
     (self.tables, self.file) = (tables, file)
     values = try table(MetaTable.name) { try tables.meta.values() }
   }
+
+  var copies: KeptCopies { KeptCopies(values[.copies]) }
 
   func damage(_ place: String, _ reason: String) -> StoreError {
     .bookkeepingDamaged(file: file, place: place, reason: reason)

@@ -15,6 +15,8 @@ struct StoreHistory {
   let format: Int
   /// What the store is known by; nil when an earlier release made it and none that runs steps has seen it since.
   let storeID: UUID?
+  /// The copies that it remembers.
+  var copies = KeptCopies()
 
   /// The store's own model.
   func model() throws -> Schema { try Schema(json: modelJSON) }
@@ -48,22 +50,7 @@ struct StoreHistory {
   /// - Throws: ``StoreError/historyConflict(_:)``.
   func checkSteps(against set: MigrationSet) throws {
     for applied in steps {
-      guard applied.number <= set.version else { continue }
-      let step = set.steps[applied.number - 1]
-      guard !step.isRecorded(as: applied.checksum) else { continue }
-      if step.name != applied.name,
-        set.steps.contains(where: { $0.checksum == applied.checksum })
-          || !set.steps.contains(where: { $0.name == applied.name })
-      {
-        throw StoreError.historyConflict(
-          set.steps.contains { $0.checksum == applied.checksum }
-            ? .reordered(number: applied.number, applied: applied.name, found: step.name)
-            : .missing(number: applied.number, name: applied.name))
-      }
-      throw StoreError.historyConflict(
-        .edited(
-          number: applied.number, name: applied.name, applied: applied.checksum, found: step.checksum,
-          difference: step.isFolded ? [] : lineDifference(applied.text, step.canonicalText)))
+      if let conflict = set.conflict(with: applied) { throw StoreError.historyConflict(conflict) }
     }
   }
 
@@ -75,8 +62,29 @@ struct StoreHistory {
   }
 }
 
+extension MigrationSet {
+  /// The steps behind a store that are others than these.
+  package func conflicts(with steps: [AppliedStep]) -> [HistoryConflict] { steps.compactMap(conflict) }
+
+  /// How a step behind a store differs from the one of its number; nil where it does not, or there is none.
+  fileprivate func conflict(with applied: AppliedStep) -> HistoryConflict? {
+    guard applied.number <= version else { return nil }
+    let step = steps[applied.number - 1]
+    guard !step.isRecorded(as: applied.checksum) else { return nil }
+    let isElsewhere = steps.contains { $0.checksum == applied.checksum }
+    if step.name != applied.name, isElsewhere || !steps.contains(where: { $0.name == applied.name }) {
+      return isElsewhere
+        ? .reordered(number: applied.number, applied: applied.name, found: step.name)
+        : .missing(number: applied.number, name: applied.name)
+    }
+    return .edited(
+      number: applied.number, name: applied.name, applied: applied.checksum, found: step.checksum,
+      difference: step.isFolded ? [] : lineDifference(applied.text, step.canonicalText))
+  }
+}
+
 /// What the history says of the program that runs steps, beside its name.
-package enum RunningProgram {
+enum RunningProgram {
   private static let given = Locked<String?>(nil)
 
   /// Such as `4.2`: what the program has said, or what its bundle says; nil where neither does.
@@ -86,7 +94,7 @@ package enum RunningProgram {
   }
 
   /// Says which version the program is of.
-  package static func setVersion(_ version: String) { given.withLock { $0 = version } }
+  static func setVersion(_ version: String) { given.withLock { $0 = version } }
 }
 
 /// Lines that only one of two texts has, the old ones with `-`, the new ones with `+`.

@@ -12,6 +12,8 @@ struct StoreStanding {
   let generation: Int64
   /// What it is known by; nil as in ``StoreHistory/storeID``.
   let storeID: UUID?
+  /// The copies that it remembers.
+  let copies: KeptCopies
 }
 
 /// Digests of the steps behind a store and of the model that they made, as a run of steps writes them down.
@@ -68,7 +70,7 @@ struct ExpectedStanding {
 
   private func standing(of tables: OwnTables) throws -> StoreStanding? {
     let values = try tables.meta.values(
-      of: [.format, .version, .generation, .minimumReader, .storeID, .modelHash, .standing])
+      of: [.format, .version, .generation, .minimumReader, .storeID, .modelHash, .standing, .copies])
     guard values[.format] == .integer(Int64(FileFormat.current)),
       let version = Self.number(values[.version], upTo: Int64(Int32.max)),
       checksums == nil || Int64(checksums?.count ?? 0) == version,
@@ -82,7 +84,8 @@ struct ExpectedStanding {
       guard case .text(let text) = value, let id = UUID(uuidString: text) else { return nil }
       storeID = id
     }
-    return StoreStanding(version: Int(version), generation: generation, storeID: storeID)
+    return StoreStanding(
+      version: Int(version), generation: generation, storeID: storeID, copies: KeptCopies(values[.copies]))
   }
 
   private static func number(_ value: SQLValue?, upTo limit: Int64) -> Int64? {
@@ -106,5 +109,7 @@ struct ExpectedStanding {
 
 extension StoreHistory {
   /// What an opening goes by.
-  var standing: StoreStanding { StoreStanding(version: version, generation: generation, storeID: storeID) }
+  var standing: StoreStanding {
+    StoreStanding(version: version, generation: generation, storeID: storeID, copies: copies)
+  }
 }

@@ -79,14 +79,16 @@ struct TypeFinding: Equatable, CustomStringConvertible {
   var fault = Fault.value
 
   var description: String {
+    let has = bad == 1 ? "has" : "have"
     let what =
       switch fault {
-      case .value: "\(bad) of \(total) values of \(entity).\(property) are no \(expected)"
+      case .value:
+        "\(bad) of \(counted(total, "value")) of \(entity).\(property) \(bad == 1 ? "is" : "are") no \(expected)"
       case .missing:
-        "\(bad) of \(total) objects of \(entity) have no \(entity).\(property), which is required"
+        "\(bad) of \(counted(total, "object")) of \(entity) \(has) no \(entity).\(property), which is required"
       case .foreign:
-        "\(bad) of \(total) rows of other entities have a value of \(entity).\(property); set it to NULL, or _entity to "
-          + "what they are"
+        "\(bad) of \(counted(total, "row")) of other entities \(has) a value of \(entity).\(property); set it to NULL, or "
+          + "_entity to what \(bad == 1 ? "it is" : "they are")"
       }
     return "\(what): row\(bad == 1 ? "" : "s") "
       + rows.map(String.init).joined(separator: ", ") + (bad > rows.count ? " and more" : "")

@@ -9,7 +9,7 @@ extension Store {
   /// Each is taken back by its `[down]` section or by what follows from its operations (``MigrationStep/wayBack(from:)``).
   /// A step that is not among `migrations`, or that was edited since it ran, is taken back by what the store carries: a
   /// program whose steps end earlier can so return a store that a newer one has migrated. The checks are those of
-  /// ``migrate(at:key:migrations:profile:busyTimeout:makesBackups:allowing:progress:)``, and so are the copy that is made
+  /// ``migrate(at:key:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``, and so are the copy that is made
   /// before, the waiting of others, and what other processes get that have the store open
   /// (``StoreError/storeMigratedElsewhere(file:)``). Ids stay given out. What was entered in properties and entities that go
   /// is lost, and has to be allowed.

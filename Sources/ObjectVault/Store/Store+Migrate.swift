@@ -15,17 +15,19 @@ extension Store {
   ///     its end.
   ///   - makesBackups: Whether the encrypted copy is made that a pending step asks for.
   ///   - losses: What pending steps may lose beside what their files allow, such as `User.city`.
+  ///   - commitsEachStep: As ``Store/Configuration/commitsEachStep``.
   ///   - progress: Counts the steps; cancelling it ends the run.
-  /// - Throws: As ``open(at:key:schema:migrations:configuration:progress:)``; the file is then as it was.
+  /// - Throws: As ``open(at:key:schema:migrations:configuration:progress:)``; the file is then as it was, or behind the last
+  ///   step that was committed by itself.
   @discardableResult
   public static func migrate(
     at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil,
     busyTimeout: Double = 5, makesBackups: Bool = true, allowing losses: Set<String> = [],
-    progress: Progress? = nil
+    commitsEachStep: Bool = false, progress: Progress? = nil
   ) async throws -> MigrationOutcome {
-    try await run(
-      .latest, at: url, key: key, migrations,
-      RunSettings(profile, busyTimeout, makesBackups, losses, progress))
+    var settings = RunSettings(profile, busyTimeout, makesBackups, losses, progress)
+    settings.commitsEachStep = commitsEachStep
+    return try await run(.latest, at: url, key: key, migrations, settings)
   }
 
   /// How a run is done, whatever it is for.
@@ -35,6 +37,8 @@ extension Store {
     let makesBackups: Bool
     let losses: Set<String>
     let progress: Progress?
+    /// Whether each step is committed by itself.
+    package var commitsEachStep = false
     /// Told once what the run waits for, when it has waited for a moment.
     let waits: (@Sendable (RunWait) -> Void)?
     /// How long another process's migration is waited for, in seconds; nil for as long as it takes.
@@ -72,7 +76,7 @@ extension Store {
           connection.onBusy { patience.waits(count: $0) }
           return try MigrationRunner(
             connection: connection, set: migrations, progress: progress, makesBackups: settings.makesBackups,
-            allowedLosses: settings.losses
+            allowedLosses: settings.losses, commitsEachStep: settings.commitsEachStep
           ).run(goal)
         }
       }

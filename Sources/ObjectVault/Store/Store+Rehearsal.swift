@@ -9,7 +9,7 @@ extension Store {
     try pool.withWriter(body)
   }
 
-  /// Runs the steps that a store lacks, as ``migrate(at:key:migrations:profile:busyTimeout:makesBackups:allowing:progress:)``
+  /// Runs the steps that a store lacks, as ``migrate(at:key:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``
   /// does, on the caller's thread and on a connection that `prepare` was given before.
   /// - Parameter key: One that needs not be resolved.
   package static func rehearseMigration(

@@ -34,6 +34,15 @@ public final class Store: Sendable {
     /// Whether opening makes the encrypted copy that a pending step asks for: `notes.store.v6-TIME.backup`
     /// beside the store, of which the last two are kept. Default `true`.
     public var makesBackups = true
+    /// How often the store is opened, with no step to run, before such a copy is deleted: by then it is seen whether the steps
+    /// did what was meant. Files that the store does not remember as its own copies are never touched. Default 5; nil keeps
+    /// them all until newer ones take their places.
+    public var backupOpenings: Int? = 5
+    /// Whether opening commits each pending step by itself, for stores so large that the work of all steps is not to be lost
+    /// with the last one. By default all steps are one transaction: the store has all of them, or none. With this a failure,
+    /// a cancellation or a kill leaves it behind the last whole step, at a version that others may open meanwhile
+    /// (``StoreError/stopped(atVersion:by:)``), and the next opening goes on from there. One copy is made, before the first.
+    public var commitsEachStep = false
 
     /// The defaults.
     public init() {}
@@ -221,7 +230,9 @@ extension Connection {
     let violations = try foreignKeyViolations()
     if let first = violations.first {
       findings.append(
-        "\(violations.count) references lead to rows that are gone, the first in table \(first.first?.string ?? "")"
+        violations.count == 1
+          ? "1 reference leads to a row that is gone, in table \(first.first?.string ?? "")"
+          : "\(violations.count) references lead to rows that are gone, the first in table \(first.first?.string ?? "")"
       )
     }
     return findings

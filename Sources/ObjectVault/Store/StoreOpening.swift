@@ -56,14 +56,23 @@ struct StoreOpening: Sendable {
       limit == nil
       ? try Store.afterMigrations(file.path, progress, stop) { try prepare(file, key, &steps) }
       : try prepare(file, key, &steps)
+    let pool = try Store.pool(file, opened.key, configuration)
+    countOpening(opened, pool, file)
     return Store(
-      core: Store.core(file, mapping, classes, opened.standing),
-      pool: try Store.pool(file, opened.key, configuration), url: url,
+      core: Store.core(file, mapping, classes, opened.standing), pool: pool, url: url,
       id: opened.standing.storeID, schema: mapping.schema,
       opening: Store.Opening(
         isNew: opened.isNew, migratedSteps: opened.migrated.steps,
         automaticStep: opened.automaticStep, backup: opened.migrated.backup,
         version: opened.standing.version, cipher: opened.key.profile))
+  }
+
+  /// Of a store that remembers copies; any other is not written to.
+  private func countOpening(_ opened: Opened, _ pool: ConnectionPool, _ file: DatabasePath) {
+    guard let limit = configuration.backupOpenings, !opened.standing.copies.isEmpty,
+      opened.migrated.steps.isEmpty
+    else { return }
+    try? pool.withWriter { KeptCopies.countOpening($0, of: file, limit: limit) }
   }
 
   /// The steps, read when they are first needed.
@@ -97,7 +106,7 @@ struct StoreOpening: Sendable {
     let (migrated, standing) = try stop.run(connection) {
       try MigrationRunner(
         connection: connection, set: set, progress: progress, makesBackups: configuration.makesBackups,
-        readers: mapping.schema.readers, limit: limit
+        readers: mapping.schema.readers, commitsEachStep: configuration.commitsEachStep, limit: limit
       ).migrateToOpen()
     }
     return Opened(

@@ -74,7 +74,7 @@ extension SQLValue {
     case .integer(let value): "\(value)"
     case .real(let value): "\(value)"
     case .text(let value): "'\(value.replacing("'", with: "''"))'"
-    case .blob(let value): "\(value.count) bytes"
+    case .blob(let value): counted(value.count, "byte")
     }
   }
 }

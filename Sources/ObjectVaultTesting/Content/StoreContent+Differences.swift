@@ -61,7 +61,7 @@ struct ContentComparison {
       }
       guard !others.isEmpty else { return nil }
       return
-        "\(called(name, "\(final).\(property)")): the members of \(others.count) objects are in another order "
+        "\(called(name, "\(final).\(property)")): the members of \(counted(others.count, "object")) are in another order "
         + "(\(listed(others.keys.sorted())))"
     }
   }
@@ -88,7 +88,7 @@ struct ContentComparison {
     let gone = rows.keys.filter { left[$0] == nil }.sorted()
     guard !gone.isEmpty else { return [] }
     return [
-      "\(called(entity, final)): \(gone.count) of \(rows.count) rows \(gone.count == 1 ? "is" : "are") gone "
+      "\(called(entity, final)): \(gone.count) of \(counted(rows.count, "row")) \(gone.count == 1 ? "is" : "are") gone "
         + "(\(listed(gone)))"
     ]
   }
@@ -108,7 +108,7 @@ struct ContentComparison {
       ? ": \(text(rows[first]?[property])) is now \(text(left[first]?[finalProperty]))"
       : " (\(listed(other.keys.sorted())))"
     return [
-      "\(called("\(entity).\(property)", "\(final).\(finalProperty)")): \(other.count) of \(rows.count) values "
+      "\(called("\(entity).\(property)", "\(final).\(finalProperty)")): \(other.count) of \(counted(rows.count, "value")) "
         + "\(other.count == 1 ? "is another" : "are others")"
         + (showsValues ? ", the first in row \(first)" : "") + shown
     ]
@@ -118,7 +118,7 @@ struct ContentComparison {
     after.objects.sorted { $0.key < $1.key }.compactMap { entity, rows in
       let new = rows.keys.filter { before.objects[entity]?[$0] == nil }.sorted()
       return new.isEmpty
-        ? nil : "\(entity): \(new.count) \(new.count == 1 ? "row is" : "rows are") new (\(listed(new)))"
+        ? nil : "\(entity): \(counted(new.count, "row is", "rows are")) new (\(listed(new)))"
     }
   }
 
@@ -136,8 +136,13 @@ struct ContentComparison {
       }
       let new = names == nil ? left.subtracting(links) : []
       let called = called(name, "\(final).\(property)")
-      return (gone.isEmpty ? [] : ["\(called): \(gone.count) of \(links.count) links are gone"])
-        + (new.isEmpty ? [] : ["\(called): \(new.count) links are new"])
+      return
+        (gone.isEmpty
+        ? []
+        : [
+          "\(called): \(gone.count) of \(counted(links.count, "link")) \(gone.count == 1 ? "is" : "are") gone"
+        ])
+        + (new.isEmpty ? [] : ["\(called): \(counted(new.count, "link is", "links are")) new"])
     }
   }
 
@@ -168,7 +173,7 @@ struct ContentComparison {
     case .integer(let number): "\(number)"
     case .real(let number): "\(number)"
     case .text(let text): "\"\(text.count > 40 ? text.prefix(40) + "…" : text)\""
-    case .blob(let data): "\(data.count) bytes"
+    case .blob(let data): counted(data.count, "byte")
     }
   }
 }

@@ -91,13 +91,15 @@ extension MigrationLab {
       throw CheckFailure(
         "", place,
         [
-          "an app that knows \(number) steps was not refused, and version \(reader) is the oldest that may read the store"
+          "an app that knows \(counted(number, "step")) was not refused, and version \(reader) is the oldest that may read the store"
         ])
     } catch StoreError.storeIsNewer {
       guard reader <= number else { return }
       throw CheckFailure(
         "", place,
-        ["an app that knows \(number) steps was refused, and the steps say that it may read the store"])
+        [
+          "an app that knows \(counted(number, "step")) was refused, and the steps say that it may read the store"
+        ])
     }
   }
 

@@ -1,6 +1,7 @@
 // Step by step: what a rebuilt table does to the rows that refer to it, and there and back again.
 
 internal import Foundation
+private import CipherSQLite
 internal import ObjectVault
 
 extension MigrationLab {
@@ -102,7 +103,9 @@ extension StoreContent {
     before.objects.sorted { $0.key < $1.key }.compactMap { entity, rows in
       if mayLose.contains(entity) { return nil }
       let gone = rows.keys.filter { objects[entity]?[$0] == nil }
-      return gone.isEmpty ? nil : "\(entity): \(gone.count) of \(rows.count) rows are gone"
+      return gone.isEmpty
+        ? nil
+        : "\(entity): \(gone.count) of \(counted(rows.count, "row")) \(gone.count == 1 ? "is" : "are") gone"
     }
   }
 }

@@ -1,5 +1,6 @@
 // A bound on how often a test may ask the store.
 
+private import CipherSQLite
 public import ObjectVault
 
 /// More was asked of a store than a test allows.
@@ -17,7 +18,7 @@ public struct QueryLimitExceeded: Error, Sendable, Hashable {
 extension QueryLimitExceeded: CustomStringConvertible {
   /// The numbers, and what to do when objects were fetched one by one.
   public var description: String {
-    "\(queries) queries were made, and \(limit) \(limit == 1 ? "is" : "are") allowed; they gave \(rows) rows."
+    "\(counted(queries, "query was", "queries were")) made, and \(limit) \(limit == 1 ? "is" : "are") allowed; they gave \(counted(rows, "row"))."
       + (faultsFired == 0
         ? ""
         : " \(faultsFired) of them fetched one object or one set each, when a property was read: prefetch it.")

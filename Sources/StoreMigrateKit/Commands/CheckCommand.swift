@@ -1,5 +1,6 @@
 // check: do the files of a migrations folder agree? For continuous integration.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 
@@ -31,7 +32,7 @@ enum CheckCommand: Command {
     var exitCode: ExitCode { findings.isEmpty ? .ok : .attention }
     var description: String {
       let agreed =
-        "\(steps) \(steps == 1 ? "step" : "steps"); lock, snapshot\(comparedWithClasses ? ", classes" : "") and embedded code "
+        "\(counted(steps, "step")); lock, snapshot\(comparedWithClasses ? ", classes" : "") and embedded code "
         + "agree with \(steps == 1 ? "it" : "them")."
       let notes = empty.map { "note: \($0) is empty: it does nothing." }
       guard !findings.isEmpty else { return ([agreed] + notes).joined(separator: "\n") }
@@ -66,6 +67,11 @@ enum CheckCommand: Command {
       if file.name == "migrations.lock" {
         findings += edited(String(decoding: data, as: UTF8.self), files)
       }
+    }
+    if let manifest = try files.target.updated(),
+      FileManager.default.contents(atPath: manifest.url.path) != Data(manifest.text.utf8)
+    {
+      findings.append("\(manifest.url.path) does not exclude the files of the folder as they are.")
     }
     // To write the files anew would hide that a released step is another.
     let isStale = !findings.isEmpty && (try? files.releases.requireKept(in: files.set)) != nil

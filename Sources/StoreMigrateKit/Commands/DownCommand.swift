@@ -14,7 +14,7 @@ enum DownCommand: Command {
       Option.migrations,
       Option("--to", value: "N", "down to version N; 0 is an empty store"),
       Option("--steps", value: "K", "so many steps; 1 without it and without --to"),
-      Option.allow, Option.noBackup, Option.yes, Option.verbose,
+      Option.allow, Option.noBackup, Option.yes, Option.transaction, Option.verbose,
       Option("--dry-run", "what plan shows, and nothing else"),
     ] + Option.store
   static let aliases = ["rollback", "revert"]
@@ -29,8 +29,8 @@ enum DownCommand: Command {
     be allowed: by --allow lossy:NAME for each, by --yes, or at the question. Rows that fit no longer are refused, as by up.
 
     The store carries the way back of each step that ran: one whose file is not at hand, or was edited since, is taken back
-    by that, so that an older tool, or one without any migrations, returns a newer store. Copies are made as by up, and
-    ids that were given out stay so.
+    by that, so that an older tool, or one without any migrations, returns a newer store. Copies are made as by up, --tx
+    step is as there, and ids that were given out stay so.
     """
 
   struct DownReport: Report {
@@ -65,7 +65,7 @@ enum DownCommand: Command {
     }
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: version, to: target,
-      configuration: try session.configuration())
+      configuration: try session.configuration(), standing: try session.standing(of: plan))
     let (outcome, seconds) = try await session.run(
       .back(to: target), set, plan, key, "down", loses: "Taking these steps back loses", aftermath)
     let names = Dictionary(plan.steps.map { ($0.number, $0.name) }) { first, _ in first }

@@ -14,6 +14,10 @@ enum EmbedCommand: Command {
       "--released", value: "NAME",
       "note in the lock file that the steps so far are in this release: check then",
       "refuses to see them edited"),
+    Option(
+      "--package",
+      "show the target of Package.swift for the folder; with its two comments there, embed keeps the",
+      "list of files up to date"),
     Option("--type", value: "NAME", "how the enum of the steps is called in Swift; default AppMigrations"),
   ]
   static let help = """
@@ -21,16 +25,25 @@ enum EmbedCommand: Command {
       store-migrate embed                          in ./Migrations
       store-migrate embed -m App/Migrations --type AppMigrations
       store-migrate embed --released 4.1           the steps so far are in people's hands
+      store-migrate embed --package                the folder as a target of Package.swift
 
     Writes what the app links (Embedded.swift), the model after the last step (schema.json, for review) and
     the chain of checksums (migrations.lock). Needs no store and no key.
+
+    A folder that is itself a target of a package has files that are not Swift, and the package manager warns of each that
+    its target does not exclude. --package shows the target; its list stands between two comments, and where the nearest
+    Package.swift above the folder has them, each embed, rebase and squash writes the list anew, and check compares it.
     """
 
   struct EmbedReport: Report {
     let written: [String]
     let unchanged: [String]
+    /// The target for a Package.swift that has not got it; nil where it was not asked for.
+    var package: String?
     var description: String {
-      (written.map { "wrote      \($0)" } + unchanged.map { "unchanged  \($0)" }).joined(separator: "\n")
+      let lines = written.map { "wrote      \($0)" } + unchanged.map { "unchanged  \($0)" }
+      let target = package.map { ["", "Put this into the targets of Package.swift, once:", $0] } ?? []
+      return (lines + target).joined(separator: "\n")
     }
   }
 
@@ -46,7 +59,11 @@ enum EmbedCommand: Command {
       let files = try GeneratedFiles(
         folder: folder, set: session.steps(in: folder), typeName: type,
         releasing: session.arguments.value("--released"))
-      return try write(files)
+      var report = try write(files)
+      if session.arguments.has("--package"), try files.target.updated() == nil {
+        report.package = try files.target.text()
+      }
+      return report
     }
   }
 
@@ -55,12 +72,14 @@ enum EmbedCommand: Command {
   static func write(_ files: GeneratedFiles) throws -> EmbedReport {
     try files.releases.requireKept(in: files.set)
     var (written, unchanged): ([String], [String]) = ([], [])
-    for file in files.contents() {
-      let url = files.folder.appendingPathComponent(file.name)
-      if FileManager.default.contents(atPath: url.path) == Data(file.text.utf8) {
+    let manifest = { try files.target.updated().map { [$0] } ?? [] }
+    for (url, text) in files.contents().map({ (files.folder.appendingPathComponent($0.name), $0.text) })
+      + (try manifest())
+    {
+      if FileManager.default.contents(atPath: url.path) == Data(text.utf8) {
         unchanged.append(url.path)
       } else {
-        try Data(file.text.utf8).write(to: url, options: .atomic)
+        try Data(text.utf8).write(to: url, options: .atomic)
         written.append(url.path)
       }
     }

@@ -38,6 +38,11 @@ struct GeneratedFiles {
     ]
   }
 
+  /// The folder as a target of a package.
+  var target: PackageTarget {
+    PackageTarget(folder, typeName: typeName, generated: ["migrations.lock", "schema.json"])
+  }
+
   private static func presentTypeName(_ folder: URL) -> String? {
     guard let text = try? String(contentsOf: folder.appendingPathComponent("Embedded.swift"), encoding: .utf8)
     else {

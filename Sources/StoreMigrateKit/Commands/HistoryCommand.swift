@@ -9,13 +9,19 @@ enum HistoryCommand: Command {
   static let summary = "Every step that ever ran on the store or was taken back"
   static let group = CommandGroup.look
   static let positionalCount = 1
-  static let options = Option.look
+  static let options =
+    [
+      Option(
+        "--migrations", short: "-m", value: "DIR",
+        "compare with the steps of a folder; without it with those of the app's own tool")
+    ] + Option.look
   static let help = """
     EXAMPLES
       store-migrate history notes.store --key-file key.txt
-      store-migrate history notes.store --json
+      store-migrate history notes.store --json -m Migrations
 
-    In the order in which it was: what happened, when, how long it took, which program did it. Needs no migrations.
+    In the order in which it was: what happened, when, how long it took, which program did it. Needs no migrations;
+    with them it says which steps are others than those that ran, and ends with 0 all the same: `status` ends with 3.
     Changes no byte of the store, and leaves no file behind.
     """
 
@@ -41,6 +47,8 @@ enum HistoryCommand: Command {
     let store: StoreSummary
     let version: Int
     let events: [Event]
+    /// nil where no steps are at hand.
+    let history: HistoryState?
 
     var description: String {
       let width = events.map(\.name.count).max() ?? 0
@@ -48,19 +56,26 @@ enum HistoryCommand: Command {
         "  \(padded(event.kind, 7))  \(numbered(event.number))  \(padded(event.name, width))  \(event.date)"
           + "  (\(event.seconds) s)  \(event.app)"
       }
-      return (lines + (lines.isEmpty ? [] : [""]) + ["\(store.path) is at version \(version)."])
+      let others = (history?.mismatches ?? []).map { step in
+        "✗ \(numbered(step.number)) \(step.name) is another among the steps (\(step.kind)); see status."
+      }
+      return (lines + (lines.isEmpty ? [] : [""]) + ["\(store.path) is at version \(version)."] + others)
         .joined(separator: "\n")
     }
   }
 
   static func run(_ session: Session) async throws -> any Report {
     let inspection = try session.inspection()
+    let isNamed = session.arguments.value("--migrations") != nil
+    let set = isNamed ? try session.migrations() : session.bundled.set
     return try withExtendedLifetime(inspection) {
-      HistoryReport(
+      let applied = try MigrationOutlook.appliedSteps(inspection.connection)
+      return HistoryReport(
         store: StoreSummary(
           path: session.storePath, bytes: try DatabasePath(session.storePath).byteCount ?? 0),
         version: try StoreInfo(inspection.connection).version,
-        events: try HistoryEvent.all(inspection.connection).map(Event.init))
+        events: try HistoryEvent.all(inspection.connection).map(Event.init),
+        history: set.map { HistoryState(applied, $0) })
     }
   }
 }

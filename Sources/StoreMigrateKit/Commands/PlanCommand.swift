@@ -15,6 +15,7 @@ enum PlanCommand: Command {
       Option(
         "--to", value: "N",
         "no further than version N; below the store's version: what `down --to N` would do"),
+      Option.transaction,
     ] + Option.look
   static let help = """
     EXAMPLES
@@ -92,6 +93,8 @@ enum PlanCommand: Command {
     let to: Int
     let steps: [PlannedStep]
     let drift: [String]
+    /// How much is one transaction: all, or a step.
+    let transaction: String
     let makesBackup: Bool
     let backup: String?
     let changesFormat: Bool
@@ -123,6 +126,7 @@ enum PlanCommand: Command {
       store: StoreSummary(path: session.storePath, bytes: plan.bytes), from: plan.storeVersion,
       to: plan.targetVersion,
       steps: plan.steps.indices.map { planned($0, plan, outlook, set) }, drift: plan.drift,
+      transaction: try session.commitsEachStep() ? "step" : "all",
       makesBackup: plan.makesBackup, backup: outlook.backupName, changesFormat: plan.changesFormat,
       neededBytes: plan.neededBytes, freeBytes: outlook.freeBytes,
       cost: StatusCommand.Cost(rows: plan.cost.rows, seconds: plan.cost.seconds),
@@ -147,7 +151,8 @@ enum PlanCommand: Command {
   private static func next(_ session: Session, _ plan: MigrationPlan, _ goal: MigrationGoal) -> [String] {
     guard plan.drift.isEmpty else { return [session.line("verify")] }
     guard !plan.steps.isEmpty, plan.refusals.isEmpty, plan.missingTransforms.isEmpty else { return [] }
-    let target = ["--to", "--steps"].flatMap { name in session.arguments.value(name).map { [name, $0] } ?? []
+    let target = ["--to", "--steps", "--tx"].flatMap { name in
+      session.arguments.value(name).map { [name, $0] } ?? []
     }
     return [session.line(goal == .latest ? "up" : "down", target + plan.allowances)]
   }

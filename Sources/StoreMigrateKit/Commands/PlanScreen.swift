@@ -1,5 +1,6 @@
 // What `plan` shows: the data is the report's, the words and columns are here.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 
@@ -24,9 +25,14 @@ extension PlanCommand.PlanReport {
 
   private var head: [String] {
     var lines = [
-      "\(steps.count) \(steps.count == 1 ? "step" : "steps") \(leadsBack ? "taken back " : "")in one transaction, "
+      "\(counted(steps.count, "step")) \(leadsBack ? "taken back " : "")\(scope), "
         + "from version \(from) to \(to), on SQLite \(store.sqlite)."
     ]
+    if isEachStep {
+      lines.append(
+        "What fails or is stopped leaves the store behind the last whole step, and \(verb) goes on from there."
+      )
+    }
     if makesBackup {
       lines.append(
         "Before \(steps.count == 1 ? "it" : "them") an encrypted copy is made beside the store"
@@ -34,6 +40,9 @@ extension PlanCommand.PlanReport {
     }
     return lines
   }
+
+  private var isEachStep: Bool { transaction == "step" && steps.count > 1 }
+  private var scope: String { isEachStep ? "in a transaction each" : "in one transaction" }
 
   private var driftLines: [String] {
     guard !drift.isEmpty else { return [] }

@@ -91,7 +91,7 @@ enum SchemaImport {
     let name = URL(fileURLWithPath: file).lastPathComponent
     let remarks =
       ["The tables of \(name), as store-migrate schema import found them."]
-      + adoption.tables.map { "\($0.source) -> \($0.target), \($0.rows) rows" } + adoption.notes
+      + adoption.tables.map { "\($0.source) -> \($0.target), \(counted($0.rows, "row"))" } + adoption.notes
       + adoption.losses.map { "LOSES \($0)" } + adoption.obstacles.map { "CANNOT be taken: \($0)" }
     let lines = remarks.map { "# " + $0.split(whereSeparator: \.isNewline).joined(separator: " ") }
     return adoption.step.text.replacingOccurrences(

@@ -20,7 +20,9 @@ extension Session {
   ) throws -> MigrationPlan {
     do { return try MigrationPlan(inspection, set, goal, asksRows: asksRows) } catch let error as StoreError {
       guard let text = explanation(of: error, inspection, set) else { throw error }
-      throw ExplainedError(code: ExitCode(error), description: text)
+      let applied = try? MigrationOutlook.appliedSteps(inspection.connection)
+      throw ExplainedError(
+        code: ExitCode(error), description: text, history: applied.map { HistoryState($0, set) })
     }
   }
 

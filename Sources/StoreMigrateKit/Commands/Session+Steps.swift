@@ -24,6 +24,7 @@ extension Session {
     var settings = Store.RunSettings(
       try profile(), try lockTimeout(), !arguments.has("--no-backup"), Set(plan.unallowedLosses), progress,
       waits: { waiting.show($0) })
+    settings.commitsEachStep = try commitsEachStep()
     settings.migrationTimeout = try migrationTimeout()
     let (runSettings, start) = (settings, Date())
     interruption.begin(aftermath)
@@ -31,6 +32,23 @@ extension Session {
       try await Store.run(goal, at: url, key: key, set, runSettings)
     }
     return (outcome, Date().timeIntervalSince(start))
+  }
+
+  /// Whether `--tx` asks for each step to be committed by itself.
+  /// - Throws: ``UsageError`` for a word that is neither.
+  func commitsEachStep() throws -> Bool {
+    let (words, word) = (["all", "step"], arguments.value("--tx") ?? "all")
+    guard words.contains(word) else {
+      throw UsageError("--tx takes all or step, not \(word).\(didYouMean(word, among: words))")
+    }
+    return word == "step"
+  }
+
+  /// What steps are called that may stand when others of the run fail, by their numbers; nil where all or none do.
+  func standing(of plan: MigrationPlan) throws -> [Int: String]? {
+    guard try commitsEachStep() else { return nil }
+    return Dictionary(plan.steps.map { ($0.number, "\(numbered($0.number)) \($0.name)") }) { first, _ in first
+    }
   }
 
   /// Looks at a store that is about to be changed: who migrates it meanwhile is waited for to the end.

@@ -86,7 +86,7 @@ enum SlotsCommand: Command {
       var lines = slots.map {
         "  \(padded($0.name, width))  \($0.kindInWords)\($0.work.map { ", \($0)" } ?? "")"
       }
-      lines.insert("\(file): \(slots.count) \(slots.count == 1 ? "slot" : "slots")", at: 0)
+      lines.insert("\(file): \(counted(slots.count, "slot"))", at: 0)
       if let recoveryCode {
         lines += ["", "Recovery code, shown this once: write it down.", "", "  \(recoveryCode)"]
       }

@@ -63,14 +63,6 @@ enum StatusCommand: Command {
     let profile: String
   }
 
-  struct HistoryState: Encodable {
-    let complete: Bool
-    let applied: Int
-    /// How many of them are among the steps at hand, with the same checksum.
-    let matching: Int
-    let mismatches: [String]
-  }
-
   struct SchemaState: Encodable {
     let matches: Bool
     let hash: String
@@ -78,6 +70,14 @@ enum StatusCommand: Command {
 
   struct References: Encodable {
     let violations: Int?
+  }
+
+  /// A copy that the store made of itself before steps.
+  struct Copy: Encodable {
+    let name: String
+    let bytes: Int
+    /// How often the store was opened since with no step to run.
+    let openings: Int
   }
 
   struct Cost: Encodable {
@@ -97,6 +97,7 @@ enum StatusCommand: Command {
     let foreignKeys: References
     let makesBackup: Bool
     let backup: String?
+    let copies: [Copy]
     let neededBytes: Int
     let freeBytes: Int?
     let cost: Cost
@@ -108,7 +109,7 @@ enum StatusCommand: Command {
 
     private enum CodingKeys: String, CodingKey {
       case store, file, version, migrations, history, schema, drift, foreignKeys, makesBackup, backup,
-        neededBytes
+        copies, neededBytes
       case freeBytes, cost, warnings, next
     }
 
@@ -136,15 +137,22 @@ enum StatusCommand: Command {
         store: plan.storeVersion, available: plan.availableVersion, minimumReader: plan.minimumReader,
         minimumReaderAfterwards: outlook.minimumReader),
       migrations: applied(plan, set) + pending(plan, outlook, set),
-      history: HistoryState(
-        complete: true, applied: plan.history.count, matching: min(plan.history.count, set.version),
-        mismatches: []),
+      history: HistoryState(plan.history, set),
       schema: SchemaState(matches: plan.drift.isEmpty, hash: outlook.modelHash), drift: plan.drift,
       foreignKeys: References(violations: outlook.danglingReferences), makesBackup: plan.makesBackup,
-      backup: outlook.backupName, neededBytes: plan.neededBytes, freeBytes: outlook.freeBytes,
+      backup: outlook.backupName, copies: try copies(outlook, session), neededBytes: plan.neededBytes,
+      freeBytes: outlook.freeBytes,
       cost: Cost(rows: plan.cost.rows, seconds: plan.cost.seconds), warnings: warnings(plan, outlook),
       next: next(session, plan), signalsAttention: session.arguments.has("--exit-code"),
       isVerbose: session.arguments.has("--verbose"))
+  }
+
+  private static func copies(_ outlook: MigrationOutlook, _ session: Session) throws -> [Copy] {
+    let file = try DatabasePath(session.storePath)
+    return outlook.copies.map { name, copy in
+      Copy(
+        name: name, bytes: (try? DatabasePath(file.sibling(name)))?.byteCount ?? 0, openings: copy.openings)
+    }
   }
 
   private static func format(_ profile: CipherProfile) -> String {

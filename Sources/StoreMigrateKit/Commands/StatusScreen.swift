@@ -1,5 +1,6 @@
 // What `status` shows: the data is the report's, the words and columns are here.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 
@@ -22,7 +23,7 @@ extension StatusCommand.StatusReport {
           "references", count == 0 ? "ok, every one leads to a row" : "✗ \(count) lead nowhere; see verify"))
     }
     lines.append(Screen.fact("oldest app", readerLine))
-    lines += roomLines + warnings.map { Screen.fact("warning", $0) }
+    lines += copyLines + roomLines + warnings.map { Screen.fact("warning", $0) }
     return (lines + Screen.next(next)).joined(separator: "\n")
   }
 
@@ -64,7 +65,8 @@ extension StatusCommand.StatusReport {
     let count = history.applied
     guard count > 0 else { return "no step ran yet" }
     let beyond = count - history.matching
-    return (beyond == 0 ? "complete, " : "") + "\(history.matching) of \(count) checksums match"
+    let match = count == 1 ? "checksum matches" : "checksums match"
+    return (beyond == 0 ? "complete, " : "") + "\(history.matching) of \(count) \(match)"
       + (beyond == 0
         ? "" : "; \(beyond == 1 ? "the last is" : "the last \(beyond) are") not among these migrations")
   }
@@ -79,6 +81,13 @@ extension StatusCommand.StatusReport {
     let (now, after) = (version.minimumReader, version.minimumReaderAfterwards)
     return "version \(now) can open this store"
       + (after > now ? " now; after `up` version \(after) and later ones alone" : "")
+  }
+
+  private var copyLines: [String] {
+    copies.enumerated().map { index, copy in
+      let since = copy.openings == 0 ? "" : ", the store opened \(counted(copy.openings, "time")) since"
+      return Screen.fact(index == 0 ? "copies" : "", "\(copy.name) (\(megabytes(copy.bytes))\(since))")
+    }
   }
 
   private var roomLines: [String] {

@@ -14,7 +14,7 @@ enum UpCommand: Command {
       Option.migrations,
       Option("--to", value: "N", "up to version N; all pending steps without it"),
       Option("--steps", value: "K", "so many steps"),
-      Option.allow, Option.noBackup, Option.yes,
+      Option.allow, Option.noBackup, Option.yes, Option.transaction,
       Option("--dry-run", "what plan shows, and nothing else"), Option.verbose,
       Option("--vacuum", "afterwards give the disk back what the file has of free pages: writes it whole"),
     ] + Option.store
@@ -30,11 +30,17 @@ enum UpCommand: Command {
     at the one it had. A step that loses data has to be allowed: by a line allow: lossy:NAME in its file, by
     --allow lossy:NAME for each loss, by --yes, or at the question.
 
+    With --tx step each step is committed by itself: one that fails, Ctrl-C and a kill leave the store behind the last
+    whole step, and up goes on from there. Programs may open the store between two steps, at a version that was never
+    theirs: they are told as of any other, and those with steps of their own run the rest. One copy is made, before the
+    first step.
+
     --vacuum takes room for a second copy of the file, on the disk and in memory, as no plain byte is to reach the disk;
     a rebuilt table leaves as many free pages as it had.
 
     Before a step that loses or rewrites values, or whose file says backup: always, an encrypted copy is made
-    beside the store and verified; the last two are kept. --no-backup leaves it out.
+    beside the store and verified; the last two are kept, until the app has opened the store well five times. --no-backup
+    leaves it out.
     """
 
   struct UpReport: Report {
@@ -103,7 +109,7 @@ enum UpCommand: Command {
     }
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
-      configuration: try session.configuration())
+      configuration: try session.configuration(), standing: try session.standing(of: plan))
     do {
       let (outcome, seconds) = try await session.run(
         .latest, set, plan, key, "up", loses: "The pending steps lose", aftermath)

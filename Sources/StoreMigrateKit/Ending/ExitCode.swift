@@ -76,6 +76,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
 
   private static func code(_ error: StoreError) -> ExitCode {
     switch error {
+    case .stopped(_, let cause): code(cause)
     case .historyConflict, .repairRefused: .historyConflict
     case .storeIsNewer: .storeTooNew
     case .notEnoughSpace, .backupFailed, .diskFull: .noSpace
@@ -128,4 +129,6 @@ struct RefusedError: Error, CustomStringConvertible {
 struct ExplainedError: Error, CustomStringConvertible {
   let code: ExitCode
   let description: String
+  /// The history beside the steps, for JSON.
+  var history: HistoryState?
 }

@@ -39,6 +39,10 @@ extension Option {
   static let yes = Option("--yes", short: "-y", "no questions: what they would ask is allowed")
   static let allow = Option("--allow", value: "lossy:NAME", "a loss, such as lossy:User.town; once for each")
   static let noBackup = Option("--no-backup", "no copy before a step that loses or rewrites values")
+  static let transaction = Option(
+    "--tx", value: "SCOPE",
+    "all: one transaction, so all steps or none (the default); step: each one by itself, for",
+    "huge stores: what fails or is stopped leaves the store behind the last whole step")
   static let verbose = Option(
     "--verbose", short: "-v",
     "status: checksum, program and engine of each step; else: the plan before it is done")

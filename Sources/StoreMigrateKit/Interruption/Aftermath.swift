@@ -12,6 +12,12 @@ protocol Aftermath: Sendable {
   /// committed that is not yet.
   /// - Parameter phase: How far the change of a key is.
   func leftBehind(_ phase: CommitGate.Phase) -> String
+  /// Whether a command that failed may have done a part of it.
+  var hasParts: Bool { get }
+}
+
+extension Aftermath {
+  var hasParts: Bool { false }
 }
 
 /// Of `rekey`: the store is under one key or the other.
@@ -212,6 +218,9 @@ struct MigrationRun: Aftermath {
   let from: Int
   let to: Int
   let configuration: Connection.Configuration
+  /// What the steps are called where each is committed by itself, by their numbers; nil where all are one transaction.
+  var standing: [Int: String]?
+  var hasParts: Bool { standing != nil }
 
   func found() -> String {
     var reading = configuration
@@ -223,10 +232,26 @@ struct MigrationRun: Aftermath {
       let version = try? connection.userVersion()
     else { return leftBehind(.stopped) }
     connection.close()
-    return "\(store) is at version \(version)\(version == from ? ", as before" : ""), and opens with its key."
+    return (done(at: version).map { "\($0) " } ?? "")
+      + "\(store) is at version \(version)\(version == from ? ", as before" : ""), and opens with its key."
   }
+
+  /// Which steps stand although the run was not finished.
+  private func done(at version: Int) -> String? {
+    guard let standing, version != from, version != to else { return nil }
+    let numbers = from < version ? Array(from + 1...version) : Array(version + 1...from)
+    let names = numbers.map { standing[$0] ?? "\($0)" }.joined(separator: ", ")
+    return from < version
+      ? "What ran before stands, and up goes on from there: \(names)."
+      : "What was taken back before stays so, and down goes on from there: \(names)."
+  }
+
   func leftBehind(_ phase: CommitGate.Phase) -> String {
-    "\(store) opens with its key, and is at version \(from) as before, or at version \(to) if the last of the work was "
+    guard standing == nil else {
+      return "\(store) opens with its key, and is behind the last whole step: store-migrate status \(store)"
+    }
+    return
+      "\(store) opens with its key, and is at version \(from) as before, or at version \(to) if the last of the work was "
       + "just being committed: store-migrate status \(store)"
   }
 }

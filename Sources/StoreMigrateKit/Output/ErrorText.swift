@@ -18,6 +18,8 @@ enum ErrorText {
     case SQLError.emptyFile(let file):
       "\(file): the file has no bytes. Check the path, or restore it from a backup."
     case SQLError.busy(let file, let waited, let holders): locked(file, waited, holders)
+    // What stands is said of the store itself.
+    case StoreError.stopped(let version, _): "\(error)".replacing(StoreError.standing(at: version), with: "")
     case let error as CocoaError: text(of: error)
     default: "\(error)"
     }

@@ -28,14 +28,18 @@ private struct Failure: Encodable {
   let ok = false
   let exit: Int32
   let error: String
+  /// The history beside the steps, where that is what was found.
+  let history: HistoryState?
 }
 
 func json(_ command: String, _ report: any Report) -> String {
   encoded(Envelope(command: command, report: report))
 }
 
-func jsonError(_ command: String, _ code: ExitCode, _ message: String) -> String {
-  encoded(Failure(command: command, exit: code.rawValue, error: message))
+func jsonError(_ command: String, _ code: ExitCode, _ message: String, _ history: HistoryState? = nil)
+  -> String
+{
+  encoded(Failure(command: command, exit: code.rawValue, error: message, history: history))
 }
 
 private func encoded(_ value: some Encodable) -> String {

@@ -51,10 +51,12 @@ public enum StoreMigrate {
   ///   - migrations: Steps to use where `--migrations` is not given; nil reads `./Migrations`.
   ///   - model: The classes of the app, for `diff` and `new --from-model`.
   ///   - transforms: The functions that steps call by `transform swift` and `using swift`, wherever the steps come from.
+  ///   - appVersion: What histories say of the app's version, such as `4.2`; nil for that of its bundle, where it has one.
   public static func main(
-    migrations: MigrationSet? = nil, model: Schema? = nil, transforms: [MigrationTransform] = []
+    migrations: MigrationSet? = nil, model: Schema? = nil, transforms: [MigrationTransform] = [],
+    appVersion: String? = nil
   ) async -> Never {
-    await main(BundledSteps(migrations), model: model, transforms: transforms)
+    await main(BundledSteps(migrations), model: model, transforms: transforms, appVersion)
   }
 
   /// Runs the tool of an app with the steps of its `Embedded.swift`.
@@ -65,20 +67,26 @@ public enum StoreMigrate {
   ///   - steps: Steps to use where `--migrations` is not given.
   ///   - model: The classes of the app, for `diff` and `new --from-model`.
   ///   - transforms: The functions that steps call by `transform swift` and `using swift`, wherever the steps come from.
+  ///   - appVersion: What histories say of the app's version, such as `4.2`; nil for that of its bundle, where it has one.
   public static func main(
-    embedded steps: [MigrationSet.Embedded], model: Schema? = nil, transforms: [MigrationTransform] = []
+    embedded steps: [MigrationSet.Embedded], model: Schema? = nil, transforms: [MigrationTransform] = [],
+    appVersion: String? = nil
   ) async -> Never {
-    await main(BundledSteps(embedded: steps), model: model, transforms: transforms)
+    await main(BundledSteps(embedded: steps), model: model, transforms: transforms, appVersion)
   }
 
   private static func main(
-    _ bundled: BundledSteps, model: Schema?, transforms: [MigrationTransform]
+    _ bundled: BundledSteps, model: Schema?, transforms: [MigrationTransform], _ appVersion: String?
   ) async -> Never {
     StandardStream.prepare()
     let interruption = Interruption()
     interruption.listen()
     // An app's own tool is of the app's version.
-    if !bundled.areThere, model == nil { RunningProgram.setVersion(version) }
+    if let appVersion {
+      Store.setAppVersion(appVersion)
+    } else if !bundled.areThere, model == nil {
+      Store.setAppVersion(version)
+    }
     var output: Output
     do {
       output = await run(
@@ -151,7 +159,7 @@ public enum StoreMigrate {
       // Before anything is opened: a mistyped number is a mistake of the line and not of the store.
       _ = try session.lockTimeout()
       _ = (try session.profile(), try session.newProfile())
-      _ = try session.allowances()
+      _ = (try session.allowances(), try session.commitsEachStep())
       let run: any Command.Type = arguments.has("--dry-run") ? PlanCommand.self : command
       name = run.name
       let report = try await run.run(session)
@@ -177,13 +185,17 @@ public enum StoreMigrate {
         // Another error than the one that the signal made is told besides.
         let isOther = ![.interrupted, .failed].contains(ExitCode(error))
         message = "\(Interruption.said(signal)) \(aftermath.found())" + (isOther ? " (\(error))" : "")
-      } else if let aftermath = interruption.aftermath, [.failed, .noSpace].contains(code) {
-        // The disk may have failed before the last step or after it.
+      } else if let aftermath = interruption.aftermath,
+        [.failed, .noSpace].contains(code) || aftermath.hasParts
+      {
+        // The disk may have failed before the last step or after it; or each step was committed by itself.
         message += " \(aftermath.found())"
       }
       // Behind rows an object of JSON would be a part of theirs.
       return isJSON && !rows.hasBegun
-        ? Output(code: code, text: printable(json: jsonError(name, code, message)))
+        ? Output(
+          code: code,
+          text: printable(json: jsonError(name, code, message, (error as? ExplainedError)?.history)))
         : Output(code: code, errors: "store-migrate: \(message)")
     }
   }

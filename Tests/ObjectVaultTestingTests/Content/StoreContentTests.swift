@@ -74,7 +74,7 @@ final class Clip: ManagedObject {
     #expect(
       after.differences(from: before, showsValues: false) == [
         "Clip.reel: 1 of 3 values is another (row 3)",
-        "Reel.best: the members of 1 objects are in another order (row 1)",
+        "Reel.best: the members of 1 object are in another order (row 1)",
       ])
   }
 
@@ -95,7 +95,7 @@ final class Clip: ManagedObject {
         "User: 1 of 2 rows is gone (row 2)",
         "User.city: 1 of 2 values is another, the first in row 1: \"London\" is now nil",
         "User: 1 row is new (row 3)",
-        "Status.tags: 1 of 1 links are gone", "Tag.statuses: 1 of 1 links are gone",
+        "Status.tags: 1 of 1 link is gone", "Tag.statuses: 1 of 1 link is gone",
       ])
     #expect(
       after.differences(from: before, showsValues: false).contains { $0.hasSuffix("is another (row 1)") })

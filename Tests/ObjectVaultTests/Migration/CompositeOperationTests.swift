@@ -144,23 +144,23 @@ import Testing
     let different = try await refusal(Self.outward, Self.pair, fill: shared)
     #expect(
       different.contains("1 object of Home is led to by several User with different values")
-        && different.contains("(rows 3)"))
+        && different.contains("(row 3)"))
     let missing = try await refusal(
       Self.outward, Self.pair + "\nset default of Home.number to none",
       fill: ["INSERT INTO User(id, city) VALUES (8, 'Bonn')"])
     #expect(
       missing.contains("1 object of User has no home, and none can be made")
-        && missing.contains("Home.number") && missing.contains("(rows 8)"))
+        && missing.contains("Home.number") && missing.contains("(row 8)"))
     let lost = try await refusal(Self.inward, Self.pair, fill: ["INSERT INTO Home(id) VALUES (3)"])
     #expect(
-      lost.contains("1 object of Home has values, and no User leads to them") && lost.contains("(rows 3)"))
+      lost.contains("1 object of Home has values, and no User leads to them") && lost.contains("(row 3)"))
     let unfilled = try await refusal(
       Self.inward, Self.pair + "\nset default of Home.number to none",
       fill: [
         "INSERT INTO Home(id, number) VALUES (3, 1)",
         "INSERT INTO User(id, home_id) VALUES (1, 3), (2, NULL)",
       ])
-    #expect(unfilled.contains("1 object has no number") && unfilled.contains("(rows 2)"))
+    #expect(unfilled.contains("1 object has no number") && unfilled.contains("(row 2)"))
   }
 
   // MARK: Links
@@ -265,11 +265,11 @@ import Testing
     let lone = try await refusal(
       Self.join, base,
       fill: rows + ["INSERT INTO Membership(id, user_id, club_id) VALUES (4, 1, NULL), (5, 1, 7)"])
-    #expect(lone.contains("1 object of Membership lacks an end") && lone.contains("(rows 4)"))
+    #expect(lone.contains("1 object of Membership lacks an end") && lone.contains("(row 4)"))
     let twice = try await refusal(
       Self.join, base,
       fill: rows + ["INSERT INTO Membership(id, user_id, club_id) VALUES (4, 1, 7), (5, 1, 7)"])
-    #expect(twice.contains("1 pairs are linked by several Membership") && twice.contains("(rows 5)"))
+    #expect(twice.contains("1 pair is linked by several Membership") && twice.contains("(row 5)"))
   }
 
   // MARK: Models and texts

@@ -65,7 +65,7 @@ import Testing
       guard case StoreError.rowsRefused(3, "s3", "make A.n required", let reason) = error else {
         return false
       }
-      return reason.contains("rows 4")
+      return reason.contains("row 4")
     }
     #expect(try lab.version == 3 && lab.rows("SELECT count(*) FROM vault_migrations") == [[3]])
     #expect(!lab.folder.names.contains { $0.contains("backup") })

@@ -243,7 +243,7 @@ import Testing
     try lab.run("UPDATE Company SET mail = x'00' WHERE id = 1")
     await #expect {
       try await lab.up(allowing: ["Company.www", "Company.seats"])
-    } throws: { "\($0)".contains("of Person.mail are no string: row 11") }
+    } throws: { "\($0)".contains("of Person.mail is no string: row 11") }
     #expect(try lab.rows("SELECT count(*) FROM Company") == [[2]])
   }
 

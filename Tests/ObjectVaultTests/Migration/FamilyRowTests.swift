@@ -69,10 +69,10 @@ import Testing
   {
     let lab = try await FamilyStore.lab()
     let missing = try await lab.refusal("transform sql { UPDATE $Person SET _entity = 'Boss' WHERE id = 1 }")
-    #expect(missing?.reason.contains("have no Employee.salary, which is required: row 1") == true)
+    #expect(missing?.reason.contains("has no Employee.salary, which is required: row 1") == true)
     let foreign = try await lab.refusal(
       "transform sql { UPDATE $Person SET _entity = 'Person' WHERE id = 3 }")
-    #expect(foreign?.reason.contains("rows of other entities have a value of Employee.salary") == true)
+    #expect(foreign?.reason.contains("rows of other entities has a value of Employee.salary") == true)
   }
 
   @Test func `what a dropped child lacked is not asked behind it`() async throws {

@@ -138,7 +138,7 @@ enum FamilyStore {
 
   @Test func `what is required of a child is asked of its rows alone`() async throws {
     let stopped = try await lab.refusal("make Employee.badge required")
-    #expect(stopped?.reason.hasSuffix("(rows 3)") == true)
+    #expect(stopped?.reason.hasSuffix("(row 3)") == true)
     try await lab.migrate("make Boss.level required")
     #expect(try lab.isSound())
   }
@@ -252,9 +252,9 @@ enum FamilyStore {
     try connection.execute(sql: "UPDATE Person SET _entity = 'Nobody' WHERE id = 1")
     #expect(
       try StoreInfo(connection).valueFindings(connection) == [
-        "1 of 3 objects of Employee have no Employee.salary, which is required: row 4",
-        "1 of 2 rows of other entities have a value of Employee.salary; set it to NULL, or _entity to what they are: row 5",
-        "1 of 5 values of Person._entity are no name of Person or of an entity below it: row 1",
+        "1 of 3 objects of Employee has no Employee.salary, which is required: row 4",
+        "1 of 2 rows of other entities has a value of Employee.salary; set it to NULL, or _entity to what it is: row 5",
+        "1 of 5 values of Person._entity is no name of Person or of an entity below it: row 1",
       ])
   }
 

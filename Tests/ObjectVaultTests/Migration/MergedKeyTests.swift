@@ -16,6 +16,8 @@ import Testing
     let entity: String
     let properties: [String]
     let rows: [Int64]
+    /// What the rows are objects of, where that is another entity.
+    var source: String?
     /// Whether the plan cannot ask, as an earlier part of the operation moves the rows.
     var isLate = false
     var testDescription: String { name }
@@ -146,7 +148,7 @@ import Testing
         """,
       fill: ["INSERT INTO Person(id, city) VALUES (1, 'Bonn'), (2, 'Ulm')"],
       step: "move attribute Person.city -> Place.city by Person.place", entity: "Place", properties: ["code"],
-      rows: [2]),
+      rows: [2], source: "Person"),
   ]
 
   @Test(arguments: cases)
@@ -166,7 +168,13 @@ import Testing
         refusal.rule.rawValue == "unique" && refusal.count == 1 && refusal.rows == each.rows, "\(refusal)")
     }
     let name = "\(each.entity)(\(each.properties.joined(separator: ", ")))"
-    let rows = "(rows \(each.rows.map(String.init).joined(separator: ", ")))"
+    let words = each.step.split(separator: " ").map(String.init)
+    // Rows that a merge brings are of the source as yet, beside those of the entity whose values they are.
+    let isMerged = words.starts(with: ["merge", "entity"]) && words[4] == each.entity
+    let source = isMerged ? words[2] : each.source
+    let rows =
+      "(\(each.rows.count == 1 ? "row" : "rows") \(each.rows.map(String.init).joined(separator: ", "))"
+      + "\(source.map { " of \($0)" } ?? ""))"
     await #expect {
       try await lab.migrate(each.step)
     } throws: { error in

@@ -172,7 +172,7 @@ import Testing
       try await lab.migrate(step)
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, step, let reason) = error else { return false }
-      return reason.contains("1 values of Employee(name, salary) would be there more than once")
+      return reason.contains("1 value of Employee(name, salary) would be there more than once")
     }
   }
 

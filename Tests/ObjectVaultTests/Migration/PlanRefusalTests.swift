@@ -54,6 +54,36 @@ import Testing
     }
   }
 
+  @Test func `links that have to lead somewhere are not left out, and that is known before`() async throws {
+    let base = """
+      create entity Note {
+          relationship links -> Link many inverse Link.note
+      }
+      create entity Link {
+          attribute text string
+          relationship note -> Note required inverse Note.links
+      }
+      """
+    let fill = [
+      "INSERT INTO Note(id) VALUES (1), (2)",
+      "INSERT INTO Link(id, text, note_id) VALUES (1, 'a', 1), (2, 'b', 1), (3, 'c', 2)",
+    ]
+    let lab = try await MigrationLab(base, fill: fill)
+    let step = "make Note.links one picking ($Link.text)"
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set([base, step]))
+    #expect(plan.refusals.map(\.rows) == [[1]] && "\(plan.refusals)".contains("make Link.note optional"))
+    await #expect { try await lab.migrate(step) } throws: { "\($0)".contains("make Link.note optional") }
+    try await lab.migrate("make Link.note optional\n\(step)")
+    #expect(try lab.rows("SELECT id, note_id FROM Link ORDER BY id") == [[1, 1], [2, .null], [3, 2]])
+  }
+
+  @Test func `a filling that many rows would share says what to write instead`() async throws {
+    let step = "add attribute Post.code string unique filling \"a\""
+    let refusals = try await plan(step).refusals
+    #expect(refusals.count == 1 && "\(refusals)".contains("add index Post(code) unique"), "\(refusals)")
+    await #expect { try await lab.migrate(step) } throws: { "\($0)".contains("add index Post(code) unique") }
+  }
+
   @Test func `rows are asked behind as many steps as there may be`() async throws {
     // Each changes the table; some of its columns many times.
     var steps = (0..<120).map { "add attribute User.a\($0) int default \($0)" }

@@ -42,7 +42,7 @@ private let guests = Schema { Entity(Guest.self) }
     ),
     (
       "INSERT INTO $Post($Post.text, $Post.user) VALUES ('new', 'abc')",
-      "1 of 1 values of Post.user are no id of User"
+      "1 of 1 value of Post.user is no id of User"
     ),
     ("INSERT INTO $Post.tags VALUES (7, 8)", "the links Post.tags ((7, 8))"),
   ])
@@ -119,13 +119,13 @@ private let guests = Schema { Entity(Guest.self) }
       _ = try await Store.open(at: lab.url, key: testKey, schema: guests, migrations: .set(set))
     }
     #expect(
-      failed?.step == 2 && failed?.reason == "1 of 1 values of Guest.humour are no string: row 1",
+      failed?.step == 2 && failed?.reason == "1 of 1 value of Guest.humour is no string: row 1",
       "\(failed as Any)")
     #expect(try lab.rows("SELECT mood FROM Guest") == [[.null]])
     // A program without classes knows no cases; `verify` of the classes finds them later.
     #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: set).steps == [2, 3])
     let store = try await Store.open(at: lab.url, key: testKey, schema: guests, migrations: .set(set))
-    #expect(try await store.verify() == ["1 of 1 values of Guest.humour are no string: row 1"])
+    #expect(try await store.verify() == ["1 of 1 value of Guest.humour is no string: row 1"])
   }
 
   @Test func `classes refuse seeds that their enum has no case for, and take the others`() async throws {

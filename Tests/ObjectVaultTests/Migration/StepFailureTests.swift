@@ -104,11 +104,11 @@ import Testing
   @Test(arguments: [
     (
       "make User.city optional\nset default of User.city to \"x\"\nmake User.age required filling 1\nadd index Post(user) unique",
-      "add index Post(user) unique", "are there more than once"
+      "add index Post(user) unique", "is there more than once"
     ),
     (
       "add index User(age)\nretype User.name to string using ('same')\nmake User.city required filling \"x\"",
-      "retype User.name to string using ('same')", "1 values of User(name) are there more than once"
+      "retype User.name to string using ('same')", "1 value of User(name) is there more than once"
     ),
     (
       "make User.city required filling \"x\"\nadd attribute User.code string default \"c\" unique\nadd index User(age)",

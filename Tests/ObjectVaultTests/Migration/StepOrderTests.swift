@@ -131,7 +131,7 @@ import Testing
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, let operation, let reason) = error else { return false }
       return operation == "make U.x required" && reason.contains("1 object has no x")
-        && reason.contains("rows 2")
+        && reason.contains("row 2")
     }
   }
 

@@ -47,7 +47,8 @@ import Testing
     "add attribute U.z string unique optional",
     "add relationship U.more -> V many", "add relationship U.next -> U",
     "add relationship U.a -> V many inverse V.b\nadd relationship V.b -> U many inverse U.a",
-    "drop relationship V.us", "make U.s optional", "make U.s optional\nmake U.s optional",
+    "drop relationship V.us", "drop relationship U.tags", "drop relationship V.tagged", "make U.s optional",
+    "make U.s optional\nmake U.s optional",
     "make U.s required\nadd index U(s)", "make U.r required", "make U.x required",
     "set default of U.y to 9",
     "set default of U.y to none",
@@ -88,7 +89,7 @@ import Testing
   @Test(
     arguments: [
       ("drop entity U\ndrop relationship V.us", nil), ("drop attribute U.s", "its values are gone"),
-      ("drop relationship U.tags", "its links are gone"), ("retype U.y to string", "not every string is int"),
+      ("drop relationship U.r", "its links are gone"), ("retype U.y to string", "not every string is int"),
       ("retype U.s to int using (length($U.s))", "the values that it computed from are gone"),
       ("make U.x required filling 5", "which of them had no value is not known any more"),
       ("transform sql {\n UPDATE $U SET $U.s = ''\n}", "what it wrote over is gone"),

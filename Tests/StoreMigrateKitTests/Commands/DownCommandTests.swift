@@ -138,10 +138,10 @@ import Testing
     let plan = try run("plan", "--to", "2")
     #expect(
       plan.status == 5
-        && plan.output.contains("REFUSED make Note.text required: 1 object has no text (rows 8)")
+        && plan.output.contains("REFUSED make Note.text required: 1 object has no text (row 8)")
         && plan.output.contains("`down` would fail"), "\(plan)")
     let down = try run("down")
-    #expect(down.status == 5 && down.errors.contains("rows 8"), "\(down)")
+    #expect(down.status == 5 && down.errors.contains("row 8"), "\(down)")
     #expect(try version() == 3)
   }
 

@@ -47,7 +47,7 @@ import Testing
     #expect(text.status == 5 && text.errors.isEmpty, "\(text.errors)")
     #expect(
       text.output.contains(
-        "REFUSED add index Thing(name) unique: 1 values of Thing(name) are there more than once, and UNIQUE takes each once (rows 3). Make them"
+        "REFUSED add index Thing(name) unique: 1 value of Thing(name) is there more than once, and UNIQUE takes each once (row 3). Make them"
       ))
     #expect(text.output.contains("Nothing was written."))
     let json = try #require(
@@ -74,7 +74,7 @@ import Testing
     connection.close()
     let result = try run("verify")
     #expect(
-      result.status == 2 && result.output == "1 of 1 values of A.b is not returned by B.a: row 4\n",
+      result.status == 2 && result.output == "1 of 1 value of A.b is not returned by B.a: row 4\n",
       "\(result)")
   }
 

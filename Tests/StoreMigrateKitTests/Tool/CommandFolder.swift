@@ -79,6 +79,9 @@ struct CommandFolder {
     try write(["add atribute Author.city string"], to: "Broken", in: folder)
     try makeUnhappy(folder)
     try write(steps, to: "Branches", in: folder)
+    try write(
+      steps + ["add attribute Tag.color string optional", "require \"there are no tags\" { SELECT 0 }"],
+      to: "Stopping", in: folder)
     try Data("format: 1\n\n[up]\nadd attribute Note.pinned bool default 0\n".utf8).write(
       to: folder.url.appendingPathComponent("Branches/0002_ours.migration"))
     let blog = folder.url.appendingPathComponent("Blog")

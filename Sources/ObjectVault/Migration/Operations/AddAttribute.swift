@@ -23,7 +23,8 @@ struct AddAttribute: TableOperation {
   var subject: OperationSubject { .made(entity, attribute.name, isRelationship: false) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: lacksValue)
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: lacksValue,
+      hasForeignSQL: false)
   }
   var indexedEntity: String? { attribute.isUnique || attribute.isIndexed ? entity : nil }
 

@@ -19,7 +19,8 @@ struct AddIndex: TableOperation {
   var subject: OperationSubject { .madeIndex(entity, index.properties) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: index.isUnique)
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: index.isUnique,
+      hasForeignSQL: false)
   }
   var isFilling: Bool { true }
   var indexedEntity: String? { entity }
@@ -63,7 +64,9 @@ struct DropIndex: TableOperation {
   var text: OperationText { .line("drop index \(entity)(\(names.joined(separator: ", ")))") }
   var subject: OperationSubject { .droppedIndex(entity, names) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false,
+      hasForeignSQL: false)
   }
 
   func change(_ model: inout Schema) throws(ModelError) {

@@ -24,7 +24,7 @@ struct AddRelationship: TableOperation {
   var traits: OperationTraits {
     OperationTraits(
       movesLinks: false, rewritesValues: false, completesInverses: true,
-      breaksReaders: relationship.isRequired)
+      breaksReaders: relationship.isRequired, hasForeignSQL: false)
   }
   var indexedEntity: String? { relationship.isToMany ? nil : entity }
 

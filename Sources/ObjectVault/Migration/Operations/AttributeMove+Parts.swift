@@ -191,7 +191,8 @@ extension AttributeMove: CompositeOperation {
         return entity.attribute(named: property)?.defaultValue.map { "\(written: $0.sql)" }
       }?.check(
         "%d values of \(destination)(\(names)) would be there more than once, by the default of objects that are made for "
-          + "\(source) without \(relationship), and UNIQUE takes each once; give them one by a transform before"
+          + "\(source) without \(relationship), and UNIQUE takes each once; give them one by a transform before",
+        rowsOf: source
       )
     }
   }

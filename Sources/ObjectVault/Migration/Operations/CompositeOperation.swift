@@ -39,7 +39,9 @@ extension CompositeOperation {
   var text: OperationText { .line(description) }
   var work: OperationWork { .parts(self) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: true, completesInverses: true, breaksReaders: true)
+    OperationTraits(
+      movesLinks: false, rewritesValues: true, completesInverses: true, breaksReaders: true,
+      hasForeignSQL: false)
   }
   var refusesLate: Bool { true }
 

@@ -23,7 +23,9 @@ struct CreateEntity: TableOperation {
   }
   var subject: OperationSubject { .madeEntity(entity) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: false)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: false,
+      hasForeignSQL: false)
   }
 
   func change(_ model: inout Schema) throws(ModelError) {

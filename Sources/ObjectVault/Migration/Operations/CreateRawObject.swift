@@ -26,7 +26,8 @@ struct CreateRawObject: TableOperation {
   var subject: OperationSubject { .rawObject }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: object.isUnique)
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: object.isUnique,
+      hasForeignSQL: true)
   }
   var refusesLate: Bool { object.isUnique }
 
@@ -85,7 +86,8 @@ struct DropRawObject: TableOperation {
   var traits: OperationTraits {
     // A view may be what a program reads, and a trigger what it relies on.
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: kind != .index)
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: kind != .index,
+      hasForeignSQL: false)
   }
 
   func change(_ model: inout Schema) throws(ModelError) {

@@ -14,7 +14,9 @@ struct DropAttribute: TableOperation {
   var text: OperationText { .line("drop attribute \(entity).\(name)") }
   var subject: OperationSubject { .dropped(entity, name, isRelationship: false) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: true)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: true,
+      hasForeignSQL: false)
   }
   var missingStatement: String? { Engine.current.canDropColumn ? nil : "DROP COLUMN" }
 

@@ -9,7 +9,9 @@ struct DropEntity: TableOperation {
   var text: OperationText { .line("drop entity \(name)") }
   var subject: OperationSubject { .droppedEntity(name) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      hasForeignSQL: false)
   }
 
   func change(_ model: inout Schema) throws(ModelError) {

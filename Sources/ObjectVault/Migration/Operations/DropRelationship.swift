@@ -12,7 +12,9 @@ struct DropRelationship: TableOperation {
   var text: OperationText { .line("drop relationship \(entity).\(name)") }
   var subject: OperationSubject { .dropped(entity, name, isRelationship: true) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      hasForeignSQL: false)
   }
   var missingStatement: String? { "ALTER TABLE for that" }
 
@@ -29,11 +31,11 @@ struct DropRelationship: TableOperation {
   func needsOwnRun(behind mapping: SegmentMapping) -> Bool { mapping.isAdded(entity, name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
 
-  /// A to-many whose other end is a to-one has its links there, and loses none.
+  /// A to-many whose other end stays has its links there, and loses none: in a column, or in the table of both.
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     guard let relationship = model.entity(named: entity)?.relationship(named: name), relationship.isToMany,
-      let inverse = relationship.inverse,
-      model.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
+      let inverse = relationship.inverse, relationship.destination != entity || inverse != name,
+      model.entity(named: relationship.destination)?.relationship(named: inverse) != nil
     else { return .none(reason: "its links are gone") }
     guard !relationship.isOrdered else { return .none(reason: "the order of its members is gone") }
     return .operations([.addRelationship(entity, relationship)])

@@ -159,7 +159,7 @@ private struct MergeRows {
       ComingKey(key, of: places.destination, rows: "\(from) AS a", others: "\(to)") { property in
         given[property]
           ?? places.destination.attribute(named: property)?.defaultValue.map { "\(written: $0.sql)" }
-      }?.check()
+      }?.check(rowsOf: places.source.name)
     }
   }
 

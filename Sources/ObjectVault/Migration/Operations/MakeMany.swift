@@ -7,7 +7,9 @@ struct MakeMany: TableOperation {
   var text: OperationText { .line("make \(entity).\(name) many") }
   var subject: OperationSubject { .moved(entity, name, isToMany: true) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: true, rewritesValues: false, completesInverses: true, breaksReaders: true)
+    OperationTraits(
+      movesLinks: true, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      hasForeignSQL: false)
   }
   var indexedEntity: String? { entity }
   var missingStatement: String? { "ALTER TABLE for that" }
@@ -45,7 +47,9 @@ struct MakeOne: TableOperation {
   }
   var subject: OperationSubject { .moved(entity, name, isToMany: false) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: true, rewritesValues: false, completesInverses: true, breaksReaders: true)
+    OperationTraits(
+      movesLinks: true, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      hasForeignSQL: order != nil)
   }
   var missingStatement: String? { "ALTER TABLE for that" }
 

@@ -11,7 +11,9 @@ struct MakeOrdered: TableOperation {
   var text: OperationText { .line("make \(entity).\(name) \(isOrdered ? "" : "un")ordered") }
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: true)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: true,
+      hasForeignSQL: false)
   }
 
   func change(_ model: inout Schema) throws(ModelError) {

@@ -16,7 +16,9 @@ struct MakeRequired: TableOperation {
   }
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      hasForeignSQL: false)
   }
   var isFilling: Bool { true }
   var missingStatement: String? { "ALTER TABLE for that" }
@@ -90,7 +92,9 @@ struct MakeOptional: TableOperation {
   var text: OperationText { .line("make \(entity).\(name) optional") }
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      hasForeignSQL: false)
   }
   var isFilling: Bool { true }
   var missingStatement: String? { "ALTER TABLE for that" }

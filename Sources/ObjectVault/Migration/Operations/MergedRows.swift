@@ -102,7 +102,7 @@ struct MergedRows {
         }
         return all.attribute(named: property)?.defaultValue.map { "\(written: $0.sql)" }
       }
-      if let coming { checks.append(coming.check()) }
+      if let coming { checks.append(coming.check(rowsOf: places.source.name)) }
     }
   }
 

@@ -103,4 +103,6 @@ struct OperationTraits {
   let completesInverses: Bool
   /// Whether a program of the model before would read or write what is no more.
   let breaksReaders: Bool
+  /// Whether it has SQL that a person wrote, which is tried before any store meets it: see ``SQLTrial``.
+  let hasForeignSQL: Bool
 }

@@ -15,7 +15,9 @@ struct RenameAttribute: TableOperation {
   var text: OperationText { .line("rename attribute \(entity).\(name) -> \(new)") }
   var subject: OperationSubject { .renamed(entity, name, to: new, isRelationship: false) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: true)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: true,
+      hasForeignSQL: false)
   }
   var isFilling: Bool { true }
   var missingStatement: String? { Engine.current.canRenameColumn ? nil : "RENAME COLUMN" }

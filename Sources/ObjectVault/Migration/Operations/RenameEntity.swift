@@ -13,7 +13,9 @@ struct RenameEntity: TableOperation {
   var text: OperationText { .line("rename entity \(name) -> \(new)") }
   var subject: OperationSubject { .renamedEntity(name, to: new) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      hasForeignSQL: false)
   }
 
   func change(_ model: inout Schema) throws(ModelError) {

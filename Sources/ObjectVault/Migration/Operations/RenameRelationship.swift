@@ -13,7 +13,9 @@ struct RenameRelationship: TableOperation {
   var text: OperationText { .line("rename relationship \(entity).\(name) -> \(new)") }
   var subject: OperationSubject { .renamed(entity, name, to: new, isRelationship: true) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      hasForeignSQL: false)
   }
   var isFilling: Bool { true }
   var missingStatement: String? { "ALTER TABLE for that" }

@@ -14,7 +14,9 @@ struct Require: DataOperation {
   var text: OperationText { .block("require \(MigrationOperation.quoted(sentence))", lines: [query]) }
   var work: OperationWork { .require(sentence, query: query) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false,
+      hasForeignSQL: true)
   }
 
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack { .operations([]) }

@@ -38,7 +38,8 @@ struct Retype: TableOperation {
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: isComputed, completesInverses: false, breaksReaders: true)
+      movesLinks: false, rewritesValues: isComputed, completesInverses: false, breaksReaders: true,
+      hasForeignSQL: hasSQL)
   }
   var function: AppFunction? {
     if case .swift(let name) = way { AppFunction(name: name, entity: entity, takesValues: true) } else { nil }
@@ -49,6 +50,7 @@ struct Retype: TableOperation {
     if case .sql("$\(entity).\(name)") = way { type } else { nil }
   }
 
+  private var hasSQL: Bool { if case .sql = way { true } else { false } }
   private var isComputed: Bool { if case .itself = way { false } else { true } }
 
   // MARK: The model

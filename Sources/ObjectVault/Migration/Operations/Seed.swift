@@ -13,7 +13,9 @@ struct Seed: DataOperation {
   var text: OperationText { .block("seed", lines: [sql]) }
   var work: OperationWork { .data(sql) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false,
+      hasForeignSQL: true)
   }
 
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {

@@ -16,7 +16,9 @@ struct SetDefault: TableOperation {
   var text: OperationText { .line("set default of \(entity).\(name) to \(value?.text ?? "none")") }
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false,
+      hasForeignSQL: false)
   }
   var isFilling: Bool { true }
   var missingStatement: String? { "ALTER TABLE for that" }

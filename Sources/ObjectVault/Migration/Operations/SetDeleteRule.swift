@@ -16,7 +16,9 @@ struct SetDeleteRule: TableOperation {
   var text: OperationText { .line("set delete rule of \(entity).\(name) to \(rule.rawValue)") }
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: false)
+    OperationTraits(
+      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: false,
+      hasForeignSQL: false)
   }
   var missingStatement: String? { "ALTER TABLE for that" }
 

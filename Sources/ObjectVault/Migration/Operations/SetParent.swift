@@ -15,7 +15,9 @@ struct SetParent: TableOperation {
   var text: OperationText { .line("set parent of \(entity) to \(parent ?? "none")") }
   var subject: OperationSubject { .movedEntity(entity, below: parent) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: true, rewritesValues: true, completesInverses: true, breaksReaders: true)
+    OperationTraits(
+      movesLinks: true, rewritesValues: true, completesInverses: true, breaksReaders: true,
+      hasForeignSQL: false)
   }
   var indexedEntity: String? { entity }
 

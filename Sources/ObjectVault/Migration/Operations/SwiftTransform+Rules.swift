@@ -38,7 +38,9 @@ extension SwiftTransform: DataOperation {
   var text: OperationText { .line(description) }
   var work: OperationWork { .transform(self) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: true, completesInverses: false, breaksReaders: false)
+    OperationTraits(
+      movesLinks: false, rewritesValues: true, completesInverses: false, breaksReaders: false,
+      hasForeignSQL: false)
   }
   var function: AppFunction? { AppFunction(name: name, entity: entity, takesValues: false) }
 

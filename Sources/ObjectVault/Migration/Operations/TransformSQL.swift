@@ -14,7 +14,9 @@ struct TransformSQL: DataOperation {
   var text: OperationText { .block("transform sql", lines: [sql]) }
   var work: OperationWork { .data(sql) }
   var traits: OperationTraits {
-    OperationTraits(movesLinks: false, rewritesValues: true, completesInverses: false, breaksReaders: false)
+    OperationTraits(
+      movesLinks: false, rewritesValues: true, completesInverses: false, breaksReaders: false,
+      hasForeignSQL: true)
   }
 
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {

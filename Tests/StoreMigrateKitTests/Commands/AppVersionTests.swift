@@ -1,0 +1,25 @@
+// The version of the app in histories: what its own tool says where no bundle has one.
+
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct AppVersions {
+  @Test(arguments: [("4.2", "microblog-migrate 4.2"), (nil, "microblog-migrate")])
+  func `an app's own tool says of which version it is, and who comes later reads it`(
+    _ version: String?, _ app: String
+  ) throws {
+    let folder = try TemporaryFolder()
+    var environment = ["KEY": Template.hex(Template.key)]
+    environment["MICROBLOG_VERSION"] = version
+    func run(_ tool: String, _ words: String...) throws -> ToolResult {
+      try runTool(
+        builtExecutable(tool), words + ["--key-env", "KEY", "--key-format", "hex", "--no-input"],
+        environment: environment, directory: folder.url.path)
+    }
+    #expect(try run("microblog-migrate", "create", "a.store").status == 0)
+    let history = try run("store-migrate", "history", "a.store")
+    let lines = history.output.split(separator: "\n").filter { $0.contains("created") }
+    #expect(!lines.isEmpty && lines.allSatisfy { $0.hasSuffix("  \(app)") }, "\(history)")
+  }
+}
