@@ -117,6 +117,9 @@ final class FetchPlans: Sendable {
       case .count: try compiler.select("count(*)", request, isOrdered: false)
       }
     let columnCount = isBranch ? entity.columnCount : entity.ownColumnCount
-    return try compiler.plan(statement, columnCount: selection == .objects ? columnCount : nil)
+    // Of what entity below a row is, its columns tell by an expression each.
+    return try compiler.plan(
+      statement, columnCount: selection == .objects ? columnCount : nil,
+      columnsAreNames: !isBranch || !entity.hasChildren)
   }
 }

@@ -136,8 +136,12 @@ struct PredicateCompiler {
   }
 
   /// The statement as it is kept.
-  /// - Parameter columnCount: How many columns it has, when they are those of whole rows.
-  func plan(_ statement: SelectStatement, columnCount: Int? = nil) throws -> FetchPlan {
+  /// - Parameters:
+  ///   - columnCount: How many columns it has, when they are those of whole rows.
+  ///   - columnsAreNames: Whether none of these is computed.
+  func plan(_ statement: SelectStatement, columnCount: Int? = nil, columnsAreNames: Bool = false) throws
+    -> FetchPlan
+  {
     let sql = statement.sql
     let bindings = sql.bindings
     guard bindings.count <= PredicateError.maximumValues else {
@@ -145,7 +149,9 @@ struct PredicateCompiler {
         "it has \(bindings.count) values; \(PredicateError.maximumValues) are possible, and many more in one IN"
       )
     }
-    let rows = columnCount.map(statement.rowsQuery(columnCount:)) ?? .stepped(sql.text)
+    let rows =
+      columnCount.map { statement.rowsQuery(columnCount: $0, columnsAreNames: columnsAreNames) }
+      ?? .stepped(sql.text)
     return FetchPlan(text: sql.text, rowsQuery: rows, bindings: bindings, isReusable: isReusable)
   }
 

@@ -108,8 +108,11 @@ extension SelectStatement {
 extension SelectStatement {
   /// The statement in the form in which rows of so many columns are fetched. Its values, and their order, are those of
   /// ``sql``.
-  func rowsQuery(columnCount: Int) -> RowsQuery {
-    guard grouping.isEmpty, columnCount <= RowFunction.columnLimit else { return .stepped(sql.text) }
+  /// - Parameter columnsAreNames: Whether each column is one of the table, and nothing that is computed.
+  func rowsQuery(columnCount: Int, columnsAreNames: Bool) -> RowsQuery {
+    guard grouping.isEmpty, columnCount <= RowFunction.columnLimit, window == nil || columnsAreNames else {
+      return .stepped(sql.text)
+    }
     guard window == nil else {
       // Of a window the function would be handed all rows, as the engine sorts and counts behind it: so it stands around one.
       // The rows of a query with a window come out of it in its order, one by one, and the names of its columns are theirs.

@@ -57,7 +57,7 @@ import Testing
   @Test func `links that have to lead somewhere are not left out, and that is known before`() async throws {
     let base = """
       create entity Note {
-          relationship links -> Link many inverse Link.note
+          relationship links -> Link many inverse Link.note on delete cascade
       }
       create entity Link {
           attribute text string

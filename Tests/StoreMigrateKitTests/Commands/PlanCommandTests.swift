@@ -60,7 +60,7 @@ import Testing
     #expect(json["exit"] as? Int == 5)
     #expect(try folder.bytes("notes.store") == before && folder.names.sorted() == ["Steps", "notes.store"])
     let up = try run("up")
-    #expect(up.status == 5 && up.errors.contains("are there more than once"), "\(up)")
+    #expect(up.status == 5 && up.errors.contains("is there more than once"), "\(up)")
   }
 
   @Test func `verify tells a one-to-one whose ends disagree, and ends with 2`() async throws {
