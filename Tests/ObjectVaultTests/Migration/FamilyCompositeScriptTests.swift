@@ -216,7 +216,7 @@ import Testing
       do { try await lab.up(allowing: losses) } catch StoreError.rowsRefused(_, _, let operation, let reason)
       {
         // A check of ours names the rows; what the engine refuses by itself names none.
-        #expect(operation == line && reason.contains(#/ \(rows [^)]+\)$/#), "\(reason)")
+        #expect(operation == line && reason.contains(#/ \(rows? [^)]+\)$/#), "\(reason)")
         #expect(try lab.image == image)
         continue
       }
