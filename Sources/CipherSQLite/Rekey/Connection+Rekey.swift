@@ -92,6 +92,8 @@ extension Connection {
         mode == "wal" ? file.log : file.journal, pageBytes: unlocked.profile.pageBytes + 24,
         pages: pages, report: $0, onError: { gate.stop() })
     }
+    // One of them stands between the engine and its files.
+    try onFileCall(nil)
     let watch = CommitWatch(self, gate)
     // The engine commits within this call.
     let result = Result {

@@ -221,6 +221,14 @@ package enum SQLTemplate {
 }
 
 extension String {
+  /// How many brackets stand in each other at most, or more: those in quotes are counted, too.
+  var bracketDepth: Int {
+    utf8.reduce(into: (open: 0, most: 0)) { count, byte in
+      if byte == UInt8(ascii: "(") { count.open += 1 } else if byte == UInt8(ascii: ")") { count.open -= 1 }
+      count.most = max(count.most, count.open)
+    }.most
+  }
+
   /// Whether it has nothing but white space.
   var isBlank: Bool { allSatisfy(\.isWhitespace) }
 }

@@ -14,10 +14,13 @@ extension MigrationRunner {
     let plan = try StoreHistory.read(connection).work(goal, with: set, file: connection.path)
     if let progress { meter.begin(progress, rows: try RowForecast.rows(of: plan.steps, in: connection)) }
     var lastVersion: Int?
+    var audit: RowAudit?
     while true {
       do {
-        let standing = try inTransaction(&mark, &outcome) { try runNextStep(goal, &$0) }
+        let standing = try inTransaction(&mark, &outcome) { try runNextStep(goal, &$0, &audit) }
         guard standing.hasMore else { return standing.standing }
+        // Whoever gets the lock now marks the store himself.
+        mark = nil
         lastVersion = standing.standing.version
       } catch let error as StoreError {
         throw lastVersion.map { .stopped(atVersion: $0, by: error) } ?? error
@@ -26,9 +29,9 @@ extension MigrationRunner {
   }
 
   /// Inside the transaction.
-  private func runNextStep(_ goal: MigrationGoal, _ outcome: inout MigrationOutcome) throws -> (
-    standing: StoreStanding, hasMore: Bool
-  ) {
+  private func runNextStep(
+    _ goal: MigrationGoal, _ outcome: inout MigrationOutcome, _ audit: inout RowAudit?
+  ) throws -> (standing: StoreStanding, hasMore: Bool) {
     try checkCancelled()
     let found = try StoreHistory.read(connection)
     let history = try changeFormat(of: found)
@@ -40,11 +43,12 @@ extension MigrationRunner {
     let isFirst = outcome.steps.isEmpty && outcome.takenBack.isEmpty
     if isFirst { outcome.backup = try backup(before: work, history) }
     let next = try history.nextStep(of: work, goal, with: set, file: connection.path, format: found.format)
-    try run(next, generation: history.generation + 1)
+    let isLast = work.steps.count <= next.steps.count
+    audit = try run(next, generation: history.generation + 1, behind: audit, isLast: isLast)
     if isFirst { try complete(outcome.backup, history) }
     outcome.takenBack += next.back.map(\.step.number)
     outcome.steps += next.ahead.map(\.step.number)
-    return (try StoreHistory.read(connection).standing, work.steps.count > next.steps.count)
+    return (try StoreHistory.read(connection).standing, !isLast)
   }
 }
 
@@ -53,8 +57,12 @@ extension StoreHistory {
   fileprivate func nextStep(
     of work: MigrationWork, _ goal: MigrationGoal, with set: MigrationSet, file: String, format: Int
   ) throws -> MigrationWork {
-    if !work.back.isEmpty {
-      return try self.work(.back(to: version - 1), with: set, file: file, format: format)
+    if let first = work.back.first {
+      // Those that go afterwards are not looked at again: they may be others than the steps at hand.
+      let version = first.step.number - 1
+      return MigrationWork(
+        model: work.model, back: [first], version: version,
+        minimumReader: work.back.count == 1 ? work.minimumReader : min(version, minimumReader))
     }
     let next = set.prefix(max(version + 1, set.foldedVersion))
     return try self.work(.latest, with: next, file: file, format: format)

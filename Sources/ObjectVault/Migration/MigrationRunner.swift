@@ -115,7 +115,10 @@ struct MigrationRunner {
     }
     outcome.version = standing.version
     // Who makes no copies keeps those that are there.
-    if let backup = outcome.backup { MigrationBackup.prune(of: connection.file, keeping: backup.path) }
+    // Nor does who commits each step: the copy of what there was before the first may be one of an earlier run.
+    if let backup = outcome.backup, !commitsEachStep {
+      MigrationBackup.prune(of: connection.file, keeping: backup.path)
+    }
     return (outcome, standing)
   }
 
@@ -170,13 +173,20 @@ struct MigrationRunner {
     return URL(fileURLWithPath: path)
   }
 
-  func run(_ work: MigrationWork, generation: Int64) throws {
+  /// - Parameters:
+  ///   - former: What went along with the steps that this run has committed before; nil where all run together.
+  ///   - isLast: Whether no other step of the run follows.
+  /// - Returns: What went along with these.
+  @discardableResult
+  func run(
+    _ work: MigrationWork, generation: Int64, behind former: RowAudit? = nil, isLast: Bool = true
+  ) throws -> RowAudit {
     var model = work.model
     let drift = SchemaDifference.lines(found: try layout(of: model), expected: model.layout)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
     // Rows that somebody else inserted may go with their tables, and their ids stay taken.
     try raiseHighWaterMarks(model)
-    var audit = try RowAudit(connection, readers: readers, model: model)
+    var audit = try RowAudit(connection, readers: readers, model: model, behind: former)
     for compiled in work.back {
       try run(compiled, &audit) { try takeBack(compiled.step, since: $0) }
       model = compiled.model
@@ -188,13 +198,14 @@ struct MigrationRunner {
       }
       model = compiled.model
     }
-    try audit.finish(model)
+    if isLast { try audit.finish(model) }
     if let reason = try audit.brokenReferences(model), let step = work.steps.last?.step {
       // Whatever did it, it was not seen behind the part that did.
       throw step.failed("the end of all steps", reason)
     }
     try finish(
       model, version: work.version, minimumReader: work.minimumReader, generation: generation)
+    return audit
   }
 
   /// - Parameter record: Writes down what was done; gets the time of its beginning.

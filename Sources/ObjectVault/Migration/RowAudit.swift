@@ -14,9 +14,14 @@ struct RowAudit {
   /// What the steps wrote, by the names of now.
   private var written: [(step: MigrationStep, blame: (TypeFinding) -> String, columns: TouchedColumns)] = []
 
-  /// - Parameter model: That of the rows which are there already; nil where there are none.
-  init(_ connection: Connection, readers: [String: ValueReader], model: Schema?) throws {
+  /// - Parameters:
+  ///   - model: That of the rows which are there already; nil where there are none.
+  ///   - former: What went along with the steps before, where these were committed by themselves.
+  init(
+    _ connection: Connection, readers: [String: ValueReader], model: Schema?, behind former: RowAudit? = nil
+  ) throws {
     (self.connection, self.readers) = (connection, readers)
+    written = former?.written ?? []
     if let model { known = try ReferenceCheck.dangling(connection, model) }
   }
 

@@ -27,7 +27,7 @@ struct StandingTables {
   private var tables: [String: Table] = [:]
   /// A longer or deeper expression is not made of those of earlier steps: what names its column more than once doubles them
   /// each time, and the engine reads no more than some forty brackets in each other.
-  private static let (mostCharacters, mostBrackets) = (5000, 24)
+  private static let (mostCharacters, mostBrackets) = (5000, 12)
 
   /// - Parameter format: That of the file.
   init(_ model: Schema, format: Int) {
@@ -72,12 +72,12 @@ struct StandingTables {
       let key = column.name.lowercased()
       if table.changed[key] == nil {
         let words = SQLTemplate.words(column.expression)
-        table.changed[key] = old.changed.first { words.contains($0.key) }?.value
+        table.changed[key] = old.changed.filter { words.contains($0.key) }.min { $0.key < $1.key }?.value
       }
       // As it was: no brackets, of which each step would add a pair.
       let expression = names[column.expression] ?? SQLTemplate.replaced(column.expression, quoted: inside)
       if table.changed[key] == nil,
-        expression.utf8.count > mostCharacters || brackets(expression) > mostBrackets
+        expression.utf8.count > mostCharacters || expression.bracketDepth > mostBrackets
       {
         table.changed[key] = step
       }
@@ -89,14 +89,6 @@ struct StandingTables {
       && columns.allSatisfy { $0.expression == SQLName($0.name).description }
     table.columns = isSame ? nil : columns
     return table
-  }
-
-  /// How many brackets stand in each other at most, or more.
-  private static func brackets(_ expression: String) -> Int {
-    expression.utf8.reduce(into: (open: 0, most: 0)) { count, byte in
-      if byte == UInt8(ascii: "(") { count.open += 1 } else if byte == UInt8(ascii: ")") { count.open -= 1 }
-      count.most = max(count.most, count.open)
-    }.most
   }
 
   /// Notes which tables a statement of a data block, or between those of a composite operation, may write to.
@@ -140,7 +132,7 @@ struct StandingTables {
         return .accepted
       }
       return .refused(count: Int(count), rows: try connection.query(sql: head + check.rows) { $0.int64(0) })
-    } catch SQLError.interrupted { throw SQLError.interrupted } catch { return .unasked("\(error)") }
+    } catch let error as SQLError where error.isOfItsSQL { return .unasked("\(error)") }
   }
 
   /// Whether a query says true of the rows as they are now: what a step requires, in the words of its author.
@@ -159,17 +151,15 @@ struct StandingTables {
     do {
       value = try connection.withAuthorizer({ MigrationRunner.reads($0) ? .allow : .deny }) {
         guard !head.isEmpty else { return try connection.onlyValue(sql: statement) }
-        let rows: SQL = "\(written: head)SELECT count(*) FROM (\(written: statement))"
+        let rows: SQL = "\(written: head)SELECT count(*) FROM (\(written: statement)\n)"
         guard (try connection.value(rows)?.int64 ?? 0) < 2 else {
           throw ModelError(reason: "its query has more than one row")
         }
-        return try connection.value("\(written: head)SELECT (\(written: statement))")
+        return try connection.value("\(written: head)SELECT (\(written: statement)\n)")
       }
-    } catch SQLError.interrupted {
-      throw SQLError.interrupted
     } catch let error as ModelError {
       return .unasked(error.reason)
-    } catch { return .unasked("\(error)") }
+    } catch let error as SQLError where error.isOfItsSQL { return .unasked("\(error)") }
     return (value?.double ?? 0) != 0 ? .accepted : .refused(count: 1, rows: [])
   }
 
@@ -219,5 +209,12 @@ struct StandingTables {
     case .refused(let count, _): return count
     case .unasked: return nil
     }
+  }
+}
+
+extension SQLError {
+  /// Whether it is about the statement, which may be of tables that are not there yet, and not about the file.
+  fileprivate var isOfItsSQL: Bool {
+    if case .engine(let code, _, _, _) = self { code == 1 } else { false }
   }
 }

@@ -87,7 +87,7 @@ extension ManagedObject {
     guard unsafe extrasReference == nil, state == .loaded, let cell = rowCell(slot), !map.isShared else {
       return toOneTarget(slot)
     }
-    guard let id = cell.int64 else { return nil }
+    guard let id = cell.int64, id > 0 else { return toOneTarget(slot) }
     let target = map.find(id) ?? map.add(id)
     hold(target, slot)
     return target

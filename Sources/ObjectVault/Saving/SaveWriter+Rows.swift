@@ -144,7 +144,13 @@ extension SaveWriter {
     try statement.bind(object.rowID, at: parameter)
     try statement.bind(object.rowVersion, at: parameter + 1)
     try run(statement, for: object)
-    if connection.changes != 1 { throw try conflict(object, slots.map { entity.slots[$0].name }) }
+    if connection.changes != 1 {
+      let conflict = try conflict(object, slots.map { entity.slots[$0].name })
+      if case .conflict(let found) = conflict, found.storedVersion == found.fetchedVersion {
+        throw ignored(entity, object.rowID, "changed")
+      }
+      throw conflict
+    }
     recordUpdate(of: object, entity, slots, overlay)
   }
 

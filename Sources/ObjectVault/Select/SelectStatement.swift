@@ -114,6 +114,8 @@ extension SelectStatement {
       return .stepped(sql.text)
     }
     guard window == nil else {
+      // The engine reads no more than some forty brackets in each other, and a predicate may have as many.
+      guard sql.text.bracketDepth < 20 else { return .stepped(sql.text) }
       // Of a window the function would be handed all rows, as the engine sorts and counts behind it: so it stands around one.
       // The rows of a query with a window come out of it in its order, one by one, and the names of its columns are theirs.
       let around = SelectStatement(RowFunction.take.call(columns), from: .subquery(self, alias: 0))

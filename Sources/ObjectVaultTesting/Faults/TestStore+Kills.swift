@@ -9,6 +9,7 @@
     /// Runs a program on a copy of this store until it is killed, and opens what it leaves.
     ///
     /// ```swift
+    /// let program = URL(fileURLWithPath: ".build/debug/my-writer")
     /// let left = try await test.killed(at: .commit, running: program)
     /// let isAsBefore = try left.content() == test.content()
     /// ```
@@ -32,6 +33,7 @@
     /// Kills a program at moments of what it writes, and looks at what is left: all of it, or nothing.
     ///
     /// ```swift
+    /// let program = URL(fileURLWithPath: ".build/debug/my-writer")
     /// try await test.checkKilledAnywhere(running: program)
     /// ```
     /// Each time on a copy of this store, which is then opened, compared, looked through page by page, and handed to

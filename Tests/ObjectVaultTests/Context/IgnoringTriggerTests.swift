@@ -66,6 +66,15 @@ import Testing
     #expect(try store.makeContext().fetch(Genre.self).count() == count + 1)
   }
 
+  @Test func `an object that a trigger kept as it was is no conflict with somebody else`() throws {
+    let silent = context.insert(Genre.self) { $0.name = "silent" }
+    try context.save()
+    try ignore("UPDATE")
+    silent.name = "loud"
+    #expect { try context.save() } throws: { isSilence($0) }
+    #expect(silent.hasChanges && silent.name == "loud")
+  }
+
   @Test func `a row that somebody else has deleted is deleted`() throws {
     let genre = context.insert(Genre.self) { $0.name = "gone" }
     try context.save()
