@@ -35,9 +35,10 @@ public final class Store: Sendable {
     /// beside the store, of which the last two are kept. Default `true`.
     public var makesBackups = true
     /// How often the store is opened, with no step to run, before such a copy is deleted: by then it is seen whether the steps
-    /// did what was meant. Files that the store does not remember as its own copies are never touched. Default 5; nil keeps
-    /// them all until newer ones take their places.
-    public var backupOpenings: Int? = 5
+    /// did what was meant. Files that the store does not remember as its own copies are never touched. Default nil: the last
+    /// two stay until newer ones take their places. An app whose parts open the store each by themselves, such as a widget,
+    /// soon has counted to a few.
+    public var backupOpenings: Int?
     /// Whether opening commits each pending step by itself, for stores so large that the work of all steps is not to be lost
     /// with the last one. By default all steps are one transaction: the store has all of them, or none. With this a failure,
     /// a cancellation or a kill leaves it behind the last whole step, at a version that others may open meanwhile
