@@ -42,7 +42,8 @@ public final class Store: Sendable {
     /// Whether opening commits each pending step by itself, for stores so large that the work of all steps is not to be lost
     /// with the last one. By default all steps are one transaction: the store has all of them, or none. With this a failure,
     /// a cancellation or a kill leaves it behind the last whole step, at a version that others may open meanwhile
-    /// (``StoreError/stopped(atVersion:by:)``), and the next opening goes on from there. One copy is made, before the first.
+    /// (``StoreError/stopped(atVersion:by:)``), and the next opening goes on from there. Each makes one
+    /// copy, before its first step.
     public var commitsEachStep = false
 
     /// The defaults.

@@ -39,7 +39,7 @@ enum UpCommand: Command {
     a rebuilt table leaves as many free pages as it had.
 
     Before a step that loses or rewrites values, or whose file says backup: always, an encrypted copy is made
-    beside the store and verified; the last two are kept, until the app has opened the store well five times. --no-backup
+    beside the store and verified; the last two are kept, unless the app asks for less. --no-backup
     leaves it out.
     """
 
