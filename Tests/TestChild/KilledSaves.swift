@@ -6,10 +6,17 @@ import Migrations
 import ObjectVault
 import ObjectVaultTesting
 
-/// Saves what `kind` says, until it is killed: `one` save, or `two` that belong together.
+/// Saves what `kind` says, until it is killed: `one` save, or `two` that belong together; a `large` one that is too much for
+/// the cache, and writes pages twice; or nothing, and it does not end.
 func saveUntilKilled(_ kind: String) async throws {
-  try await KilledProgram.run(microblog, migrations: MicroblogMigrations.all) { store in
+  var configuration = Store.Configuration()
+  if kind == "large" { configuration.cacheSize = 64 << 10 }
+  try await KilledProgram.run(
+    microblog, migrations: MicroblogMigrations.all, configuration: configuration
+  ) { store in
     switch kind {
+    case "large": try await insertTwice(store)
+    case "endless": try await Task.sleep(for: .seconds(600))
     case "one": try await insert("Ada", store)
     case "two":
       try await insert("Ada", store)
@@ -29,5 +36,16 @@ private func insert(_ name: String, _ store: Store) async throws {
         $0.user = user
       }
     }
+  }
+}
+
+/// One transaction, the second half of which changes pages that are in the log already.
+private func insertTwice(_ store: Store) async throws {
+  try await store.write { context in
+    let users = (0..<200).map { number in
+      context.insert(User.self) { $0.name = "user \(number) " + String(repeating: "a", count: 1_000) }
+    }
+    try context.save()
+    for user in users { user.name += "b" }
   }
 }

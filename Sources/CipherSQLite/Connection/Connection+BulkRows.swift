@@ -5,12 +5,11 @@ extension Connection {
   /// - Throws: What `taker` throws, rather than what the engine makes of it; what `body` throws.
   package func handRows<Result>(to taker: any RowTaker, _ body: () throws -> Result) throws -> Result {
     let intake = try rowIntake()
-    let outer = unsafe (intake.taker, intake.columnCount, intake.count, intake.failure)
-    unsafe (intake.taker, intake.columnCount, intake.count, intake.failure) =
-      (taker, taker.columnCount, 0, nil)
-    defer { unsafe (intake.taker, intake.columnCount, intake.count, intake.failure) = outer }
-    return try withExtendedLifetime(taker) {
-      do { return try body() } catch { throw unsafe intake.failure ?? error }
+    let handing = RowHanding(to: taker)
+    let outer = intake.hand(handing)
+    defer { _ = intake.hand(outer) }
+    return try withExtendedLifetime(handing) {
+      do { return try body() } catch { throw handing.failure ?? error }
     }
   }
 

@@ -60,6 +60,28 @@ extension Connection {
     return try body(statement)
   }
 
+  /// The same with a statement that was found before, where it is still there and nobody is stepping it: for loops, to
+  /// which looking it up is a part of the work.
+  /// - Parameter kept: What was found, or will be.
+  package func withStatement<Result>(
+    sql: String, keeping kept: inout Statement?, _ body: (Statement) throws -> Result
+  ) throws -> Result {
+    let statement: Statement
+    if let known = kept, unsafe known.raw != nil, unsafe !known.isInUse {
+      assert(known.sql == sql, "a statement that was kept for another text")
+      unsafe cache.retake(known)
+      statement = known
+    } else {
+      statement = try lend(sql)
+      kept = statement
+    }
+    defer {
+      statement.reset()
+      unsafe statement.isInUse = false
+    }
+    return try body(statement)
+  }
+
   private func lend(_ sql: String) throws -> Statement {
     try checkOpen()
     if let cached = unsafe cache.take(sql) { return cached }

@@ -201,7 +201,7 @@ extension Connection {
     // Its index, in a folder where this user makes no files.
     case ENOENT where configuration.access == .readOnly: .logUnreadable(file: path)
     // The file is there, and the files beside it cannot be made.
-    case ENOENT where file.byteCount != nil: .permissionDenied(file: file.folder)
+    case ENOENT where file.byteCount != nil: .folderNotWritable(folder: file.folder)
     case EACCES, EPERM, EROFS:
       configuration.access == .readOnly ? .logUnreadable(file: path) : .permissionDenied(file: path)
     case let code: .failed("open", on: path, code: code)

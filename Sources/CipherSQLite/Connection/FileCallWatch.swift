@@ -1,5 +1,5 @@
-// What the engine does to the files of a connection, told before it is done, and a way to let it fail: for tests of
-// what is left when a disk does. In an app nobody asks.
+// What the engine does to the files of a connection, told before it is done, and a way to let it fail: for a change of the
+// key, which nothing else stops, and for tests of what is left when a disk fails. Nobody else asks.
 
 internal import CSQLCipher
 
@@ -7,14 +7,20 @@ internal import CSQLCipher
 package enum FileCall: Sendable, Hashable {
   /// It writes.
   case write
-  /// It writes to the log the head of the frame by which a transaction counts. A write like others, told by this alone.
+  /// All of a transaction is written but what makes it count. Of a log: it writes the head of the frame by which the
+  /// transaction counts, a write like others that is told by this alone. Of a file without a log: its journal goes next.
   case commit
-  /// It has written that frame whole: the transaction counts, and whoever asked for it has not heard yet.
+  /// It has written that frame whole. Where the transaction was too large for the cache and wrote a page twice, checksums
+  /// are written anew behind this, and the transaction counts when all of them are.
+  case commitWritten
+  /// The transaction counts, and whoever asked for it has not heard yet. No answer changes that.
   case committed
   /// It wants what was written on the disk.
   case sync
   /// Half of a write is done, as ``FileAnswer/tears`` asked for, and the rest will not be.
   case torn
+  /// A write has found no room.
+  case full
 }
 
 /// What becomes of a call.
@@ -40,9 +46,17 @@ package enum FileAnswer: Sendable, Hashable {
     let isLog: Bool
   }
 
-  fileprivate let body: (FileCall) -> FileAnswer
-  /// Whether the head of a frame that commits is written, and its page comes next.
-  fileprivate var isCommitting = false
+  /// Who asks.
+  let body: (FileCall) -> FileAnswer
+  /// How far a transaction is.
+  fileprivate enum Phase {
+    case writing
+    /// The head of the frame that commits is written, and its page comes next.
+    case beginsCommit
+    /// What commits is written.
+    case commits
+  }
+  fileprivate var phase = Phase.writing
   // Tables of ours, each with its context behind it; freed by end().
   private var rooms: [UnsafeMutableRawPointer] = unsafe []
 
@@ -75,6 +89,11 @@ package enum FileAnswer: Sendable, Hashable {
     var methods = unsafe original.pointee
     unsafe methods.xWrite = { file, bytes, count, offset in unsafe watchedWrite(file, bytes, count, offset) }
     unsafe methods.xSync = { file, flags in unsafe watchedSync(file, flags) }
+    if !isLog {
+      unsafe methods.xFileControl = { file, operation, argument in
+        unsafe watchedControl(file, operation, argument)
+      }
+    }
     unsafe room.initializeMemory(as: sqlite3_io_methods.self, to: methods)
     unsafe (room + contextOffset).initializeMemory(
       as: Context.self, to: Context(original: original, watch: Unmanaged.passUnretained(self), isLog: isLog))
@@ -107,29 +126,65 @@ private func watchedWrite(
   let isCommit =
     unsafe context.pointee.isLog && count == 24
     && bytes.map { unsafe $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self) != 0 } ?? false
-  let isPageOfCommit = unsafe context.pointee.isLog && watch.isCommitting && !isCommit
+  let isPageOfCommit = unsafe context.pointee.isLog && watch.phase == .beginsCommit && !isCommit
+  let former = watch.phase
+  // Until it is done: whoever fails has not committed.
+  watch.phase = .writing
   switch watch.body(isCommit ? .commit : .write) {
   case .goesOn: break
-  case .fails: return SQLITE_IOERR | 3 << 8  // SQLITE_IOERR_WRITE, a macro that Swift does not see.
-  case .isFull: return SQLITE_FULL
+  case .fails: return writeError
+  case .isFull:
+    _ = watch.body(.full)
+    return SQLITE_FULL
   case .tears:
     _ = unsafe write(file, bytes, count / 2, offset)
     _ = watch.body(.torn)
-    return SQLITE_IOERR | 3 << 8
+    return writeError
   }
   let code = unsafe write(file, bytes, count, offset)
-  watch.isCommitting = isCommit && code == SQLITE_OK
+  if code & 0xff == SQLITE_FULL { _ = watch.body(.full) }
+  guard code == SQLITE_OK else { return code }
+  watch.phase =
+    isCommit ? (former == .commits ? .commits : .beginsCommit) : isPageOfCommit ? .commits : former
   // Done, and the error of a later one: a disk may say so.
-  guard isPageOfCommit, code == SQLITE_OK, watch.body(.committed) != .goesOn else { return code }
-  return SQLITE_IOERR | 3 << 8
+  guard isPageOfCommit, watch.body(.commitWritten) != .goesOn else { return code }
+  watch.phase = .writing
+  return writeError
 }
+
+// SQLITE_IOERR_WRITE and SQLITE_IOERR_FSYNC, macros that Swift does not see.
+private let (writeError, syncError) = (SQLITE_IOERR | 3 << 8, SQLITE_IOERR | 4 << 8)
 
 private func watchedSync(_ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32) -> Int32 {
   guard let context = unsafe context(file), let sync = unsafe context.pointee.original.pointee.xSync else {
     return SQLITE_IOERR
   }
   let watch = unsafe context.pointee.watch.takeUnretainedValue()
-  // SQLITE_IOERR_FSYNC, a macro that Swift does not see.
-  guard watch.body(.sync) == .goesOn else { return SQLITE_IOERR | 4 << 8 }
+  guard watch.body(.sync) == .goesOn else {
+    watch.phase = .writing
+    return syncError
+  }
   return unsafe sync(file, flags)
+}
+
+private func watchedControl(
+  _ file: UnsafeMutablePointer<sqlite3_file>?, _ operation: Int32, _ argument: UnsafeMutableRawPointer?
+) -> Int32 {
+  guard let context = unsafe context(file), let control = unsafe context.pointee.original.pointee.xFileControl
+  else {
+    return SQLITE_NOTFOUND
+  }
+  let watch = unsafe context.pointee.watch.takeUnretainedValue()
+  // Sent when all pages are written and only the journal has to go.
+  if operation == SQLITE_FCNTL_SYNC {
+    guard watch.body(.commit) == .goesOn else { return syncError }
+    watch.phase = .commits
+  }
+  let code = unsafe control(file, operation, argument)
+  // Of a log, too: behind the last checksum. A transaction that wrote nothing sends it as well.
+  if operation == SQLITE_FCNTL_COMMIT_PHASETWO, watch.phase == .commits {
+    watch.phase = .writing
+    _ = watch.body(.committed)
+  }
+  return code
 }

@@ -32,6 +32,24 @@ package final class RowFeed {
     rows = ids.map { unsafe FedRow(id: $0, cells: nil) }
   }
 
+  /// Runs of ids that follow each other: the rows of a table of two columns, the first id of each run and the last.
+  package init(runs ids: [Int64]) {
+    (columns, replaced) = ([FedColumn(slot: 0, replacement: 0)], [0])
+    var (firsts, ends): ([FedRow], [Int64]) = ([], [])
+    for id in ids {
+      if let end = ends.last, end &+ 1 == id {
+        ends[ends.count - 1] = id
+      } else {
+        firsts.append(unsafe FedRow(id: id, cells: nil))
+        ends.append(id)
+      }
+    }
+    (rows, replacements) = (firsts, ends)
+  }
+
+  /// How many rows it has.
+  package var count: Int { rows.count }
+
   /// How many integers of each row are given with it.
   var replacementCount: Int { replaced.count }
 
@@ -52,11 +70,13 @@ package final class RowFeed {
 
 /// The name of the first column of a feed, the id.
 package let feedIDName = SQLName("c0")
+/// That of the second one: the end of a run of ids.
+package let feedEndName = SQLName("c1")
 
 /// A row of a feed.
 @safe struct FedRow {
   let id: Int64
-  // Those of a draft, which the one who feeds it keeps; nil where the feed has ids alone.
+  // Those of a draft, which the one who feeds it keeps; nil where the feed has ids alone, or runs of them.
   let cells: UnsafeRawPointer?
 }
 

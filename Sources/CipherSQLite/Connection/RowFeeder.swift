@@ -143,10 +143,14 @@ nonisolated(unsafe) private let feedModule: UnsafePointer<sqlite3_module> = {
     }
     if column == 0 {
       unsafe sqlite3_result_int64(context, row.pointee.id)
-    } else if unsafe Int(column) <= cursor.pointee.state.pointee.columns.count,
-      let cells = unsafe row.pointee.cells
-    {
+    } else if unsafe Int(column) <= cursor.pointee.state.pointee.columns.count {
       let column = unsafe cursor.pointee.state.pointee.columns[Int(column) - 1]
+      guard let cells = unsafe row.pointee.cells else {
+        if let end = column.replacement {
+          unsafe sqlite3_result_int64(context, cursor.pointee.replacement(end))
+        }
+        return SQLITE_OK
+      }
       let cell = unsafe RowCell(row: cells, slot: column.slot)
       if let replacement = column.replacement, cell.int64 != nil {
         unsafe sqlite3_result_int64(context, cursor.pointee.replacement(replacement))

@@ -41,15 +41,35 @@ package enum RowFunction: String, Sendable {
   package static let columnLimit = 127
 }
 
+/// The rows of one ``Connection/handRows(to:_:)``, and who takes them in.
+final class RowHanding {
+  // Constants, of an object that is lent and not retained: what cannot change is not retained for each row either.
+  let taker: any RowTaker
+  let columnCount: Int
+  // Used by the thread that runs the statement alone, and never passed inout.
+  /// How many rows were handed over whose numbers are asked for.
+  @safe @exclusivity(unchecked) var count = 0
+  @safe @exclusivity(unchecked) var failure: (any Error)?
+
+  init(to taker: any RowTaker) {
+    self.taker = taker
+    columnCount = taker.columnCount
+  }
+}
+
 /// What the functions of one connection hand rows to.
 @safe final class RowIntake {
-  // All are used by the thread that runs the statement alone, and never passed inout. The taker is not retained:
-  // handRows, which sets it, has it for as long.
-  @exclusivity(unchecked) unowned(unsafe) var taker: (any RowTaker)?
-  @exclusivity(unchecked) var columnCount = 0
-  /// How many rows were handed over whose numbers are asked for.
-  @exclusivity(unchecked) var count = 0
-  @exclusivity(unchecked) var failure: (any Error)?
+  // Used by the thread that runs the statement alone, and never passed inout. Not retained: handRows, which sets it, has it
+  // for as long.
+  @exclusivity(unchecked) fileprivate var handing: Unmanaged<RowHanding>?
+
+  /// Has rows handed over to others from now on.
+  /// - Parameter next: Kept by the caller until the next call.
+  /// - Returns: How they were handed over before.
+  func hand(_ next: RowHanding?) -> RowHanding? {
+    defer { unsafe handing = next.map { unsafe Unmanaged.passUnretained($0) } }
+    return unsafe handing?.takeUnretainedValue()
+  }
 
   /// Whether the engine has both functions.
   var isRegistered = false
@@ -83,20 +103,20 @@ private let placeRow: Callback = { context, count, values in unsafe handOver(con
     return unsafe refuse(context)
   }
   // The connection has the intake for as long as it has the statement.
-  unsafe Unmanaged<RowIntake>.fromOpaque(data)._withUnsafeGuaranteedRef { intake in
-    guard let taker = unsafe intake.taker, unsafe intake.columnCount == Int(count) else {
-      return unsafe refuse(context)
-    }
+  let handing = unsafe Unmanaged<RowIntake>.fromOpaque(data)._withUnsafeGuaranteedRef { unsafe $0.handing }
+  guard let handing = unsafe handing else { return unsafe refuse(context) }
+  unsafe handing._withUnsafeGuaranteedRef { handing in
+    guard handing.columnCount == Int(count) else { return unsafe refuse(context) }
     do {
       if numbers {
-        unsafe sqlite3_result_int64(context, sqlite3_int64(intake.count))
-        unsafe intake.count += 1
+        unsafe sqlite3_result_int64(context, sqlite3_int64(handing.count))
+        handing.count += 1
       }
-      try unsafe taker.take(TakenRow(values: values, columnCount: Int(count)))
+      try unsafe handing.taker.take(TakenRow(values: values, columnCount: Int(count)))
     } catch is NoMemory {
       unsafe sqlite3_result_error_nomem(context)
     } catch {
-      unsafe intake.failure = error
+      handing.failure = error
       // What is said here nobody reads: handRows throws the error itself.
       unsafe sqlite3_result_error(context, "a row was refused", -1)
     }

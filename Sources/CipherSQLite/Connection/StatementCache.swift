@@ -39,6 +39,14 @@ struct StatementCache {
     return statement
   }
 
+  /// Notes that a statement which was found before is taken for use once more.
+  mutating func retake(_ statement: Statement) {
+    statistics.hits += 1
+    clock += 1
+    unsafe statement.lastUse = clock
+    unsafe statement.isInUse = true
+  }
+
   /// Keeps a statement that is in use, unless the same text is kept already.
   mutating func insert(_ statement: Statement) {
     unsafe statement.isInUse = true

@@ -45,16 +45,52 @@ enum Replaceable {
 }
 
 extension DatabasePath {
-  /// Whether a file of the same folder may be one of the encrypted copies that are made of this one.
-  package func mayBeCopy(_ name: String) -> Bool { Replaceable.isCopy(sibling(name)) }
+  /// What a file is to another one of the same folder.
+  package enum CopyState: Sendable {
+    /// An encrypted copy of it.
+    case copy
+    /// Something else.
+    case other
+    /// There is no such file.
+    case absent
+    /// It cannot be told at the moment: a file could not be read, or is somebody else's.
+    case unknown
+  }
 
   /// Whether a file of the same folder is an encrypted copy of this one, whatever its name says: copies begin with the 16
   /// bytes of chance that their original begins with.
-  package func isOriginal(of name: String) -> Bool {
-    guard mayBeCopy(name), let own = Self.head(self), let path = try? DatabasePath(sibling(name)),
+  package func isOriginal(of name: String) -> Bool { copyState(of: name) == .copy }
+
+  /// As ``isOriginal(of:)``, with what that cannot tell.
+  package func copyState(of name: String) -> CopyState {
+    guard let status = FileStatus(sibling(name)) else {
+      return [ENOENT, ENOTDIR].contains(errno) ? .absent : .unknown
+    }
+    guard status.isRegular, status.byteCount > 0, status.byteCount % 1024 == 0 else { return .other }
+    guard status.isOwn, let own = Self.head(self), let path = try? DatabasePath(sibling(name)),
       let other = Self.head(path)
+    else { return .unknown }
+    return own == other ? .copy : .other
+  }
+
+  /// Removes a file of the same folder that nobody has open, nor has left in the midst of a change.
+  ///
+  /// Who has a database in WAL mode open holds a lock for as long; in another mode, while reading or writing.
+  /// - Returns: Whether it is gone.
+  @discardableResult
+  package func removeUnused(_ name: String) -> Bool {
+    guard let file = try? DatabasePath(sibling(name)),
+      let held = try? RawFile.open(file, holding: .exclusive, seconds: 0)
     else { return false }
-    return own == other
+    // Until then: who comes a moment later finds no file.
+    defer { held.unlock() }
+    let companions = [file.log, file.journal, file.sharedMemory]
+    // What a process that died has not brought into the file yet. Who only reads may leave a log without a byte.
+    guard companions.prefix(2).allSatisfy({ (FileStatus($0)?.byteCount ?? 0) == 0 }),
+      unsafe unlink(file.path) == 0
+    else { return false }
+    for name in companions { unsafe unlink(name) }
+    return true
   }
 
   /// The salt; of a file whose header stands in clear that header, with how much of each page is the cipher's.

@@ -52,6 +52,8 @@ extension SQLError: CustomStringConvertible {
       "\(file): this is a directory. Give the path of a file in it."
     case .folderMissing(let folder):
       "\(folder): this folder does not exist. Create it first."
+    case .folderNotWritable(let folder):
+      "\(folder): this user may make no file in this folder. Change its permissions or its owner, or choose another one."
     case .emptyFile(let file):
       "\(file): the file has no bytes. Delete it to create a new store there, or restore it from a backup."
     case .permissionDenied(let file):

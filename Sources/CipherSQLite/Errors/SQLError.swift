@@ -51,6 +51,8 @@ public enum SQLError: Error, Equatable, Sendable {
   case isDirectory(file: String)
   /// The folder that should hold the file does not exist.
   case folderMissing(folder: String)
+  /// This user may make no file in a folder, where the file was to be, or what the engine writes beside it.
+  case folderNotWritable(folder: String)
   /// The file has no bytes.
   case emptyFile(file: String)
   /// The file may not be opened by this user.

@@ -18,17 +18,33 @@ struct FileLock {
     guard unsafe stat(path, &status) == 0,
       let data = try? FileHandle(forReadingAtPath: "/proc/locks")?.readToEnd()
     else { return [] }
-    return String(decoding: data, as: UTF8.self).split(separator: "\n").compactMap { line in
-      // 1: POSIX ADVISORY WRITE 4711 fe:00:16351763 120 120
-      let fields = line.split(separator: " ")
-      guard fields.count >= 8, fields[1] != "->", fields[5].hasSuffix(":\(status.st_ino)"),
-        let process = Int32(fields[4]), let first = Int(fields[6])
-      else { return nil }
-      // EOF is the end of a lock that reaches as far as the file may ever grow.
-      let last = Int(fields[7]) ?? Int.max
-      guard first <= last else { return nil }
-      return FileLock(processID: process, isExclusive: fields[3] == "WRITE", range: first...last)
+    let sameNumber = String(decoding: data, as: UTF8.self).split(separator: "\n").map {
+      $0.split(separator: " ")
     }
+    .filter { $0.count >= 8 && $0[1] != "->" && $0[5].hasSuffix(":\(status.st_ino)") }
+    // Files of two devices may have one number. A file system of several volumes or layers has a device of its own in
+    // the kernel's list, which no call tells: there the number has to do.
+    let device = deviceName(status.st_dev)
+    let sameDevice = sameNumber.filter { $0[5].hasPrefix("\(device):") }
+    return (sameDevice.isEmpty ? sameNumber : sameDevice).compactMap(FileLock.init(fields:))
+  }
+
+  /// - Parameter fields: `1: POSIX ADVISORY WRITE 4711 fe:00:16351763 120 120`, at its spaces.
+  private init?(fields: [Substring]) {
+    guard let process = Int32(fields[4]), let first = Int(fields[6]) else { return nil }
+    // EOF is the end of a lock that reaches as far as the file may ever grow.
+    let last = Int(fields[7]) ?? Int.max
+    guard first <= last else { return nil }
+    (processID, isExclusive, range) = (process, fields[3] == "WRITE", first...last)
+  }
+
+  /// A device as the kernel's list writes it: `fe:00`.
+  private static func deviceName(_ device: dev_t) -> String {
+    // The bits of a device's number, as `makedev` of the C library puts them together.
+    let number = UInt64(truncatingIfNeeded: device)
+    let major = (number >> 8) & 0xfff | (number >> 32) & ~0xfff
+    let minor = number & 0xff | (number >> 12) & ~0xff
+    return [major, minor].map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: ":")
   }
 }
 

@@ -19,25 +19,93 @@ final class InspectionCopy {
     WriteAheadLog(beside: file) != nil || HotJournal.isThere(file)
   }
 
-  /// Copies a file while nobody writes to it.
+  /// Copies a file as it is at one moment, whoever works with it meanwhile; once more for each time that somebody begins a new
+  /// log while it is copied.
+  /// - Parameter seconds: How long to wait for somebody's lock, or for a moment in which nobody begins a new log.
   /// - Throws: ``SQLError/journalTooLarge(file:byteCount:)`` before anything is copied; ``SQLError/diskFull(file:)``,
   ///   ``SQLError/busy(file:waitedSeconds:holders:)``.
   init(of original: DatabasePath, seconds: Double) throws {
     let parent = NSTemporaryDirectory()
     guard FileStatus(parent) != nil else { throw SQLError.folderMissing(folder: parent) }
     Self.sweep(parent)
+    let deadline = Deadline(seconds)
     // Keeps everybody from putting the journal back, and from writing without a log, until all of it is copied.
     let raw = try RawFile.open(original, holding: .shared, seconds: seconds)
-    let parts = try Self.parts(of: original, byteCount: raw.byteCount, room: Self.room(in: parent))
     (folder, guardian) = try Self.makeFolder(in: parent)
     file = DatabasePath(temporary: folder + "/" + Self.fileName, of: original)
-    let before = FileMark(original)
-    try raw.copy(to: file)
-    for part in parts { try part.copy(to: file) }
-    // The lock keeps nobody from copying a log back into the file.
-    guard FileMark(original) == before else {
-      throw SQLError.busy(
-        file: original.given, waitedSeconds: 0, holders: LockHolder.blocking(original, isWriting: true))
+    while try !Self.copy(raw, of: original, to: file, parent) {
+      guard !deadline.isOver else {
+        throw SQLError.busy(
+          file: original.given, waitedSeconds: deadline.waited,
+          holders: LockHolder.blocking(original, isWriting: true))
+      }
+      usleep(5000)
+    }
+  }
+
+  /// Copies the file, and the log behind it.
+  ///
+  /// The lock keeps nobody from committing to a log, nor from copying a log into the file. What of it comes into the file
+  /// while that is copied stands in the log when it is copied afterwards, and takes precedence there: as long as it is the
+  /// same log. A log that is begun anew has another header.
+  /// - Returns: false when what was copied may be of two moments.
+  private static func copy(
+    _ raw: borrowing RawFile, of original: DatabasePath, to file: DatabasePath, _ parent: String
+  ) throws -> Bool {
+    for suffix in [""] + DatabasePath.companionSuffixes { unsafe unlink(file.path + suffix) }
+    let before = Moment(original)
+    let journal = try journal(of: original, byteCount: raw.byteCount)
+    let whole = raw.byteCount + before.logBytes + (journal?.byteCount ?? 0)
+    guard whole <= room(in: parent) else { throw SQLError.diskFull(file: NSTemporaryDirectory()) }
+    do { try raw.copy(to: file) } catch {
+      // Somebody's copying of a log has made it shorter.
+      guard raw.byteCount < before.byteCount else { throw error }
+      return false
+    }
+    try journal?.copy(to: file)
+    // Whole, without looking for its end, which takes longer than the others need to begin a new one: the engine will.
+    let log = Moment(original)
+    guard before.leads(to: log) else { return false }
+    do {
+      if log.logHeader != nil {
+        try Part(suffix: "-wal", path: original.log, byteCount: log.logBytes).copy(to: file)
+      }
+    } catch {
+      // It was cut, or is gone.
+      guard before.leads(to: Moment(original)) else { return false }
+      throw error
+    }
+    return before.leads(to: Moment(original))
+  }
+
+  /// What tells a log from the one before it, and a file that is copied from one that somebody changes.
+  private struct Moment {
+    /// Nil where there is no log, or nothing in it that the engine would read.
+    let logHeader: [UInt8]?
+    let logBytes: Int
+    private let hasLog: Bool
+    private let file: FileStatus?
+    var byteCount: Int { file?.byteCount ?? 0 }
+    private let time = Date()
+
+    init(_ original: DatabasePath) {
+      let log = SideFile(original.log)
+      logHeader = WriteAheadLog.header(of: log)
+      (hasLog, logBytes) = (log != nil, logHeader == nil ? 0 : log?.byteCount ?? 0)
+      file = FileStatus(original.path)
+    }
+
+    /// Whether what was copied from this moment to a later one belongs together.
+    func leads(to later: Moment) -> Bool {
+      if let logHeader { return later.logHeader == logHeader }
+      guard later.logHeader == nil, later.hasLog == hasLog else { return false }
+      // Who uses a log has one from the first read to the last, if an empty one: without, the lock is enough.
+      guard hasLog else { return true }
+      // A log may have come and gone: nobody has written to the file then. The system's times go by ticks.
+      guard let file, file == later.file else { return false }
+      let modified = Double(file.modified[0]) + Double(file.modified[1]) / 1e9
+      // It may lie in the future, which a write would end.
+      return abs(time.timeIntervalSince1970 - modified) > 0.1
     }
   }
 
@@ -81,7 +149,7 @@ final class InspectionCopy {
 
   // MARK: What is copied
 
-  /// A log or a journal: only what the engine would read of it.
+  /// A log or a journal.
   private struct Part {
     let suffix: String
     let path: String
@@ -95,22 +163,15 @@ final class InspectionCopy {
     }
   }
 
-  private static func parts(of file: DatabasePath, byteCount: Int, room: Int) throws -> [Part] {
-    var parts: [Part] = []
-    if let log = WriteAheadLog(beside: file) {
-      parts.append(Part(suffix: "-wal", path: file.log, byteCount: log.validBytes))
+  /// The journal beside a file, if there is one with something in it.
+  private static func journal(of file: DatabasePath, byteCount: Int) throws -> Part? {
+    guard let journal = SideFile(file.journal)?.byteCount, journal > 0 else { return nil }
+    // Each page once, with 8 bytes; a header of at most 64 KiB for each time that it was synced, hardly ever more
+    // than a few. Anybody may have planted a file of that name.
+    guard journal <= byteCount * 2 + (16 << 20) else {
+      throw SQLError.journalTooLarge(file: file.given + "-journal", byteCount: journal)
     }
-    if let journal = SideFile(file.journal)?.byteCount, journal > 0 {
-      // Each page once, with 8 bytes; a header of at most 64 KiB for each time that it was synced, hardly ever more
-      // than a few. Anybody may have planted a file of that name.
-      guard journal <= byteCount * 2 + (16 << 20) else {
-        throw SQLError.journalTooLarge(file: file.given + "-journal", byteCount: journal)
-      }
-      parts.append(Part(suffix: "-journal", path: file.journal, byteCount: journal))
-    }
-    let whole = byteCount + parts.reduce(0) { $0 + $1.byteCount }
-    guard whole <= room else { throw SQLError.diskFull(file: NSTemporaryDirectory()) }
-    return parts
+    return Part(suffix: "-journal", path: file.journal, byteCount: journal)
   }
 
   /// Bytes that may be taken in a folder: a tenth stays free for others.

@@ -17,7 +17,7 @@ final class NewFile {
   fileprivate private(set) var isDatabase = false
 
   /// Makes the file, and removes what builders that were killed left in the folder.
-  /// - Throws: ``SQLError/permissionDenied(file:)``, ``SQLError/folderMissing(folder:)``, ``SQLError/diskFull(file:)``,
+  /// - Throws: ``SQLError/folderNotWritable(folder:)``, ``SQLError/folderMissing(folder:)``, ``SQLError/diskFull(file:)``,
   ///   ``SQLError/system(file:operation:code:)``.
   init(at target: DatabasePath) throws {
     self.target = target
@@ -42,7 +42,8 @@ final class NewFile {
       if errno == EEXIST { return nil }
       if errno == ENOENT { throw SQLError.folderMissing(folder: file.folder) }
       // The folder says no, and not a file that does not exist yet.
-      throw SQLError.failed("open", on: errno == EACCES || errno == EROFS ? file.folder : file.given)
+      if [EACCES, EPERM, EROFS].contains(errno) { throw SQLError.folderNotWritable(folder: file.folder) }
+      throw SQLError.failed("open", on: file.given)
     }
     // 0600 whatever the umask says.
     fchmod(descriptor, 0o600)

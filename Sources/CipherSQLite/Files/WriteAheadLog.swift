@@ -19,15 +19,25 @@ struct WriteAheadLog {
   /// The pages that were committed to the log: what the file itself holds of them does not count.
   let pages: Set<Int>
 
+  /// The first bytes of a log, which no two logs have in common; nil where the engine takes it for none.
+  static func header(of log: SideFile?) -> [UInt8]? {
+    guard let header = log?.read(headerBytes, at: 0), SideFile.number(header[0..<4]) & ~1 == 0x377f_0682,
+      checksum(of: header).equals(header[24..<32])
+    else { return nil }
+    return header
+  }
+
+  private static func checksum(of header: [UInt8]) -> Checksum {
+    // The lowest bit says in which byte order the words of the checksums are read.
+    var sum = Checksum(isBigEndian: SideFile.number(header[0..<4]) & 1 == 1)
+    sum.add(header[0..<24])
+    return sum
+  }
+
   /// nil when there is no log, or no commit in it that its checksums prove.
   init?(beside file: DatabasePath) {
-    guard let log = SideFile(file.log), let header = log.read(Self.headerBytes, at: 0) else { return nil }
-    let magic = SideFile.number(header[0..<4])
-    guard magic & ~1 == 0x377f_0682 else { return nil }
-    // The lowest bit says in which byte order the words of the checksums are read.
-    var sum = Checksum(isBigEndian: magic & 1 == 1)
-    sum.add(header[0..<24])
-    guard sum.equals(header[24..<32]) else { return nil }
+    guard let log = SideFile(file.log), let header = Self.header(of: log) else { return nil }
+    var sum = Self.checksum(of: header)
     let pageBytes = SideFile.number(header[8..<12])
     guard CipherProfile.pageSizes.contains(pageBytes) || pageBytes == 512 else { return nil }
 

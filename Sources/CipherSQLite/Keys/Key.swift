@@ -28,6 +28,11 @@ public struct Key: Sendable {
   /// A passphrase. Its UTF-8 bytes are taken as they are, without normalisation, as the `sqlcipher` shell
   /// does; an empty one is refused with ``SQLError/emptyKey`` when it is used.
   ///
+  /// One text may have several spellings in Unicode, and each is a key of its own: an é typed as one character (form C) does not
+  /// open what was made with an e and a combining accent (form D), though Swift calls both equal. Where people type what is
+  /// not ASCII, bring it to one form before, and always to the same: `precomposedStringWithCanonicalMapping` of Foundation. A
+  /// ``KeyFile`` does so by itself.
+  ///
   /// A Swift `String` cannot be wiped: prefer ``passphrase(bytes:)`` where the text does not have to exist.
   public static func passphrase(_ text: String) -> Key { passphrase(bytes: Array(text.utf8)) }
 

@@ -73,7 +73,8 @@ extension Connection {
   }
 
   /// A connection to a file in clear, for exports alone: no public call opens one.
-  static func plain(_ file: DatabasePath, access: Access) throws -> Connection {
+  /// - Parameter busyTimeout: How long to wait for somebody else's lock, in seconds.
+  static func plain(_ file: DatabasePath, access: Access, busyTimeout: Double = 5) throws -> Connection {
     try PathState.checkCompanions(file)
     var handle: OpaquePointer?
     let flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
@@ -82,8 +83,10 @@ extension Connection {
       unsafe sqlite3_open_v2(
         name, &handle, flags | (access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY), nil)
     }
+    var configuration = Configuration()
+    configuration.busyTimeout = busyTimeout
     let connection = unsafe Connection(
-      handle: handle, file: file, unlocked: try noKey(), configuration: Configuration())
+      handle: handle, file: file, unlocked: try noKey(), configuration: configuration)
     guard code == SQLITE_OK else {
       throw unsafe code == SQLITE_CANTOPEN
         ? SQLError.cannotOpen(file, system: sqlite3_system_errno(handle)) : connection.error(code, sql: "")

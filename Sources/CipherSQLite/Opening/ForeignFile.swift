@@ -43,7 +43,8 @@ package final class ForeignFile {
     // The byte says that the file keeps a log.
     let isCopied = InspectionCopy.isNeeded(file) || header.last == 2
     copy = isCopied ? try InspectionCopy(of: file, seconds: busyTimeout) : nil
-    connection = try Connection.plain(copy?.file ?? file, access: isCopied ? .readWrite : .readOnly)
+    connection = try Connection.plain(
+      copy?.file ?? file, access: isCopied ? .readWrite : .readOnly, busyTimeout: busyTimeout)
     do {
       try connection.acceptUnknownCollations()
       // The first read puts a journal back, into the copy.

@@ -87,21 +87,21 @@ extension Connection {
     defer { unsafe sqlite3_wal_autocheckpoint(handle, Int32(clamping: copiesAfter)) }
     // BEGIN IMMEDIATE turns contention into an error: without it sqlite3_rekey answers 0 and does nothing.
     try execute("BEGIN IMMEDIATE")
+    // Who else lets files fail goes on doing so.
+    let former = fileWatch?.body
+    try onFileCall(gate.answers(before: former))
     let growth = progress.map {
       GrowthWatch(
         mode == "wal" ? file.log : file.journal, pageBytes: unlocked.profile.pageBytes + 24,
         pages: pages, report: $0, onError: { gate.stop() })
     }
-    // One of them stands between the engine and its files.
-    try onFileCall(nil)
-    let watch = CommitWatch(self, gate)
     // The engine commits within this call.
     let result = Result {
       try unsafe new.withKeySpecification {
         unsafe sqlite3_rekey_v2(handle, "main", $0.baseAddress, Int32($0.count))
       }
     }
-    watch.end()
+    try onFileCall(nil)
     let thrown = growth?.stop()
     // Stopped or not, the engine may answer 0: whether it has committed, the watch has seen.
     if gate.current == .stopped { throw thrown ?? CancellationError() }
@@ -110,7 +110,8 @@ extension Connection {
       gate.didFail()
       throw thrown ?? error(code, sql: "rekey")
     }
-    // The engine does not end the transaction that it was given.
+    try onFileCall(former)
+    // The engine does not end the transaction that it was given; or it could not, and this is the second try.
     if isInTransaction { try execute("COMMIT") }
   }
 

@@ -4,7 +4,7 @@ internal import CipherSQLite
 
 /// What a file that another program made becomes in a store.
 ///
-/// Found out by looking at the file alone: ``Store/planAdoption(of:key:profile:relationships:)``. Rows keep their ids.
+/// Found out by looking at the file alone: ``Store/planAdoption(of:key:profile:relationships:busyTimeout:)``. Rows keep their ids.
 public struct Adoption: Sendable {
   /// Who made the file, as far as its tables tell.
   public enum Origin: String, Sendable, Hashable, Codable {

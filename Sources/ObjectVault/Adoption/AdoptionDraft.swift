@@ -68,13 +68,15 @@ struct EndDraft {
 /// What is known so far.
 struct AdoptionDraft {
   let connection: Connection
+  /// The model that steps make whose the file is to be; nil for none.
+  let steps: Schema?
   var entities: [EntityDraft] = []
   var links: [AdoptedLinks] = []
   var notes: [String] = []
   var losses: [AdoptionLoss] = []
   var obstacles: [String] = []
 
-  init(_ connection: Connection) { self.connection = connection }
+  init(_ connection: Connection, steps: Schema?) { (self.connection, self.steps) = (connection, steps) }
 
   /// The entity of a table; the root of those that share it.
   func place(of table: String) -> Int? {
@@ -102,6 +104,17 @@ struct AdoptionDraft {
 
   // MARK: Attributes
 
+  /// What the steps say that a property is; nil where they say nothing. Capitals do not count.
+  private func wanted(_ property: String, of place: Int) -> AttributeType? {
+    // A column is there once in a table, whichever of its entities declares it.
+    let root = entities[line(of: place).last ?? place].entity.name.lowercased()
+    guard let steps, let entity = steps.entities.first(where: { $0.name.lowercased() == root }) else {
+      return nil
+    }
+    return steps.family(of: entity).lazy.flatMap(\.attributes)
+      .first { $0.name.lowercased() == property.lowercased() }?.type
+  }
+
   /// Columns as attributes, by what is in them.
   mutating func addAttributes(
     _ columns: [ForeignTable.Column], to place: Int, isCoreData: Bool = false,
@@ -112,10 +125,12 @@ struct AdoptionDraft {
     let contents = try ColumnContent.all(of: columns.map(\.name), in: table, connection)
     for ((column, hint), content) in zip(zip(columns, hints), contents) {
       let value: SQL = "s.\(SQLName(column.name))"
+      let property = unique(hint.name, in: place)
       let reading =
         hint.data.map { ColumnReading(data: $0) }
-        ?? ColumnReading.of(content, declared: hint.type, value, isSinceReference: isCoreData)
-      let property = unique(hint.name, in: place)
+        ?? ColumnReading.of(
+          content, declared: hint.type, value, isSinceReference: isCoreData,
+          wanted: wanted(property, of: place))
       let own = "\(entities[place].entity.name).\(property)"
       var attribute = AttributeDescription(
         name: property, type: reading.type,

@@ -8,7 +8,7 @@ internal import Foundation
 struct AdoptionReader {
   /// - Parameters:
   ///   - relationships: Targets of to-ones that a file of Core Data's does not tell; an empty one is a number's.
-  ///   - steps: A model that tells them as well.
+  ///   - steps: A model that tells them as well, and of which types columns are.
   /// - Throws: ``StoreError/adoptionRefused(file:reason:)``.
   static func adoption(
     _ file: ForeignFile, relationships: [String: String], steps: Schema? = nil
@@ -24,7 +24,7 @@ struct AdoptionReader {
           "it is a store of ObjectVault, or the plain copy of one. Open it, or encrypt it, as it is")
       }
       guard !content.tables.isEmpty else { throw refuse("it has no tables. Check the path") }
-      let adoption = try self.adoption(content, file, relationships)
+      let adoption = try self.adoption(content, file, relationships, steps)
       guard let steps else { return adoption }
       // What somebody said counts, whatever the capitals.
       let given = Set(relationships.keys.map { $0.lowercased() })
@@ -32,16 +32,16 @@ struct AdoptionReader {
         !given.contains($0.key.lowercased())
       }
       guard !told.isEmpty else { return adoption }
-      return try self.adoption(content, file, relationships.merging(told) { given, _ in given })
+      return try self.adoption(content, file, relationships.merging(told) { given, _ in given }, steps)
     } catch SQLError.engine(let code, _, let message, _) { throw unreadable(file.path, code, message) }
   }
 
   private static func adoption(
-    _ content: ForeignContent, _ file: ForeignFile, _ relationships: [String: String]
+    _ content: ForeignContent, _ file: ForeignFile, _ relationships: [String: String], _ steps: Schema?
   ) throws -> Adoption {
     guard CoreDataAdoption.isMade(content) else {
       guard let name = relationships.keys.min() else {
-        return try TableAdoption.adoption(content, file.connection)
+        return try TableAdoption.adoption(content, file.connection, steps: steps)
       }
       let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
       throw StoreError.propertyMisused(
@@ -49,15 +49,18 @@ struct AdoptionReader {
         reason: "has its target in the file, which is not Core Data's: it declares its references")
     }
     return try CoreDataAdoption.adoption(
-      content, file.connection, relationships: relationships, files: ExternalValues(beside: file.path))
+      content, file.connection, relationships: relationships, files: ExternalValues(beside: file.path),
+      steps: steps)
   }
 
   /// Opens a file.
   /// - Throws: ``StoreError/adoptionRefused(file:reason:)`` where the engine cannot read its tables.
-  static func open(_ path: String, _ key: Key?, _ profile: CipherProfile?) throws -> ForeignFile {
-    do { return try ForeignFile(path: path, key: key, profile: profile) } catch SQLError.engine(
-      let code, _, let message, _)
-    { throw unreadable(path, code, message) }
+  static func open(
+    _ path: String, _ key: Key?, _ profile: CipherProfile?, _ busyTimeout: Double
+  ) throws -> ForeignFile {
+    do {
+      return try ForeignFile(path: path, key: key, busyTimeout: busyTimeout, profile: profile)
+    } catch SQLError.engine(let code, _, let message, _) { throw unreadable(path, code, message) }
   }
 
   /// What a quick check finds. A table WITHOUT ROWID that is sorted by a comparison which is not here looks unsorted.

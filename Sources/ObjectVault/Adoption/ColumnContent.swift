@@ -55,6 +55,14 @@ struct ColumnContent {
   }
 }
 
+extension ColumnContent {
+  /// How many of which kind there are, in words.
+  fileprivate var kinds: String {
+    [(integers, "whole number"), (reals, "number"), (texts, "text"), (blobs, "blob")]
+      .filter { $0.0 > 0 }.map { counted($0.0, $0.1) }.joined(separator: ", ")
+  }
+}
+
 /// The attribute that a column becomes, and how its values are made of the column's.
 struct ColumnReading {
   let type: AttributeType
@@ -73,9 +81,20 @@ struct ColumnReading {
   ///   - declared: The column's declared type, in capitals.
   ///   - value: The column, as the query names it.
   ///   - isSinceReference: Whether numbers of date columns count from 2001, as those of Core Data.
-  static func of(_ content: ColumnContent, declared: String, _ value: SQL, isSinceReference: Bool = false)
-    -> ColumnReading
-  {
+  ///   - wanted: What steps say that it is, which counts where all values are such: in another file of the same program the
+  ///     values may look otherwise, and be the same.
+  static func of(
+    _ content: ColumnContent, declared: String, _ value: SQL, isSinceReference: Bool = false,
+    wanted: AttributeType? = nil
+  ) -> ColumnReading {
+    let own = byContent(content, declared, value, isSinceReference: isSinceReference)
+    guard let wanted, wanted != own.type else { return own }
+    return fitting(content, wanted, value) ?? own
+  }
+
+  private static func byContent(
+    _ content: ColumnContent, _ declared: String, _ value: SQL, isSinceReference: Bool
+  ) -> ColumnReading {
     let numbers = content.integers + content.reals
     let isDate = ["DATE", "TIME"].contains { declared.contains($0) }
     if isDate, content.blobs == 0 {
@@ -113,6 +132,29 @@ struct ColumnReading {
     return reading
   }
 
+  /// As a type that somebody said; nil where some values are none of it, or the reading by the content is as good.
+  private static func fitting(_ content: ColumnContent, _ type: AttributeType, _ value: SQL) -> ColumnReading?
+  {
+    let numbers = content.integers + content.reals
+    guard numbers + content.texts + content.blobs > 0 else { return ColumnReading(type, value) }
+    switch type.traits.storage {
+    case .integer where content.reals + content.texts + content.blobs == 0: return ColumnReading(type, value)
+    // Of a number nothing says from when it counts.
+    case .real where type != .date && content.texts + content.blobs + content.large == 0:
+      return ColumnReading(type, "CAST(\(value) AS REAL)")
+    case .text(.any) where content.blobs + content.unreadable == 0:
+      guard numbers > 0 else { return ColumnReading(type, value) }
+      return ColumnReading(
+        type, "CASE WHEN \(value) IS NULL THEN NULL ELSE \(text(value)) END",
+        note: "it holds \(content.kinds), which are all texts now, as in the steps")
+    // Numbers alone were hardly bytes in another file.
+    case .blob where numbers == 0:
+      guard content.texts > 0 else { return ColumnReading(type, value) }
+      return bytes(value, note: "it holds \(content.kinds), which are all bytes now, as in the steps")
+    case .integer, .real, .text, .blob: return nil
+    }
+  }
+
   /// By what is there, and by what is declared where nothing is.
   private static func plain(_ content: ColumnContent, _ declared: String, _ value: SQL) -> ColumnReading {
     let numbers = content.integers + content.reals
@@ -125,31 +167,30 @@ struct ColumnReading {
     case (false, false, true): return ColumnReading(.data, value)
     default: break
     }
-    let text: SQL =
-      "CASE typeof(\(value)) WHEN 'real' THEN printf('%!.17g', \(value)) ELSE CAST(\(value) AS TEXT) END"
-    let kinds =
-      [
-        (content.integers, "whole numbers"), (content.reals, "numbers"), (content.texts, "texts"),
-        (content.blobs, "blobs"),
-      ]
-      .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
     guard content.unreadable == 0 else {
-      return ColumnReading(
-        .data,
-        "CASE typeof(\(value)) WHEN 'null' THEN NULL WHEN 'blob' THEN \(value) ELSE CAST(\(text) AS BLOB) END",
+      return bytes(
+        value,
         note:
-          "it holds \(kinds), of which \(content.unreadable) texts are no UTF-8: all are bytes now, for a transform to read"
+          "it holds \(content.kinds), of which \(content.unreadable) texts are no UTF-8: all are bytes now, for a transform to read"
       )
     }
     guard content.blobs > 0 else {
       return ColumnReading(
-        .string, "CASE WHEN \(value) IS NULL THEN NULL ELSE \(text) END",
-        note: "it holds \(kinds), which are all texts now")
+        .string, "CASE WHEN \(value) IS NULL THEN NULL ELSE \(text(value)) END",
+        note: "it holds \(content.kinds), which are all texts now")
     }
-    return ColumnReading(
+    return bytes(value, note: "it holds \(content.kinds), which are all bytes now")
+  }
+
+  private static func text(_ value: SQL) -> SQL {
+    "CASE typeof(\(value)) WHEN 'real' THEN printf('%!.17g', \(value)) ELSE CAST(\(value) AS TEXT) END"
+  }
+
+  private static func bytes(_ value: SQL, note: String) -> ColumnReading {
+    ColumnReading(
       .data,
-      "CASE typeof(\(value)) WHEN 'null' THEN NULL WHEN 'blob' THEN \(value) ELSE CAST(\(text) AS BLOB) END",
-      note: "it holds \(kinds), which are all bytes now")
+      "CASE typeof(\(value)) WHEN 'null' THEN NULL WHEN 'blob' THEN \(value) ELSE CAST(\(text(value)) AS BLOB) END",
+      note: note)
   }
 
   /// By the rules of affinity.

@@ -124,7 +124,7 @@ extension CoreDataAdoption {
     let others = content.values - content.plain - content.named
     if others > 0 {
       hint.note =
-        "\(counted(others, "row")) of it begin with neither 1 nor 2, as values of \"Allows External Storage\" do, and are taken as they are"
+        "\(counted(others, "row")) of it \(others == 1 ? "begins" : "begin") with neither 1 nor 2, as values of \"Allows External Storage\" do, and are taken as they are"
     }
   }
 }

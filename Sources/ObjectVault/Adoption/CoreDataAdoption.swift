@@ -42,9 +42,10 @@ struct CoreDataAdoption {
   /// - Parameters:
   ///   - relationships: Targets of to-ones, such as `Note.owner` to `Person`.
   ///   - files: What Core Data keeps beside the file.
+  ///   - steps: The model that they are to fit; nil for none.
   static func adoption(
     _ content: ForeignContent, _ connection: Connection, relationships: [String: String],
-    files: ExternalValues
+    files: ExternalValues, steps: Schema?
   ) throws -> Adoption {
     try files.register(on: connection)
     let kinds = try connection.rows("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY ORDER BY Z_ENT")
@@ -56,7 +57,7 @@ struct CoreDataAdoption {
     var adoption = CoreDataAdoption(
       content: content, kinds: kinds, model: try model(content, connection),
       targets: Dictionary(relationships.map { ($0.key.lowercased(), $0.value) }) { $1 },
-      files: files, draft: AdoptionDraft(connection))
+      files: files, draft: AdoptionDraft(connection, steps: steps))
     return try adoption.run()
   }
 

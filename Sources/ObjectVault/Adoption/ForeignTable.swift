@@ -48,6 +48,12 @@ struct ForeignTable {
   let rowCount: Int64
   let isVirtual: Bool
 
+  /// The names by which the engine knows the id of a row, as long as no column is called so.
+  private static let rowIDNames = ["rowid", "_rowid_", "oid"]
+
+  /// Whether columns have all the names that a row's id would have.
+  var hidesRowID: Bool { Self.rowIDNames.allSatisfy { column($0) != nil } }
+
   /// The column that is the row's id.
   var idColumn: String? {
     let key = columns.filter { $0.keyPlace > 0 }
@@ -116,7 +122,7 @@ extension ForeignTable {
         })
     }
     let taken = Set(columns.map(\.name.asciiLowercased))
-    let candidate = ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
+    let candidate = Self.rowIDNames.first { !taken.contains($0) }
     rowID = candidate.flatMap { name in
       // With its table: alone, a name in quotes that is none would be a text.
       let probe: SQL = "SELECT s.\(SQLName(name)) FROM \(table) AS s"

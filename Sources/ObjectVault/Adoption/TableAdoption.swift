@@ -15,8 +15,10 @@ struct TableAdoption {
   ]
 
   /// What a file's tables become.
-  static func adoption(_ content: ForeignContent, _ connection: Connection) throws -> Adoption {
-    var adoption = TableAdoption(content: content, draft: AdoptionDraft(connection))
+  /// - Parameter steps: The model that they are to fit; nil for none.
+  static func adoption(_ content: ForeignContent, _ connection: Connection, steps: Schema?) throws -> Adoption
+  {
+    var adoption = TableAdoption(content: content, draft: AdoptionDraft(connection, steps: steps))
     return try adoption.run()
   }
 
@@ -52,7 +54,11 @@ struct TableAdoption {
       } else if try isJoin(table) {
         joins.append(table)
       } else if table.rowID == nil {
-        lose(table, "it is WITHOUT ROWID, so that its rows have no id that an object could keep")
+        lose(
+          table,
+          table.hidesRowID
+            ? "its columns rowid, oid and _rowid_ hide the ids of its rows; rename one of them with the program that made it"
+            : "it is WITHOUT ROWID, so that its rows have no id that an object could keep")
       } else {
         var entity = EntityDraft(table, name: names.unique(AdoptionNames.entity(table.name)))
         entity.highestID = content.sequence[table.name] ?? 0
@@ -80,6 +86,12 @@ struct TableAdoption {
         other.references.contains { $0.table.asciiLowercased == table.name.asciiLowercased }
       })
     else { return false }
+    if let steps = draft.steps {
+      // Whether one of the pairs lacks an end is another thing in each file of a program.
+      let name = AdoptionNames.entity(table.name).lowercased()
+      let isAlone = content.tables.count { AdoptionNames.entity($0.name).lowercased() == name } == 1
+      return !isAlone || !steps.entities.contains { $0.name.lowercased() == name }
+    }
     return try ColumnContent.all(of: names, in: table.name, draft.connection).allSatisfy { $0.nulls == 0 }
   }
 

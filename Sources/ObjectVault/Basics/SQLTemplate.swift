@@ -165,6 +165,25 @@ package enum SQLTemplate {
     return given
   }
 
+  /// All names, in lower case, wherever they stand but behind a dollar sign: every word, and what stands in quotes that SQLite
+  /// reads names in.
+  static func namesOfAll(_ sql: String) -> Set<String> {
+    var names: Set<String> = []
+    visitNames(sql) { name, _, _ in names.insert(name) }
+    return names
+  }
+
+  /// The word, or the sign, that a statement begins with, in lower case; nil where there are comments alone.
+  static func beginning(_ sql: String) -> String? {
+    var scanner = SQLScanner(sql)
+    while let piece = scanner.next() {
+      let text = scanner.text(piece.range)
+      if piece.kind == .comment || text.unicodeScalars.allSatisfy(\.properties.isWhitespace) { continue }
+      return text.lowercased()
+    }
+    return nil
+  }
+
   /// What stands in double quotes, in lower case, and SQLite takes for a text where no column is called so.
   static func doubtfulNames(_ sql: String) -> Set<String> {
     var names: Set<String> = []

@@ -82,7 +82,10 @@ struct ChangeWriter {
 
   /// A unique value that another row has is told of the row that was to get it.
   private func write(_ entity: EntityMapping, _ rowID: Int64, _ sql: String, _ values: [SQLValue]) throws {
-    do { try connection.execute(sql: sql, values) } catch let error as SQLError {
+    do {
+      let count = try connection.execute(sql: sql, values)
+      guard count == 1 else { throw StoreError.ignored(entity, rowID, "written") }
+    } catch let error as SQLError {
       guard case .constraint(let message, _, _) = error, let broken = names.mapping.brokenColumns(message)
       else { throw error }
       throw names.misfit(entity.name, rowID, broken.columns.map(\.property))
@@ -100,7 +103,12 @@ struct ChangeWriter {
       try connection.execute(sql: entity.overwriteSQL(slots), ends + [.integer(row.rowID)])
     }
     for row in rows {
-      try connection.execute(sql: try names.entity(row.entity).deleteSQL(count: 1), [.integer(row.rowID)])
+      let entity = try names.entity(row.entity)
+      try connection.execute(sql: entity.deleteSQL(count: 1), [.integer(row.rowID)])
+      // Who was deleted with another one is gone already.
+      guard try connection.value(sql: entity.existenceSQL, [.integer(row.rowID)]) == nil else {
+        throw StoreError.ignored(entity, row.rowID, "deleted")
+      }
     }
   }
 

@@ -202,8 +202,7 @@ extension ObjectContext {
   }
 
   /// A read that fails because the tables are others by now says so, and not that a table is missing.
-  private func told<Result>(_ connection: Connection, _ body: (Connection) throws -> Result) throws -> Result
-  {
+  func told<Result>(_ connection: Connection, _ body: (Connection) throws -> Result) throws -> Result {
     do { return try body(connection) } catch let error as SQLError {
       if case .engine(1, _, _, _) = error { try core.checkGeneration(connection) }
       throw error

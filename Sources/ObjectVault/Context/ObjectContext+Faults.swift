@@ -79,11 +79,28 @@ extension ObjectContext {
 
   private func fetchRow(_ entity: EntityMapping, _ id: Int64) throws -> ManagedObject? {
     statistics.queries += 1
-    return try withConnection { connection in
+    let found = try singleRow(entity, id)
+    if found != nil { statistics.rows += 1 }
+    return found
+  }
+
+  private func singleRow(_ entity: EntityMapping, _ id: Int64) throws -> ManagedObject? {
+    guard case .transaction(let connection, _) = access, !entity.isInFamily else {
+      return try anyRow(entity, id)
+    }
+    if singleRows.isEmpty { singleRows = Array(repeating: nil, count: maps.count) }
+    let rows = singleRows[entity.index] ?? SingleRows(entity, self, on: connection)
+    guard !rows.isReading else { return try anyRow(entity, id) }
+    singleRows[entity.index] = rows
+    return try told(connection) { _ in try rows.row(id) }
+  }
+
+  /// The same in whichever context, and of whichever entity.
+  private func anyRow(_ entity: EntityMapping, _ id: Int64) throws -> ManagedObject? {
+    try withConnection { connection in
       try connection.withStatement(sql: entity.rowSQL) { statement in
         try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
-        statistics.rows += 1
         // Taken out: an initializer of an entity's class may fire another fault.
         var packer = rowPacker.take() ?? RowPacker(firstPageBytes: 512, pageBytes: 4096)
         defer { rowPacker = packer }
@@ -139,8 +156,8 @@ extension ObjectContext {
     return try counted {
       try withConnection { connection in
         try entity.isInFamily
-          ? FamilyCollector(entity, self).all(entity.fedRowsQuery, of: ids, on: connection)
-          : RowCollector(entity, self).all(entity.fedRowsQuery, of: ids, on: connection)
+          ? FamilyCollector(entity, self).rows(ids, of: entity, on: connection)
+          : RowCollector(entity, self).rows(ids, of: entity, on: connection)
       }
     }
   }
@@ -190,9 +207,7 @@ extension ObjectContext {
       } else {
         let map = maps[relationship.destination.index]
         for owner in owners {
-          if let target = owner.toOneTarget(slot, in: map), target.state == .fault {
-            faults.append(target.rowID)
-          }
+          if let fault = owner.toOneFault(slot, in: map) { faults.append(fault) }
         }
       }
       // Sorted, and each once, without a set of objects, which costs as much as the rest.

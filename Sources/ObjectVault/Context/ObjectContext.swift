@@ -23,6 +23,8 @@ public final class ObjectContext: ObjectHost {
   /// Where rows are put that are fetched one by one. Small pages: one of a few that stay keeps little of those that go.
   /// nil while it is in use, and before.
   var rowPacker: RowPacker?
+  /// Who reads single rows, by the entity's index; empty before the first one. Safe: never passed inout.
+  @safe @exclusivity(unchecked) var singleRows: [SingleRows?] = []
 
   /// How the context reaches the file.
   enum Access {
@@ -47,7 +49,7 @@ public final class ObjectContext: ObjectHost {
   /// Deletions after which sets that are in memory may hold an object that is no member any more.
   let deletions = DeletionLog()
   /// The relationships of objects that were released, and are to be released: see ``ManagedObject``'s deinit.
-  var releasing: [Extras?] = []
+  var releasing: [AnyObject?] = []
   let former: FormerHost
   var isReleasing = false
   // Safe: `maps` keeps it, as long as the context lives.

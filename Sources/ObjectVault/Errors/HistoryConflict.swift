@@ -4,6 +4,8 @@
 public enum HistoryConflict: Sendable, Hashable {
   /// A step was changed after it was applied; `difference` lists the lines.
   case edited(number: Int, name: String, applied: String, found: String, difference: [String])
+  /// A step ran there as another than the one that was folded into a later one since: its file was edited in between.
+  case refolded(number: Int, name: String, applied: String, found: String, into: Int, intoName: String)
   /// A step that was applied is not at hand.
   case missing(number: Int, name: String)
   /// Another step has the number that this one was applied under.
@@ -25,6 +27,11 @@ extension HistoryConflict: CustomStringConvertible {
         + "\(found.prefix(11))…). Undo the edit, or put the change into a new step; where it is meant and makes the same model: "
         + "store-migrate repair STORE \(numbered(number))."
         + difference.map { "\n  \($0)" }.joined()
+    case .refolded(let number, let name, let applied, let found, let into, let intoName):
+      "\(numbered(number)) \(name) ran as another than was folded into \(numbered(into)) \(intoName) (applied "
+        + "\(applied.prefix(11))…, folded \(found.prefix(11))…), and its file is gone. Take the files of before the fold out of "
+        + "the repository's past, and record the step as it is there: store-migrate repair STORE \(numbered(number)) "
+        + "--migrations FOLDER."
     case .missing(let number, let name):
       "\(numbered(number)) \(name) was applied to this store and is missing from the steps. Put the file back."
     case .reordered(let number, let applied, let found):

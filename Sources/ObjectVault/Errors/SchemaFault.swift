@@ -48,6 +48,8 @@ public enum SchemaFault: Error, Sendable, Hashable {
   /// its kind, such as `view Adults`.
   case badRawObject(name: String, reason: String)
 
+  /// How many bytes a name has at most.
+  static let longestName = 120
   /// Names that each object has for itself: a step can give them to attributes, a Swift class cannot.
   static let ownNames: Set<String> = [
     "state", "hasChanges", "isInserted", "isDeleted", "isFault", "changedValues", "hashValue",
@@ -67,11 +69,12 @@ extension SchemaFault: CustomStringConvertible {
       "\(entity).\(property): every object has a property of this name for itself (\(Self.ownNames.sorted().joined(separator: ", "))). "
         + "Rename the property."
     case .reservedName(let entity, let property?):
-      "\(entity).\(property): this name cannot be used (letters, digits and underscores, not first an "
-        + "underscore or a digit, and not 'id', nor ending in '_id'). Rename the property."
+      "\(entity).\(shortened(property)): this name cannot be used (letters, digits and underscores, not first an "
+        + "underscore or a digit, \(Self.longestName) bytes at most, and not 'id', 'rowid' or 'self', nor ending in '_id'). "
+        + "Rename the property."
     case .reservedName(let entity, nil):
-      "\(entity): this name cannot be used (letters, digits and underscores, not beginning with 'vault_' "
-        + "or 'sqlite_'). Rename the entity."
+      "\(entity): this name cannot be used (letters, digits and underscores, \(Self.longestName) bytes at most, "
+        + "not beginning with an underscore, 'vault_' or 'sqlite_'). Rename the entity."
     case .unknownParent(let entity, let parent):
       "\(entity) inherits from \(parent), which is not in the schema. Add it."
     case .circularParents(let entity):

@@ -55,7 +55,7 @@ public enum StoreError: Error, Sendable, Equatable {
   case migrationSyntax(MigrationSyntaxError)
   /// A migration step that failed; the store is unchanged.
   case migrationFailed(step: Int, name: String, operation: String, reason: String)
-  /// A migration step met rows that a unique index or a required property refuses; the store is unchanged. A plan tells
+  /// A migration step met rows that a unique index, a required property or a narrower type refuses; the store is unchanged. A plan tells
   /// it before (``MigrationPlan/refusals``), as far as the rows can be asked then.
   case rowsRefused(step: Int, name: String, operation: String, reason: String)
   /// A pending step loses data, and its file does not allow it; nothing was changed.
@@ -63,14 +63,18 @@ public enum StoreError: Error, Sendable, Equatable {
   /// A step calls a function of the app that this program has not got; nothing was changed. The app's own tool has it:
   /// see ``MigrationTransform``.
   case transformMissing(step: Int, name: String, transform: String)
-  /// Steps before the one that failed were committed, each by itself (``Store/Configuration/commitsEachStep``), and stand.
-  indirect case stopped(atVersion: Int, by: StoreError)
+  /// Steps of the run were committed, each by itself (``Store/Configuration/commitsEachStep``), and stand: the store is at
+  /// this version, or was when the run last saw it. Behind steps that stand every error is this one, but for a
+  /// `CancellationError`.
+  case stopped(atVersion: Int, by: Cause)
+  /// Between two steps that are committed each by itself, another process led the store the other way, and is not fought.
+  case steppedBack(file: String, left: Int, found: Int)
   /// The disk is full; the store is unchanged.
   case diskFull(file: String)
   /// The steps at hand and the store's history disagree.
   case historyConflict(HistoryConflict)
   /// The store was migrated beyond what these steps know. It may carry what leads back to them:
-  /// ``Store/downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:progress:)``.
+  /// ``Store/downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``.
   case storeIsNewer(file: String, found: Int, supported: Int, migratedBy: String?, canDowngrade: Bool)
   /// A step cannot be taken back, for this reason; nothing was changed.
   case noWayBack(step: Int, name: String, reason: String)
@@ -160,13 +164,6 @@ public struct Conflict: Sendable, Hashable {
 }
 
 extension StoreError: CustomStringConvertible {
-  /// How ``stopped(atVersion:by:)`` ends.
-  package static func standing(at version: Int) -> String {
-    " The steps before stand: the store is at version \(version)."
-  }
-
-  private static let unchanged = " The store is unchanged."
-
   /// One sentence that says what happened and what to do.
   public var description: String {
     switch self {
@@ -198,8 +195,9 @@ extension StoreError: CustomStringConvertible {
         + "context.insert, and keep their context as long as they are in use."
     case .idsExhausted(let entity):
       "\(entity) has, or had, a row with so high an id that there is none left above it: they end at "
-        + "\(Int64.max >> 1). Give that row a lower id with the sqlcipher shell, and vault_ids, or the sqlite_sequence of "
-        + "another program's file, that one as the highest."
+        + "\(Int64.max >> 1). Where the row is still there, give it, and what leads to it, a lower id with the sqlcipher shell. "
+        + "Then set last in vault_ids, where entity is '\(entity)', to the highest id that is left, or to 0; in another program's "
+        + "file that is seq in its sqlite_sequence."
     case .unreadableValue(let entity, let property, let rowID, let expected):
       "\(entity).\(property) of row \(rowID) holds no \(expected). Correct it with a migration step."
     case .foreignObject(let entity, let property):
@@ -238,9 +236,10 @@ extension StoreError: CustomStringConvertible {
     case .migrationFailed(let step, let name, let operation, let reason),
       .rowsRefused(let step, let name, let operation, let reason):
       "Step \(numbered(step)) \(name) failed at \"\(operation)\": \(ended(reason))\(Self.unchanged)"
-    case .stopped(let version, let error):
-      "\(error)".replacing(Self.unchanged, with: "").replacing(" Nothing was changed.", with: "")
-        + Self.standing(at: version)
+    case .stopped(let version, let cause): Self.stopped(version, cause)
+    case .steppedBack(let file, let left, let found):
+      "\(file): another process leads the store the other way: it was left at version \(left) here, and is at \(found) "
+        + "now. See to it that only one of them runs."
     case .lossNotAllowed(let step, let name, let losses):
       "Step \(numbered(step)) \(name) loses \(losses.joined(separator: ", ")) for good, and nobody allowed it. When that "
         + "is meant, write into the head of its file: allow: "

@@ -6,9 +6,11 @@ internal import CipherSQLite
 final class LinkStatements: Sendable {
   let link: String
   let unlink: String
+  let isLinked: String
 
   init(_ table: SQLName, _ source: SQLName, _ target: SQLName) {
     link = ("INSERT OR IGNORE INTO \(table) (\(source), \(target)) VALUES (?, ?)" as SQL).text
     unlink = ("DELETE FROM \(table) WHERE \(source) = ? AND \(target) = ?" as SQL).text
+    isLinked = ("SELECT 1 FROM \(table) WHERE \(source) = ? AND \(target) = ?" as SQL).text
   }
 }

@@ -10,6 +10,8 @@ let batchSize = 500
 private let idName = SQLName("id")
 /// The table of a feed of ids alone.
 private let fedIDs = SQLName(RowFeed.tableName(columnCount: 1))
+/// That of runs of ids.
+private let fedRuns = SQLName(RowFeed.tableName(columnCount: 2))
 
 /// The text of a statement whose values are given when it runs.
 private func text(_ sql: SQL) -> String { sql.text }
@@ -38,6 +40,14 @@ extension EntityMapping {
     .unsorted(
       objectColumns, count: columnCount,
       " FROM \(fedIDs) f CROSS JOIN \(table) t0 ON t0.\"id\" = f.\(feedIDName)\(and("t0."))")
+  }
+
+  /// The same for a feed of runs: the engine looks for the first row of each, and goes on from there.
+  var fedRunsQuery: RowsQuery {
+    let run: SQL = "t0.\"id\" BETWEEN f.\(feedIDName) AND f.\(feedEndName)"
+    return .unsorted(
+      objectColumns, count: columnCount,
+      " FROM \(fedRuns) f CROSS JOIN \(table) t0 ON \(run)\(and("t0."))")
   }
 
   var rowStatement: String {
@@ -234,6 +244,9 @@ extension JoinTable {
 
   /// The end of a link.
   var unlinkSQL: String { statements.unlink }
+
+  /// Whether there is a link: one row, or none.
+  var isLinkedSQL: String { statements.isLinked }
 
   /// The end of all links of one object that is at the source or the target.
   func unlinkAllSQL(fromSource: Bool) -> String {

@@ -34,7 +34,7 @@ struct RepairWork {
   private let history: StoreHistory
 
   /// - Throws: ``StoreError/repairRefused(file:step:reason:)``; ``StoreError/historyConflict(_:)`` for other steps that
-  ///   are not what ran.
+  ///   are not what ran: all that were edited are named.
   init(_ numbers: [Int], of history: StoreHistory, as set: MigrationSet, file: String) throws {
     guard history.format <= FileFormat.current else { throw history.newer(than: set, file: file) }
     for number in numbers {

@@ -47,8 +47,8 @@ enum MigrationBackup {
 
   /// Removes a copy, in whichever state it is. Not by FileManager, which would remove a folder with all in it.
   static func remove(_ path: String) {
-    unsafe unlink(path)
-    unsafe unlink(path + unfinished)
+    // As long as it has the first name, what has the other one is somebody else's.
+    if unsafe unlink(path + unfinished) != 0 { unsafe unlink(path) }
     Temporaries.unregister(path + unfinished)
   }
 
@@ -64,40 +64,11 @@ enum MigrationBackup {
     Leftovers.sweep(file.folder, names) { isCopy($0, of: file, suffix: unfinished) }
   }
 
+  /// Behind a store's name and `.v`: its version, the time, and a number where several were made in one second.
   private static func isCopy(_ name: String, of file: DatabasePath, suffix: String) -> Bool {
-    name.hasSuffix(suffix) && order(of: name.dropFirst(file.name.count + 2).dropLast(suffix.count)) != nil
-  }
-
-  /// Removes all copies of a store but the newest.
-  /// - Parameter latest: The one that was made now, which stays whatever the clock says.
-  static func prune(of file: DatabasePath, keeping latest: String) {
-    // What is no copy of ours is not counted either.
-    let others = existing(of: file).filter { $0 != DatabasePath.split(latest).name && file.mayBeCopy($0) }
-    for name in others.dropLast(kept - 1) { remove(file.sibling(name)) }
-  }
-
-  /// The names of a store's copies, oldest first by the clock: versions go down again where steps are taken back. Whoever
-  /// makes a copy keeps it, also where the clock was set back.
-  static func existing(of file: DatabasePath) -> [String] { existing(of: file, suffix: "") }
-
-  private static func existing(of file: DatabasePath, suffix: String) -> [String] {
-    let prefix = file.name + ".v"
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: file.folder)) ?? []
-    return names.filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }
-      .compactMap { name in
-        order(of: name.dropFirst(prefix.count).dropLast(suffix.count)).map { (name, $0) }
-      }
-      .sorted { ($0.1.time, $0.1.version, $0.1.number) < ($1.1.time, $1.1.version, $1.1.number) }
-      .map(\.0)
-  }
-
-  /// What follows a store's name and `.v`: its version, the time, and a number where several were made in one second;
-  /// nil when the file is not one of ours.
-  private static func order(of rest: Substring) -> (version: Int, time: Substring, number: Int)? {
-    guard let match = rest.wholeMatch(of: #/(\d{1,9})-(\d{8}T\d{6}Z)(?:-(\d{1,9}))?\.backup/#),
-      let version = Int(match.output.1)
-    else { return nil }
-    return (version, match.output.2, match.output.3.flatMap { Int($0) } ?? 1)
+    name.hasSuffix(suffix)
+      && name.dropFirst(file.name.count + 2).dropLast(suffix.count).wholeMatch(
+        of: #/\d{1,9}-\d{8}T\d{6}Z(?:-\d{1,9})?\.backup/#) != nil
   }
 
   /// How a copy would be called that is made now.

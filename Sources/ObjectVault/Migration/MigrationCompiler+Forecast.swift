@@ -123,7 +123,8 @@ extension MigrationCompiler {
     }
   }
 
-  private func fittingCheck(_ entity: String, _ property: String) -> PlannedStatement? {
+  /// nil for a property of which nothing is asked before.
+  func fittingCheck(_ entity: String, _ property: String) -> PlannedStatement? {
     for operation in mapping.trail.operations(of: [entity], column: property) {
       guard let type = operation.rules.fittingType, type.isInteger,
         case .changed(let owner, let name) = operation.subject,

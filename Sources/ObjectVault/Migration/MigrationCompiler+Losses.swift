@@ -42,7 +42,8 @@ extension MigrationCompiler {
         continue
       }
       let kept = Set(mapping.formerNames(of: final).values)
-      let columns = entity.attributes.map(\.name) + entity.relationships.filter { !$0.isToMany }.map(\.name)
+      let toOnes = entity.relationships.filter { !$0.isToMany && !isKeptAtOtherEnd($0, finals) }
+      let columns = entity.attributes.map(\.name) + toOnes.map(\.name)
       losses += columns.filter { !kept.contains($0) }.map {
         droppedName(entity.name, $0) ?? "\(entity.name).\($0)"
       }
@@ -66,6 +67,16 @@ extension MigrationCompiler {
     }
     for name in lostOrders(finals) where !losses.contains(name) { losses.append(name) }
     return losses
+  }
+
+  /// Whether the other end of a one-to-one has all of its links behind the run, too.
+  private func isKeptAtOtherEnd(_ relationship: RelationshipDescription, _ finals: [String: String]) -> Bool {
+    guard let inverse = relationship.inverse, let final = finals[relationship.destination],
+      before.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
+    else { return false }
+    return mapping.formerNames(of: final).contains { name, former in
+      former == inverse && after.entity(named: final)?.relationship(named: name)?.isToMany == false
+    }
   }
 
   /// The relationships whose members have no order any more, or another column for it.

@@ -82,7 +82,8 @@ struct MigrationCompiler {
     }
     let (removals, rewrites) = (familyRemovals(), familyRewrites())
     // What changes rows of a table is nothing that a trigger waits for.
-    for rewrite in rewrites { moved.insert(rewrite.table.lowercased()) }
+    let pairings = partnerPairings()
+    for rewrite in rewrites + pairings { moved.insert(rewrite.table.lowercased()) }
     let raw = rawStatements(changed: moved, touched: touched.union(moved))
     let (picking, unpicking) = pickings()
     // Behind the copies, whose expressions may read a view.
@@ -91,7 +92,7 @@ struct MigrationCompiler {
         + parents.behind + leaving + raw.creations
     }
     return checks + removals + picking + copies + unpicking + raw.drops + swaps + dropped + changes
-      + rewrites.map(\.statement) + indexes + highWaterMarks() + raw.creations
+      + (rewrites + pairings).map(\.statement) + indexes + highWaterMarks() + raw.creations
   }
 
   private static func untouchedEntities(

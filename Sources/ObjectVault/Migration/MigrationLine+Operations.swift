@@ -67,7 +67,7 @@ extension MigrationLine {
         let column = column
         let value = try value()
         if let problem = value.problem(for: attribute.type) {
-          throw failure(problem, "write a value of the type, or no \(word)", column)
+          throw failure(problem, "write \(attribute.type.constantForm), or no \(word)", column)
         }
         if word == "default" {
           attribute.defaultValue = value.fitting(attribute.type)

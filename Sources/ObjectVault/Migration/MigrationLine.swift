@@ -64,7 +64,8 @@ struct MigrationLine {
     guard let word = next, Schema.isIdentifier(word) else {
       throw failure(
         "\(what) is missing\(next.map { "; \"\($0)\" is no name" } ?? "")",
-        "a name begins with a letter, has letters, digits and underscores, and 120 bytes at most")
+        "a name begins with a letter, has letters, digits and underscores, and \(SchemaFault.longestName) bytes at most"
+      )
     }
     index += 1
     return word
@@ -75,7 +76,10 @@ struct MigrationLine {
     guard let word = next else { throw failure("Entity.property is missing", "write it like User.city") }
     let parts = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, parts.allSatisfy(Schema.isIdentifier) else {
-      throw failure("\"\(word)\" is no Entity.property", "write it like User.city")
+      throw failure(
+        "\"\(word)\" is no Entity.property",
+        parts.count == 2 && parts.contains { $0.utf8.count > SchemaFault.longestName }
+          ? "a name has \(SchemaFault.longestName) bytes at most" : "write it like User.city")
     }
     index += 1
     return (parts[0], parts[1])

@@ -57,10 +57,12 @@ package struct MigrationOutlook {
     try StoreHistory.read(connection).steps
   }
 
+  /// What a step writes again, each table once, though a data block between two changes has it written twice.
   private static func rebuilds(of compiled: CompiledStep) -> [Rebuild] {
-    compiled.parts.flatMap { part in
-      part.planned.compactMap { planned -> Rebuild? in
-        guard case .copy(let table, let temporary, _, _, _) = planned.statement else { return nil }
+    var causes: [(table: String, operations: [MigrationOperation])] = []
+    for part in compiled.parts {
+      for planned in part.planned {
+        guard case .copy(let table, let temporary, _, _, _) = planned.statement else { continue }
         // The statement that makes it stands for all that happens to its columns.
         let made = part.planned.first {
           if case .sql(let sql) = $0.statement {
@@ -70,17 +72,29 @@ package struct MigrationOutlook {
           }
         }
         let operations = made?.operations ?? planned.operations
-        let causes = operations.filter { $0.rules.missingStatement != nil }
-        let named = causes.isEmpty ? operations : causes
-        var reasons: [String] = []
-        for reason in named.compactMap(\.rules.missingStatement) where !reasons.contains(reason) {
-          reasons.append(reason)
+        if let index = causes.firstIndex(where: { $0.table == table }) {
+          causes[index].operations += operations
+        } else {
+          causes.append((table, operations))
         }
-        return Rebuild(
-          table: table, operations: named.map(\.summary),
-          reason: "SQLite \(Engine.current.sqliteVersion) has no "
-            + (reasons.isEmpty ? "ALTER TABLE for that" : reasons.joined(separator: " and no ")))
       }
     }
+    return causes.map { Rebuild(table: $0.table, $0.operations) }
+  }
+}
+
+extension MigrationOutlook.Rebuild {
+  /// - Parameter operations: All that change the table.
+  fileprivate init(table: String, _ operations: [MigrationOperation]) {
+    let causes = operations.filter { $0.rules.missingStatement != nil }
+    let named = causes.isEmpty ? operations : causes
+    var reasons: [String] = []
+    for reason in named.compactMap(\.rules.missingStatement) where !reasons.contains(reason) {
+      reasons.append(reason)
+    }
+    self.init(
+      table: table, operations: named.map(\.summary),
+      reason: "SQLite \(Engine.current.sqliteVersion) has no "
+        + (reasons.isEmpty ? "ALTER TABLE for that" : reasons.joined(separator: " and no ")))
   }
 }

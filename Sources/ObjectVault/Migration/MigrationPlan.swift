@@ -145,10 +145,9 @@ extension MigrationPlan {
       work.back.map({ ($0, true) }) + work.ahead.map({ ($0, false) }), rows)
     {
       // Who looks at a store without asking its rows is not kept from it by what a pending step says.
-      if asksRows { try trial.run(compiled) }
       let asked =
         asksRows
-        ? try Self.ask(compiled, &standing, connection, isSound: drift.isEmpty)
+        ? try Self.ask(compiled, writing: trial.run(compiled), &standing, connection, isSound: drift.isEmpty)
         : (refusals: [], unasked: [], counts: [])
       let reason = leadsBack ? nil : irreversible[compiled.step.number]
       steps.append(Step(compiled, leadsBack, asked, set.transforms, reason, rows: rows))
@@ -173,19 +172,27 @@ extension MigrationPlan {
   /// What rows answered: whom they refuse, what could not be asked, and with how many of them each function is called.
   fileprivate typealias Asked = (refusals: [Refusal], unasked: [String], counts: [Int?])
 
-  /// - Parameter isSound: Whether the tables are those of the model, so that they can be asked at all.
+  /// - Parameters:
+  ///   - written: The tables that data blocks write to, by the places of the step's parts.
+  ///   - isSound: Whether the tables are those of the model, so that they can be asked at all.
   private static func ask(
-    _ compiled: CompiledStep, _ standing: inout StandingTables, _ connection: Connection, isSound: Bool
+    _ compiled: CompiledStep, writing written: [Int: Set<String>], _ standing: inout StandingTables,
+    _ connection: Connection, isSound: Bool
   ) throws -> Asked {
     var asked: Asked = ([], [], [])
     func note(
       _ planned: PlannedStatement, _ answer: @autoclosure () throws -> StandingTables.Answer,
-      refusal: (String, Int, [Int64]) -> Refusal
+      refusal: (String, Int, [Int64]) -> Refusal?
     ) throws {
       let operation = planned.blamed(for: "")
       switch isSound ? try answer() : .unasked("the tables are not as the model says") {
       case .accepted: break
-      case .refused(let count, let rows): asked.refusals.append(refusal(operation, count, rows))
+      case .refused(let count, let rows): asked.refusals += refusal(operation, count, rows).map { [$0] } ?? []
+      case .failed(let reason):
+        asked.refusals.append(
+          Refusal(
+            operation: operation, entity: "", properties: [], rule: .requirement, count: 1, rows: [],
+            text: ended(reason.prefix(1).uppercased() + reason.dropFirst())))
       case .unasked(let reason):
         let line = "\(operation): the rows could not be asked, for \(reason)"
         if !asked.unasked.contains(line) { asked.unasked.append(line) }
@@ -197,13 +204,10 @@ extension MigrationPlan {
       }
     }
     func ask(_ planned: PlannedStatement, _ text: String, _ query: String, _ model: Schema) throws {
-      try note(planned, try standing.answer(toRequirement: query, model, connection)) { operation, count, _ in
-        Refusal(
-          operation: operation, entity: "", properties: [], rule: .other, count: count, rows: [],
-          text: "It is required that \(text), and it is not so.")
-      }
+      // No rows are counted: one value answers.
+      try note(planned, try standing.answer(toRequirement: text, query, model, connection)) { _, _, _ in nil }
     }
-    for part in compiled.parts {
+    for (index, part) in compiled.parts.enumerated() {
       // What a composite operation asks of its pieces is not all: see below.
       let planned = part.planned + (part.compiler?.forecastChecks() ?? [])
       for planned in planned {
@@ -221,7 +225,8 @@ extension MigrationPlan {
       for case let function? in part.operations.map(\.function) where function.takesValues {
         asked.counts.append(isSound ? try standing.count(of: function.entity, part.before, connection) : nil)
       }
-      standing.follow(part, part.compiler?.forecast() ?? [], of: compiled.step)
+      standing.follow(
+        part, part.compiler?.forecast() ?? [], writing: written[index], of: compiled.step)
       for planned in planned {
         if case .mustBeEmpty(let check) = planned.statement, check.isBehind { try ask(planned, check) }
       }
@@ -252,9 +257,9 @@ extension MigrationPlan.Step {
     (number, name, self.leadsBack) = (compiled.step.number, compiled.step.name, leadsBack)
     (operations, sql) = (compiled.step.operations.map(\.summary), statements.map(\.text))
     (losses, unallowedLosses) = (compiled.losses, compiled.unallowedLosses)
-    rebuiltTables = statements.compactMap {
-      if case .copy(let from, _, _, _, _) = $0 { from } else { nil }
-    }
+    let copied = statements.compactMap { if case .copy(let from, _, _, _, _) = $0 { from } else { nil } }
+    // A data block between two changes has a table written twice.
+    rebuiltTables = copied.indices.filter { copied.firstIndex(of: copied[$0]) == $0 }.map { copied[$0] }
     (refusals, unasked, self.irreversible) = (asked.refusals, asked.unasked, irreversible)
     let calls = compiled.step.operations.compactMap { call in call.function.map { (call, $0) } }
     transforms = calls.enumerated().map { index, call in

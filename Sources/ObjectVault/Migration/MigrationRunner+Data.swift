@@ -14,7 +14,10 @@ extension MigrationRunner {
     let names = model.roots.map(\.name)
     do {
       for statement in SQLTemplate.statements(sql) {
-        guard !SQLTemplate.words(statement).contains(InsertedIDs.function) else {
+        // Comments alone are no statement.
+        guard let beginning = SQLTemplate.beginning(statement) else { continue }
+        if beginning == "explain" { throw Self.changesNothing(beginning) }
+        guard !SQLTemplate.namesOfAll(statement).contains(InsertedIDs.function) else {
           throw ModelError(
             reason:
               "\(InsertedIDs.function) is the library's own; leave the column of ids out, or give it NULL, and each "
@@ -26,9 +29,11 @@ extension MigrationRunner {
           $0.sql(columns: try connection.tableInfo($0.entity).columns.map(\.name))
         }
         var (changed, unread): (Set<String>, String?) = ([], nil)
+        var changesRows = false
         do {
           try connection.withAuthorizer({ action in
             written.note(action)
+            changesRows = changesRows || Self.writes(action)
             switch action {
             case .insert(let table) where table.lowercased() != insertion?.entity.lowercased():
               unread = names.first { $0.lowercased() == table.lowercased() }
@@ -41,11 +46,12 @@ extension MigrationRunner {
             return Self.reads(action) || Self.writes(action) ? .allow : .deny
           }) {
             if isTrial {
-              if !statement.isBlank { try connection.validate(sql: text ?? statement) }
+              try connection.validate(sql: text ?? statement)
             } else {
               try connection.executeScript(text ?? statement)
             }
           }
+          if !changesRows { throw Self.changesNothing(beginning) }
         } catch let error as SQLError {
           guard let unread else { throw insertion?.asWritten(error) ?? error }
           throw ModelError(
@@ -62,6 +68,14 @@ extension MigrationRunner {
     }
     try ids.settle(connection)
     return written
+  }
+
+  /// What is said of a statement that the engine runs, and that nobody sees anything of.
+  private static func changesNothing(_ beginning: String) -> ModelError {
+    ModelError(
+      reason:
+        "\(beginning.uppercased()) changes no row, and nobody sees what it finds; take the statement out, or write what has to "
+        + "be so as require \"…\" { SELECT … }")
   }
 
   /// Asks for the mark of an entity.

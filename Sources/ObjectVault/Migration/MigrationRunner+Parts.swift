@@ -93,7 +93,7 @@ extension MigrationRunner {
         return try connection.onlyValue(sql: query)
       }
       guard let value, let number = value.double, number != 0 else {
-        throw ModelError(reason: "it is required that \(text), and it is not so")
+        throw ModelError(reason: Require.isNotSo(text))
       }
     }
   }
@@ -145,10 +145,7 @@ extension Connection {
       guard try statement.step() else { return nil }
       let value = statement.value(0)
       guard try !statement.step() else {
-        throw ModelError(
-          reason:
-            "its query has more than one row, and one value is asked for: SELECT count(*) = 0 FROM … WHERE NOT (…)"
-        )
+        throw ModelError(reason: Require.hasManyRows)
       }
       return value
     }

@@ -24,6 +24,8 @@ struct MigrationRunner {
   var limit: MigrationLimit?
   /// Whether what persons wrote about rows is only read, in an empty database in memory: see ``SQLTrial``.
   var isTrial = false
+  /// What the run has done, this attempt at it and earlier ones.
+  var record = RunRecord()
   let meter = RunMeter()
   let texts = SchemaTexts()
   /// The ids of rows that data blocks insert.
@@ -43,6 +45,7 @@ struct MigrationRunner {
         try OwnTables(connection).create()
         var model = Schema()
         var audit = try RowAudit(connection, readers: readers, model: nil)
+        var seeding: [CompiledStep] = []
         for step in set.steps {
           try checkCancelled()
           let (start, before) = (Date(), model)
@@ -50,6 +53,7 @@ struct MigrationRunner {
             let compiled = try step.compiled(from: before, engine: .current)
             // What a step requires of rows, it requires of those that were there before it.
             try run(compiled.parts.filter { !$0.isRequirement }, of: step, &audit)
+            seeding.append(compiled)
             model = compiled.model
           } else {
             model = try step.applied(to: before)
@@ -61,6 +65,7 @@ struct MigrationRunner {
           try makeRawObjects(of: model)
         }
         try audit.finish(model)
+        try PartnerWatch(seeding, from: Schema(), connection)?.requireNoDamage(connection)
         try finish(
           model, version: set.version, minimumReader: set.minimumReader, generation: 1)
       }
@@ -93,7 +98,9 @@ struct MigrationRunner {
     let work = try history.work(goal, with: set, file: connection.path)
     guard !work.isNothing || (goal == .latest && history.format < FileFormat.current) else {
       MigrationLeavings.remove(of: connection.file)
-      return (MigrationOutcome(version: history.version), history.standing)
+      var outcome = record.outcome
+      if !record.hasSteps { outcome.startVersion = history.version }
+      return (record.end(outcome, version: history.version), history.standing)
     }
     try checkTransforms(of: work)
     try checkLosses(of: work)
@@ -103,22 +110,23 @@ struct MigrationRunner {
     // Before the lock: who meets that asks at once who has it.
     var mark = MigrationMark(connection.file.path)
     defer { withExtendedLifetime(mark) {} }
-    var outcome = MigrationOutcome()
-    let standing = try withoutForeignKeys {
+    let (outcome, standing) = try withoutForeignKeys {
       // Steps that run again are there in either case: halves of that are no use.
-      try commitsEachStep && !goal.isAgain
-        ? runEachStep(goal, &mark, &outcome)
-        : inTransaction(&mark, &outcome) {
-          try run(goal, &$0)
-          return try StoreHistory.read(connection).standing
-        }
+      try commitsEachStep && !goal.isAgain ? runEachStep(goal, &mark) : runAll(goal, &mark)
     }
-    outcome.version = standing.version
+    return (record.end(outcome, version: standing.version), standing)
+  }
+
+  private func runAll(_ goal: MigrationGoal, _ mark: inout MigrationMark?) throws -> (
+    outcome: MigrationOutcome, standing: StoreStanding
+  ) {
+    var outcome = MigrationOutcome()
+    let standing = try inTransaction(&mark, &outcome) {
+      try run(goal, &$0)
+      return try StoreHistory.read(connection).standing
+    }
     // Who makes no copies keeps those that are there.
-    // Nor does who commits each step: the copy of what there was before the first may be one of an earlier run.
-    if let backup = outcome.backup, !commitsEachStep {
-      MigrationBackup.prune(of: connection.file, keeping: backup.path)
-    }
+    if outcome.backup != nil { standing.copies.removeLeaving(beside: connection.file) }
     return (outcome, standing)
   }
 
@@ -146,6 +154,7 @@ struct MigrationRunner {
     let found = try StoreHistory.read(connection)
     let history = try changeFormat(of: found)
     let work = try history.work(goal, with: set, file: connection.path, format: found.format)
+    outcome.startVersion = history.version
     guard !work.isNothing else { return }
     // There may be more to take back than there was before the lock.
     try checkTransforms(of: work)
@@ -155,16 +164,17 @@ struct MigrationRunner {
     try run(work, generation: history.generation + 1)
     outcome.takenBack = work.back.map(\.step.number)
     outcome.steps = work.ahead.map(\.step.number)
-    try complete(outcome.backup, history)
+    try complete(outcome.backup, history, isLast: true)
   }
 
   /// Names a copy that is whole, and has the store remember it.
-  func complete(_ backup: URL?, _ history: StoreHistory) throws {
-    guard let backup else { return }
+  /// - Parameter isLast: Whether the run ends with this commit.
+  func complete(_ backup: URL?, _ history: StoreHistory, isLast: Bool) throws {
     var copies = history.copies
-    copies.add(backup.path, of: connection.file)
-    try copies.write(connection)
-    try MigrationBackup.complete(backup.path, of: connection.path)
+    if let backup { copies.add(backup.path, of: connection.file, beginsRun: !isLast) }
+    if isLast { copies.endRun() }
+    if copies != history.copies { try copies.write(connection) }
+    if let backup { try MigrationBackup.complete(backup.path, of: connection.path) }
   }
 
   func backup(before work: MigrationWork, _ history: StoreHistory) throws -> URL? {
@@ -187,6 +197,7 @@ struct MigrationRunner {
     // Rows that somebody else inserted may go with their tables, and their ids stay taken.
     try raiseHighWaterMarks(model)
     var audit = try RowAudit(connection, readers: readers, model: model, behind: former)
+    let partners = try PartnerWatch(work.back + work.ahead, from: model, connection)
     for compiled in work.back {
       try run(compiled, &audit) { try takeBack(compiled.step, since: $0) }
       model = compiled.model
@@ -199,6 +210,7 @@ struct MigrationRunner {
       model = compiled.model
     }
     if isLast { try audit.finish(model) }
+    try partners?.requireNoDamage(connection)
     if let reason = try audit.brokenReferences(model), let step = work.steps.last?.step {
       // Whatever did it, it was not seen behind the part that did.
       throw step.failed("the end of all steps", reason)

@@ -57,6 +57,12 @@ public struct MigrationSet: Sendable, Hashable {
       StoreError.migrationSyntax(
         MigrationSyntaxError(file: name, line: 1, column: 1, reason: reason, hint: hint))
     }
+    if let goal = try? FileManager.default.destinationOfSymbolicLink(atPath: path),
+      !FileManager.default.fileExists(atPath: path)
+    {
+      throw unreadable(
+        "this is a link that leads nowhere: to \(goal)", "put the file there, or take the link away")
+    }
     // A link may lead to it.
     let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     let kind = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType

@@ -132,8 +132,8 @@ public struct MigrationStep: Sendable, Hashable {
   /// The `[up]` section in its canonical spelling.
   public var canonicalText: String { operations.map(\.description).joined(separator: "\n") }
 
-  /// `s1:` and the SHA-256 of ``canonicalText``: line ends, comments, spacing, header and path do not count. Of a step that
-  /// others were folded into, the checksum that it had before: stores remember that one.
+  /// `s1:` and the SHA-256 of ``canonicalText``: line ends, comments, spacing, header and path do not count; within a line of
+  /// SQL spacing does. Of a step that others were folded into, the checksum that it had before: stores remember that one.
   public var checksum: String {
     foldedChecksum ?? recordedChecksum ?? folds.last?.checksum ?? contentChecksum
   }

@@ -126,12 +126,20 @@ struct ParentChange {
     // What is unique by fewer properties, or by the same in another order, is unique by these.
     for key in entity.uniqueKeys
     where merged.isSuperset(of: key) && !inherited.contains(where: { Set($0).isSubset(of: key) }) {
-      let names = key.joined(separator: ", ")
-      throw ModelError(
-        reason:
-          "\(entity.name)(\(names)) is unique, and among all objects of \(parent ?? "") it is not; make it unique there, "
-          + "or say so before: drop index \(entity.name)(\(names))")
+      throw Self.sharing(entity.name, key, with: parent ?? "")
     }
+  }
+
+  /// What is said of values that are unique, and would not be among those of another entity.
+  /// - Parameter former: An operation behind which the entity has the index itself.
+  static func sharing(
+    _ entity: String, _ key: [String], with parent: String, behind former: String? = nil
+  ) -> ModelError {
+    let drop = MigrationOperation.dropIndex(entity, key).summary
+    return ModelError(
+      reason:
+        "\(entity)(\(key.joined(separator: ", "))) is unique, and among all objects of \(parent) it is not; make it unique "
+        + "there, or say so before: \(former.map { "\($0); " } ?? "")\(drop)")
   }
 
   /// The indexes of the entity that nothing has in their place.

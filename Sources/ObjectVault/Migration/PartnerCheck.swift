@@ -30,6 +30,16 @@ struct PartnerCheck {
     }
   }
 
+  /// The ends of one-to-ones.
+  fileprivate var properties: Set<String> {
+    Set(
+      model.entities.flatMap { entity in
+        entity.relationships.filter { model.isOneToOne(entity.name, $0.name) }.map {
+          "\(entity.name).\($0.name)"
+        }
+      })
+  }
+
   private func finding(
     _ relationship: RelationshipDescription, of entity: EntityDescription, _ connection: Connection
   ) throws -> PartnerFinding? {
@@ -50,6 +60,76 @@ struct PartnerCheck {
     return PartnerFinding(
       property: "\(entity.name).\(relationship.name)", inverse: "\(relationship.destination).\(inverse)",
       bad: Int(bad), total: Int(counts?.first?.int64 ?? 0), rows: rows)
+  }
+}
+
+/// What the steps of a transaction do to one-to-ones. Asked behind all of them, as one block may write one end and another
+/// one the other, and one step and the next.
+struct PartnerWatch {
+  private let check: PartnerCheck
+  /// How many rows of each property were damaged before; those without any have 0.
+  private let before: [String: Int]
+  private let step: MigrationStep
+  private let operation: String
+  /// Whether no block of the step wrote anything: what is wrong then is in the rows, and not in what its author wrote.
+  private let isOfRows: Bool
+
+  /// - Parameters:
+  ///   - steps: In the order in which they run.
+  ///   - model: That before them, whose tables are there.
+  /// - Returns: nil where they can damage none.
+  init?(_ steps: [CompiledStep], from model: Schema, _ connection: Connection) throws {
+    guard let last = steps.last else { return nil }
+    check = PartnerCheck(model: last.model)
+    let (former, properties) = (PartnerCheck(model: model), check.properties)
+    guard !properties.isEmpty else { return nil }
+    // What is a one-to-one now may have been filled out of what was there, which led to one object twice.
+    let isMade = !properties.isSubset(of: former.properties)
+    let writing = steps.map { step in
+      (step.step, step.parts.filter { isMade || ($0.isData ? !$0.isRequirement : !$0.filled.isEmpty) })
+    }
+    guard let writer = writing.last(where: { !$0.1.isEmpty }) else { return nil }
+    step = writer.0
+    isOfRows = !writer.1.contains { $0.isData && !$0.isRequirement }
+    var names: [String] = []
+    for part in writer.1.flatMap(\.operations) where !names.contains(part.summary) {
+      names.append(part.summary)
+    }
+    operation = names.joined(separator: "; ")
+    let damaged = try former.findings(connection)
+    before = Dictionary(damaged.map { ($0.property, $0.bad) }) { first, _ in first }
+      .merging(former.properties.map { ($0, 0) }) { bad, _ in bad }
+  }
+
+  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` where more is damaged than was before: with that
+  ///   the store may have been opened. ``StoreError/rowsRefused(step:name:operation:reason:)`` where the step only made the
+  ///   tables that the rows do not fit.
+  func requireNoDamage(_ connection: Connection) throws {
+    let after = try check.findings(connection)
+    let names = Set(after.map(\.property))
+    // What was renamed has no number of its own from before; those that are no more, or are whole now, have theirs left.
+    var former = before.filter { !names.contains($0.key) }.values.reduce(0, +)
+    let fresh = after.filter { finding in
+      if let bad = before[finding.property] { return finding.bad > bad }
+      former -= finding.bad
+      return former < 0
+    }
+    guard !fresh.isEmpty else { return }
+    let reason =
+      fresh.prefix(4).map(\.description).joined(separator: "; ")
+      + "; each end of a one-to-one says what the other says"
+    throw isOfRows
+      ? step.refused(operation, reason + ": no object is led to by two")
+      : step.failed(operation, reason + ": write both, as in " + advice(fresh[0]))
+  }
+
+  /// What fills one end out of the other.
+  private func advice(_ finding: PartnerFinding) -> String {
+    let entity = finding.inverse.prefix { $0 != "." }
+    let other = finding.property.prefix { $0 != "." }
+    return
+      "transform sql { UPDATE $\(entity) SET $\(finding.inverse) = (SELECT $\(other).id FROM $\(other) WHERE "
+      + "$\(finding.property) = $\(entity).id) }"
   }
 }
 

@@ -12,6 +12,8 @@ public enum RefusalRule: String, Sendable, Hashable {
   case single
   /// To lead to objects that are there afterwards, and are what they have to be.
   case leading
-  /// What only this operation asks, be it in words of its author's: `require`.
+  /// What its author says has to be so: `require`. It fails as the author's SQL does.
+  case requirement
+  /// What only this operation asks.
   case other
 }

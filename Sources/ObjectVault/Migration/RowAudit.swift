@@ -44,7 +44,7 @@ struct RowAudit {
         if model.hasFamilies, operation.composite == nil { try operation.apply(to: &model) }
       }
     }
-    try checkTypes(part.filled, part.model, of: step) {
+    try checkTypes(part.filled, part.model, of: step, asking: part) {
       part.blamed(entity: $0.entity, property: $0.property)
     }
   }
@@ -64,12 +64,17 @@ struct RowAudit {
   }
 
   private mutating func checkTypes(
-    _ columns: TouchedColumns, _ model: Schema, of step: MigrationStep,
+    _ columns: TouchedColumns, _ model: Schema, of step: MigrationStep, asking part: CompiledStep.Part? = nil,
     blaming name: @escaping (TypeFinding) -> String
   ) throws {
     guard !columns.isEmpty else { return }
     let findings = try TypeCheck(model: model).findings(connection, touched: columns)
-    if let first = findings.first { throw step.failed(name(first), Self.sentence(findings)) }
+    if let first = findings.first {
+      let sentence = Self.sentence(findings)
+      // What a plan asks of rows that were there before is no fault of the step's.
+      throw part?.compiler?.fittingCheck(first.entity, first.property) == nil
+        ? step.failed(name(first), sentence) : step.refused(name(first), sentence)
+    }
     written.append((step, name, columns))
   }
 

@@ -16,11 +16,14 @@ final class SQLTrial {
   init(_ set: MigrationSet) { self.set = set }
 
   /// Tries what persons wrote into a step.
+  /// - Returns: The tables that each of its data blocks writes to, as the engine says, by the places of the parts; in lower
+  ///   case.
   /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` for the first block that cannot run.
-  func run(_ compiled: CompiledStep) throws {
-    var speaksOfRawObjects = false
+  @discardableResult
+  func run(_ compiled: CompiledStep) throws -> [Int: Set<String>] {
+    var (written, speaksOfRawObjects): ([Int: Set<String>], Bool) = ([:], false)
     do {
-      for part in compiled.parts where part.hasForeignSQL && !isLost {
+      for (index, part) in compiled.parts.enumerated() where part.hasForeignSQL && !isLost {
         let runner = try self.runner ?? Self.runner(set)
         self.runner = runner
         speaksOfRawObjects = true
@@ -29,7 +32,9 @@ final class SQLTrial {
         var touched = TouchedColumns()
         try runner.run(part, of: compiled.step, &touched)
         standing = part.model
+        if part.isData { written[index] = touched.writtenTables }
       }
+      return written
     } catch {
       // Whatever it left behind.
       (runner, standing) = (nil, Schema())

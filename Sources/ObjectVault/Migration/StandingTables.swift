@@ -45,10 +45,14 @@ struct StandingTables {
   // MARK: Following
 
   /// Goes by a part of a step.
-  mutating func follow(_ part: CompiledStep.Part, _ forecast: [TableForecast], of step: MigrationStep) {
+  /// - Parameter written: The tables that a data block writes to, in lower case; nil where nobody has asked the engine.
+  mutating func follow(
+    _ part: CompiledStep.Part, _ forecast: [TableForecast], writing written: Set<String>?,
+    of step: MigrationStep
+  ) {
     let name = "\(numbered(step.number)) \(step.name)"
     guard let compiler = part.compiler else {
-      for statement in part.statements { write(statement, part.model, name) }
+      for statement in part.statements { write(statement, written, part.model, name) }
       return
     }
     let former = tables
@@ -92,8 +96,11 @@ struct StandingTables {
   }
 
   /// Notes which tables a statement of a data block, or between those of a composite operation, may write to.
-  private mutating func write(_ statement: CompiledStatement, _ model: Schema, _ step: String) {
+  private mutating func write(
+    _ statement: CompiledStatement, _ written: Set<String>?, _ model: Schema, _ step: String
+  ) {
     switch statement {
+    case .data where written != nil: write(to: written, step)
     case .data(let sql), .sql(let sql): write(SQLTemplate.words(sql), model, step)
     case .transform(let transform):
       write(
@@ -108,8 +115,12 @@ struct StandingTables {
     for trigger in model.rawStatements where trigger.isTrigger {
       words?.formUnion(SQLTemplate.words(trigger.create))
     }
+    write(to: words, step)
+  }
+
+  private mutating func write(to names: Set<String>?, _ step: String) {
     for name in tables.keys where tables[name]?.writer == nil {
-      if words?.contains(name.lowercased()) ?? true { tables[name]?.writer = step }
+      if names?.contains(name.lowercased()) ?? true { tables[name]?.writer = step }
     }
   }
 
@@ -119,6 +130,8 @@ struct StandingTables {
   enum Answer {
     case accepted
     case refused(count: Int, rows: [Int64])
+    /// What the step will fail with, whichever rows it is about.
+    case failed(reason: String)
     /// Why it cannot be asked before the steps run.
     case unasked(String)
   }
@@ -126,7 +139,7 @@ struct StandingTables {
   func answer(_ check: RowCheck, _ connection: Connection) throws -> Answer {
     let words = SQLTemplate.words(check.query)
     if let reason = obstacle(to: check.query, words, check) { return .unasked(reason) }
-    let head = head(for: words)
+    let head = head(for: check.query)
     do {
       guard let count = try connection.value(sql: head + check.query)?.int64, count > 0 else {
         return .accepted
@@ -136,15 +149,19 @@ struct StandingTables {
   }
 
   /// Whether a query says true of the rows as they are now: what a step requires, in the words of its author.
-  /// - Parameter model: The model at this point.
-  func answer(toRequirement query: String, _ model: Schema, _ connection: Connection) throws -> Answer {
+  /// - Parameters:
+  ///   - sentence: What is required.
+  ///   - model: The model at this point.
+  func answer(
+    toRequirement sentence: String, _ query: String, _ model: Schema, _ connection: Connection
+  ) throws -> Answer {
     let words = SQLTemplate.words(query)
     if let reason = obstacle(to: query, words, nil) { return .unasked(reason) }
     let views = model.rawObjects.filter { $0.kind == .view && words.contains($0.name.lowercased()) }
     if let view = views.first, tables.values.contains(where: { $0.columns != nil || $0.writer != nil }) {
       return .unasked("the \(view.title) reads tables that change before")
     }
-    let head = head(for: words)
+    let head = head(for: query)
     // Without the semicolon at its end.
     let statement = SQLTemplate.statements(query).first { !$0.isBlank } ?? query
     let value: SQLValue?
@@ -153,14 +170,14 @@ struct StandingTables {
         guard !head.isEmpty else { return try connection.onlyValue(sql: statement) }
         let rows: SQL = "\(written: head)SELECT count(*) FROM (\(written: statement)\n)"
         guard (try connection.value(rows)?.int64 ?? 0) < 2 else {
-          throw ModelError(reason: "its query has more than one row")
+          throw ModelError(reason: Require.hasManyRows)
         }
         return try connection.value("\(written: head)SELECT (\(written: statement)\n)")
       }
     } catch let error as ModelError {
-      return .unasked(error.reason)
+      return .failed(reason: error.reason)
     } catch let error as SQLError where error.isOfItsSQL { return .unasked("\(error)") }
-    return (value?.double ?? 0) != 0 ? .accepted : .refused(count: 1, rows: [])
+    return (value?.double ?? 0) != 0 ? .accepted : .failed(reason: Require.isNotSo(sentence))
   }
 
   /// Why a query cannot be asked before the steps run.
@@ -191,9 +208,12 @@ struct StandingTables {
     return nil
   }
 
-  /// What gives a query the tables as they stand, under the names that it calls them by.
-  private func head(for words: Set<String>) -> String {
-    let names = tables.filter { words.contains($0.key.lowercased()) }.sorted { $0.key < $1.key }.compactMap {
+  /// What gives a query the tables as they stand, under the names that it calls them by. Only those that it reads: of others,
+  /// which may have columns that nobody knows yet, no expression has to be one.
+  private func head(for query: String) -> String {
+    let sources = SQLTemplate.sources(query)
+    let names = tables.filter { sources.contains($0.key.lowercased()) }.sorted { $0.key < $1.key }.compactMap
+    {
       name, table in table.query.map { "\(identifier: name) AS (\($0))" as SQL }
     }
     return names.isEmpty ? "" : ("WITH \(SQL.joined(names)) " as SQL).text
@@ -207,7 +227,7 @@ struct StandingTables {
     switch try answer(check, connection) {
     case .accepted: return 0
     case .refused(let count, _): return count
-    case .unasked: return nil
+    case .failed, .unasked: return nil
     }
   }
 }

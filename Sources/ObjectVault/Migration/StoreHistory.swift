@@ -58,7 +58,9 @@ struct StoreHistory {
 
   static var program: String {
     let name = CommandLine.arguments.first.map { DatabasePath.split($0).name } ?? "unknown"
-    return RunningProgram.version.map { "\(name) \($0)" } ?? name
+    let program = RunningProgram.version.map { "\(name) \($0)" } ?? name
+    // One line of a history, whatever the program calls itself.
+    return program.split(whereSeparator: \.isNewline).joined(separator: " ")
   }
 }
 
@@ -77,9 +79,15 @@ extension MigrationSet {
         ? .reordered(number: applied.number, applied: applied.name, found: step.name)
         : .missing(number: applied.number, name: applied.name)
     }
+    // What it said is nowhere any more: no difference can be shown, and no record made of it.
+    if step.isFolded, let fold = steps.first(where: { $0.number >= step.number && !$0.folds.isEmpty }) {
+      return .refolded(
+        number: applied.number, name: applied.name, applied: applied.checksum, found: step.checksum,
+        into: fold.number, intoName: fold.name)
+    }
     return .edited(
       number: applied.number, name: applied.name, applied: applied.checksum, found: step.checksum,
-      difference: step.isFolded ? [] : lineDifference(applied.text, step.canonicalText))
+      difference: lineDifference(applied.text, step.canonicalText))
   }
 }
 

@@ -10,6 +10,11 @@ private import Foundation
 struct TouchedColumns {
   private(set) var columns: [String: Set<String>] = [:]
   private(set) var tables: Set<String> = []
+  /// The tables that rows may be gone from: nothing of these is left to be looked at.
+  private var emptied: Set<String> = []
+
+  /// Every table that was written to, in lower case.
+  var writtenTables: Set<String> { tables.union(emptied).union(columns.keys) }
 
   var isEmpty: Bool { columns.isEmpty && tables.isEmpty }
 
@@ -17,6 +22,7 @@ struct TouchedColumns {
   mutating func note(_ action: AuthorizerAction) {
     switch action {
     case .insert(let table): tables.insert(table.lowercased())
+    case .delete(let table): emptied.insert(table.lowercased())
     case .update(let table, let column): insert(table, column)
     default: break
     }
@@ -44,6 +50,7 @@ struct TouchedColumns {
 
   mutating func formUnion(_ other: TouchedColumns) {
     tables.formUnion(other.tables)
+    emptied.formUnion(other.emptied)
     columns.merge(other.columns) { $0.union($1) }
   }
 

@@ -54,6 +54,25 @@ extension DefaultValue {
   }
 }
 
+extension AttributeType {
+  /// How a migration file writes a constant of the type, for whoever wrote none.
+  var constantForm: String {
+    switch traits.storage {
+    case .integer(0...1): "true or false"
+    case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
+    case .real where self == .date:
+      "the seconds from 2001-01-01 00:00 UTC, such as 788918400 for 2026-01-01"
+    case .real: "a number, such as 1.5"
+    case .text(.any): "a text in quotes"
+    case .text(.decimal): "the digits in quotes, such as \"1.50\""
+    case .text(.uuid): "it in quotes and capitals, such as \"6F9619FF-8B86-D011-B42D-00C04FC964FF\""
+    case .text(.url): "it in quotes, as it stands in a URL, such as \"https://example.com/a%20b\""
+    case .text(.json): "it in quotes, with sorted keys and without spaces, such as \"{\\\"a\\\":1}\""
+    case .blob: "transform sql { UPDATE … SET … = x'00ff' } behind it, as data has no constant"
+    }
+  }
+}
+
 extension AttributeDescription {
   /// Gives the default the form in which the type stores it: two models of one meaning would differ else.
   mutating func normalizeDefault() { defaultValue = defaultValue?.stored(as: type) }

@@ -44,7 +44,9 @@ extension Schema {
   }
 
   static func isIdentifier(_ name: String) -> Bool {
-    guard let first = name.unicodeScalars.first, name.utf8.count <= 120 else { return false }
+    guard let first = name.unicodeScalars.first, name.utf8.count <= SchemaFault.longestName else {
+      return false
+    }
     let isWord = { (scalar: Unicode.Scalar) in
       scalar == "_" || scalar.properties.isAlphabetic || scalar.properties.numericType == .decimal
     }

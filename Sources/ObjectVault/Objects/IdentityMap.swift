@@ -16,7 +16,8 @@ package final class IdentityMap {
   let objectClass: ManagedObject.Type
   /// Makes an object of that class.
   package let make: () -> ManagedObject
-  /// The context that owns the map: set once, by it, and not retained. Safe, as nobody else retains the map.
+  /// The context that owns the map: set once, by it, and not retained. Safe, as nobody else retains the map
+  /// but what the context has, too.
   @safe @exclusivity(unchecked) unowned(unsafe) var host: (any ObjectHost)?
 
   package init(

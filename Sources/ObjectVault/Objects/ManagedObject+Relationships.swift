@@ -13,7 +13,7 @@ extension ManagedObject {
     -> Target?
   {
     // What most loops find: the target was read before, and nothing was written since.
-    if isInContext, !isOverlaid, let held = extras?.target(Int(slot)), held.state != .deleted,
+    if isInContext, !isOverlaid, let held = heldTarget(Int(slot)), held.state != .deleted,
       held.isInContext,
       rowCell(Int(slot))?.int64 == held.rowID
     {
@@ -72,7 +72,7 @@ extension ManagedObject {
     guard let relationship = entity?.slots[slot].relationship, let host,
       case .integer(let id) = storedValue(slot) ?? .null
     else { return nil }
-    if let held = extras?.target(slot), held.rowID == id, held.isInContext { return held }
+    if let held = heldTarget(slot), held.rowID == id, held.isInContext { return held }
     // A new object that was deleted again leaves nothing to fetch.
     if id < 0, host.maps[relationship.destination.index].find(id) == nil { return nil }
     guard let target = host.object(relationship.destination, id, tells: tells) else { return nil }
@@ -80,17 +80,17 @@ extension ManagedObject {
     return target
   }
 
-  /// The same where many are asked in turn, whose targets' entity has no others below: most of them have their rows, and
-  /// nothing of their own.
+  /// The id of the object that a to-one refers to, where its row is to be fetched: for many in turn, whose targets' entity has
+  /// no others below. Most of them have their rows, and nothing of their own.
   /// - Parameter map: The targets' map, in the context of this object.
-  final func toOneTarget(_ slot: Int, in map: IdentityMap) -> ManagedObject? {
-    guard unsafe extrasReference == nil, state == .loaded, let cell = rowCell(slot), !map.isShared else {
-      return toOneTarget(slot)
+  final func toOneFault(_ slot: Int, in map: IdentityMap) -> Int64? {
+    guard attached == 0, state == .loaded, !map.isShared, let id = rowCell(slot)?.int64, id > 0 else {
+      guard let target = toOneTarget(slot), target.state == .fault else { return nil }
+      return target.rowID
     }
-    guard let id = cell.int64, id > 0 else { return toOneTarget(slot) }
     let target = map.find(id) ?? map.add(id)
     hold(target, slot)
-    return target
+    return target.state == .fault ? id : nil
   }
 
   // MARK: To-many

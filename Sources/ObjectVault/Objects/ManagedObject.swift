@@ -34,15 +34,28 @@ public protocol Persistable: AnyObject {}
 
   // The packed row of `page`, which this object keeps alive; nil while there is none.
   @usableFromInline @exclusivity(unchecked) package final var row: UnsafeRawPointer?
-  // In one word, as few objects have either: what was written, and the members of relationships.
-  // Retained here, and released in deinit and by the setter, as a setter of a property only lends it.
-  @usableFromInline @safe @exclusivity(unchecked) private(set) final var extrasReference: Unmanaged<Extras>?
+  // In one word, as few objects have either: what was written and the members of relationships (Extras); or, marked by its
+  // lowest bit, the one target of a to-one that it keeps alive, which most objects have at most. No address of an object
+  // has that bit. Retained here, and released in deinit and by the setters, as a setter of a property only lends it.
+  @usableFromInline @safe @exclusivity(unchecked) private(set) final var attached: UInt = 0
+  @inlinable @inline(__always) final var extrasReference: Unmanaged<Extras>? {
+    guard attached & 1 == 0 else { return nil }
+    return unsafe UnsafeRawPointer(bitPattern: attached).map { unsafe Unmanaged.fromOpaque($0) }
+  }
+  /// The one target that is kept without extras.
+  private final var soleTarget: Unmanaged<ManagedObject>? {
+    guard attached & 1 == 1 else { return nil }
+    return unsafe UnsafeRawPointer(bitPattern: attached & ~1).map { unsafe Unmanaged.fromOpaque($0) }
+  }
   final var extras: Extras? {
     get { unsafe extrasReference?.takeUnretainedValue() }
     set {
-      let former = extrasReference
-      unsafe extrasReference = newValue.map { unsafe Unmanaged.passRetained($0) }
+      let (former, target) = unsafe (extrasReference, soleTarget)
+      // They have room for it.
+      if let target = unsafe target { unsafe newValue?.hold(target.takeUnretainedValue(), Int(soleSlot)) }
+      attached = newValue.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) } ?? 0
       unsafe former?.release()
+      unsafe target?.release()
     }
   }
   @safe @exclusivity(unchecked) package final var page: RowPage?
@@ -55,6 +68,8 @@ public protocol Persistable: AnyObject {}
   }
   @safe @exclusivity(unchecked) package final var rowID: Int64 = 0
   @safe @exclusivity(unchecked) package final var rowVersion: Int64 = 0
+  // Of the relationship whose target is kept without extras.
+  @safe @exclusivity(unchecked) private final var soleSlot: UInt16 = 0
   @safe @exclusivity(unchecked) package final var isRegistered = false
   /// Where the object stands.
   @safe @exclusivity(unchecked) public package(set) final var state = State.detached
@@ -69,12 +84,22 @@ public protocol Persistable: AnyObject {}
   deinit {
     leaveMap()
     // Asked first: most objects have none.
-    guard unsafe extrasReference != nil else { return }
+    guard attached != 0 else { return }
+    // Most targets keep nothing alive themselves.
+    if let target = unsafe soleTarget, unsafe target._withUnsafeGuaranteedRef({ $0.attached == 0 }) {
+      attached = 0
+      unsafe target.release()
+      return
+    }
     defer { extras = nil }
     // What is related is released from a list: each object of a chain would else release the next one from
     // inside its own deinit, and a long chain overflow the stack.
-    guard let host = map?.host, extras?.holdsObjects == true else { return }
-    host.releasing.append(extras)
+    guard let host = map?.host else { return }
+    if let target = unsafe soleTarget {
+      unsafe host.releasing.append(target.takeUnretainedValue())
+    } else if extras?.holdsObjects == true {
+      host.releasing.append(extras)
+    }
     extras = nil
     host.releaseExtras()
   }
@@ -139,23 +164,40 @@ public protocol Persistable: AnyObject {}
 
   /// Keeps the target of a to-one alive.
   final func hold(_ target: ManagedObject, _ slot: Int) {
+    if attached == 0 {
+      soleSlot = UInt16(truncatingIfNeeded: slot)
+      attached = unsafe UInt(bitPattern: Unmanaged.passRetained(target).toOpaque()) | 1
+      return
+    }
     if extras == nil { extras = Extras(overlay: nil) }
     extras?.hold(target, slot)
+  }
+
+  /// The target of a to-one that is kept alive.
+  @inline(__always) final func heldTarget(_ slot: Int) -> ManagedObject? {
+    if let target = unsafe soleTarget {
+      return soleSlot == slot ? unsafe target.takeUnretainedValue() : nil
+    }
+    return extras?.target(slot)
+  }
+
+  /// Keeps no target of a to-one alive any more.
+  private final func releaseTargets() {
+    if attached & 1 == 1 { extras = nil } else { extras?.releaseTargets() }
   }
 
   /// Forgets what was fetched of its relationships, but for members with changes.
   /// - Parameter keepsOrders: Whether lists stay whose order alone was changed.
   final func forgetFetchedMembers(keepsOrders: Bool = true) {
-    guard let extras else { return }
-    for state in extras.toMany.values where state.added.isEmpty && state.removed.isEmpty {
+    for state in toMany.values where state.added.isEmpty && state.removed.isEmpty {
       if !keepsOrders || !state.isRearranged { state.forget() }
     }
-    extras.releaseTargets()
+    releaseTargets()
   }
 
   final func forgetMembers() {
     extras?.toMany = [:]
-    extras?.releaseTargets()
+    releaseTargets()
     if extras?.overlay == nil { extras = nil }
   }
 

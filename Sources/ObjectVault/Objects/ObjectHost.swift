@@ -49,7 +49,7 @@ protocol ObjectHost: AnyObject {
     _ owner: ManagedObject, _ member: ManagedObject, _ relationship: RelationshipMapping, isAdded: Bool,
     isKnown: Bool)
   /// What released objects held of others, and is to be released.
-  var releasing: [Extras?] { get set }
+  var releasing: [AnyObject?] { get set }
   /// Releases it, one by one.
   func releaseExtras()
 }

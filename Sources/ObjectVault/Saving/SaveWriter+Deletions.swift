@@ -67,9 +67,17 @@ extension SaveWriter {
     guard !unwritten.isEmpty else { return }
     for relationship in mapping.relationships {
       guard case .join(let table, isSource: true) = relationship.storage else { continue }
-      for (entity, side) in [(relationship.owner, true), (relationship.destination, false)] {
+      let inverse = relationship.inverseSlot.map { relationship.destination.slots[$0].name }
+      for (entity, side, name) in [
+        (relationship.owner, true, relationship.name), (relationship.destination, false, inverse ?? "id"),
+      ] {
         for object in unwritten where entity.includes(object.entity) {
           try connection.execute(sql: table.unlinkAllSQL(fromSource: side), [.integer(object.rowID)])
+          let left = try connection.value(
+            sql: table.linksSQL(fromSource: side, count: 1), [.integer(object.rowID)])
+          if left != nil {
+            throw ignored(entity, property: name, object.rowID, "unlinked")
+          }
         }
       }
     }

@@ -12,9 +12,19 @@ extension SaveWriter {
             [member.place.map { .integer($0) } ?? .null, .integer(member.member), .integer(member.owner)])
           _ = try statement.step()
           statement.reset()
+          if connection.changes == 0 { try requireNoSuch(member, planned.relationship) }
         }
       }
     }
+  }
+
+  /// A member that has no row yet, or that somebody else took away, has no place; one that is there a trigger holds.
+  private func requireNoSuch(_ member: MemberPlace, _ relationship: RelationshipMapping) throws {
+    let ends = [SQLValue.integer(member.member), .integer(member.owner)]
+    guard try connection.value(sql: relationship.placeValueSQL, ends) != nil else { return }
+    throw ignored(
+      relationship.owner, property: relationship.name, member.owner,
+      "given the place of \(relationship.destination.name) \(member.member)")
   }
 
   /// What the file says of the places that the plan may change; empty while nobody listens.

@@ -61,25 +61,42 @@ final class SaveWriter {
 
   private func writeLinks() throws {
     for planned in plan.links {
-      let join = planned.link.join
-      try connection.execute(
-        sql: planned.link.isAdded ? join.linkSQL : join.unlinkSQL,
-        [.integer(planned.source), .integer(planned.target)])
+      let (join, ends) = (planned.link.join, [SQLValue.integer(planned.source), .integer(planned.target)])
+      let count = try connection.execute(
+        sql: planned.link.isAdded ? join.linkSQL : join.unlinkSQL, ends)
+      // Somebody else may have done the same: what counts is that it is so.
+      if count == 0, try (connection.value(sql: join.isLinkedSQL, ends) != nil) != planned.link.isAdded {
+        throw ignored(planned)
+      }
       recordLink(planned)
     }
   }
 
   // MARK: Errors
 
-  /// What is said where the engine has done nothing and tells of no error.
-  func ignored(_ entity: EntityMapping, _ id: Int64, _ what: String) -> StoreError {
-    .validation([
-      ValidationFailure(
-        entity: entity.name, property: "id", rowID: id,
-        reason:
-          "was not \(what): a trigger keeps the row from it by RAISE(IGNORE). RAISE(ABORT, 'why') says so to everybody"
-      )
-    ])
+  func ignored(
+    _ entity: EntityMapping, property: String = "id", _ id: Int64, _ what: String
+  ) -> StoreError {
+    .ignored(entity, property: property, id, what)
+  }
+
+  /// The same of a link, which is said of the end that has a property for it.
+  private func ignored(_ planned: PlannedLink) -> any Error {
+    let link = planned.link
+    for (own, id, other, otherID, isSource) in [
+      (link.source, planned.source, link.target, planned.target, true),
+      (link.target, planned.target, link.source, planned.source, false),
+    ] {
+      guard let entity = own.entity,
+        let relationship = entity.relationships.first(where: { end in
+          end.join.map { $0.table.name == link.join.name && $0.isSource == isSource } ?? false
+        })
+      else { continue }
+      let name = "\(other.nameOfEntity) \(otherID)"
+      return ignored(
+        entity, property: relationship.name, id, link.isAdded ? "linked to \(name)" : "unlinked from \(name)")
+    }
+    return StoreError.objectGone(entity: link.source.nameOfEntity, rowID: planned.source)
   }
 
   /// SQLite's constraint messages name table and columns: `UNIQUE constraint failed: User.name, User.city`.
@@ -102,5 +119,20 @@ final class SaveWriter {
     ])
     guard isUnique, object != nil else { return error }
     return UniqueCollision(error: error, columns: columns.map(\.column))
+  }
+}
+
+extension StoreError {
+  /// What is said where the engine has done nothing and tells of no error.
+  static func ignored(
+    _ entity: EntityMapping, property: String = "id", _ id: Int64, _ what: String
+  ) -> StoreError {
+    .validation([
+      ValidationFailure(
+        entity: entity.name, property: property, rowID: id,
+        reason:
+          "was not \(what): a trigger keeps the row from it by RAISE(IGNORE). RAISE(ABORT, 'why') says so to everybody"
+      )
+    ])
   }
 }

@@ -15,13 +15,15 @@ extension Store {
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
   ///   - relationships: Targets of to-ones that a file of Core Data's does not tell, such as `["Note.owner": "Person"]`;
   ///     an empty one, `["Note.rank": ""]`, says that it is a number.
+  ///   - busyTimeout: How long to wait for another process that uses the file, in seconds.
   /// - Throws: ``StoreError/adoptionRefused(file:reason:)``; ``SQLError`` for file and key.
   public static func planAdoption(
-    of url: URL, key: Key?, profile: CipherProfile? = nil, relationships: [String: String] = [:]
+    of url: URL, key: Key?, profile: CipherProfile? = nil, relationships: [String: String] = [:],
+    busyTimeout: Double = 5
   ) async throws -> Adoption {
     let key = try await key?.resolved()
     return try await detached {
-      let file = try AdoptionReader.open(url.path, key, profile)
+      let file = try AdoptionReader.open(url.path, key, profile, busyTimeout)
       return try withExtendedLifetime(file) {
         try AdoptionReader.adoption(file, relationships: relationships)
       }
@@ -31,7 +33,7 @@ extension Store {
   /// Takes the rows of a file that another program made into a new store, with their ids. The file itself does not change.
   ///
   /// The store is made by `migrations`, whose model has the entities and properties that
-  /// ``planAdoption(of:key:profile:relationships:)`` found; capitals in names do not count. Its history says that it began at
+  /// ``planAdoption(of:key:profile:relationships:busyTimeout:)`` found; capitals in names do not count. Its history says that it began at
   /// their version: no step runs. The store gets its name when every row is there, counted and of its type.
   ///
   /// ```swift
@@ -50,8 +52,9 @@ extension Store {
   ///   - key: The key of the new store.
   ///   - migrations: The steps up to the version that the store is to have.
   ///   - profile: The cipher settings of the new store; by default the engine's for new files.
-  ///   - relationships: As for ``planAdoption(of:key:profile:relationships:)``; what the steps declare need not be said.
+  ///   - relationships: As for ``planAdoption(of:key:profile:relationships:busyTimeout:)``; what the steps declare need not be said.
   ///   - losses: What need not be taken, by the names of ``Adoption/losses``.
+  ///   - busyTimeout: How long to wait for another process that uses the file, in seconds.
   ///   - progress: Counts the rows; cancelling it ends the work.
   /// - Returns: What was taken, and what was allowed to be left.
   /// - Throws: ``StoreError/adoptionRefused(file:reason:)``, ``StoreError/adoptionLoses(file:losses:)``;
@@ -60,11 +63,11 @@ extension Store {
   public static func adopt(
     _ file: URL, fileKey: Key?, fileProfile: CipherProfile? = nil, into url: URL, key: Key,
     migrations: MigrationSet, profile: CipherProfile? = nil, relationships: [String: String] = [:],
-    allowing losses: Set<String> = [], progress: Progress? = nil
+    allowing losses: Set<String> = [], busyTimeout: Double = 5, progress: Progress? = nil
   ) async throws -> Adoption {
     let (fileKey, key) = (try await fileKey?.resolved(), try await key.resolved())
     return try await detached {
-      let foreign = try AdoptionReader.open(file.path, fileKey, fileProfile)
+      let foreign = try AdoptionReader.open(file.path, fileKey, fileProfile, busyTimeout)
       defer { withExtendedLifetime(foreign) {} }
       // What is asked and what is copied is of one moment.
       return try foreign.connection.transaction(.deferred) {

@@ -4,7 +4,7 @@ public import CipherSQLite
 public import Foundation
 
 extension Store {
-  /// Takes back the steps of a store above a version, the last one first, all in one transaction.
+  /// Takes back the steps of a store above a version, the last one first, all in one transaction or each in its own.
   ///
   /// Each is taken back by its `[down]` section or by what follows from its operations (``MigrationStep/wayBack(from:)``).
   /// A step that is not among `migrations`, or that was edited since it ran, is taken back by what the store carries: a
@@ -22,19 +22,22 @@ extension Store {
   ///   - busyTimeout: How long to wait for another process's lock, in seconds.
   ///   - makesBackups: Whether an encrypted copy is made before values are lost or rewritten.
   ///   - losses: What may be lost, such as `User.city`: see ``planDowngrade(at:key:to:migrations:profile:)``.
+  ///   - commitsEachStep: As ``Store/Configuration/commitsEachStep``. Steps that `migrations` has as one
+  ///     (``MigrationSet/foldedVersion``) are taken back in one transaction even so.
   ///   - progress: Counts the steps; cancelling it ends the run.
   /// - Throws: ``StoreError/noWayBack(step:name:reason:)``, ``StoreError/wayBackLoses(step:name:losses:)``,
   ///   ``StoreError/rowsRefused(step:name:operation:reason:)``; else as
-  ///   ``open(at:key:schema:migrations:configuration:progress:)``. The file is then as it was.
+  ///   ``open(at:key:schema:migrations:configuration:progress:)``. The file is then as it was, or behind
+  ///   the last step that was committed by itself.
   @discardableResult
   public static func downgrade(
     at url: URL, key: Key, to version: Int, migrations: MigrationSet, profile: CipherProfile? = nil,
     busyTimeout: Double = 5, makesBackups: Bool = true, allowing losses: Set<String> = [],
-    progress: Progress? = nil
+    commitsEachStep: Bool = false, progress: Progress? = nil
   ) async throws -> MigrationOutcome {
-    try await run(
-      .back(to: version), at: url, key: key, migrations,
-      RunSettings(profile, busyTimeout, makesBackups, losses, progress))
+    var settings = RunSettings(profile, busyTimeout, makesBackups, losses, progress)
+    settings.commitsEachStep = commitsEachStep
+    return try await run(.back(to: version), at: url, key: key, migrations, settings)
   }
 
   /// Takes back the last steps of a store and runs them again, all in one transaction: while a step is being written.
@@ -50,7 +53,7 @@ extension Store {
   ///   - makesBackups: Whether an encrypted copy is made before values are lost or rewritten.
   ///   - losses: What may be lost on the way back, and on the way again beside what the steps' files allow.
   ///   - progress: Counts the steps, each twice; cancelling it ends the run.
-  /// - Throws: As ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:progress:)``;
+  /// - Throws: As ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``;
   ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)`` where a step is missing.
   @discardableResult
   public static func redo(
@@ -63,7 +66,7 @@ extension Store {
       RunSettings(profile, busyTimeout, makesBackups, losses, progress))
   }
 
-  /// What ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:progress:)`` would do, without
+  /// What ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)`` would do, without
   /// changing a byte.
   ///
   /// The plan's steps are those that would be taken back, the last one first, with what that loses. Rows are asked what

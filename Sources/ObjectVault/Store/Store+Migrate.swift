@@ -43,6 +43,8 @@ extension Store {
     let waits: (@Sendable (RunWait) -> Void)?
     /// How long another process's migration is waited for, in seconds; nil for as long as it takes.
     package var migrationTimeout: Double?
+    /// Told at the end what was committed, each step by itself: of a run that fails, too.
+    package var leaves: (@Sendable (MigrationOutcome) -> Void)?
 
     package init(
       _ profile: CipherProfile?, _ busyTimeout: Double, _ makesBackups: Bool, _ losses: Set<String>,
@@ -66,18 +68,22 @@ extension Store {
       let (run, progress) = (CancellableRun(), settings.progress)
       progress?.cancellationHandler = { run.cancel() }
       defer { progress?.cancellationHandler = nil }
-      let patience = RunPatience(path, settings)
-      return try afterMigrations(path, progress, run, atMost: settings.migrationTimeout) {
-        patience.begin()
-        let connection = try Connection.open(url.path, key: key, configuration: configuration)
-        defer { connection.close() }
-        try StoreFunctions.register(on: connection)
-        return try run.run(connection) {
-          connection.onBusy { patience.waits(count: $0) }
-          return try MigrationRunner(
-            connection: connection, set: migrations, progress: progress, makesBackups: settings.makesBackups,
-            allowedLosses: settings.losses, commitsEachStep: settings.commitsEachStep
-          ).run(goal)
+      let (patience, record) = (RunPatience(path, settings), RunRecord())
+      defer { if record.hasSteps { settings.leaves?(record.outcome) } }
+      return try record.telling {
+        try afterMigrations(path, progress, run, atMost: settings.migrationTimeout) {
+          patience.begin()
+          let connection = try Connection.open(url.path, key: key, configuration: configuration)
+          defer { connection.close() }
+          try StoreFunctions.register(on: connection)
+          return try run.run(connection) {
+            connection.onBusy { patience.waits(count: $0) }
+            return try MigrationRunner(
+              connection: connection, set: migrations, progress: progress,
+              makesBackups: settings.makesBackups, allowedLosses: settings.losses,
+              commitsEachStep: settings.commitsEachStep, record: record
+            ).run(goal)
+          }
         }
       }
     }
@@ -87,8 +93,10 @@ extension Store {
 extension Store {
   /// What opening the store would do, without changing a byte and without creating a file.
   ///
-  /// It asks the rows what pending steps will ask of them (``MigrationPlan/refusals``), which reads the tables that a new
-  /// unique index or a property that becomes required is about.
+  /// It asks the rows what pending steps will ask of them (``MigrationPlan/refusals``), which reads the tables that they are
+  /// about: for new unique indexes, for what becomes required or of a narrower type, for members of which one is left, for
+  /// rows that move, and for what steps `require`. What an earlier step changes before it cannot be asked, and is told
+  /// (``MigrationPlan/Step/unasked``).
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.

@@ -11,17 +11,31 @@ extension Store {
 
   /// Runs the steps that a store lacks, as ``migrate(at:key:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``
   /// does, on the caller's thread and on a connection that `prepare` was given before.
-  /// - Parameter key: One that needs not be resolved.
+  /// - Parameters:
+  ///   - key: One that needs not be resolved.
+  ///   - goal: What is to be done.
+  ///   - schema: Classes that are asked behind the last step; nil for none.
+  ///   - losses: What may be lost.
+  ///   - prepare: Called for each attempt; there are several where another process is waited for.
   package static func rehearseMigration(
-    at url: URL, key: Key, migrations: MigrationSet, prepare: (Connection) throws -> Void
+    at url: URL, key: Key, migrations: MigrationSet, _ goal: MigrationGoal = .latest,
+    reading schema: Schema? = nil, allowing losses: Set<String> = [], makesBackups: Bool = false,
+    commitsEachStep: Bool = false, prepare: (Connection) throws -> Void
   ) throws -> MigrationOutcome {
-    let connection = try Connection.open(url.path, key: key)
-    defer { connection.close() }
-    try StoreFunctions.register(on: connection)
-    try prepare(connection)
-    return try MigrationRunner(
-      connection: connection, set: migrations, progress: nil, makesBackups: false
-    ).migrate()
+    let record = RunRecord()
+    return try record.telling {
+      try afterMigrations(DatabasePath(url.path).path, nil, CancellableRun()) {
+        let connection = try Connection.open(url.path, key: key)
+        defer { connection.close() }
+        try StoreFunctions.register(on: connection)
+        try prepare(connection)
+        return try MigrationRunner(
+          connection: connection, set: migrations, progress: nil, makesBackups: makesBackups,
+          allowedLosses: losses, readers: schema?.readers ?? [:], commitsEachStep: commitsEachStep,
+          record: record
+        ).run(goal)
+      }
+    }
   }
 }
 

@@ -32,7 +32,7 @@ public final class Store: Sendable {
     /// is tried with them first. Default nil.
     public var profile: CipherProfile?
     /// Whether opening makes the encrypted copy that a pending step asks for: `notes.store.v6-TIME.backup`
-    /// beside the store, of which the last two are kept. Default `true`.
+    /// beside the store, of which the last two are kept; one that somebody has open goes later. Default `true`.
     public var makesBackups = true
     /// How often the store is opened, with no step to run, before such a copy is deleted: by then it is seen whether the steps
     /// did what was meant. Files that the store does not remember as its own copies are never touched. Default nil: the last
@@ -43,7 +43,7 @@ public final class Store: Sendable {
     /// with the last one. By default all steps are one transaction: the store has all of them, or none. With this a failure,
     /// a cancellation or a kill leaves it behind the last whole step, at a version that others may open meanwhile
     /// (``StoreError/stopped(atVersion:by:)``), and the next opening goes on from there. Each makes one
-    /// copy, before its first step.
+    /// copy, before its first step; the one of before the first of them stays beside the newest.
     public var commitsEachStep = false
 
     /// The defaults.

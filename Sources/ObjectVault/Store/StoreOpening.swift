@@ -41,6 +41,8 @@ struct StoreOpening: Sendable {
     var isNew = false
     var migrated = MigrationOutcome()
     var automaticStep: MigrationStep?
+    /// Whether the program's steps are all of the store's: one that knows fewer shows nothing of what the last ones did.
+    var hasAllSteps = true
     let standing: StoreStanding
   }
 
@@ -52,10 +54,12 @@ struct StoreOpening: Sendable {
     defer { progress?.cancellationHandler = nil }
     var steps = steps
     // Who said how long it may take is not kept waiting for somebody else's steps.
-    let opened =
-      limit == nil
-      ? try Store.afterMigrations(file.path, progress, stop) { try prepare(file, key, &steps) }
-      : try prepare(file, key, &steps)
+    let record = RunRecord()
+    let opened = try record.telling {
+      try limit == nil
+        ? Store.afterMigrations(file.path, progress, stop) { try prepare(file, key, &steps, record) }
+        : prepare(file, key, &steps, record)
+    }
     let pool = try Store.pool(file, opened.key, configuration)
     countOpening(opened, pool, file)
     return Store(
@@ -70,7 +74,7 @@ struct StoreOpening: Sendable {
   /// Of a store that remembers copies; any other is not written to.
   private func countOpening(_ opened: Opened, _ pool: ConnectionPool, _ file: DatabasePath) {
     guard let limit = configuration.backupOpenings, !opened.standing.copies.isEmpty,
-      opened.migrated.steps.isEmpty
+      opened.migrated.steps.isEmpty, opened.hasAllSteps
     else { return }
     try? pool.withWriter { KeptCopies.countOpening($0, of: file, limit: limit) }
   }
@@ -83,7 +87,9 @@ struct StoreOpening: Sendable {
     return set
   }
 
-  private func prepare(_ file: DatabasePath, _ key: Key, _ steps: inout MigrationSet?) throws -> Opened {
+  private func prepare(
+    _ file: DatabasePath, _ key: Key, _ steps: inout MigrationSet?, _ record: RunRecord
+  ) throws -> Opened {
     let settings = Store.settings(configuration)
     let created = try createIfAbsent(file, key, &steps)
     let connection =
@@ -106,13 +112,14 @@ struct StoreOpening: Sendable {
     let (migrated, standing) = try stop.run(connection) {
       try MigrationRunner(
         connection: connection, set: set, progress: progress, makesBackups: configuration.makesBackups,
-        readers: mapping.schema.readers, commitsEachStep: configuration.commitsEachStep, limit: limit
+        readers: mapping.schema.readers, commitsEachStep: configuration.commitsEachStep, limit: limit,
+        record: record
       ).migrateToOpen()
     }
     return Opened(
       key: connection.unlocked, isNew: created != nil, migrated: migrated,
       automaticStep: migrations.areCarried ? migrated.steps.last.map { set.steps[$0 - 1] } : nil,
-      standing: standing)
+      hasAllSteps: set.version == standing.version, standing: standing)
   }
 
   /// - Returns: The key of a file that was made; nil where there is one.

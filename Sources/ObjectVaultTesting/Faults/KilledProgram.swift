@@ -16,8 +16,8 @@
   ///   }
   /// }
   /// ```
-  /// ``TestStore/killed(at:running:arguments:)`` and
-  /// ``TestStore/checkKilledAnywhere(running:arguments:moments:)`` start it.
+  /// ``TestStore/killed(at:running:arguments:within:)`` and
+  /// ``TestStore/checkKilledAnywhere(running:arguments:moments:within:)`` start it.
   public enum KilledProgram {
     /// Opens the store that a test handed to this program, and writes, until the moment that the test chose.
     /// - Parameters:

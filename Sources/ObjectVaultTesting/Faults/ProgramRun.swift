@@ -1,8 +1,18 @@
 // One run of a program on a copy of a store, to its end or to its death.
 
 #if os(macOS) || os(Linux)
+  internal import CipherSQLite
+  internal import Dispatch
   internal import Foundation
   internal import ObjectVault
+
+  /// A program of an app, as a test runs it.
+  struct TestedProgram {
+    let url: URL
+    let arguments: [String]
+    /// How long it may run: one that waits for something would have the test wait for ever.
+    let limit: Duration
+  }
 
   /// How a program ended, and the folder that it worked in.
   struct ProgramRun {
@@ -12,18 +22,18 @@
     private let status: Int32
     private let isSignal: Bool
     private let errors: String
+    /// How long it ran, where that was too long.
+    private let overdue: Duration?
 
     /// Runs it on a copy of a store that nobody has open.
-    init(
-      _ program: URL, _ arguments: [String], on test: TestStore, killedAt moment: SaveMoment?
-    ) async throws {
+    init(_ program: TestedProgram, on test: TestStore, killedAt moment: SaveMoment?) async throws {
       let folder = try test.emptyFolder()
       try await test.store.backup(to: folder.file(TestStore.fileName))
-      try await self.init(program, arguments, in: folder, key: test.keyBytes, killedAt: moment)
+      try await self.init(program, in: folder, key: test.keyBytes, killedAt: moment)
     }
 
     init(
-      _ program: URL, _ arguments: [String], in folder: TestFolder, key: [UInt8], killedAt moment: SaveMoment?
+      _ program: TestedProgram, in folder: TestFolder, key: [UInt8], killedAt moment: SaveMoment?
     ) async throws {
       let side = try TestFolder(isInMemory: true)
       let (report, errors, input) = (side.file("report"), side.file("errors"), side.file("order"))
@@ -33,21 +43,37 @@
       try JSONEncoder().encode(order).write(to: input)
       try Data().write(to: errors)
       let process = Process()
-      (process.executableURL, process.arguments) = (program, arguments)
+      (process.executableURL, process.arguments) = (program.url, program.arguments)
       process.standardInput = try FileHandle(forReadingFrom: input)
       process.standardOutput = FileHandle.nullDevice
       process.standardError = try FileHandle(forWritingTo: errors)
+      let state = Locked((hasEnded: false, isOverdue: false))
       try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-        process.terminationHandler = { _ in done.resume() }
-        do { try process.run() } catch { done.resume(throwing: error) }
+        process.terminationHandler = { _ in
+          state.withLock { $0.hasEnded = true }
+          done.resume()
+        }
+        do { try process.run() } catch {
+          done.resume(throwing: error)
+          return
+        }
+        let id = process.processIdentifier
+        DispatchQueue.global().asyncAfter(deadline: .now() + program.limit / .seconds(1)) {
+          state.withLock { state in
+            // Of a process that has ended another one may have the number.
+            guard !state.hasEnded else { return }
+            state.isOverdue = kill(id, SIGKILL) == 0
+          }
+        }
       }
+      overdue = state.withLock(\.isOverdue) ? program.limit : nil
       self.folder = folder
       (status, isSignal) = (process.terminationStatus, process.terminationReason == .uncaughtSignal)
       self.errors = (try? String(contentsOf: errors, encoding: .utf8)) ?? ""
       counts = try? JSONDecoder().decode(SaveCounts.self, from: Data(contentsOf: report))
     }
 
-    var wasKilled: Bool { isSignal && status == SIGKILL }
+    var wasKilled: Bool { isSignal && status == SIGKILL && overdue == nil }
     var isDone: Bool { counts != nil && !isSignal && status == 0 }
 
     /// Such as `ended with the status 1: no such file`.
@@ -56,7 +82,8 @@
       let end =
         isDone
         ? "come to its end"
-        : isSignal ? "ended by the signal \(status)" : "ended with the status \(status)"
+        : overdue.map { "run for \($0 / .seconds(1)) seconds without an end" }
+          ?? (isSignal ? "ended by the signal \(status)" : "ended with the status \(status)")
       return text.isEmpty ? end : "\(end): \(text.suffix(500))"
     }
 

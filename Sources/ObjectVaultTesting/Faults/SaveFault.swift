@@ -17,6 +17,9 @@ internal import ObjectVault
 /// try test.disarm()
 /// try context.save()
 /// ```
+/// A change of the store's key meets what is armed as well, and ends it, whichever way it goes: behind it the store writes on a
+/// new connection.
+///
 /// Not among these: a page that comes back damaged, and a power loss that keeps some writes and loses others. For those a
 /// process has to run on a file system that does so.
 public enum SaveFault: Sendable, Hashable {
@@ -31,7 +34,7 @@ public enum SaveFault: Sendable, Hashable {
   /// The file cannot grow by more than so many pages: `SQLError.diskFull`. What fits into pages that are free or half full is
   /// still written.
   case diskFull(afterPages: Int)
-  /// This process ends at once, by `SIGKILL`: for a program that a test runs. ``TestStore/killed(at:running:arguments:)``
+  /// This process ends at once, by `SIGKILL`: for a program that a test runs. ``TestStore/killed(at:running:arguments:within:)``
   /// arms it there.
   case kill(at: SaveMoment)
 }
@@ -100,7 +103,8 @@ extension SaveFault {
     let isHalf = if case .halfWrite = moment { true } else { false }
     try connection.onFileCall { call in
       state.withLock { state -> FileAnswer in
-        let isReached = state.counts.add(call, reaching: moment)
+        let isReached = state.counts.add(
+          !kills && call == .commitWritten ? .committed : call, reaching: moment)
         if kills, call == .torn || (isReached && !isHalf) { endProcess() }
         guard isReached, !state.isReached else { return .goesOn }
         state.isReached = true

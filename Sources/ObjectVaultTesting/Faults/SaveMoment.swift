@@ -16,7 +16,8 @@ public enum SaveMoment: Sendable, Hashable, Codable {
   case sync(Int)
   /// When all of a transaction is written but what makes it count.
   case commit
-  /// When a transaction counts, and whoever asked for it has not heard yet.
+  /// When a transaction counts, and whoever asked for it has not heard yet. No write is left then that could fail: an error of
+  /// the disk takes the one before, which is done and told to have failed.
   case committed
 }
 
@@ -44,7 +45,7 @@ struct SaveCounts: Sendable, Codable {
     switch call {
     case .write, .commit: writes += 1
     case .sync: syncs += 1
-    case .committed, .torn: break
+    case .commitWritten, .committed, .torn, .full: break
     }
     return switch moment {
     case .write(let number), .halfWrite(let number): writes >= number && (call == .write || call == .commit)

@@ -17,11 +17,14 @@
     ///   - moment: When it dies, by `SIGKILL`.
     ///   - program: An executable of yours that calls ``KilledProgram``.
     ///   - arguments: Its arguments.
+    ///   - limit: How long it may run; then it is killed all the same, and the check fails.
     /// - Throws: ``CheckFailure`` when the program ends otherwise; what opening the store throws.
     public func killed(
-      at moment: SaveMoment, running program: URL, arguments: [String] = []
+      at moment: SaveMoment, running program: URL, arguments: [String] = [],
+      within limit: Duration = .seconds(120)
     ) async throws -> TestStore {
-      let run = try await ProgramRun(program, arguments, on: self, killedAt: moment)
+      let run = try await ProgramRun(
+        TestedProgram(url: program, arguments: arguments, limit: limit), on: self, killedAt: moment)
       guard run.wasKilled else {
         throw CheckFailure(
           "killed", "\(moment)", ["the program was not killed, but \(run.ending)"],
@@ -43,25 +46,28 @@
     ///   - program: An executable of yours that calls ``KilledProgram``.
     ///   - arguments: Its arguments.
     ///   - moments: At how many writes it is killed at most, spread evenly; some syncs and the commit come on top.
+    ///   - limit: How long each run of it may take; then it is killed all the same, and the check fails.
     /// - Throws: ``CheckFailure`` with the moment.
     public func checkKilledAnywhere(
-      running program: URL, arguments: [String] = [], moments: Int = 16
+      running program: URL, arguments: [String] = [], moments: Int = 16,
+      within limit: Duration = .seconds(120)
     ) async throws {
       let name = "checkKilledAnywhere"
+      let program = TestedProgram(url: program, arguments: arguments, limit: limit)
       let before = try content()
-      let whole = try await ProgramRun(program, arguments, on: self, killedAt: nil)
+      let whole = try await ProgramRun(program, on: self, killedAt: nil)
       guard let counts = whole.counts else {
         throw CheckFailure(name, "without a kill", ["the program has \(whole.ending)"])
       }
       let after = try StoreContent(at: whole.file, key: key)
       guard after != before else { throw CheckFailure(name, "without a kill", ["nothing was changed"]) }
       for moment in counts.moments(most: moments) {
-        let run = try await ProgramRun(program, arguments, on: self, killedAt: moment)
+        let run = try await ProgramRun(program, on: self, killedAt: moment)
         guard run.wasKilled || run.isDone else {
           throw CheckFailure(name, "\(moment)", ["the program was not killed, but \(run.ending)"])
         }
         guard try await isAsBefore(run, moment, before, after) else { continue }
-        let again = try await ProgramRun(program, arguments, in: run.folder, key: keyBytes, killedAt: nil)
+        let again = try await ProgramRun(program, in: run.folder, key: keyBytes, killedAt: nil)
         guard again.isDone, try StoreContent(at: run.file, key: key).counts == after.counts else {
           throw CheckFailure(
             name, "killed at \(moment), then run to its end",

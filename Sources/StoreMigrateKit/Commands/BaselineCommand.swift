@@ -100,7 +100,7 @@ enum BaselineCommand: Command {
       try await Store.adopt(
         url, fileKey: fileKey, fileProfile: session.profile(), into: URL(fileURLWithPath: path), key: key,
         migrations: set, profile: session.newProfile(), relationships: session.toOnes(), allowing: losses,
-        progress: session.progress)
+        busyTimeout: session.lockTimeout(), progress: session.progress)
     }
     let allowed = session.arguments.all("--allow").map { String($0.trimmingPrefix("lossy:")) }
     let adoption: Adoption

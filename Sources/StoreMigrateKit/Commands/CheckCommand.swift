@@ -63,18 +63,27 @@ enum CheckCommand: Command {
         findings.append("\(file.name) has the marks of a merge conflict. \(MergeConflict.advice)")
         continue
       }
+      if file.name == "migrations.lock", let damage = files.releases.damage(beside: files.set) {
+        findings.append("\(file.name): \(damage.reason). \(LockDamage.advice).")
+        continue
+      }
       findings.append("\(file.name) is not what the steps make.")
       if file.name == "migrations.lock" {
         findings += edited(String(decoding: data, as: UTF8.self), files)
       }
     }
-    if let manifest = try files.target.updated(),
-      FileManager.default.contents(atPath: manifest.url.path) != Data(manifest.text.utf8)
+    let listing = try files.target.listing()
+    if case .kept(let manifest, let text) = listing,
+      FileManager.default.contents(atPath: manifest.path) != Data(text.utf8)
     {
-      findings.append("\(manifest.url.path) does not exclude the files of the folder as they are.")
+      findings.append("\(manifest.path) does not exclude the files of the folder as they are.")
     }
     // To write the files anew would hide that a released step is another.
     let isStale = !findings.isEmpty && (try? files.releases.requireKept(in: files.set)) != nil
+    // Which embed cannot mend. Who keeps a list of his own is told by embed alone.
+    if case .lost(let manifest, let reason, hasMarks: true) = listing {
+      findings.append(files.target.advice(manifest, reason))
+    }
     try files.models.last?.validate()
     let review = try files.set.review(files.models)
     findings += review.faults + review.wayBackFaults

@@ -38,6 +38,14 @@ enum CreateCommand: Command {
     let set = try session.target(of: all).map { try all.upTo($0) } ?? all
     let path = session.storePath
     guard !FileManager.default.fileExists(atPath: path) else { throw SQLError.alreadyExists(file: path) }
+    if let link = session.danglingLink() { throw link }
+    // A new store has no rows that expressions of its steps are computed of: what cannot run would be found by other stores.
+    let faults = try set.compileFaults()
+    guard faults.isEmpty else {
+      throw RefusedError(
+        code: .failed,
+        description: faults.joined(separator: "\n") + "\nNothing was made. See: store-migrate check")
+    }
     let key = try session.kept(session.keyOfNewFile())
     session.interruption.begin(NewStore(path: path))
     try await Store.create(

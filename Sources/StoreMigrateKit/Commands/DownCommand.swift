@@ -30,7 +30,7 @@ enum DownCommand: Command {
 
     The store carries the way back of each step that ran: one whose file is not at hand, or was edited since, is taken back
     by that, so that an older tool, or one without any migrations, returns a newer store. Copies are made as by up, --tx
-    step is as there, and ids that were given out stay so.
+    step is as there, but that steps which the files have as one go in one transaction, and ids that were given out stay so.
     """
 
   struct DownReport: Report {
@@ -41,14 +41,20 @@ enum DownCommand: Command {
     let takenBack: [String]
     let backup: String?
     let seconds: Double
-    /// Whether another process had changed the version while this one waited for it.
+    /// Whether another process had changed the version while this one waited for it, or did between two steps.
     let byAnother: Bool
+    /// What it did, in words.
+    var others: String?
+
+    private enum CodingKeys: String, CodingKey {
+      case store, from, to, takenBack, backup, seconds, byAnother
+    }
 
     var description: String {
       takenBack.isEmpty
         ? "\(store.path) is at version \(to)\(byAnother ? meanwhile : ".") Nothing to do."
         : changed(store, to: to, backup: backup, undone: takenBack, seconds: seconds)
-          + (byAnother ? "\nBefore, another process had brought it to version \(from)." : "")
+          + (others.map { "\n\($0)" } ?? "")
     }
   }
 
@@ -65,15 +71,19 @@ enum DownCommand: Command {
     }
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: version, to: target,
-      configuration: try session.configuration(), standing: try session.standing(of: plan))
+      configuration: try session.lookingConfiguration(), standing: try session.standing(of: plan))
     let (outcome, seconds) = try await session.run(
       .back(to: target), set, plan, key, "down", loses: "Taking these steps back loses", aftermath)
     let names = Dictionary(plan.steps.map { ($0.number, $0.name) }) { first, _ in first }
+    let name = { "\(numbered($0)) \(names[$0] ?? "")" }
+    let between = (outcome.version..<max(outcome.version, outcome.startVersion)).map { $0 + 1 }
+      .filter { !outcome.takenBack.contains($0) }
+    let others = doneByOthers(
+      planned: version, from: outcome.startVersion, ("took back", between.reversed().map(name)))
     return DownReport(
-      store: summary, from: outcome.version + outcome.takenBack.count, to: outcome.version,
-      takenBack: outcome.takenBack.map { "\(numbered($0)) \(names[$0] ?? "")" },
-      backup: outcome.backup?.path, seconds: seconds,
-      byAnother: outcome.version + outcome.takenBack.count != version)
+      store: summary, from: outcome.startVersion, to: outcome.version,
+      takenBack: outcome.takenBack.map(name), backup: outcome.backup?.path, seconds: seconds,
+      byAnother: others != nil, others: others)
   }
 
   /// What would be done; the store is closed again.

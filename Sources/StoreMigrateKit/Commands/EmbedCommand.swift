@@ -33,6 +33,8 @@ enum EmbedCommand: Command {
     A folder that is itself a target of a package has files that are not Swift, and the package manager warns of each that
     its target does not exclude. --package shows the target; its list stands between two comments, and where the nearest
     Package.swift above the folder has them, each embed, rebase and squash writes the list anew, and check compares it.
+    A folder in it that has Swift is compiled along: its other files are in the list. Where one of the comments is lost,
+    or a target of the folder has none, Package.swift is left alone, and a note says what to do.
     """
 
   struct EmbedReport: Report {
@@ -40,10 +42,12 @@ enum EmbedCommand: Command {
     let unchanged: [String]
     /// The target for a Package.swift that has not got it; nil where it was not asked for.
     var package: String?
+    /// Why the list of a Package.swift was not written, and what to do; nil where it was, or nobody has one.
+    var note: String?
     var description: String {
       let lines = written.map { "wrote      \($0)" } + unchanged.map { "unchanged  \($0)" }
       let target = package.map { ["", "Put this into the targets of Package.swift, once:", $0] } ?? []
-      return (lines + target).joined(separator: "\n")
+      return (lines + (note.map { ["note: \($0)"] } ?? []) + target).joined(separator: "\n")
     }
   }
 
@@ -60,11 +64,19 @@ enum EmbedCommand: Command {
         folder: folder, set: session.steps(in: folder), typeName: type,
         releasing: session.arguments.value("--released"))
       var report = try write(files)
-      if session.arguments.has("--package"), try files.target.updated() == nil {
+      if session.arguments.has("--package") {
+        if case .kept = try files.target.listing() { return report }
         report.package = try files.target.text()
       }
       return report
     }
+  }
+
+  /// The same, for a command that reports of other things: a note goes beside its report.
+  static func written(_ files: GeneratedFiles, _ session: Session) throws -> [String] {
+    let report = try write(files)
+    if let note = report.note { session.standardError("note: \(note)") }
+    return report.written
   }
 
   /// Writes what is not so already.
@@ -72,17 +84,23 @@ enum EmbedCommand: Command {
   static func write(_ files: GeneratedFiles) throws -> EmbedReport {
     try files.releases.requireKept(in: files.set)
     var (written, unchanged): ([String], [String]) = ([], [])
-    let manifest = { try files.target.updated().map { [$0] } ?? [] }
-    for (url, text) in files.contents().map({ (files.folder.appendingPathComponent($0.name), $0.text) })
-      + (try manifest())
-    {
+    func write(_ url: URL, _ text: String) throws {
       if FileManager.default.contents(atPath: url.path) == Data(text.utf8) {
         unchanged.append(url.path)
       } else {
-        try Data(text.utf8).write(to: url, options: .atomic)
+        // Through a link, which would else become a file.
+        try Data(text.utf8).write(to: url.resolvingSymlinksInPath(), options: .atomic)
         written.append(url.path)
       }
     }
-    return EmbedReport(written: written, unchanged: unchanged)
+    for (name, text) in files.contents() { try write(files.folder.appendingPathComponent(name), text) }
+    // Behind the generated files, which are in its list.
+    var note: String?
+    switch try files.target.listing() {
+    case .none: break
+    case .kept(let manifest, let text): try write(manifest, text)
+    case .lost(let manifest, let reason, _): note = files.target.advice(manifest, reason)
+    }
+    return EmbedReport(written: written, unchanged: unchanged, note: note)
   }
 }

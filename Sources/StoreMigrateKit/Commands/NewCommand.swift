@@ -106,7 +106,7 @@ enum NewCommand: Command {
 
 extension Option {
   static let rename = Option(
-    "--rename", value: "OLD=NEW",
+    "--rename", value: "OLD=NEW", isList: true,
     "User.name=fullName, or User=Person; given for each that is called otherwise now")
   static let noRename = Option("--no-rename", "what looks like a renaming is a dropping and an adding")
 }

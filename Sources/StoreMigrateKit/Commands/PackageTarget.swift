@@ -39,9 +39,40 @@ struct PackageTarget {
 
   /// The files of the folder that are not Swift, as strings of Swift.
   private func names() throws -> [String] {
-    let present = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-    return Set(present + generated).filter { !$0.hasPrefix(".") && !$0.hasSuffix(".swift") }.sorted()
+    var visited: Set<String> = []
+    return Set(try others(in: folder, "", &visited) + generated).sorted()
       .map { "\"\($0.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\"," }
+  }
+
+  /// What is not Swift. A folder with Swift in it is compiled, so that only what else it has is named; any other is named whole.
+  /// - Parameter visited: The folders that were looked into: a link may lead back to one.
+  private func others(in folder: URL, _ prefix: String, _ visited: inout Set<String>) throws -> [String] {
+    guard visited.insert(folder.resolvingSymlinksInPath().path).inserted else { return [] }
+    var names: [String] = []
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    // The package manager knows what documentation is.
+    where !name.hasPrefix(".") && !name.hasSuffix(".swift") && !name.hasSuffix(".docc") {
+      let inner = folder.appendingPathComponent(name)
+      var seen: Set<String> = []
+      if Self.hasSwift(inner, &seen) {
+        names += try others(in: inner, "\(prefix)\(name)/", &visited)
+      } else {
+        names.append(prefix + name)
+      }
+    }
+    return names
+  }
+
+  /// A link that leads nowhere, and a folder that cannot be read, have none.
+  private static func hasSwift(_ folder: URL, _ seen: inout Set<String>) -> Bool {
+    let folder = folder.resolvingSymlinksInPath()
+    guard seen.insert(folder.path).inserted,
+      let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path)
+    else { return false }
+    return names.contains { name in
+      !name.hasPrefix(".")
+        && (name.hasSuffix(".swift") || hasSwift(folder.appendingPathComponent(name), &seen))
+    }
   }
 
   /// The target, to be put into a manifest once.
@@ -57,17 +88,67 @@ struct PackageTarget {
     """
   }
 
-  /// The manifest with the list as it should be.
-  /// - Returns: nil where no manifest has the two comments.
-  func updated() throws -> (url: URL, text: String)? {
-    guard let manifest, let text = try? String(contentsOf: manifest, encoding: .utf8) else { return nil }
-    var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    func place(_ mark: String) -> Int? {
-      lines.firstIndex { $0.trimmingCharacters(in: .whitespaces) == mark }
+  /// What the manifest above the folder has of it.
+  enum Listing {
+    /// There is no manifest, or none that speaks of the folder.
+    case none
+    /// The two comments, and the whole text with the list between them as it should be.
+    case kept(URL, text: String)
+    /// The folder is a target, or was one, and no list can be kept up to date, for this reason.
+    /// - hasMarks: Whether one of the comments is there, so that a list was kept.
+    case lost(URL, reason: String, hasMarks: Bool)
+  }
+
+  /// Reads the manifest.
+  func listing() throws -> Listing {
+    guard let manifest else { return .none }
+    guard let data = FileManager.default.contents(atPath: manifest.path),
+      let text = String(validating: data, as: UTF8.self)
+    else { return .lost(manifest, reason: "it cannot be read as text", hasMarks: false) }
+    // Not by characters, of which a line's end may be one or two. What stands before the end of a line stays as it is.
+    var lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      .map { String(Substring($0)) }
+    func places(_ mark: String) -> [Int] {
+      lines.indices.filter { lines[$0].trimmingCharacters(in: .whitespacesAndNewlines) == mark }
     }
-    guard let first = place(begin), let last = place(end), first < last else { return nil }
-    let indent = lines[first].prefix { $0 == " " || $0 == "\t" }
-    lines.replaceSubrange(first + 1..<last, with: try names().map { indent + $0 })
-    return (manifest, lines.joined(separator: "\n"))
+    let (first, last) = (places(begin), places(end))
+    if first.isEmpty, last.isEmpty {
+      return isTarget(in: lines)
+        ? .lost(manifest, reason: "its target for \(path) has no list that embed keeps", hasMarks: false)
+        : .none
+    }
+    guard first.count == 1, last.count == 1, first[0] < last[0] else {
+      let reason =
+        first.isEmpty
+        ? "the line \(begin) is missing"
+        : last.isEmpty
+          ? "the line \(end) is missing"
+          : "its two comments about \(path) are there twice, or the wrong way round"
+      return .lost(manifest, reason: reason, hasMarks: true)
+    }
+    let line = lines[first[0]]
+    let indent = line.prefix { $0 == " " || $0 == "\t" }
+    let ending = line.utf8.last == UInt8(ascii: "\r") ? "\r" : ""
+    lines.replaceSubrange(first[0] + 1..<last[0], with: try names().map { indent + $0 + ending })
+    return .kept(manifest, text: lines.joined(separator: "\n"))
+  }
+
+  /// Whether the manifest has a target of this folder, as far as its words tell.
+  private func isTarget(in lines: [String]) -> Bool {
+    let text = lines.filter { !$0.drop { $0 == " " || $0 == "\t" }.hasPrefix("//") }.joined(separator: "\n")
+    let paths = text.matches(of: #/\bpath\s*:\s*"(?:\./)?([^"]*?)/?"/#).map { String($0.output.1) }
+    if paths.contains(path) { return true }
+    // A target without a path lies in a folder of its name.
+    let parts = path.split(separator: "/")
+    guard parts.count == 2, ["Sources", "Source", "src", "srcs"].contains(String(parts[0])) else {
+      return false
+    }
+    return text.matches(of: #/\bname\s*:\s*"([^"]*)"/#).contains { $0.output.1 == parts[1] }
+  }
+
+  /// What to do about a list that is lost.
+  func advice(_ manifest: URL, _ reason: String) -> String {
+    "\(manifest.path) was left alone, as \(reason): put the lines \(begin) and \(end) into the exclude: of that target, "
+      + "around the list; or put what store-migrate embed --package shows in its place."
   }
 }

@@ -108,7 +108,7 @@ enum PlanCommand: Command {
       guard drift.isEmpty || steps.isEmpty && !changesFormat else { return .failed }
       let refusals = steps.flatMap(\.refusals)
       // What a step requires in the words of its author fails as the author's SQL does.
-      if let first = refusals.first, first.operation.hasPrefix("require ") { return .failed }
+      if refusals.first?.rule == RefusalRule.requirement.rawValue { return .failed }
       return !refusals.isEmpty || steps.contains { $0.transforms.contains(where: \.isMissing) }
         ? .refused : .ok
     }

@@ -55,8 +55,23 @@ enum RebaseCommand: Command {
         "\(named.joined(separator: ", ")): nothing stands behind them that they could go behind.")
     }
     // All is tried in memory before a file is touched.
-    let set = try MigrationSet.directory(folder) { file in moves.first { $0.from == file }?.to ?? file }
-    let faults = try set.compileFaults()
+    let set: MigrationSet
+    let faults: [String]
+    do {
+      set = try renumbered(moves, in: folder)
+      faults = try set.compileFaults()
+    } catch let error as StoreError {
+      let others = try companions(of: named, files, folder, error)
+      guard !others.isEmpty else { throw error }
+      throw RefusedError(
+        code: ExitCode(error),
+        description: """
+          \(others.joined(separator: ", ")) \(others.count == 1 ? "builds" : "build") on what was named. It goes along, when it is \
+          named, too:
+              \(line((named + others).sorted(), session))
+          Nothing was changed.
+          """)
+    }
     guard faults.isEmpty else {
       throw RefusedError(
         code: .attention,
@@ -69,7 +84,39 @@ enum RebaseCommand: Command {
     let renamed = moves.filter { $0.from != $0.to }
     session.interruption.begin(RenamedSteps(folder: folder, moves: renamed.map { ($0.from, $0.to) }))
     try move(renamed, in: folder)
-    return RebaseReport(moved: moves, written: try EmbedCommand.write(generated).written)
+    return RebaseReport(moved: moves, written: try EmbedCommand.written(generated, session))
+  }
+
+  private static func renumbered(_ moves: [Move], in folder: URL) throws -> MigrationSet {
+    try MigrationSet.directory(folder) { file in moves.first { $0.from == file }?.to ?? file }
+  }
+
+  /// The files that were not named and have to go along, for the steps to fit again: each one that fails and stood behind one
+  /// that was named. None where that does not help.
+  private static func companions(
+    of named: [String], _ files: [String], _ folder: URL, _ error: StoreError
+  ) throws -> [String] {
+    let releases = Releases(folder)
+    let first = try named.map { try MigrationSet.numberAndName(of: $0).0 }.min() ?? 0
+    var (others, error): ([String], StoreError?) = ([], error)
+    while case .migrationFailed(_, let name, _, _)? = error {
+      let failed = try files.first { file in
+        let (number, itsName) = try MigrationSet.numberAndName(of: file)
+        return itsName == name && number > first && !(named + others).contains(file)
+      }
+      guard let failed else { return [] }
+      others.append(failed)
+      guard let moves = try? moves(of: named + others, files, releases) else { return [] }
+      error = nil
+      do { _ = try renumbered(moves, in: folder).models() } catch let next as StoreError { error = next }
+    }
+    return error == nil ? others : []
+  }
+
+  /// The line that rebases files, as a shell takes it.
+  private static func line(_ files: [String], _ session: Session) -> String {
+    let folder = session.arguments.value("--migrations").map { ["-m", $0] } ?? []
+    return ([Session.program, name] + files + folder).map(Session.quoted).joined(separator: " ")
   }
 
   /// By way of names that no step has, as a new name may be the former one of another file. All are moved, or none. What

@@ -52,7 +52,7 @@ enum RedoCommand: Command {
     }
     let aftermath = RepeatedSteps(
       store: session.storePath, key: key, version: plan.storeVersion, generation: generation,
-      configuration: try session.configuration())
+      configuration: try session.lookingConfiguration())
     let (outcome, seconds) = try await session.run(
       .again(count), set, plan, key, "redo", loses: "Running these steps again loses", aftermath)
     func names(_ numbers: [Int], leadsBack: Bool) -> [String] {

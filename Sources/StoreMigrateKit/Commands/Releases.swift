@@ -11,6 +11,8 @@ package struct Releases {
   private var lines: [(name: String, step: Int)] = []
   /// The steps that are released: number, name, checksum, and the first release that has them.
   private var kept: [Kept] = []
+  /// Of a lock file that is there, its text, and that of the file with the steps beside it.
+  private var files: (lock: String, embedded: String)?
 
   private struct Kept {
     let number: Int
@@ -24,9 +26,14 @@ package struct Releases {
   /// Those of the folder's lock file; none where there is no such file. Of a file with conflicts of a merge, what stands in
   /// front of a release on its own side counts.
   init(_ folder: URL) {
-    let file = folder.appendingPathComponent("migrations.lock").path
-    self.init(
-      text: FileManager.default.contents(atPath: file).map { String(decoding: $0, as: UTF8.self) } ?? "")
+    func text(_ name: String) -> String? {
+      FileManager.default.contents(atPath: folder.appendingPathComponent(name).path).map {
+        String(decoding: $0, as: UTF8.self)
+      }
+    }
+    let lock = text("migrations.lock")
+    self.init(text: lock ?? "")
+    files = lock.map { ($0, text("Embedded.swift") ?? "") }
   }
 
   /// Those of a lock file's text, whatever it is.
@@ -34,13 +41,13 @@ package struct Releases {
     var waiting: [Kept] = []
     var (step, beforeConflict) = (0, 0)
     for line in text.split(whereSeparator: \.isNewline) {
-      let words = line.split(separator: " ")
+      let words = Self.words(of: line)
       if let number = words.first.flatMap({ Int($0) }), words.count > 2 {
         step = number
         let fold = words.first { $0.hasPrefix(Self.foldWord) }
         waiting.append(
           Kept(
-            number: number, name: String(words[1]), checksum: String(words[2]),
+            number: number, name: words[1], checksum: words[2],
             fold: fold.map { String($0.dropFirst(Self.foldWord.count)) }))
       } else if line.hasPrefix("<<<<<<<") {
         beforeConflict = waiting.count
@@ -58,6 +65,15 @@ package struct Releases {
         (waiting, beforeConflict) = ([], 0)
       }
     }
+  }
+
+  /// The words of a line about a step: its number, its name, which may have spaces in it, and what stands behind.
+  static func words(of line: Substring) -> [String] {
+    let words = line.split(separator: " ").map(String.init)
+    guard let start = line.firstIndex(of: " "), let end = line.range(of: " s1:"), start < end.lowerBound,
+      let first = words.firstIndex(where: { $0.hasPrefix("s1:") })
+    else { return words }
+    return [words[0], String(line[line.index(after: start)..<end.lowerBound])] + words[first...]
   }
 
   /// The last step that was released; 0 without any.
@@ -88,8 +104,22 @@ package struct Releases {
     }
   }
 
-  /// - Throws: ``RefusedError`` where the steps are not those that were released: a new lock file would hide it.
+  /// Why the lock file cannot be relied on; nil where it is whole, or where there is none.
+  func damage(beside set: MigrationSet) -> LockDamage? {
+    guard let files else { return nil }
+    return LockDamage(files.lock) ?? LockDamage(files.lock, beside: files.embedded, of: set)
+  }
+
+  /// - Throws: ``RefusedError`` where the lock file was cut off, or where the steps are not those that were released: a new
+  ///   lock file would hide it.
   package func requireKept(in set: MigrationSet) throws {
+    if let damage = damage(beside: set) {
+      throw RefusedError(
+        code: .failed,
+        description:
+          "migrations.lock: \(damage.reason), and what it says of releases is nowhere else. \(LockDamage.advice), and run this "
+          + "again. Nothing was written.")
+    }
     guard let step = edited(in: set).first else { return }
     throw RefusedError(
       code: .historyConflict, description: "\(step.file) \(step.text). Nothing was written.")

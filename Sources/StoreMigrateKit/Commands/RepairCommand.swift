@@ -15,7 +15,7 @@ enum RepairCommand: Command {
   static let help = """
     EXAMPLES
       store-migrate repair notes.store 0005            shows what changed in 0005, and asks
-      store-migrate repair notes.store 5 6 --yes       both, without a question
+      store-migrate repair notes.store 5 6 --yes       both, without a question; all that were edited are named
 
     For a step that was edited after it ran: every command ends with 3 then. Better undo the edit, and put the change into a
     new step. Where it was meant, and the steps make the same model as before, its new checksum is recorded here, and the
@@ -46,7 +46,8 @@ enum RepairCommand: Command {
       ]).joined(separator: "\n"), allow: "--yes")
     session.interruption.begin(
       NewRecord(
-        store: session.storePath, key: key, repairs: repairs, configuration: try session.configuration()))
+        store: session.storePath, key: key, repairs: repairs,
+        configuration: try session.lookingConfiguration()))
     let done = try await Store.repair(
       at: URL(fileURLWithPath: session.storePath), key: key, steps: numbers, migrations: set,
       profile: session.profile(), busyTimeout: session.lockTimeout())
@@ -59,7 +60,7 @@ enum RepairCommand: Command {
   ) {
     let inspection = try session.inspection(key: key)
     return (
-      try HistoryRepair(inspection, numbers, set),
+      try session.repair(inspection, set, numbers),
       try HistoryEvent.all(inspection.connection).count { $0.kind == .repaired }
     )
   }

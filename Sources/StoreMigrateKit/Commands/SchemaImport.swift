@@ -8,10 +8,11 @@ enum SchemaImport {
   static let classes = Option(
     "--classes", value: "FILE", "import: where the Swift classes go; default ./Adopted.swift")
   static let toOne = Option(
-    "--to-one", value: "NAME=ENTITY",
+    "--to-one", value: "NAME=ENTITY", isList: true,
     "import: a to-one of Core Data's, as Note.owner=Person; or a number, as Note.rank=")
   static let action = CommandAction(
-    name: "import", count: 1, options: [Option.migrations, classes, toOne, .cipher] + Option.key)
+    name: "import", count: 1,
+    options: [Option.migrations, classes, toOne, .cipher, .lockTimeout] + Option.key)
 
   struct ImportReport: Report {
     let file: String
@@ -76,7 +77,7 @@ enum SchemaImport {
     }
     let adoption = try await Store.planAdoption(
       of: URL(fileURLWithPath: file), key: try session.keyOfForeignFile(file), profile: session.profile(),
-      relationships: session.toOnes())
+      relationships: session.toOnes(), busyTimeout: session.lockTimeout())
     let rendered = adoption.schema.rendered(as: .swift)
     let step = folder.appendingPathComponent(adoption.step.fileName)
     try Data(text(adoption, of: file).utf8).write(to: step, options: .withoutOverwriting)

@@ -14,7 +14,7 @@ extension Session {
     ]
     // Without steps of a folder; from standard input a key comes once.
     if ["history", "verify"].contains(command) { kept.removeFirst() }
-    for option in kept {
+    for option in kept where !words.contains(option) {
       guard let value = arguments.value(option), !(option == "--key-file" && value == "-") else { continue }
       parts += [option == "--migrations" ? "-m" : option, value]
     }

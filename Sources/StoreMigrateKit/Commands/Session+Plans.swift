@@ -30,7 +30,15 @@ extension Session {
     switch error {
     case .historyConflict(let conflict):
       let applied = (try? MigrationOutlook.appliedSteps(inspection.connection)) ?? []
-      return ConflictScreen(store: storePath, applied: applied, line: line).text(of: conflict)
+      let edits = EditedSteps(applied, set)
+      // One of several cannot be recorded alone.
+      let screen = ConflictScreen(store: storePath, applied: applied) { command, words in
+        line(command, command == "repair" && edits.contains(conflict) ? edits.numbers : words)
+      }
+      let others = edits.contains(conflict) ? edits.others(than: [conflict]) : nil
+      return screen.text(of: conflict).map { text in
+        text + (others.map { "\n  \($0), too; that line is about all of them." } ?? "")
+      }
     case .storeIsNewer(_, let found, let supported, let migratedBy, _):
       return NewerScreen(
         store: storePath, found: found, supported: supported, migratedBy: migratedBy,
@@ -38,5 +46,59 @@ extension Session {
       ).text
     default: return nil
     }
+  }
+
+  /// What is to be recorded anew for steps that were edited.
+  /// - Throws: ``ExplainedError`` where others were edited, too, and nobody named them.
+  func repair(_ inspection: Inspection, _ set: MigrationSet, _ numbers: [Int]) throws -> HistoryRepair {
+    do { return try HistoryRepair(inspection, numbers, set) } catch let error as StoreError {
+      guard case .historyConflict(let conflict) = error,
+        let applied = try? MigrationOutlook.appliedSteps(inspection.connection)
+      else { throw error }
+      let edits = EditedSteps(applied, set)
+      guard edits.contains(conflict), let others = edits.others(besides: numbers) else { throw error }
+      throw ExplainedError(
+        code: ExitCode(error),
+        description: """
+          \(others), too, and all that were edited are recorded in one go. Undo the edits, or, where they are meant and make \
+          the same model:
+              \(line("repair", edits.numbers))
+          Nothing was changed.
+          """, history: HistoryState(applied, set))
+    }
+  }
+}
+
+/// The steps behind a store that were edited since they ran.
+private struct EditedSteps {
+  private var steps: [(number: Int, name: String)] = []
+
+  init(_ applied: [AppliedStep], _ set: MigrationSet) {
+    steps = set.conflicts(with: applied).compactMap { Self.step($0) }
+  }
+
+  private static func step(_ conflict: HistoryConflict) -> (number: Int, name: String)? {
+    guard case .edited(let number, let name, _, _, _) = conflict else { return nil }
+    return (number, name)
+  }
+
+  /// As a command takes them.
+  var numbers: [String] { steps.map { numbered($0.number) } }
+
+  func contains(_ conflict: HistoryConflict) -> Bool { Self.step(conflict) != nil }
+
+  func others(than conflicts: [HistoryConflict]) -> String? {
+    others(besides: conflicts.compactMap { Self.step($0)?.number })
+  }
+
+  /// Such as `0003 c was edited after it was applied`; nil for none.
+  func others(besides numbers: [Int]) -> String? {
+    let others = steps.filter { !numbers.contains($0.number) }
+    guard let last = others.last else { return nil }
+    let names = others.map { "\(numbered($0.number)) \($0.name)" }
+    guard names.count > 1 else {
+      return "\(numbered(last.number)) \(last.name) was edited after it was applied"
+    }
+    return "\(names.joined(separator: ", ")) were edited after they were applied"
   }
 }

@@ -12,11 +12,12 @@ extension Session {
   ///   - label: What the bar calls it.
   ///   - loses: The beginning of a sentence that ends with what is lost.
   ///   - aftermath: What a signal says of it.
+  ///   - left: Gets what was committed, each step by itself, of a run that fails, too.
   /// - Returns: What was done, and the seconds that it took.
   /// - Throws: ``RefusedError`` for losses that are not allowed; what the run throws.
   func run(
     _ goal: MigrationGoal, _ set: MigrationSet, _ plan: MigrationPlan, _ key: Key, _ label: String,
-    loses: String, _ aftermath: any Aftermath
+    loses: String, _ aftermath: any Aftermath, left: Locked<MigrationOutcome?>? = nil
   ) async throws -> (outcome: MigrationOutcome, seconds: Double) {
     if arguments.has("--verbose") { for line in Screen.lines(of: plan) { standardError(line) } }
     try allow(plan, loses)
@@ -26,6 +27,7 @@ extension Session {
       waits: { waiting.show($0) })
     settings.commitsEachStep = try commitsEachStep()
     settings.migrationTimeout = try migrationTimeout()
+    if let left { settings.leaves = { outcome in left.withLock { $0 = outcome } } }
     let (runSettings, start) = (settings, Date())
     interruption.begin(aftermath)
     let outcome = try await showingSteps(label, waiting) {

@@ -87,9 +87,18 @@ struct Session: Sendable {
 
   func key() throws -> Key {
     // Asked for only when there is something to open.
-    guard FileManager.default.fileExists(atPath: storePath) else { throw SQLError.notFound(file: storePath) }
+    guard FileManager.default.fileExists(atPath: storePath) else {
+      if let link = danglingLink() { throw RefusedError(code: .notFound, description: "\(link)") }
+      throw SQLError.notFound(file: storePath)
+    }
     return try KeySource(arguments: arguments, prefix: "key", standardError: standardError).read(
       for: storePath)
+  }
+
+  /// The error for a store's path that is a link to nothing; nil for another path.
+  func danglingLink() -> SQLError? {
+    guard let file = try? DatabasePath(storePath), file.isDanglingLink else { return nil }
+    return .danglingLink(file: storePath, target: file.path)
   }
 
   /// The key that a store is made with: where it is typed, twice.
@@ -146,6 +155,13 @@ struct Session: Sendable {
     var configuration = Connection.Configuration()
     configuration.busyTimeout = try lockTimeout()
     configuration.profile = try profile()
+    return configuration
+  }
+
+  /// That of a connection that only looks what became of a store behind an error. Whoever has it locked was waited for.
+  func lookingConfiguration() throws -> Connection.Configuration {
+    var configuration = try configuration()
+    configuration.busyTimeout = min(configuration.busyTimeout, 0.5)
     return configuration
   }
 

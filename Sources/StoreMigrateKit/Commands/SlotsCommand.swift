@@ -13,7 +13,8 @@ enum SlotsCommand: Command {
   static let positionalNames = "ACTION KEYFILE …"
   private static let recovery = Option("--recovery", "add: the tool makes a recovery code, and shows it once")
   private static let keep = Option(
-    "--keep", value: "NAME=FILE", "rotate: a slot that stays, and the file with its secret; once for each")
+    "--keep", value: "NAME=FILE", isList: true,
+    "rotate: a slot that stays, and the file with its secret; once for each")
   private static let dropOthers = Option("--drop-others", "rotate: the slots that are not kept go")
   static let options: [Option] =
     [recovery, keep, dropOthers, .yes] + Option.slotKey + Option.newSlotKey + [Option.cipher, .lockTimeout]

@@ -72,7 +72,7 @@ enum SquashCommand: Command {
     try remove(others.reversed(), in: folder)
     return SquashReport(
       file: file.path, folded: former, kept: fold.kept, leftOut: fold.leftOut,
-      written: try EmbedCommand.write(generated).written)
+      written: try EmbedCommand.written(generated, session))
   }
 
   /// Does what a squash had yet to do that was stopped: the files that its one stands for go.
@@ -86,7 +86,7 @@ enum SquashCommand: Command {
     try remove(left, in: folder)
     return SquashReport(
       file: folder.appendingPathComponent(step.fileName).path, folded: left, kept: [], leftOut: [],
-      written: try EmbedCommand.write(generated).written)
+      written: try EmbedCommand.written(generated, session))
   }
 
   private static func remove(_ names: [String], in folder: URL) throws {

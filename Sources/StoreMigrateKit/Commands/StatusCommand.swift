@@ -78,6 +78,10 @@ enum StatusCommand: Command {
     let bytes: Int
     /// How often the store was opened since with no step to run.
     let openings: Int
+    /// Whether it was made before a run that commits each step and did not come to its end.
+    let isBeforeRun: Bool
+
+    private enum CodingKeys: String, CodingKey { case name, bytes, openings }
   }
 
   struct Cost: Encodable {
@@ -151,7 +155,8 @@ enum StatusCommand: Command {
     let file = try DatabasePath(session.storePath)
     return outlook.copies.map { name, copy in
       Copy(
-        name: name, bytes: (try? DatabasePath(file.sibling(name)))?.byteCount ?? 0, openings: copy.openings)
+        name: name, bytes: (try? DatabasePath(file.sibling(name)))?.byteCount ?? 0, openings: copy.openings,
+        isBeforeRun: copy.isBeforeRun)
     }
   }
 

@@ -86,7 +86,8 @@ extension StatusCommand.StatusReport {
   private var copyLines: [String] {
     copies.enumerated().map { index, copy in
       let since = copy.openings == 0 ? "" : ", the store opened \(counted(copy.openings, "time")) since"
-      return Screen.fact(index == 0 ? "copies" : "", "\(copy.name) (\(megabytes(copy.bytes))\(since))")
+      let run = copy.isBeforeRun ? ", from before a run that was stopped" : ""
+      return Screen.fact(index == 0 ? "copies" : "", "\(copy.name) (\(megabytes(copy.bytes))\(run)\(since))")
     }
   }
 

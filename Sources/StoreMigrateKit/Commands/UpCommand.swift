@@ -32,15 +32,15 @@ enum UpCommand: Command {
 
     With --tx step each step is committed by itself: one that fails, Ctrl-C and a kill leave the store behind the last
     whole step, and up goes on from there. Programs may open the store between two steps, at a version that was never
-    theirs: they are told as of any other, and those with steps of their own run the rest. One copy is made, before the
-    first step.
+    theirs: they are told as of any other, and those with steps of their own run the rest; the report tells what they did.
+    One copy is made, before the first step; where a run was stopped, the copy of before it stays beside that.
 
     --vacuum takes room for a second copy of the file, on the disk and in memory, as no plain byte is to reach the disk;
     a rebuilt table leaves as many free pages as it had.
 
     Before a step that loses or rewrites values, or whose file says backup: always, an encrypted copy is made
-    beside the store and verified; the last two are kept, unless the app asks for less. --no-backup
-    leaves it out.
+    beside the store and verified; the last two are kept, unless the app asks for less, or somebody has one
+    open. --no-backup leaves it out.
     """
 
   struct UpReport: Report {
@@ -52,10 +52,14 @@ enum UpCommand: Command {
     let backup: String?
     let seconds: Double
     let changedFormat: Bool
-    /// Whether another process had changed the version while this one waited for it.
+    /// Whether another process had changed the version while this one waited for it, or did between two steps.
     let byAnother: Bool
+    /// What it did, in words.
+    var others: String?
     /// Of those that ran, the ones that do nothing.
     let empty: [String]
+    /// What was asked for, where the store is beyond it.
+    var below: Int?
     /// What the file has of free pages, in bytes, and whether that was given back to the disk.
     var unusedBytes = 0
     var isVacuumed = false
@@ -86,11 +90,15 @@ enum UpCommand: Command {
     private static let vacuumed = "The file was written whole, and has no free pages."
 
     private var outcome: String {
-      applied.isEmpty
+      if let below {
+        return
+          "\(store.path) is at version \(to), beyond \(below). Nothing to do: up takes no step back; down --to \(below) does."
+      }
+      return applied.isEmpty
         ? "\(store.path) is at version \(to)\(byAnother ? meanwhile : ".") "
           + (changedFormat ? "The columns of its links have names of their own now." : "Nothing to do.")
         : changed(store, to: to, backup: backup, applied: applied, seconds: seconds)
-          + (byAnother ? "\nBefore, another process had brought it to version \(from)." : "")
+          + (others.map { "\n\($0)" } ?? "")
     }
   }
 
@@ -105,32 +113,44 @@ enum UpCommand: Command {
         UpReport(
           store: summary, from: plan.storeVersion, to: plan.storeVersion, applied: [], backup: nil,
           seconds: 0,
-          changedFormat: false, byAnother: false, empty: []), session, key)
+          changedFormat: false, byAnother: false, empty: [],
+          below: try session.target(of: all).flatMap { $0 < plan.storeVersion ? $0 : nil }), session, key)
     }
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
-      configuration: try session.configuration(), standing: try session.standing(of: plan))
+      configuration: try session.lookingConfiguration(), standing: try session.standing(of: plan))
+    let (left, start) = (Locked<MigrationOutcome?>(nil), Date())
     do {
       let (outcome, seconds) = try await session.run(
-        .latest, set, plan, key, "up", loses: "The pending steps lose", aftermath)
-      let (from, ran) = (outcome.version - outcome.steps.count, outcome.steps.map { set.steps[$0 - 1] })
-      return try withPages(
-        UpReport(
-          store: summary, from: from, to: outcome.version,
-          applied: ran.map { "\(numbered($0.number)) \($0.name)" },
-          backup: outcome.backup?.path, seconds: seconds,
-          // Who came first has changed the format, too.
-          changedFormat: plan.changesFormat && from == plan.storeVersion,
-          byAnother: from != plan.storeVersion,
-          empty: ran.filter(\.isEmpty).map { "\(numbered($0.number)) \($0.name)" }), session, key)
-    } catch StoreError.storeIsNewer(_, let found, _, _, _)
-      where found <= all.version && set.version < all.version
-    {
+        .latest, set, plan, key, "up", loses: "The pending steps lose", aftermath, left: left)
+      return try withPages(report(outcome, all, plan, summary, seconds), session, key)
+    } catch let error as StoreError {
       // Beyond what this one was to run, and not beyond the steps: another process had more to do.
-      return UpReport(
-        store: summary, from: found, to: found, applied: [], backup: nil, seconds: 0, changedFormat: false,
-        byAnother: true, empty: [])
+      guard let found = error.newerVersion, found <= all.version, set.version < all.version else {
+        throw error
+      }
+      let outcome = left.withLock { $0 } ?? MigrationOutcome(unchangedAt: found)
+      let seconds = Date().timeIntervalSince(start)
+      return try withPages(report(outcome.ending(at: found), all, plan, summary, seconds), session, key)
     }
+  }
+
+  private static func report(
+    _ outcome: MigrationOutcome, _ all: MigrationSet, _ plan: MigrationPlan, _ summary: StoreSummary,
+    _ seconds: Double
+  ) -> UpReport {
+    let ran = outcome.steps.map { all.steps[$0 - 1] }
+    let name = { (step: MigrationStep) in "\(numbered(step.number)) \(step.name)" }
+    let between = all.steps.prefix(outcome.version).dropFirst(outcome.startVersion)
+      .filter { !outcome.steps.contains($0.number) }
+    let others = doneByOthers(
+      planned: plan.storeVersion, from: outcome.startVersion, ("ran", between.map(name)))
+    return UpReport(
+      store: summary, from: outcome.startVersion, to: outcome.version, applied: ran.map(name),
+      backup: outcome.backup?.path, seconds: seconds,
+      // Who came first has changed the format, too.
+      changedFormat: plan.changesFormat && outcome.startVersion == plan.storeVersion,
+      byAnother: others != nil, others: others, empty: ran.filter(\.isEmpty).map(name))
   }
 
   /// The report with what the file has of free pages: given back where that was asked for, else offered.
@@ -179,6 +199,17 @@ enum UpCommand: Command {
       // Steps that ran stay where they are: down takes them back.
       let set = try all.upTo(max(target, min(plan.storeVersion, all.version)))
       return (set, try session.plan(inspection, set))
+    }
+  }
+}
+
+extension StoreError {
+  /// The version of a store that is beyond the steps, found before the first step or between two of them.
+  fileprivate var newerVersion: Int? {
+    switch self {
+    case .storeIsNewer(_, let found, _, _, _), .stopped(_, .store(.storeIsNewer(_, let found, _, _, _))):
+      found
+    default: nil
     }
   }
 }

@@ -76,7 +76,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
 
   private static func code(_ error: StoreError) -> ExitCode {
     switch error {
-    case .stopped(_, let cause): code(cause)
+    case .stopped(_, let cause): cause.error.map { ExitCode($0) } ?? .failed
     case .historyConflict, .repairRefused: .historyConflict
     case .storeIsNewer: .storeTooNew
     case .notEnoughSpace, .backupFailed, .diskFull: .noSpace

@@ -6,7 +6,7 @@ import ObjectVault
 struct HistoryState: Encodable {
   /// A step that is not, and in which way.
   struct Mismatch: Encodable {
-    /// `edited`, `missing` or `reordered`.
+    /// `edited`, `refolded`, `missing` or `reordered`.
     let kind: String
     let number: Int
     /// What the store calls it.
@@ -34,6 +34,9 @@ struct HistoryState: Encodable {
       case .reordered(let number, let name, _):
         (kind, self.number, self.name) = ("reordered", number, name)
         (applied, found, difference) = (checksum(number), present(number), [])
+      case .refolded(let number, let name, let applied, let found, _, _):
+        (kind, self.number, self.name) = ("refolded", number, name)
+        (self.applied, self.found, difference) = (applied, found, [])
       case .gap, .duplicate, .folded: return nil
       }
     }

@@ -54,6 +54,10 @@ struct Arguments {
         guard value == nil else { throw UsageError("\(option.name) takes no value.") }
         flags.insert(option.name)
       } else {
+        // Of two values one would be taken silently.
+        guard option.isList || values[option.name] == nil else {
+          throw UsageError("\(option.name) is given twice, and has one value. Leave one of them out.")
+        }
         values[option.name, default: []].append(try value ?? Self.value(of: option, &rest, options))
       }
     }

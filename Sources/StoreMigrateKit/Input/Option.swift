@@ -18,13 +18,17 @@ struct Option: Sendable {
   /// How its value is called; nil where it takes none.
   let value: String?
   let section: Section
+  /// Whether it may be given several times, each time with a value of its own.
+  let isList: Bool
   /// A line for each line of the help.
   let help: [String]
 
   init(
-    _ name: String, short: String? = nil, value: String? = nil, in section: Section = .own, _ help: String...
+    _ name: String, short: String? = nil, value: String? = nil, in section: Section = .own,
+    isList: Bool = false, _ help: String...
   ) {
     (self.name, self.short, self.value, self.section, self.help) = (name, short, value, section, help)
+    self.isList = isList
   }
 
   /// Such as `-m, --migrations DIR`.
@@ -37,7 +41,8 @@ extension Option {
   static let migrations = Option(
     "--migrations", short: "-m", value: "DIR", "the folder of the steps; default ./Migrations")
   static let yes = Option("--yes", short: "-y", "no questions: what they would ask is allowed")
-  static let allow = Option("--allow", value: "lossy:NAME", "a loss, such as lossy:User.town; once for each")
+  static let allow = Option(
+    "--allow", value: "lossy:NAME", isList: true, "a loss, such as lossy:User.town; once for each")
   static let noBackup = Option("--no-backup", "no copy before a step that loses or rewrites values")
   static let transaction = Option(
     "--tx", value: "SCOPE",
@@ -53,7 +58,7 @@ extension Option {
     "--immutable", "the file is one that nobody can write meanwhile, as on a read-only disk: no lock is",
     "taken; without it locks are taken, and beside a log its -shm is written")
   static let filter = Option(
-    "--where", value: "PREDICATE",
+    "--where", value: "PREDICATE", isList: true,
     "the format language of the library: ANY tags.name == 'x', city == nil, age BETWEEN {1, 9};",
     "given twice, both have to hold")
 
@@ -121,6 +126,7 @@ extension Option {
 
   private init(_ name: String, value: String, section: Section, help: [String]) {
     (self.name, short, self.value, self.section, self.help) = (name, nil, value, section, help)
+    isList = false
   }
 
   /// What every command takes that opens a store.

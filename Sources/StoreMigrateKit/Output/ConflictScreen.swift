@@ -27,6 +27,15 @@ struct ConflictScreen {
           "  Undo the edit, or put the change into a new step. Where the edit is meant and makes the same model:",
           "      \(line("repair", [numbered(number)]))",
         ]).joined(separator: "\n")
+    case .refolded(let number, let name, let recorded, let found, let into, let intoName):
+      return """
+        \(numbered(number)) \(name) ran on \(store) as another than was folded into \(numbered(into)) \(intoName).
+        \(Screen.part("applied here", "\(Screen.short(recorded))\(when(number))"))
+        \(Screen.part("folded", Screen.short(found)))
+          Its file is gone. Take the files of before the fold out of the repository's past, into a folder beside. Where they
+          make the same model, this records the step as it was folded:
+              \(line("repair", [numbered(number), "--migrations", "FOLDER"]))
+        """
     case .missing(let number, let name):
       return """
         \(numbered(number)) \(name) was applied to \(store) and is missing from the steps.

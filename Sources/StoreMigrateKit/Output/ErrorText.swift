@@ -19,7 +19,8 @@ enum ErrorText {
       "\(file): the file has no bytes. Check the path, or restore it from a backup."
     case SQLError.busy(let file, let waited, let holders): locked(file, waited, holders)
     // What stands is said of the store itself.
-    case StoreError.stopped(let version, _): "\(error)".replacing(StoreError.standing(at: version), with: "")
+    case StoreError.stopped(_, let cause):
+      StoreError.withoutUnchanged(cause.error.map { of($0) } ?? "\(cause)")
     case let error as CocoaError: text(of: error)
     default: "\(error)"
     }

@@ -33,6 +33,18 @@ func changed(
 /// What stands behind a version that another process made while this one waited.
 let meanwhile = ": another process has migrated it meanwhile."
 
+/// What another process did to a store that this one led somewhere; nil where it did nothing.
+/// - Parameters:
+///   - planned: The version that the store had when this one looked.
+///   - others: The steps of others between those that this one committed by themselves, with a word for what they did.
+func doneByOthers(planned: Int, from: Int, _ others: (verb: String, steps: [String])) -> String? {
+  let before = from == planned ? [] : ["Before, another process had brought it to version \(from)."]
+  let between =
+    others.steps.isEmpty
+    ? [] : ["Meanwhile another process \(others.verb) \(others.steps.joined(separator: ", "))."]
+  return before.isEmpty && between.isEmpty ? nil : (before + between).joined(separator: "\n")
+}
+
 func padded(_ text: String, _ width: Int) -> String {
   text + String(repeating: " ", count: max(0, width - text.count))
 }

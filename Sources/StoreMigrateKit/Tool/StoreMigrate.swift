@@ -189,7 +189,7 @@ public enum StoreMigrate {
         [.failed, .noSpace].contains(code) || aftermath.hasParts
       {
         // The disk may have failed before the last step or after it; or each step was committed by itself.
-        message += " \(aftermath.found())"
+        message += ([".", "?"].contains(message.last) ? " " : ". ") + aftermath.found()
       }
       // Behind rows an object of JSON would be a part of theirs.
       return isJSON && !rows.hasBegun

@@ -96,36 +96,22 @@ import Testing
 
   @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
   func `a lock of another process is told with its number and program`() throws {
-    let shell = Process()
-    shell.executableURL = URL(fileURLWithPath: try #require(cipherShell))
-    shell.arguments = [connection.path]
-    let input = Pipe()
-    shell.standardInput = input
-    shell.standardOutput = FileHandle.nullDevice
-    shell.standardError = FileHandle.nullDevice
-    try shell.run()
-    defer { shell.terminate() }
     let pragmas = connection.unlocked.profile.shellPragmas(major: Engine.current.cipherMajor)
-    input.fileHandleForWriting.write(
-      Data(
-        ".timeout 600000\nPRAGMA key = 'correct horse';\n\(pragmas.joined(separator: "\n"))\nBEGIN IMMEDIATE;\n"
-          .utf8))
+    let shell = try LockingShell(
+      try #require(cipherShell), path: connection.path,
+      opening:
+        "PRAGMA key = \"x'\(String(repeating: "5A", count: 32))'\";\n\(pragmas.joined(separator: "\n"))")
+    defer { shell.end() }
     var settings = Connection.Configuration()
     settings.busyTimeout = 0
     let waiting = try database.again(settings)
-    var error: SQLError?
-    var found: [Int32] = []
-    // While it opens the file, the shell has locks that are gone before anyone can ask whose they were.
-    for _ in 0..<3000 where found != [shell.processIdentifier] {
-      usleep(20_000)
-      do { _ = try waiting.transaction {} } catch let busy as SQLError {
-        error = busy
-        guard case .busy(_, _, let holders) = busy else { throw busy }
-        found = holders.map(\.processID)
-      }
+    let error = #expect(throws: SQLError.self) { try waiting.transaction {} }
+    guard case .busy(_, _, let holders) = error else {
+      Issue.record("\(String(describing: error))")
+      return
     }
-    #expect(found == [shell.processIdentifier])
-    #expect(error?.description.contains("process \(shell.processIdentifier) (sqlcipher)") == true)
+    #expect(holders.map(\.processID) == [shell.processID])
+    #expect(error?.description.contains("process \(shell.processID) (sqlcipher)") == true)
   }
 
   @Test func `a long statement can be stopped as it runs`() throws {

@@ -182,6 +182,19 @@ import Testing
     #expect(try folder.bytes("s.store") == Data("no store".utf8))
   }
 
+  #if os(Linux)
+    @Test func `a folder that takes no file is named, and called a folder`() throws {
+      // Nobody makes a file there, root included.
+      guard FileManager.default.fileExists(atPath: "/sys/kernel") else { return }
+      #expect {
+        _ = try Connection.create("/sys/kernel/none.store", key: testKey) { _ in }
+      } throws: { error in
+        error as? SQLError == .folderNotWritable(folder: "/sys/kernel")
+          && "\(error)".contains("in this folder")
+      }
+    }
+  #endif
+
   @Test func `links that lead nowhere or in a circle are said to`() throws {
     let (link, other) = (folder.path("a"), folder.path("b"))
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "b")

@@ -20,7 +20,8 @@ import Testing
 
   /// Takes flock's lock as any program may.
   func lock(_ path: String) throws -> Int32 {
-    let descriptor = open(path, O_RDONLY)
+    // Not for the programs that other tests start meanwhile.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     try #require(descriptor >= 0 && flock(descriptor, LOCK_EX) == 0)
     return descriptor
   }

@@ -158,6 +158,30 @@ import Testing
     #expect(connection.statementCacheStatistics.count == 0)
   }
 
+  @Test(arguments: [0, 2, 256])
+  func `a statement that is kept by its user works after the cache gave it up`(_ size: Int) throws {
+    var configuration = Connection.Configuration()
+    configuration.statementCacheSize = size
+    let database = try TemporaryDatabase("CREATE TABLE t(a)", configuration: configuration)
+    let connection = database.connection
+    var kept: Statement?
+    for number in 0..<20 {
+      let sum = try connection.withStatement(sql: "SELECT ? + 1", keeping: &kept) { statement in
+        try statement.bind(Int64(number), at: 1)
+        // The same text is another statement meanwhile, whichever way it is asked for.
+        #expect(try connection.value(sql: "SELECT ? + 1", [.integer(100)]) == 101)
+        return try statement.step() ? statement.int64(0) : nil
+      }
+      #expect(sum == Int64(number + 1))
+      for other in 0..<5 { #expect(try connection.value(sql: "SELECT \(number * 5 + other)") != nil) }
+      if number == 9 { connection.clearStatementCache() }
+    }
+    connection.close()
+    #expect(throws: SQLError.self) {
+      try connection.withStatement(sql: "SELECT ? + 1", keeping: &kept) { _ = try $0.step() }
+    }
+  }
+
   @Test func `the same statement may be used inside itself`() throws {
     let database = try TemporaryDatabase()
     let connection = database.connection

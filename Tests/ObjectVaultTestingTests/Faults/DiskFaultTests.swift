@@ -131,6 +131,26 @@ import Testing
     #expect(try await again.read { try $0.fetch(User.self).count() } == 2)
   }
 
+  @Test(arguments: [SaveMoment.write(1), .write(9), .commit])
+  func `a change of the key meets a disk that is full, and the old key stays`(_ moment: SaveMoment)
+    async throws
+  {
+    _ = insert("Ada")
+    try context.save()
+    let before = try test.content()
+    try test.arm(.noSpace(from: moment))
+    await #expect {
+      try await test.store.rekey(to: .raw([UInt8](repeating: 7, count: 32)))
+    } throws: { error in
+      if case SQLError.diskFull = error { true } else { false }
+    }
+    #expect(try test.content() == before)
+    // The store goes on, on another connection.
+    try await test.store.write { _ = $0.insert(User.self) { $0.name = "Bo" } }
+    #expect(try test.content().count == before.count + 1)
+    #expect(try await test.store.verify().isEmpty)
+  }
+
   @Test func `a store that is closed while it is armed closes`() async throws {
     try test.arm(.ioError(at: .write(1_000)))
     try await test.store.write { _ = $0.insert(User.self) { $0.name = "Ada" } }

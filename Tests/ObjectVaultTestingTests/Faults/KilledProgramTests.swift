@@ -41,6 +41,16 @@ enum Killed {
     #expect(try test.content().count == 0)
   }
 
+  @Test(arguments: [SaveMoment.commit, .committed])
+  func `a transaction that is too large for the cache counts when its checksums are written`(
+    _ moment: SaveMoment
+  ) async throws {
+    let test = try await make()
+    let left = try await test.killed(at: moment, running: Killed.program, arguments: Killed.saving("large"))
+    #expect(try left.content().count == (moment == .committed ? 200 : 0))
+    #expect(try await left.store.verify().isEmpty)
+  }
+
   @Test func `two writes that belong together are found`() async throws {
     let test = try await make()
     let found = try await #require(
@@ -66,6 +76,15 @@ enum Killed {
         try await test.checkKilledAnywhere(running: Killed.program, arguments: Killed.saving("nothing"))
       })
     #expect(failed.findings.first?.hasPrefix("the program has ended with the status 1") == true, "\(failed)")
+    let endless = try await #require(
+      #expect(throws: CheckFailure.self) {
+        _ = try await test.killed(
+          at: .commit, running: Killed.program, arguments: Killed.saving("endless"),
+          within: .milliseconds(1500))
+      })
+    #expect(
+      endless.findings == ["the program was not killed, but run for 1.5 seconds without an end"], "\(endless)"
+    )
     await #expect(throws: (any Error).self) {
       _ = try await test.killed(at: .commit, running: URL(fileURLWithPath: "/nowhere/program"))
     }

@@ -158,4 +158,13 @@ import Testing
       _ = try await lab(round % 4 < 2 ? CoreDataArchive.packed(Data(bytes)) : Data(bytes)).plan()
     }
   }
+
+  @Test(arguments: [(1, "1 row of it begins"), (2, "2 rows of it begin")])
+  func `values that are not stored as the model says are counted in a note`(_ count: Int, _ words: String)
+    async throws
+  {
+    let lab = try lab(Self.archive.packed, "UPDATE ZALBUM SET ZPHOTO = x'07' WHERE Z_PK <= \(count);")
+    let note = try #require(await lab.plan().notes.first { $0.hasPrefix("Album.photo") })
+    #expect(note.contains("\(words) with neither 1 nor 2"), "\(note)")
+  }
 }

@@ -278,7 +278,7 @@ import Testing
       "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); INSERT INTO t VALUES (1, 1), (2, 1), (3, NULL)")
     for (step, words) in [
       ("attribute a int optional unique", "do not fit T"), ("attribute a int", "do not fit T"),
-      ("attribute a string optional", "stored otherwise"),
+      ("attribute a date optional", "stored otherwise"),
       ("attribute a bool optional\n attribute c int", "do not fit T"),
       ("attribute b int optional", "lossy:T.a"),
     ] {

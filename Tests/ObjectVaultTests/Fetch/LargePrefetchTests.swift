@@ -80,3 +80,77 @@ import Testing
     #expect(authors.enumerated().allSatisfy { $1.name == "author \($0)" })
   }
 }
+
+/// Rows that are fetched by their ids: in runs where these follow each other, one by one elsewhere.
+@Suite struct RowsByID {
+  let temporary: TemporaryStore
+  var store: Store { temporary.store }
+
+  init() async throws { temporary = try await TemporaryStore(library) }
+
+  /// 140 authors, of whom `isKept` says which stay, each with a book and every second with a club.
+  private func fill(_ isKept: (Int) -> Bool) throws {
+    let context = store.makeContext()
+    let clubs = (0..<5).map { number in context.insert(Club.self) { $0.name = "club \(number)" } }
+    var authors: [Author] = []
+    for number in 0..<140 {
+      let author = context.insert(Author.self) {
+        $0.name = "author \(number)"
+        $0.age = number
+        if number % 2 == 0 { $0.club = clubs[number % 5] }
+      }
+      authors.append(author)
+      context.insert(Passport.self) {
+        $0.number = "passport \(number)"
+        $0.owner = author
+      }
+    }
+    try context.save()
+    for (number, author) in authors.enumerated() where !isKept(number) { context.delete(author) }
+    try context.save()
+    for number in 0..<400 {
+      let author = authors[number * 3 % 140]
+      guard !author.isDeleted, author.state == .loaded else { continue }
+      context.insert(Book.self) {
+        $0.title = "book \(number)"
+        $0.author = author
+      }
+    }
+    try context.save()
+  }
+
+  @Test(arguments: [1, 2, 3, 7, 50])
+  func `targets are found whatever gaps their ids have`(_ divisor: Int) throws {
+    try fill { divisor == 1 || $0 % divisor != 0 }
+    let (context, plain) = (store.makeContext(), store.makeContext())
+    let books = try context.fetch(Book.self).sorted(by: \.title).prefetch(\.author).all()
+    let expected = try plain.fetch(Book.self).sorted(by: \.title).all()
+    #expect(books.count >= 200 && context.statistics.queries == 2)
+    #expect(books.map { $0.author?.name } == expected.map { $0.author?.name })
+    #expect(books.map { $0.author?.age } == expected.map { $0.author?.age })
+    #expect(context.statistics.faultsFired == 0 && plain.statistics.faultsFired > 0)
+  }
+
+  @Test func `an object keeps the targets of all its to-ones, and gives them up when it is refreshed`() throws
+  {
+    try fill { _ in true }
+    let context = store.makeContext()
+    let authors = try context.fetch(Author.self).sorted(by: \.age).prefetch(\.club).prefetch(\.passport).all()
+    #expect(context.statistics.queries == 3)
+    for (number, author) in authors.enumerated() {
+      #expect(author.club?.name == (number % 2 == 0 ? "club \(number % 5)" : nil))
+      #expect(author.passport?.number == "passport \(number)")
+      author.nick = "nick \(number)"
+      #expect(author.passport?.number == "passport \(number)" && author.nick == "nick \(number)")
+    }
+    #expect(context.statistics.queries == 3)
+    try context.save()
+    weak let passport = authors[3].passport
+    #expect(passport != nil)
+    context.refresh(authors[3])
+    #expect(passport == nil)
+    #expect(authors[3].passport?.number == "passport 3" && authors[3].nick == "nick 3")
+    authors[4].club = authors[6].club
+    #expect(authors[4].club === authors[6].club && authors[4].passport?.number == "passport 4")
+  }
+}

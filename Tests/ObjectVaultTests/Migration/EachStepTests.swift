@@ -73,7 +73,7 @@ import Testing
 
   @Test func `a third step that fails leaves the two before it, and says so`() async throws {
     let error = await #expect(throws: StoreError.self) { try await migrate(try Self.set(refusing: 4)) }
-    guard case .stopped(atVersion: 3, by: .migrationFailed(step: 4, _, _, _)) = error else {
+    guard case .stopped(atVersion: 3, by: .store(.migrationFailed(step: 4, _, _, _))) = error else {
       Issue.record("\(String(describing: error))")
       return
     }

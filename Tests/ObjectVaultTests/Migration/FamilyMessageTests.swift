@@ -108,6 +108,32 @@ import Testing
     #expect(try lab.isSound())
   }
 
+  @Test(arguments: [
+    ("create entity Employee {", "drop index Employee(code)"),
+    (
+      "create entity Firm {\n attribute title string\n}\ncreate entity Employee : Firm {",
+      "drop index Employee(code)"
+    ),
+    (
+      "create entity Firm {\n attribute code string unique\n}\ncreate entity Employee : Firm {\n attribute x int optional",
+      "set parent of Employee to none; drop index Employee(code)"
+    ),
+  ])
+  func `an index that a merge would take away is dropped by the name that it has`(
+    _ entity: String, _ remedy: String
+  ) async throws {
+    let own = entity.contains("code") ? "" : "\n attribute code string unique"
+    let lab = try await MigrationLab(
+      "create entity Being {\n attribute born int optional\n}\n"
+        + "create entity Person : Being {\n attribute name string optional\n}\n\(entity)\(own)\n}")
+    let merge = "merge entity Employee into Person with Employee.code -> Person.name"
+    let stopped = try #require(await lab.refusal(merge))
+    #expect(stopped.operation == merge && stopped.reason.hasSuffix("say so before: \(remedy)"), "\(stopped)")
+    #expect(stopped.reason.contains("Employee(code) is unique"), "\(stopped)")
+    try await lab.migrate(remedy.replacing("; ", with: "\n") + "\n" + merge)
+    #expect(try lab.isSound())
+  }
+
   @Test func `what is unique in both stays so`() async throws {
     let base = """
       create entity Person {

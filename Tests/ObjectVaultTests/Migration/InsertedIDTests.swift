@@ -150,6 +150,18 @@ import Testing
     store.close()
   }
 
+  @Test func `who follows the advice can make rows again`() async throws {
+    let lab = try await MigrationLab(
+      Self.base,
+      fill: Self.fill + ["INSERT OR REPLACE INTO vault_ids VALUES ('Note', \(Self.limit))"])
+    let advice = "\(StoreError.idsExhausted(entity: "Note"))"
+    #expect(advice.contains("set last in vault_ids, where entity is 'Note', to the highest id that is left"))
+    try lab.open().execute(
+      "UPDATE vault_ids SET last = (SELECT max(id) FROM Note) WHERE entity = 'Note'")
+    try await lab.migrate("seed { INSERT INTO $Note (text) VALUES ('x') }")
+    #expect(try lab.rows("SELECT max(id) FROM Note") == [[3]])
+  }
+
   @Test func `an adopted file does not bring ids beyond the highest one`() async throws {
     let table = "CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, t TEXT NOT NULL);"
     let lab = try AdoptionLab(table + "INSERT INTO notes VALUES (\(Self.limit + 1), 'a'); DELETE FROM notes")

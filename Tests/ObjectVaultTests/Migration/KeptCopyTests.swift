@@ -94,6 +94,28 @@ private final class Note: ManagedObject {
     #expect(copies == [second])
   }
 
+  @Test func `of copies before steps the store's own oldest go, and none that somebody else made of it`()
+    async throws
+  {
+    // One is older than all of the store's own, and one newer, by their names.
+    let others = ["notes.store.v1-20200101T000000Z.backup", "notes.store.v1-20990101T000000Z.backup"]
+    for name in others { try FileManager.default.copyItem(atPath: url.path, toPath: folder.path(name)) }
+    let further = try MigrationSet(
+      steps.steps
+        + (3...6).map {
+          try MigrationStep(
+            number: $0, name: "s\($0)",
+            text: "format: 1\nbackup: always\n[up]\nadd attribute Note.a\($0) int default 0\n")
+        })
+    var made: [String] = []
+    for version in 2...6 {
+      let outcome = try await Store.migrate(
+        at: url, key: testKey, migrations: further.upTo(version))
+      made.append(try #require(outcome.backup).lastPathComponent)
+      #expect(copies == (others + made.suffix(2)).sorted(), "\(version)")
+    }
+  }
+
   @Test func `a store without copies is opened without a byte written`() async throws {
     try await Store.migrate(at: url, key: testKey, migrations: steps, makesBackups: false)
     _ = try await open()

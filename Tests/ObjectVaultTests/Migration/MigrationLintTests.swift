@@ -42,6 +42,7 @@ private final class Titled: ManagedObject {
     (.requiresWithoutFilling, "add relationship U.v -> V required"),
     (.uniqueOnExisting, "add index U(s) unique"),
     (.uniqueOnExisting, "add attribute U.a int unique default 1"),
+    (.uniqueOnExisting, "add attribute U.a int unique filling 1"),
     (.mayBeRenaming, "drop attribute U.s\nadd attribute U.t string default \"\""),
     (.transformsUnchecked, "transform sql { UPDATE $U SET $U.y = 1 }"),
     (.severalToOne, "make U.vs one"), (.severalToOne, "make U.vs one picking (id)"),
@@ -70,7 +71,9 @@ private final class Titled: ManagedObject {
 
   @Test(arguments: [
     ("add attribute U.a int optional", ""), ("add attribute U.a int default 3", ""),
-    ("make U.n required filling 0", ""), ("drop attribute U.n", "allow: lossy:U.n"),
+    ("make U.n required filling 0", ""), ("add attribute U.a int filling 1", ""),
+    ("create entity W {\n attribute a int optional unique\n}\nmake W.a required filling 1", ""),
+    ("drop attribute U.n", "allow: lossy:U.n"),
     ("rename attribute U.s -> t", ""), ("add index U(s)", ""), ("retype U.n to string", ""),
     ("create entity W {\n attribute a int unique\n relationship u -> U required\n}", ""),
     ("create entity W {\n attribute a int\n}\nadd index W(a) unique", ""),

@@ -28,6 +28,18 @@ import Testing
     #expect { _ = try MigrationSet.directory(folder.url) } throws: { "\($0)".contains(words) }
   }
 
+  @Test func `a link that leads nowhere is told as one, with where it leads`() throws {
+    let folder = try TemporaryFolder()
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.path("0001_x.migration"), withDestinationPath: "../gone.migration")
+    #expect {
+      _ = try MigrationSet.directory(folder.url)
+    } throws: { error in
+      ["0001_x.migration:1:1: ", "a link that leads nowhere", "../gone.migration"].allSatisfy(
+        "\(error)".contains)
+    }
+  }
+
   @Test func `a store is marked also where somebody is just asking whether it is`() async throws {
     let folder = try TemporaryFolder()
     let path = MigrationMark.path(of: folder.path("a.store"))

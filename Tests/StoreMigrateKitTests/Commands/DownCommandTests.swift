@@ -64,7 +64,7 @@ import Testing
     #expect(try run("up", "--to", "3").status == 0)
     #expect(try version() == 3)
     let low = try run("up", "--to", "2")
-    #expect(low.status == 0 && low.output.contains("is at version 3. Nothing to do."), "\(low)")
+    #expect(low.status == 0 && low.output.contains("is at version 3, beyond 2. Nothing to do"), "\(low)")
     let one = try run("down")
     #expect(one.status == 0 && one.output.contains("undone   0003 s"), "\(one)")
     let refused = try run("down", "--to", "1")
@@ -169,5 +169,19 @@ import Testing
     #expect(try version() == 1)
     #expect(folder.names.count { $0.hasSuffix(".backup") } == 1 && folder.names.count == 3, "\(folder.names)")
     #expect(try run("verify").status == 0)
+  }
+
+  @Test func `a number that is too large for the former type is refused by the plan and by the run`() throws {
+    try write(3, "[up]\nadd attribute Note.rank int8 optional")
+    try write(4, "[up]\nretype Note.rank to int")
+    #expect(try run("create", "--to", "4").status == 0)
+    try Connection.open(url.path, key: testKey).execute(
+      "INSERT INTO Note(id, text, rank) VALUES (8, '', 1000)")
+    let plan = try run("plan", "--to", "3")
+    #expect(plan.status == 5 && plan.output.contains("REFUSED"), "\(plan)")
+    let down = try run("down")
+    #expect(
+      down.status == 5 && down.errors.contains("no int8: row 8"), "\(down)")
+    #expect(try version() == 4)
   }
 }

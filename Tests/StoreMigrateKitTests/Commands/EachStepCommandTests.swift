@@ -59,6 +59,8 @@ import Testing
     #expect(try version() == 2)
     let left = folder.names.filter { $0.hasPrefix("old.store.") }
     #expect(left.count == 1 && left[0].hasSuffix(".backup"), "\(left)")
+    let status = try start("status old.store -m Steps").end()
+    #expect(status.output.contains(", from before a run that was stopped)"), "\(status)")
   }
 
   @Test func `a kill within the third step leaves the two before it, and the next run goes on`() throws {

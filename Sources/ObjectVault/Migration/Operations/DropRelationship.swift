@@ -31,12 +31,17 @@ struct DropRelationship: TableOperation {
   func needsOwnRun(behind mapping: SegmentMapping) -> Bool { mapping.isAdded(entity, name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
 
-  /// A to-many whose other end stays has its links there, and loses none: in a column, or in the table of both.
+  /// A to-many whose other end stays has its links there, and loses none: in a column, or in the table of both. So has an end of
+  /// a one-to-one.
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
-    guard let relationship = model.entity(named: entity)?.relationship(named: name), relationship.isToMany,
+    guard let relationship = model.entity(named: entity)?.relationship(named: name),
+      relationship.isToMany || model.isOneToOne(entity, name),
       let inverse = relationship.inverse, relationship.destination != entity || inverse != name,
       model.entity(named: relationship.destination)?.relationship(named: inverse) != nil
     else { return .none(reason: "its links are gone") }
+    guard relationship.isToMany || !relationship.isRequired else {
+      return .none(reason: "it is required, and comes back without values")
+    }
     guard !relationship.isOrdered else { return .none(reason: "the order of its members is gone") }
     return .operations([.addRelationship(entity, relationship)])
   }

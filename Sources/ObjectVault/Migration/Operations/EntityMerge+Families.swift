@@ -43,6 +43,7 @@ struct FamilyMerge {
       try carryRows()
       try comeBelow()
     } else {
+      try requireUniqueness(of: source)
       try dropLost()
       try renameClashing()
       try renameMapped()
@@ -66,6 +67,23 @@ struct FamilyMerge {
             "\(source.name) inherits \(owner.name).\(relationship.name), whose links stay with \(owner.name); leave it out"
         )
       }
+    }
+  }
+
+  /// What no two objects shared, they could share from then on. Asked before any name changes: who mends it needs those that
+  /// the step finds.
+  /// - Parameter former: The source as the step finds it.
+  private func requireUniqueness(of former: EntityDescription) throws(ModelError) {
+    let news = Dictionary(places.attributes.map { ($0.from.name, $0.to.name) }) { first, _ in first }
+    for key in try current(merge.source).uniqueKeys {
+      let new = Set(key.compactMap { news[$0] })
+      guard new.count == key.count,
+        !places.destination.uniqueKeys.contains(where: { new.isSuperset(of: $0) })
+      else { continue }
+      let parting = MigrationOperation.setParent(former.name, to: nil)
+      throw ParentChange.sharing(
+        former.name, key, with: merge.destination,
+        behind: former.uniqueKeys.contains(key) ? nil : parting.summary)
     }
   }
 

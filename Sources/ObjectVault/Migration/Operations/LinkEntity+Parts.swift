@@ -72,7 +72,7 @@ extension EntityToRelationship: CompositeOperation {
       .check(
         .check(
           query: "SELECT count(*) \(lone)", rows: "SELECT \"id\" \(lone) ORDER BY 1 LIMIT 5",
-          message: "%d objects of \(entity) lack an end, and are no link; delete them by a transform before")),
+          message: "%d objects of \(entity) lack an end that a link has; delete them by a transform before")),
       .check(
         .check(
           query: "SELECT count(*) FROM (SELECT 1 \(twice))",

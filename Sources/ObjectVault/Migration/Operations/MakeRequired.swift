@@ -80,7 +80,12 @@ struct MakeRequired: TableOperation {
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] {
-    guard filling == nil, place.existed(entity), !place.isTransformed(name) else { return [] }
+    guard place.existed(entity), !place.isTransformed(name) else { return [] }
+    guard filling == nil else {
+      let isUnique = place.model.entity(named: entity)?.uniqueKeys.contains([name]) == true
+      return isUnique
+        ? [(.uniqueOnExisting, "all rows without a value get the same one, and it has to be unique")] : []
+    }
     return [(.requiresWithoutFilling, "rows without a value end the step; write: filling VALUE")]
   }
 }

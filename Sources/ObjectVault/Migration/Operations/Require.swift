@@ -19,6 +19,12 @@ struct Require: DataOperation {
       hasForeignSQL: true)
   }
 
+  /// What the step fails with where its query says that it is not so.
+  static func isNotSo(_ sentence: String) -> String { "it is required that \(sentence), and it is not so" }
+  /// What it fails with where its query says more than one thing: nobody would look at the rest.
+  static let hasManyRows =
+    "its query has more than one row, and one value is asked for: SELECT count(*) = 0 FROM … WHERE NOT (…)"
+
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack { .operations([]) }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] { place.formerNames(in: query) }

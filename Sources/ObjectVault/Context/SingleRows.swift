@@ -1,0 +1,39 @@
+// Rows one by one, as faults and look-ups by id ask for them.
+
+internal import CipherSQLite
+
+/// Reads single rows of one entity for a context that has one connection for all its life. Everything that a row needs is
+/// looked up once, and is constant: what stays the same need not be retained for each row.
+///
+/// For entities that share their table with no other.
+final class SingleRows {
+  private let connection: Connection
+  private let run: CancellableRun?
+  private let reader: RowReader
+  private let text: String
+  // Safe: all are used in `row` alone, which is not entered twice.
+  @safe @exclusivity(unchecked) private var statement: Statement?
+  @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 512, pageBytes: 4096)
+  @safe @exclusivity(unchecked) private(set) var isReading = false
+
+  init(_ entity: EntityMapping, _ context: ObjectContext, on connection: Connection) {
+    self.connection = connection
+    run = context.run
+    reader = RowReader(entity, context)
+    text = entity.rowSQL
+  }
+
+  /// The object of a row; nil where there is none.
+  ///
+  /// Not to be called while ``isReading``: an initializer of an entity's class, which is called for a row, may ask for
+  /// another one.
+  func row(_ id: Int64) throws -> ManagedObject? {
+    try run?.check()
+    isReading = true
+    defer { isReading = false }
+    return try connection.withStatement(sql: text, keeping: &statement) { statement in
+      try statement.bind(id, at: 1)
+      return try statement.step() ? reader.read(statement, &packer) : nil
+    }
+  }
+}

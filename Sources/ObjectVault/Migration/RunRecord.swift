@@ -1,0 +1,46 @@
+// What one run of steps has done, from its first attempt to its last. Who commits each step by itself may meet the lock of
+// another process behind steps that stand, wait for it and begin anew: what stands is told all the same.
+
+internal import CipherSQLite
+
+/// Kept outside of the attempts of one run, and used on one thread.
+final class RunRecord {
+  /// What was committed. In one transaction that is nothing, until the run is over.
+  private(set) var outcome = MigrationOutcome()
+  /// What went along with the steps that stand: the last one asks of what all of them wrote.
+  private(set) var audit: RowAudit?
+  /// The store's version when the run last saw it; nil as long as no step stands.
+  private(set) var lastVersion: Int?
+  private var isOver = false
+
+  /// Whether steps of this run stand.
+  var hasSteps: Bool { lastVersion != nil }
+
+  /// Steps were committed that do not end the run.
+  func commit(_ outcome: MigrationOutcome, audit: RowAudit?, version: Int) {
+    (self.outcome, self.audit, lastVersion) = (outcome, audit, version)
+    self.outcome.version = version
+  }
+
+  /// The version that the store has before the next step, read under the lock: others may have changed it since.
+  func found(version: Int) {
+    if hasSteps { lastVersion = version }
+  }
+
+  /// The run has come to its end. What fails from now on is nothing of it.
+  func end(_ outcome: MigrationOutcome, version: Int) -> MigrationOutcome {
+    (self.outcome, isOver) = (outcome, true)
+    self.outcome.version = version
+    return self.outcome
+  }
+
+  /// Runs all attempts, and says of an error which steps stand before it. A cancellation stays what it is: whoever asked
+  /// for it knows it by that, and a `Task` does.
+  /// - Throws: ``StoreError/stopped(atVersion:by:)`` behind steps that stand.
+  func telling<Result>(_ attempts: () throws -> Result) throws -> Result {
+    do { return try attempts() } catch {
+      guard let lastVersion, !isOver, !(error is CancellationError) else { throw error }
+      throw StoreError.stopped(atVersion: lastVersion, by: StoreError.Cause(error))
+    }
+  }
+}

@@ -1,0 +1,228 @@
+// Steps that are committed each by itself, and what another process does between two of them: who waits for it has done what
+// it did before, and whatever ends the run behind steps that stand says at which version.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct EachStepGaps {
+  private static let texts =
+    ["create entity User {\n attribute name string\n}"]
+    + (2...5).map { "add attribute User.a\($0) int default \($0)" }
+
+  /// Another process, which has its turn once the store is at some version.
+  private final class Other {
+    var hasRun = false
+    var lock: Connection?
+    var mark: MigrationMark?
+
+    /// Has a turn behind the commit that leads there, before the lock is asked for again.
+    func act(_ lab: DowngradeLab, at version: Int, in run: Connection, _ body: @escaping () throws -> Void) {
+      run.onStatement { [self] event in
+        guard event.sql == "COMMIT", !hasRun, (try? lab.version) == version else { return }
+        hasRun = true
+        do { try body() } catch { Issue.record(error) }
+      }
+    }
+
+    /// Takes the lock, as a process that writes.
+    func hold(_ lab: DowngradeLab) throws {
+      lock = try lab.open()
+      try lock?.execute("BEGIN IMMEDIATE")
+    }
+
+    func release() {
+      lock?.rollback()
+      lock?.close()
+      (lock, mark) = (nil, nil)
+    }
+  }
+
+  private func lab(at version: Int = 1) async throws -> DowngradeLab {
+    try await DowngradeLab(Self.texts, at: version, fill: ["INSERT INTO User(name) VALUES ('Ann')"])
+  }
+
+  /// Leads the store elsewhere, all at once.
+  private func lead(_ lab: DowngradeLab, _ goal: MigrationGoal, _ set: MigrationSet? = nil) throws {
+    _ = try Store.rehearseMigration(at: lab.url, key: testKey, migrations: set ?? lab.set, goal) { _ in }
+  }
+
+  private func stopped(_ body: () throws -> Void) -> (version: Int, cause: StoreError.Cause, text: String)? {
+    do { try body() } catch let error as StoreError {
+      if case .stopped(let version, let cause) = error { return (version, cause, "\(error)") }
+      Issue.record(error)
+    } catch { Issue.record(error) }
+    return nil
+  }
+
+  @Test func `a lock that is not to be had behind a step says which version stands`() async throws {
+    let (lab, other) = (try await lab(), Other())
+    let found = stopped {
+      _ = try Store.rehearseMigration(at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true) {
+        $0.onBusy { _ in false }
+        other.act(lab, at: 2, in: $0) { try other.hold(lab) }
+      }
+    }
+    other.release()
+    let error = try #require(found)
+    guard case .engine(.busy) = error.cause, error.version == 2 else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(
+      error.text.hasSuffix(" The steps before stand: the store was last seen at version 2."), "\(error)")
+    #expect(try lab.version == 2)
+  }
+
+  @Test func `who waits for another one's migration behind a step tells all that it did`() async throws {
+    let set = try MigrationSet(
+      DowngradeLab.set(Self.texts).steps.map {
+        $0.number == 4
+          ? try MigrationStep(
+            number: 4, name: "s4", text: "format: 1\nbackup: always\n[up]\n\(Self.texts[3])\n") : $0
+      })
+    let (lab, other) = (try await DowngradeLab(set, at: 1), Other())
+    var attempts = 0
+    let outcome = try Store.rehearseMigration(
+      at: lab.url, key: testKey, migrations: set, makesBackups: true, commitsEachStep: true
+    ) { connection in
+      attempts += 1
+      other.release()
+      guard attempts == 1 else { return }
+      connection.onBusy { _ in
+        // From now on it is a migration that is waited for.
+        other.mark = other.mark ?? MigrationMark(lab.url.path)
+        return false
+      }
+      other.act(lab, at: 3, in: connection) { try other.hold(lab) }
+    }
+    #expect(attempts == 2 && outcome.startVersion == 1 && outcome.version == 5)
+    #expect(outcome.steps == [2, 3, 4, 5])
+    let copies = lab.folder.names.filter { $0.hasSuffix(".backup") }
+    #expect(copies.count == 1 && outcome.backup?.lastPathComponent == copies.first, "\(copies)")
+  }
+
+  @Test func `what steps before the waiting wrote is asked by the classes behind the last one`() async throws
+  {
+    let texts = [
+      "create entity User {\n attribute mood string default \"calm\"\n}",
+      "transform sql { UPDATE $User SET $User.mood = 'furious' }", "add attribute User.b int optional",
+    ]
+    let lab = try await DowngradeLab(texts, at: 1, fill: ["INSERT INTO User(id) VALUES (1)"])
+    let (other, schema) = (Other(), Schema { Entity(MoodyClasses.User.self) })
+    var attempts = 0
+    let found = stopped {
+      _ = try Store.rehearseMigration(
+        at: lab.url, key: testKey, migrations: lab.set, reading: schema, commitsEachStep: true
+      ) { connection in
+        attempts += 1
+        other.release()
+        guard attempts == 1 else { return }
+        connection.onBusy { _ in
+          other.mark = other.mark ?? MigrationMark(lab.url.path)
+          return false
+        }
+        other.act(lab, at: 2, in: connection) { try other.hold(lab) }
+      }
+    }
+    guard let found, case .store(.migrationFailed(step: 2, _, _, _)) = found.cause else {
+      Issue.record("\(String(describing: found))")
+      return
+    }
+    #expect(attempts == 2 && found.version == 2)
+  }
+
+  @Test func `a store that another process led beyond the steps is told as that`() async throws {
+    let (lab, other) = (try await lab(), Other())
+    let set = try lab.set.upTo(3)
+    let found = stopped {
+      _ = try Store.rehearseMigration(at: lab.url, key: testKey, migrations: set, commitsEachStep: true) {
+        other.act(lab, at: 2, in: $0) { try lead(lab, .latest) }
+      }
+    }
+    let error = try #require(found)
+    guard case .store(.storeIsNewer(_, found: 5, supported: 3, _, _)) = error.cause else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(try error.version == 5 && lab.version == 5)
+  }
+
+  @Test(arguments: [true, false])
+  func `steps that another process ran before are not among those of the run`(_ each: Bool) async throws {
+    let (lab, other) = (try await lab(), Other())
+    let set = try lab.set.upTo(3)
+    let outcome = try Store.rehearseMigration(
+      at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: each
+    ) {
+      other.act(lab, at: 1, in: $0) { try lead(lab, .latest, set) }
+    }
+    #expect(outcome.startVersion == 3 && outcome.steps == [4, 5] && outcome.version == 5)
+    let nothing = try Store.rehearseMigration(at: lab.url, key: testKey, migrations: lab.set) { _ in }
+    #expect(nothing.startVersion == 5 && nothing.steps.isEmpty && nothing.version == 5)
+  }
+
+  @Test func `nor are those that it ran between, on either way`() async throws {
+    let (lab, up, down) = (try await lab(), Other(), Other())
+    let set = try lab.set.upTo(4)
+    let ahead = try Store.rehearseMigration(
+      at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true
+    ) {
+      up.act(lab, at: 2, in: $0) { try lead(lab, .latest, set) }
+    }
+    #expect(ahead.startVersion == 1 && ahead.steps == [2, 5] && ahead.version == 5)
+    let plan = try await Store.planDowngrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
+    let losses = Set(plan.unallowedLosses)
+    let back = try Store.rehearseMigration(
+      at: lab.url, key: testKey, migrations: lab.set, .back(to: 1), allowing: losses, commitsEachStep: true
+    ) { connection in
+      down.act(lab, at: 4, in: connection) {
+        _ = try Store.rehearseMigration(
+          at: lab.url, key: testKey, migrations: lab.set, .back(to: 2), allowing: losses
+        ) { _ in }
+      }
+    }
+    #expect(back.startVersion == 5 && back.takenBack == [5, 2] && back.version == 1)
+  }
+
+  @Test func `two that lead a store to and fro do not go on for ever`() async throws {
+    let (lab, up, down) = (try await lab(), Other(), Other())
+    let losses = Set((2...5).map { "User.a\($0)" })
+    let ahead = stopped {
+      _ = try Store.rehearseMigration(at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true) {
+        up.act(lab, at: 3, in: $0) {
+          _ = try Store.rehearseMigration(
+            at: lab.url, key: testKey, migrations: lab.set, .back(to: 1), allowing: losses
+          ) { _ in }
+        }
+      }
+    }
+    #expect(
+      ahead?.version == 1 && ahead?.cause == .store(.steppedBack(file: lab.url.path, left: 3, found: 1)))
+    #expect(ahead?.text.contains("is at 1 now") == true && ahead?.text.contains("stand") == false)
+    try lead(lab, .latest)
+    let back = stopped {
+      _ = try Store.rehearseMigration(
+        at: lab.url, key: testKey, migrations: lab.set, .back(to: 1), allowing: losses, commitsEachStep: true
+      ) {
+        down.act(lab, at: 3, in: $0) { try lead(lab, .latest) }
+      }
+    }
+    #expect(back?.version == 5 && back?.cause == .store(.steppedBack(file: lab.url.path, left: 3, found: 5)))
+    #expect(try lab.version == 5)
+  }
+}
+
+/// Classes that take two moods alone.
+enum MoodyClasses {
+  enum Mood: String, AttributeValue {
+    case calm, cross
+    static var placeholder: Mood { .calm }
+  }
+  final class User: ManagedObject {
+    @Attribute var mood: Mood = .calm
+    @Attribute var b: Int?
+  }
+}

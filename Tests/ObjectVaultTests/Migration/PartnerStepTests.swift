@@ -1,0 +1,146 @@
+// Steps that would leave a one-to-one whose ends say different things.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct PartnerSteps {
+  private static let teams = """
+    create entity Team {
+     attribute name string
+    }
+    create entity User {
+     attribute name string
+    }
+    """
+  private static let pair = """
+    add relationship Team.captain -> User inverse User.leads
+    add relationship User.leads -> Team inverse Team.captain
+    """
+  private static let rows = [
+    "INSERT INTO Team(id, name) VALUES (1, 'a'), (2, 'b'), (3, 'c')",
+    "INSERT INTO User(id, name) VALUES (1, 'x'), (2, 'y'), (4, 'z')",
+  ]
+
+  private func refusal(_ steps: [String], at version: Int = 1, fill: [String] = Self.rows) async throws
+    -> String
+  {
+    let lab = try await DowngradeLab(steps, at: version, fill: fill)
+    let before = try Data(contentsOf: lab.url)
+    do {
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
+      return "no error"
+    } catch let error as StoreError {
+      #expect(try Data(contentsOf: lab.url) == before)
+      return "\(error)"
+    }
+  }
+
+  @Test(arguments: [
+    """
+    add relationship Team.captain -> User required filling 4 inverse User.leads
+    add relationship User.leads -> Team inverse Team.captain on delete cascade
+    """,
+    """
+    add relationship User.leads -> Team inverse Team.captain on delete cascade
+    add relationship Team.captain -> User required filling 4 inverse User.leads
+    """,
+    Self.pair + "\ntransform sql { UPDATE $Team SET $Team.captain = 1 WHERE $Team.id = 1 }",
+    Self.pair + "\ntransform sql { UPDATE $Team SET $Team.captain = 1 }",
+  ])
+  func `a step that writes one end is refused`(_ step: String) async throws {
+    let said = try await refusal([Self.teams, step])
+    #expect(said.contains("Team.captain") && said.contains("0002"), "\(said)")
+  }
+
+  @Test func `a step that writes both ends, in one block or in two, runs`() async throws {
+    for blocks in [
+      "transform sql { UPDATE $Team SET $Team.captain = $Team.id; UPDATE $User SET $User.leads = $User.id WHERE $User.id < 3; UPDATE $Team SET $Team.captain = NULL WHERE $Team.id = 3 }",
+      """
+      transform sql { UPDATE $Team SET $Team.captain = $Team.id WHERE $Team.id < 3 }
+      add attribute Team.size int default 0
+      transform sql { UPDATE $User SET $User.leads = $User.id WHERE $User.id < 3 }
+      """,
+    ] {
+      let lab = try await DowngradeLab([Self.teams, Self.pair + "\n" + blocks], fill: Self.rows)
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
+      #expect(
+        try lab.rows("SELECT id, captain_id FROM Team ORDER BY id") == [[1, 1], [2, 2], [3, .null]])
+      #expect(try lab.rows("SELECT id, leads_id FROM User ORDER BY id") == [[1, 1], [2, 2], [4, .null]])
+      _ = try StoreImage(lab.url)
+    }
+  }
+
+  @Test func `a to-one that gets an inverse fills it, and back`() async throws {
+    let lab = try await DowngradeLab(
+      [
+        Self.teams + "\nadd relationship Team.captain -> User",
+        "add relationship User.leads -> Team inverse Team.captain", "drop relationship User.leads",
+      ],
+      fill: Self.rows + [
+        "UPDATE Team SET captain_id = 4 WHERE id = 1", "UPDATE Team SET captain_id = 2 WHERE id = 3",
+      ])
+    for _ in 0..<2 {
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set.upTo(2))
+      #expect(try lab.rows("SELECT id, leads_id FROM User ORDER BY id") == [[1, .null], [2, 3], [4, 1]])
+      _ = try StoreImage(lab.url)
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
+      try await Store.downgrade(at: lab.url, key: testKey, to: 2, migrations: lab.set)
+      #expect(try lab.rows("SELECT id, leads_id FROM User ORDER BY id") == [[1, .null], [2, 3], [4, 1]])
+      _ = try StoreImage(lab.url)
+      try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
+      #expect(
+        try lab.rows("SELECT id, captain_id FROM Team ORDER BY id") == [[1, 4], [2, .null], [3, 2]])
+    }
+    try lab.run("UPDATE Team SET captain_id = 4 WHERE id = 3")
+    await #expect(throws: StoreError.self) {
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set.upTo(2))
+    }
+  }
+
+  @Test func `one step may write what the next one completes, also in a new store`() async throws {
+    let steps = [
+      Self.teams + "\n" + Self.pair
+        + "\nseed { INSERT INTO $Team ($Team.id, $Team.name) VALUES (1, 'a') }",
+      "seed { INSERT INTO $User ($User.id, $User.name, $User.leads) VALUES (1, 'x', 1) }",
+      "transform sql { UPDATE $Team SET $Team.captain = 1 }",
+    ]
+    let lab = try await DowngradeLab(steps)
+    #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set).steps == [2, 3])
+    let fresh = try await DowngradeLab(steps, at: 3)
+    #expect(try fresh.rows("SELECT captain_id FROM Team") == [[1]])
+    await #expect(throws: StoreError.self) { try await DowngradeLab(steps, at: 2) }
+    let single = try await DowngradeLab(steps)
+    await #expect(throws: StoreError.self) {
+      _ = try await Store.migrate(
+        at: single.url, key: testKey, migrations: single.set, commitsEachStep: true)
+    }
+    #expect(try single.version == 1)
+  }
+
+  @Test func `what one pair is mended by is no room for damage in another one`() async throws {
+    let other = """
+      add relationship Team.coach -> User inverse User.coaches
+      add relationship User.coaches -> Team inverse Team.coach
+      """
+    let damaged = Self.rows + ["UPDATE Team SET captain_id = 1 WHERE id = 1"]
+    let swap =
+      "transform sql { UPDATE $Team SET $Team.captain = NULL; UPDATE $Team SET $Team.coach = 2 WHERE $Team.id = 2 }"
+    let said = try await refusal([Self.teams + "\n" + Self.pair + "\n" + other, swap], fill: damaged)
+    #expect(said.contains("Team.coach"), "\(said)")
+  }
+
+  @Test func `damage that was there before blocks no step, but more of it does`() async throws {
+    let damaged = Self.rows + ["UPDATE Team SET captain_id = 1 WHERE id = 1"]
+    let steps = [
+      Self.teams + "\n" + Self.pair,
+      "rename relationship Team.captain -> boss\ntransform sql { UPDATE $Team SET $Team.name = 'n' }",
+    ]
+    let lab = try await DowngradeLab(steps, fill: damaged)
+    #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set).steps == [2])
+    let more = "transform sql { UPDATE $Team SET $Team.captain = 2 WHERE $Team.id = 2 }"
+    #expect(try await refusal([steps[0], more], fill: damaged).contains("Team.captain"))
+  }
+}

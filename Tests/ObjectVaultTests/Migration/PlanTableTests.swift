@@ -1,0 +1,55 @@
+// What a plan tells of tables: those that a question names are read, others are not looked at; and each that is written anew is
+// named once.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct PlanTables {
+  static let base = """
+    create entity Team {
+        attribute title string
+        relationship lead -> Person
+    }
+    create entity Being {
+        attribute born int optional
+    }
+    create entity Person {
+        attribute name string
+    }
+    create entity Place {
+        attribute team string optional
+    }
+    """
+
+  @Test func `a column that is called as a table whose references move hides nobody`() async throws {
+    let lab = try await MigrationLab(
+      Self.base, fill: ["INSERT INTO Place(id, team) VALUES (1, 'red'), (2, NULL)"])
+    let steps = [
+      Self.base, "rename attribute Team.title -> name", "set parent of Person to Being",
+      "make Place.team required",
+    ]
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set(steps))
+    #expect(
+      plan.steps.allSatisfy(\.unasked.isEmpty) && plan.refusals.map(\.rows) == [[2]],
+      "\(plan.steps.flatMap(\.unasked))")
+  }
+
+  @Test func `a table that a step writes anew twice is named once`() async throws {
+    let lab = try await MigrationLab(Self.base)
+    let step = """
+      retype Team.title to data using (CAST($Team.title AS BLOB))
+      transform sql { UPDATE $Team SET $Team.title = x'00' }
+      retype Team.title to string using (CAST($Team.title AS TEXT))
+      """
+    let set = try lab.set([Self.base, step])
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
+    #expect(plan.steps[0].rebuiltTables == ["Team"])
+    let inspection = try Inspection(path: lab.url.path, key: testKey)
+    let outlook = try MigrationOutlook(plan, of: inspection, set)
+    #expect(outlook.rebuilds.map { $0.map(\.table) } == [["Team"]])
+    #expect(outlook.rebuilds[0][0].operations.count == 2, "\(outlook.rebuilds)")
+  }
+}

@@ -1,0 +1,134 @@
+// up --tx step, stopped for a moment between its first step and the next, and what another process does to the store
+// meanwhile: the report tells what either did.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite(.serialized, .enabled(if: FaultInjector.isAvailable)) struct EachStepGapCommands {
+  private let folder: TemporaryFolder
+
+  init() async throws {
+    folder = try await CommandFolder().folder
+    for (number, name) in [(3, "third"), (4, "last")] {
+      let text = "format: 1\n[up]\nadd attribute Tag.\(name) string optional\n"
+      try folder.write(Data(text.utf8), to: "Steps/000\(number)_\(name).migration")
+    }
+  }
+
+  private func start(_ line: String, _ environment: [String: String] = [:]) throws -> StartedTool {
+    try StartedTool(
+      builtExecutable("store-migrate"),
+      line.split(separator: " ").map(String.init) + [
+        "-m", "Steps", "--key-env", "KEY", "--key-format", "hex", "--no-input", "--no-backup",
+      ], environment: environment.merging(["KEY": Template.hex(Template.key)]) { $1 },
+      directory: folder.url.path)
+  }
+
+  /// Starts it, and waits until it has stopped itself behind its first commit: where it takes its mark away.
+  private func startAndStop(_ line: String) throws -> StartedTool {
+    let tool = try start(
+      line,
+      [
+        "LD_PRELOAD": FaultInjector.library ?? "", "VAULT_FAULT_IN": ".migrating-",
+        "VAULT_FAULT_CALLS": "unlink",
+        "VAULT_FAULT_KIND": "signal", "VAULT_FAULT_SIGNAL": "\(SIGSTOP)", "VAULT_FAULT_AT": "1",
+        "VAULT_FAULT_MILLISECONDS": "40",
+      ])
+    let (status, end) = ("/proc/\(tool.processID)/stat", Date() + 60)
+    func isStopped() -> Bool {
+      (try? String(contentsOfFile: status, encoding: .utf8))?.contains(") T ") == true
+    }
+    while !isStopped(), Date() < end { usleep(2000) }
+    guard isStopped() else {
+      kill(tool.processID, SIGKILL)
+      Issue.record("\(try tool.end())")
+      throw CancellationError()
+    }
+    return tool
+  }
+
+  private func goOn(_ tool: StartedTool) throws -> ToolResult {
+    kill(tool.processID, SIGCONT)
+    return try tool.end()
+  }
+
+  @Test func `a store that another process led beyond what was asked for is no failure`() throws {
+    let tool = try startAndStop("up old.store --to 3 --tx step")
+    #expect(try start("up old.store").end().status == 0)
+    let result = try goOn(tool)
+    #expect(result.status == 0, "\(result)")
+    #expect(
+      result.output.hasPrefix("applied  0002 step\nold.store is at version 4 (")
+        && result.output.hasSuffix("Meanwhile another process ran 0003 third, 0004 last.\n"), "\(result)")
+  }
+
+  @Test(arguments: ["up old.store", "up old.store --to 3"])
+  func `steps that another process ran between are told beside one's own`(_ other: String) throws {
+    let tool = try startAndStop("up old.store --tx step")
+    #expect(try start(other).end().status == 0)
+    let result = try goOn(tool)
+    let isAll = !other.hasSuffix("3")
+    #expect(
+      result.status == 0
+        && result.output.hasPrefix(
+          "applied  0002 step\n\(isAll ? "" : "applied  0004 last\n")old.store is at version 4 (")
+        && result.output.hasSuffix(
+          "Meanwhile another process ran 0003 third\(isAll ? ", 0004 last" : "").\n"),
+      "\(result)")
+    #expect(!result.output.contains("Before,"), "\(result)")
+  }
+
+  @Test func `a report for programs has the version that the run began at`() throws {
+    let tool = try startAndStop("up old.store --tx step --json")
+    #expect(try start("up old.store --to 3").end().status == 0)
+    let result = try goOn(tool)
+    #expect(
+      result.output.contains(#""from":1"#) && result.output.contains(#""to":4"#)
+        && result.output.contains(#""byAnother":true"#)
+        && result.output.contains(#""applied":["0002 step","0004 last"]"#), "\(result)")
+    #expect(try ReportSchema().faults(in: result.output) == [])
+  }
+
+  @Test func `a lock between two steps is waited for once, and what stands is told`() throws {
+    let tool = try startAndStop("up old.store --tx step --lock-timeout 5")
+    let other = try Connection.open(folder.path("old.store"), key: .raw(Template.key))
+    try other.execute("BEGIN EXCLUSIVE")
+    let start = Date()
+    let result = try goOn(tool)
+    let seconds = Date().timeIntervalSince(start)
+    other.rollback()
+    other.close()
+    #expect(result.status == 11 && result.errors.contains("--lock-timeout SECONDS."), "\(result)")
+    #expect(
+      result.errors.contains("behind the last whole step") || result.errors.contains("at version 2"),
+      "\(result)")
+    #expect(seconds < 9, "\(seconds) s")
+  }
+
+  @Test func `down tells what another process took back between`() throws {
+    let text = "format: 1\n[up]\nadd attribute Tag.fifth string optional\n"
+    try folder.write(Data(text.utf8), to: "Steps/0005_fifth.migration")
+    #expect(try start("up old.store").end().status == 0)
+    let tool = try startAndStop("down old.store --to 2 --tx step --yes")
+    #expect(try start("down old.store --to 3 --yes").end().status == 0)
+    let result = try goOn(tool)
+    #expect(
+      result.status == 0
+        && result.output.hasPrefix("undone   0005 fifth\nundone   0003 third\nold.store is at version 2 (")
+        && result.output.hasSuffix("Meanwhile another process took back 0004 last.\n")
+        && !result.output.contains("Before,"), "\(result)")
+  }
+
+  @Test func `a store beyond what up is asked for says what leads there`() throws {
+    #expect(try start("up old.store").end().status == 0)
+    let result = try start("up old.store --to 2").end()
+    #expect(
+      result.status == 0
+        && result.output.hasPrefix(
+          "old.store is at version 4, beyond 2. Nothing to do: up takes no step back; down --to 2 does."),
+      "\(result)")
+  }
+}

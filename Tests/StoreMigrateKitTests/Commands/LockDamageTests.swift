@@ -1,0 +1,95 @@
+// A lock file that was cut off or overwritten: what was released is in no other file, and is not forgotten without a word.
+
+import Foundation
+import ObjectVault
+import StoreMigrateKit
+import TestSupport
+import Testing
+
+@Suite struct LockDamages {
+  let folder: TemporaryFolder
+  let lock: URL
+  let whole: String
+  var steps: String { folder.path("Steps") }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    let steps = folder.path("Steps")
+    try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)
+    for number in 1...3 {
+      try Data("format: 1\n\n[up]\ncreate entity E\(number) {\n attribute n int\n}\n".utf8).write(
+        to: URL(fileURLWithPath: "\(steps)/000\(number)_s\(number).migration"))
+    }
+    let result = try runTool(
+      builtExecutable("store-migrate"), ["embed", "--released", "4.10", "-m", steps, "--no-input"])
+    #expect(result.status == 0)
+    lock = URL(fileURLWithPath: "\(steps)/migrations.lock")
+    whole = try String(contentsOf: lock, encoding: .utf8)
+  }
+
+  private func run(_ words: String...) throws -> ToolResult {
+    try runTool(builtExecutable("store-migrate"), words + ["-m", steps, "--no-input"])
+  }
+
+  private func lines(_ count: Int) -> String {
+    whole.split(separator: "\n").prefix(count).map { "\($0)\n" }.joined()
+  }
+
+  @Test func `what is no lock file any more is refused, with its place, and stays as it is`() throws {
+    let step = String(whole.split(separator: "\n")[2])
+    let cases: [(text: String, place: String)] = [
+      ("", "is empty"), ("\n \n", "is empty"), (String(whole.dropLast(1)), "line 5 has no end"),
+      (String(whole.dropLast(3)), "line 5 has no end"), (String(whole.dropLast(20)), "line 4"),
+      (String(whole.prefix(whole.count / 2)), "line 3"), (lines(3), "0003"), (lines(1), "0001"),
+      (whole.replacing(step + "\n", with: ""), "0002"),
+      (whole.replacing(step, with: String(step.dropLast(9))), "line 3"),
+      (whole.replacing("released:", with: "\0\0\0\0\0\0\0\0\0"), "line 5"),
+      (whole.replacing("released: 4.10", with: "released:"), "line 5"),
+    ]
+    for (text, place) in cases {
+      try Data(text.utf8).write(to: lock)
+      for words in [
+        ["embed"], ["embed", "--released", "4.10"], ["squash", "--to", "3", "--allow-released"],
+      ] {
+        let told = try runTool(builtExecutable("store-migrate"), words + ["-m", steps, "--no-input"])
+        #expect(told.status == 1, "\(words): \(told), \(text)")
+        #expect(
+          told.errors.contains("migrations.lock") && told.errors.contains(place)
+            && told.errors.contains("git") && told.errors.contains("Nothing was written"),
+          "\(place): \(told)")
+        #expect(try Data(contentsOf: lock) == Data(text.utf8))
+      }
+      let check = try run("check")
+      #expect(check.status == 2 && check.output.contains(place), "\(place): \(check)")
+      #expect(!check.output.contains("store-migrate embed\n"), "\(check)")
+    }
+    try Data(whole.utf8).write(to: lock)
+    #expect(try run("embed").status == 0 && run("check").status == 0)
+  }
+
+  @Test func `a lock file of another system, of a merge, of earlier steps, or none at all is none of these`()
+    throws
+  {
+    let zeros = String(repeating: "0", count: 64)
+    let marks = whole.replacing(
+      "0003", with: "<<<<<<< ours\n0003 s3 s1:\(zeros) model:\(zeros) chain:\(zeros)\n=======\n0003"
+    ).replacing("released", with: ">>>>>>> theirs\nreleased")
+    for text in [whole.replacing("\n", with: "\r\n"), marks, "# Ours\n" + whole + "\n", nil] {
+      if let text {
+        try Data(text.utf8).write(to: lock)
+      } else {
+        try FileManager.default.removeItem(at: lock)
+      }
+      let result = try run("embed")
+      #expect(result.status == 0, "\(result), \(text ?? "none")")
+      let kept = text == nil ? whole.replacing("released: 4.10\n", with: "") : whole
+      #expect(try String(contentsOf: lock, encoding: .utf8) == kept)
+    }
+    // A step more than there are lines.
+    try Data(whole.utf8).write(to: lock)
+    try Data("format: 1\n\n[up]\ncreate entity E4 {\n attribute n int\n}\n".utf8).write(
+      to: URL(fileURLWithPath: "\(steps)/0004_s4.migration"))
+    #expect(try run("embed").status == 0)
+    #expect(try String(contentsOf: lock, encoding: .utf8).contains("released: 4.10\n0004 s4"))
+  }
+}

@@ -1,0 +1,91 @@
+// Lines that end otherwise than they look: SQL that no store would ever run, options that are given twice, files that a branch
+// needs besides those that were named.
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct RefusedLines {
+  let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(
+      at: folder.url.appendingPathComponent("Migrations"), withIntermediateDirectories: false)
+    try write("0001_base", "create entity User {\n attribute name string\n attribute age string optional\n}")
+  }
+
+  private func write(_ name: String, _ step: String) throws {
+    try folder.write(Data("format: 1\n[up]\n\(step)\n".utf8), to: "Migrations/\(name).migration")
+  }
+
+  private func run(_ line: String) throws -> ToolResult {
+    let words = line.split(separator: " ").map(String.init)
+    let opens = !["check", "rebase", "new"].contains(words[0])
+    return try runTool(
+      builtExecutable("store-migrate"), words + (opens ? ["--key-format", "hex"] : []) + ["--no-input"],
+      environment: ["STORE_MIGRATE_KEY": String(repeating: "5a", count: 32)], directory: folder.url.path)
+  }
+
+  @Test(arguments: [
+    "retype User.age to int using (nofunc($User.age))",
+    "require \"it is there\" { SELECT count(*) FROM nowhere }",
+  ])
+  func `create makes nothing of steps whose SQL cannot run, and says what check says`(_ step: String) throws {
+    try write("0002_wrong", step)
+    let (check, create) = (try run("check"), try run("create new.store"))
+    let fault = try #require(
+      check.output.split(separator: "\n").first { $0.hasPrefix("0002_wrong.migration") })
+    #expect(check.status == 2)
+    #expect(create.status == 1 && create.errors.contains(fault), "\(create)\n\(fault)")
+    #expect(folder.names == ["Migrations"])
+    // What is not asked for is not tried.
+    #expect(try run("create old.store --to 1").status == 0)
+  }
+
+  @Test func `an option that has one value is given once`() throws {
+    #expect(try run("create s.store").status == 0)
+    for line in [
+      "up s.store --to 1 --to 2", "up s.store -m Migrations --migrations=Other", "plan s.store --to=1 --to=1",
+    ] {
+      let result = try run(line)
+      #expect(result.status == 64 && result.errors.contains("is given twice"), "\(line): \(result)")
+    }
+    // What may be said of several things is said of each; a flag twice is the flag.
+    #expect(
+      try run("up s.store -y -y --allow lossy:User.a --allow lossy:User.b").status == 0)
+  }
+
+  @Test func `rebase names the files that go along`() throws {
+    try write("0002_theirs", "add attribute User.theirs int optional")
+    try write("0002_mine", "add attribute User.mine int optional")
+    try write("0003_more", "rename attribute User.mine -> more")
+    let result = try run("rebase 0002_mine.migration")
+    #expect(
+      result.status != 0 && result.errors.contains("rebase 0002_mine.migration 0003_more.migration"),
+      "\(result)")
+    let both = try run("rebase 0002_mine.migration 0003_more.migration")
+    #expect(both.status == 0, "\(both)")
+  }
+
+  @Test func `a link to nothing is called that, by whoever makes a store and by whoever opens one`() throws {
+    try FileManager.default.createSymbolicLink(atPath: folder.path("link.store"), withDestinationPath: "none")
+    let (create, up) = (try run("create link.store"), try run("up link.store"))
+    #expect(create.status == 1 && create.errors.contains("this is a link to "), "\(create)")
+    #expect(up.status == 10 && up.errors.contains("this is a link to "), "\(up)")
+  }
+
+  @Test func `a version with line breaks is one line of the history`() throws {
+    func run(_ tool: String, _ words: String...) throws -> ToolResult {
+      try runTool(
+        builtExecutable(tool), words + ["--key-env", "KEY", "--key-format", "hex", "--no-input"],
+        environment: ["KEY": Template.hex(Template.key), "MICROBLOG_VERSION": "4.2\nbeta\r\n1"],
+        directory: folder.url.path)
+    }
+    let steps = folder.path("Migrations")
+    #expect(try run("microblog-migrate", "create", "a.store", "-m", steps).status == 0)
+    let history = try run("store-migrate", "history", "a.store")
+    #expect(history.output.contains("microblog-migrate 4.2 beta 1\n"), "\(history)")
+  }
+}
