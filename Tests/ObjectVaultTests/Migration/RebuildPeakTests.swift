@@ -39,13 +39,20 @@ import Testing
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
     #expect(plan.neededBytes > 0 && before > Self.rows * 700)
     let peak = Locked((bytes: 0, looks: 0, isOver: false))
+    let looked = DispatchSemaphore(value: 0)
+    // It has looked before the run begins: on a busy machine a task may wait until the run is over.
     async let watching: Void = onThread {
       while peak.withLock({ state in
         state.bytes = max(state.bytes, Self.bytes(folder))
         state.looks += 1
         return !state.isOver
-      }) { usleep(500) }
+      }) {
+        looked.signal()
+        usleep(500)
+      }
     }
+    try await onThread { looked.wait() }
+    defer { peak.withLock { $0.isOver = true } }
     try await Store.migrate(at: lab.url, key: testKey, migrations: set)
     peak.withLock { $0.isOver = true }
     try await watching
