@@ -68,6 +68,14 @@ extension LockHolder {
     return processes.sorted().map { LockHolder(process: $0) }
   }
 
+  /// Who has a transaction open that writes to a database, as far as the system tells.
+  package static func writing(_ path: DatabasePath) -> [LockHolder] {
+    let log = FileLock.all(of: path.sharedMemory).filter { $0.covers(120...120) }
+    let file = FileLock.all(of: path.path).filter { $0.covers(reservedByte...reservedByte) }
+    return (log + file).filter(\.isExclusive).map { LockHolder(process: $0.processID) }
+  }
+
+  private static let reservedByte = 0x4000_0001
   private static let sharedBytes = 0x4000_0002...0x4000_01ff
 
   /// Who holds a lock on a whole file, as far as the system tells.
