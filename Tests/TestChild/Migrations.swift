@@ -8,15 +8,16 @@ import ObjectVault
 import TestSupport
 
 /// Leads a store to a version, up or down, by the steps in the folder `Steps` beside it.
-func lead(_ url: URL, to version: Int) async throws {
+/// - Parameter copies: Whether the store is copied before.
+func lead(_ url: URL, to version: Int, copies: Bool) async throws {
   let steps = try MigrationSet.directory(url.deletingLastPathComponent().appendingPathComponent("Steps"))
   let present = try Connection.open(url.path, key: testKey).userVersion()
   acknowledge("begin")
   if present < version {
-    try await Store.migrate(at: url, key: testKey, migrations: steps.upTo(version), makesBackups: false)
+    try await Store.migrate(at: url, key: testKey, migrations: steps.upTo(version), makesBackups: copies)
   } else {
     try await Store.downgrade(
-      at: url, key: testKey, to: version, migrations: steps, makesBackups: false,
+      at: url, key: testKey, to: version, migrations: steps, makesBackups: copies,
       allowing: ["User.town", "Town"])
   }
   acknowledge("there")

@@ -42,7 +42,10 @@ do {
     acknowledge("downgraded")
   case let mode where mode.hasPrefix("lead-each-"):
     try await leadByStep(url, to: Int(mode.dropFirst(10)) ?? 0)
-  case let mode where mode.hasPrefix("lead-"): try await lead(url, to: Int(mode.dropFirst(5)) ?? 0)
+  case let mode where mode.hasPrefix("lead-copied-"):
+    try await lead(url, to: Int(mode.dropFirst(12)) ?? 0, copies: true)
+  case let mode where mode.hasPrefix("lead-"):
+    try await lead(url, to: Int(mode.dropFirst(5)) ?? 0, copies: false)
   case "use-old", "use-new": try await useStore(url, isOld: arguments[1] == "use-old")
   case "rekey":
     let keys = [childKeys.first, childKeys.second]

@@ -36,6 +36,8 @@ struct ForeignTable {
     let isSpecial: Bool
     /// Whether it is sorted by a comparison that is not here, so that nothing can be looked up by it.
     let isForeign: Bool
+    /// Whether the engine made it for the primary key.
+    let isOfKey: Bool
   }
 
   let name: String
@@ -57,7 +59,11 @@ struct ForeignTable {
   /// The column that is the row's id.
   var idColumn: String? {
     let key = columns.filter { $0.keyPlace > 0 }
-    guard rowID != nil, key.count == 1, key[0].type == "INTEGER" else { return nil }
+    // A key that is not the row's id has an index, and `INTEGER PRIMARY KEY DESC` is none, for a mistake of the engine's
+    // that it keeps (https://sqlite.org/lang_createtable.html#rowid).
+    guard rowID != nil, key.count == 1, key[0].type == "INTEGER", !indexes.contains(where: \.isOfKey) else {
+      return nil
+    }
     return key[0].name
   }
 
@@ -119,7 +125,7 @@ extension ForeignTable {
         isSpecial: parts.contains { $0[3].int64 != 0 || $0[4].string?.uppercased() != "BINARY" },
         isForeign: parts.contains { part in
           part[4].string.map { !Connection.ownCollations.contains($0.uppercased()) } ?? false
-        })
+        }, isOfKey: row.count > 3 && row[3].string == "pk")
     }
     let taken = Set(columns.map(\.name.asciiLowercased))
     let candidate = Self.rowIDNames.first { !taken.contains($0) }

@@ -41,6 +41,30 @@ package enum SQLTemplate {
     return result
   }
 
+  /// The first parameter that SQLite would see: `?`, `?1`, `:name`, `@name`, and `$$name` where it is no part of a name.
+  package static func parameter(_ sql: String) -> String? {
+    var scanner = SQLScanner(sql)
+    var isBehindWord = false
+    while let piece = scanner.next() {
+      defer { isBehindWord = piece.kind == .word }
+      guard piece.kind == .other else { continue }
+      switch scanner.text(piece.range) {
+      case "?": return "?" + scanner.name()
+      case let sign where sign == ":" || sign == "@":
+        if let next = scanner.scalar(at: scanner.position), SQLScanner.isWord(next) {
+          return sign + scanner.name()
+        }
+      case "$" where scanner.scalar(at: scanner.position) == "$":
+        scanner.position += 1
+        let name = scanner.name()
+        if !isBehindWord, !name.isEmpty { return "$$" + name }
+      case "$": _ = scanner.name()
+      default: break
+      }
+    }
+    return nil
+  }
+
   /// The names behind dollar signs, in order.
   static func names(_ sql: String) -> [String] {
     var names: [String] = []

@@ -12,8 +12,8 @@ public enum HistoryConflict: Sendable, Hashable {
   case reordered(number: Int, applied: String, found: String)
   /// A number is left out.
   case gap(Int)
-  /// Two steps have the same number.
-  case duplicate(Int)
+  /// Several steps have the same number; `files` are theirs, in the order of their names.
+  case duplicate(number: Int, files: [String])
   /// Nothing leads on from this version: the steps behind it were folded into one for new stores, after a release.
   case folded(version: Int, into: Int, name: String, release: String?)
 }
@@ -45,9 +45,10 @@ extension HistoryConflict: CustomStringConvertible {
           "Open the store once with release \($0), the last one that leads on from there, then with this one."
         }
           ?? "Take the files of those steps out of the repository's past, and migrate the store with them once.")
-    case .duplicate(let number):
-      "Two steps have the number \(numbered(number)). Give the unreleased one the next free number: "
-        + "store-migrate rebase FILE does."
+    case .duplicate(let number, let files):
+      "Several steps have the number \(numbered(number)): \(files.joined(separator: ", ")). The one that is not released, or "
+        + "that is of your own branch, goes behind the other: "
+        + files.map { "store-migrate rebase \($0)" }.joined(separator: ", or ") + "."
     }
   }
 }

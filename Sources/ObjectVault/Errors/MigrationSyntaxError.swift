@@ -4,7 +4,7 @@
 public struct MigrationSyntaxError: Error, Sendable, Hashable {
   /// The file's name.
   public let file: String
-  /// The line, counted from 1.
+  /// The line, counted from 1; 0 where it is about the file, or the folder, as a whole.
   public let line: Int
   /// The column, counted in characters from 1.
   public let column: Int
@@ -15,6 +15,8 @@ public struct MigrationSyntaxError: Error, Sendable, Hashable {
 }
 
 extension MigrationSyntaxError: CustomStringConvertible {
-  /// `file:line:column: reason; hint`.
-  public var description: String { "\(file):\(line):\(column): \(reason); \(ended(hint))" }
+  /// `file:line:column: reason; hint`, or `file: reason; hint`.
+  public var description: String {
+    "\(file)\(line > 0 ? ":\(line):\(column)" : ""): \(reason); \(ended(hint))"
+  }
 }

@@ -93,6 +93,9 @@ public enum StoreError: Error, Sendable, Equatable {
   /// What leads from the store's model to the classes is more than ``Store/Migrations/automatic`` does by itself; `lines` are
   /// the operations of the step to be written. Nothing was changed.
   case notAutomatic(file: String, reasons: [String], lines: [String])
+  /// The store was made by ``Store/Migrations/creatingSchema`` of classes that have changed since; `lines` are the operations
+  /// of the step that is to be written. Nothing was changed.
+  case madeOfOtherClasses(file: String, differences: [String], lines: [String])
   /// The Swift schema is not what the steps make; `lines` are operations that would make it so.
   case schemaMismatch(differences: [String], lines: [String])
   /// The file's tables are not those of the model that the file names.
@@ -277,6 +280,11 @@ extension StoreError: CustomStringConvertible {
         + reasons.map(ended).joined(separator: " ")
         + " Write the steps down from now on: those behind the store (Store.carriedSteps), and one with these lines, "
         + "looked at before:\n" + lines.joined(separator: "\n")
+    case .madeOfOtherClasses(let file, let differences, let lines):
+      "\(file) was made of other classes, by .creatingSchema: \(differences.joined(separator: "; ")). Steps are files from the "
+        + "first change on: write the text of Store.carriedSteps(at:key:)[0] to Migrations/0001_initial.migration, the change "
+        + "to a second file, and open the store with those"
+        + (lines.isEmpty ? "." : "; for what was not renamed it says:\n" + lines.joined(separator: "\n"))
     case .schemaMismatch(let differences, let lines):
       "The Swift schema is not what the migration steps make: \(differences.joined(separator: "; ")). "
         + "Correct the classes, or write the missing step (store-migrate new NAME)"

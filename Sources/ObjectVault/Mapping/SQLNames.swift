@@ -13,8 +13,16 @@ struct SQLNames {
   /// What stands behind an ordered relationship for the column of places.
   private static let position = "position"
 
-  /// - Throws: ``ModelError`` that says which name there is instead.
-  func resolved(_ sql: String) throws(ModelError) -> String { try SQLTemplate.resolved(sql, name) }
+  /// - Throws: ``ModelError`` that says which name there is instead, or which parameter would be nothing.
+  func resolved(_ sql: String) throws(ModelError) -> String {
+    if let parameter = SQLTemplate.parameter(sql) {
+      throw ModelError(
+        reason:
+          "\(parameter) is a parameter, and nothing gives it a value: the engine would take NULL; write the value itself"
+      )
+    }
+    return try SQLTemplate.resolved(sql, name)
+  }
 
   private func name(_ words: String) throws(ModelError) -> String {
     let names = words.split(separator: ".", omittingEmptySubsequences: false).map(String.init)

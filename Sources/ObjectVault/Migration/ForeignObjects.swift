@@ -7,8 +7,32 @@ internal import CipherSQLite
 struct ForeignObjects {
   let layout: StoreLayout
 
+  private struct Found {
+    let type, name, table: String
+
+    var sentence: String {
+      let place = type == "trigger" || type == "index" ? " on \(table)" : ""
+      return
+        "the \(type) \(name)\(place) is none of the store's: no step has made it. Drop it with the sqlcipher shell"
+        + (type == "table" ? "" : ", or let a step make it: create raw \(type)")
+    }
+  }
+
   /// A sentence for each of those in a file.
-  func findings(_ connection: Connection) throws -> [String] {
+  func findings(_ connection: Connection) throws -> [String] { try found(connection).map(\.sentence) }
+
+  /// A sentence for each trigger that steps would drop without a word, where they write its table anew.
+  func doomed(by steps: [CompiledStep], _ connection: Connection) throws -> [String] {
+    var copied: Set<String> = []
+    for case .copy(let table, _, _, _, _) in steps.flatMap(\.parts).flatMap(\.statements) {
+      copied.insert(table.lowercased())
+    }
+    guard !copied.isEmpty else { return [] }
+    return try found(connection).filter { $0.type == "trigger" && copied.contains($0.table.lowercased()) }
+      .map(\.sentence)
+  }
+
+  private func found(_ connection: Connection) throws -> [Found] {
     let expected = Set(
       OwnTables.names.map { "table \($0)" } + layout.tables.map { "table \($0.name)".lowercased() }
         + layout.tables.flatMap(\.indexes).map { "index \($0.name)".lowercased() }
@@ -19,10 +43,7 @@ struct ForeignObjects {
       guard !expected.contains("\(type) \(name)".lowercased()), !Self.isEngines(type, name) else {
         return nil
       }
-      let place = type == "trigger" || type == "index" ? " on \(table)" : ""
-      return
-        "the \(type) \(name)\(place) is none of the store's: no step has made it. Drop it with the sqlcipher shell"
-        + (type == "table" ? "" : ", or let a step make it: create raw \(type)")
+      return Found(type: type, name: name, table: table)
     }
   }
 

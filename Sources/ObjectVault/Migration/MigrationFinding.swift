@@ -60,19 +60,23 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
   public let step: Int
   /// The step's file.
   public let file: String
+  /// The line of the file at which the operation begins, counted from 1; nil where it is about the step as a whole, and for
+  /// steps that were not parsed from a text.
+  public let line: Int?
   /// The operation, in one line; nil where it is about the step as a whole.
   public let operation: String?
   /// What is so, and what to write.
   public let text: String
 
-  package init(rule: Rule, step: Int, file: String, operation: String?, text: String) {
-    (self.rule, self.step, self.file, self.operation, self.text) = (rule, step, file, operation, text)
+  package init(rule: Rule, step: Int, file: String, line: Int? = nil, operation: String?, text: String) {
+    (self.rule, self.step, self.file, self.line) = (rule, step, file, line)
+    (self.operation, self.text) = (operation, text)
   }
 }
 
 extension MigrationFinding: CustomStringConvertible {
-  /// The file, the rule's code, the operation, and what is so.
+  /// The file and line as compilers write them, the rule's code, the operation, and what is so.
   public var description: String {
-    "\(file): \(rule.rawValue) " + (operation.map { "\($0): " } ?? "") + text
+    file + (line.map { ":\($0)" } ?? "") + ": \(rule.rawValue) " + (operation.map { "\($0): " } ?? "") + text
   }
 }

@@ -57,7 +57,9 @@ extension MigrationLine {
   mutating func attribute(_ name: String) throws -> (AttributeDescription, filling: DefaultValue?) {
     var attribute = AttributeDescription(name: name, type: try type())
     var filling: DefaultValue?
+    var given: Set<String> = []
     while let word = next {
+      try requireFirst(word, &given)
       switch word {
       case "optional": attribute.isOptional = true
       case "unique": attribute.isUnique = true
@@ -92,7 +94,9 @@ extension MigrationLine {
     var relationship = RelationshipDescription(
       name: name, destination: try self.name("the entity at the other end"))
     var filling: DefaultValue?
+    var given: Set<String> = []
     while let word = next {
+      try requireFirst(word, &given)
       switch word {
       case "many": relationship.isToMany = true
       case "ordered": relationship.isOrdered = true
@@ -119,6 +123,12 @@ extension MigrationLine {
       skip()
     }
     return (relationship, filling)
+  }
+
+  /// Of two values that a line gives for one thing, one would be forgotten.
+  private func requireFirst(_ option: String, _ given: inout Set<String>) throws {
+    guard !given.insert(option).inserted else { return }
+    throw failure("\"\(option)\" stands here twice", "write it once")
   }
 
   mutating func inverse(of relationship: RelationshipDescription) throws -> String {

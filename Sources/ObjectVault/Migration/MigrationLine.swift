@@ -8,11 +8,18 @@ struct MigrationLine {
   private var index = 0
   private var words: [MigrationWords.Word] { line.words }
 
-  /// - Throws: ``StoreError/migrationSyntax(_:)`` for a text without an end.
+  /// - Throws: ``StoreError/migrationSyntax(_:)`` for a text without an end, and for a backslash that means nothing.
   init(_ text: String, file: String, number: Int) throws {
     (self.file, self.number, line) = (file, number, MigrationWords(text))
-    guard let column = line.openText else { return }
-    throw failure("a text has no end", "close it with \" on the same line; \\n in it is a new line", column)
+    if let column = line.openText {
+      throw failure("a text has no end", "close it with \" on the same line; \\n in it is a new line", column)
+    }
+    if let column = line.unknownEscape {
+      let sign = line.scalars[column + 1]
+      throw failure(
+        "\\\(sign) means nothing in a text",
+        "write \\\\ for a backslash; there are \\n, \\r, \\\" and \\\\", column)
+    }
   }
 
   func failure(_ reason: String, _ hint: String, _ column: Int? = nil) -> StoreError {
@@ -142,7 +149,14 @@ struct MigrationLine {
   mutating func names() throws -> [String] {
     try expect("(")
     var names = [try name("a property's name")]
-    while take(",") { names.append(try name("a property's name")) }
+    while take(",") {
+      let column = column
+      let name = try name("a property's name")
+      guard !names.contains(name) else {
+        throw failure("\(name) stands here twice", "name each property once", column)
+      }
+      names.append(name)
+    }
     try expect(")")
     return names
   }

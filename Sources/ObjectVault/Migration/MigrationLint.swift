@@ -39,7 +39,8 @@ extension MigrationSet {
         guard let former = schema.bindings[entity.name]?.formerName(of: name) else { return nil }
         return renaming(of: former, to: name).map { step, operation in
           MigrationFinding(
-            rule: .renamingIsDone, step: step.number, file: step.fileName, operation: operation.summary,
+            rule: .renamingIsDone, step: step.number, file: step.fileName, line: step.line(of: operation),
+            operation: operation.summary,
             text:
               "\(entity.name).\(name) is renamed by this step; take .renamed(from: \"\(former)\") out of the class"
           )
@@ -77,10 +78,11 @@ struct StepLint {
   }
 
   func finding(
-    _ rule: MigrationFinding.Rule, _ operation: MigrationOperation?, _ text: String
+    _ rule: MigrationFinding.Rule, _ operation: MigrationOperation?, _ text: String, at index: Int? = nil
   ) -> MigrationFinding {
     MigrationFinding(
-      rule: rule, step: step.number, file: step.fileName, operation: operation?.summary,
+      rule: rule, step: step.number, file: step.fileName,
+      line: index.map { step.lines[$0] } ?? operation.flatMap(step.line), operation: operation?.summary,
       text: text)
   }
 
@@ -122,12 +124,13 @@ struct StepLint {
       let place = OperationContext(
         step: step, before: before, model: model, new: new, former: former,
         earlier: step.operations.prefix(index), later: step.operations.dropFirst(index + 1))
-      findings += rules.remarks(place).map { finding($0.rule, operation, $0.text) }
+      findings += rules.remarks(place).map { finding($0.rule, operation, $0.text, at: index) }
       if place.hasOlderReaders, rules.traits.breaksReaders {
         findings.append(
           finding(
             .readerTooOld, operation,
-            "reader: \(step.reader) lets programs of that version open the store, which do not know this"))
+            "reader: \(step.reader) lets programs of that version open the store, which do not know this",
+            at: index))
       }
       former.follow(operation, of: step.number)
       let earlier = model

@@ -4,6 +4,8 @@ struct MigrationParser {
   struct Result {
     var header = MigrationHeader()
     var up: [MigrationOperation] = []
+    /// The line that each of ``up`` begins at, counted from 1.
+    var upLines: [Int] = []
     var down: [MigrationOperation]?
     /// Why there is no way back, where the author says that there is none.
     var irreversible: String?
@@ -51,18 +53,24 @@ struct MigrationParser {
       throw failure(problem.reason, problem.hint, line: problem.key.flatMap { result.header.lines[$0] })
     }
     var section: String?
+    var sections: Set<String> = []
     while index < lines.count {
       let line = Self.stripped(lines[index])
       if line.isEmpty {
         index += 1
       } else if line == "[up]" || line == "[down]" {
+        guard sections.insert(line).inserted else {
+          throw failure("\(line) begins here a second time", "write all of its operations below one \(line)")
+        }
         section = line
         index += 1
         if line == "[down]" { result.down = [] }
       } else if section == "[down]" {
         try down(line, &result)
       } else if section == "[up]" {
+        let start = index + 1
         result.up.append(contentsOf: try operations(line))
+        while result.upLines.count < result.up.count { result.upLines.append(start) }
       } else {
         throw failure("\"\(line.prefix(40))\" stands before [up]", "write [up] on a line of its own first")
       }

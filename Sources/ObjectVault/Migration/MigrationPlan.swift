@@ -132,8 +132,10 @@ extension MigrationPlan {
     let work = try history.work(goal, with: set, file: inspection.path)
     let model = try history.model()
     let expected = model.layout(format: history.format)
-    drift = SchemaDifference.lines(
-      found: try SchemaDifference.found(expected, in: connection), expected: expected)
+    drift =
+      SchemaDifference.lines(
+        found: try SchemaDifference.found(expected, in: connection), expected: expected)
+      + (try ForeignObjects(layout: expected).doomed(by: work.steps, connection))
     changesFormat = history.format < FileFormat.current && (goal == .latest || !work.isNothing)
     // A later release may have run steps that this one cannot read, and be content with old readers.
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]

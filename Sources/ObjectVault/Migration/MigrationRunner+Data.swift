@@ -53,7 +53,7 @@ extension MigrationRunner {
           }
           if !changesRows { throw Self.changesNothing(beginning) }
         } catch let error as SQLError {
-          guard let unread else { throw insertion?.asWritten(error) ?? error }
+          guard let unread else { throw Self.explained(insertion?.asWritten(error) ?? error) }
           throw ModelError(
             reason:
               "rows are inserted into \(unread) in a way that gives them no ids; write INSERT INTO $\(unread) (…) "

@@ -85,13 +85,16 @@ extension MigrationRunner {
     case .raw(let statement): try make(statement)
     case .rawMustFit(let statement): try requireFit(of: statement)
     case .require(let text, let query):
-      let value = try connection.withAuthorizer({ Self.reads($0) ? .allow : .deny }) {
-        guard !isTrial else {
-          try connection.withStatement(sql: query) { try $0.requireOneColumn() }
-          return SQLValue.integer(1) as SQLValue?
+      let value: SQLValue?
+      do {
+        value = try connection.withAuthorizer({ Self.reads($0) ? .allow : .deny }) {
+          guard !isTrial else {
+            try connection.withStatement(sql: query) { try $0.requireOneColumn() }
+            return .integer(1)
+          }
+          return try connection.onlyValue(sql: query)
         }
-        return try connection.onlyValue(sql: query)
-      }
+      } catch { throw Self.explained(error) }
       guard let value, let number = value.double, number != 0 else {
         throw ModelError(reason: Require.isNotSo(text))
       }
@@ -114,6 +117,22 @@ extension MigrationRunner {
     switch action {
     case .insert(let table), .update(let table, _), .delete(let table): isOfEntities(table)
     default: false
+    }
+  }
+
+  /// What the engine says of a block, in words that tell what a block may do.
+  static func explained(_ error: any Error) -> any Error {
+    guard let error = error as? SQLError else { return error }
+    switch error {
+    case .engine(_, _, let message, let sql)
+    where message.contains("not authorized") || message.contains("prohibited"):
+      return ModelError(
+        reason:
+          "\(message), in: \(sql). A block reads and writes rows of entities, and a require reads them; tables and the store's "
+          + "own rows are changed by operations alone")
+    case .notOneStatement(let sql):
+      return ModelError(reason: "its query is one SELECT, and here are more or none: \(sql)")
+    default: return error
     }
   }
 

@@ -178,7 +178,11 @@ struct MigrationRunner {
   }
 
   func backup(before work: MigrationWork, _ history: StoreHistory) throws -> URL? {
-    guard makesBackups, work.steps.contains(where: \.wantsBackup) else { return nil }
+    guard makesBackups, work.steps.contains(where: \.wantsBackup) else {
+      // Making one would remove what a killed run has left of its own.
+      MigrationBackup.removeUnfinished(of: connection.file)
+      return nil
+    }
     let path = try MigrationBackup.make(of: connection, version: history.version) { try checkCancelled() }
     return URL(fileURLWithPath: path)
   }
@@ -227,6 +231,10 @@ struct MigrationRunner {
     try checkCancelled()
     let start = Date()
     meter.beginStep()
+    if let before = compiled.parts.first?.before {
+      let doomed = try ForeignObjects(layout: before.layout).doomed(by: [compiled], connection)
+      guard doomed.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: doomed) }
+    }
     try connection.savepoint {
       try run(compiled.parts, of: compiled.step, &audit)
       if compiled.parts.contains(where: { $0.isData && !$0.isRequirement }) {

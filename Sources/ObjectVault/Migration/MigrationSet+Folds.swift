@@ -12,7 +12,8 @@ extension MigrationSet {
     for step in steps where step.number <= fold.number && step != fold {
       // Whoever was stopped while folding has left files beside, which are what was folded.
       guard step.number < fold.number, fold.folds[step.number - 1].checksum == step.checksum else {
-        throw StoreError.historyConflict(.duplicate(step.number))
+        throw StoreError.historyConflict(
+          .duplicate(number: step.number, files: [step.fileName, fold.fileName]))
       }
     }
     return fold.folds.dropLast().map { MigrationStep($0) } + steps.filter { $0.number >= fold.number }

@@ -27,7 +27,7 @@ extension MigrationSet {
         review.losses.append((step, compiled.unallowedLosses))
         try trial.run(compiled)
       } catch StoreError.migrationFailed(_, _, let operation, let reason) {
-        review.faults.append("\(step.fileName), \"\(operation)\": \(ended(reason))")
+        review.faults.append("\(step.place(ofOperation: operation)), \"\(operation)\": \(ended(reason))")
       }
       guard review.faults.isEmpty else { continue }
       review.wayBackFaults += try step.wayBackFaults(from: before, to: models[index], trialBack)

@@ -16,7 +16,9 @@ public struct MigrationSet: Sendable, Hashable {
     self.steps = try Self.unfolded(steps.sorted { $0.number < $1.number })
     for (index, step) in self.steps.enumerated() where step.number != index + 1 {
       let isDuplicate = index > 0 && self.steps[index - 1].number == step.number
-      throw StoreError.historyConflict(isDuplicate ? .duplicate(step.number) : .gap(index + 1))
+      let files = Set(self.steps.filter { $0.number == step.number }.map(\.fileName)).sorted()
+      throw StoreError.historyConflict(
+        isDuplicate ? .duplicate(number: step.number, files: files) : .gap(index + 1))
     }
   }
 
@@ -29,13 +31,10 @@ public struct MigrationSet: Sendable, Hashable {
   /// The same, as if its files had other names.
   package static func directory(_ url: URL, naming: (String) -> String) throws -> MigrationSet {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else {
-      throw StoreError.migrationSyntax(
-        MigrationSyntaxError(
-          file: url.path, line: 1, column: 1, reason: "there is no such folder of migrations",
-          hint: "give the folder that holds files like 0001_initial.migration"))
+      throw StoreError.migrationSyntax(noFolder(url.path))
     }
     var steps: [MigrationStep] = []
-    for name in names.sorted() where name.lowercased().hasSuffix(".migration") {
+    for name in names.sorted() where isStepFile(name.lowercased()) {
       guard name.hasSuffix(".migration") else {
         // On some disks it is the same file, and on others a step that nobody would miss.
         throw StoreError.migrationSyntax(
@@ -49,6 +48,25 @@ public struct MigrationSet: Sendable, Hashable {
       steps.append(try MigrationStep(number: number, name: title, text: text, file: naming(name)))
     }
     return try MigrationSet(steps)
+  }
+
+  private static func noFolder(_ path: String) -> MigrationSyntaxError {
+    var isFolder: ObjCBool = false
+    let isThere = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+    let hint = "give the folder that holds files like 0001_initial.migration"
+    let (reason, remedy) =
+      !isThere
+      ? ("there is no such folder of migrations", hint)
+      : isFolder.boolValue
+        ? ("this folder of migrations cannot be read", "see who may read it")
+        : ("this is no folder of migrations", hint)
+    return MigrationSyntaxError(file: path, line: 0, column: 0, reason: reason, hint: remedy)
+  }
+
+  /// Whether a file is that of a step by its name. Hidden ones are not: editors and copying programs make them beside a file
+  /// and call them like it.
+  package static func isStepFile(_ name: String) -> Bool {
+    name.hasSuffix(".migration") && !name.hasPrefix(".")
   }
 
   /// The text of a step's file. What is no file is not opened: a pipe would be waited for.

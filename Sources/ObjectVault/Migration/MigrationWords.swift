@@ -15,6 +15,8 @@ struct MigrationWords {
   private(set) var sqlColumn: Int?
   /// Where a text begins that has no end on this line.
   private(set) var openText: Int?
+  /// Where a backslash stands before a sign that it means nothing with.
+  private(set) var unknownEscape: Int?
   /// Scalars up to the end of the last word.
   private(set) var end = 0
 
@@ -54,7 +56,9 @@ struct MigrationWords {
     return rest.starts(with: "swift".unicodeScalars)
   }
 
-  private static let escapes: [Unicode.Scalar: Unicode.Scalar] = ["n": "\n", "r": "\r"]
+  private static let escapes: [Unicode.Scalar: Unicode.Scalar] = [
+    "n": "\n", "r": "\r", "\\": "\\", "\"": "\"",
+  ]
 
   private mutating func string(from start: Int) -> Int {
     var text: [Unicode.Scalar] = []
@@ -62,7 +66,9 @@ struct MigrationWords {
     while index < scalars.count, scalars[index] != "\"" {
       if scalars[index] == "\\", index + 1 < scalars.count {
         index += 1
-        text.append(Self.escapes[scalars[index]] ?? scalars[index])
+        let escaped = Self.escapes[scalars[index]]
+        if escaped == nil { unknownEscape = unknownEscape ?? index - 1 }
+        text.append(escaped ?? scalars[index])
       } else {
         text.append(scalars[index])
       }

@@ -8,7 +8,9 @@ extension AttributeType {
   /// comparison. It has when the getter's own initializer takes it. Only of JSON a getter takes more: a type may have got
   /// members since, and has to read what it wrote before.
   func isForm(_ text: String) -> Bool {
-    switch traits.storage {
+    // What reads a form from bytes ends at a NUL, and would not see what stands behind it.
+    if case .text(let form) = traits.storage, form != .any, text.utf8.contains(0) { return false }
+    return switch traits.storage {
     case .text(.decimal): Decimal(stored: .text(text)) != nil
     case .text(.uuid): UUID(stored: .text(text)) != nil
     case .text(.url): URL(stored: .text(text)) != nil

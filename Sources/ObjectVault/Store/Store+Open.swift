@@ -9,6 +9,8 @@ extension Store {
     enum Source: Sendable {
       case read(@Sendable (Schema) throws -> MigrationSet)
       case embedded([MigrationSet.Embedded])
+      /// One step, made of the classes.
+      case classes
       /// What the store carries, and one more where the classes are others.
       case carried
     }
@@ -29,8 +31,9 @@ extension Store {
     /// Steps that were read before.
     public static func set(_ set: MigrationSet) -> Migrations { Migrations(source: .read { _ in set }) }
     /// One step that creates the schema: see ``MigrationSet/creating(_:)``. When the schema changes, a store
-    /// made with it is refused until the change is written down as a second step.
-    public static let creatingSchema = Migrations(source: .read { try .creating($0) })
+    /// made with it is refused until the change is written down as a second step
+    /// (``StoreError/madeOfOtherClasses(file:differences:lines:)``).
+    public static let creatingSchema = Migrations(source: .classes)
     /// No steps of one's own, for a prototype or a cache: where the classes have become others than the store's model, opening
     /// makes the step and runs it.
     ///
@@ -152,6 +155,9 @@ extension Store.Migrations {
   /// Whether the store has the steps.
   var areCarried: Bool { if case .carried = source { true } else { false } }
 
+  /// Whether there is one step, and the classes are it.
+  var areMadeOfClasses: Bool { if case .classes = source { true } else { false } }
+
   /// The steps, which have to make the model of the classes.
   /// - Throws: ``StoreError/schemaMismatch(differences:lines:)``; what reading them throws.
   func agreed(with schema: Schema) throws -> MigrationSet {
@@ -159,7 +165,7 @@ extension Store.Migrations {
     switch source {
     case .read(let read): steps = try read(schema)
     case .embedded(let embedded): steps = try .embedded(embedded)
-    case .carried: return try .creating(schema)
+    case .carried, .classes: return try .creating(schema)
     }
     let set = steps.transforming(by: transforms)
     let model = try set.model(at: set.version)

@@ -109,17 +109,32 @@ struct StoreOpening: Sendable {
       ? StoreHistory.read(connection).automaticSteps(for: mapping.schema, file: file.path)
         .transforming(by: migrations.transforms) : read(&steps)
     try StoreFunctions.register(on: connection)
-    let (migrated, standing) = try stop.run(connection) {
-      try MigrationRunner(
-        connection: connection, set: set, progress: progress, makesBackups: configuration.makesBackups,
-        readers: mapping.schema.readers, commitsEachStep: configuration.commitsEachStep, limit: limit,
-        record: record
-      ).migrateToOpen()
+    let migrated: MigrationOutcome
+    let standing: StoreStanding
+    do {
+      (migrated, standing) = try stop.run(connection) {
+        try MigrationRunner(
+          connection: connection, set: set, progress: progress, makesBackups: configuration.makesBackups,
+          readers: mapping.schema.readers, commitsEachStep: configuration.commitsEachStep, limit: limit,
+          record: record
+        ).migrateToOpen()
+      }
+    } catch StoreError.historyConflict(.edited) where migrations.areMadeOfClasses {
+      // Nobody edited a step: it was made of the classes as they are now.
+      throw try otherClasses(connection)
     }
     return Opened(
       key: connection.unlocked, isNew: created != nil, migrated: migrated,
       automaticStep: migrations.areCarried ? migrated.steps.last.map { set.steps[$0 - 1] } : nil,
       hasAllSteps: set.version == standing.version, standing: standing)
+  }
+
+  private func otherClasses(_ connection: Connection) throws -> StoreError {
+    let (model, schema) = (try StoreHistory.read(connection).model(), mapping.schema)
+    return .madeOfOtherClasses(
+      file: connection.path,
+      differences: SchemaDifference.lines(model, schema, found: "the store", expected: "the Swift schema"),
+      lines: SchemaDifference.operations(from: model, to: schema).map(\.description))
   }
 
   /// - Returns: The key of a file that was made; nil where there is one.

@@ -14,10 +14,13 @@ enum JSONForm {
     var index = 0
     while index < bytes.count {
       switch bytes[index] {
+      // Foundation takes a comma behind the last one.
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        if index > 0, bytes[index - 1] == UInt8(ascii: ",") { return false }
+        open.removeLast()
       case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): return false
       case UInt8(ascii: "{"): open.append((true, true, nil))
       case UInt8(ascii: "["): open.append((false, false, nil))
-      case UInt8(ascii: "}"), UInt8(ascii: "]"): open.removeLast()
       case UInt8(ascii: ","): if open.last?.isObject == true { open[open.count - 1].isKeyNext = true }
       case UInt8(ascii: "\""):
         let start = index

@@ -53,7 +53,8 @@ enum CheckCommand: Command {
     for file in files.contents() {
       let path = files.folder.appendingPathComponent(file.name).path
       guard let data = FileManager.default.contents(atPath: path) else {
-        findings.append("\(file.name) is missing.")
+        let isLost = file.name == "migrations.lock" && files.hasEmbedded
+        findings.append("\(file.name) is missing.\(isLost ? " \(LockDamage.lossAdvice)" : "")")
         continue
       }
       // Line ends are those of whoever checked the files out.

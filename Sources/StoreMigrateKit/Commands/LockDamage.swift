@@ -14,6 +14,10 @@ struct LockDamage {
     "Put the file back as it was, which git has, and Embedded.swift and schema.json of the same commit beside it; where nothing "
     + "was ever released with these steps, delete it"
 
+  /// What to do where the file is gone, and what is written together with it is there.
+  static let lossAdvice =
+    "Embedded.swift is there, so that it was, too: put it back from git, as a new one knows of no release."
+
   /// nil for a text that is whole, be it with the marks of a merge. Whether its steps are those of the folder is another
   /// question.
   init?(_ text: String) {

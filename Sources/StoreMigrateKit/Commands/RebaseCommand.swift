@@ -42,7 +42,7 @@ enum RebaseCommand: Command {
 
   private static func rebase(_ folder: URL, _ session: Session) throws -> RebaseReport {
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-      .filter { $0.hasSuffix(".migration") }.sorted()
+      .filter(MigrationSet.isStepFile).sorted()
     let named = try session.arguments.positional.dropFirst().map { try file($0, among: files, folder) }
     guard !named.isEmpty, Set(named).count == named.count else {
       throw UsageError(

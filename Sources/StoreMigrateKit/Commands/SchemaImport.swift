@@ -30,10 +30,12 @@ enum SchemaImport {
       lines +=
         notes.map { "? \($0)" } + losses.map { "LOSES \($0)" } + obstacles.map { "CANNOT be taken: \($0)" }
       lines += written.map { "wrote \($0)" }
-      return
-        (lines + [
-          "Review them. Then take the rows: store-migrate baseline \(file) NEW.store --to 1\(SchemaImport.allowances(losses))"
-        ]).joined(separator: "\n")
+      lines.append(
+        obstacles.isEmpty
+          ? "Review them. Then take the rows: store-migrate baseline \(file) NEW.store --to 1\(SchemaImport.allowances(losses))"
+          : "Correct in a copy of \(file) what cannot be taken, and import that: baseline refuses it as it is."
+      )
+      return lines.joined(separator: "\n")
     }
   }
 
@@ -62,7 +64,7 @@ enum SchemaImport {
     _ session: Session, _ file: String, _ folder: URL, _ classes: URL
   ) async throws -> ImportReport {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-    if let step = names.sorted().first(where: { $0.hasSuffix(".migration") }) {
+    if let step = names.sorted().first(where: MigrationSet.isStepFile) {
       throw RefusedError(
         code: .failed,
         description:
@@ -115,7 +117,8 @@ extension Session {
     let head = (try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 16)) ?? Data()
     let isPlain = head.isEmpty || head == Data("SQLite format 3\0".utf8)
     if isPlain, try profile()?.clearHeaderBytes ?? 0 == 0 { return nil }
-    return try KeySource(arguments: arguments, prefix: "key", standardError: standardError).read(for: path)
+    return try KeySource(arguments: arguments, prefix: "key", standardError: standardError, warn: warn).read(
+      for: path)
   }
 
   /// What `--to-one` says.

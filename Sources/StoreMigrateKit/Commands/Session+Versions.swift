@@ -39,8 +39,8 @@ extension Session {
   func allow(_ plan: MigrationPlan, _ what: String) throws {
     let allowed = Set(try allowances())
     for name in allowed.subtracting(plan.losses.map { "lossy:\($0)" }).sorted() where !plan.steps.isEmpty {
-      standardError(
-        "warning: --allow \(name) allows nothing: no step of this run loses that."
+      warn(
+        "--allow \(name) allows nothing: no step of this run loses that."
           + didYouMean(name, among: plan.losses.map { "lossy:\($0)" }))
     }
     var left: [String] = []
@@ -68,9 +68,8 @@ extension Session {
   func allowances() throws -> [String] {
     try arguments.all("--allow").map { name in
       guard name.hasPrefix("lossy:"), name.count > 6 else {
-        throw UsageError(
-          "--allow takes lossy:NAME, and \"\(name)\" is none. Did you mean \"lossy:\(name)\"? Nothing was changed."
-        )
+        let meant = name.isEmpty || name == "lossy:" ? "" : " Did you mean \"lossy:\(name)\"?"
+        throw UsageError("--allow takes lossy:NAME, and \"\(name)\" is none.\(meant) Nothing was changed.")
       }
       return name
     }

@@ -13,10 +13,17 @@ struct Session: Sendable {
   /// The functions of the app that steps call.
   var transforms: [MigrationTransform] = []
   let standardError: @Sendable (String) -> Void
+  /// What warnings are put into that belong to the report; nil where they go to standard error.
+  var warnings: Locked<[String]>?
   /// What a signal does.
   let interruption: Interruption
   /// Where rows are written as they are read.
   let rows: RowSink
+
+  /// Tells of what was asked for and may not be meant: beside the report, or in it.
+  func warn(_ text: String) {
+    if let warnings { warnings.withLock { $0.append(text) } } else { standardError("warning: \(text)") }
+  }
 
   /// Cancelled by a signal.
   var progress: Progress { interruption.progress }
@@ -91,7 +98,7 @@ struct Session: Sendable {
       if let link = danglingLink() { throw RefusedError(code: .notFound, description: "\(link)") }
       throw SQLError.notFound(file: storePath)
     }
-    return try KeySource(arguments: arguments, prefix: "key", standardError: standardError).read(
+    return try KeySource(arguments: arguments, prefix: "key", standardError: standardError, warn: warn).read(
       for: storePath)
   }
 
@@ -103,12 +110,15 @@ struct Session: Sendable {
 
   /// The key that a store is made with: where it is typed, twice.
   func keyOfNewFile() throws -> Key {
-    try KeySource(arguments: arguments, prefix: "key", standardError: standardError, isOfNewFile: true)
-      .read(for: storePath)
+    try KeySource(
+      arguments: arguments, prefix: "key", standardError: standardError, warn: warn, isOfNewFile: true
+    )
+    .read(for: storePath)
   }
 
   func newKey() throws -> Key {
-    try KeySource(arguments: arguments, prefix: "new-key", standardError: standardError).read(for: storePath)
+    try KeySource(arguments: arguments, prefix: "new-key", standardError: standardError, warn: warn).read(
+      for: storePath)
   }
 
   func inspection() throws -> Inspection {

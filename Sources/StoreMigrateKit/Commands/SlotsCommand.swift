@@ -191,6 +191,7 @@ enum SlotsCommand: Command {
   }
 
   private static func source(_ prefix: String, _ session: Session) -> KeySource {
-    KeySource(arguments: session.arguments, prefix: prefix, standardError: session.standardError)
+    KeySource(
+      arguments: session.arguments, prefix: prefix, standardError: session.standardError, warn: session.warn)
   }
 }

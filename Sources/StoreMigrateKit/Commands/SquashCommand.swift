@@ -50,6 +50,9 @@ enum SquashCommand: Command {
     guard let number = try session.arguments.count("--to") else {
       throw UsageError("squash takes --to N, the last step that is folded. See: store-migrate help squash")
     }
+    guard number > 1 else {
+      throw UsageError("squash --to \(number): one file stands for several steps, so that N is 2 or more.")
+    }
     return try await session.writing(to: folder) { try squash(folder, to: number, session) }
   }
 

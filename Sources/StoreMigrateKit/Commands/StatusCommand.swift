@@ -146,7 +146,8 @@ enum StatusCommand: Command {
       foreignKeys: References(violations: outlook.danglingReferences), makesBackup: plan.makesBackup,
       backup: outlook.backupName, copies: try copies(outlook, session), neededBytes: plan.neededBytes,
       freeBytes: outlook.freeBytes,
-      cost: Cost(rows: plan.cost.rows, seconds: plan.cost.seconds), warnings: warnings(plan, outlook),
+      cost: Cost(rows: plan.cost.rows, seconds: plan.cost.seconds),
+      warnings: (session.warnings?.withLock { $0 } ?? []) + warnings(plan, outlook),
       next: next(session, plan), signalsAttention: session.arguments.has("--exit-code"),
       isVerbose: session.arguments.has("--verbose"))
   }

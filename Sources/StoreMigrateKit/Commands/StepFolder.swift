@@ -39,7 +39,7 @@ extension Session {
 
   /// The files of the steps up to a number, in their order.
   static func stepFiles(in folder: URL, upTo number: Int) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".migration") }
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).filter(MigrationSet.isStepFile)
       .map { (name: $0, number: try MigrationSet.numberAndName(of: $0).0) }
       .filter { $0.number <= number }.sorted { ($0.number, $0.name) < ($1.number, $1.name) }.map(\.name)
   }

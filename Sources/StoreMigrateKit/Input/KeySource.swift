@@ -9,6 +9,8 @@ struct KeySource {
   /// `key` or `new-key`: the options' common part.
   let prefix: String
   let standardError: @Sendable (String) -> Void
+  /// Tells of what is no mistake and should not be so.
+  let warn: @Sendable (String) -> Void
   /// Whether the key is one that a file is made with: nothing would tell of a slip of the hand.
   var isOfNewFile = false
 
@@ -126,7 +128,7 @@ struct KeySource {
     var status = stat()
     if unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0
     {
-      standardError("warning: others may read the key file \(path); run: chmod 600 \(path)")
+      warn("others may read the key file \(path); run: chmod 600 \(path)")
     }
     return try fromDescriptor(descriptor, called: "key file \(path)")
   }

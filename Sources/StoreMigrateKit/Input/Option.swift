@@ -69,6 +69,7 @@ extension Option {
     Option(
       "--color", value: "WHEN", in: .common,
       "always, never, or auto: on a terminal, where NO_COLOR is not set"),
+    Option("--no-color", in: .common, "as --color never"),
     Option("--plain", in: .common, "no colours, and no signs beyond ASCII but those of names"),
     Option("--no-input", in: .common, "fail instead of asking"),
     Option("--help", short: "-h", in: .common, "examples and options of the command"),

@@ -48,6 +48,8 @@ struct ConflictScreen {
         Step \(numbered(number)) of \(store) is \(name), and the steps have \(found) there.
         \(Screen.part("applied here", "\(checksum(number))\(when(number))"))
           Applied steps keep their numbers: give the new one the next free number, and \(name) its own again.
+          Where \(name) is the one that moves, as after a rebase, this takes it back by what the store carries; then up:
+              \(line("down", ["--to", "\(number - 1)"]))
         """
     case .gap, .duplicate, .folded: return nil
     }

@@ -6,8 +6,9 @@ import Foundation
 private struct Envelope: Encodable {
   let command: String
   let report: any Report
+  let warnings: [String]
 
-  private enum CodingKeys: String, CodingKey { case tool, format, command, ok, exit, error }
+  private enum CodingKeys: String, CodingKey { case tool, format, command, ok, exit, error, warnings }
 
   func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
@@ -17,6 +18,8 @@ private struct Envelope: Encodable {
     try container.encode(report.exitCode == .ok, forKey: .ok)
     try container.encode(report.exitCode.rawValue, forKey: .exit)
     try container.encodeNil(forKey: .error)
+    // A report that has warnings of its own has these among them.
+    if !warnings.isEmpty { try container.encode(warnings, forKey: .warnings) }
     try report.encode(to: encoder)
   }
 }
@@ -30,16 +33,21 @@ private struct Failure: Encodable {
   let error: String
   /// The history beside the steps, where that is what was found.
   let history: HistoryState?
+  /// Left out where there are none.
+  let warnings: [String]?
 }
 
-func json(_ command: String, _ report: any Report) -> String {
-  encoded(Envelope(command: command, report: report))
+func json(_ command: String, _ report: any Report, _ warnings: [String]) -> String {
+  encoded(Envelope(command: command, report: report, warnings: warnings))
 }
 
-func jsonError(_ command: String, _ code: ExitCode, _ message: String, _ history: HistoryState? = nil)
-  -> String
-{
-  encoded(Failure(command: command, exit: code.rawValue, error: message, history: history))
+func jsonError(
+  _ command: String, _ code: ExitCode, _ message: String, _ history: HistoryState? = nil, _ warnings: [String]
+) -> String {
+  encoded(
+    Failure(
+      command: command, exit: code.rawValue, error: message, history: history,
+      warnings: warnings.isEmpty ? nil : warnings))
 }
 
 private func encoded(_ value: some Encodable) -> String {

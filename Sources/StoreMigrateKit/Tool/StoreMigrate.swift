@@ -129,7 +129,7 @@ public enum StoreMigrate {
   ) async -> Output {
     let words = unaliased(words)
     let isJSON = words.prefix { $0 != "--" }.contains("--json")
-    let rows = RowSink()
+    let (rows, warnings) = (RowSink(), Locked<[String]>([]))
     // Of a line that cannot be read, too.
     var name = words.first { word in commandNames.contains(word) } ?? ""
     do {
@@ -154,6 +154,8 @@ public enum StoreMigrate {
         arguments: arguments, bundled: bundled.transforming(by: transforms), model: model,
         transforms: transforms,
         standardError: { StandardStream.error.write(style.shown(error: printable($0)) + "\n") },
+        // In the one object of a run that prints one.
+        warnings: isJSON ? warnings : nil,
         interruption: interruption,
         rows: rows, command: name)
       // Before anything is opened: a mistyped number is a mistake of the line and not of the store.
@@ -167,7 +169,7 @@ public enum StoreMigrate {
         report.isWritten
         ? ""
         : isJSON
-          ? printable(json: json(name, report))
+          ? printable(json: json(name, report, warnings.withLock { $0 }))
           : arguments.has("--quiet")
             ? "" : style.shown(printable(report.description), isScreen: report.isScreen)
       var output = Output(code: report.exitCode, text: text, loss: report.loss)
@@ -195,7 +197,9 @@ public enum StoreMigrate {
       return isJSON && !rows.hasBegun
         ? Output(
           code: code,
-          text: printable(json: jsonError(name, code, message, (error as? ExplainedError)?.history)))
+          text: printable(
+            json: jsonError(
+              name, code, message, (error as? ExplainedError)?.history, warnings.withLock { $0 })))
         : Output(code: code, errors: "store-migrate: \(message)")
     }
   }
@@ -238,7 +242,8 @@ public enum StoreMigrate {
 
   /// How texts on standard output look.
   private static func style(_ arguments: Arguments, _ words: [String]) throws -> TextStyle {
-    let word = arguments.value("--color") ?? TextStyle.Coloring.auto.rawValue
+    let unsaid = arguments.has("--no-color") ? TextStyle.Coloring.never : .auto
+    let word = arguments.value("--color") ?? unsaid.rawValue
     guard let coloring = TextStyle.Coloring(rawValue: word) else {
       let words = TextStyle.Coloring.allCases.map(\.rawValue)
       throw UsageError(

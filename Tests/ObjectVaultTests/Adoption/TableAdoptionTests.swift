@@ -96,6 +96,37 @@ import Testing
       try await Store.plan(at: lab.store, key: testKey, migrations: set).history.map(\.kind) == ["baseline"])
   }
 
+  @Test func `a descending INTEGER PRIMARY KEY is no row id, and references by it lead where they led`()
+    async throws
+  {
+    let lab = try AdoptionLab(
+      """
+      CREATE TABLE person (id INTEGER PRIMARY KEY DESC, name TEXT);
+      CREATE TABLE note (id INTEGER PRIMARY KEY, who INTEGER REFERENCES person(id));
+      INSERT INTO person VALUES (2, 'Ada'), (1, 'Bob'), (9, 'Cy');
+      INSERT INTO note VALUES (1, 1), (2, 2), (3, 9);
+      """)
+    let adoption = try await lab.adopt()
+    #expect(
+      adoption.losses.isEmpty && adoption.notes.contains { $0.contains("person has no INTEGER PRIMARY KEY") })
+    #expect(
+      try lab.rows("SELECT n.id, p.name FROM Note AS n JOIN Person AS p ON p.id = n.who_id ORDER BY 1") == [
+        [1, "Bob"], [2, "Ada"], [3, "Cy"],
+      ])
+  }
+
+  @Test func `what stands behind a NUL in dates and UUIDs is kept`() async throws {
+    let lab = try AdoptionLab(
+      """
+      CREATE TABLE t (id INTEGER PRIMARY KEY, d DATETIME, u UUID);
+      INSERT INTO t VALUES (1, '2020-01-01 00:00:00', '6BA7B810-9DAD-11D1-80B4-00C04FD430C8'),
+        (2, '2020-01-01 00:00:00' || char(0) || 'x', '6BA7B810-9DAD-11D1-80B4-00C04FD430C8' || char(0) || 'x');
+      """)
+    try await lab.adopt()
+    #expect(
+      try lab.rows("SELECT substr(hex(d), -4), substr(hex(u), -4) FROM T WHERE id = 2") == [["0078", "0078"]])
+  }
+
   @Test func `the step may write names with other capitals, and leave out what is allowed`() async throws {
     let lab = try AdoptionLab(
       "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b INT); INSERT INTO t VALUES (1, 'x', 2)")

@@ -125,8 +125,11 @@ import Testing
     } throws: {
       if case StoreError.historyConflict = $0 { true } else { false }
     }
-    #expect(throws: StoreError.historyConflict(.duplicate(2))) {
+    #expect {
       try MigrationSet(lab.set([Self.base, "drop entity Post"]).steps + [step(2, Self.plain)])
+    } throws: { error in
+      guard case StoreError.historyConflict(.duplicate(2, let files)) = error else { return false }
+      return files == ["0002_step2.migration"] && files.allSatisfy { "\(error)".contains("store-migrate rebase \($0)") }
     }
     #expect(throws: StoreError.historyConflict(.gap(2))) {
       try MigrationSet(lab.set([Self.base]).steps + [step(3, Self.plain)])

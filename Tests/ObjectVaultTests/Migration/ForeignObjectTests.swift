@@ -62,6 +62,31 @@ import Testing
     }
   }
 
+  @Test
+  func
+    `a step that writes a table anew does not drop a trigger that somebody has put there, and a plan says so`()
+    async throws
+  {
+    let sql = "CREATE TRIGGER spy AFTER INSERT ON Thing BEGIN DELETE FROM Other; END"
+    let words = "the trigger spy on Thing is none of"
+    let base =
+      "create entity Thing {\n attribute name string\n}\ncreate entity Other {\n attribute n int optional\n}"
+    let lab = try await MigrationLab(base, fill: ["INSERT INTO Thing(id, name) VALUES (1, 'a')"])
+    try lab.open().executeScript(sql)
+    let objects = try lab.rows("SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2")
+    let step = "retype Thing.name to string using (upper($Thing.name))"
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set([base, step]))
+    #expect(plan.drift.count == 1 && plan.drift[0].contains(words), "\(plan.drift)")
+    await #expect { try await lab.migrate(step) } throws: { error in
+      guard case StoreError.schemaDrift(_, let differences) = error else { return false }
+      return differences.count == 1 && differences[0].contains(words)
+    }
+    #expect(try lab.rows("SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2") == objects)
+    // What leaves the table in place leaves that, too.
+    try await lab.migrate("add attribute Thing.more string optional")
+    #expect(try lab.rows("SELECT count(*) FROM sqlite_master WHERE name = 'spy'") == [[1]])
+  }
+
   @Test func `what takes the place of a table of the store's own, or stands in it besides, is told too`()
     async throws
   {

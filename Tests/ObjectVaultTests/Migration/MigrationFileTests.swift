@@ -109,7 +109,9 @@ import Testing
     let one = try step("drop entity A")
     let three = try MigrationStep(number: 3, name: "c", text: "format: 1\n[up]\n")
     #expect(throws: StoreError.historyConflict(.gap(2))) { try MigrationSet([one, three]) }
-    #expect(throws: StoreError.historyConflict(.duplicate(1))) { try MigrationSet([one, one]) }
+    #expect(throws: StoreError.historyConflict(.duplicate(number: 1, files: [one.fileName]))) {
+      try MigrationSet([one, one])
+    }
   }
 
   @Test func `any bytes as a file are an error or a step, never a crash`() throws {

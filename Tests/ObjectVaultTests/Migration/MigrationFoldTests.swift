@@ -156,7 +156,9 @@ import Testing
     // Beside the one no other step of a number that it replaces.
     let other = try MigrationStep(number: 1, name: "a", text: "format: 1\n[up]\n")
     #expect { try MigrationSet([other, step]) } throws: {
-      ($0 as? StoreError) == .historyConflict(.duplicate(1))
+      ($0 as? StoreError)
+        == .historyConflict(
+          .duplicate(number: 1, files: ["0001_a.migration", "0002_s2.migration"]))
     }
   }
 

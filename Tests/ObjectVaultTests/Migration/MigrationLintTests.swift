@@ -194,3 +194,48 @@ private final class Titled: ManagedObject {
     #expect(findings.filter { !$0.rule.isNote }.isEmpty, "\(findings)")
   }
 }
+
+@Suite struct FindingLines {
+  @Test
+  func `a finding says at which line its operation begins, whatever stands before, and one of two alike`()
+    throws
+  {
+    let text = """
+      format: 1
+      note: a head
+
+      [up]
+      # two lines
+      create entity W {
+          attribute a string   # one
+          attribute b string
+      }
+
+      transform sql {
+          UPDATE $U
+          SET $U.y = 1
+      }
+      drop attribute U.n
+      transform sql {
+          UPDATE $U
+          SET $U.y = 1
+      }
+      """
+    for ends in ["\n", "\r\n", "\r"] {
+      let step = try MigrationStep(number: 2, name: "step", text: text.replacing("\n", with: ends))
+      let base = try MigrationStep(number: 1, name: "base", text: "format: 1\n[up]\n\(MigrationLints.base)\n")
+      let found = try MigrationSet([base, step]).findings()
+      #expect(found.filter { $0.rule == .transformsUnchecked }.map(\.line) == [11, 16])
+      #expect(found.filter { $0.rule == .dropsProperty }.map(\.line) == [15])
+      #expect(found.filter { $0.rule == .irreversible }.map(\.line) == [nil])
+      #expect(
+        found.contains { $0.description.hasPrefix("0002_step.migration:15: L102 drop attribute U.n: ") })
+      // Where it stands says nothing of what it does.
+      #expect(
+        step
+          == (try MigrationStep(
+            number: 2, name: "step",
+            text: "\n" + step.text.replacing("note: a head\n", with: "note: a head\n\n"))))
+    }
+  }
+}

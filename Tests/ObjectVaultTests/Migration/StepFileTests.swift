@@ -28,6 +28,16 @@ import Testing
     #expect { _ = try MigrationSet.directory(folder.url) } throws: { "\($0)".contains(words) }
   }
 
+  @Test func `hidden files beside steps, as editors and copying programs make them, are no steps`() throws {
+    let folder = try TemporaryFolder()
+    let text = Data("format: 1\n[up]\ncreate entity User {\n}\n".utf8)
+    try text.write(to: folder.url.appendingPathComponent("0001_x.migration"))
+    try Data([0, 5, 22, 7]).write(to: folder.url.appendingPathComponent("._0001_x.migration"))
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.path(".#0001_x.migration"), withDestinationPath: "ann@host.4711")
+    #expect(try MigrationSet.directory(folder.url).steps.map(\.fileName) == ["0001_x.migration"])
+  }
+
   @Test func `a link that leads nowhere is told as one, with where it leads`() throws {
     let folder = try TemporaryFolder()
     try FileManager.default.createSymbolicLink(

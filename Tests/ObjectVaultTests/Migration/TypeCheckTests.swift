@@ -41,7 +41,10 @@ import Testing
     ("name", "CAST(x'41ff' AS TEXT)"),
     ("bytes", "'text'"), ("born", "'2001-01-01'"), ("key", "'some prose'"),
     ("key", "'0f8fad5b-d9cb-469f-a165-70867728950e'"), ("link", "''"), ("link", "'a b'"), ("extra", "'{'"),
-    ("extra", "'{\"a\": 1}'"), ("next_id", "'abc'"), ("id", "-5"),
+    ("extra", "'{\"a\": 1}'"), ("extra", "'[1,]'"), ("extra", "'{\"a\":1,}'"),
+    ("extra", "'1' || char(0) || '2'"),
+    ("key", "'0F8FAD5B-D9CB-469F-A165-70867728950E' || char(0) || 'junk'"), ("price", "'1.5' || char(0)"),
+    ("link", "'https://x.org' || char(0) || 'y'"), ("next_id", "'abc'"), ("id", "-5"),
   ])
   func `a data block that leaves values of another type fails with counts and rows`(
     _ column: String, _ value: String

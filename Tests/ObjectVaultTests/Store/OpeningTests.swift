@@ -134,6 +134,22 @@ private final class Thing: ManagedObject {
     }
   }
 
+  @Test
+  func `a store that was made of classes alone says that they have changed, and which step is to be written`()
+    async throws
+  {
+    try await Store.open(at: url, key: testKey, schema: schema, migrations: .creatingSchema).close()
+    let others = Schema { Entity(Different.Thing.self) }
+    await #expect {
+      try await Store.open(at: url, key: testKey, schema: others, migrations: .creatingSchema)
+    } throws: { error in
+      guard case StoreError.madeOfOtherClasses(_, let differences, let lines) = error else { return false }
+      let steps = ["0001_initial.migration", "Store.carriedSteps"].allSatisfy("\(error)".contains)
+      return !differences.isEmpty && !lines.isEmpty && steps && !"\(error)".contains("repair")
+    }
+    try await Store.open(at: url, key: testKey, schema: schema, migrations: .creatingSchema).close()
+  }
+
   @Test(arguments: Damage.all.indices)
   func `what an opening goes by is looked at, and other damage is left to those who need it`(_ index: Int)
     async throws

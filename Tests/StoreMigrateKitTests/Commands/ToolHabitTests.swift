@@ -46,6 +46,32 @@ import Testing
     #expect(try run("migrat old.store").errors.contains("Did you mean \"migrate\"?"))
   }
 
+  @Test func `what a run warns of stands in its object, of a failure too, and else beside its report`() throws
+  {
+    let key = folder.url.appendingPathComponent("shown.key")
+    try Data(Template.hex(Template.key).utf8).write(to: key)
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: key.path)
+    let how = ["--key-file", "shown.key", "--key-format", "hex"]
+    let text = "others may read the key file shown.key; run: chmod 600 shown.key"
+    for line in ["status old.store -m Steps", "info old.store", "up old.store -m Steps --to 99"] {
+      let (plain, object) = (try run(line, how), try run(line + " --json", how))
+      #expect(plain.errors.contains("warning: \(text)"), "\(plain)")
+      #expect(object.errors.isEmpty && object.status == plain.status, "\(object)")
+      let warnings = try JSONSerialization.jsonObject(with: Data(object.output.utf8)) as? [String: Any]
+      #expect(warnings?["warnings"] as? [String] == [text], "\(object)")
+      #expect(try ReportSchema().faults(in: object.output) == [], "\(object)")
+    }
+    // Without one nothing is said of warnings, but where they are always asked for.
+    #expect(try !look("info old.store --json").output.contains("warnings"))
+  }
+
+  @Test func `colours are left out by either word for it`() throws {
+    #expect(try look("status old.store -m Steps --color always").output.contains("\u{1b}["))
+    for word in ["--color never", "--no-color"] {
+      #expect(try !look("status old.store -m Steps \(word)").output.contains("\u{1b}["))
+    }
+  }
+
   @Test func `a dry run is what plan shows, and writes nothing`() throws {
     let before = try folder.bytes("old.store")
     for (dry, plan) in [

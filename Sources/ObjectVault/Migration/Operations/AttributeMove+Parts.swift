@@ -237,12 +237,9 @@ extension AttributeMove: CompositeOperation {
 
   /// Whether rows of a group have different values. As they are stored: what a collation takes for equal is not.
   private static func severalValues(_ attribute: AttributeDescription) -> SQL {
-    let column = SQLName(attribute.name)
-    // Texts of floats have fewer digits.
-    if case .real = attribute.type.traits.storage {
-      return "count(DISTINCT \(column)) + (count(\(column)) < count(*)) > 1"
-    }
-    return "count(DISTINCT quote(\(column))) > 1"
+    // The values themselves: what `quote` makes of a text ends at a NUL, and what it makes of a float has fewer digits.
+    let column: SQL = "\(identifier: attribute.name) COLLATE BINARY"
+    return "count(DISTINCT \(column)) + (count(\(column)) < count(*)) > 1"
   }
 
   // MARK: The way back

@@ -1,0 +1,87 @@
+// What a step's text says twice, or in signs that mean nothing: refused at its place, and never half taken.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct StepTexts {
+  @Test(arguments: [
+    (#"add attribute U.a string default "\d+""#, 5, 35, #"\d means nothing in a text"#),
+    (#"add attribute U.a string default "C:\path""#, 5, 37, #"\p means nothing"#),
+    (#"require "50 \%" { SELECT 1 }"#, 5, 13, #"\% means nothing"#),
+    (#"add attribute U.a string default "x" default "y""#, 5, 38, "\"default\" stands here twice"),
+    ("add attribute U.a string optional optional", 5, 35, "\"optional\" stands here twice"),
+    ("add relationship U.r -> U on delete deny on delete cascade", 5, 42, "\"on\" stands here twice"),
+    ("add index U(s, t, s)", 5, 19, "s stands here twice"),
+    ("drop attribute U.s\n\n[up]\ndrop attribute U.t", 7, 1, "[up] begins here a second time"),
+    (
+      "drop attribute U.s\n[down]\n[down]\nadd attribute U.s string", 7, 1, "[down] begins here a second time"
+    ),
+  ])
+  func `what is said twice, or means nothing, is refused where it stands`(
+    _ up: String, _ line: Int, _ column: Int, _ reason: String
+  ) throws {
+    #expect {
+      _ = try MigrationStep(number: 1, name: "a", text: "format: 1\nname: a\n\n[up]\n\(up)\n")
+    } throws: { error in
+      guard case StoreError.migrationSyntax(let fault) = error else { return false }
+      return fault.line == line && fault.column == column && fault.reason.contains(reason)
+    }
+  }
+
+  @Test func `a text keeps what is written with the escapes that there are`() throws {
+    let step = try MigrationStep(
+      number: 1, name: "a",
+      text: #"format: 1"# + "\n[up]\n" + #"add attribute U.a string default "\\d \"q\" \n\r""#)
+    guard case .addAttribute(_, let attribute)? = step.operations.first else {
+      Issue.record("\(step.operations)")
+      return
+    }
+    #expect(attribute.defaultValue == .text("\\d \"q\" \n\r"))
+    #expect(try MigrationStep(number: 1, name: "a", text: step.text).operations == step.operations)
+  }
+
+  @Test func `signs that are parameters elsewhere are none in texts, comments, names and plain SQL`() throws {
+    for sql in [
+      "SELECT ':a @b ?1 $$c', \"a:b\", [x?] -- :a ?", "SELECT a$$b FROM $User", "SELECT $User.name /* @x */",
+      "SELECT 'a' || ':' || 'b'",
+    ] { #expect(SQLTemplate.parameter(sql) == nil, "\(sql)") }
+    #expect(SQLTemplate.parameter("SELECT $User.name, :größe") == ":größe")
+    let view = "create entity A {\n}\ncreate raw view Old { SELECT id FROM $A WHERE id = ?2 }"
+    let set = try MigrationSet([MigrationStep(number: 1, name: "a", text: "format: 1\n[up]\n\(view)\n")])
+    #expect { _ = try set.model(at: 1) } throws: { "\($0)".contains("?2 is a parameter") }
+  }
+}
+
+@Suite struct MovedTexts {
+  @Test func `texts that differ behind a NUL are different values, which a move does not make one of`()
+    async throws
+  {
+    let lab = try await MigrationLab(
+      """
+      create entity Home {
+          attribute street string optional
+      }
+      create entity User {
+          attribute town string optional
+          relationship home -> Home
+      }
+      """,
+      fill: [
+        "INSERT INTO Home(id) VALUES (1)",
+        "INSERT INTO User(id, town, home_id) VALUES (1, 'a' || char(0) || 'x', 1), (2, 'a' || char(0) || 'y', 1)",
+      ])
+    let before = try lab.rows("SELECT id, hex(town) FROM User")
+    await #expect {
+      try await lab.migrate("move attribute User.town -> Home.town by User.home")
+    } throws: {
+      StoppedStep($0)?.reason.contains("different") == true
+    }
+    #expect(try lab.rows("SELECT id, hex(town) FROM User") == before)
+    try lab.open().execute("UPDATE User SET town = 'a' || char(0) || 'x'")
+    try await lab.migrate("move attribute User.town -> Home.town by User.home")
+    #expect(try lab.rows("SELECT hex(town) FROM Home") == [["610078"]])
+  }
+}
