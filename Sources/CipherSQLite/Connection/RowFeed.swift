@@ -9,9 +9,10 @@
 package final class RowFeed {
   /// The columns behind the id.
   let columns: [FedColumn]
-  private(set) var rows: [FedRow] = []
+  // Unchecked exclusivity: never passed inout, and a row is put in for each object of a save.
+  @safe @exclusivity(unchecked) private(set) var rows: [FedRow] = []
   /// The integers that stand for those of some columns, ``replacementCount`` for each row.
-  private(set) var replacements: [Int64] = []
+  @safe @exclusivity(unchecked) private(set) var replacements: [Int64] = []
   private let replaced: [Int]
   /// The row at which the last statement stopped; the count of rows when it took all.
   package internal(set) var position = 0

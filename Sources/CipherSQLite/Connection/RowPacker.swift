@@ -36,11 +36,12 @@ package struct RowPacker {
     for slot in slots {
       let value = unsafe sqlite3_column_value(raw, column)
       column &+= 1
-      if unsafe sqlite3_value_type(value) == SQLITE_INTEGER {
+      let type = unsafe sqlite3_value_type(value)
+      if type == SQLITE_INTEGER {
         unsafe writer.put(sqlite3_value_int64(value), 1, slot)
       } else {
         // Without memory for a text it is empty here, and the statement's next step says so.
-        _ = unsafe put(value, slot, &writer)
+        _ = unsafe put(value, type, slot, &writer)
       }
     }
     return unsafe finish(writer)
@@ -59,9 +60,10 @@ package struct RowPacker {
     for slot in slots {
       let value = unsafe column.pointee
       unsafe column += 1
-      if unsafe sqlite3_value_type(value) == SQLITE_INTEGER {
+      let type = unsafe sqlite3_value_type(value)
+      if type == SQLITE_INTEGER {
         unsafe writer.put(sqlite3_value_int64(value), 1, slot)
-      } else if unsafe !put(value, slot, &writer) {
+      } else if unsafe !put(value, type, slot, &writer) {
         throw NoMemory()
       }
     }
@@ -78,7 +80,8 @@ package struct RowPacker {
     let raw = unsafe statement.raw
     for (column, slot) in zip(columns, slots) {
       // As above.
-      _ = unsafe put(sqlite3_column_value(raw, Int32(column)), slot, &writer)
+      let value = unsafe sqlite3_column_value(raw, Int32(column))
+      _ = unsafe put(value, sqlite3_value_type(value), slot, &writer)
     }
     return unsafe finish(writer)
   }
@@ -91,17 +94,18 @@ package struct RowPacker {
     var writer = unsafe begin(slotCount)
     unsafe memset(writer.start, 0, writer.cells - writer.start)
     for (column, slot) in zip(columns, slots) where column < row.columnCount {
-      guard unsafe put(row.values[column], slot, &writer) else { throw NoMemory() }
+      let value = unsafe row.values[column]
+      guard unsafe put(value, sqlite3_value_type(value), slot, &writer) else { throw NoMemory() }
     }
     return unsafe finish(writer)
   }
 
   // Apart, so that integers, the most of all columns, cost no jump that the processor cannot foresee.
   /// - Returns: Whether the engine had the memory for it.
-  @inline(never) private mutating func put(_ value: OpaquePointer?, _ slot: Int, _ writer: inout Writer)
-    -> Bool
-  {
-    switch unsafe sqlite3_value_type(value) {
+  @inline(never) private mutating func put(
+    _ value: OpaquePointer?, _ type: Int32, _ slot: Int, _ writer: inout Writer
+  ) -> Bool {
+    switch type {
     case SQLITE_INTEGER: unsafe writer.put(sqlite3_value_int64(value), 1, slot)
     case SQLITE_FLOAT: unsafe writer.put(sqlite3_value_double(value), 2, slot)
     case SQLITE_TEXT:

@@ -34,17 +34,21 @@ package struct SlotSet: Hashable, Sendable {
     return both
   }
 
-  package func contains(_ slot: Int) -> Bool {
-    if slot < 64 { return low & (1 << UInt64(slot)) != 0 }
+  @inline(__always) package func contains(_ slot: Int) -> Bool {
+    slot < 64 ? low & (1 &<< UInt64(truncatingIfNeeded: slot)) != 0 : high(contains: slot)
+  }
+
+  private func high(contains slot: Int) -> Bool {
     let word = slot / 64 - 1
     return word < high.count && high[word] & (1 << UInt64(slot % 64)) != 0
   }
 
-  package mutating func insert(_ slot: Int) {
-    if slot < 64 {
-      low |= 1 << UInt64(slot)
-      return
-    }
+  // Inlined where it may be: each setter puts its slot in.
+  @inline(__always) package mutating func insert(_ slot: Int) {
+    if slot < 64 { low |= 1 &<< UInt64(truncatingIfNeeded: slot) } else { insertHigh(slot) }
+  }
+
+  private mutating func insertHigh(_ slot: Int) {
     let word = slot / 64 - 1
     while high.count <= word { high.append(0) }
     high[word] |= 1 << UInt64(slot % 64)

@@ -10,17 +10,19 @@ extension ObjectContext {
     let inserted =
       plan.leftOut.isEmpty
       ? plan.inserted : plan.inserted.map { ($0, $1.filter { !plan.leftOut.contains($0) }) }
-    adoptRows(inserted, plan)
+    // Where nothing stays pending, each gets its id with its row: a pass over all objects waits for the memory of each.
+    let isComplete =
+      plan.leftOut.isEmpty && plan.heldBack.isEmpty && (plan.extent.deletes || pending.deleted.isEmpty)
+    adoptRows(inserted, plan, settling: isComplete)
     // To-ones of what stays pending may hold temporary ids: they are resolved while all objects still have theirs.
     for object in plan.leftOut { resolveReferences(of: object, plan) }
     for object in plan.heldBack.keys { resolveReferences(of: object, plan) }
     if !plan.extent.deletes { for object in pending.deleted { resolveReferences(of: object, plan) } }
     for object in plan.leftOut { if let map = object.map { settle(object, map, plan) } }
-    for (entity, objects) in inserted {
-      let map = maps[entity.index]
-      for object in objects {
-        settle(object, map, plan)
-        object.state = .loaded
+    if !isComplete {
+      for (entity, objects) in inserted {
+        let map = maps[entity.index]
+        for object in objects { settleNew(object, map, plan) }
       }
     }
     let unsaved = plan.leftOut.union(plan.heldBack.lazy.filter { Self.holdsReference($0, $1) }.map(\.key))
@@ -40,11 +42,15 @@ extension ObjectContext {
 
   // MARK: Rows
 
-  private func adoptRows(_ inserted: [EntityObjects], _ plan: SavePlan) {
+  private func adoptRows(_ inserted: [EntityObjects], _ plan: SavePlan, settling: Bool) {
     var packer = RowPacker(
       firstPageBytes: plan.updated.contains { $0.objects.count > 8 } ? 65_536 : 512, pageBytes: 65_536)
     for (entity, objects) in inserted {
-      for object in objects { adopt(object, entity, plan, version: RowVersions.first, &packer) }
+      let map = maps[entity.index]
+      objects.forEachLent { object in
+        adopt(object, entity, plan, version: RowVersions.first, &packer)
+        if settling { settleNew(object, map, plan) }
+      }
     }
     for (entity, objects) in plan.updated {
       for object in objects {
@@ -61,21 +67,22 @@ extension ObjectContext {
     _ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan, version: Int64,
     _ packer: inout RowPacker
   ) {
-    guard let overlay = object.overlay else { return }
-    // The overlay is given up with this.
-    if entity.hasToOne {
-      for slot in entity.storedSlots where entity.isToOne[slot] {
-        if let id = overlay.int64(slot), id < 0 { overlay[slot] = .integer(plan.ids.final(id)) }
+    let row = object.withOverlay { overlay in
+      // The overlay is given up with this.
+      if entity.hasToOne {
+        for slot in entity.storedSlots where entity.isToOne[slot] {
+          if let id = overlay.int64(slot), id < 0 { overlay[slot] = .integer(plan.ids.final(id)) }
+        }
       }
+      // What was written to a new object is its row. That of another is put together out of both, beside those of the same
+      // save: where the changes lie many others may have come and gone.
+      return !object.hasRow
+        ? overlay.values.packed
+        : packer.pack(slotCount: entity.slotCount) {
+          overlay.changed.contains($0) ? overlay.values.cell($0) : object.rowCell($0)
+        }
     }
-    // What was written to a new object is its row. That of another is put together out of both, beside those of the same
-    // save: where the changes lie many others may have come and gone.
-    let row =
-      !object.hasRow
-      ? overlay.values.packed
-      : packer.pack(slotCount: entity.slotCount) {
-        overlay.changed.contains($0) ? overlay.values.cell($0) : object.rowCell($0)
-      }
+    guard let row else { return }
     unsafe object.row = unsafe row.cells
     object.page = row.page
     object.overlay = nil
@@ -99,6 +106,11 @@ extension ObjectContext {
     overlay.changed = held
     object.overlay = overlay
     object.isRegistered = true
+  }
+
+  private func settleNew(_ object: ManagedObject, _ map: IdentityMap, _ plan: SavePlan) {
+    settle(object, map, plan)
+    object.state = .loaded
   }
 
   /// Gives an object its final id.

@@ -19,7 +19,7 @@ extension ObjectContext {
   ) throws -> DynamicObject {
     let entity = try core.entity(named: name)
     let object = DynamicObject.make(entity)
-    try begin(object, entity, configure)
+    try begin(object, maps[entity.index], configure)
     return object
   }
 

@@ -17,8 +17,10 @@ internal import CipherSQLite
 /// that were asked for them through a relationship. Objects that hold each other that way live as long as the
 /// context: give long work contexts of its own.
 public final class ObjectContext: ObjectHost {
+  // Unchecked exclusivity, here and below: what is changed by each insertion and look-up. None is passed inout to anybody
+  // who calls back into the context: pages and collections of objects call nobody.
   /// Where the values of objects are put that are written next: rows that are written one after the other lie together.
-  private var draftPage = RowPage(capacity: 512)
+  @safe @exclusivity(unchecked) private var draftPage = RowPage(capacity: 512)
 
   /// Where rows are put that are fetched one by one. Small pages: one of a few that stay keeps little of those that go.
   /// nil while it is in use, and before.
@@ -43,7 +45,7 @@ public final class ObjectContext: ObjectHost {
   /// The call that all work of this context is part of; nil for one that works between calls.
   let run: CancellableRun?
   /// What differs from the store.
-  package var pending = PendingChanges()
+  @safe @exclusivity(unchecked) package var pending = PendingChanges()
   /// The reader of a fetch that asks several times, in a transaction; nil outside of one.
   var snapshot: Connection?
   /// Deletions after which sets that are in memory may hold an object that is no member any more.
@@ -52,12 +54,16 @@ public final class ObjectContext: ObjectHost {
   var releasing: [AnyObject?] = []
   let former: FormerHost
   var isReleasing = false
-  // Safe: `maps` keeps it, as long as the context lives.
-  @safe private struct LastMap {
-    let type: ManagedObject.Type
+  // Safe: `maps` keeps the map, and that the table, as long as the context lives.
+  /// The class of the last look-up, its map, and what that has of ids that are mostly taken.
+  @safe @usableFromInline struct LastMap {
+    @usableFromInline let type: ObjectIdentifier
     let map: Unmanaged<IdentityMap>
+    @usableFromInline let dense: UnsafeMutablePointer<DenseObjects>?
   }
-  private var lastMap: LastMap?
+  @usableFromInline @exclusivity(unchecked) private(set) var lastMap: LastMap?
+  /// Which store its objects are of.
+  @usableFromInline let mark: StoreMark
   /// New objects that fetches wrote since the last save, with a savepoint beneath; nil when no fetch did.
   var flushed: [ManagedObject]?
   /// What the saves of the transaction have written, while somebody listens; nil outside of one.
@@ -108,6 +114,7 @@ public final class ObjectContext: ObjectHost {
   ///   - records: Whether the saves of a transaction are written down, though nobody listens.
   init(core: StoreCore, access: Access, beside pool: ConnectionPool? = nil, records: Bool = false) {
     self.core = core
+    mark = core.mark
     self.access = access
     self.pool = if case .pooled(let own) = access { own } else { pool }
     if case .transaction(let connection, let canWrite) = access {
@@ -177,27 +184,29 @@ public final class ObjectContext: ObjectHost {
   public func insert<Object: ManagedObject>(
     _ type: Object.Type, _ configure: (Object) throws -> Void
   ) rethrows -> Object {
-    guard let entity = entity(of: type) else {
+    guard let map = unsafe map(of: type) else {
       note(StoreError.unknownEntity(name: "\(type)"))
       return type.init()
     }
     // Of the class that the type is, which may be below the one that it is known as here: its map holds no other.
-    let object =
-      entity.parent == nil ? type.init() : unsafe unsafeDowncast(maps[entity.index].make(), to: Object.self)
-    try begin(object, entity, configure)
+    let object = unsafe map._withUnsafeGuaranteedRef { map in
+      map.entity.parent == nil ? type.init() : unsafe unsafeDowncast(map.make(), to: Object.self)
+    }
+    // The context has the map: it is lent, and not retained.
+    try unsafe map._withUnsafeGuaranteedRef { try begin(object, $0, configure) }
     return object
   }
 
   /// Makes an object that was just made a new one of this context, and lets it be filled.
   func begin<Object: ManagedObject>(
-    _ object: Object, _ entity: EntityMapping, _ configure: (Object) throws -> Void
+    _ object: Object, _ map: IdentityMap, _ configure: (Object) throws -> Void
   ) rethrows {
     guard takesChanges else { return }
-    let map = maps[entity.index]
+    let slotCount = map.entity.slotCount
     object.map = map
     object.state = .inserted
     object.rowID = pending.makeTemporaryID()
-    object.extras = Extras(overlay: Overlay(initial: entity, run, in: page(slotCount: entity.slotCount)))
+    object.overlay = Overlay(initial: map.entity, run, in: page(slotCount: slotCount))
     map.insert(object, for: object.rowID)
     pending.didInsert(object)
     do { try configure(object) } catch {
@@ -238,9 +247,16 @@ public final class ObjectContext: ObjectHost {
 
   /// The map of a class's objects; the last one asked for is remembered.
   @inline(__always) func map(of type: ManagedObject.Type) -> Unmanaged<IdentityMap>? {
-    if let last = lastMap, last.type == type { return unsafe last.map }
-    lastMap = core.entity(of: type).map { unsafe LastMap(type: type, map: .passUnretained(maps[$0.index])) }
-    return unsafe lastMap?.map
+    if let last = unsafe lastMap, last.type == ObjectIdentifier(type) { return unsafe last.map }
+    return unsafe remembered(type)
+  }
+
+  private func remembered(_ type: ManagedObject.Type) -> Unmanaged<IdentityMap>? {
+    guard let entity = core.entity(of: type) else { return nil }
+    let map = maps[entity.index]
+    let last = unsafe LastMap(type: ObjectIdentifier(type), map: .passUnretained(map), dense: map.dense)
+    unsafe lastMap = last
+    return unsafe last.map
   }
 }
 
@@ -262,7 +278,6 @@ extension ObjectContext {
     return draftPage
   }
 
-  var mark: StoreMark { core.mark }
   var deletionCount: Int { deletions.count }
   func deletions(since seen: Int) -> ArraySlice<ManagedObject>? { deletions.since(seen) }
 }

@@ -3,7 +3,8 @@
 
 internal import CipherSQLite
 
-// Safe to share: set up by SchemaMapping before anyone else has it, never changed afterwards.
+// Safe to share: set up by SchemaMapping before anyone else has it, never changed afterwards. Nor are accesses to what each
+// insertion reads checked for overlapping, as nobody writes to it then.
 /// How an entity lies in its table. What it inherits is among its properties, and before its own.
 package final class EntityMapping: @unchecked Sendable {
   package let index: Int
@@ -13,22 +14,22 @@ package final class EntityMapping: @unchecked Sendable {
   let table: SQLName
   /// Who shares the table; nil where nobody does.
   fileprivate(set) var family: EntityFamily?
-  package fileprivate(set) var slots: [PropertyMapping] = []
+  @safe @exclusivity(unchecked) package fileprivate(set) var slots: [PropertyMapping] = []
   package fileprivate(set) var relationships: [RelationshipMapping] = []
   /// Those that it declares itself.
   package var ownRelationships: [RelationshipMapping] { relationships.filter { $0.owner === self } }
   /// The slots that have a column: attributes and to-ones, in the order of the column list.
-  package fileprivate(set) var storedSlots: [Int] = []
+  @safe @exclusivity(unchecked) package fileprivate(set) var storedSlots: [Int] = []
   /// By slot: whether it is a to-one, whose value may be a temporary id.
-  package fileprivate(set) var isToOne: [Bool] = []
-  fileprivate(set) var hasToOne = false
+  @safe @exclusivity(unchecked) package fileprivate(set) var isToOne: [Bool] = []
+  @safe @exclusivity(unchecked) fileprivate(set) var hasToOne = false
   package var slotCount: Int { slots.count }
   /// By slot: whether nil is refused.
-  fileprivate(set) var isRequired: [Bool] = []
-  fileprivate(set) var slotsWithInitialValue: [Int] = []
-  package fileprivate(set) var allStored = SlotSet()
+  @safe @exclusivity(unchecked) fileprivate(set) var isRequired: [Bool] = []
+  @safe @exclusivity(unchecked) fileprivate(set) var slotsWithInitialValue: [Int] = []
+  @safe @exclusivity(unchecked) package fileprivate(set) var allStored = SlotSet()
   /// The slots with rules of their own.
-  fileprivate(set) var checkedSlots: [Int] = []
+  @safe @exclusivity(unchecked) fileprivate(set) var checkedSlots: [Int] = []
   /// To-ones of any entity that lead here and have no inverse: nobody but us sets them to nil on deletion.
   fileprivate(set) var danglingReferrers: [RelationshipMapping] = []
   /// Whether objects may be members of a many-to-many, and so stand in sets that they do not know.

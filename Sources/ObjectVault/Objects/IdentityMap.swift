@@ -50,13 +50,22 @@ package final class IdentityMap {
     unsafe Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
   }
 
-  /// Whether no object is alive, of whichever entity of the table. Not asked in a loop: see ``ObjectTable/isEmpty``.
+  /// Whether no object is alive, of whichever entity of the table.
   var isEmpty: Bool { objects.isEmpty }
 
   /// The live object of `key`: of whichever entity of the table.
   @inline(__always) package func find(_ key: Int64) -> ManagedObject? {
     unsafe objects.find(key).map(object(at:))
   }
+
+  /// The same, not retained: for who does it, or asks it something.
+  @inline(__always) func reference(_ key: Int64) -> Unmanaged<ManagedObject>? {
+    guard let address = unsafe objects.find(key) else { return nil }
+    return unsafe Unmanaged.fromOpaque(address)
+  }
+
+  /// Where objects are found by ids that are mostly taken, for as long as the map is; nil in a table that other entities share.
+  var dense: UnsafeMutablePointer<DenseObjects>? { isShared ? nil : unsafe objects.dense }
 
   /// The live object of `key` if its row is in memory, or it is new; nil in a table that other entities share. Its state is
   /// asked before it is retained, as each retaining waits for the memory where the object lies.

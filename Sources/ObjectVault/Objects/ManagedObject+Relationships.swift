@@ -88,9 +88,15 @@ extension ManagedObject {
       guard let target = toOneTarget(slot), target.state == .fault else { return nil }
       return target.rowID
     }
-    let target = map.find(id) ?? map.add(id)
-    hold(target, slot)
-    return target.state == .fault ? id : nil
+    if let known = unsafe map.reference(id) {
+      // Retained once, for the reference that is kept.
+      return unsafe known._withUnsafeGuaranteedRef { target in
+        hold(target, slot)
+        return target.state == .fault ? id : nil
+      }
+    }
+    hold(map.add(id), slot)
+    return id
   }
 
   // MARK: To-many

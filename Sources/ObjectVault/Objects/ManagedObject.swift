@@ -1,4 +1,4 @@
-// The base class of all entities: identity, state, and the path of a read and a write.
+// The base class of all entities: identity, state, and the path of a read; that of a write is in ManagedObject+Writing.
 // Relationships are in ManagedObject+Relationships; what a save does with an object in Context/.
 
 private import CVaultShims
@@ -34,12 +34,13 @@ public protocol Persistable: AnyObject {}
 
   // The packed row of `page`, which this object keeps alive; nil while there is none.
   @usableFromInline @exclusivity(unchecked) package final var row: UnsafeRawPointer?
-  // In one word, as few objects have either: what was written and the members of relationships (Extras); or, marked by its
-  // lowest bit, the one target of a to-one that it keeps alive, which most objects have at most. No address of an object
-  // has that bit. Retained here, and released in deinit and by the setters, as a setter of a property only lends it.
+  // In one word, as few objects have more than one of these: what was written and the members of relationships (Extras);
+  // what was written alone, marked by the second bit, as most new and changed objects have it; or, marked by the first bit,
+  // the one target of a to-one that it keeps alive, which most objects have at most. No address of an object has these bits.
+  // Retained here, and released in deinit and by the setters, as a setter of a property only lends it.
   @usableFromInline @safe @exclusivity(unchecked) private(set) final var attached: UInt = 0
   @inlinable @inline(__always) final var extrasReference: Unmanaged<Extras>? {
-    guard attached & 1 == 0 else { return nil }
+    guard attached & 3 == 0 else { return nil }
     return unsafe UnsafeRawPointer(bitPattern: attached).map { unsafe Unmanaged.fromOpaque($0) }
   }
   /// The one target that is kept without extras.
@@ -47,15 +48,22 @@ public protocol Persistable: AnyObject {}
     guard attached & 1 == 1 else { return nil }
     return unsafe UnsafeRawPointer(bitPattern: attached & ~1).map { unsafe Unmanaged.fromOpaque($0) }
   }
+  /// What was written, without extras.
+  @inlinable @inline(__always) final var soleOverlay: Unmanaged<Overlay>? {
+    guard attached & 2 == 2 else { return nil }
+    return unsafe UnsafeRawPointer(bitPattern: attached & ~2).map { unsafe Unmanaged.fromOpaque($0) }
+  }
   final var extras: Extras? {
     get { unsafe extrasReference?.takeUnretainedValue() }
     set {
-      let (former, target) = unsafe (extrasReference, soleTarget)
-      // They have room for it.
+      let (former, target, overlay) = unsafe (extrasReference, soleTarget, soleOverlay)
+      // They have room for both.
       if let target = unsafe target { unsafe newValue?.hold(target.takeUnretainedValue(), Int(soleSlot)) }
+      if let overlay = unsafe overlay { unsafe newValue?.overlay = overlay.takeUnretainedValue() }
       attached = newValue.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) } ?? 0
       unsafe former?.release()
       unsafe target?.release()
+      unsafe overlay?.release()
     }
   }
   @safe @exclusivity(unchecked) package final var page: RowPage?
@@ -110,6 +118,9 @@ public protocol Persistable: AnyObject {}
   }
 
   final var host: (any ObjectHost)? { map?.host }
+  @inline(__always) final func isIn(_ map: IdentityMap) -> Bool {
+    unsafe mapReference?.toOpaque() == Unmanaged.passUnretained(map).toOpaque()
+  }
   /// Whether it is in a context; an object that left one never comes into another.
   @inline(__always) final var isInContext: Bool { unsafe mapReference != nil }
   package final var entity: EntityMapping? { map?.entity }
@@ -137,15 +148,33 @@ public protocol Persistable: AnyObject {}
 
   // What was written and not yet saved; nil when nothing was.
   package final var overlay: Overlay? {
-    get { extras?.overlay }
+    get { unsafe overlayReference?.takeUnretainedValue() }
     set {
       if let extras {
         extras.overlay = newValue
         if newValue == nil, !extras.holdsObjects { self.extras = nil }
+      } else if attached & 1 == 0 {
+        let former = unsafe soleOverlay
+        attached = newValue.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) | 2 } ?? 0
+        unsafe former?.release()
       } else if let newValue {
         extras = Extras(overlay: newValue)
       }
     }
+  }
+
+  /// The same, not retained.
+  @inlinable @inline(__always) final var overlayReference: Unmanaged<Overlay>? {
+    if attached == 0 { return nil }
+    if let sole = unsafe soleOverlay { return unsafe sole }
+    return unsafe extrasReference?._withUnsafeGuaranteedRef { $0.overlayReference }
+  }
+
+  // For loops over all objects of a save, which would else count each reference up and down.
+  /// Calls `body` with what was written, which the object has for as long; nil when nothing was.
+  @inline(__always) final func withOverlay<Result>(_ body: (Overlay) throws -> Result) rethrows -> Result? {
+    guard let overlay = unsafe overlayReference else { return nil }
+    return try unsafe overlay._withUnsafeGuaranteedRef { try body($0) }
   }
 
   // The members of relationships that have been read or changed, by slot.
@@ -198,7 +227,7 @@ public protocol Persistable: AnyObject {}
   final func forgetMembers() {
     extras?.toMany = [:]
     releaseTargets()
-    if extras?.overlay == nil { extras = nil }
+    if unsafe overlayReference == nil { extras = nil }
   }
 
   /// Whether the object differs from its row.
@@ -235,9 +264,7 @@ public protocol Persistable: AnyObject {}
   // MARK: Attributes
 
   /// Whether something was written that is not saved.
-  @inlinable @inline(__always) final var isOverlaid: Bool {
-    unsafe extrasReference?._withUnsafeGuaranteedRef { unsafe $0.overlayReference != nil } ?? false
-  }
+  @inlinable @inline(__always) final var isOverlaid: Bool { unsafe overlayReference != nil }
 
   // @inlinable, so that a read of an Int is a test, a load and a return.
   /// The value of an attribute; `property` is its key path, which only prototypes ask for.
@@ -279,82 +306,6 @@ public protocol Persistable: AnyObject {}
     }
     if !hasRow, state == .fault { host?.fire(self) }
     return rowValue(slot)
-  }
-
-  @inlinable @inline(__always)
-  final func writeAttribute<Value: AttributeValue>(_ value: Value, _ slot: UInt16) {
-    do { setStored(try value.stored(), Int(slot)) } catch { refuse(error, Int(slot)) }
-  }
-
-  /// Writes to an object without a reference of its own, which the compiler would else count up and down at each write.
-  @inlinable @inline(__always)
-  static func write<Value: AttributeValue>(_ value: Value, _ slot: UInt16, to owner: ManagedObject) {
-    // The caller has one for as long.
-    withExtendedLifetime(owner) {
-      unsafe Unmanaged.passUnretained(owner)._withUnsafeGuaranteedRef { $0.writeAttribute(value, slot) }
-    }
-  }
-
-  @usableFromInline
-  final func setStored(_ value: SQLValue, _ slot: Int) {
-    // Most writes are to objects that have been written to, and have been asked then whether they take any.
-    if isOpen, unsafe extrasReference?._withUnsafeGuaranteedRef({ $0.put(value, slot) }) == true { return }
-    if isWritable(slot) { overwrite(value, slot, nil) }
-  }
-
-  /// Whether it is new, or was until it was deleted.
-  final var isUnwritten: Bool { state == .inserted || (state == .deleted && !hasRow && overlay != nil) }
-
-  /// Whether the object is pending already, so that one more value changes nothing else.
-  @inline(__always) private final var isOpen: Bool {
-    state == .inserted || (state == .loaded && isRegistered)
-  }
-
-  @usableFromInline
-  final func refuse(_ error: any Error, _ slot: Int) {
-    if isWritable(slot) { overwrite(.null, slot, error) }
-  }
-
-  /// Puts a value in without asking. The object has its row, or is new.
-  /// - Parameters:
-  ///   - error: Why it stands for something that cannot be stored.
-  ///   - evenIfSame: Whether it is a change where the row in memory has the value.
-  final func overwrite(_ value: SQLValue, _ slot: Int, _ error: (any Error)?, evenIfSame: Bool = false) {
-    let overlay: Overlay
-    if let present = self.overlay {
-      overlay = present
-      overlay.refused?[slot] = nil
-    } else {
-      // Writing what is there already is no change.
-      if !evenIfSame, error == nil, let former = rowValue(slot), former.isStored(as: value) {
-        return
-      }
-      let slotCount = entity?.slotCount ?? 0
-      overlay = Overlay(slotCount: slotCount, run: host?.run, in: host?.page(slotCount: slotCount))
-      self.overlay = overlay
-    }
-    overlay[slot] = value
-    overlay.changed.insert(slot)
-    if let error { overlay.refused = (overlay.refused ?? [:]).merging([slot: error]) { $1 } }
-    host?.didWrite(self)
-  }
-
-  /// Whether the object takes changes; fetches the row of a fault, whose version the save has to know. When it
-  /// takes none, the reason is told.
-  private func isWritable(_ slot: Int) -> Bool {
-    guard let host else {
-      // A prototype, whose getters and setters are only looked at, has no context either.
-      if overlay == nil { tellStrayWrite(slot) }
-      return false
-    }
-    guard host.takesChanges else { return false }
-    if state == .fault { host.fire(self) }
-    switch state {
-    case .inserted, .loaded: return true
-    case .detached, .invalid, .deleted, .fault:
-      host.note(StoreError.objectGone(entity: nameOfEntity, rowID: rowID))
-      return false
-    }
   }
 }
 

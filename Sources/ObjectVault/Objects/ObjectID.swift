@@ -16,12 +16,13 @@ public struct ObjectID<Object: ManagedObject>: Hashable, Sendable, Codable {
   /// The row's id; negative while the object is new.
   public let rowID: Int64
   /// The store it is of. No part of what it is equal to, nor of its coded form.
-  let store: StoreMark
+  @usableFromInline let store: StoreMark
 
+  // @inlinable for ObjectContext.existing(_:): where it is looked up at once no id is made.
   /// The id of the row `rowID`, as the `sqlcipher` shell shows it in the column `id`.
-  public init(rowID: Int64) { self.init(rowID: rowID, of: .unknown) }
+  @inlinable public init(rowID: Int64) { self.init(rowID: rowID, of: StoreMark(word: 0)) }
 
-  init(rowID: Int64, of store: StoreMark) {
+  @inlinable init(rowID: Int64, of store: StoreMark) {
     self.rowID = rowID
     self.store = store
   }

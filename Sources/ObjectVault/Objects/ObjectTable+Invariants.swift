@@ -12,6 +12,13 @@ extension ObjectTable {
     check(capacity >= 8 && capacity & (capacity - 1) == 0, "\(capacity) places are no power of two")
     var (places, tombs) = (0, 0)
     var firsts: Set<Int64> = []
+    let dense = state.dense
+    let taken = (0..<Int64(dense.capacity)).count { unsafe dense.find($0) != nil }
+    check(taken == dense.count, "\(taken) ids have objects at their places, and \(dense.count) are counted")
+    check(dense.capacity == 0 || taken > 0, "\(dense.capacity) ids have places, and none an object")
+    unsafe check(
+      state.count == taken + blocks.reduce(0) { unsafe $0 + Int($1.pointee.header & 7) + 1 },
+      "\(state.count) objects are counted in all")
     for index in 0..<capacity {
       guard let block = unsafe state.blocks[index] else { continue }
       places += 1
@@ -21,6 +28,7 @@ extension ObjectTable {
       }
       let first = unsafe block.pointee.first
       check(firsts.insert(first).inserted, "there are two blocks of \(first)")
+      check(!dense.covers(first), "the ids of the block of \(first) have places of their own")
       unsafe check(steps(to: first, from: block) != nil, "no key leads to the block of \(first)")
       let count = (0..<8).count { unsafe slot(block, $0).pointee != nil }
       check(count > 0, "the block of \(first) is empty")
@@ -53,6 +61,9 @@ extension ObjectTable {
     }
     return nil
   }
+
+  /// How many ids have places of their own.
+  package var densePlaces: Int { unsafe Int(table.pointee.dense.capacity) }
 
   /// How many places a table of so many objects has, and those that are taken by blocks that are gone.
   package var places: (all: Int, removed: Int) {

@@ -3,6 +3,8 @@
 // Rows mostly come in the order of their ids, so it is a hash table of blocks, each for eight ids that
 // follow each other: ten bytes an object where a table of entries takes some fifty, no table to be copied as it
 // grows but one of pointers to blocks, and a look-up next to the last one that hashes nothing.
+// Where objects fill a quarter of the ids from 0 on, as in most tables that are fetched whole, those ids have their
+// addresses side by side instead (DenseObjects): at most 32 bytes an object, mostly eight.
 // What must hold of it at every moment is in ObjectTable+Invariants.
 
 /// The addresses of the live objects of some ids. It looks at none of them.
@@ -28,6 +30,10 @@
 
   /// Open addressing. The capacity is a power of two, three quarters of it at most in use.
   @safe struct Table {
+    /// The ids from 0 on, when they are mostly taken: no block has one of them then.
+    var dense = DenseObjects()
+    /// How many objects there are in all.
+    var count = 0
     var blocks: UnsafeMutablePointer<Pointer?>
     var capacity: Int
     /// How many places are not free: those of the blocks, and of blocks that were removed.
@@ -63,6 +69,7 @@
 
   deinit {
     guard !isLent else { return }
+    unsafe table.pointee.dense.free()
     unsafe blocks.forEach { unsafe $0.deallocate() }
     unsafe table.pointee.removed.deallocate()
     unsafe table.pointee.spare?.deallocate()
@@ -80,29 +87,62 @@
 
   /// The address of `key`.
   @inline(__always) package func find(_ key: Int64) -> Address? {
-    unsafe block(of: key).flatMap { unsafe slot($0, key).pointee }
+    if unsafe table.pointee.dense.covers(key) { return unsafe table.pointee.dense.find(key) }
+    return unsafe block(of: key).flatMap { unsafe slot($0, key).pointee }
+  }
+
+  /// Where the addresses of ids are that are mostly taken, for as long as the table is: for who looks many up.
+  var dense: UnsafeMutablePointer<DenseObjects> {
+    // The table's first property.
+    unsafe UnsafeMutableRawPointer(table).assumingMemoryBound(to: DenseObjects.self)
   }
 
   /// Puts an address in.
   /// - Returns: The one that the key had, if any.
   @inline(__always) package func insert(_ address: Address, for key: Int64) -> Address? {
+    if unsafe table.pointee.dense.covers(key) {
+      let former = unsafe table.pointee.dense.put(address, key)
+      if unsafe former == nil { unsafe table.pointee.count &+= 1 }
+      return unsafe former
+    }
     guard let block = unsafe block(of: key) else {
-      unsafe slot(addBlock(of: key), key).pointee = unsafe address
+      unsafe insertApart(address, for: key)
       return nil
     }
     let slot = unsafe slot(block, key)
     let former = unsafe slot.pointee
-    if unsafe former == nil { unsafe block.pointee.header &+= 1 }
+    if unsafe former == nil {
+      unsafe block.pointee.header &+= 1
+      unsafe table.pointee.count &+= 1
+    }
     unsafe slot.pointee = unsafe address
     return unsafe former
   }
 
+  /// The same for a key that has no block.
+  private func insertApart(_ address: Address, for key: Int64) {
+    unsafe table.pointee.count &+= 1
+    if becomesDense(for: key) {
+      _ = unsafe table.pointee.dense.put(address, key)
+    } else {
+      unsafe slot(addBlock(of: key), key).pointee = unsafe address
+    }
+  }
+
   /// Removes `key` if it leads to `address`.
   package func remove(_ key: Int64, _ address: Address) {
+    if unsafe table.pointee.dense.covers(key) {
+      guard unsafe table.pointee.dense.find(key) == address else { return }
+      _ = unsafe table.pointee.dense.put(nil, key)
+      unsafe table.pointee.count &-= 1
+      if unsafe table.pointee.dense.count == 0 { unsafe table.pointee.dense.free() }
+      return
+    }
     guard let block = unsafe block(of: key) else { return }
     let slot = unsafe slot(block, key)
     guard unsafe slot.pointee == address else { return }
     unsafe slot.pointee = nil
+    unsafe table.pointee.count &-= 1
     if unsafe block.pointee.header & 7 == 0 {
       unsafe removeBlock(block)
     } else {
@@ -112,14 +152,33 @@
 
   /// All addresses, in no order.
   package var all: [Address] {
-    unsafe blocks.flatMap { block in unsafe (0..<8).compactMap { unsafe slot(block, $0).pointee } }
+    let dense = unsafe table.pointee.dense
+    let first = unsafe (0..<Int64(dense.capacity)).compactMap { unsafe dense.find($0) }
+    return unsafe first
+      + blocks.flatMap { block in unsafe (0..<8).compactMap { unsafe slot(block, $0).pointee } }
   }
 
-  /// Takes a time that grows with how many there have been at once.
-  package var isEmpty: Bool {
-    unsafe (0..<table.pointee.capacity).allSatisfy { index in
-      unsafe table.pointee.blocks[index].map { unsafe $0 == table.pointee.removed } ?? true
+  /// Whether there are none.
+  package var isEmpty: Bool { unsafe table.pointee.count == 0 }
+
+  // MARK: Ids that are mostly taken
+
+  /// Gives all ids up to `key` their own places, where a quarter of these will be taken at least.
+  /// - Returns: Whether it did.
+  private func becomesDense(for key: Int64) -> Bool {
+    guard let places = DenseObjects.places(for: key),
+      unsafe places <= UInt64(clamping: table.pointee.count) &* 4
+    else { return false }
+    let old = unsafe Int64(table.pointee.dense.capacity)
+    unsafe table.pointee.dense.grow(to: places)
+    for first in stride(from: old, to: Int64(places), by: 8) {
+      guard let block = unsafe search(first) else { continue }
+      for key in first..<first + 8 {
+        if let address = unsafe slot(block, key).pointee { _ = unsafe table.pointee.dense.put(address, key) }
+      }
+      unsafe removeBlock(block)
     }
+    return true
   }
 
   // MARK: Blocks

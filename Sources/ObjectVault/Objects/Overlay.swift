@@ -56,17 +56,6 @@ final class Extras {
     (target, furtherTargets) = (nil, [])
     withExtendedLifetime(former) {}
   }
-
-  /// Writes to an object that has been written to before, and was asked then whether it takes any.
-  /// - Returns: Whether that was enough.
-  @inline(__always) func put(_ value: SQLValue, _ slot: Int) -> Bool {
-    unsafe overlayReference?._withUnsafeGuaranteedRef { overlay in
-      guard overlay.refused == nil, overlay.run?.isCancelled != true else { return false }
-      overlay[slot] = value
-      overlay.changed.insert(slot)
-      return true
-    } ?? false
-  }
 }
 
 /// Where an object was.
@@ -124,9 +113,37 @@ package final class Overlay {
   package subscript(slot: Int) -> SQLValue {
     get { values.cell(slot).value }
     set {
-      guard !values.set(newValue, slot) else { return }
-      refused = (refused ?? [:]).merging([slot: UnstorableValue.tooLarge]) { $1 }
+      if !values.set(newValue, slot) { refuseTooLarge(slot) }
     }
+  }
+
+  /// Writes to an object that has been written to before, and was asked then whether it takes any.
+  /// - Returns: Whether that was enough.
+  @inline(__always) func put(_ value: SQLValue, _ slot: Int) -> Bool {
+    guard refused == nil, run?.isCancelled != true else { return false }
+    if !values.set(value, slot) { refuseTooLarge(slot) }
+    changed.insert(slot)
+    return true
+  }
+
+  /// The same for a text.
+  @inline(__always) func put(_ text: String, _ slot: Int) -> Bool {
+    guard refused == nil, run?.isCancelled != true else { return false }
+    if !values.set(text, slot) { refuseTooLarge(slot) }
+    changed.insert(slot)
+    return true
+  }
+
+  private func refuseTooLarge(_ slot: Int) {
+    refused = (refused ?? [:]).merging([slot: UnstorableValue.tooLarge]) { $1 }
+  }
+
+  /// The same for a number: see ``RowDraft/put(_:_:_:)``.
+  @inline(__always) func put(_ word: UInt64, _ tag: UInt8, _ slot: Int) -> Bool {
+    guard refused == nil, run?.isCancelled != true else { return false }
+    values.put(word, tag, slot)
+    changed.insert(slot)
+    return true
   }
 
   /// Whether a slot holds nil.

@@ -21,6 +21,8 @@ package struct PendingChanges {
   private var nextTemporaryID: Int64 = -1
   /// The temporary id that comes first in the numbering of those that have no final one.
   private(set) var firstTemporaryID: Int64 = -1
+  /// The one that was given out last.
+  var lastTemporaryID: Int64 { nextTemporaryID + 1 }
   /// How many deletions were pending when one of them was denied to a flush: until there are others, none is tried.
   private var deniedDeletions = 0
 

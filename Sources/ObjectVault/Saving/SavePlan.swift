@@ -49,6 +49,15 @@ package struct SavePlan {
     released.isEmpty ? object.overlay : released[object] ?? object.overlay
   }
 
+  // For loops over all objects: see ManagedObject.withOverlay.
+  /// Calls `body` with what an object will hold; nil when it has no change.
+  @inline(__always) func withOverlay<Result>(
+    of object: ManagedObject, _ body: (Overlay) throws -> Result
+  ) rethrows -> Result? {
+    guard !released.isEmpty, let overlay = released[object] else { return try object.withOverlay(body) }
+    return try body(overlay)
+  }
+
   /// The properties of an object that stay pending.
   @inline(__always) func held(_ object: ManagedObject) -> SlotSet? {
     heldBack.isEmpty ? nil : heldBack[object]
@@ -146,8 +155,10 @@ package struct PlannedIDs {
 
   mutating func assign(_ ids: RowIDs.Run, to objects: [ManagedObject], _ entity: EntityMapping) {
     ranges.append((entity, ids))
-    for (offset, object) in objects.enumerated() {
-      assigned[Int(first - object.rowID)] = ids.first + Int64(offset)
+    var id = ids.first
+    objects.forEachLent { object in
+      assigned[Int(first - object.rowID)] = id
+      id += 1
     }
   }
 

@@ -5,7 +5,7 @@ internal import CipherSQLite
 extension SavePlanner {
   /// Decides which of the new and changed objects are written.
   mutating func validate() throws {
-    plan.inserted = grouped(those(of: pending.inserted) { $0.state == .inserted })
+    plan.inserted = newOfOne ?? grouped(those(of: pending.inserted) { $0.state == .inserted })
     for (entity, objects) in plan.inserted where entity.hasToOne { releaseForgotten(objects, entity) }
     plan.updated = changed
     for (entity, objects) in plan.updated where entity.hasToOne { releaseForgotten(objects, entity) }
@@ -14,6 +14,16 @@ extension SavePlanner {
     guard plan.extent.isPartial || failures.isEmpty else { throw StoreError.validation(failures) }
     guard !plan.leftOut.isEmpty else { return }
     plan.inserted = grouped(plan.inserted.flatMap(\.objects).filter { !plan.leftOut.contains($0) })
+  }
+
+  /// The new objects where nothing is deleted and all are of one entity, as they mostly are where they are many: found by one
+  /// pass over them.
+  private var newOfOne: [EntityObjects]? {
+    let objects = pending.inserted
+    guard plan.deletion.isEmpty, let map = objects.first?.map,
+      objects.allLent({ $0.state == .inserted && $0.isIn(map) })
+    else { return nil }
+    return [(map.entity, objects)]
   }
 
   private var changed: [EntityObjects] {
@@ -26,7 +36,7 @@ extension SavePlanner {
   /// The objects that stay and that `belongs` holds for: mostly all of them, which then need no array of their own.
   private func those(of objects: [ManagedObject], _ belongs: (ManagedObject) -> Bool) -> [ManagedObject] {
     if !plan.deletion.isEmpty { return objects.filter { belongs($0) && !plan.goes($0) } }
-    return objects.allSatisfy(belongs) ? objects : objects.filter(belongs)
+    return objects.allLent(belongs) ? objects : objects.filter(belongs)
   }
 
   /// A to-one whose new target was deleted before it was saved is nil.
@@ -47,21 +57,32 @@ extension SavePlanner {
     _ objects: [ManagedObject], _ entity: EntityMapping, _ failures: inout [ValidationFailure]
   ) {
     let required = entity.storedSlots.filter { entity.isRequired[$0] }
-    for object in objects {
-      guard let overlay = plan.overlay(of: object) else { continue }
-      // What cannot be stored is NULL, and may stand in any slot.
-      for slot in overlay.refused == nil ? required : entity.storedSlots
-      where overlay.isNull(slot) && overlay.changed.contains(slot) {
-        if let error = overlay.refused?[slot] {
-          fail(object, entity, slot, "cannot be stored: \(error)", &failures)
-        } else if entity.isRequired[slot] {
-          fail(object, entity, slot, "is required", &failures)
-        }
+    let hasRules = !entity.checkedSlots.isEmpty
+    objects.forEachLent { object in
+      // Most objects have all that they need, and no rules to keep.
+      let isSound = plan.withOverlay(of: object) { overlay in
+        !hasRules && overlay.refused == nil && !overlay.values.holdsNull(required)
       }
-      for slot in entity.checkedSlots where overlay.changed.contains(slot) && !overlay.isNull(slot) {
-        for rule in entity.slots[slot].checks where !rule.holds(overlay[slot]) {
-          fail(object, entity, slot, rule.text, &failures)
-        }
+      if isSound == false { check(object, entity, required, &failures) }
+    }
+  }
+
+  private mutating func check(
+    _ object: ManagedObject, _ entity: EntityMapping, _ required: [Int], _ failures: inout [ValidationFailure]
+  ) {
+    guard let overlay = plan.overlay(of: object) else { return }
+    // What cannot be stored is NULL, and may stand in any slot.
+    for slot in overlay.refused == nil ? required : entity.storedSlots
+    where overlay.isNull(slot) && overlay.changed.contains(slot) {
+      if let error = overlay.refused?[slot] {
+        fail(object, entity, slot, "cannot be stored: \(error)", &failures)
+      } else if entity.isRequired[slot] {
+        fail(object, entity, slot, "is required", &failures)
+      }
+    }
+    for slot in entity.checkedSlots where overlay.changed.contains(slot) && !overlay.isNull(slot) {
+      for rule in entity.slots[slot].checks where !rule.holds(overlay[slot]) {
+        fail(object, entity, slot, rule.text, &failures)
       }
     }
   }

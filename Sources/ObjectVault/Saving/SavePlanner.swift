@@ -45,13 +45,12 @@ package struct SavePlanner {
   /// Reserves an id for each new object.
   private mutating func planIDs() throws {
     // Those that an earlier flush left out have theirs.
-    let isFresh = plan.leftOut.isEmpty && plan.inserted.allSatisfy { $0.objects.allSatisfy { $0.rowID < 0 } }
+    let isFresh = plan.leftOut.isEmpty && plan.inserted.allSatisfy { $0.objects.allLent { $0.rowID < 0 } }
     let new =
       isFresh
       ? plan.inserted
       : grouped(pending.inserted.filter { $0.state == .inserted && $0.rowID < 0 && !plan.goes($0) })
-    var lowest: Int64 = 0
-    for (_, objects) in new { for object in objects { lowest = min(lowest, object.rowID) } }
+    let lowest = new.isEmpty ? 0 : pending.lastTemporaryID
     plan.ids = PlannedIDs(first: pending.firstTemporaryID, lowest: lowest)
     for (entity, objects) in byTable(new) {
       plan.ids.assign(try reader.freeIDs(objects.count, of: entity), to: objects, entity)
@@ -91,7 +90,7 @@ package struct SavePlanner {
   func grouped(_ objects: [ManagedObject]) -> [EntityObjects] {
     guard !objects.isEmpty else { return [] }
     // Most saves are of one entity.
-    if let map = objects[0].map, objects.allSatisfy({ $0.map === map }) { return [(map.entity, objects)] }
+    if let map = objects[0].map, objects.allLent({ $0.isIn(map) }) { return [(map.entity, objects)] }
     var groups = [[ManagedObject]](repeating: [], count: mapping.entities.count)
     for object in objects { if let entity = object.entity { groups[entity.index].append(object) } }
     return groups.enumerated().filter { !$0.element.isEmpty }.map {

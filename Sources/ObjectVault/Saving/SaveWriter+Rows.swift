@@ -43,14 +43,17 @@ extension SaveWriter {
     // What an object refers to and is new as well has its id by now.
     let references = entity.hasToOne ? entity.storedSlots.filter { entity.isToOne[$0] } : []
     let feed = RowFeed(slots: entity.storedSlots, replacing: references, capacity: objects.count)
-    // Those of the feed's rows, which keep what was written to them: their overlays change behind the save only.
-    var fed: [ManagedObject] = []
-    fed.reserveCapacity(objects.count)
-    for object in objects {
-      guard let overlay = plan.overlay(of: object) else { continue }
-      feed.append(plan.ids.final(object.rowID), overlay.values, replace: plan.ids.final)
-      fed.append(object)
+    // Read once: a plan that is asked for anew is a copy with all its references.
+    let plan = plan
+    var isWhole = true
+    objects.forEachLent { object in
+      let isFed: Void? = plan.withOverlay(of: object) {
+        feed.append(plan.ids.final(object.rowID), $0.values, replace: plan.ids.final)
+      }
+      if isFed == nil { isWhole = false }
     }
+    // Those of the feed's rows, which keep what was written to them: their overlays change behind the save only.
+    let fed = isWhole ? objects : objects.filter { plan.overlay(of: $0) != nil }
     var start = 0
     while start < fed.count {
       do {
@@ -63,13 +66,14 @@ extension SaveWriter {
         try unlessColliding {
           throw translated(message, code, sql, object)
         } wait: { _ in
-          plan.leftOut.insert(object)
+          self.plan.leftOut.insert(object)
         }
         start = feed.position + 1
       }
     }
     guard record != nil else { return }
-    for object in fed where plan.leftOut.isEmpty || !plan.leftOut.contains(object) {
+    let leftOut = self.plan.leftOut
+    for object in fed where leftOut.isEmpty || !leftOut.contains(object) {
       if let overlay = plan.overlay(of: object) { recordInsertion(of: object, entity, overlay) }
     }
   }

@@ -3,12 +3,14 @@
 internal import Foundation
 
 /// The store that an ``ObjectID`` is of, as far as that is known.
-struct StoreMark: Sendable, Hashable {
+@usableFromInline struct StoreMark: Sendable, Hashable {
   /// 0 where it is not known.
-  private let word: UInt64
+  @usableFromInline let word: UInt64
 
   /// Of a number that was kept, and of a store without an identity.
-  static let unknown = StoreMark(nil)
+  static let unknown = StoreMark(word: 0)
+
+  @inlinable init(word: UInt64) { self.word = word }
 
   /// - Parameter id: The store's ``Store/id``. Two stores have one mark by chance once in 2^64 pairs.
   init(_ id: UUID?) {
@@ -27,6 +29,9 @@ struct StoreMark: Sendable, Hashable {
 
   var isKnown: Bool { word != 0 }
 
+  // @inlinable for ObjectContext.existing(_:), which says why.
   /// Whether an id with the other mark may be looked for in this store.
-  func admits(_ other: StoreMark) -> Bool { word == 0 || other.word == 0 || word == other.word }
+  @inlinable @inline(__always) func admits(_ other: StoreMark) -> Bool {
+    word == 0 || other.word == 0 || word == other.word
+  }
 }

@@ -18,6 +18,7 @@ import Testing
     var count: Int { expected.count }
     var keys: [Int64] { expected.keys.sorted() }
     var places: (all: Int, removed: Int) { table.places }
+    var densePlaces: Int { table.densePlaces }
 
     /// An address that nothing lies at: the table looks at none.
     private func address() throws -> UnsafeMutableRawPointer {
@@ -66,10 +67,11 @@ import Testing
     }
   }
 
-  /// Ids as they come: of one row after another, of new objects, far apart, in clusters, at the ends of the numbers, and
-  /// those that lead to one place of any table.
+  /// Ids as they come: of one row after another, of new objects, of both, of few rows of a large table, far apart, in
+  /// clusters, at the ends of the numbers, and those that lead to one place of any table.
   static let kinds: [(name: String, keys: [Int64])] = [
-    ("ascending", Array(1...400)), ("temporary", Array(-400 ... -1)),
+    ("ascending", Array(1...400)), ("temporary", Array(-400 ... -1)), ("around zero", Array(-200...200)),
+    ("some of many", (0..<400).map { $0 * $0 / 40 }), ("some of more", (0..<400).map { $0 * $0 }),
     ("far apart", (0..<300).map { $0 * 7_919 * 1_000_003 }),
     ("in clusters", (0..<40).flatMap { cluster in (0..<10).map { Int64(cluster) << 20 + $0 } }),
     ("at the ends", Array(Int64.min..<Int64.min + 60) + Array(Int64.max - 60...Int64.max)),
@@ -113,10 +115,46 @@ import Testing
 
   @Test func `a table grows with its objects, and no further`() throws {
     let model = Model(seed: 1)
-    for key in 0..<8_000 as Range<Int64> { try model.insert(key) }
+    // Behind what a quarter of the ids would reach.
+    for key in 0..<8_000 as Range<Int64> { try model.insert(key + 1 << 20) }
     model.check("full")
     // A thousand blocks in at most three quarters of the places.
     #expect(model.places.all == 2_048, "\(model.places)")
     #expect(model.places.removed == 0)
+    #expect(model.densePlaces == 0)
+  }
+
+  @Test
+  func `ids from 0 on have places of their own once a quarter of them is taken, until the last is gone`()
+    throws
+  {
+    let model = Model(seed: 3)
+    for key in 1..<8_000 as Range<Int64> { try model.insert(key) }
+    model.check("full")
+    #expect(model.densePlaces == 8_192)
+    // All that were in blocks before are among them.
+    #expect(model.places.all == 8, "\(model.places)")
+    try model.insert(1 << 30)
+    try model.insert(-1)
+    #expect(model.densePlaces == 8_192)
+    for key in 1..<8_000 as Range<Int64> where key % 3 != 0 { try model.remove(key) }
+    model.check("a third")
+    for key in 1..<8_000 as Range<Int64> where key % 3 == 0 { try model.remove(key) }
+    model.check("none")
+    #expect(model.densePlaces == 0)
+    #expect(model.count == 2)
+  }
+
+  @Test func `whatever ids come in whatever order, four places are made for an object at most`() throws {
+    let model = Model(seed: 11)
+    var most = 0
+    for step in 0..<4_000 as Range<Int64> {
+      // From above down, as a sorted fetch may have them, and over again in steps.
+      try model.insert(step < 2_000 ? 2_000 - step : step * 7 % 30_000)
+      most = max(most, model.count)
+      #expect(model.densePlaces <= max(64, most * 4))
+    }
+    model.check("all")
+    #expect(model.densePlaces > 0)
   }
 }

@@ -1,0 +1,108 @@
+// The path of a write to an attribute or to-one: from the property wrapper to what was written (Overlay). Most writes are to
+// objects that have been written to, which are asked nothing more.
+
+public import CipherSQLite
+
+extension ManagedObject {
+  @inlinable @inline(__always)
+  final func writeAttribute<Value: AttributeValue>(_ value: Value, _ slot: UInt16) {
+    do {
+      // Known where it is compiled for most types, so that numbers are put in as the word that they are.
+      switch try value.stored() {
+      case .integer(let number): setWord(UInt64(bitPattern: number), 1, Int(slot))
+      case .real(let number): setWord(number.bitPattern, 2, Int(slot))
+      case .text(let text): setText(text, Int(slot))
+      case let stored: setStored(stored, Int(slot))
+      }
+    } catch { refuse(error, Int(slot)) }
+  }
+
+  /// Writes to an object without a reference of its own, which the compiler would else count up and down at each write.
+  @inlinable @inline(__always)
+  static func write<Value: AttributeValue>(_ value: Value, _ slot: UInt16, to owner: ManagedObject) {
+    // The caller has one for as long.
+    withExtendedLifetime(owner) {
+      unsafe Unmanaged.passUnretained(owner)._withUnsafeGuaranteedRef { $0.writeAttribute(value, slot) }
+    }
+  }
+
+  @usableFromInline
+  final func setStored(_ value: SQLValue, _ slot: Int) {
+    // Most writes are to objects that have been written to, and have been asked then whether they take any.
+    if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(value, slot) }) == true { return }
+    if isWritable(slot) { overwrite(value, slot, nil) }
+  }
+
+  /// The same for a text.
+  @usableFromInline
+  final func setText(_ text: String, _ slot: Int) {
+    if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(text, slot) }) == true { return }
+    if isWritable(slot) { overwrite(.text(text), slot, nil) }
+  }
+
+  /// The same for a number: an integer with the tag 1, a real with 2.
+  @usableFromInline
+  final func setWord(_ word: UInt64, _ tag: UInt8, _ slot: Int) {
+    if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(word, tag, slot) }) == true {
+      return
+    }
+    guard isWritable(slot) else { return }
+    let isInteger = tag == 1
+    overwrite(isInteger ? .integer(Int64(bitPattern: word)) : .real(Double(bitPattern: word)), slot, nil)
+  }
+
+  /// Whether it is new, or was until it was deleted.
+  final var isUnwritten: Bool { state == .inserted || (state == .deleted && !hasRow && overlay != nil) }
+
+  /// Whether the object is pending already, so that one more value changes nothing else.
+  @inline(__always) private final var isOpen: Bool {
+    state == .inserted || (state == .loaded && isRegistered)
+  }
+
+  @usableFromInline
+  final func refuse(_ error: any Error, _ slot: Int) {
+    if isWritable(slot) { overwrite(.null, slot, error) }
+  }
+
+  /// Puts a value in without asking. The object has its row, or is new.
+  /// - Parameters:
+  ///   - error: Why it stands for something that cannot be stored.
+  ///   - evenIfSame: Whether it is a change where the row in memory has the value.
+  final func overwrite(_ value: SQLValue, _ slot: Int, _ error: (any Error)?, evenIfSame: Bool = false) {
+    let overlay: Overlay
+    if let present = self.overlay {
+      overlay = present
+      overlay.refused?[slot] = nil
+    } else {
+      // Writing what is there already is no change.
+      if !evenIfSame, error == nil, let former = rowValue(slot), former.isStored(as: value) {
+        return
+      }
+      let slotCount = entity?.slotCount ?? 0
+      overlay = Overlay(slotCount: slotCount, run: host?.run, in: host?.page(slotCount: slotCount))
+      self.overlay = overlay
+    }
+    overlay[slot] = value
+    overlay.changed.insert(slot)
+    if let error { overlay.refused = (overlay.refused ?? [:]).merging([slot: error]) { $1 } }
+    host?.didWrite(self)
+  }
+
+  /// Whether the object takes changes; fetches the row of a fault, whose version the save has to know. When it
+  /// takes none, the reason is told.
+  private func isWritable(_ slot: Int) -> Bool {
+    guard let host else {
+      // A prototype, whose getters and setters are only looked at, has no context either.
+      if overlay == nil { tellStrayWrite(slot) }
+      return false
+    }
+    guard host.takesChanges else { return false }
+    if state == .fault { host.fire(self) }
+    switch state {
+    case .inserted, .loaded: return true
+    case .detached, .invalid, .deleted, .fault:
+      host.note(StoreError.objectGone(entity: nameOfEntity, rowID: rowID))
+      return false
+    }
+  }
+}
