@@ -89,7 +89,6 @@ let chains = bench.folder.appendingPathComponent("Chain")
 try FileManager.default.createDirectory(at: chains, withIntermediateDirectories: true)
 if only.isEmpty || !only.isDisjoint(with: [36, 37]) { try ChainBench.writeFiles(500, into: chains) }
 let isOpened = only.isEmpty || only.contains(35)
-let short = isOpened ? try await ChainBench.UpToDate(1, in: bench.folder) : nil
 let long = isOpened ? try await ChainBench.UpToDate(500, in: bench.folder) : nil
 
 let workloads = [
@@ -201,9 +200,9 @@ let workloads = [
   } ours: {
     try await ChainBench.migrate(200)
   },
-  // One with 500 embedded steps against one with a single step, and a millisecond more.
-  Workload(number: 35, name: "open, 500 steps (1 step + 1 ms)", rows: 500, firstStage: 1, goal: 1) {
-    (try await short?.seconds() ?? .nan) + 0.001
+  // With 500 embedded steps, against the file and its key by the C interface and a millisecond more.
+  Workload(number: 35, name: "open, 500 steps (bare + 1 ms)", rows: 500, firstStage: 1, goal: 1) {
+    (long?.bareSeconds() ?? .nan) + 0.001
   } ours: {
     try await long?.seconds() ?? .nan
   },
