@@ -6,9 +6,10 @@ extension Connection {
   package func handRows<Result>(to taker: any RowTaker, _ body: () throws -> Result) throws -> Result {
     let intake = try rowIntake()
     let handing = RowHanding(to: taker)
-    let outer = intake.hand(handing)
-    defer { _ = intake.hand(outer) }
     return try withExtendedLifetime(handing) {
+      let outer = intake.hand(handing)
+      // Within: what is taken back has to be there still.
+      defer { _ = intake.hand(outer) }
       do { return try body() } catch { throw handing.failure ?? error }
     }
   }

@@ -164,7 +164,10 @@ private func watchedSync(_ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: I
     watch.phase = .writing
     return syncError
   }
-  return unsafe sync(file, flags)
+  let code = unsafe sync(file, flags)
+  // What could not be synced is no commit, and a later transaction that writes nothing is none of it.
+  if code != SQLITE_OK { watch.phase = .writing }
+  return code
 }
 
 private func watchedControl(
@@ -177,10 +180,17 @@ private func watchedControl(
   let watch = unsafe context.pointee.watch.takeUnretainedValue()
   // Sent when all pages are written and only the journal has to go.
   if operation == SQLITE_FCNTL_SYNC {
-    guard watch.body(.commit) == .goesOn else { return syncError }
+    switch watch.body(.commit) {
+    case .goesOn: break
+    case .isFull:
+      _ = watch.body(.full)
+      return SQLITE_FULL
+    default: return syncError
+    }
     watch.phase = .commits
   }
   let code = unsafe control(file, operation, argument)
+  if operation == SQLITE_FCNTL_SYNC, code != SQLITE_OK, code != SQLITE_NOTFOUND { watch.phase = .writing }
   // Of a log, too: behind the last checksum. A transaction that wrote nothing sends it as well.
   if operation == SQLITE_FCNTL_COMMIT_PHASETWO, watch.phase == .commits {
     watch.phase = .writing

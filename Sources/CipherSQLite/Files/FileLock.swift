@@ -23,10 +23,11 @@ struct FileLock {
     }
     .filter { $0.count >= 8 && $0[1] != "->" && $0[5].hasSuffix(":\(status.st_ino)") }
     // Files of two devices may have one number. A file system of several volumes or layers has a device of its own in
-    // the kernel's list, which no call tells: there the number has to do.
+    // the kernel's list, which no call tells: there the number has to do. Such devices have no driver, and the number 0 of one.
     let device = deviceName(status.st_dev)
     let sameDevice = sameNumber.filter { $0[5].hasPrefix("\(device):") }
-    return (sameDevice.isEmpty ? sameNumber : sameDevice).compactMap(FileLock.init(fields:))
+    let isNumberAll = sameDevice.isEmpty && device.hasPrefix("00:")
+    return (isNumberAll ? sameNumber : sameDevice).compactMap(FileLock.init(fields:))
   }
 
   /// - Parameter fields: `1: POSIX ADVISORY WRITE 4711 fe:00:16351763 120 120`, at its spaces.

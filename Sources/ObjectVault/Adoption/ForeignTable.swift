@@ -53,8 +53,11 @@ struct ForeignTable {
   /// The names by which the engine knows the id of a row, as long as no column is called so.
   private static let rowIDNames = ["rowid", "_rowid_", "oid"]
 
-  /// Whether columns have all the names that a row's id would have.
-  var hidesRowID: Bool { Self.rowIDNames.allSatisfy { column($0) != nil } }
+  /// Whether columns have all the names that a row's id would have. Where it is WITHOUT ROWID, too, another name of one would
+  /// help nobody.
+  var hidesRowID: Bool {
+    Self.rowIDNames.allSatisfy { column($0) != nil } && !SQLTemplate.isWithoutRowID(sql)
+  }
 
   /// The column that is the row's id.
   var idColumn: String? {

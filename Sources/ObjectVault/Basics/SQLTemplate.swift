@@ -208,6 +208,17 @@ package enum SQLTemplate {
     return nil
   }
 
+  /// Whether a statement that makes a table says, behind its columns, that rows have no id.
+  static func isWithoutRowID(_ sql: String) -> Bool {
+    var scanner = SQLScanner(sql)
+    var words: [String] = []
+    while let piece = scanner.next() {
+      if piece.kind == .word { words.append(scanner.text(piece.range).lowercased()) }
+      if piece.kind == .other, scanner.text(piece.range) == ")" { words = [] }
+    }
+    return words.starts(with: ["without", "rowid"]) || words.suffix(2) == ["without", "rowid"]
+  }
+
   /// What stands in double quotes, in lower case, and SQLite takes for a text where no column is called so.
   static func doubtfulNames(_ sql: String) -> Set<String> {
     var names: Set<String> = []

@@ -6,25 +6,62 @@ extension MigrationCompiler {
   /// Fills the columns of new to-ones out of those that lead to them. Where two rows lead to one, the run is refused behind
   /// it: see ``PartnerWatch``.
   func partnerPairings() -> [(table: String, statement: PlannedStatement)] {
+    partners { pairing($0, of: $1, $2) }
+  }
+
+  /// Asks the rows before the run whether two lead to one, which is refused behind all steps.
+  func partnerChecks() -> [PlannedStatement] {
+    partners { relationship, entity, former in
+      let place = before.place(of: former.entity)
+      let back = SQLName(RelationshipDescription.columnName(former.property))
+      let conditions = [place.condition(), "\(back) NOT NULL"].compactMap { $0 }
+      let groups: SQL =
+        "FROM \(place.tableName) WHERE \(SQL.joined(conditions, by: " AND ")) GROUP BY \(back) HAVING count(*) > 1"
+      let check = RowCheck(
+        query: ("SELECT count(*) FROM (SELECT 1 \(groups))" as SQL).text,
+        rows: ("SELECT \(back) \(groups) ORDER BY 1 LIMIT 5" as SQL).text,
+        message: "%d objects of \(entity.name) are led to by several of "
+          + "\(relationship.destination).\(relationship.inverse ?? ""), and \(relationship.name) is to be one; "
+          + "let one lead to each before",
+        rule: .single, entity: entity.name, properties: [relationship.name])
+      return PlannedStatement(
+        statement: .mustBeEmpty(check),
+        operations: mapping.trail.operations(of: [entity.name], column: relationship.columnName))
+    }
+  }
+
+  /// Each new to-one whose other end is a to-one that was there, with what that was called.
+  private func partners<Result>(
+    _ make: (RelationshipDescription, EntityDescription, (entity: String, property: String)) -> Result
+  ) -> [Result] {
     guard mapping.move == nil, mapping.parentChange == nil else { return [] }
     return after.entities.filter { !untouched.contains($0.name) && mapping.entities[$0.name] != nil }
       .flatMap { entity in
-        entity.relationships.compactMap { pairing($0, of: entity) }
+        entity.relationships.compactMap { relationship in
+          former(of: relationship, in: entity).map { make(relationship, entity, $0) }
+        }
       }
   }
 
-  private func pairing(
-    _ relationship: RelationshipDescription, of entity: EntityDescription
-  ) -> (table: String, statement: PlannedStatement)? {
+  private func former(of relationship: RelationshipDescription, in entity: EntityDescription)
+    -> (entity: String, property: String)?
+  {
     guard let inverse = relationship.inverse, after.isOneToOne(entity.name, relationship.name),
       mapping.former(entity.name, relationship.name) == nil,
       let former = mapping.entities[relationship.destination],
       let name = mapping.former(relationship.destination, inverse),
       before.entity(named: former)?.relationship(named: name)?.isToMany == false
     else { return nil }
+    return (former, name)
+  }
+
+  private func pairing(
+    _ relationship: RelationshipDescription, of entity: EntityDescription,
+    _ former: (entity: String, property: String)
+  ) -> (table: String, statement: PlannedStatement) {
     let (table, other) = (after.root(of: entity.name), after.root(of: relationship.destination))
     let column = RelationshipDescription.columnName(relationship.name)
-    let back = RelationshipDescription.columnName(inverse)
+    let back = RelationshipDescription.columnName(relationship.inverse ?? former.property)
     let sql: SQL = """
       UPDATE \(identifier: table) SET \(identifier: column) = (SELECT p."id" FROM \(identifier: other) AS p \
       WHERE p.\(identifier: back) = \(identifier: table)."id") \

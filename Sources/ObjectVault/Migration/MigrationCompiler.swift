@@ -91,8 +91,9 @@ struct MigrationCompiler {
       return parents.checks + raw.drops + parents.before + copies + swaps + dropped + changes + indexes
         + parents.behind + leaving + raw.creations
     }
+    // Behind the indexes: each row looks its partner up, and a table that was written anew has none before.
     return checks + removals + picking + copies + unpicking + raw.drops + swaps + dropped + changes
-      + (rewrites + pairings).map(\.statement) + indexes + highWaterMarks() + raw.creations
+      + rewrites.map(\.statement) + indexes + pairings.map(\.statement) + highWaterMarks() + raw.creations
   }
 
   private static func untouchedEntities(

@@ -143,13 +143,18 @@ extension MigrationPlan {
     let amounts = try RowForecast.amounts(of: work.steps, in: connection)
     let rows = amounts.map(\.rows)
     let trial = SQLTrial(set)
+    // Steps whose blocks may write what earlier ones leave for the end of all.
+    var writers = work.steps.count { $0.parts.contains(where: \.writesRows) }
     for ((compiled, leadsBack), rows) in zip(
       work.back.map({ ($0, true) }) + work.ahead.map({ ($0, false) }), rows)
     {
+      if compiled.parts.contains(where: \.writesRows) { writers -= 1 }
       // Who looks at a store without asking its rows is not kept from it by what a pending step says.
       let asked =
         asksRows
-        ? try Self.ask(compiled, writing: trial.run(compiled), &standing, connection, isSound: drift.isEmpty)
+        ? try Self.ask(
+          compiled, writing: trial.run(compiled), isLast: writers == 0, &standing, connection,
+          isSound: drift.isEmpty)
         : (refusals: [], unasked: [], counts: [])
       let reason = leadsBack ? nil : irreversible[compiled.step.number]
       steps.append(Step(compiled, leadsBack, asked, set.transforms, reason, rows: rows))
@@ -176,10 +181,11 @@ extension MigrationPlan {
 
   /// - Parameters:
   ///   - written: The tables that data blocks write to, by the places of the step's parts.
+  ///   - isLast: Whether no step behind it writes rows.
   ///   - isSound: Whether the tables are those of the model, so that they can be asked at all.
   private static func ask(
-    _ compiled: CompiledStep, writing written: [Int: Set<String>], _ standing: inout StandingTables,
-    _ connection: Connection, isSound: Bool
+    _ compiled: CompiledStep, writing written: [Int: Set<String>], isLast: Bool,
+    _ standing: inout StandingTables, _ connection: Connection, isSound: Bool
   ) throws -> Asked {
     var asked: Asked = ([], [], [])
     func note(
@@ -214,6 +220,15 @@ extension MigrationPlan {
       let planned = part.planned + (part.compiler?.forecastChecks() ?? [])
       for planned in planned {
         if case .mustBeEmpty(let check) = planned.statement, !check.isBehind { try ask(planned, check) }
+      }
+      for planned in part.compiler?.partnerChecks() ?? [] {
+        guard case .mustBeEmpty(let check) = planned.statement else { continue }
+        if isLast, !compiled.parts[(index + 1)...].contains(where: \.writesRows) {
+          try ask(planned, check)
+        } else {
+          // A block behind it may part those who lead to one.
+          try note(planned, .unasked("a block behind it may change them")) { _, _, _ in nil }
+        }
       }
       for planned in part.planned {
         if case .require(let text, let query) = planned.statement {

@@ -24,7 +24,10 @@ extension MigrationRunner {
       var outcome = record.outcome
       let former = outcome.backup
       let step = try inTransaction(&mark, &outcome) { try runNextStep(goal, &$0) }
-      record.commit(outcome, audit: step.audit, version: step.standing.version)
+      // Where nothing was left to be done, there is nothing that an error behind it would leave standing.
+      if outcome.steps != record.outcome.steps || outcome.takenBack != record.outcome.takenBack {
+        record.commit(outcome, audit: step.audit, version: step.standing.version)
+      }
       // At once: who is stopped at a later step has made a copy as well.
       if outcome.backup != former {
         step.standing.copies.removeLeaving(beside: connection.file)

@@ -51,13 +51,14 @@ public struct MigrationSet: Sendable, Hashable {
   }
 
   private static func noFolder(_ path: String) -> MigrationSyntaxError {
-    var isFolder: ObjCBool = false
-    let isThere = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+    // Of what a link leads to.
+    let goal = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let kind = try? FileManager.default.attributesOfItem(atPath: goal)[.type] as? FileAttributeType
     let hint = "give the folder that holds files like 0001_initial.migration"
     let (reason, remedy) =
-      !isThere
+      kind == nil
       ? ("there is no such folder of migrations", hint)
-      : isFolder.boolValue
+      : kind == .typeDirectory
         ? ("this folder of migrations cannot be read", "see who may read it")
         : ("this is no folder of migrations", hint)
     return MigrationSyntaxError(file: path, line: 0, column: 0, reason: reason, hint: remedy)

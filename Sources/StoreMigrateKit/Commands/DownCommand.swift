@@ -47,7 +47,7 @@ enum DownCommand: Command {
     var others: String?
 
     private enum CodingKeys: String, CodingKey {
-      case store, from, to, takenBack, backup, seconds, byAnother
+      case store, from, to, takenBack, backup, seconds, byAnother, others
     }
 
     var description: String {
@@ -75,7 +75,9 @@ enum DownCommand: Command {
     let (outcome, seconds) = try await session.run(
       .back(to: target), set, plan, key, "down", loses: "Taking these steps back loses", aftermath)
     let names = Dictionary(plan.steps.map { ($0.number, $0.name) }) { first, _ in first }
-    let name = { "\(numbered($0)) \(names[$0] ?? "")" }
+    let name = { (number: Int) in
+      ([numbered(number)] + (names[number].map { [$0] } ?? [])).joined(separator: " ")
+    }
     let between = (outcome.version..<max(outcome.version, outcome.startVersion)).map { $0 + 1 }
       .filter { !outcome.takenBack.contains($0) }
     let others = doneByOthers(

@@ -81,7 +81,7 @@ enum StatusCommand: Command {
     /// Whether it was made before a run that commits each step and did not come to its end.
     let isBeforeRun: Bool
 
-    private enum CodingKeys: String, CodingKey { case name, bytes, openings }
+    private enum CodingKeys: String, CodingKey { case name, bytes, openings, isBeforeRun }
   }
 
   struct Cost: Encodable {

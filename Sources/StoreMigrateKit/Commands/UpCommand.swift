@@ -70,9 +70,8 @@ enum UpCommand: Command {
     var offer: String?
 
     private enum CodingKeys: String, CodingKey {
-      case store, from, to, applied, backup, seconds, changedFormat, byAnother, empty, unusedBytes,
-        isVacuumed,
-        vacuumFailure
+      case store, from, to, applied, backup, seconds, changedFormat, byAnother, others, below, empty,
+        unusedBytes, isVacuumed, vacuumFailure
     }
 
     var description: String {

@@ -95,9 +95,43 @@ import Testing
         try lab.rows("SELECT id, captain_id FROM Team ORDER BY id") == [[1, 4], [2, .null], [3, 2]])
     }
     try lab.run("UPDATE Team SET captain_id = 4 WHERE id = 3")
-    await #expect(throws: StoreError.self) {
+    await #expect {
       _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set.upTo(2))
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
+      return reason.contains("no object is led to by two")
     }
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set.upTo(2))
+    #expect(plan.refusals.count == 1 && plan.refusals[0].rule == .single && plan.refusals[0].rows == [4])
+    #expect(plan.refusals[0].count == 1 && plan.refusals[0].properties == ["leads"])
+    // What a block behind it parts is refused by neither.
+    let parting = try MigrationSet(
+      lab.set.upTo(2).steps + [
+        MigrationStep(
+          number: 3, name: "s3",
+          text:
+            "format: 1\n[up]\ntransform sql { UPDATE $Team SET $Team.captain = NULL; UPDATE $User SET $User.leads = NULL }\n"
+        )
+      ])
+    let later = try await Store.plan(at: lab.url, key: testKey, migrations: parting)
+    #expect(later.refusals.isEmpty && later.steps[0].unasked.count == 1, "\(later.refusals)")
+    #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: parting).steps == [2, 3])
+  }
+
+  @Test(arguments: ["3.15.2", "3.46.1"])
+  func `partners are looked up in an index, also in a table that the same run writes anew`(_ engine: String)
+    async throws
+  {
+    let lab = try await DowngradeLab([
+      Self.teams + "\nadd relationship Team.captain -> User\nadd relationship Team.coach -> User",
+      "drop relationship Team.coach\nadd relationship User.leads -> Team inverse Team.captain",
+    ])
+    let sql = try lab.set.sql(ofStep: 2, on: #require(Engine(sqliteVersion: engine)))
+    let pairing = try #require(sql.firstIndex { $0.contains("SET \"leads_id\" = (SELECT") }, "\(sql)")
+    // Each row would else read all of the other table.
+    let index = try #require(
+      sql.firstIndex { $0.hasPrefix("CREATE INDEX") && $0.contains("captain_id") }, "\(sql)")
+    #expect(index < pairing, "\(sql)")
   }
 
   @Test func `one step may write what the next one completes, also in a new store`() async throws {
