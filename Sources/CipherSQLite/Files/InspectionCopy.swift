@@ -62,7 +62,11 @@ final class InspectionCopy {
       guard raw.byteCount < before.byteCount else { throw error }
       return false
     }
-    try journal?.copy(to: file)
+    do { try journal?.copy(to: file) } catch {
+      // Its writer has taken it back, and cut it.
+      guard SideFile(original.journal)?.byteCount ?? 0 == journal?.byteCount ?? 0 else { return false }
+      throw error
+    }
     // Whole, without looking for its end, which takes longer than the others need to begin a new one: the engine will.
     let log = Moment(original)
     guard before.leads(to: log) else { return false }

@@ -64,14 +64,22 @@ extension MigrationSet {
         try fold.requireModel(model)
         try FoldProof(prefix(number), fold.migrations.prefix(number), model).requireSame()
         return fold
+      } catch StoreError.foldRefused(_, let reason) {
+        reasons.append(reason)
       } catch let error as StoreError { reasons.append("\(error)") } catch let error as SQLError {
         reasons.append("\(error)")
       }
     }
+    // By the steps themselves, twice.
+    if (try? FoldProof(prefix(number), prefix(number), model).requireSame()) == nil {
+      reasons.append(
+        "\(ended(reasons.last ?? "")) Two new stores by the steps differ already: SQL such as random() or date('now') gives others each time"
+      )
+    }
     throw StoreError.foldRefused(
       through: number,
       reason: "\(blocks.map(\.name).joined(separator: ", ")) would not leave the same rows in a new store. "
-        + (reasons.last ?? "")
+        + ended(reasons.last ?? "")
         + " Fold up to the step before the first of them, or leave the steps as they are")
   }
 

@@ -203,7 +203,14 @@ struct MigrationRunner {
     var audit = try RowAudit(connection, readers: readers, model: model, behind: former)
     let partners = try PartnerWatch(work.back + work.ahead, from: model, connection)
     for compiled in work.back {
-      try run(compiled, &audit) { try takeBack(compiled.step, since: $0) }
+      do {
+        try run(compiled, &audit) { try takeBack(compiled.step, since: $0) }
+      } catch StoreError.rowsRefused(let step, let name, let operation, let reason) {
+        // No file has the operation where the way back follows from the step.
+        throw StoreError.rowsRefused(
+          step: step, name: name, operation: operation,
+          reason: reason + "; this is on the way back: the step's [down] can say what becomes of such rows")
+      }
       model = compiled.model
     }
     for compiled in work.ahead {

@@ -13,8 +13,10 @@ extension StoreHistory {
 
   private static func tables(_ connection: Connection) throws -> StoreHistory {
     let tables = OwnTables(connection)
-    guard try tables.meta.exists(), try tables.history.exists() else {
-      throw StoreError.notAStore(file: connection.path)
+    guard try tables.meta.exists() else { throw StoreError.notAStore(file: connection.path) }
+    guard try tables.history.exists() else {
+      throw StoreError.bookkeepingDamaged(
+        file: connection.path, place: HistoryTable.name, reason: "is not there")
     }
     let read = try Reading(tables, file: connection.path)
     let version = try read.integer(.version, 0...Int64(Int32.max))

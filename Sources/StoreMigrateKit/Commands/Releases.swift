@@ -28,7 +28,8 @@ package struct Releases {
   init(_ folder: URL) {
     func text(_ name: String) -> String? {
       FileManager.default.contents(atPath: folder.appendingPathComponent(name).path).map {
-        String(decoding: $0, as: UTF8.self)
+        // An editor may have put a byte-order mark in front.
+        String(decoding: $0.starts(with: [0xEF, 0xBB, 0xBF]) ? $0.dropFirst(3) : $0, as: UTF8.self)
       }
     }
     let lock = text("migrations.lock")

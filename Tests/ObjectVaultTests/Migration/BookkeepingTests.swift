@@ -49,6 +49,7 @@ enum Damage {
     ),
     ("DELETE FROM vault_migrations WHERE version = 1", "Step 0001 is missing"),
     ("DELETE FROM vault_migrations", "Step 0001 is missing"),
+    ("ALTER TABLE vault_migrations RENAME TO kept", "vault_migrations is not there"),
     ("UPDATE vault_migrations SET checksum = x'00' WHERE version = 1", "edited"),
     (
       "ALTER TABLE vault_migrations RENAME TO kept; CREATE TABLE vault_migrations (version, name)",

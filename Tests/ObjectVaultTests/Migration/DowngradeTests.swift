@@ -17,6 +17,18 @@ import Testing
 
   // MARK: Losses
 
+  @Test func `what the way back refuses says that the step's own text can say more`() async throws {
+    let lab = try await DowngradeLab(
+      ["create entity Thing {\n attribute name string\n}", "make Thing.name optional"], at: 2,
+      fill: ["INSERT INTO Thing(id, name) VALUES (1, NULL)"])
+    await #expect {
+      try await lab.down(1)
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
+      return reason.contains("this is on the way back: the step's [down] can say")
+    }
+  }
+
   @Test func `what is lost on the way back is refused until it is allowed, and a copy is made first`()
     async throws
   {

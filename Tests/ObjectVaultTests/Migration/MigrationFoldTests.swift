@@ -183,6 +183,24 @@ import Testing
     #expect(try fold("UPDATE $Tag SET $Tag.name = upper($Tag.name)").leftOut == ["0002 transform sql"])
   }
 
+  @Test func `a block that gives other values each time is not folded, and it is said why`() throws {
+    let texts = [
+      "create entity Tag {\nattribute name string\n}",
+      "seed { INSERT INTO $Tag ($Tag.name) VALUES (hex(randomblob(8))) }",
+    ]
+    let set = try MigrationSet(
+      texts.enumerated().map { index, text in
+        try MigrationStep(number: index + 1, name: "s\(index + 1)", text: "format: 1\n[up]\n\(text)\n")
+      })
+    #expect {
+      _ = try set.folded(to: 2)
+    } throws: { error in
+      let text = "\(error)"
+      return text.contains("SQL such as random()")
+        && text.components(separatedBy: "cannot be folded").count == 2
+    }
+  }
+
   @Test(arguments: [0, 1])
   func `an empty step among folded ones is carried as one of them`(_ place: Int) async throws {
     var texts = [

@@ -115,7 +115,7 @@ import Testing
     #expect(result.status == 2)
     #expect(
       result.output.contains(
-        "0002_s.migration, \"transform sql\": links have no columns source_id and target_id"))
+        "0002_s.migration:3, \"transform sql\": links have no columns source_id and target_id"))
     #expect(result.output.contains("$A.bs.A and $A.bs.B") && result.output.contains("0003_s.migration"))
   }
 }
