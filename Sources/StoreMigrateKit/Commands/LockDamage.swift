@@ -54,9 +54,13 @@ struct LockDamage {
   init?(_ text: String, beside embedded: String, of set: MigrationSet) {
     let lines = text.split(whereSeparator: \.isNewline)
     let numbers = Set(lines.compactMap(Self.number))
+    // By one walk over a text that has all steps in it.
+    let known = Set(
+      embedded.matches(of: /number: (\d+), name: "([^"]*)"/).map { "\($0.1) \($0.2)" }
+        + embedded.matches(of: /checksum: "([^"]*)"/).map { String($0.1) })
     let missing = set.steps.first { step in
-      !numbers.contains(step.number) && embedded.contains("checksum: \"\(step.contentChecksum)\"")
-        && embedded.contains("number: \(step.number), name: \"\(step.name)\"")
+      !numbers.contains(step.number) && known.contains(step.contentChecksum)
+        && known.contains("\(step.number) \(step.name)")
     }
     guard let missing else { return nil }
     reason = "the line of step \(numbered(missing.number)) is missing, which Embedded.swift beside it has"

@@ -66,8 +66,8 @@ enum RebaseCommand: Command {
       throw RefusedError(
         code: ExitCode(error),
         description: """
-          \(others.joined(separator: ", ")) \(others.count == 1 ? "builds" : "build") on what was named. It goes along, when it is \
-          named, too:
+          \(others.joined(separator: ", ")) \(others.count == 1 ? "builds" : "build") on what was named. \
+          \(others.count == 1 ? "It goes along, when it is named, too:" : "They go along, when they are named, too:")
               \(line((named + others).sorted(), session))
           Nothing was changed.
           """)

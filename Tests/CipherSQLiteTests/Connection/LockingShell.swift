@@ -26,6 +26,7 @@ struct LockingShell {
       guard process.isRunning else { throw NotLocked() }
       usleep(20_000)
     }
+    guard FileManager.default.fileExists(atPath: sign) else { throw NotLocked() }
   }
 
   func end() { process.terminate() }

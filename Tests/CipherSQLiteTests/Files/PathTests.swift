@@ -183,9 +183,9 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func `a folder that takes no file is named, and called a folder`() throws {
-      // Nobody makes a file there, root included.
-      guard FileManager.default.fileExists(atPath: "/sys/kernel") else { return }
+    // Nobody makes a file there, root included.
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/sys/kernel")))
+    func `a folder that takes no file is named, and called a folder`() throws {
       #expect {
         _ = try Connection.create("/sys/kernel/none.store", key: testKey) { _ in }
       } throws: { error in

@@ -150,6 +150,7 @@ private let isShared = ProcessInfo.processInfo.activeProcessorCount > 1
     while counter.value.load(ordering: .acquiring) == 0, ContinuousClock.now < end {
       try await Task.sleep(for: .milliseconds(5))
     }
+    #expect(counter.value.load(ordering: .acquiring) > 0, "the other store has committed nothing")
     let ahead = try await onThread {
       defer { isDone.store(true, ordering: .releasing) }
       var ahead = 0
