@@ -37,7 +37,8 @@ struct StoreOpening: Sendable {
 
   /// What it came to.
   private struct Opened {
-    let key: UnlockedKey
+    let connection: Connection
+    var key: UnlockedKey { connection.unlocked }
     var isNew = false
     var migrated = MigrationOutcome()
     var automaticStep: MigrationStep?
@@ -60,6 +61,9 @@ struct StoreOpening: Sendable {
         ? Store.afterMigrations(file.path, progress, stop) { try prepare(file, key, &steps, record) }
         : prepare(file, key, &steps, record)
     }
+    // Behind the pool's own: the last connection of a file takes the log away, and the next one makes it anew, which takes longer
+    // than all the rest.
+    defer { opened.connection.close() }
     let pool = try Store.pool(file, opened.key, configuration)
     countOpening(opened, pool, file)
     return Store(
@@ -95,12 +99,21 @@ struct StoreOpening: Sendable {
     let connection =
       try created.map { try Connection.open(file, unlocked: $0, configuration: settings) }
       ?? Connection.open(file, key: key, configuration: settings)
-    defer { connection.close() }
+    do { return try prepare(connection, created != nil, file, &steps, record) } catch {
+      connection.close()
+      throw error
+    }
+  }
+
+  private func prepare(
+    _ connection: Connection, _ isNew: Bool, _ file: DatabasePath, _ steps: inout MigrationSet?,
+    _ record: RunRecord
+  ) throws -> Opened {
     if checksums != nil || migrations.areCarried {
       let expected = ExpectedStanding(checksums: checksums, schema: mapping.schema)
       if let standing = try expected.standing(of: connection) {
         MigrationLeavings.remove(of: file)
-        return Opened(key: connection.unlocked, isNew: created != nil, standing: standing)
+        return Opened(connection: connection, isNew: isNew, standing: standing)
       }
     }
     // What the store carries may be another thing each time that it is looked at.
@@ -124,7 +137,7 @@ struct StoreOpening: Sendable {
       throw try otherClasses(connection)
     }
     return Opened(
-      key: connection.unlocked, isNew: created != nil, migrated: migrated,
+      connection: connection, isNew: isNew, migrated: migrated,
       automaticStep: migrations.areCarried ? migrated.steps.last.map { set.steps[$0 - 1] } : nil,
       hasAllSteps: set.version == standing.version, standing: standing)
   }
