@@ -14,7 +14,10 @@ extension MigrationCompiler {
     partners { relationship, entity, former in
       let place = before.place(of: former.entity)
       let back = SQLName(RelationshipDescription.columnName(former.property))
-      let conditions = [place.condition(), "\(back) NOT NULL"].compactMap { $0 }
+      // References that lead nowhere are not refused.
+      let led: SQL =
+        "\(back) IN (SELECT p.\"id\" FROM \(before.place(of: mapping.entities[entity.name] ?? entity.name).tableName) AS p)"
+      let conditions = [place.condition(), led].compactMap { $0 }
       let groups: SQL =
         "FROM \(place.tableName) WHERE \(SQL.joined(conditions, by: " AND ")) GROUP BY \(back) HAVING count(*) > 1"
       let check = RowCheck(

@@ -143,17 +143,16 @@ extension MigrationPlan {
     let amounts = try RowForecast.amounts(of: work.steps, in: connection)
     let rows = amounts.map(\.rows)
     let trial = SQLTrial(set)
-    // Steps whose blocks may write what earlier ones leave for the end of all.
-    var writers = work.steps.count { $0.parts.contains(where: \.writesRows) }
+    var left = work.steps.count
     for ((compiled, leadsBack), rows) in zip(
       work.back.map({ ($0, true) }) + work.ahead.map({ ($0, false) }), rows)
     {
-      if compiled.parts.contains(where: \.writesRows) { writers -= 1 }
+      left -= 1
       // Who looks at a store without asking its rows is not kept from it by what a pending step says.
       let asked =
         asksRows
         ? try Self.ask(
-          compiled, writing: trial.run(compiled), isLast: writers == 0, &standing, connection,
+          compiled, writing: trial.run(compiled), isLast: left == 0, &standing, connection,
           isSound: drift.isEmpty)
         : (refusals: [], unasked: [], counts: [])
       let reason = leadsBack ? nil : irreversible[compiled.step.number]
@@ -181,7 +180,7 @@ extension MigrationPlan {
 
   /// - Parameters:
   ///   - written: The tables that data blocks write to, by the places of the step's parts.
-  ///   - isLast: Whether no step behind it writes rows.
+  ///   - isLast: Whether no step runs behind it.
   ///   - isSound: Whether the tables are those of the model, so that they can be asked at all.
   private static func ask(
     _ compiled: CompiledStep, writing written: [Int: Set<String>], isLast: Bool,
@@ -223,11 +222,11 @@ extension MigrationPlan {
       }
       for planned in part.compiler?.partnerChecks() ?? [] {
         guard case .mustBeEmpty(let check) = planned.statement else { continue }
-        if isLast, !compiled.parts[(index + 1)...].contains(where: \.writesRows) {
+        if isLast, compiled.parts[(index + 1)...].allSatisfy(\.isRequirement) {
           try ask(planned, check)
         } else {
-          // A block behind it may part those who lead to one.
-          try note(planned, .unasked("a block behind it may change them")) { _, _, _ in nil }
+          // A block may part those who lead to one, and an end of the pair may go: it is asked behind all steps.
+          try note(planned, .unasked("what runs behind it may change them")) { _, _, _ in nil }
         }
       }
       for planned in part.planned {

@@ -26,8 +26,6 @@ struct CompiledStep {
     /// Whether it works on rows and not on tables.
     var isData: Bool { operations.allSatisfy(\.isData) }
     var isRequirement: Bool { operations.first?.isRequirement == true }
-    /// Whether a block of it writes rows.
-    var writesRows: Bool { isData && !isRequirement }
 
     /// Makes it a part of an operation that stands for others: that is what a person wrote.
     fileprivate mutating func stand(for operation: MigrationOperation, keeping kept: Set<String>) {
