@@ -93,6 +93,7 @@ package enum FileAnswer: Sendable, Hashable {
       unsafe methods.xFileControl = { file, operation, argument in
         unsafe watchedControl(file, operation, argument)
       }
+      unsafe methods.xUnlock = { file, level in unsafe watchedUnlock(file, level) }
     }
     unsafe room.initializeMemory(as: sqlite3_io_methods.self, to: methods)
     unsafe (room + contextOffset).initializeMemory(
@@ -168,6 +169,17 @@ private func watchedSync(_ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: I
   // What could not be synced is no commit, and a later transaction that writes nothing is none of it.
   if code != SQLITE_OK { watch.phase = .writing }
   return code
+}
+
+/// A file without a log is let go at the end of each transaction. One that put a journal back has written all of its pages and
+/// tells of no commit, so that the next one would be taken for it.
+private func watchedUnlock(_ file: UnsafeMutablePointer<sqlite3_file>?, _ level: Int32) -> Int32 {
+  guard let context = unsafe context(file), let unlock = unsafe context.pointee.original.pointee.xUnlock
+  else {
+    return SQLITE_IOERR
+  }
+  unsafe context.pointee.watch.takeUnretainedValue().phase = .writing
+  return unsafe unlock(file, level)
 }
 
 private func watchedControl(

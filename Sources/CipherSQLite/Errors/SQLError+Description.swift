@@ -45,7 +45,7 @@ extension SQLError: CustomStringConvertible {
     case .recoveryCode(let reason):
       "This is no recovery code: \(reason). A code has 8 groups of 4 letters and digits."
     case .notFound(let file):
-      "\(file): there is no such file. Check the path, or allow it to be created."
+      "\(file): there is no such file. Check the path."
     case .alreadyExists(let file):
       "\(file): a file is there already and was left alone. Choose another path."
     case .isDirectory(let file):

@@ -4,8 +4,8 @@
 private import Foundation
 
 /// A line of the kernel's list of locks.
-struct FileLock {
-  let processID: Int32
+package struct FileLock {
+  package let processID: Int32
   let isExclusive: Bool
   private let range: ClosedRange<Int>
 
@@ -18,13 +18,20 @@ struct FileLock {
     guard unsafe stat(path, &status) == 0,
       let data = try? FileHandle(forReadingAtPath: "/proc/locks")?.readToEnd()
     else { return [] }
-    let sameNumber = String(decoding: data, as: UTF8.self).split(separator: "\n").map {
-      $0.split(separator: " ")
-    }
-    .filter { $0.count >= 8 && $0[1] != "->" && $0[5].hasSuffix(":\(status.st_ino)") }
+    return held(
+      in: String(decoding: data, as: UTF8.self), device: deviceName(status.st_dev),
+      number: UInt64(status.st_ino))
+  }
+
+  /// Those on one file in a list like the kernel's.
+  /// - Parameters:
+  ///   - device: Such as `fe:00`.
+  ///   - number: The file's, which is its own on that device.
+  package static func held(in list: String, device: String, number: UInt64) -> [FileLock] {
+    let sameNumber = list.split(separator: "\n").map { $0.split(separator: " ") }
+      .filter { $0.count >= 8 && $0[1] != "->" && $0[5].hasSuffix(":\(number)") }
     // Files of two devices may have one number. A file system of several volumes or layers has a device of its own in
     // the kernel's list, which no call tells: there the number has to do. Such devices have no driver, and the number 0 of one.
-    let device = deviceName(status.st_dev)
     let sameDevice = sameNumber.filter { $0[5].hasPrefix("\(device):") }
     let isNumberAll = sameDevice.isEmpty && device.hasPrefix("00:")
     return (isNumberAll ? sameNumber : sameDevice).compactMap(FileLock.init(fields:))

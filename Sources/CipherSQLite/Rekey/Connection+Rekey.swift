@@ -111,7 +111,8 @@ extension Connection {
       throw thrown ?? error(code, sql: "rekey")
     }
     try onFileCall(former)
-    // The engine does not end the transaction that it was given; or it could not, and this is the second try.
+    // The engine does not end the transaction that it was given; or it could not, and this is the second try. The gate is
+    // not asked any more: a cancellation that came until now has stopped the first one.
     if isInTransaction { try execute("COMMIT") }
   }
 

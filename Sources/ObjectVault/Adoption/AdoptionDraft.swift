@@ -283,6 +283,12 @@ struct AdoptionDraft {
       }
     }
     let schema = Schema(entities: entities.map(\.entity))
+    for entity in entities where entity.highestID > RowIDs.highest {
+      obstacles.append(
+        "\(entity.entity.name): ids up to \(entity.highestID) were given out, and those of a store end at \(RowIDs.highest). "
+          + "Where no row has so high a one, lower seq in sqlite_sequence with the program that made the file."
+      )
+    }
     obstacles += schema.modelFaults.map { "\($0)" }
     let adopted = try roots.map(adopted)
     let tables =

@@ -19,9 +19,12 @@ struct AdoptionReader {
         throw refuse("it is damaged (\(damage)). Repair it with the program that made it, or take a backup")
       }
       let content = try ForeignContent(file.connection)
-      guard content.table(MetaTable.name) == nil else {
+      if content.table(MetaTable.name) != nil {
         throw refuse(
-          "it is a store of ObjectVault, or the plain copy of one. Open it, or encrypt it, as it is")
+          content.table(HistoryTable.name) != nil
+            ? "it is a store of ObjectVault, or the plain copy of one. Open it, or encrypt it, as it is"
+            : "it has a table \(MetaTable.name), which a store has for itself. Rename that with the program that made it"
+        )
       }
       guard !content.tables.isEmpty else { throw refuse("it has no tables. Check the path") }
       let adoption = try self.adoption(content, file, relationships, steps)

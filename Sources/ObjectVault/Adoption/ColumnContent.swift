@@ -8,7 +8,7 @@ struct ColumnContent {
   let integers, reals, texts, blobs, nulls: Int64
   /// Whole numbers that are neither 0 nor 1; that a double has no place for.
   let others, large: Int64
-  /// Texts that are no date with six digits of a second at most, which a double has place for; no UUID.
+  /// Texts that are no date, or one with more digits of a second than a double has place for there; no UUID.
   let undated, unidentified: Int64
   /// Blobs that have not 16 bytes.
   let oddBlobs: Int64
@@ -37,6 +37,9 @@ struct ColumnContent {
     return contents
   }
 
+  /// Those in which a double that counts seconds from 2001 has six digits behind the point: up to 2 to the 33rd of them.
+  private static let exactYears: SQL = "'1730' AND '2272'"
+
   private static func sums(_ name: SQLName) -> SQL {
     let day: SQL = "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'"
     let uuid: SQL = "'????????-????-????-????-????????????'"
@@ -49,7 +52,8 @@ struct ColumnContent {
       sum(typeof(\(name)) = 'integer' AND \(name) NOT BETWEEN -9007199254740992 AND 9007199254740992),
       sum(typeof(\(name)) = 'text' AND (\(isCut) OR \(name) NOT GLOB \(day) OR strftime('%s', \(name)) IS NULL
         OR date(julianday(substr(\(name), 1, 10))) IS NOT substr(\(name), 1, 10) OR \(name) GLOB '??????????[T ]24*'
-        OR \(name) GLOB '*.[0-9][0-9][0-9][0-9][0-9][0-9][0-9]*')),
+        OR \(name) GLOB '*.[0-9][0-9][0-9][0-9][0-9][0-9][0-9]*'
+        OR (\(name) GLOB '*.[0-9][0-9][0-9][0-9]*' AND substr(\(name), 1, 4) NOT BETWEEN \(exactYears)))),
       sum(typeof(\(name)) = 'text' AND (\(isCut) OR \(name) NOT GLOB \(uuid) OR replace(\(name), '-', '') GLOB '*[^0-9a-fA-F]*')),
       sum(typeof(\(name)) = 'blob' AND length(\(name)) <> 16),
       sum(typeof(\(name)) = 'text' AND NOT vault_utf8(\(name)))
@@ -127,7 +131,8 @@ struct ColumnReading {
       : numbers > 0
         ? "its numbers are kept as numbers, because nothing says from when they count"
         : content.texts > 0
-          ? "its texts are kept as texts, because \(content.undated) of them are no dates with six digits of a second at most"
+          ? "its texts are kept as texts, because \(content.undated) of them \(content.undated == 1 ? "is" : "are") no day and time "
+            + "of the calendar, or more exact than a date is kept (six digits of a second, three before 1730 and after 2272)"
           : nil
     var reading = plain(content, declared, value)
     reading.note = reading.note ?? note

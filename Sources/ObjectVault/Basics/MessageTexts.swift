@@ -7,7 +7,7 @@ func shortened(_ text: some StringProtocol) -> String {
 }
 
 /// A reason as a sentence: with a full stop, unless it has one, or ends with a question.
-func ended(_ reason: String) -> String {
+package func ended(_ reason: String) -> String {
   reason.hasSuffix("?") || reason.hasSuffix(".") ? reason : "\(reason)."
 }
 
@@ -40,6 +40,18 @@ package func editDistance(_ left: String, _ right: String) -> Int {
     }
   }
   return row[b.count]
+}
+
+/// A word as a shell takes it for one.
+package func shellWord(_ word: String) -> String {
+  let isPlain =
+    !word.isEmpty
+    && word.unicodeScalars.allSatisfy { scalar in
+      scalar.isASCII
+        && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+          || "_@%+=:,./-".unicodeScalars.contains(scalar))
+    }
+  return isPlain ? word : "'\(word.replacing("'", with: "'\\''"))'"
 }
 
 /// A step's number as it stands in file names.

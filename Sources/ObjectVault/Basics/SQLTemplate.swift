@@ -41,7 +41,7 @@ package enum SQLTemplate {
     return result
   }
 
-  /// The first parameter that SQLite would see: `?`, `?1`, `:name`, `@name`, and `$$name` where it is no part of a name.
+  /// The first parameter that SQLite would see: `?`, `?1`, `:name`, `@name`, `#name`, and `$$name` where it is no part of a name.
   package static func parameter(_ sql: String) -> String? {
     var scanner = SQLScanner(sql)
     var isBehindWord = false
@@ -50,7 +50,7 @@ package enum SQLTemplate {
       guard piece.kind == .other else { continue }
       switch scanner.text(piece.range) {
       case "?": return "?" + scanner.name()
-      case let sign where sign == ":" || sign == "@":
+      case let sign where [":", "@", "#"].contains(sign):
         if let next = scanner.scalar(at: scanner.position), SQLScanner.isWord(next) {
           return sign + scanner.name()
         }

@@ -37,7 +37,10 @@ extension HistoryConflict: CustomStringConvertible {
     case .reordered(let number, let applied, let found):
       "Step \(numbered(number)) of this store is \(applied), and the steps have \(found) there. "
         + "Applied steps keep their numbers; give the new one the next free number."
-    case .gap(let number): "Step \(numbered(number)) is missing: numbers go from 1 without a gap."
+    case .gap(let number) where number < 1: "There is no version \(number): the first is 0."
+    case .gap(let number):
+      "Step \(numbered(number)) is missing: numbers go from 1 without a gap. Put its file back, or give the steps behind it, "
+        + "where no store has run them, the numbers that follow."
     case .folded(let version, let number, let name, let release):
       "Nothing leads on from version \(version): the steps up to \(numbered(number)) \(name) were folded into one, which new "
         + "stores alone are made with. "
@@ -48,7 +51,7 @@ extension HistoryConflict: CustomStringConvertible {
     case .duplicate(let number, let files):
       "Several steps have the number \(numbered(number)): \(files.joined(separator: ", ")). The one that is not released, or "
         + "that is of your own branch, goes behind the other: "
-        + files.map { "store-migrate rebase \($0)" }.joined(separator: ", or ") + "."
+        + files.map { "store-migrate rebase \(shellWord($0))" }.joined(separator: ", or ") + "."
     }
   }
 }

@@ -62,9 +62,10 @@ extension SchemaFault: CustomStringConvertible {
     switch self {
     case .duplicateName(let entity, let property?):
       "\(entity).\(property) is declared twice; names are compared without regard to case. Rename one."
-    case .duplicateName(let entity, nil): "\(entity) is declared twice. Rename one, or remove it."
+    case .duplicateName(let entity, nil):
+      "\(entity) is declared twice; names are compared without regard to case. Rename one, or remove it."
     case .clashingName(let name, let owner, let other):
-      "\(owner) would be called \(name) in the file, which \(other) is already. Rename an entity or a property."
+      "\(owner) would be called \(name) in the file, which \(other) is already. Rename one of the two."
     case .reservedName(let entity, let property?) where Self.ownNames.contains(property):
       "\(entity).\(property): every object has a property of this name for itself (\(Self.ownNames.sorted().joined(separator: ", "))). "
         + "Rename the property."

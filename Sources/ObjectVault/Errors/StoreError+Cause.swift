@@ -48,7 +48,9 @@ extension StoreError {
 
   /// What an error says but for its end, by which nothing would have been changed.
   package static func withoutUnchanged(_ text: String) -> String {
-    text.replacing(unchanged, with: "").replacing(" Nothing was changed.", with: "")
+    // At the end alone: an author's own sentence may say the same.
+    let ending = [unchanged, " Nothing was changed."].first(where: text.hasSuffix)
+    return String(text.dropLast(ending?.count ?? 0))
   }
 
   /// What stands behind steps of the same run.

@@ -259,7 +259,8 @@ extension StoreError: CustomStringConvertible {
           ? ", or take the store back by what it carries itself: store-migrate down \(file) --to \(supported)."
           : ".")
     case .noWayBack(let step, let name, let reason):
-      "Step \(numbered(step)) \(name) cannot be taken back: \(ended(reason)) Nothing was changed."
+      "Step \(numbered(step)) \(name) cannot be taken back: \(ended(reason)) What does take it back can be written into its "
+        + "file, behind [down]. Nothing was changed."
     case .wayBackLoses(let step, let name, let losses):
       "Taking back step \(numbered(step)) \(name) loses what is in \(losses.joined(separator: ", ")) for good, and "
         + "nobody allowed it. When that is meant, allow it: "
@@ -281,7 +282,7 @@ extension StoreError: CustomStringConvertible {
         + " Write the steps down from now on: those behind the store (Store.carriedSteps), and one with these lines, "
         + "looked at before:\n" + lines.joined(separator: "\n")
     case .madeOfOtherClasses(let file, let differences, let lines):
-      "\(file) was made of other classes, by .creatingSchema: \(differences.joined(separator: "; ")). Steps are files from the "
+      "\(file) has another model than the classes, of which .creatingSchema makes the only step: \(differences.joined(separator: "; ")). Steps are files from the "
         + "first change on: write the text of Store.carriedSteps(at:key:)[0] to Migrations/0001_initial.migration, the change "
         + "to a second file, and open the store with those"
         + (lines.isEmpty ? "." : "; for what was not renamed it says:\n" + lines.joined(separator: "\n"))

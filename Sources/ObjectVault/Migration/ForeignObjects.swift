@@ -21,15 +21,23 @@ struct ForeignObjects {
   /// A sentence for each of those in a file.
   func findings(_ connection: Connection) throws -> [String] { try found(connection).map(\.sentence) }
 
-  /// A sentence for each trigger that steps would drop without a word, where they write its table anew.
+  /// A sentence for each trigger that steps would drop without a word, where they write its table anew. One that such a step, or
+  /// one before it, makes of its own SQL is the store's from then on.
   func doomed(by steps: [CompiledStep], _ connection: Connection) throws -> [String] {
-    var copied: Set<String> = []
-    for case .copy(let table, _, _, _, _) in steps.flatMap(\.parts).flatMap(\.statements) {
-      copied.insert(table.lowercased())
+    var (copied, made): (Set<String>, Set<String>) = ([], [])
+    // Triggers by the first step that writes their tables anew: what that makes, and what those before it have made.
+    var claimed: [String: Set<String>] = [:]
+    for step in steps {
+      made.formUnion(step.parts.flatMap(\.model.rawObjects).map { $0.name.lowercased() })
+      for case .copy(let table, _, _, _, _) in step.parts.flatMap(\.statements)
+      where copied.insert(table.lowercased()).inserted {
+        claimed[table.lowercased()] = made
+      }
     }
     guard !copied.isEmpty else { return [] }
-    return try found(connection).filter { $0.type == "trigger" && copied.contains($0.table.lowercased()) }
-      .map(\.sentence)
+    return try found(connection).filter { found in
+      found.type == "trigger" && claimed[found.table.lowercased()]?.contains(found.name.lowercased()) == false
+    }.map(\.sentence)
   }
 
   private func found(_ connection: Connection) throws -> [Found] {

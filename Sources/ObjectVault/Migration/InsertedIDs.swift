@@ -11,6 +11,8 @@ final class InsertedIDs: Sendable {
   private struct State {
     var marks: [String: Int64] = [:]
     var exhausted: String?
+    /// What the statement gave, and no row may have.
+    var beyond: (entity: String, id: Int64)?
   }
   private let state = Locked(State())
 
@@ -35,6 +37,7 @@ final class InsertedIDs: Sendable {
           default: nil
           }
         guard let id else { return wanted }
+        if id > RowIDs.highest { state.beyond = state.beyond ?? (entity, id) }
         state.marks[entity] = max(mark, id)
         return .integer(id)
       }
@@ -47,9 +50,23 @@ final class InsertedIDs: Sendable {
     }
   }
 
-  /// - Throws: ``StoreError/idsExhausted(entity:)`` where there was none left.
+  /// Notes that a statement has changed ids of an entity, the highest of which is this one now.
+  func changed(_ entity: String, highest id: Int64) {
+    state.withLock { state in
+      if id > RowIDs.highest { state.beyond = state.beyond ?? (entity, id) }
+    }
+    raise(entity, to: id)
+  }
+
+  /// - Throws: ``StoreError/idsExhausted(entity:)`` where there was none left; ``ModelError`` where the SQL itself gives one
+  ///   that no row may have.
   func check() throws {
-    guard let entity = state.withLock({ $0.exhausted }) else { return }
+    let (exhausted, beyond) = state.withLock { ($0.exhausted, $0.beyond) }
+    if let (entity, id) = beyond {
+      throw ModelError(
+        reason: "a row of \(entity) gets the id \(id), and ids end at \(RowIDs.highest): give it a lower one")
+    }
+    guard let entity = exhausted else { return }
     throw StoreError.idsExhausted(entity: entity)
   }
 

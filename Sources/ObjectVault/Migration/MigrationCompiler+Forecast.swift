@@ -30,7 +30,8 @@ extension MigrationCompiler {
             (column.name, origin.expressions[column.name] ?? added[column.name] ?? value))
         }
         addNames(of: table, to: &forecast)
-        forecast.changed = changedColumns(of: table)
+        forecast.changed = changedColumns(of: table).merging(pairedColumns(of: table)) { changed, _ in changed
+        }
       } else {
         forecast = TableForecast(table: table.name, former: nil)
         forecast.columns = table.columns.map { ($0.name, "NULL") }

@@ -33,6 +33,15 @@ extension MigrationCompiler {
     }
   }
 
+  /// The columns of new to-ones that are filled so in a table, with the operations that make them.
+  func pairedColumns(of table: TableInfo) -> [String: String] {
+    let paired = partners { relationship, entity, _ in (relationship, entity) }
+    return paired.filter { after.root(of: $0.1.name) == table.name }.reduce(into: [:]) { columns, pair in
+      let operations = mapping.trail.operations(of: [pair.1.name], column: pair.0.columnName)
+      columns[pair.0.columnName] = operations.map(\.summary).joined(separator: "; ")
+    }
+  }
+
   /// Each new to-one whose other end is a to-one that was there, with what that was called.
   private func partners<Result>(
     _ make: (RelationshipDescription, EntityDescription, (entity: String, property: String)) -> Result

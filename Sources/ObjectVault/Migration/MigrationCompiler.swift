@@ -23,77 +23,92 @@ struct MigrationCompiler {
     untouched = Self.untouchedEntities(before, after, mapping)
   }
 
+  /// What is done to tables, in the order in which it is done.
+  private struct TableWork {
+    var copies: [PlannedStatement] = []
+    var swaps: [PlannedStatement] = []
+    var changes: [PlannedStatement] = []
+    /// Behind what the rows get: an index tells then who has the same.
+    var indexes: [PlannedStatement] = []
+    /// The tables of before that are there afterwards.
+    var used: Set<String> = []
+    /// The tables of which a raw object that names them has to be made anew, in lower case.
+    var moved: Set<String> = []
+    var touched: Set<String> = []
+  }
+
   /// All statements, in order.
   func statements() -> [PlannedStatement] {
     let old = before.tables(but: untouched)
     let checks = mapping.mustBeFilled.map(fillingCheck) + moveChecks() + valueChecks()
-    var copies: [PlannedStatement] = []
-    var swaps: [PlannedStatement] = []
-    var changes: [PlannedStatement] = []
-    // Behind what the rows get: an index tells then who has the same.
-    var indexes: [PlannedStatement] = []
-    var used: Set<String> = []
-    // The tables of which a raw object that names them has to be made anew.
-    var moved: Set<String> = []
-    var touched: Set<String> = []
+    var work = TableWork()
     let parents = parentStatements()
     for table in after.tables(but: untouched) where table.name != ownTable?.name {
-      guard let origin = origin(of: table), let former = old.first(where: { $0.name == origin.table }) else {
-        if let filled = movedLinks(to: table) {
-          copies += filled
-          changes = swapIn(table) + changes
-        } else {
-          changes.append(planned(text: table.createSQL(after.layout(ofTable: table.name)), table))
-        }
-        indexes += table.indexes.map { makeIndex($0, table) }
-        moved.insert(table.name.lowercased())
-        continue
-      }
-      used.insert(former.name)
-      if let alterations = alterations(from: former, to: table, origin) {
-        let made = makeIndexes(table, former, origin, but: former.indexes)
-        changes += alterations.statements
-        indexes += made
-        if !alterations.keepsColumns { moved.insert(former.name.lowercased()) }
-        if !(alterations.statements + made).isEmpty { touched.insert(former.name.lowercased()) }
-      } else {
-        moved.formUnion([former.name.lowercased(), table.name.lowercased()])
-        copies += rebuild(former, table, origin)
-        swaps.append(planned("DROP TABLE \(identifier: former.name)", table))
-        changes = swapIn(table) + changes
-        indexes += makeIndexes(table, former, origin)
-      }
+      add(table, among: old, to: &work)
     }
-    let unused = old.filter { !used.contains($0.name) && $0.name != leavingTable?.name }
-    moved.formUnion(unused.map { $0.name.lowercased() })
+    let unused = old.filter { !work.used.contains($0.name) && $0.name != leavingTable?.name }
+    work.moved.formUnion(unused.map { $0.name.lowercased() })
     let dropped = unused.map {
       PlannedStatement(statement: .sql("DROP TABLE \(quoted($0.name))"), operations: [])
     }
-    var leaving: [PlannedStatement] = []
-    if let table = leavingTable {
-      moved.formUnion([table.name.lowercased(), after.root(of: table.name).lowercased()])
-      // Their names are those of indexes of the table that the rows come into.
-      swaps += table.indexes.map { planned("DROP INDEX \(identifier: $0.name)", table) }
-      leaving = [planned("DROP TABLE \(identifier: table.name)", table)]
-    }
-    if let table = ownTable {
-      moved.formUnion([table.name, before.root(of: table.name)].map { $0.lowercased() })
-      moved.formUnion(released.map { $0.lowercased() })
-    }
+    let leaving = leave(&work)
     let (removals, rewrites) = (familyRemovals(), familyRewrites())
     // What changes rows of a table is nothing that a trigger waits for.
     let pairings = partnerPairings()
-    for rewrite in rewrites + pairings { moved.insert(rewrite.table.lowercased()) }
-    let raw = rawStatements(changed: moved, touched: touched.union(moved))
+    for rewrite in rewrites + pairings { work.moved.insert(rewrite.table.lowercased()) }
+    let raw = rawStatements(changed: work.moved, touched: work.touched.union(work.moved))
     let (picking, unpicking) = pickings()
     // Behind the copies, whose expressions may read a view.
     guard mapping.parentChange == nil else {
-      return parents.checks + raw.drops + parents.before + copies + swaps + dropped + changes + indexes
-        + parents.behind + leaving + raw.creations
+      return parents.checks + raw.drops + parents.before + work.copies + work.swaps + dropped + work.changes
+        + work.indexes + parents.behind + leaving + raw.creations
     }
     // Behind the indexes: each row looks its partner up, and a table that was written anew has none before.
-    return checks + removals + picking + copies + unpicking + raw.drops + swaps + dropped + changes
-      + rewrites.map(\.statement) + indexes + pairings.map(\.statement) + highWaterMarks() + raw.creations
+    return checks + removals + picking + work.copies + unpicking + raw.drops + work.swaps + dropped
+      + work.changes + rewrites.map(\.statement) + work.indexes + pairings.map(\.statement)
+      + highWaterMarks() + raw.creations
+  }
+
+  /// Makes a table, or what it was before into it.
+  private func add(_ table: TableInfo, among old: [TableInfo], to work: inout TableWork) {
+    guard let origin = origin(of: table), let former = old.first(where: { $0.name == origin.table }) else {
+      if let filled = movedLinks(to: table) {
+        work.copies += filled
+        work.changes = swapIn(table) + work.changes
+      } else {
+        work.changes.append(planned(text: table.createSQL(after.layout(ofTable: table.name)), table))
+      }
+      work.indexes += table.indexes.map { makeIndex($0, table) }
+      work.moved.insert(table.name.lowercased())
+      return
+    }
+    work.used.insert(former.name)
+    if let alterations = alterations(from: former, to: table, origin) {
+      let made = makeIndexes(table, former, origin, but: former.indexes)
+      work.changes += alterations.statements
+      work.indexes += made
+      if !alterations.keepsColumns { work.moved.insert(former.name.lowercased()) }
+      if !(alterations.statements + made).isEmpty { work.touched.insert(former.name.lowercased()) }
+    } else {
+      work.moved.formUnion([former.name.lowercased(), table.name.lowercased()])
+      work.copies += rebuild(former, table, origin)
+      work.swaps.append(planned("DROP TABLE \(identifier: former.name)", table))
+      work.changes = swapIn(table) + work.changes
+      work.indexes += makeIndexes(table, former, origin)
+    }
+  }
+
+  /// What goes when entities get another parent, and the names that leave with it.
+  private func leave(_ work: inout TableWork) -> [PlannedStatement] {
+    if let table = ownTable {
+      work.moved.formUnion([table.name, before.root(of: table.name)].map { $0.lowercased() })
+      work.moved.formUnion(released.map { $0.lowercased() })
+    }
+    guard let table = leavingTable else { return [] }
+    work.moved.formUnion([table.name.lowercased(), after.root(of: table.name).lowercased()])
+    // Their names are those of indexes of the table that the rows come into.
+    work.swaps += table.indexes.map { planned("DROP INDEX \(identifier: $0.name)", table) }
+    return [planned("DROP TABLE \(identifier: table.name)", table)]
   }
 
   private static func untouchedEntities(

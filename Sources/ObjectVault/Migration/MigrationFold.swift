@@ -66,16 +66,18 @@ extension MigrationSet {
         return fold
       } catch StoreError.foldRefused(_, let reason) {
         reasons.append(reason)
-      } catch let error as StoreError { reasons.append("\(error)") } catch let error as SQLError {
+      } catch let error as StoreError {
+        reasons.append(StoreError.withoutUnchanged("\(error)"))
+      } catch let error as SQLError {
         reasons.append("\(error)")
       }
     }
-    // By the steps themselves, twice.
-    if (try? FoldProof(prefix(number), prefix(number), model).requireSame()) == nil {
+    // By the steps themselves, twice. What else stops that has stopped the others, and was said.
+    do { try FoldProof(prefix(number), prefix(number), model).requireSame() } catch StoreError.foldRefused {
       reasons.append(
         "\(ended(reasons.last ?? "")) Two new stores by the steps differ already: SQL such as random() or date('now') gives others each time"
       )
-    }
+    } catch is StoreError {} catch is SQLError {}
     throw StoreError.foldRefused(
       through: number,
       reason: "\(blocks.map(\.name).joined(separator: ", ")) would not leave the same rows in a new store. "

@@ -33,7 +33,12 @@ struct MigrationHeader {
     lines[key] = line
     switch key {
     case .format:
-      guard value == "1" else { throw Problem(reason: "format \(value) is unknown", hint: "write format: 1") }
+      guard value == "1" else {
+        // A later language may say things that this release would read as others.
+        throw Int(value).map { $0 > 1 } == true
+          ? Problem(reason: "format \(value) is that of a later release", hint: "update this program")
+          : Problem(reason: "format \(value) is unknown", hint: "write format: 1")
+      }
     case .name: name = value
     case .note: note = value
     case .reader:

@@ -1,6 +1,8 @@
 // One line of a migration file, word by word: where it stands, and what the next words are taken for. Where words begin
 // and end is in MigrationWords, what they say together in MigrationLine+Operations.
 
+internal import Foundation
+
 struct MigrationLine {
   private let file: String
   private let number: Int
@@ -18,7 +20,8 @@ struct MigrationLine {
       let sign = line.scalars[column + 1]
       throw failure(
         "\\\(sign) means nothing in a text",
-        "write \\\\ for a backslash; there are \\n, \\r, \\\" and \\\\", column)
+        "write \\\\ for a backslash, or take it out of a step that was released, for which it meant nothing; there are \\n, "
+          + "\\r, \\\" and \\\\", column)
     }
   }
 
@@ -71,7 +74,9 @@ struct MigrationLine {
     guard let word = next, Schema.isIdentifier(word) else {
       throw failure(
         "\(what) is missing\(next.map { "; \"\($0)\" is no name" } ?? "")",
-        "a name begins with a letter, has letters, digits and underscores, and \(SchemaFault.longestName) bytes at most"
+        next.map { Schema.isIdentifier($0.precomposedStringWithCanonicalMapping) } == true
+          ? "its accents are characters of their own: write it with composed letters"
+          : "a name begins with a letter, has letters, digits and underscores, and \(SchemaFault.longestName) bytes at most"
       )
     }
     index += 1
@@ -171,9 +176,12 @@ struct MigrationLine {
     var depth = 0
     while let piece = scanner.next() {
       // Such a comment would go over all that is written behind the expression.
-      guard piece.isClosed, piece.kind != .comment || scanner.scalars[piece.range.lowerBound] == "/" else {
-        throw missing
+      guard piece.kind != .comment || scanner.scalars[piece.range.lowerBound] == "/" else {
+        throw failure(
+          "this comment takes the rest of the line, and the ) with it", "write it as /* … */",
+          piece.range.lowerBound)
       }
+      guard piece.isClosed else { break }
       guard piece.kind == .other else { continue }
       let scalar = scanner.scalars[piece.range.lowerBound]
       if scalar == "(" { depth += 1 }
@@ -189,6 +197,6 @@ struct MigrationLine {
       }
       return expression
     }
-    throw missing
+    throw failure("the bracket behind \(word) has no end on this line", "close it with ) there", start)
   }
 }

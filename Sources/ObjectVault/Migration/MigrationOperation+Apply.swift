@@ -26,7 +26,16 @@ extension MigrationStep {
     for name in faults.compactMap({ names[$0] }) where !makers.contains(name) { makers.append(name) }
     return failed(
       makers.isEmpty ? operations.last?.summary ?? "" : makers.joined(separator: "; "),
-      faults.map { "\($0)" }.joined(separator: " "))
+      faults.map { Self.sentence($0, model) }.joined(separator: " "))
+  }
+
+  /// What is wrong, with the name that may have been meant.
+  private static func sentence(_ fault: SchemaFault, _ model: Schema) -> String {
+    guard case .unknownProperty(let entity, let property, _) = fault,
+      let known = model.flattenedEntity(named: entity)?.propertyNames, !known.contains(property),
+      let hint = didYouMean(nearest(property, among: known))
+    else { return "\(fault)" }
+    return "There is no property \(entity).\(property); \(hint)"
   }
 
   func failed(_ operation: MigrationOperation, _ reason: String) -> StoreError {

@@ -183,7 +183,8 @@ struct MigrationParser {
     var scanner = SQLScanner(scalars, from: starts[index] + column)
     var body = SQLBody()
     var depth = 0
-    while let piece = scanner.next(), piece.isClosed {
+    while let piece = scanner.next() {
+      guard piece.isClosed else { throw unclosed(piece) }
       let content = scalars[piece.range]
       index += content.count { $0 == "\n" }
       guard piece.kind != .comment else {
@@ -198,6 +199,22 @@ struct MigrationParser {
       body.append(content, isText: piece.kind == .text)
     }
     throw failure("this block has no end", "close it with }", line: start)
+  }
+
+  /// The brace that closes a block may be there, and be part of a text.
+  private func unclosed(_ piece: SQLScanner.Piece) -> StoreError {
+    let line = starts.lastIndex { $0 <= piece.range.lowerBound } ?? index
+    let column = piece.range.lowerBound - starts[line] + 1
+    guard piece.kind == .text else {
+      return failure("this comment has no end", "close it with */", line: line, column: column)
+    }
+    let quote = scalars[piece.range.lowerBound]
+    return failure(
+      "the text that begins here has no end",
+      quote == "["
+        ? "close it with ]"
+        : "close it with \(quote), or write "
+          + "\(quote)\(quote) for one that is part of it", line: line, column: column)
   }
 
   private mutating func ended(_ body: SQLBody, _ position: Int) throws -> String {

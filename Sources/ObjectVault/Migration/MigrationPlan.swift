@@ -84,8 +84,12 @@ public struct MigrationPlan: Sendable, Hashable {
   public let bytes: Int
   /// The settings of the file.
   public let cipher: CipherProfile
-  /// What the tables have that the store's model has not, or the reverse; empty when they agree.
+  /// Why the steps would be refused whatever the rows are, a sentence each: what the tables have that the store's model has
+  /// not, or the reverse, and triggers that no step has made and that a step would drop with their tables; empty when
+  /// nothing is in the way.
   public let drift: [String]
+  /// Whether the tables are those of the store's model.
+  package let hasOwnTables: Bool
   /// The oldest version of steps that may still open the store.
   public let minimumReader: Int
 
@@ -132,10 +136,10 @@ extension MigrationPlan {
     let work = try history.work(goal, with: set, file: inspection.path)
     let model = try history.model()
     let expected = model.layout(format: history.format)
-    drift =
-      SchemaDifference.lines(
-        found: try SchemaDifference.found(expected, in: connection), expected: expected)
-      + (try ForeignObjects(layout: expected).doomed(by: work.steps, connection))
+    let differences = SchemaDifference.lines(
+      found: try SchemaDifference.found(expected, in: connection), expected: expected)
+    hasOwnTables = differences.isEmpty
+    drift = differences + (try ForeignObjects(layout: expected).doomed(by: work.steps, connection))
     changesFormat = history.format < FileFormat.current && (goal == .latest || !work.isNothing)
     // A later release may have run steps that this one cannot read, and be content with old readers.
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
@@ -143,20 +147,16 @@ extension MigrationPlan {
     let amounts = try RowForecast.amounts(of: work.steps, in: connection)
     let rows = amounts.map(\.rows)
     let trial = SQLTrial(set)
-    var left = work.steps.count
-    for ((compiled, leadsBack), rows) in zip(
-      work.back.map({ ($0, true) }) + work.ahead.map({ ($0, false) }), rows)
-    {
-      left -= 1
+    for (index, compiled) in work.steps.enumerated() {
+      let leadsBack = index < work.back.count
       // Who looks at a store without asking its rows is not kept from it by what a pending step says.
-      let asked =
-        asksRows
-        ? try Self.ask(
-          compiled, writing: trial.run(compiled), isLast: left == 0, &standing, connection,
-          isSound: drift.isEmpty)
-        : (refusals: [], unasked: [], counts: [])
+      var asked = RowQuestions(connection, standing, isSound: hasOwnTables)
+      if asksRows {
+        try asked.ask(compiled, writing: trial.run(compiled), before: work.steps[(index + 1)...])
+        standing = asked.standing
+      }
       let reason = leadsBack ? nil : irreversible[compiled.step.number]
-      steps.append(Step(compiled, leadsBack, asked, set.transforms, reason, rows: rows))
+      steps.append(Step(compiled, leadsBack, asked, set.transforms, reason, rows: rows[index]))
     }
     self.steps = steps
     makesBackup = work.steps.contains(where: \.wantsBackup)
@@ -174,99 +174,12 @@ extension MigrationPlan {
     cipher = connection.unlocked.profile
     minimumReader = history.minimumReader
   }
-
-  /// What rows answered: whom they refuse, what could not be asked, and with how many of them each function is called.
-  fileprivate typealias Asked = (refusals: [Refusal], unasked: [String], counts: [Int?])
-
-  /// - Parameters:
-  ///   - written: The tables that data blocks write to, by the places of the step's parts.
-  ///   - isLast: Whether no step runs behind it.
-  ///   - isSound: Whether the tables are those of the model, so that they can be asked at all.
-  private static func ask(
-    _ compiled: CompiledStep, writing written: [Int: Set<String>], isLast: Bool,
-    _ standing: inout StandingTables, _ connection: Connection, isSound: Bool
-  ) throws -> Asked {
-    var asked: Asked = ([], [], [])
-    func note(
-      _ planned: PlannedStatement, _ answer: @autoclosure () throws -> StandingTables.Answer,
-      refusal: (String, Int, [Int64]) -> Refusal?
-    ) throws {
-      let operation = planned.blamed(for: "")
-      switch isSound ? try answer() : .unasked("the tables are not as the model says") {
-      case .accepted: break
-      case .refused(let count, let rows): asked.refusals += refusal(operation, count, rows).map { [$0] } ?? []
-      case .failed(let reason):
-        asked.refusals.append(
-          Refusal(
-            operation: operation, entity: "", properties: [], rule: .requirement, count: 1, rows: [],
-            text: ended(reason.prefix(1).uppercased() + reason.dropFirst())))
-      case .unasked(let reason):
-        let line = "\(operation): the rows could not be asked, for \(reason)"
-        if !asked.unasked.contains(line) { asked.unasked.append(line) }
-      }
-    }
-    func ask(_ planned: PlannedStatement, _ check: RowCheck) throws {
-      try note(planned, try standing.answer(check, connection)) {
-        Refusal(check, by: $0, count: $1, rows: $2)
-      }
-    }
-    func ask(_ planned: PlannedStatement, _ text: String, _ query: String, _ model: Schema) throws {
-      // No rows are counted: one value answers.
-      try note(planned, try standing.answer(toRequirement: text, query, model, connection)) { _, _, _ in nil }
-    }
-    for (index, part) in compiled.parts.enumerated() {
-      // What a composite operation asks of its pieces is not all: see below.
-      let planned = part.planned + (part.compiler?.forecastChecks() ?? [])
-      for planned in planned {
-        if case .mustBeEmpty(let check) = planned.statement, !check.isBehind { try ask(planned, check) }
-      }
-      for planned in part.compiler?.partnerChecks() ?? [] {
-        guard case .mustBeEmpty(let check) = planned.statement else { continue }
-        if isLast, compiled.parts[(index + 1)...].allSatisfy(\.isRequirement) {
-          try ask(planned, check)
-        } else {
-          // A block may part those who lead to one, and an end of the pair may go: it is asked behind all steps.
-          try note(planned, .unasked("what runs behind it may change them")) { _, _, _ in nil }
-        }
-      }
-      for planned in part.planned {
-        if case .require(let text, let query) = planned.statement {
-          try ask(planned, text, query, part.model)
-        }
-      }
-      for case .transform(let transform) in part.statements {
-        asked.counts.append(
-          isSound ? try standing.count(of: transform.entity, part.model, connection) : nil)
-      }
-      for case let function? in part.operations.map(\.function) where function.takesValues {
-        asked.counts.append(isSound ? try standing.count(of: function.entity, part.before, connection) : nil)
-      }
-      standing.follow(
-        part, part.compiler?.forecast() ?? [], writing: written[index], of: compiled.step)
-      for planned in planned {
-        if case .mustBeEmpty(let check) = planned.statement, check.isBehind { try ask(planned, check) }
-      }
-    }
-    for operation in compiled.step.operations where operation.rules.refusesLate {
-      asked.unasked.append("\(operation.summary): rows that it refuses are found when the step runs")
-    }
-    return asked
-  }
-}
-
-extension MigrationPlan.Refusal {
-  fileprivate init(_ check: RowCheck, by operation: String, count: Int, rows: [Int64]) {
-    let first = rows.map(String.init).joined(separator: ", ") + (count > rows.count ? " and more" : "")
-    self.init(
-      operation: operation, entity: check.entity, properties: check.properties,
-      rule: check.rule, count: count, rows: rows, text: check.sentences(count, rows: first))
-  }
 }
 
 extension MigrationPlan.Step {
   fileprivate init(
     _ compiled: CompiledStep, _ leadsBack: Bool,
-    _ asked: MigrationPlan.Asked, _ functions: TransformTable, _ irreversible: String?, rows: Int
+    _ asked: RowQuestions, _ functions: TransformTable, _ irreversible: String?, rows: Int
   ) {
     let statements = compiled.parts.flatMap(\.statements)
     self.rows = rows

@@ -23,44 +23,13 @@ extension MigrationRunner {
               "\(InsertedIDs.function) is the library's own; leave the column of ids out, or give it NULL, and each "
               + "row gets an id")
         }
-        let insertion = NumberedInsert(statement, entities: names)
-        if let insertion { try know(insertion.entity) }
-        let text = try insertion.map {
-          $0.sql(columns: try connection.tableInfo($0.entity).columns.map(\.name))
-        }
-        var (changed, unread): (Set<String>, String?) = ([], nil)
-        var changesRows = false
-        do {
-          try connection.withAuthorizer({ action in
-            written.note(action)
-            changesRows = changesRows || Self.writes(action)
-            switch action {
-            case .insert(let table) where table.lowercased() != insertion?.entity.lowercased():
-              unread = names.first { $0.lowercased() == table.lowercased() }
-              if unread != nil { return .deny }
-            case .update(let table, let column) where Self.isID(column): changed.insert(table.lowercased())
-            default: break
-            }
-            // Of what was written no name leads to it: see above.
-            if insertion != nil, action == .function(name: InsertedIDs.function) { return .allow }
-            return Self.reads(action) || Self.writes(action) ? .allow : .deny
-          }) {
-            if isTrial {
-              try connection.validate(sql: text ?? statement)
-            } else {
-              try connection.executeScript(text ?? statement)
-            }
-          }
-          if !changesRows { throw Self.changesNothing(beginning) }
-        } catch let error as SQLError {
-          guard let unread else { throw Self.explained(insertion?.asWritten(error) ?? error) }
-          throw ModelError(
-            reason:
-              "rows are inserted into \(unread) in a way that gives them no ids; write INSERT INTO $\(unread) (…) "
-              + "VALUES … or SELECT …")
-        }
+        let seen = try run(
+          statement, beginning, DataWatch(written, names, NumberedInsert(statement, entities: names)))
+        written = seen.written
         try ids.check()
-        for name in names where changed.contains(name.lowercased()) { try know(name, isChanged: true) }
+        for name in names where seen.changedIDs.contains(name.lowercased()) {
+          try knowChanged(name)
+        }
       }
     } catch {
       try ids.check()
@@ -68,6 +37,34 @@ extension MigrationRunner {
     }
     try ids.settle(connection)
     return written
+  }
+
+  /// Runs one of them, or only reads it in a trial.
+  /// - Returns: What was seen of it.
+  private func run(_ statement: String, _ beginning: String, _ watch: DataWatch) throws -> DataWatch {
+    var watch = watch
+    let insertion = watch.insertion
+    if let insertion { try know(insertion.entity) }
+    let text = try insertion.map {
+      $0.sql(columns: try connection.tableInfo($0.entity).columns.map(\.name))
+    }
+    do {
+      try connection.withAuthorizer({ watch.allows($0) ? .allow : .deny }) {
+        if isTrial {
+          try connection.validate(sql: text ?? statement)
+        } else {
+          try connection.executeScript(text ?? statement)
+        }
+      }
+      if !watch.changesRows { throw Self.changesNothing(beginning) }
+      return watch
+    } catch let error as SQLError {
+      guard let unread = watch.unnumbered else { throw Self.explained(insertion?.asWritten(error) ?? error) }
+      throw ModelError(
+        reason:
+          "rows are inserted into \(unread) in a way that gives them no ids; write INSERT INTO $\(unread) (…) "
+          + "VALUES … or SELECT …")
+    }
   }
 
   /// What is said of a statement that the engine runs, and that nobody sees anything of.
@@ -79,10 +76,20 @@ extension MigrationRunner {
   }
 
   /// Asks for the mark of an entity.
-  private func know(_ entity: String, isChanged: Bool = false) throws {
-    guard isChanged || !ids.knows(entity) else { return }
-    let mark = try connection.value("SELECT \(IdentifierTable.highest(of: entity))")?.int64
-    ids.raise(entity, to: mark ?? 0)
+  private func know(_ entity: String) throws {
+    guard !ids.knows(entity) else { return }
+    ids.raise(entity, to: try highestID(of: entity))
+  }
+
+  /// Asks for it once more, behind a change of ids.
+  /// - Throws: As ``InsertedIDs/check()``.
+  private func knowChanged(_ entity: String) throws {
+    ids.changed(entity, highest: try highestID(of: entity))
+    try ids.check()
+  }
+
+  private func highestID(of entity: String) throws -> Int64 {
+    try connection.value("SELECT \(IdentifierTable.highest(of: entity))")?.int64 ?? 0
   }
 
   /// Whether a column, as the authorizer names it, is that of ids.
@@ -96,5 +103,40 @@ extension MigrationRunner {
       guard case .text(let entity) = arguments[0] else { return .null }
       return ids.id(of: entity, wanted: arguments[1])
     }
+  }
+}
+
+/// What one statement of a data block may do, and what it was seen to do.
+private struct DataWatch {
+  /// The entities that have tables of their own.
+  let entities: [String]
+  /// What gives ids to the rows that it inserts, as it was understood; nil where it inserts none.
+  let insertion: NumberedInsert?
+  /// What it wrote, and statements before it.
+  private(set) var written: TouchedColumns
+  private(set) var changesRows = false
+  /// The tables of which it changes ids, in lower case.
+  private(set) var changedIDs: Set<String> = []
+  /// The entity that it gives rows without ids, which is refused; nil where there is none.
+  private(set) var unnumbered: String?
+
+  init(_ written: TouchedColumns, _ entities: [String], _ insertion: NumberedInsert?) {
+    (self.written, self.entities, self.insertion) = (written, entities, insertion)
+  }
+
+  mutating func allows(_ action: AuthorizerAction) -> Bool {
+    written.note(action)
+    changesRows = changesRows || MigrationRunner.writes(action)
+    switch action {
+    case .insert(let table) where table.lowercased() != insertion?.entity.lowercased():
+      unnumbered = entities.first { $0.lowercased() == table.lowercased() }
+      if unnumbered != nil { return false }
+    case .update(let table, let column) where MigrationRunner.isID(column):
+      changedIDs.insert(table.lowercased())
+    default: break
+    }
+    // Of what was written no name leads to it: see above.
+    if insertion != nil, action == .function(name: InsertedIDs.function) { return true }
+    return MigrationRunner.reads(action) || MigrationRunner.writes(action)
   }
 }

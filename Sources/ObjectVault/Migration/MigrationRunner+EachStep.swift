@@ -7,59 +7,84 @@ internal import CipherSQLite
 private struct StoodStep {
   let standing: StoreStanding
   let audit: RowAudit?
-  let hasMore: Bool
+  /// What is left of the work; nil where the run is over.
+  let rest: MigrationWork?
 }
 
 extension MigrationRunner {
   /// Does what a goal comes to, a step at a time. The copy is made before the first one, and stands once that does.
   ///
-  /// Between two steps others may read, write and migrate: the history is read anew under each lock.
+  /// Between two steps others may read, write and migrate: the history is read anew under each lock. The steps that are left
+  /// are compiled again where somebody else has changed the tables meanwhile, and not for each of them.
+  /// - Parameter planned: What the goal came to before the lock.
   /// - Returns: What was done, by earlier attempts of the run too, and what the store goes by.
-  func runEachStep(_ goal: MigrationGoal, _ mark: inout MigrationMark?) throws -> (
+  func runEachStep(_ goal: MigrationGoal, _ planned: MigrationWork, _ mark: inout MigrationMark?) throws -> (
     outcome: MigrationOutcome, standing: StoreStanding
   ) {
-    let plan = try StoreHistory.read(connection).work(goal, with: set, file: connection.path)
-    if let progress { meter.begin(progress, rows: try RowForecast.rows(of: plan.steps, in: connection)) }
+    if let progress {
+      record.meter.begin(progress, rows: try RowForecast.rows(of: planned.steps, in: connection))
+    }
+    var rest: MigrationWork?
     while true {
       var outcome = record.outcome
       let former = outcome.backup
-      let step = try inTransaction(&mark, &outcome) { try runNextStep(goal, &$0) }
+      let step = try inTransaction(&mark, &outcome) { try runNextStep(goal, rest, &$0) }
       // Where nothing was left to be done, there is nothing that an error behind it would leave standing.
       if outcome.steps != record.outcome.steps || outcome.takenBack != record.outcome.takenBack {
-        record.commit(outcome, audit: step.audit, version: step.standing.version)
+        record.commit(
+          outcome, audit: step.audit, version: step.standing.version, generation: step.standing.generation)
       }
       // At once: who is stopped at a later step has made a copy as well.
       if outcome.backup != former {
         step.standing.copies.removeLeaving(beside: connection.file)
       }
-      guard step.hasMore else { return (outcome, step.standing) }
+      guard step.rest != nil else { return (outcome, step.standing) }
+      rest = step.rest
       // Whoever gets the lock now marks the store himself.
       mark = nil
     }
   }
 
   /// Inside the transaction.
-  private func runNextStep(_ goal: MigrationGoal, _ outcome: inout MigrationOutcome) throws -> StoodStep {
+  /// - Parameter rest: What the step before left to be done.
+  private func runNextStep(_ goal: MigrationGoal, _ rest: MigrationWork?, _ outcome: inout MigrationOutcome)
+    throws -> StoodStep
+  {
     try checkCancelled()
     let found = try StoreHistory.read(connection)
+    let audit = try record.audit?.following(stepsSince(found, goal))
     try requireDirection(goal, found)
     let history = try changeFormat(of: found)
-    let work = try history.work(goal, with: set, file: connection.path, format: found.format)
     if !record.hasSteps { outcome.startVersion = history.version }
-    guard !work.isNothing else {
-      return StoodStep(standing: history.standing, audit: record.audit, hasMore: false)
-    }
-    // Another process may have left other steps to do than there were before.
-    try checkTransforms(of: work)
-    try checkLosses(of: work)
+    let work =
+      try rest.flatMap { found.generation == record.lastGeneration ? $0 : nil } ?? work(goal, found, history)
+    guard !work.isNothing else { return StoodStep(standing: history.standing, audit: audit, rest: nil) }
     if !record.hasSteps { outcome.backup = try backup(before: work, history) }
-    let next = try history.nextStep(of: work, goal, with: set, file: connection.path, format: found.format)
-    let isLast = work.steps.count <= next.steps.count
-    let audit = try run(next, generation: history.generation + 1, behind: record.audit, isLast: isLast)
-    try complete(record.hasSteps ? nil : outcome.backup, history, isLast: isLast)
+    let (next, left) = work.split(set, history)
+    let written = try run(next, generation: history.generation + 1, behind: audit, isLast: left == nil)
+    try complete(record.hasSteps ? nil : outcome.backup, history, isLast: left == nil)
     outcome.takenBack += next.back.map(\.step.number)
     outcome.steps += next.ahead.map(\.step.number)
-    return StoodStep(standing: try StoreHistory.read(connection).standing, audit: audit, hasMore: !isLast)
+    return StoodStep(standing: try StoreHistory.read(connection).standing, audit: written, rest: left)
+  }
+
+  /// What is left to be done of a store that somebody else may have changed, with what is asked of it before a step runs.
+  /// - Parameters:
+  ///   - found: The store as it was found.
+  ///   - history: The same, in the present format.
+  private func work(_ goal: MigrationGoal, _ found: StoreHistory, _ history: StoreHistory) throws
+    -> MigrationWork
+  {
+    let work = try history.work(goal, with: set, file: connection.path, format: found.format)
+    try checkTransforms(of: work)
+    try checkLosses(of: work)
+    return work
+  }
+
+  /// The steps that another process ran between two of this run, on the way up: what was written has their names now.
+  private func stepsSince(_ found: StoreHistory, _ goal: MigrationGoal) throws -> [CompiledStep] {
+    guard goal == .latest, let left = record.lastVersion, found.version > left else { return [] }
+    return try set.prefix(found.version).compiled(after: left)
   }
 
   /// Two runs that lead a store to and fro would go on for as long as both live.
@@ -71,21 +96,37 @@ extension MigrationRunner {
   }
 }
 
-extension StoreHistory {
-  /// The first step of a work, as a work of its own. Steps that were folded into one have no version between them.
-  fileprivate func nextStep(
-    of work: MigrationWork, _ goal: MigrationGoal, with set: MigrationSet, file: String, format: Int
-  ) throws -> MigrationWork {
-    if let first = work.back.first {
+extension MigrationWork {
+  /// The first step as a work of its own, and what is left behind it; nil where nothing is. Steps that were folded into one
+  /// have no version between them.
+  /// - Parameter history: The store before it.
+  fileprivate func split(_ set: MigrationSet, _ history: StoreHistory) -> (
+    next: MigrationWork, rest: MigrationWork?
+  ) {
+    if let first = back.first {
       // From a version within a fold nothing at hand leads up again: who is stopped shall not be left there.
-      guard first.step.number > set.foldedVersion else { return work }
+      guard back.count > 1, first.step.number > set.foldedVersion else { return (self, nil) }
       // Those that go afterwards are not looked at again: they may be others than the steps at hand.
       let version = first.step.number - 1
-      return MigrationWork(
-        model: work.model, back: [first], version: version,
-        minimumReader: work.back.count == 1 ? work.minimumReader : min(version, minimumReader))
+      let next = MigrationWork(
+        model: model, back: [first], version: version, minimumReader: min(version, history.minimumReader))
+      return (
+        next,
+        MigrationWork(
+          model: first.model, back: Array(back.dropFirst()), version: self.version,
+          minimumReader: minimumReader)
+      )
     }
-    let next = set.prefix(max(version + 1, set.foldedVersion))
-    return try self.work(.latest, with: next, file: file, format: format)
+    let end = max(history.version + 1, set.foldedVersion)
+    let steps = ahead.prefix { $0.step.number <= end }
+    guard let last = steps.last, steps.count < ahead.count else { return (self, nil) }
+    let next = MigrationWork(
+      model: model, ahead: Array(steps), version: end, minimumReader: set.prefix(end).minimumReader)
+    return (
+      next,
+      MigrationWork(
+        model: last.model, ahead: Array(ahead.dropFirst(steps.count)), version: version,
+        minimumReader: minimumReader)
+    )
   }
 }

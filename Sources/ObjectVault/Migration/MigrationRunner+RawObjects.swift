@@ -19,10 +19,16 @@ extension MigrationRunner {
     }
   }
 
-  /// Makes a raw object.
+  /// Makes a raw object, also in the place of one of this name that somebody has made by hand: from then on it is what the step
+  /// says.
   /// - Throws: ``ModelError`` with what the engine has against it; ``RowRefusal`` for rows that a unique index refuses.
   func make(_ statement: RawStatement) throws {
     let object = statement.object
+    // The model's own of this name was taken away before.
+    let isThere = try connection.value(
+      "SELECT count(*) FROM sqlite_master WHERE type = \(object.kind.rawValue) AND name = \(object.name) COLLATE NOCASE"
+    )
+    if isThere != 0 { try connection.execute(sql: statement.drop) }
     do {
       try connection.withAuthorizer({ Self.makes($0, object) ? .allow : .deny }) {
         _ = try connection.execute(sql: statement.create)

@@ -25,7 +25,7 @@ extension MigrationRunner {
         let rows = try connection.execute(
           "\(insert) WHERE \"id\" BETWEEN \(low) AND \(min(end, high))")
         copied += rows
-        meter.wrote(rows)
+        record.meter.wrote(rows)
         if overflow || end >= high { break }
         // Ids far apart are not walked through slice by slice.
         low =

@@ -26,7 +26,6 @@ struct MigrationRunner {
   var isTrial = false
   /// What the run has done, this attempt at it and earlier ones.
   var record = RunRecord()
-  let meter = RunMeter()
   let texts = SchemaTexts()
   /// The ids of rows that data blocks insert.
   let ids = InsertedIDs()
@@ -112,7 +111,7 @@ struct MigrationRunner {
     defer { withExtendedLifetime(mark) {} }
     let (outcome, standing) = try withoutForeignKeys {
       // Steps that run again are there in either case: halves of that are no use.
-      try commitsEachStep && !goal.isAgain ? runEachStep(goal, &mark) : runAll(goal, &mark)
+      try commitsEachStep && !goal.isAgain ? runEachStep(goal, work, &mark) : runAll(goal, &mark)
     }
     return (record.end(outcome, version: standing.version), standing)
   }
@@ -160,7 +159,9 @@ struct MigrationRunner {
     try checkTransforms(of: work)
     try checkLosses(of: work)
     outcome.backup = try backup(before: work, history)
-    if let progress { meter.begin(progress, rows: try RowForecast.rows(of: work.steps, in: connection)) }
+    if let progress {
+      record.meter.begin(progress, rows: try RowForecast.rows(of: work.steps, in: connection))
+    }
     try run(work, generation: history.generation + 1)
     outcome.takenBack = work.back.map(\.step.number)
     outcome.steps = work.ahead.map(\.step.number)
@@ -237,7 +238,7 @@ struct MigrationRunner {
   ) throws {
     try checkCancelled()
     let start = Date()
-    meter.beginStep()
+    self.record.meter.beginStep()
     if let before = compiled.parts.first?.before {
       let doomed = try ForeignObjects(layout: before.layout).doomed(by: [compiled], connection)
       guard doomed.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: doomed) }
@@ -249,7 +250,7 @@ struct MigrationRunner {
       }
       try record(start)
     }
-    meter.endStep()
+    self.record.meter.endStep()
   }
 
   // MARK: Around the steps

@@ -144,7 +144,11 @@ extension MigrationStep {
         append(.data(try resolved(sql, model, operation, format)), operation)
       case .parts(let composite): try add(composite, operation)
       case .tables:
-        if rules.traits.movesLinks || rules.needsOwnRun(behind: run.mapping) { flush() }
+        if rules.traits.movesLinks || rules.needsOwnRun(behind: run.mapping)
+          || run.mapping.hasAddedInverse(of: rules.subject, in: model)
+        {
+          flush()
+        }
         do {
           try operation.apply(to: &run.after)
           try run.mapping.follow(operation, model)

@@ -22,7 +22,7 @@ extension MigrationStep {
   }
 
   /// The file, and the line of the operation that an error calls so, where no other one is called so.
-  func place(ofOperation summary: String) -> String {
+  package func place(ofOperation summary: String) -> String {
     let found = operations.indices.filter { operations[$0].summary == summary }
     guard found.count == 1, let line = lines[found[0]] else { return fileName }
     return "\(fileName):\(line)"

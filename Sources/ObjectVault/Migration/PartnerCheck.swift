@@ -67,7 +67,7 @@ struct PartnerCheck {
 /// one the other, and one step and the next.
 struct PartnerWatch {
   private let check: PartnerCheck
-  /// How many rows of each property were damaged before; those without any have 0.
+  /// How many rows of each property were damaged before, by the names behind the steps; those without any are left out.
   private let before: [String: Int]
   private let step: MigrationStep
   private let operation: String
@@ -86,7 +86,14 @@ struct PartnerWatch {
     // What is a one-to-one now may have been filled out of what was there, which led to one object twice.
     let isMade = !properties.isSubset(of: former.properties)
     let writing = steps.map { step in
-      (step.step, step.parts.filter { isMade || ($0.isData ? !$0.isRequirement : !$0.filled.isEmpty) })
+      (
+        step.step,
+        step.parts.filter { part in
+          part.isData
+            ? !part.isRequirement
+            : !part.filled.isEmpty || isMade && part.makesOneToOnes
+        }
+      )
     }
     guard let writer = writing.last(where: { !$0.1.isEmpty }) else { return nil }
     step = writer.0
@@ -97,8 +104,38 @@ struct PartnerWatch {
     }
     operation = names.joined(separator: "; ")
     let damaged = try former.findings(connection)
-    before = Dictionary(damaged.map { ($0.property, $0.bad) }) { first, _ in first }
-      .merging(former.properties.map { ($0, 0) }) { bad, _ in bad }
+    before = try Self.damage(damaged, behind: steps, from: model)
+  }
+
+  /// Damage by the names that properties have behind some steps. That of a property which is dropped goes with it, and leaves
+  /// no room for damage elsewhere.
+  private static func damage(
+    _ findings: [PartnerFinding], behind steps: [CompiledStep], from model: Schema
+  ) throws -> [String: Int] {
+    guard !findings.isEmpty else { return [:] }
+    let damaged = Dictionary(findings.map { ($0.property, $0.bad) }) { first, _ in first }
+    var (mapping, model) = (SegmentMapping(model), model)
+    // What the rows of entities bring along that others get, by the names that these have then.
+    var brought: [String: Int] = [:]
+    for step in steps.map(\.step) {
+      for operation in step.operations {
+        if case .mergedEntity(let name, let new?) = operation.subject, let former = mapping.entities[name] {
+          for (property, formerName) in mapping.formerNames(of: name) {
+            brought["\(new).\(property)", default: 0] += damaged["\(former).\(formerName)"] ?? 0
+          }
+        }
+        do {
+          try mapping.follow(operation, model)
+          try operation.apply(to: &model)
+        } catch { throw step.failed(operation, error.reason) }
+      }
+    }
+    return mapping.entities.reduce(into: brought) { found, entity in
+      for (property, former) in mapping.formerNames(of: entity.key) {
+        guard let bad = damaged["\(entity.value).\(former)"] else { continue }
+        found["\(entity.key).\(property)", default: 0] += bad
+      }
+    }
   }
 
   /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` where more is damaged than was before: with that
@@ -106,20 +143,13 @@ struct PartnerWatch {
   ///   tables that the rows do not fit.
   func requireNoDamage(_ connection: Connection) throws {
     let after = try check.findings(connection)
-    let names = Set(after.map(\.property))
-    // What was renamed has no number of its own from before; those that are no more, or are whole now, have theirs left.
-    var former = before.filter { !names.contains($0.key) }.values.reduce(0, +)
-    let fresh = after.filter { finding in
-      if let bad = before[finding.property] { return finding.bad > bad }
-      former -= finding.bad
-      return former < 0
-    }
+    let fresh = after.filter { $0.bad > before[$0.property] ?? 0 }
     guard !fresh.isEmpty else { return }
     let reason =
       fresh.prefix(4).map(\.description).joined(separator: "; ")
       + "; each end of a one-to-one says what the other says"
     throw isOfRows
-      ? step.refused(operation, reason + ": no object is led to by two")
+      ? step.refused(operation, reason + ": no object is led to by two; let one of them lead there before")
       : step.failed(operation, reason + ": write both, as in " + advice(fresh[0]))
   }
 
@@ -130,6 +160,13 @@ struct PartnerWatch {
     return
       "transform sql { UPDATE $\(entity) SET $\(finding.inverse) = (SELECT $\(other).id FROM $\(other) WHERE "
       + "$\(finding.property) = $\(entity).id) }"
+  }
+}
+
+extension CompiledStep.Part {
+  /// Whether a to-one has another end behind it than before, of which it is the only one.
+  fileprivate var makesOneToOnes: Bool {
+    !PartnerCheck(model: model).properties.isSubset(of: PartnerCheck(model: before).properties)
   }
 }
 

@@ -36,16 +36,27 @@ struct RowAudit {
   /// - Parameter filled: The columns that their expressions filled.
   mutating func changedTables(_ part: CompiledStep.Part, of step: MigrationStep) throws {
     isStale = true
-    if !written.isEmpty {
-      var model = part.before
-      for operation in part.operations {
-        for index in written.indices { written[index].columns.follow(operation, model) }
-        // A part of a composite is named after the whole, and the model before it is that between the parts.
-        if model.hasFamilies, operation.composite == nil { try operation.apply(to: &model) }
-      }
-    }
+    try follow(part)
     try checkTypes(part.filled, part.model, of: step, asking: part) {
       part.blamed(entity: $0.entity, property: $0.property)
+    }
+  }
+
+  /// The same behind steps that another process ran.
+  func following(_ steps: [CompiledStep]) throws -> RowAudit {
+    var audit = self
+    for part in steps.flatMap(\.parts) { try audit.follow(part) }
+    return audit
+  }
+
+  /// Calls what was written by the names that it has behind a run of operations.
+  private mutating func follow(_ part: CompiledStep.Part) throws {
+    guard !written.isEmpty else { return }
+    var model = part.before
+    for operation in part.operations {
+      for index in written.indices { written[index].columns.follow(operation, model) }
+      // A part of a composite is named after the whole, and the model before it is that between the parts.
+      if model.hasFamilies, operation.composite == nil { try operation.apply(to: &model) }
     }
   }
 

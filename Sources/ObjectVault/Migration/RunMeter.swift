@@ -8,14 +8,21 @@ final class RunMeter {
   /// What each step adds up to.
   private var steps: ArraySlice<Int64> = []
   private var end: Int64 = 0
+  /// What stands, whatever becomes of the rest.
+  private var kept: Int64 = 0
 
-  /// - Parameter rows: Those of each step, as foreseen.
+  /// Begins an attempt: behind what stands of earlier ones.
+  /// - Parameter rows: Those of each step that is left, as foreseen.
   func begin(_ progress: Progress, rows: [Int]) {
     steps = rows.map { Int64($0) + 1 }[...]
-    (self.progress, end) = (progress, 0)
-    progress.totalUnitCount = steps.reduce(0, +)
-    progress.completedUnitCount = 0
+    (self.progress, end) = (progress, kept)
+    // The total first: who draws a bar between the two shall not see more than the whole.
+    progress.totalUnitCount = kept + steps.reduce(0, +)
+    progress.completedUnitCount = kept
   }
+
+  /// The steps that have ended were committed.
+  func keep() { kept = end }
 
   func beginStep() { end += steps.popFirst() ?? 0 }
 

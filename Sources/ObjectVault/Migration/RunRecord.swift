@@ -11,15 +11,21 @@ final class RunRecord {
   private(set) var audit: RowAudit?
   /// The store's version when the run last saw it; nil as long as no step stands.
   private(set) var lastVersion: Int?
+  /// What the store's tables were changed to by the last step that stands: where it is another, somebody else changed them.
+  private(set) var lastGeneration: Int64?
+  /// Goes on where an earlier attempt left steps that stand.
+  let meter = RunMeter()
   private var isOver = false
 
   /// Whether steps of this run stand.
   var hasSteps: Bool { lastVersion != nil }
 
   /// Steps were committed that do not end the run.
-  func commit(_ outcome: MigrationOutcome, audit: RowAudit?, version: Int) {
-    (self.outcome, self.audit, lastVersion) = (outcome, audit, version)
+  func commit(_ outcome: MigrationOutcome, audit: RowAudit?, version: Int, generation: Int64) {
+    (self.outcome, self.audit) = (outcome, audit)
+    (lastVersion, lastGeneration) = (version, generation)
     self.outcome.version = version
+    meter.keep()
   }
 
   /// The version that the store has before the next step, read under the lock: others may have changed it since.

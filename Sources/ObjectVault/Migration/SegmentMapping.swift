@@ -98,6 +98,16 @@ struct SegmentMapping {
   /// Whether it added a property.
   func isAdded(_ entity: String, _ name: String) -> Bool { added[entity]?.contains(name) == true }
 
+  /// Whether an operation takes away one end of a pair whose other end the run has yet to make of it.
+  /// - Parameter model: The model before the operation.
+  func hasAddedInverse(of subject: OperationSubject, in model: Schema) -> Bool {
+    guard case .dropped(let entity, let name, isRelationship: true) = subject,
+      let relationship = model.entity(named: entity)?.relationship(named: name),
+      let inverse = relationship.inverse
+    else { return false }
+    return isAdded(relationship.destination, inverse)
+  }
+
   /// Whether it added a property, or gave it an expression: only a column converts what is put into it to its type.
   func isNew(_ entity: String, _ name: String) -> Bool {
     isAdded(entity, name) || expressions[entity]?[name] != nil

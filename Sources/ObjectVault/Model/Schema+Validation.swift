@@ -96,7 +96,9 @@ extension Schema {
         faults.append(
           .badOption(
             entity: entity.name, property: name,
-            reason: "it is required, so the delete rule of \(destination.name).\(inverse) cannot be nullify"))
+            reason:
+              "it is required, so the delete rule of \(destination.name).\(inverse) cannot be nullify; make that cascade or deny"
+          ))
       }
       guard let inverse = relationship.inverse else { continue }
       if destination.name == entity.name && inverse == name {

@@ -15,7 +15,9 @@ extension ObjectTable {
     let dense = state.dense
     let taken = (0..<Int64(dense.capacity)).count { unsafe dense.find($0) != nil }
     check(taken == dense.count, "\(taken) ids have objects at their places, and \(dense.count) are counted")
-    check(dense.capacity == 0 || taken > 0, "\(dense.capacity) ids have places, and none an object")
+    check(
+      dense.capacity <= UInt64(clamping: state.count) &* 8,
+      "\(dense.capacity) ids have places, and there are \(state.count) objects")
     unsafe check(
       state.count == taken + blocks.reduce(0) { unsafe $0 + Int($1.pointee.header & 7) + 1 },
       "\(state.count) objects are counted in all")

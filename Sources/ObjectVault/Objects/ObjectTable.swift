@@ -3,8 +3,8 @@
 // Rows mostly come in the order of their ids, so it is a hash table of blocks, each for eight ids that
 // follow each other: ten bytes an object where a table of entries takes some fifty, no table to be copied as it
 // grows but one of pointers to blocks, and a look-up next to the last one that hashes nothing.
-// Where objects fill a quarter of the ids from 0 on, as in most tables that are fetched whole, those ids have their
-// addresses side by side instead (DenseObjects): at most 32 bytes an object, mostly eight.
+// Where there are as many objects as a quarter of the ids from 0 on, as in most tables that are fetched whole, those ids have
+// their addresses side by side instead (DenseObjects): mostly eight bytes an object, and 64 at most.
 // What must hold of it at every moment is in ObjectTable+Invariants.
 
 /// The addresses of the live objects of some ids. It looks at none of them.
@@ -135,7 +135,7 @@
       guard unsafe table.pointee.dense.find(key) == address else { return }
       _ = unsafe table.pointee.dense.put(nil, key)
       unsafe table.pointee.count &-= 1
-      if unsafe table.pointee.dense.count == 0 { unsafe table.pointee.dense.free() }
+      endDenseIfEmptied()
       return
     }
     guard let block = unsafe block(of: key) else { return }
@@ -143,6 +143,7 @@
     guard unsafe slot.pointee == address else { return }
     unsafe slot.pointee = nil
     unsafe table.pointee.count &-= 1
+    defer { endDenseIfEmptied() }
     if unsafe block.pointee.header & 7 == 0 {
       unsafe removeBlock(block)
     } else {
@@ -163,7 +164,7 @@
 
   // MARK: Ids that are mostly taken
 
-  /// Gives all ids up to `key` their own places, where a quarter of these will be taken at least.
+  /// Gives all ids up to `key` their own places, where there are a quarter as many objects at least, whatever their ids are.
   /// - Returns: Whether it did.
   private func becomesDense(for key: Int64) -> Bool {
     guard let places = DenseObjects.places(for: key),
@@ -179,6 +180,27 @@
       unsafe removeBlock(block)
     }
     return true
+  }
+
+  /// Takes the places away where there is one object to eight of them, no more: half of those have gone then that there were
+  /// at least when they were made, so that who looks rows up one by one beside many others makes them once, and not each time.
+  @inline(__always) private func endDenseIfEmptied() {
+    if unsafe table.pointee.dense.capacity > UInt64(clamping: table.pointee.count) &* 8 { endDense() }
+  }
+
+  private func endDense() {
+    var dense = unsafe table.pointee.dense
+    unsafe table.pointee.dense = DenseObjects()
+    for key in 0..<Int64(dense.capacity) {
+      guard let address = unsafe dense.find(key) else { continue }
+      if let block = unsafe block(of: key) {
+        unsafe block.pointee.header &+= 1
+        unsafe slot(block, key).pointee = unsafe address
+      } else {
+        unsafe slot(addBlock(of: key), key).pointee = unsafe address
+      }
+    }
+    dense.free()
   }
 
   // MARK: Blocks

@@ -37,6 +37,7 @@ extension Store {
   ) async throws -> MigrationOutcome {
     var settings = RunSettings(profile, busyTimeout, makesBackups, losses, progress)
     settings.commitsEachStep = commitsEachStep
+    guard version >= 0 else { throw StoreError.historyConflict(.gap(version)) }
     return try await run(.back(to: version), at: url, key: key, migrations, settings)
   }
 

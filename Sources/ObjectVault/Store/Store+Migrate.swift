@@ -51,7 +51,9 @@ extension Store {
       _ progress: Progress?, waits: (@Sendable (RunWait) -> Void)? = nil
     ) {
       (self.profile, self.busyTimeout, self.makesBackups) = (profile, busyTimeout, makesBackups)
-      (self.losses, self.progress, self.waits) = (losses, progress, waits)
+      // As a step's head has them, and the command line.
+      self.losses = Set(losses.map { $0.hasPrefix("lossy:") ? String($0.dropFirst(6)) : $0 })
+      (self.progress, self.waits) = (progress, waits)
     }
   }
 
@@ -131,6 +133,13 @@ package struct StoreInfo {
   package let model: Schema
   let history: StoreHistory
   private var format: Int { history.format }
+
+  /// Compares the history with steps, whatever those say that have not run yet.
+  /// - Throws: ``StoreError/historyConflict(_:)``,
+  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``.
+  package func requireHistory(of migrations: MigrationSet, file: String) throws {
+    try history.check(against: migrations, file: file)
+  }
 
   /// Registers what the store's tables and predicates rely on.
   package static func prepare(_ connection: Connection) throws { try StoreFunctions.register(on: connection) }

@@ -16,11 +16,13 @@ extension Store {
   ///   - goal: What is to be done.
   ///   - schema: Classes that are asked behind the last step; nil for none.
   ///   - losses: What may be lost.
+  ///   - progress: Told of rows and steps.
   ///   - prepare: Called for each attempt; there are several where another process is waited for.
   package static func rehearseMigration(
     at url: URL, key: Key, migrations: MigrationSet, _ goal: MigrationGoal = .latest,
     reading schema: Schema? = nil, allowing losses: Set<String> = [], makesBackups: Bool = false,
-    commitsEachStep: Bool = false, prepare: (Connection) throws -> Void
+    commitsEachStep: Bool = false, progress: Progress? = nil,
+    prepare: (Connection) throws -> Void
   ) throws -> MigrationOutcome {
     let record = RunRecord()
     return try record.telling {
@@ -30,7 +32,7 @@ extension Store {
         try StoreFunctions.register(on: connection)
         try prepare(connection)
         return try MigrationRunner(
-          connection: connection, set: migrations, progress: nil, makesBackups: makesBackups,
+          connection: connection, set: migrations, progress: progress, makesBackups: makesBackups,
           allowedLosses: losses, readers: schema?.readers ?? [:], commitsEachStep: commitsEachStep,
           record: record
         ).run(goal)

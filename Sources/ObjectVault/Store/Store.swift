@@ -37,7 +37,8 @@ public final class Store: Sendable {
     /// How often the store is opened, with no step to run, before such a copy is deleted: by then it is seen whether the steps
     /// did what was meant. Files that the store does not remember as its own copies are never touched. Default nil: the last
     /// two stay until newer ones take their places. An app whose parts open the store each by themselves, such as a widget,
-    /// soon has counted to a few.
+    /// soon has counted to a few. A store between two steps of a run that was stopped (``commitsEachStep``) counts none: the
+    /// copy of before that run stays until a run comes to its end, also where nobody ever leads the store on.
     public var backupOpenings: Int?
     /// Whether opening commits each pending step by itself, for stores so large that the work of all steps is not to be lost
     /// with the last one. By default all steps are one transaction: the store has all of them, or none. With this a failure,

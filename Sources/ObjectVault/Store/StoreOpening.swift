@@ -116,11 +116,25 @@ struct StoreOpening: Sendable {
         return Opened(connection: connection, isNew: isNew, standing: standing)
       }
     }
-    // What the store carries may be another thing each time that it is looked at.
-    let set =
-      try migrations.areCarried
-      ? StoreHistory.read(connection).automaticSteps(for: mapping.schema, file: file.path)
-        .transforming(by: migrations.transforms) : read(&steps)
+    guard migrations.areCarried else { return try lead(connection, isNew, by: read(&steps), record) }
+    // What the store carries may be another thing each time that it is looked at, and so is the step behind it, of which another
+    // program with other classes may have made one meanwhile.
+    while true {
+      let found = try StoreHistory.read(connection)
+      let set = try found.automaticSteps(for: mapping.schema, file: file.path).transforming(
+        by: migrations.transforms)
+      do { return try lead(connection, isNew, by: set, record) } catch let error as StoreError {
+        guard case .historyConflict(.edited) = error else { throw error }
+        // Each time somebody has come further: it ends with the last of them.
+        guard try StoreHistory.read(connection).version > found.version else { throw error }
+      }
+    }
+  }
+
+  /// Runs the steps that a store lacks.
+  private func lead(_ connection: Connection, _ isNew: Bool, by set: MigrationSet, _ record: RunRecord) throws
+    -> Opened
+  {
     try StoreFunctions.register(on: connection)
     let migrated: MigrationOutcome
     let standing: StoreStanding

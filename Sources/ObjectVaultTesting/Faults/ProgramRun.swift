@@ -47,30 +47,36 @@
       process.standardInput = try FileHandle(forReadingFrom: input)
       process.standardOutput = FileHandle.nullDevice
       process.standardError = try FileHandle(forWritingTo: errors)
-      let state = Locked((hasEnded: false, isOverdue: false))
+      overdue = try await Self.run(process, atMost: program.limit) ? program.limit : nil
+      self.folder = folder
+      (status, isSignal) = (process.terminationStatus, process.terminationReason == .uncaughtSignal)
+      self.errors = (try? String(contentsOf: errors, encoding: .utf8)) ?? ""
+      counts = try? JSONDecoder().decode(SaveCounts.self, from: Data(contentsOf: report))
+    }
+
+    /// Runs a program to its end.
+    /// - Returns: Whether it was ended because it ran for too long.
+    private static func run(_ process: Process, atMost limit: Duration) async throws -> Bool {
+      let isOverdue = Locked(false)
+      var end: DispatchWorkItem?
       try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-        process.terminationHandler = { _ in
-          state.withLock { $0.hasEnded = true }
-          done.resume()
-        }
+        process.terminationHandler = { _ in done.resume() }
         do { try process.run() } catch {
           done.resume(throwing: error)
           return
         }
         let id = process.processIdentifier
-        DispatchQueue.global().asyncAfter(deadline: .now() + program.limit / .seconds(1)) {
-          state.withLock { state in
-            // Of a process that has ended another one may have the number.
-            guard !state.hasEnded else { return }
-            state.isOverdue = kill(id, SIGKILL) == 0
-          }
+        let overdue = DispatchWorkItem {
+          // Of a process that has ended another one may have the number.
+          guard process.isRunning, kill(id, SIGKILL) == 0 else { return }
+          isOverdue.withLock { $0 = true }
         }
+        DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1), execute: overdue)
+        end = overdue
       }
-      overdue = state.withLock(\.isOverdue) ? program.limit : nil
-      self.folder = folder
-      (status, isSignal) = (process.terminationStatus, process.terminationReason == .uncaughtSignal)
-      self.errors = (try? String(contentsOf: errors, encoding: .utf8)) ?? ""
-      counts = try? JSONDecoder().decode(SaveCounts.self, from: Data(contentsOf: report))
+      // Nobody waits for what no test is about any more.
+      end?.cancel()
+      return isOverdue.withLock { $0 }
     }
 
     var wasKilled: Bool { isSignal && status == SIGKILL && overdue == nil }

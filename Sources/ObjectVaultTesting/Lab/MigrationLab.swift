@@ -117,10 +117,28 @@ extension MigrationLab {
     at version: LabVersion, links: GeneratedObjects.Links = .some
   ) throws -> GeneratedObjects {
     let number = try number(of: version)
+    try requireKnownNames()
     let (values, rules) = try swiftSide(at: number)
     return try GeneratedObjects(
       of: migrations.model(at: number), perEntity: objectsPerEntity, seed: seed, links: links,
       values: values.merging(self.values) { $1 }, rules: rules.merging(self.rules) { $1 })
+  }
+
+  /// A value under a mistyped name would be given to nothing, and nobody would be told.
+  private func requireKnownNames() throws {
+    let names = Set(values.keys).union(rules.keys)
+    guard !names.isEmpty else { return }
+    let known = Set(
+      try migrations.models().flatMap { model in
+        model.entities.flatMap { entity in
+          (model.flattenedEntity(named: entity.name) ?? entity).attributes.map { "\(entity.name).\($0.name)" }
+        }
+      })
+    let unknown = names.subtracting(known).sorted()
+    guard unknown.isEmpty else {
+      throw CheckFailure(
+        "MigrationLab", "values and rules", unknown.map { "no version of the model has the attribute \($0)" })
+    }
   }
 
   /// The versions that stores can have: none below a step that others were folded into.

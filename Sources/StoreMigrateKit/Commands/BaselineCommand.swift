@@ -57,7 +57,7 @@ enum BaselineCommand: Command {
         "baseline takes a file and a new store, or a store alone. See: store-migrate help baseline")
     }
     let all = try session.migrations()
-    guard let version = try session.target(of: all), version > 0 else {
+    guard let version = try session.target(of: all, isFresh: true), version > 0 else {
       throw UsageError(
         "baseline takes --to N, the version that the tables are; from 1. See: store-migrate help baseline")
     }

@@ -49,30 +49,7 @@ enum CheckCommand: Command {
 
   private static func check(_ folder: URL, _ session: Session) throws -> CheckReport {
     let files = try GeneratedFiles(folder: folder, set: session.steps(in: folder))
-    var findings: [String] = []
-    for file in files.contents() {
-      let path = files.folder.appendingPathComponent(file.name).path
-      guard let data = FileManager.default.contents(atPath: path) else {
-        let isLost = file.name == "migrations.lock" && files.hasEmbedded
-        findings.append("\(file.name) is missing.\(isLost ? " \(LockDamage.lossAdvice)" : "")")
-        continue
-      }
-      // Line ends are those of whoever checked the files out.
-      let text = String(decoding: data, as: UTF8.self).replacing("\r\n", with: "\n")
-      guard !text.utf8.elementsEqual(file.text.utf8) else { continue }
-      guard !MergeConflict.isIn(data) else {
-        findings.append("\(file.name) has the marks of a merge conflict. \(MergeConflict.advice)")
-        continue
-      }
-      if file.name == "migrations.lock", let damage = files.releases.damage(beside: files.set) {
-        findings.append("\(file.name): \(damage.reason). \(LockDamage.advice).")
-        continue
-      }
-      findings.append("\(file.name) is not what the steps make.")
-      if file.name == "migrations.lock" {
-        findings += edited(String(decoding: data, as: UTF8.self), files)
-      }
-    }
+    var findings = files.contents().flatMap { Self.findings($0.name, expecting: $0.text, files) }
     let listing = try files.target.listing()
     if case .kept(let manifest, let text) = listing,
       FileManager.default.contents(atPath: manifest.path) != Data(text.utf8)
@@ -97,6 +74,26 @@ enum CheckCommand: Command {
     return CheckReport(
       steps: files.set.version, findings: findings, isStale: isStale, empty: files.set.emptySteps,
       comparedWithClasses: session.model != nil)
+  }
+
+  /// What is wrong with one of the generated files.
+  private static func findings(_ name: String, expecting expected: String, _ files: GeneratedFiles)
+    -> [String]
+  {
+    let isLock = name == "migrations.lock"
+    let path = files.folder.appendingPathComponent(name).path
+    let damage = isLock ? files.releases.damage(beside: files.set) : nil
+    guard let data = FileManager.default.contents(atPath: path) else {
+      return [damage.map { "\(name) \($0.reason). \($0.advice)." } ?? "\(name) is missing."]
+    }
+    // Line ends and a mark of the byte order are those of whoever checked the files out.
+    let text = String(decoding: data, as: UTF8.self).replacing("\r\n", with: "\n").trimmingPrefix("\u{FEFF}")
+    if text.utf8.elementsEqual(expected.utf8) { return [] }
+    if MergeConflict.isIn(data) {
+      return ["\(name) has the marks of a merge conflict. \(MergeConflict.advice)"]
+    }
+    if let damage { return ["\(name): \(damage.reason). \(damage.advice)."] }
+    return ["\(name) is not what the steps make."] + (isLock ? edited(String(text), files) : [])
   }
 
   /// What leads from the steps to the classes of the app, where the tool knows them.

@@ -35,7 +35,7 @@ enum CreateCommand: Command {
 
   static func run(_ session: Session) async throws -> any Report {
     let all = try session.migrations()
-    let set = try session.target(of: all).map { try all.upTo($0) } ?? all
+    let set = try session.target(of: all, isFresh: true).map { try all.upTo($0) } ?? all
     let path = session.storePath
     guard !FileManager.default.fileExists(atPath: path) else { throw SQLError.alreadyExists(file: path) }
     if let link = session.danglingLink() { throw link }

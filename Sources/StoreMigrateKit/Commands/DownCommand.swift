@@ -69,6 +69,7 @@ enum DownCommand: Command {
       return DownReport(
         store: summary, from: version, to: version, takenBack: [], backup: nil, seconds: 0, byAnother: false)
     }
+    session.warnOfFold(at: target, set)
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: version, to: target,
       configuration: try session.lookingConfiguration(), standing: try session.standing(of: plan))
@@ -95,11 +96,21 @@ enum DownCommand: Command {
     }
   }
 
+  /// - Throws: ``UsageError`` where a store has not run so many steps: who counts wrong would lose all that is in it.
+  static func requireSteps(_ count: Int, _ version: Int) throws {
+    guard count > version else { return }
+    throw UsageError(
+      "--steps \(count): the store is at version \(version), and \(version == 0 ? "no step" : "no more than \(counted(version, "step"))") "
+        + "can be taken back.")
+  }
+
   /// The version that a line leads back to.
   /// - Throws: ``UsageError`` where it leads forward.
   static func target(_ session: Session, _ inspection: Inspection) throws -> Int {
     let version = try StoreInfo(inspection.connection).version
-    let target = try session.target(from: version, steps: -(session.arguments.count("--steps") ?? 1))
+    let steps = try session.arguments.count("--steps")
+    if let steps { try requireSteps(steps, version) }
+    let target = try session.target(from: version, steps: -(steps ?? 1))
     // Of what another process took back meanwhile nobody is to blame.
     if target > version, session.arguments.value("--to") != nil {
       throw UsageError("--to \(target): the store is at version \(version), and up leads further.")

@@ -75,7 +75,7 @@ enum EmbedCommand: Command {
   /// The same, for a command that reports of other things: a note goes beside its report.
   static func written(_ files: GeneratedFiles, _ session: Session) throws -> [String] {
     let report = try write(files)
-    if let note = report.note { session.standardError("note: \(note)") }
+    if let note = report.note { session.warn(note) }
     return report.written
   }
 

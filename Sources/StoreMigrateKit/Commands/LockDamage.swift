@@ -8,15 +8,22 @@ import ObjectVault
 struct LockDamage {
   /// Where, and what is so, such as `line 5 has no end`.
   let reason: String
+  /// What goes where nothing was released.
+  private var rest = "it"
 
   /// What to do.
-  static let advice =
+  var advice: String {
     "Put the file back as it was, which git has, and Embedded.swift and schema.json of the same commit beside it; where nothing "
-    + "was ever released with these steps, delete it"
+      + "was ever released with these steps, delete \(rest)"
+  }
 
-  /// What to do where the file is gone, and what is written together with it is there.
-  static let lossAdvice =
-    "Embedded.swift is there, so that it was, too: put it back from git, as a new one knows of no release."
+  /// nil for what is no text that is written together with a lock file.
+  init?(missingBeside embedded: String) {
+    guard embedded.contains("MigrationSet.Embedded") else { return nil }
+    (reason, rest) = (
+      "is missing, and Embedded.swift, which is written with it, is there", "Embedded.swift, too"
+    )
+  }
 
   /// nil for a text that is whole, be it with the marks of a merge. Whether its steps are those of the folder is another
   /// question.

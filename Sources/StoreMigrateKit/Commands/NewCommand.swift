@@ -46,10 +46,17 @@ enum NewCommand: Command {
     }
   }
 
+  /// What file systems take, without the number and what the name ends with, nor what stands behind that while it is written.
+  private static let longestName = 200
+
   static func run(_ session: Session) async throws -> any Report {
     let words = session.positional(0).lowercased().split { !$0.isLetter && !$0.isNumber }
     guard !words.isEmpty else { throw UsageError("The name has no letter or digit in it.") }
     let name = words.joined(separator: "_")
+    guard name.utf8.count <= longestName else {
+      throw UsageError(
+        "The name is too long for a file's: \(longestName) bytes at most, and it has \(name.utf8.count).")
+    }
     let folder = session.migrationsFolder
     // In a wrong folder all classes would be new.
     if session.arguments.has("--from-model"), session.bundled.set?.version ?? 0 > 0 {

@@ -157,13 +157,20 @@ enum PlanCommand: Command {
     return [session.line(goal == .latest ? "up" : "down", target + plan.allowances)]
   }
 
+  private static func back(to version: Int, _ set: MigrationSet, _ session: Session) -> (
+    MigrationSet, MigrationGoal
+  ) {
+    session.warnOfFold(at: version, set)
+    return (set, .back(to: version))
+  }
+
   /// Which way a line leads: that of `plan`, or of `up` and `down` with `--dry-run`.
   private static func aim(_ session: Session, _ inspection: Inspection) throws -> (
     MigrationSet, MigrationGoal
   ) {
     let command = session.command
     guard command != DownCommand.name else {
-      return (try session.migrationsIfAny(), .back(to: try DownCommand.target(session, inspection)))
+      return back(to: try DownCommand.target(session, inspection), try session.migrationsIfAny(), session)
     }
     let version = try StoreInfo(inspection.connection).version
     guard let given = try session.arguments.count("--to") ?? session.arguments.count("--steps") else {
@@ -171,7 +178,7 @@ enum PlanCommand: Command {
     }
     let isVersion = session.arguments.value("--to") != nil
     if isVersion, given < version, command != UpCommand.name {
-      return (try session.migrationsIfAny(), .back(to: given))
+      return back(to: given, try session.migrationsIfAny(), session)
     }
     let all = try session.migrations()
     _ = try session.target(of: all)

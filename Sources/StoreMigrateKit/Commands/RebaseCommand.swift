@@ -54,12 +54,29 @@ enum RebaseCommand: Command {
       throw UsageError(
         "\(named.joined(separator: ", ")): nothing stands behind them that they could go behind.")
     }
-    // All is tried in memory before a file is touched.
-    let set: MigrationSet
-    let faults: [String]
+    let set = try tried(moves, of: named, files, folder, session)
+    let generated = try GeneratedFiles(folder: folder, set: set)
+    try generated.releases.requireKept(in: set)
+    let renamed = moves.filter { $0.from != $0.to }
+    session.interruption.begin(RenamedSteps(folder: folder, moves: renamed.map { ($0.from, $0.to) }))
+    try move(renamed, in: folder)
+    return RebaseReport(moved: moves, written: try EmbedCommand.written(generated, session))
+  }
+
+  /// The steps as they will be: all is tried in memory before a file is touched.
+  /// - Throws: ``RefusedError`` where they do not fit then, with what does where something is known to.
+  private static func tried(
+    _ moves: [Move], of named: [String], _ files: [String], _ folder: URL, _ session: Session
+  ) throws -> MigrationSet {
     do {
-      set = try renumbered(moves, in: folder)
-      faults = try set.compileFaults()
+      let set = try renumbered(moves, in: folder)
+      let faults = try set.compileFaults()
+      guard !faults.isEmpty else { return set }
+      throw RefusedError(
+        code: .attention,
+        description: faults.joined(separator: "\n")
+          + "\nBehind the other branch's steps that does not fit any more. Edit it, and run rebase again. Nothing was changed."
+      )
     } catch let error as StoreError {
       let others = try companions(of: named, files, folder, error)
       guard !others.isEmpty else { throw error }
@@ -72,19 +89,6 @@ enum RebaseCommand: Command {
           Nothing was changed.
           """)
     }
-    guard faults.isEmpty else {
-      throw RefusedError(
-        code: .attention,
-        description: faults.joined(separator: "\n")
-          + "\nBehind the other branch's steps that does not fit any more. Edit it, and run rebase again. Nothing was changed."
-      )
-    }
-    let generated = try GeneratedFiles(folder: folder, set: set)
-    try generated.releases.requireKept(in: set)
-    let renamed = moves.filter { $0.from != $0.to }
-    session.interruption.begin(RenamedSteps(folder: folder, moves: renamed.map { ($0.from, $0.to) }))
-    try move(renamed, in: folder)
-    return RebaseReport(moved: moves, written: try EmbedCommand.written(generated, session))
   }
 
   private static func renumbered(_ moves: [Move], in folder: URL) throws -> MigrationSet {

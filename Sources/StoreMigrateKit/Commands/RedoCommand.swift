@@ -71,7 +71,9 @@ enum RedoCommand: Command {
     MigrationPlan, Int64
   ) {
     try session.lookingBeforeChange(key: key) { inspection in
-      let generation = try StoreInfo(inspection.connection).generation
+      let info = try StoreInfo(inspection.connection)
+      let generation = info.generation
+      if session.arguments.value("--steps") != nil { try DownCommand.requireSteps(count, info.version) }
       return (try session.plan(inspection, set, .again(count)), generation)
     }
   }

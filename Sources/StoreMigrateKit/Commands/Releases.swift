@@ -11,8 +11,8 @@ package struct Releases {
   private var lines: [(name: String, step: Int)] = []
   /// The steps that are released: number, name, checksum, and the first release that has them.
   private var kept: [Kept] = []
-  /// Of a lock file that is there, its text, and that of the file with the steps beside it.
-  private var files: (lock: String, embedded: String)?
+  /// The texts of the lock file and of the file with the steps beside it; nil for one that is not there.
+  private var files: (lock: String?, embedded: String?)
 
   private struct Kept {
     let number: Int
@@ -34,7 +34,7 @@ package struct Releases {
     }
     let lock = text("migrations.lock")
     self.init(text: lock ?? "")
-    files = lock.map { ($0, text("Embedded.swift") ?? "") }
+    files = (lock, text("Embedded.swift"))
   }
 
   /// Those of a lock file's text, whatever it is.
@@ -105,10 +105,11 @@ package struct Releases {
     }
   }
 
-  /// Why the lock file cannot be relied on; nil where it is whole, or where there is none.
+  /// Why the lock file cannot be relied on; nil where it is whole, or where there never was one.
   func damage(beside set: MigrationSet) -> LockDamage? {
-    guard let files else { return nil }
-    return LockDamage(files.lock) ?? LockDamage(files.lock, beside: files.embedded, of: set)
+    let embedded = files.embedded ?? ""
+    guard let lock = files.lock else { return LockDamage(missingBeside: embedded) }
+    return LockDamage(lock) ?? LockDamage(lock, beside: embedded, of: set)
   }
 
   /// - Throws: ``RefusedError`` where the lock file was cut off, or where the steps are not those that were released: a new
@@ -118,7 +119,7 @@ package struct Releases {
       throw RefusedError(
         code: .failed,
         description:
-          "migrations.lock: \(damage.reason), and what it says of releases is nowhere else. \(LockDamage.advice), and run this "
+          "migrations.lock: \(damage.reason), and what it says of releases is nowhere else. \(damage.advice), and run this "
           + "again. Nothing was written.")
     }
     guard let step = edited(in: set).first else { return }

@@ -56,6 +56,12 @@ enum SQLCommand: Command {
       throw UsageError(
         "There are steps from 1 to \(set.version); --from \(from) --to \(to) are none of them.")
     }
+    if from < set.foldedVersion {
+      let fold = set.steps[set.foldedVersion - 1]
+      throw UsageError(
+        "--from \(from): the steps up to \(numbered(fold.number)) \(fold.name) were folded into one. Take --from \(fold.number), "
+          + "which is what new stores are made with.")
+    }
     let steps = set.steps.filter { $0.number >= from && $0.number <= to }
     return SQLReport(
       engine: engine.sqliteVersion,

@@ -89,7 +89,7 @@ enum SchemaCommand: Command {
       return (info.model, "\(session.storePath) at version \(info.version)")
     }
     let set = try session.authored()
-    let version = try session.target(of: set) ?? set.version
+    let version = try session.target(of: set, isFresh: true) ?? set.version
     return (try set.model(at: version), "The model after step \(version)")
   }
 

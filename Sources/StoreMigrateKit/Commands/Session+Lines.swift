@@ -2,6 +2,7 @@
 
 import CipherSQLite
 import Foundation
+import ObjectVault
 
 extension Session {
   /// A command of this tool with this store, as a shell takes it: with the options by which this run found its steps and its
@@ -30,14 +31,5 @@ extension Session {
   static func pathWord(_ path: String) -> String { path.hasPrefix("-") ? "./\(path)" : path }
 
   /// A word as a shell takes it.
-  static func quoted(_ word: String) -> String {
-    let isPlain =
-      !word.isEmpty
-      && word.unicodeScalars.allSatisfy { scalar in
-        scalar.isASCII
-          && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil
-            || "_@%+=:,./-".unicodeScalars.contains(scalar))
-      }
-    return isPlain ? word : "'\(word.replacing("'", with: "'\\''"))'"
-  }
+  static func quoted(_ word: String) -> String { shellWord(word) }
 }

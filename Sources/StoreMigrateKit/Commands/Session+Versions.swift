@@ -13,8 +13,15 @@ extension Session {
 
   /// The version of `--to`; nil where it is not given.
   /// - Throws: ``UsageError`` where the steps do not reach so far.
-  func target(of set: MigrationSet) throws -> Int? {
+  /// - Parameter isFresh: Whether nothing is there yet, so that each version up to it is one to pass.
+  func target(of set: MigrationSet, isFresh: Bool = false) throws -> Int? {
     guard let version = try arguments.count("--to") else { return nil }
+    if isFresh, version > 0, version < set.foldedVersion {
+      let fold = set.steps[set.foldedVersion - 1]
+      throw UsageError(
+        "--to \(version): the steps up to \(numbered(fold.number)) \(fold.name) were folded into one, and there is no "
+          + "version between. Take \(fold.number) or a higher one.")
+    }
     guard version <= set.version else {
       throw UsageError("--to \(version): there is no such step; they end at \(set.version).")
     }
@@ -30,6 +37,16 @@ extension Session {
       ?? max(0, version.addingReportingOverflow(steps).overflow ? Int.max : version + steps)
   }
 
+  /// Says, where a store is led back to a version within steps that were folded, that these files do not lead up again.
+  func warnOfFold(at version: Int, _ set: MigrationSet) {
+    guard version > 0, version < set.foldedVersion else { return }
+    let fold = set.steps[set.foldedVersion - 1]
+    let release = Releases(migrationsFolder).last(with: version).map { "release \($0), or " } ?? ""
+    warn(
+      "nothing at hand leads up again from version \(version), as the steps up to \(numbered(fold.number)) \(fold.name) were "
+        + "folded into one: that takes \(release)their files of before the fold.")
+  }
+
   /// Goes on where all that is lost is allowed: by its author, by `--allow`, by `--yes`, or at the question, before which
   /// the steps are shown.
   /// - Parameters:
@@ -41,7 +58,7 @@ extension Session {
     for name in allowed.subtracting(plan.losses.map { "lossy:\($0)" }).sorted() where !plan.steps.isEmpty {
       warn(
         "--allow \(name) allows nothing: no step of this run loses that."
-          + didYouMean(name, among: plan.losses.map { "lossy:\($0)" }))
+          + didYouMean(lossy: name, among: plan.losses))
     }
     var left: [String] = []
     for loss in plan.unallowedLosses where !allowed.contains("lossy:\(loss)") && !left.contains(loss) {

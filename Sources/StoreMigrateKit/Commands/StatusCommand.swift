@@ -142,7 +142,7 @@ enum StatusCommand: Command {
         minimumReaderAfterwards: outlook.minimumReader),
       migrations: applied(plan, set) + pending(plan, outlook, set),
       history: HistoryState(plan.history, set),
-      schema: SchemaState(matches: plan.drift.isEmpty, hash: outlook.modelHash), drift: plan.drift,
+      schema: SchemaState(matches: plan.hasOwnTables, hash: outlook.modelHash), drift: plan.drift,
       foreignKeys: References(violations: outlook.danglingReferences), makesBackup: plan.makesBackup,
       backup: outlook.backupName, copies: try copies(outlook, session), neededBytes: plan.neededBytes,
       freeBytes: outlook.freeBytes,

@@ -21,6 +21,19 @@ extension Session {
     return set
   }
 
+  /// Says of a step that does not fit the model that it meets where it stands, in a command that has no store to run it on.
+  func placing<Result>(of command: any Command.Type, _ body: () async throws -> Result) async throws -> Result
+  {
+    do { return try await body() } catch let error as StoreError {
+      guard command.group == .write,
+        case .migrationFailed(let number, let name, let operation, let reason) = error
+      else { throw error }
+      let step = (try? authored())?.steps.first { $0.number == number && $0.name == name }
+      let place = step?.place(ofOperation: operation) ?? "step \(numbered(number)) \(name)"
+      throw RefusedError(code: ExitCode(error), description: "\(place), \"\(operation)\": \(ended(reason))")
+    }
+  }
+
   private func noteRenaming(in folder: URL) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     let renamed = names.filter { $0.hasSuffix(".migration" + RenamedSteps.suffix) }.sorted()

@@ -75,7 +75,7 @@ extension Session {
               "\(folder.path): another command has been writing into this folder for a minute. Let it end, and try "
               + "again. Nothing was written.")
         }
-        if !hasSaid {
+        if !hasSaid, !arguments.has("--quiet") {
           standardError("store-migrate: Waiting for another command that is at work in \(folder.path).")
           hasSaid = true
         }

@@ -59,7 +59,7 @@ enum VerifyCommand: Command {
       }
       let folder = session.migrationsFolder.path
       if session.bundled.areThere || FileManager.default.fileExists(atPath: folder) {
-        _ = try MigrationPlan(inspection, session.migrations())
+        try info.requireHistory(of: session.migrations(), file: inspection.path)
         isCompared = true
       }
     }

@@ -7,6 +7,13 @@ func didYouMean(_ name: String, among names: [String]) -> String {
   nearestName(name, among: names).map { " Did you mean \"\($0)\"?" } ?? ""
 }
 
+/// The same for what may be lost. Of a name of a letter or two nothing is near enough: what is proposed here is gone for good.
+func didYouMean(lossy name: String, among losses: [String]) -> String {
+  let word = name.hasPrefix("lossy:") ? String(name.dropFirst(6)) : name
+  guard word.count > 2, let best = nearestName(word, among: losses) else { return "" }
+  return " Did you mean \"lossy:\(best)\"?"
+}
+
 private func nearestName(_ name: String, among names: [String]) -> String? {
   guard !name.isEmpty else { return nil }
   let candidates = names.map { ($0, editDistance($0, name)) }

@@ -48,11 +48,22 @@ struct ConflictScreen {
         Step \(numbered(number)) of \(store) is \(name), and the steps have \(found) there.
         \(Screen.part("applied here", "\(checksum(number))\(when(number))"))
           Applied steps keep their numbers: give the new one the next free number, and \(name) its own again.
-          Where \(name) is the one that moves, as after a rebase, this takes it back by what the store carries; then up:
-              \(line("down", ["--to", "\(number - 1)"]))
-        """
+        """ + "\n" + wayBack(to: number - 1, name)
     case .gap, .duplicate, .folded: return nil
     }
+  }
+
+  /// What takes steps back, where the store carries it for all of them.
+  private func wayBack(to version: Int, _ name: String) -> String {
+    guard applied.allSatisfy({ $0.number <= version || $0.carriesWayBack }) else {
+      return
+        "  Nothing takes \(name) back here: where it is the one that moves, a copy of before it has to be restored, or the "
+        + "store made anew."
+    }
+    return """
+        Where \(name) is the one that moves, as after a rebase, this takes it back by what the store carries; then up:
+            \(line("down", ["--to", "\(version)"]))
+      """
   }
 
   private func step(_ number: Int) -> AppliedStep? { applied.first { $0.number == number } }

@@ -7,11 +7,7 @@ import ObjectVault
 enum ErrorText {
   /// - Parameter hasStore: Whether the command is about a store; else nothing is said of one.
   static func of(_ error: any Error, hasStore: Bool = true) -> String {
-    guard hasStore else {
-      let text = of(error)
-      let endings = [" The store is unchanged.", " Nothing was changed."]
-      return endings.first { text.hasSuffix($0) }.map { String(text.dropLast($0.count)) } ?? text
-    }
+    guard hasStore else { return StoreError.withoutUnchanged(of(error)) }
     return switch error {
     // An app may let a store be created; a command that looks for one does not.
     case SQLError.notFound(let file): "\(file): there is no such file. Check the path."

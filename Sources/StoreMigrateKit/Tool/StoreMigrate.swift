@@ -123,6 +123,13 @@ public enum StoreMigrate {
     var isCut = false
   }
 
+  /// Writes the warnings of a report that has no place for them.
+  private static func tell(_ warnings: Locked<[String]>) {
+    for warning in warnings.withLock({ $0 }) {
+      StandardStream.error.write("warning: \(printable(warning))\n")
+    }
+  }
+
   static func run(
     _ words: [String], bundled: BundledSteps, model: Schema?, transforms: [MigrationTransform] = [],
     interruption: Interruption
@@ -164,7 +171,7 @@ public enum StoreMigrate {
       _ = (try session.allowances(), try session.commitsEachStep())
       let run: any Command.Type = arguments.has("--dry-run") ? PlanCommand.self : command
       name = run.name
-      let report = try await run.run(session)
+      let report = try await session.placing(of: run) { try await run.run(session) }
       let text =
         report.isWritten
         ? ""
@@ -172,6 +179,7 @@ public enum StoreMigrate {
           ? printable(json: json(name, report, warnings.withLock { $0 }))
           : arguments.has("--quiet")
             ? "" : style.shown(printable(report.description), isScreen: report.isScreen)
+      if report.isWritten { tell(warnings) }
       var output = Output(code: report.exitCode, text: text, loss: report.loss)
       if interruption.signal != nil {
         output.errors = "store-migrate: It was done before it could be stopped."
@@ -194,6 +202,7 @@ public enum StoreMigrate {
         message += ([".", "?"].contains(message.last) ? " " : ". ") + aftermath.found()
       }
       // Behind rows an object of JSON would be a part of theirs.
+      if isJSON, rows.hasBegun { tell(warnings) }
       return isJSON && !rows.hasBegun
         ? Output(
           code: code,

@@ -115,6 +115,48 @@ import Testing
       ])
   }
 
+  @Test
+  func `a day so far away that a date would be less exact stays a text, and what is no day is told as that`()
+    async throws
+  {
+    let lab = try AdoptionLab(
+      """
+      CREATE TABLE t (id INTEGER PRIMARY KEY, far DATETIME, near DATETIME, ever DATETIME, wrong DATETIME);
+      INSERT INTO t VALUES (1, '9999-12-31 23:59:59.999999', '2272-12-31 23:59:59.999999', '9999-12-31 23:59:59.999',
+        '2020-02-30');
+      """)
+    let adoption = try await lab.plan()
+    let types = adoption.schema.entities[0].attributes.map { ($0.name, $0.type) }
+    #expect(
+      types.map { "\($0.0) \($0.1 == .date)" } == ["far false", "near true", "ever true", "wrong false"])
+    #expect(
+      adoption.notes.contains { $0.contains("1 of them is no day and time of the calendar") },
+      "\(adoption.notes)")
+    try await lab.adopt()
+    #expect(
+      try lab.rows("SELECT far, datetime(near + 978307200, 'unixepoch'), wrong FROM T")
+        == [["9999-12-31 23:59:59.999999", "2272-12-31 23:59:59", "2020-02-30"]])
+  }
+
+  @Test
+  func
+    `ids that no row may have are told before rows are taken, and a table like ours is not taken for a store`()
+    async throws
+  {
+    let lab = try AdoptionLab(
+      """
+      CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, a TEXT);
+      INSERT INTO t VALUES (9223372036854775806, 'x'); UPDATE t SET id = 1;
+      """)
+    let obstacles = try await lab.plan().obstacles
+    #expect(obstacles.count == 1 && obstacles[0].contains("lower seq in sqlite_sequence"), "\(obstacles)")
+    let own = try AdoptionLab("CREATE TABLE vault_meta (key TEXT, value TEXT)")
+    await #expect { _ = try await own.plan() } throws: { error in
+      guard case StoreError.adoptionRefused(_, let reason) = error else { return false }
+      return reason.contains("has a table vault_meta") && reason.contains("Rename that")
+    }
+  }
+
   @Test func `what stands behind a NUL in dates and UUIDs is kept`() async throws {
     let lab = try AdoptionLab(
       """
@@ -241,7 +283,7 @@ import Testing
     #expect(adoption.schema.entities[0].attribute(named: "fine")?.type == .string)
     for name in ["T.fine", "T.some"] {
       #expect(
-        adoption.notes.contains { $0.hasPrefix(name) && $0.contains("1 of them are no dates") },
+        adoption.notes.contains { $0.hasPrefix(name) && $0.contains("1 of them is no day and time") },
         "\(adoption.notes)")
     }
   }

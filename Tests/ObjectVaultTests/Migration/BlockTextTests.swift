@@ -63,11 +63,14 @@ import Testing
     ("add attribute U.a string default \"abc\\\"", 33, "no end"),
     ("require \"it is so { SELECT 1 }", 8, "no end"),
     ("retype U.a to int using (1) optional", 28, "behind )"),
-    ("retype U.a to int using (1 -- x)", 24, "( … )"), ("retype U.a to int using ('a)", 24, "( … )"),
+    ("retype U.a to int using (1 -- x)", 27, "takes the rest of the line"),
+    ("retype U.a to int using ('a)", 24, "no end"),
     ("retype U.a to int using 1 + (2)", 24, "( … )"),
     ("transform sql SELECT 1 }", 14, "{ is missing"), ("seed SELECT", 5, "{ is missing"),
-    ("transform sql { SELECT 1 /* }", 0, "no end"),
-    ("transform sql { SELECT [a }", 0, "no end"), ("transform sql { SELECT '\u{301} }", 0, "no end"),
+    ("transform sql { SELECT 1 /* }", 25, "this comment has no end"),
+    ("transform sql { SELECT 1", 0, "no end"),
+    ("transform sql { SELECT [a }", 23, "no end; close it with ]"),
+    ("transform sql { SELECT '\u{301} }", 23, "no end; close it with '"),
     ("transform sql { SELECT 1\n} drop entity A", 0, "behind }"),
   ])
   func `what has no end is told, with its place`(_ line: String, _ column: Int, _ words: String) {

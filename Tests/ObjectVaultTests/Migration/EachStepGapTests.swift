@@ -134,6 +134,49 @@ import Testing
     #expect(attempts == 2 && found.version == 2)
   }
 
+  @Test func `what a step wrote is asked by the name that another process gave it meanwhile`() async throws {
+    let texts = [
+      "create entity User {\n attribute humour string default \"calm\"\n}",
+      "transform sql { UPDATE $User SET $User.humour = 'furious' }",
+      "rename attribute User.humour -> mood", "add attribute User.b int optional",
+    ]
+    let lab = try await DowngradeLab(texts, at: 1, fill: ["INSERT INTO User(id) VALUES (1)"])
+    let (other, schema, set) = (Other(), Schema { Entity(MoodyClasses.User.self) }, try lab.set.upTo(3))
+    let found = stopped {
+      _ = try Store.rehearseMigration(
+        at: lab.url, key: testKey, migrations: lab.set, reading: schema, commitsEachStep: true
+      ) { connection in
+        other.act(lab, at: 2, in: connection) { try lead(lab, .latest, set) }
+      }
+    }
+    guard let found, case .store(.migrationFailed(step: 2, _, _, let reason)) = found.cause else {
+      Issue.record("\(String(describing: found))")
+      return
+    }
+    #expect(found.version == 3 && reason.contains("User.mood"), "\(reason)")
+  }
+
+  @Test func `a bar does not fall back behind a wait, and counts each step once`() async throws {
+    let (lab, other) = (try await lab(), Other())
+    let progress = Progress(totalUnitCount: 0)
+    var (attempts, atWait) = (0, Int64(0))
+    _ = try Store.rehearseMigration(
+      at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true, progress: progress
+    ) { connection in
+      attempts += 1
+      other.release()
+      guard attempts == 1 else { return }
+      connection.onBusy { _ in
+        other.mark = other.mark ?? MigrationMark(lab.url.path)
+        atWait = progress.completedUnitCount
+        return false
+      }
+      other.act(lab, at: 3, in: connection) { try other.hold(lab) }
+    }
+    #expect(attempts == 2 && atWait == 2)
+    #expect(progress.completedUnitCount == 4 && progress.totalUnitCount == 4, "\(progress)")
+  }
+
   @Test func `a store that another process led beyond the steps is told as that`() async throws {
     let (lab, other) = (try await lab(), Other())
     let set = try lab.set.upTo(3)

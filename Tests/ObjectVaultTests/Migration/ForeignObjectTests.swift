@@ -87,6 +87,37 @@ import Testing
     #expect(try lab.rows("SELECT count(*) FROM sqlite_master WHERE name = 'spy'") == [[1]])
   }
 
+  @Test(arguments: [false, true])
+  func
+    `a step that makes a trigger of its own takes one of that name over, before its table is written anew or behind`(
+      _ isBehind: Bool
+    ) async throws
+  {
+    let base =
+      "create entity Thing {\n attribute name string\n}\ncreate entity Other {\n attribute n int optional\n}"
+    let lab = try await MigrationLab(base, fill: ["INSERT INTO Thing(id, name) VALUES (1, 'a')"])
+    try lab.open().executeScript("CREATE TRIGGER Spy AFTER INSERT ON Thing BEGIN DELETE FROM Other; END")
+    let made = "create raw trigger spy { AFTER DELETE ON $Thing BEGIN UPDATE $Other SET $Other.n = 1; END }"
+    let written = "retype Thing.name to string using (upper($Thing.name))"
+    let step = isBehind ? "\(written)\n\(made)" : "\(made)\n\(written)"
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set([base, step]))
+    #expect(plan.drift.isEmpty && plan.steps.count == 1)
+    try await lab.migrate(step)
+    #expect(try lab.rows("SELECT name FROM Thing") == [["A"]])
+    let sql = try lab.rows("SELECT sql FROM sqlite_master WHERE type = 'trigger'")
+    #expect(sql.count == 1 && sql[0][0].string?.contains("AFTER DELETE") == true, "\(sql)")
+    #expect(try lab.isSound())
+  }
+
+  @Test func `a trigger that is none of the store's keeps no row from being asked`() async throws {
+    let base = "create entity Thing {\n attribute name string optional\n}"
+    let lab = try await MigrationLab(base, fill: ["INSERT INTO Thing(id, name) VALUES (1, NULL), (2, 'b')"])
+    try lab.open().executeScript("CREATE TRIGGER spy AFTER INSERT ON Thing BEGIN DELETE FROM Thing; END")
+    let plan = try await Store.plan(
+      at: lab.url, key: testKey, migrations: lab.set([base, "make Thing.name required"]))
+    #expect(plan.refusals.count == 1 && plan.refusals[0].rows == [1], "\(plan.refusals)")
+  }
+
   @Test func `what takes the place of a table of the store's own, or stands in it besides, is told too`()
     async throws
   {

@@ -150,6 +150,22 @@ import Testing
     store.close()
   }
 
+  @Test(arguments: [
+    "seed { INSERT INTO $Note (id, text) VALUES (\(limit + 1), 'x') }",
+    "transform sql { UPDATE $Note SET id = \(limit + 1) WHERE id = 2 }",
+  ])
+  func `an id beyond the highest one is the step's fault, and of no row of the store`(_ block: String)
+    async throws
+  {
+    let lab = try await MigrationLab(Self.base, fill: Self.fill)
+    await #expect { try await lab.migrate(block) } throws: { error in
+      guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
+      return reason.contains(
+        "gets the id \(Self.limit + 1), and ids end at \(Self.limit): give it a lower one")
+    }
+    #expect(try lab.isSound())
+  }
+
   @Test func `who follows the advice can make rows again`() async throws {
     let lab = try await MigrationLab(
       Self.base,
@@ -165,7 +181,10 @@ import Testing
   @Test func `an adopted file does not bring ids beyond the highest one`() async throws {
     let table = "CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, t TEXT NOT NULL);"
     let lab = try AdoptionLab(table + "INSERT INTO notes VALUES (\(Self.limit + 1), 'a'); DELETE FROM notes")
-    await #expect(throws: StoreError.idsExhausted(entity: "Notes")) { try await lab.adopt() }
+    await #expect { try await lab.adopt() } throws: { error in
+      guard case StoreError.adoptionRefused(_, let reason) = error else { return false }
+      return reason.contains("Notes: ids up to \(Self.limit + 1) were given out")
+    }
     let last = try AdoptionLab(table + "INSERT INTO notes VALUES (\(Self.limit), 'a'); DELETE FROM notes")
     try await last.adopt()
     #expect(try last.rows("SELECT last FROM vault_ids") == [[.integer(Self.limit)]])

@@ -37,7 +37,14 @@ import Testing
     ("format: 1\n[up]\nretype U.a to int using CAST(x", 3, 25, "( … )"),
     ("format: 1\n[up]\nretype U.n to string using ($U.n) unique nonsense", 3, 35, "behind )"),
     ("format: 1\n[up]\nretype U.n to string using nonsense ($U.n)", 3, 28, "( … )"),
-    ("format: 1\n[up]\nretype U.n to string using (')'", 3, 28, "( … )"),
+    ("format: 1\n[up]\nretype U.n to string using (')'", 3, 28, "no end on this line"),
+    ("format: 1\n[up]\nretype U.n to string using (')", 3, 28, "no end on this line"),
+    ("format: 1\n[up]\nretype U.n to int using (length($U.n) -- c\n)", 3, 39, "takes the rest of the line"),
+    (
+      "format: 1\n[up]\ntransform sql {\n UPDATE x SET y = 'a }\n}\n", 4, 19,
+      "text that begins here has no end"
+    ),
+    ("format: 1\n[up]\ntransform sql { UPDATE x /* }\n", 3, 26, "comment has no end"),
     ("format: 1\n[up]\nretype U.n to string using ()", 3, 28, "nothing stands"),
     ("format: 1\n[up]\ntransform sql twice { SELECT 1 }", 3, 15, "{ is missing"),
     ("format: 1\n[up]\nseeding { SELECT 1 }", 3, 1, "\"seeding\" is no operation; operations begin with"),

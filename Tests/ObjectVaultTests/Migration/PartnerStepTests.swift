@@ -118,6 +118,97 @@ import Testing
     #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: parting).steps == [2, 3])
   }
 
+  @Test
+  func
+    `a plan asks of partners also where a later step changes something else, and the step that pairs is blamed`()
+    async throws
+  {
+    let steps = [
+      Self.teams + "\nadd relationship Team.captain -> User",
+      "add relationship User.leads -> Team inverse Team.captain", "add attribute User.n int optional",
+    ]
+    let lab = try await DowngradeLab(
+      steps, at: 1, fill: Self.rows + ["UPDATE Team SET captain_id = 4 WHERE id < 3"])
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
+    #expect(plan.refusals.count == 1 && plan.refusals[0].rows == [4], "\(plan.refusals)")
+    await #expect {
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, let operation, let reason) = error else { return false }
+      return operation.hasPrefix("add relationship User.leads")
+        && reason.contains("let one of them lead there before")
+    }
+    // What takes the other end away may be what parts them.
+    let gone = try MigrationSet(
+      lab.set.steps + [
+        MigrationStep(
+          number: 4, name: "s4",
+          text: "format: 1\nallow: lossy:User.leads\n[up]\ndrop relationship User.leads\n")
+      ])
+    #expect(try await Store.plan(at: lab.url, key: testKey, migrations: gone).refusals.isEmpty)
+  }
+
+  @Test(arguments: [["", ""], ["", " filling 1"], ["\n", ""]])
+  func `what a pairing fills is not counted as missing, in the same step or a later one`(_ how: [String])
+    async throws
+  {
+    let paired =
+      "set delete rule of Team.captain to cascade\n"
+      + "add relationship User.leads -> Team inverse Team.captain"
+    let required = "make User.leads required\(how[1])"
+    let steps =
+      [Self.teams + "\nadd relationship Team.captain -> User"]
+      + (how[0].isEmpty ? [paired + "\n" + required] : [paired, required])
+    let lab = try await DowngradeLab(
+      steps, at: 1,
+      fill: Self.rows + [
+        "DELETE FROM Team WHERE id = 3", "DELETE FROM User WHERE id = 4", "UPDATE Team SET captain_id = id",
+      ])
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
+    #expect(plan.refusals.isEmpty, "\(plan.refusals)")
+    #expect(plan.steps.contains { !$0.unasked.isEmpty })
+    _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
+    #expect(try lab.rows("SELECT leads_id FROM User ORDER BY id") == [[1], [2]])
+  }
+
+  private static let pairs =
+    teams + "\n" + pair + """
+
+      add relationship Team.coach -> User inverse User.trains
+      add relationship User.trains -> Team inverse Team.coach
+      """
+  /// Three teams whose captain leads nobody, which is damage; and one that is whole.
+  private static let damaged =
+    rows + [
+      "UPDATE Team SET captain_id = 1 WHERE id < 3", "UPDATE Team SET coach_id = 4 WHERE id = 3",
+      "UPDATE User SET trains_id = 3 WHERE id = 4",
+    ]
+
+  @Test
+  func `damage that was there is let be under its new name, and damage that is dropped makes room for none`()
+    async throws
+  {
+    // Of what stays the number is known by its new name.
+    let kept = try await DowngradeLab(
+      [Self.pairs, "rename relationship Team.captain -> head\nadd attribute Team.n int optional"], at: 1,
+      fill: Self.damaged)
+    #expect(try await Store.migrate(at: kept.url, key: testKey, migrations: kept.set).steps == [2])
+    // What goes is no reason to let as much go wrong elsewhere.
+    let said = try await refusal(
+      [
+        Self.pairs,
+        """
+        allow: lossy:Team.captain lossy:User.leads
+        [up]
+        drop relationship Team.captain
+        drop relationship User.leads
+        rename relationship Team.coach -> trainer
+        transform sql { UPDATE $Team SET $Team.trainer = 2 WHERE $Team.id = 1 }
+        """,
+      ], at: 1, fill: Self.damaged)
+    #expect(said.contains("1 of 2 values of Team.trainer is not returned by User.trains: row 1"), "\(said)")
+  }
+
   @Test(arguments: ["3.15.2", "3.46.1"])
   func `partners are looked up in an index, also in a table that the same run writes anew`(_ engine: String)
     async throws

@@ -44,6 +44,8 @@ import Testing
     ("transform sql { UPDATE $User SET $User.name = ? }", "? is a parameter"),
     ("transform sql { UPDATE $User SET $User.name = ':a' || :name }", ":name is a parameter"),
     ("seed { INSERT INTO $User ($User.name) VALUES (@name) }", "@name is a parameter"),
+    ("transform sql { UPDATE $User SET $User.name = #name }", "#name is a parameter"),
+    ("retype User.age to int8 using (#age)", "#age is a parameter"),
     ("retype User.age to int8 using ($$age)", "$$age is a parameter"),
     ("require \"so\" { SELECT :a }", ":a is a parameter"),
     ("transform sql { DELETE FROM vault_meta }", "A block reads and writes rows of entities"),

@@ -144,3 +144,63 @@ import Testing
     #expect(plan.steps[0].rebuiltTables == ["U"])
   }
 }
+
+@Suite struct InverseOrder {
+  private static let base = """
+    create entity A {
+        relationship b -> B
+    }
+    create entity B {
+        attribute n int optional
+    }
+    """
+
+  @Test(arguments: [
+    ("add relationship B.a -> A inverse A.b", "SELECT id, a_id FROM B ORDER BY id"),
+    ("add relationship B.all -> A many inverse A.b", "SELECT B_id, A_id FROM B_all ORDER BY 2"),
+  ])
+  func `an end that is made of another one keeps its links when that goes in the same step`(
+    _ added: String, _ links: String
+  ) async throws {
+    let fill = ["INSERT INTO B(id) VALUES (1), (2), (3)", "INSERT INTO A(id, b_id) VALUES (1, 1), (2, 3)"]
+    let dropped = "drop relationship A.b"
+    let (one, two) = (
+      try await DowngradeLab([Self.base, "\(added)\n\(dropped)"], at: 1, fill: fill),
+      try await DowngradeLab([Self.base, added, dropped], at: 1, fill: fill)
+    )
+    for lab in [one, two] { _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set) }
+    #expect(try one.image == two.image)
+    let kept = try one.rows(links)
+    #expect(kept.count { $0[1] != .null } == 2, "\(kept)")
+  }
+}
+
+@Suite struct IndexOrder {
+  private func model(_ lines: String...) throws -> Schema {
+    try MigrationSet([
+      MigrationStep(
+        number: 1, name: "s1", text: "format: 1\n[up]\ncreate entity User {\n attribute city string\n}\n"),
+      MigrationStep(number: 2, name: "s2", text: "format: 1\n[up]\n\(lines.joined(separator: "\n"))\n"),
+    ]).model(at: 2)
+  }
+
+  @Test(arguments: ["citys", "town"])
+  func `an index may stand before the attribute that it is over, whatever that is called`(_ name: String)
+    throws
+  {
+    let lines = ["add index User(\(name))", "add attribute User.\(name) string optional"]
+    for lines in [lines, lines.reversed()] {
+      let user = try #require(model(lines[0], lines[1]).entities.first)
+      #expect(user.indexes.map(\.properties) == [[name]] || user.attribute(named: name)?.isIndexed == true)
+    }
+  }
+
+  @Test func `a name that is no property is told with the one that may be meant`() throws {
+    #expect { try model("add index User(ctiy)") } throws: { error in
+      guard case StoreError.migrationFailed(2, _, "add index User(ctiy)", let reason) = error else {
+        return false
+      }
+      return reason.contains("no property User.ctiy; did you mean \"city\"?")
+    }
+  }
+}

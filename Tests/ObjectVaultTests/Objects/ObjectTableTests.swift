@@ -125,7 +125,8 @@ import Testing
   }
 
   @Test
-  func `ids from 0 on have places of their own once a quarter of them is taken, until the last is gone`()
+  func
+    `ids from 0 on have places of their own once a quarter of them is taken, until seven of eight are gone`()
     throws
   {
     let model = Model(seed: 3)
@@ -143,6 +144,23 @@ import Testing
     model.check("none")
     #expect(model.densePlaces == 0)
     #expect(model.count == 2)
+  }
+
+  @Test func `who looks rows up one by one beside many new objects makes places once`() throws {
+    let model = Model(seed: 5)
+    for key in 1...10_000 as ClosedRange<Int64> { try model.insert(-key) }
+    try model.insert(3_000)
+    let places = model.densePlaces
+    for key in 1...3_000 as ClosedRange<Int64> {
+      try model.remove(key == 1 ? 3_000 : key - 1)
+      // Not given back with the last of them, and made anew with the next.
+      #expect(model.densePlaces == places)
+      try model.insert(key)
+    }
+    model.check("looked up")
+    for key in 1...9_900 as ClosedRange<Int64> { try model.remove(-key) }
+    model.check("a hundred")
+    #expect(model.densePlaces == 0)
   }
 
   @Test func `whatever ids come in whatever order, four places are made for an object at most`() throws {

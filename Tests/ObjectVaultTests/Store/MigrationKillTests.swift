@@ -106,7 +106,7 @@ private struct KilledWay: CustomTestStringConvertible {
   {
     let template = try await make()
     var (contents, seconds, ends): ([Int: [String]], [String: Double], [Bool: Int]) = ([:], [:], [:])
-    var copied = 0
+    var (copied, begun) = (0, 0)
     for version in 1...6 {
       let url = folder.url.appendingPathComponent("v\(version).store")
       try FileManager.default.copyItem(at: template, to: url)
@@ -146,6 +146,7 @@ private struct KilledWay: CustomTestStringConvertible {
         #expect(former == contents[way.from], "\(copy): \(difference(former, contents[way.from]))")
       }
       copied += kept.count
+      begun += folder.names.filter { $0.hasPrefix("k\(round).") && $0.contains(".unfinished") }.count
       // Once more: it arrives, and takes away what the killed one left beside the store.
       try await lead(url, to: way.to)
       let arrived = try content(url)
@@ -155,8 +156,10 @@ private struct KilledWay: CustomTestStringConvertible {
       for left in folder.names where left.hasPrefix("k\(round).") { unlink(folder.path(left)) }
     }
     if isTorture {
-      print("killed \(killCount) times: \(ends[false] ?? 0) old, \(ends[true] ?? 0) new, \(copied) copies")
-      #expect(ends.count == 2)
+      print(
+        "killed \(killCount) times: \(ends[false] ?? 0) old, \(ends[true] ?? 0) new, \(copied) copies, \(begun) begun"
+      )
+      #expect(ends.count == 2 && copied + begun > 0)
     }
   }
 }

@@ -39,6 +39,57 @@ import Testing
 
   private func version() throws -> Int { try Connection.open(url.path, key: testKey).userVersion() }
 
+  @Test func `who counts more steps than a store has run loses none of them`() throws {
+    #expect(try run("create", "--to", "3").status == 0)
+    for command in ["down", "redo"] {
+      let told = try run(command, "--steps", "9", "--yes")
+      #expect(
+        told.status == 64
+          && told.errors.contains("is at version 3, and no more than 3 steps can be taken back"),
+        "\(told)")
+      #expect(try version() == 3)
+    }
+  }
+
+  @Test func `a name of one letter is no near miss for what would be lost`() throws {
+    #expect(try run("create", "--to", "2").status == 0)
+    let short = try run("down", "--allow", "lossy:x")
+    #expect(short.status == 5 && short.errors.contains("allows nothing"), "\(short)")
+    #expect(!short.errors.contains("Did you mean"), "\(short)")
+    let near = try run("down", "--allow", "lossy:Note.twn")
+    #expect(near.status == 5 && near.errors.contains("Did you mean \"lossy:Note.town\"?"), "\(near)")
+  }
+
+  @Test func `a store is looked at whatever the steps say that have not run`() throws {
+    #expect(try run("create", "--to", "2").status == 0)
+    try write(3, "[up]\ntransform sql { UPDATE $Note SET $Note.text = ?1 }")
+    let verify = try run("verify")
+    #expect(verify.status == 0 && verify.output.contains("and so is the history."), "\(verify)")
+    try write(2, "[up]\nadd attribute Note.town string optional")
+    #expect(try run("verify").status == 3)
+  }
+
+  @Test func `a version within steps that were folded is none to make, and leads nowhere`() throws {
+    #expect(try run("create", "--to", "3").status == 0)
+    let folder = folder.path("Steps")
+    #expect(
+      try runTool(builtExecutable("store-migrate"), ["squash", "--to", "2", "-m", folder, "--no-input"])
+        .status == 0)
+    let words = "the steps up to 0002 initial were folded into one"
+    for line in [["schema", "--to", "1"], ["sql", "--from", "1", "--to", "2"]] {
+      let told = try runTool(builtExecutable("store-migrate"), line + ["-m", folder, "--no-input"])
+      #expect(told.status == 64 && told.errors.contains("were folded into one"), "\(words): \(told)")
+    }
+    let plan = try run("plan", "--to", "1")
+    #expect(plan.errors.contains("nothing at hand leads up again from version 1"), "\(plan)")
+    let down = try run("down", "--to", "1", "--yes", "--no-backup")
+    #expect(
+      down.status == 0 && down.errors.contains("nothing at hand leads up again from version 1"), "\(down)")
+    try FileManager.default.removeItem(at: url)
+    let made = try run("create", "--to", "1")
+    #expect(made.status == 64 && made.errors.contains("Take 2 or a higher one"), "\(made)")
+  }
+
   @Test func `create makes a store of any version, and nothing over another file`() throws {
     for target in 0...4 {
       let made = try run("create", "--to", "\(target)")

@@ -61,6 +61,9 @@ import Testing
     #expect(left.count == 1 && left[0].hasSuffix(".backup"), "\(left)")
     let status = try start("status old.store -m Steps").end()
     #expect(status.output.contains(", from before a run that was stopped)"), "\(status)")
+    let report = try start("status old.store -m Steps --json").end().output
+    #expect(report.contains(#""isBeforeRun":true"#), "\(report)")
+    #expect(try ReportSchema().faults(in: report) == [])
   }
 
   @Test func `a kill within the third step leaves the two before it, and the next run goes on`() throws {

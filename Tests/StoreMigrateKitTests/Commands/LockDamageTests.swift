@@ -67,6 +67,24 @@ import Testing
     #expect(try run("embed").status == 0 && run("check").status == 0)
   }
 
+  @Test func `a lock file that is gone is no reason to forget what was released`() throws {
+    try FileManager.default.removeItem(at: lock)
+    let files = try FileManager.default.contentsOfDirectory(atPath: steps).sorted()
+    for words in [["embed"], ["squash", "--to", "2"], ["rebase", "0003_s3.migration"]] {
+      let told = try runTool(builtExecutable("store-migrate"), words + ["-m", steps, "--no-input"])
+      #expect(told.status != 0, "\(told)")
+      #expect(
+        words[0] == "rebase"
+          || told.errors.contains("is missing, and Embedded.swift, which is written with it, is there")
+            && told.errors.contains("delete Embedded.swift, too"),
+        "\(told)")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: steps).sorted() == files)
+    }
+    let check = try run("check")
+    #expect(check.status == 2 && check.output.contains("which git has"), "\(check)")
+    #expect(!check.output.contains("store-migrate embed"), "\(check)")
+  }
+
   @Test func `a lock file of another system, of a merge, of earlier steps, or none at all is none of these`()
     throws
   {
@@ -78,7 +96,9 @@ import Testing
       if let text {
         try Data(text.utf8).write(to: lock)
       } else {
+        // With what is written together with it: there never was one.
         try FileManager.default.removeItem(at: lock)
+        try FileManager.default.removeItem(atPath: "\(steps)/Embedded.swift")
       }
       let result = try run("embed")
       #expect(result.status == 0, "\(result), \(text ?? "none")")

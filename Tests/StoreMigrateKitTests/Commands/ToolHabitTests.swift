@@ -61,6 +61,9 @@ import Testing
       #expect(warnings?["warnings"] as? [String] == [text], "\(object)")
       #expect(try ReportSchema().faults(in: object.output) == [], "\(object)")
     }
+    // Rows that are written as they are read have no place for one.
+    let rows = try run("fetch old.store Author --json", how)
+    #expect(rows.status == 0 && rows.errors.contains("warning: \(text)"), "\(rows)")
     // Without one nothing is said of warnings, but where they are always asked for.
     #expect(try !look("info old.store --json").output.contains("warnings"))
   }

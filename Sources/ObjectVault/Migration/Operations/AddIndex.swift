@@ -28,11 +28,6 @@ struct AddIndex: TableOperation {
   func change(_ model: inout Schema) throws(ModelError) {
     let owner = try model.index(of: entity)
     let former = model.entities[owner]
-    let known = model.flattenedEntity(named: entity)?.propertyNames ?? []
-    for name in index.properties where !known.contains(name) {
-      guard let hint = didYouMean(nearest(name, among: known)) else { continue }
-      throw ModelError(reason: "there is no property \(entity).\(name); \(hint)")
-    }
     model.entities[owner].indexes.append(index)
     model.entities[owner].normalizeIndexes()
     // A to-one has an index by itself: asking for it again was no error in stores that migrated.

@@ -1,0 +1,29 @@
+// Who holds the locks of a file, read from a list like the kernel's.
+
+import CipherSQLite
+import Testing
+
+@Suite struct FileLocks {
+  private static let list = """
+    1: POSIX  ADVISORY  WRITE 11 fe:00:4711 120 120
+    2: POSIX  ADVISORY  READ 12 fe:01:4711 123 123
+    2: -> POSIX  ADVISORY  WRITE 13 fe:00:4711 120 120
+    3: FLOCK  ADVISORY  WRITE 14 fe:00:14711 0 EOF
+    4: POSIX  ADVISORY  WRITE 15 00:2b:4711 0 EOF
+    nonsense
+    """
+
+  @Test(arguments: [
+    ("fe:00", [Int32(11)]), ("fe:01", [12]),
+    // Nobody has one there: those on other disks are not about this file.
+    ("fe:02", []),
+    // A file system of layers is called otherwise in the list, so that the number has to do.
+    ("00:2c", [11, 12, 15]), ("00:2b", [15]),
+  ])
+  func `of two files with one number the locks are told apart by their disks`(
+    _ device: String, _ holders: [Int32]
+  ) {
+    #expect(FileLock.held(in: Self.list, device: device, number: 4711).map(\.processID) == holders)
+    #expect(FileLock.held(in: Self.list, device: device, number: 4712).isEmpty)
+  }
+}
