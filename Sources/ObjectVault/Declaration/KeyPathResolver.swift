@@ -35,8 +35,12 @@ enum KeyPathResolver {
     }
     let first = Recording(.plain)
     let read = first.prototype(root)[keyPath: keyPath]
+    // Which most are, so that what came back need not be looked at.
+    if first.names.count == 1, first.property == keyPath {
+      first.forget()
+      return first.names
+    }
     let problem = first.problem(with: read, type(of: keyPath).valueType)
-    if first.names.count == 1, first.property == keyPath { return first.names }
     if let problem { throw KeyPathError(path: keyPath, root: root, problem: problem) }
     guard first.names.count > 1 || first.isInherited(by: keyPath) else {
       throw KeyPathError(path: keyPath, root: root, problem: .computed(first.names))

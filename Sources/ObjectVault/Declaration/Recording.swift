@@ -78,8 +78,14 @@ final class Recording: GetterProbe {
   /// What is wrong with the value at the end of the path; nil when it is the property's own.
   func problem(with value: Any?, _ type: Any.Type) -> KeyPathError.Problem? {
     if names.isEmpty { return .noProperty }
-    defer { isLast = { _, _ in false } }  // It holds objects that hold this.
+    defer { forget() }
     return isChain && isLast(value, type) ? nil : .computed(names)
+  }
+
+  /// Lets go of the objects that it gave, which hold it.
+  func forget() {
+    isLast = { _, _ in false }
+    expected = nil
   }
 
   private func note(_ object: ManagedObject, _ name: String, _ property: () -> AnyKeyPath) {
@@ -181,8 +187,7 @@ extension Optional: OptionalValue {
 extension AttributeValue {
   /// What computed properties seldom trap on, as they may on 0 and nil.
   fileprivate static var plain: Self {
-    let samples = attributeType.samples
-    return samples.count > 1 ? Self(stored: samples[1]) ?? placeholder : placeholder
+    attributeType.plain.flatMap { Self(stored: $0) } ?? placeholder
   }
 
   /// Values that computed properties ask about, and some far from each other: little that is computed from them
@@ -230,6 +235,19 @@ extension AttributeType {
     case .text(.url): ["file:///", "https://User@Example.com:8080/A/b?c=d#E", "file:///x/y"]
     case .text(.json): []
     case .blob: [.blob(Data()), .blob(Data([0, 255, 7]))]
+    }
+  }
+
+  /// The second of the samples, without the others: it is made for every property that is named in a key path.
+  fileprivate var plain: SQLValue? {
+    switch traits.storage {
+    case .integer where traits.isTruth: return 0
+    case .integer(let range) where range.contains(0) && range.contains(1): return 1
+    case .real: return 1
+    case .text(.any): return "a"
+    case .integer, .text, .blob:
+      let samples = samples
+      return samples.count > 1 ? samples[1] : nil
     }
   }
 

@@ -62,7 +62,12 @@ public struct Fetch<Object: ManagedObject> {
 
   private func adding(_ condition: FetchCondition) -> Fetch {
     var copy = self
-    copy.parameters.conditions.append(condition)
+    // An array of one at once, as most are, and not an empty one that grows.
+    if parameters.conditions.isEmpty {
+      copy.parameters.conditions = [condition]
+    } else {
+      copy.parameters.conditions.append(condition)
+    }
     return copy
   }
 
@@ -225,8 +230,8 @@ public struct Fetch<Object: ManagedObject> {
   /// The same, without what was deleted in this context and is not saved yet. That is taken out by the statement, so
   /// that limits and counts are those of what is left.
   private func present(_ entity: EntityMapping) throws -> FetchParameters {
+    guard !context.pending.deleted.isEmpty else { return try current() }
     var copy = try current()
-    guard !context.pending.deleted.isEmpty else { return copy }
     let gone = context.pending.deleted.filter { entity.includes($0.entity) }
     for some in gone.chunked(PredicateError.maximumListCount) {
       let ids = some.map { PredicateOperand.value(.id($0.rowID)) }

@@ -6,10 +6,8 @@ extension ManagedObject: PredicateObject {
       throw StoreError.predicate(
         PredicateError("it is an object of \(type(of: self)) that belongs to no store"))
     }
-    var constant = PredicateValue.id(rowID, of: entity.name)
-    constant.owner = entity
-    if isNew { constant.map = map.map { ObjectIdentifier($0) } }
-    return constant
+    return .id(
+      rowID, of: entity.name, owner: entity, map: isNew ? map.map { ObjectIdentifier($0) } : nil)
   }
 
   var isNew: Bool { rowID < 0 }
@@ -17,9 +15,7 @@ extension ManagedObject: PredicateObject {
 
 extension ObjectID: PredicateObject {
   func predicateValue() throws -> PredicateValue {
-    var constant = PredicateValue.id(rowID, of: entityName)
-    constant.store = store
-    return constant
+    .id(rowID, of: entityName, store: store)
   }
 
   // An id is what it is: the row that a new object gets has another one.
@@ -28,9 +24,7 @@ extension ObjectID: PredicateObject {
 
 extension DynamicID: PredicateObject {
   func predicateValue() throws -> PredicateValue {
-    var constant = PredicateValue.id(rowID, of: entity)
-    constant.store = store
-    return constant
+    .id(rowID, of: entity, store: store)
   }
 
   var isNew: Bool { false }

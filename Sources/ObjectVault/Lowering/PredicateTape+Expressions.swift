@@ -1,5 +1,5 @@
-// What each expression of a #Predicate writes. What is in no line here is an error that names it. Captured values are
-// in PredicateTape+Values.
+// What each expression of a #Predicate writes, and in which fields that stands. What is in no line here is an error that
+// names it. Captured values are in PredicateTape+Values.
 
 internal import Foundation
 
@@ -7,21 +7,36 @@ internal import Foundation
 
 extension PredicateExpressions.Conjunction: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.conjunction, lhs, rhs) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  }
 }
 extension PredicateExpressions.Disjunction: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.disjunction, lhs, rhs) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  }
 }
 extension PredicateExpressions.Negation: TapedExpression where Wrapped: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.negation, wrapped) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.wrapped, at: offset)
+  }
 }
 
 // MARK: Comparisons
 
 extension PredicateExpressions.Equal: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.equal, lhs, rhs) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  }
 }
 extension PredicateExpressions.NotEqual: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.notEqual, lhs, rhs) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  }
 }
 extension PredicateExpressions.Comparison: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
@@ -32,6 +47,10 @@ extension PredicateExpressions.Comparison: TapedExpression where LHS: TapedExpre
     case .greaterThanOrEqual: try tape.write(.greaterOrEqual, lhs, rhs)
     @unknown default: throw PredicateReader.unsupported("the comparison \(op) has no counterpart in SQL")
     }
+  }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addOperator(\Self.op, at: offset)
+    layout.lay(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 
@@ -46,20 +65,36 @@ extension PredicateExpressions.Arithmetic: TapedExpression where LHS: TapedExpre
     @unknown default: throw PredicateReader.unsupported("the calculation \(op) has no counterpart in SQL")
     }
   }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addOperator(\Self.op, at: offset)
+    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  }
 }
 extension PredicateExpressions.FloatDivision: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.divide, lhs, rhs) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  }
 }
 extension PredicateExpressions.IntDivision: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.divide, lhs, rhs) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  }
 }
 extension PredicateExpressions.IntRemainder: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.remainder, lhs, rhs) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  }
 }
 extension PredicateExpressions.UnaryMinus: TapedExpression where Wrapped: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.unaryMinus, wrapped) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.wrapped, at: offset)
+  }
 }
 
 // MARK: Optionals
@@ -69,16 +104,27 @@ where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
     try tape.write(.optionalFlatMap, variable.key, wrapped, transform)
   }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addVariable(\Self.variable.key, at: offset)
+    layout.lay(\Self.wrapped, \Self.transform, at: offset)
+  }
 }
 extension PredicateExpressions.ForcedUnwrap: TapedExpression where Inner: TapedExpression {
   // The type of the whole says that it is here; it changes nothing.
   func write(on tape: inout PredicateTape) throws { try inner.write(on: &tape) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.inner, at: offset)
+  }
 }
 extension PredicateExpressions.NilCoalesce: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.nilCoalesce, lhs, rhs) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.lhs, \Self.rhs, at: offset)
+  }
 }
 extension PredicateExpressions.NilLiteral: TapedExpression {
   func write(on tape: inout PredicateTape) throws { tape.write(.nilLiteral) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {}
 }
 
 // MARK: Strings, lists, ranges, members
@@ -88,19 +134,32 @@ where Base: TapedExpression, Other: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
     try tape.write(.collectionContainsCollection, base, other)
   }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.base, \Self.other, at: offset)
+  }
 }
 extension PredicateExpressions.SequenceStartsWith: TapedExpression
 where Base: TapedExpression, Prefix: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.sequenceStartsWith, base, prefix) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.base, \Self.prefix, at: offset)
+  }
 }
 extension PredicateExpressions.SequenceContains: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.sequenceContains, sequence, element) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.sequence, \Self.element, at: offset)
+  }
 }
 extension PredicateExpressions.SequenceContainsWhere: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
     try tape.write(.sequenceContainsWhere, variable.key, sequence, test)
+  }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addVariable(\Self.variable.key, at: offset)
+    layout.lay(\Self.sequence, \Self.test, at: offset)
   }
 }
 extension PredicateExpressions.SequenceAllSatisfy: TapedExpression
@@ -108,27 +167,47 @@ where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
     try tape.write(.sequenceAllSatisfy, variable.key, sequence, test)
   }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addVariable(\Self.variable.key, at: offset)
+    layout.lay(\Self.sequence, \Self.test, at: offset)
+  }
 }
 extension PredicateExpressions.Range: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.range, lower, upper) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.lower, \Self.upper, at: offset)
+  }
 }
 extension PredicateExpressions.ClosedRange: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.closedRange, lower, upper) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.lower, \Self.upper, at: offset)
+  }
 }
 extension PredicateExpressions.RangeExpressionContains: TapedExpression
 where RangeExpression: TapedExpression, Element: TapedExpression {
   func write(on tape: inout PredicateTape) throws { try tape.write(.rangeExpressionContains, range, element) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.lay(\Self.range, \Self.element, at: offset)
+  }
 }
 
 // MARK: Variables and properties
 
 extension PredicateExpressions.Variable: TapedExpression {
   func write(on tape: inout PredicateTape) throws { tape.write(.variable, key) }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addVariable(\Self.key, at: offset)
+  }
 }
 extension PredicateExpressions.KeyPath: TapedExpression where Root: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
     tape.write(keyPath)
     try root.write(on: &tape)
+  }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addKeyPath(\Self.keyPath, at: offset)
+    layout.lay(\Self.root, at: offset)
   }
 }
 

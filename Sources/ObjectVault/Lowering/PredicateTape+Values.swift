@@ -5,25 +5,30 @@ internal import Foundation
 
 extension PredicateExpressions.Value: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
-    if let scalar = try scalar(value) { tape.write(scalar) } else { try several(value, &tape) }
+    if let scalar = try PredicateTape.scalar(value) { tape.write(scalar) } else { try several(value, &tape) }
+  }
+  static func lay(in layout: inout PredicateLayout, at offset: Int) {
+    layout.addValue(\Self.value, at: offset)
   }
 }
 
-/// A captured value that is one constant, or nil when it is several.
-private func scalar<Captured>(_ value: Captured) throws -> PredicateValue? {
-  // The common types first: the look-up of a conformance costs more than the rest of a walk.
-  if Captured.self == Int.self, let value = value as? Int { return try PredicateValue(value) }
-  if Captured.self == String.self, let value = value as? String { return try PredicateValue(value) }
-  if Captured.self == Double.self, let value = value as? Double { return try PredicateValue(value) }
-  if Captured.self == Bool.self, let value = value as? Bool { return try PredicateValue(value) }
-  if Captured.self == Date.self, let value = value as? Date { return try PredicateValue(value) }
-  if Captured.self == UUID.self, let value = value as? UUID { return try PredicateValue(value) }
-  if Captured.self == Int?.self { return try (value as? Int).map { try PredicateValue($0) } ?? .null }
-  if Captured.self == String?.self { return try (value as? String).map { try PredicateValue($0) } ?? .null }
-  if let value = value as? any AttributeValue { return try PredicateValue(value) }
-  if let object = value as? any PredicateObject { return try object.predicateValue() }
-  if let optional = value as? any AnyOptional { return try optional.wrappedScalar() }
-  return nil
+extension PredicateTape {
+  /// A captured value that is one constant, or nil when it is several.
+  static func scalar<Captured>(_ value: Captured) throws -> PredicateValue? {
+    // The common types first: the look-up of a conformance costs more than the rest of a walk.
+    if Captured.self == Int.self, let value = value as? Int { return try PredicateValue(value) }
+    if Captured.self == String.self, let value = value as? String { return try PredicateValue(value) }
+    if Captured.self == Double.self, let value = value as? Double { return try PredicateValue(value) }
+    if Captured.self == Bool.self, let value = value as? Bool { return try PredicateValue(value) }
+    if Captured.self == Date.self, let value = value as? Date { return try PredicateValue(value) }
+    if Captured.self == UUID.self, let value = value as? UUID { return try PredicateValue(value) }
+    if Captured.self == Int?.self { return try (value as? Int).map { try PredicateValue($0) } ?? .null }
+    if Captured.self == String?.self { return try (value as? String).map { try PredicateValue($0) } ?? .null }
+    if let value = value as? any AttributeValue { return try PredicateValue(value) }
+    if let object = value as? any PredicateObject { return try object.predicateValue() }
+    if let optional = value as? any AnyOptional { return try optional.wrappedScalar() }
+    return nil
+  }
 }
 
 /// A captured list or range.
@@ -42,7 +47,7 @@ private func several(_ value: Any, _ tape: inout PredicateTape) throws {
 }
 
 private func captured(_ value: Any) throws -> PredicateValue {
-  guard let constant = try scalar(value) else { throw noAttribute(value) }
+  guard let constant = try PredicateTape.scalar(value) else { throw noAttribute(value) }
   return constant
 }
 
@@ -52,7 +57,9 @@ private func noAttribute(_ value: Any) -> StoreError {
 
 private protocol AnyOptional { func wrappedScalar() throws -> PredicateValue? }
 extension Optional: AnyOptional {
-  fileprivate func wrappedScalar() throws -> PredicateValue? { try map { try scalar($0) } ?? .null }
+  fileprivate func wrappedScalar() throws -> PredicateValue? {
+    try map { try PredicateTape.scalar($0) } ?? .null
+  }
 }
 
 private protocol BoundedRange {

@@ -12,6 +12,10 @@ protocol TapedExpression {
   /// - Throws: ``StoreError/predicate(_:)`` for an operator that this version does not know, and for a captured value
   ///   that no attribute can hold.
   func write(on tape: inout PredicateTape) throws
+
+  /// Says where expressions of this type, of which one stands at `offset`, hold what the type does not say: of that
+  /// what ``write(on:)`` writes, in the same order.
+  static func lay(in layout: inout PredicateLayout, at offset: Int)
 }
 
 /// The words of a `#Predicate`, and beside them what no word can hold: key paths and captured values, in the order in
@@ -75,6 +79,16 @@ struct PredicateTape {
   /// How many variables have been met; the object that is fetched is the first.
   var variableCount: Int { variables.count }
 
+  /// How many expressions are of some kinds.
+  func count(where isMeant: (Kind) -> Bool) -> Int {
+    var (place, count) = (Self.start, 0)
+    while place < key.words.count, let kind = Kind(rawValue: UInt8(truncatingIfNeeded: key.words[place])) {
+      if isMeant(kind) { count += 1 }
+      place += kind == .keyPath ? 2 : 1
+    }
+    return count
+  }
+
   mutating func write(_ kind: Kind) { key.append(UInt(kind.rawValue)) }
 
   private mutating func write(_ kind: Kind, _ detail: UInt) {
@@ -99,12 +113,8 @@ struct PredicateTape {
   }
 
   mutating func write(_ value: PredicateValue) {
-    // Whether a truth value is compared with true or false decides on the condition around it.
-    let truth: UInt = value.type == .bool && value.stored == .integer(1) ? 8 : 0
-    // Infinity and NaN are decided when the SQL is made, and an unsaved object's id is an error.
-    let edge: UInt = value.isEdge ? 16 : 0
-    write(.value, value.stored.storageClass + truth + edge)
-    if edge != 0 { isReusable = false }
+    write(.value, value.word)
+    if value.isEdge { isReusable = false }
     values.append(value)
   }
 
@@ -115,11 +125,46 @@ struct PredicateTape {
   }
 }
 
+extension PredicateTape.Kind {
+  /// Whether expressions of one type are of this kind or of another, as an operator in them says.
+  var isStored: Bool {
+    switch self {
+    case .less, .lessOrEqual, .greater, .greaterOrEqual, .add, .subtract, .multiply: true
+    case .variable, .value, .list, .nilLiteral, .keyPath, .conjunction, .disjunction, .negation, .equal,
+      .notEqual, .divide, .remainder, .unaryMinus, .optionalFlatMap, .nilCoalesce,
+      .collectionContainsCollection, .sequenceStartsWith, .sequenceContains, .sequenceContainsWhere,
+      .sequenceAllSatisfy, .rangeExpressionContains, .range, .closedRange:
+      false
+    }
+  }
+
+  /// Whether its word says which variable is meant, or made.
+  var namesVariable: Bool {
+    switch self {
+    case .variable, .optionalFlatMap, .sequenceContainsWhere, .sequenceAllSatisfy: true
+    case .value, .list, .nilLiteral, .keyPath, .conjunction, .disjunction, .negation, .equal, .notEqual,
+      .less, .lessOrEqual, .greater, .greaterOrEqual, .add, .subtract, .multiply, .divide, .remainder,
+      .unaryMinus, .nilCoalesce, .collectionContainsCollection, .sequenceStartsWith, .sequenceContains,
+      .rangeExpressionContains, .range, .closedRange:
+      false
+    }
+  }
+}
+
 extension PredicateValue {
+  /// What of a captured value is a part of the shape.
+  var word: UInt {
+    // Whether a truth value is compared with true or false decides on the condition around it.
+    var truth: UInt = 0
+    if case .bool? = type, case .integer(1) = stored { truth = 8 }
+    // Infinity and NaN are decided when the SQL is made, and an unsaved object's id is an error.
+    return stored.storageClass + truth + (isEdge ? 16 : 0)
+  }
+
   fileprivate var isEdge: Bool {
     switch stored {
     case .real(let number): !number.isFinite
-    case .integer(let number): entity != nil && number <= 0
+    case .integer(let number): number <= 0 && entity != nil
     case .null, .text, .blob: false
     }
   }

@@ -128,16 +128,8 @@ public struct PredicateValue: Sendable, Hashable, Codable {
   public var type: AttributeType?
   /// The stored form.
   public var stored: SQLValue
-  /// For an object's id: the entity it is of.
-  public var entity: String?
-  /// For an object: the entity of its store. The same entity of another store is another one.
-  var owner: (any AnyObject & Sendable)?
-  /// For an object that has no row yet: the map of its context, which gave it its id; no part of what it means.
-  var map: ObjectIdentifier?
-  /// For an id: its store; no part of what it means there.
-  var store = StoreMark.unknown
-  /// Where it stands in the text, counted in Unicode scalars; no part of what it means.
-  var place: Int?
+  /// nil for most: a constant is copied many times, and small without it.
+  private var origin: Origin?
 
   /// A constant in stored form.
   public init(type: AttributeType?, stored: SQLValue) {
@@ -159,7 +151,17 @@ public struct PredicateValue: Sendable, Hashable, Codable {
   ///     number is taken for whatever it is compared with.
   public static func id(_ rowID: Int64, of entity: String? = nil) -> PredicateValue {
     var value = PredicateValue(type: .int, stored: .integer(rowID))
-    value.entity = entity
+    if entity != nil { value.origin = Origin(details: Details(entity: entity)) }
+    return value
+  }
+
+  /// The id of an object, or of one that was an object, with what is known of it.
+  static func id(
+    _ rowID: Int64, of entity: String, owner: (any AnyObject & Sendable)? = nil, map: ObjectIdentifier? = nil,
+    store: StoreMark = .unknown
+  ) -> PredicateValue {
+    var value = PredicateValue(type: .int, stored: .integer(rowID))
+    value.origin = Origin(details: Details(entity: entity, owner: owner, map: map, store: store))
     return value
   }
 
@@ -178,8 +180,6 @@ public struct PredicateValue: Sendable, Hashable, Codable {
     }
   }
 
-  private enum CodingKeys: CodingKey { case type, stored, entity }
-
   /// Whether both stand for the same.
   public static func == (left: PredicateValue, right: PredicateValue) -> Bool {
     left.type == right.type && left.stored == right.stored && left.entity == right.entity
@@ -190,5 +190,70 @@ public struct PredicateValue: Sendable, Hashable, Codable {
   public func hash(into hasher: inout Hasher) {
     hasher.combine(type)
     hasher.combine(stored)
+  }
+}
+
+extension PredicateValue {
+  /// What an object, an id, and a constant of a text have besides.
+  private struct Details: Sendable {
+    var entity: String?
+    var owner: (any AnyObject & Sendable)?
+    var map: ObjectIdentifier?
+    var store = StoreMark.unknown
+    var place: Int?
+  }
+
+  private final class Origin: Sendable {
+    let details: Details
+
+    init(details: Details) { self.details = details }
+  }
+
+  private var details: Details {
+    get { origin?.details ?? Details() }
+    set { origin = Origin(details: newValue) }
+  }
+
+  /// For an object's id: the entity it is of.
+  public var entity: String? {
+    get { origin?.details.entity }
+    set { details.entity = newValue }
+  }
+
+  /// For an object: the entity of its store. The same entity of another store is another one.
+  var owner: (any AnyObject & Sendable)? { origin?.details.owner }
+
+  /// For an object that has no row yet: the map of its context, which gave it its id; no part of what it means.
+  var map: ObjectIdentifier? { origin?.details.map }
+
+  /// For an id: its store; no part of what it means there.
+  var store: StoreMark { origin?.details.store ?? .unknown }
+
+  /// Where it stands in the text, counted in Unicode scalars; no part of what it means.
+  var place: Int? {
+    get { origin?.details.place }
+    set { if newValue != nil || origin != nil { details.place = newValue } }
+  }
+}
+
+extension PredicateValue {
+  private enum CodingKeys: CodingKey { case type, stored, entity }
+
+  /// From what encoding gives.
+  /// - Throws: `DecodingError` for another form.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      type: try container.decodeIfPresent(AttributeType.self, forKey: .type),
+      stored: try container.decode(SQLValue.self, forKey: .stored))
+    if let entity = try container.decodeIfPresent(String.self, forKey: .entity) { self.entity = entity }
+  }
+
+  /// The type, the stored form, and the entity of an id.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encodeIfPresent(type, forKey: .type)
+    try container.encode(stored, forKey: .stored)
+    try container.encodeIfPresent(entity, forKey: .entity)
   }
 }

@@ -8,13 +8,17 @@ enum Selection: UInt8 {
 }
 
 /// SQL with, for each question mark, the value or where it is taken from.
-struct FetchPlan {
+final class FetchPlan: Sendable {
   let text: String
   /// The same for whole rows, as they are fetched.
   let rowsQuery: RowsQuery
   let bindings: [Binding]
   /// Whether it serves for other captured values, too.
   let isReusable: Bool
+
+  init(text: String, rowsQuery: RowsQuery, bindings: [Binding], isReusable: Bool) {
+    (self.text, self.rowsQuery, self.bindings, self.isReusable) = (text, rowsQuery, bindings, isReusable)
+  }
 
   /// With the values that a request gives.
   func filled(_ request: FetchParameters) -> CompiledFetch {
@@ -52,6 +56,24 @@ final class FetchPlans: Sendable {
     let sort: [FetchParameters.SortKey]
   }
 
+  /// The same of a fetch with a single condition that is not sorted, which most are: no array, and one word to hash.
+  private struct PlainKey: Hashable {
+    private let template: UInt
+    private let details: UInt
+
+    init?(_ selection: Selection, _ request: FetchParameters) {
+      guard request.conditions.count == 1, request.sort.isEmpty, let template = request.conditions[0].template
+      else { return nil }
+      self.template = UInt(bitPattern: ObjectIdentifier(template))
+      details =
+        UInt(selection.rawValue) | (request.limit != nil ? 8 : 0) | (request.offset > 0 ? 16 : 0)
+        | (request.includesSubentities ? 32 : 0)
+    }
+
+    // The lowest bits of an address are 0; only what is equal has to have one hash.
+    func hash(into hasher: inout Hasher) { hasher.combine(template << 4 ^ details) }
+  }
+
   private struct Entry {
     let plan: FetchPlan
     /// Held, so that no other template gets the address that stands for one of them in the key.
@@ -61,6 +83,7 @@ final class FetchPlans: Sendable {
   /// A program has few shapes; more than these are made as it goes, and not worth their memory.
   private static let capacity = 500
   private let known = Locked<[Key: Entry]>([:])
+  private let knownPlain = Locked<[PlainKey: Entry]>([:])
   private let entity: EntityMapping
 
   init(_ entity: EntityMapping) { self.entity = entity }
@@ -69,13 +92,23 @@ final class FetchPlans: Sendable {
   private func plan(_ selection: Selection, _ request: FetchParameters, make: () throws -> FetchPlan) rethrows
     -> FetchPlan
   {
+    if let key = PlainKey(selection, request) {
+      return try Self.plan(key, in: knownPlain, request, make: make)
+    }
     guard let key = Self.key(selection, request) else { return try make() }
-    if let entry = known.withLock({ $0[key] }) { return entry.plan }
+    return try Self.plan(key, in: known, request, make: make)
+  }
+
+  private static func plan<SomeKey: Hashable>(
+    _ key: SomeKey, in known: Locked<[SomeKey: Entry]>, _ request: FetchParameters,
+    make: () throws -> FetchPlan
+  ) rethrows -> FetchPlan {
+    if let plan = known.withLock({ $0[key]?.plan }) { return plan }
     let plan = try make()
     guard plan.isReusable else { return plan }
     let entry = Entry(plan: plan, templates: request.conditions.compactMap(\.template))
     known.withLock { known in
-      if known.count >= Self.capacity { known.removeAll(keepingCapacity: true) }
+      if known.count >= capacity { known.removeAll(keepingCapacity: true) }
       known[key] = entry
     }
     return plan

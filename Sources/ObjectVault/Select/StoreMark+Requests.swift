@@ -7,6 +7,12 @@ extension StoreMark {
   func check(_ request: FetchParameters, on entity: EntityMapping) throws {
     guard isKnown else { return }
     for condition in request.conditions {
+      // Of the values of a template none is copied to be asked.
+      if condition.template != nil,
+        condition.values.indices.allSatisfy({ admits(condition.values[$0].store) })
+      {
+        continue
+      }
       // A small tree whose parts stand in it many times is as large as a walk through it is long. What is too large, the
       // compiler refuses.
       if condition.template == nil, (try? condition.node.check()) == nil { continue }
