@@ -1,5 +1,6 @@
 // vault-bench [--json] [--only N,M] [--rows N] [--runs N] [--each] [--compare PROGRAM]
 // vault-bench [--rows N] --memory      bytes that an object of ten integers takes besides its row (workload 18)
+// vault-bench [--json] [--runs N] --package-index SCRIPT    workloads 40 to 44, against package_index.py
 
 import CipherSQLite
 import Foundation
@@ -19,6 +20,8 @@ var rowsOverride: Int?
 var runs = 7
 // The program of another revision, to be run in pairs with this one.
 var former: String?
+// The Python program that workload 40 is compared with.
+var script: String?
 var words = CommandLine.arguments.dropFirst()
 while let word = words.popFirst() {
   switch word {
@@ -33,6 +36,12 @@ while let word = words.popFirst() {
     exit(0)
   case "--first-floor":
     print(try await Bench().prepareSameSQL(1))
+    exit(0)
+  case "--package-index": script = words.popFirst()
+  // What workload 40 starts itself with.
+  case "--import-index":
+    guard let index = words.popFirst(), let store = words.popFirst() else { exit(64) }
+    try await PackageImport.run(index, into: URL(fileURLWithPath: store))
     exit(0)
   case "--memory":
     print(try await MemoryBench.perObject(rowsOverride ?? 1_000_000))
