@@ -55,6 +55,19 @@ while let word = words.popFirst() {
     exit(64)
   }
 }
+if let script {
+  guard let index = try await PackageIndexBench(script: script) else {
+    print("No package lists of Debian on this machine: there is nothing to import.")
+    exit(0)
+  }
+  var results: [Measured] = []
+  for workload in index.workloads where only.isEmpty || only.contains(workload.number) {
+    FileHandle.standardError.write(Data("\(workload.number) \(workload.name) …\n".utf8))
+    results.append(try await workload.measure(runs: runs, showingEach: showsEachRun))
+  }
+  try show(results, runs: runs, asJSON: isJSON)
+  exit(0)
+}
 if let former {
   let options =
     (only.isEmpty ? [] : ["--only", only.sorted().map { "\($0)" }.joined(separator: ",")])
@@ -242,12 +255,4 @@ for workload in workloads where only.isEmpty || only.contains(workload.number) {
   if !isJSON { FileHandle.standardError.write(Data("\(workload.number) \(workload.name) …\n".utf8)) }
   results.append(try await workload.measure(runs: runs, showingEach: showsEachRun))
 }
-let revision = ProcessInfo.processInfo.environment["VAULT_REVISION"] ?? "unknown"
-if isJSON {
-  let encoder = JSONEncoder()
-  encoder.outputFormatting = .sortedKeys
-  let output = Output(engine: Engine.current.cipherVersion, revision: revision, workloads: results)
-  print(String(decoding: try encoder.encode(output), as: UTF8.self))
-} else {
-  print("\(Engine.current), revision \(revision), \(runs) interleaved runs\n\n\(table(results))")
-}
+try show(results, runs: runs, asJSON: isJSON)

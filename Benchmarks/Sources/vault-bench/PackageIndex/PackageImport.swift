@@ -19,6 +19,8 @@ struct PackageImport {
   private var maintainers: Named<DebianIndex.Maintainer>
   private var tags: Named<DebianIndex.Tag>
   private var seen: Set<Key> = []
+  /// The numbers of paragraphs whose key was seen before.
+  private var repeated: Set<Int> = []
   private(set) var rows: [String: Int] = [:]
   /// When every index was seen.
   private static let day = Date(timeIntervalSinceReferenceDate: 800_000_000.125)
@@ -31,17 +33,36 @@ struct PackageImport {
     let name, version, architecture: String
   }
 
+  /// How many paragraphs are held before they are written.
+  private static let batch = 1000
+
   /// Imports a file in a process of its own, and prints a report.
   static func run(_ index: String, into url: URL) async throws {
     let store = try await DebianIndex.open(url)
     let rows = try await store.write { context in
       var run = PackageImport(context)
-      try PackageParagraph.forEach(in: index) { run.add($0) }
+      // Packages first, as versions need those that are described further down.
+      try forEach(in: index, savingTo: context) { run.addPackage($0, $1) }
+      run.seen = []
+      try forEach(in: index, savingTo: context) { run.addVersion($0, $1) }
       return run.counts
     }
     store.close()
     let report = ImportReport(peak: peakBytes(), rows: rows)
     print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
+  }
+
+  /// Calls `body` for each paragraph and its number. All saves are in one transaction: what is written and held by nobody is in memory no more.
+  private static func forEach(
+    in index: String, savingTo context: ObjectContext, _ body: (PackageParagraph, Int) -> Void
+  ) throws {
+    var count = 0
+    try PackageParagraph.forEach(in: index) { paragraph in
+      body(paragraph, count)
+      count += 1
+      if count % batch == 0 { try context.save() }
+    }
+    try context.save()
   }
 
   private init(_ context: ObjectContext) {
@@ -60,43 +81,52 @@ struct PackageImport {
       ]) { $1 }
   }
 
-  private mutating func add(_ paragraph: PackageParagraph) {
-    let name = paragraph.text(.package) ?? ""
-    let number = paragraph.text(.version) ?? ""
-    let architecture = paragraph.text(.architecture) ?? ""
-    guard seen.insert(Key(name: name, version: number, architecture: architecture)).inserted else { return }
-    let package = packages.find(name)
+  private mutating func addPackage(_ paragraph: PackageParagraph, _ number: Int) {
+    let key = Key(
+      name: paragraph.text(.package) ?? "", version: paragraph.text(.version) ?? "",
+      architecture: paragraph.text(.architecture) ?? "")
+    guard seen.insert(key).inserted else {
+      repeated.insert(number)
+      return
+    }
+    let package = packages.find(key.name)
+    var found: Set<DebianIndex.Tag> = []
+    paragraph.forEachTag { found.insert(tags.find($0.text)) }
+    // Others of the same name have the same section, and may have more tags.
     if package.section == nil {
       package.section = sections.find(paragraph.text(.section) ?? "unknown")
       package.homepage = paragraph.text(.homepage)
+      if !found.isEmpty { package.tags = found }
+      rows["Tag_packages", default: 0] += found.count
+    } else if !found.isEmpty {
+      let before = package.tags.count
+      package.tags.formUnion(found)
+      rows["Tag_packages", default: 0] += package.tags.count - before
     }
-    addTags(of: paragraph, to: package)
+  }
+
+  private mutating func addVersion(_ paragraph: PackageParagraph, _ number: Int) {
+    guard !repeated.contains(number) else { return }
     let version = context.insert(DebianIndex.Version.self) {
-      $0.text = number
-      $0.architecture = architecture
+      $0.text = paragraph.text(.version) ?? ""
+      $0.architecture = paragraph.text(.architecture) ?? ""
       $0.priority = paragraph.text(.priority) ?? ""
       $0.installedSize = paragraph.number(.installedSize)
       $0.size = paragraph.number(.size)
       $0.summary = paragraph.text(.description) ?? ""
       $0.seen = Self.day
-      $0.package = package
+      $0.package = packages.find(paragraph.text(.package) ?? "")
+      if let address = paragraph.text(.maintainer) { $0.maintainer = maintainers.find(address) }
     }
     rows["Version", default: 0] += 1
-    if let address = paragraph.text(.maintainer) { version.maintainer = maintainers.find(address) }
     if let digest = paragraph[.digest].flatMap(UUID.init(digits:)) {
-      version.fingerprint = context.insert(DebianIndex.Fingerprint.self) { $0.digest = digest }
+      context.insert(DebianIndex.Fingerprint.self) {
+        $0.digest = digest
+        $0.version = version
+      }
       rows["Fingerprint", default: 0] += 1
     }
     addNeeds(of: paragraph, to: version)
-  }
-
-  private mutating func addTags(of paragraph: PackageParagraph, to package: DebianIndex.Package) {
-    var found: Set<DebianIndex.Tag> = []
-    paragraph.forEachTag { found.insert(tags.find($0.text)) }
-    guard !found.isEmpty else { return }
-    let before = package.tags.count
-    package.tags.formUnion(found)
-    rows["Tag_packages", default: 0] += package.tags.count - before
   }
 
   private mutating func addNeeds(of paragraph: PackageParagraph, to version: DebianIndex.Version) {

@@ -11,7 +11,8 @@ enum PackageField: Int, CaseIterable {
   case description, homepage, tag, section, priority, size, digest
 
   private static let names: [StaticString] = [
-    "Package", "Version", "Architecture", "Maintainer", "Installed-Size", "Depends", "Pre-Depends", "Recommends",
+    "Package", "Version", "Architecture", "Maintainer", "Installed-Size", "Depends", "Pre-Depends",
+    "Recommends",
     "Suggests", "Description", "Homepage", "Tag", "Section", "Priority", "Size", "MD5sum",
   ]
 
