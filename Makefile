@@ -1,7 +1,7 @@
 # ObjectVault: `make demo` and `make test` do all the set-up themselves. A bare `make` prints help.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps sqlcipher4 demo test test4 sanitize fuzz torture torture4 lint format golden golden4 fixtures docs docs-serve bench bench4 bench-compare check
+.PHONY: help deps sqlcipher4 demo test test4 sanitize fuzz torture torture4 lint format golden golden4 fixtures docs docs-serve bench bench4 bench-index bench-compare check
 
 SWIFT ?= swift
 SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
@@ -87,6 +87,9 @@ bench: deps ## benchmarks against a hand-written loop (ARGS="--json --only 1,2")
 bench4: sqlcipher4 ## the same on SQLCipher 4
 	@$(WITH4) $(SWIFT) build -c release --package-path Benchmarks --scratch-path .build/bench4 \
 	  --pkg-config-path "$$PKG_CONFIG_PATH" >&2 && VAULT_REVISION=$(REVISION) .build/bench4/release/vault-bench $(ARGS)
+
+bench-index: ## the package index of Debian as a graph, against a Python program (ENGINE=4: on SQLCipher 4)
+	@$(MAKE) --no-print-directory bench$(ENGINE) ARGS="--package-index Benchmarks/package_index.py $(ARGS)"
 
 bench-compare: deps ## this revision against another, in pairs (REV=v1.0 ARGS="--only 1,2 --runs 9")
 	@test -n "$(REV)" || { echo "Say which revision: make bench-compare REV=…"; exit 64; }

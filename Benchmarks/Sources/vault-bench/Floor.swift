@@ -49,6 +49,17 @@ final class Floor {
     return statement
   }
 
+  /// All rows of a statement as texts, empty where there is no value: for what is not timed.
+  func rows(_ sql: String) -> [[String]] {
+    var rows: [[String]] = []
+    let statement = prepare(sql)
+    while sqlite3_step(statement) == SQLITE_ROW {
+      rows.append((0..<sqlite3_column_count(statement)).map { text(statement, $0) })
+    }
+    sqlite3_finalize(statement)
+    return rows
+  }
+
   func bind(_ statement: OpaquePointer?, _ index: Int32, _ text: String) {
     var text = text
     text.withUTF8 { bytes in

@@ -20,7 +20,12 @@ struct Measured: Codable {
   var threadQuartiles: [Double]?
   let firstStage: Double
   let goal: Double
+  /// What floor and ours are; nil for seconds.
+  var unit: MeasuredUnit?
 }
+
+/// What is measured, where it is not seconds.
+enum MeasuredUnit: String, Codable { case bytes }
 
 @MainActor struct Workload {
   let number: Int
@@ -28,7 +33,8 @@ struct Measured: Codable {
   let rows: Int
   let firstStage: Double
   let goal: Double
-  /// Both return the seconds of their timed part.
+  var unit: MeasuredUnit?
+  /// Both return the seconds of their timed part, or what the unit says.
   let floor: @MainActor () async throws -> Double
   let ours: @MainActor () async throws -> Double
 
@@ -46,7 +52,7 @@ struct Measured: Codable {
       number: number, name: name, rows: rows, floor: walls.floor, ours: walls.ours, ratio: walls.ratio,
       quartiles: walls.quartiles, threadFloor: isThread ? threads.floor : nil,
       threadOurs: isThread ? threads.ours : nil, threadRatio: isThread ? threads.ratio : nil,
-      threadQuartiles: isThread ? threads.quartiles : nil, firstStage: firstStage, goal: goal)
+      threadQuartiles: isThread ? threads.quartiles : nil, firstStage: firstStage, goal: goal, unit: unit)
   }
 
   private func timed(_ body: @MainActor () async throws -> Double) async throws -> (Double, thread: Double) {
@@ -114,12 +120,26 @@ struct Output: Encodable {
   let workloads: [Measured]
 }
 
+/// Writes what was measured, as JSON or as a table.
+func show(_ results: [Measured], runs: Int, asJSON: Bool) throws {
+  let revision = ProcessInfo.processInfo.environment["VAULT_REVISION"] ?? "unknown"
+  if asJSON {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    let output = Output(engine: Engine.current.cipherVersion, revision: revision, workloads: results)
+    print(String(decoding: try encoder.encode(output), as: UTF8.self))
+  } else {
+    print("\(Engine.current), revision \(revision), \(runs) interleaved runs\n\n\(table(results))")
+  }
+}
+
 func table(_ rows: [Measured]) -> String {
   func padded(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.count))
   }
-  func time(_ seconds: Double) -> String {
-    seconds < 0.001 ? "\((seconds * 1e7).rounded() / 10) µs" : "\((seconds * 1e5).rounded() / 100) ms"
+  func time(_ seconds: Double, _ unit: MeasuredUnit?) -> String {
+    if unit == .bytes { return "\((seconds / 1e5).rounded() / 10) MB" }
+    return seconds < 0.001 ? "\((seconds * 1e7).rounded() / 10) µs" : "\((seconds * 1e5).rounded() / 100) ms"
   }
   var lines = [
     "| # | workload | rows | floor | ours | ratio (quartiles) | of the thread: floor | ours | ratio (quartiles) | goal |",
@@ -131,10 +151,12 @@ func table(_ rows: [Measured]) -> String {
       "\(two(ratio)) (\(two(quartiles[0]))–\(two(quartiles[1])))"
     }
     var line =
-      "| \(row.number) | \(padded(row.name, 34)) | \(row.rows) | \(time(row.floor)) | \(time(row.ours)) | "
+      "| \(row.number) | \(padded(row.name, 34)) | \(row.rows) | "
+    line += "\(time(row.floor, row.unit)) | \(time(row.ours, row.unit)) | "
     line += both(row.ratio, row.quartiles)
     if let floor = row.threadFloor, let ours = row.threadOurs, let ratio = row.threadRatio {
-      line += " | \(time(floor)) | \(time(ours)) | \(both(ratio, row.threadQuartiles ?? row.quartiles))"
+      line +=
+        " | \(time(floor, nil)) | \(time(ours, nil)) | \(both(ratio, row.threadQuartiles ?? row.quartiles))"
     } else {
       line += " | | |"
     }

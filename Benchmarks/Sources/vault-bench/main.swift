@@ -1,5 +1,6 @@
 // vault-bench [--json] [--only N,M] [--rows N] [--runs N] [--each] [--compare PROGRAM]
 // vault-bench [--rows N] --memory      bytes that an object of ten integers takes besides its row (workload 18)
+// vault-bench [--json] [--runs N] --package-index SCRIPT    workloads 40 to 44, against package_index.py
 
 import CipherSQLite
 import Foundation
@@ -19,6 +20,8 @@ var rowsOverride: Int?
 var runs = 7
 // The program of another revision, to be run in pairs with this one.
 var former: String?
+// The Python program that workload 40 is compared with.
+var script: String?
 var words = CommandLine.arguments.dropFirst()
 while let word = words.popFirst() {
   switch word {
@@ -34,6 +37,12 @@ while let word = words.popFirst() {
   case "--first-floor":
     print(try await Bench().prepareSameSQL(1))
     exit(0)
+  case "--package-index": script = words.popFirst()
+  // What workload 40 starts itself with.
+  case "--import-index":
+    guard let index = words.popFirst(), let store = words.popFirst() else { exit(64) }
+    try await PackageImport.run(index, into: URL(fileURLWithPath: store))
+    exit(0)
   case "--memory":
     print(try await MemoryBench.perObject(rowsOverride ?? 1_000_000))
     exit(0)
@@ -45,6 +54,19 @@ while let word = words.popFirst() {
           .utf8))
     exit(64)
   }
+}
+if let script {
+  guard let index = try await PackageIndexBench(script: script) else {
+    print("No package lists of Debian on this machine: there is nothing to import.")
+    exit(0)
+  }
+  var results: [Measured] = []
+  for workload in index.workloads where only.isEmpty || only.contains(workload.number) {
+    FileHandle.standardError.write(Data("\(workload.number) \(workload.name) …\n".utf8))
+    results.append(try await workload.measure(runs: runs, showingEach: showsEachRun))
+  }
+  try show(results, runs: runs, asJSON: isJSON)
+  exit(0)
 }
 if let former {
   let options =
@@ -233,12 +255,4 @@ for workload in workloads where only.isEmpty || only.contains(workload.number) {
   if !isJSON { FileHandle.standardError.write(Data("\(workload.number) \(workload.name) …\n".utf8)) }
   results.append(try await workload.measure(runs: runs, showingEach: showsEachRun))
 }
-let revision = ProcessInfo.processInfo.environment["VAULT_REVISION"] ?? "unknown"
-if isJSON {
-  let encoder = JSONEncoder()
-  encoder.outputFormatting = .sortedKeys
-  let output = Output(engine: Engine.current.cipherVersion, revision: revision, workloads: results)
-  print(String(decoding: try encoder.encode(output), as: UTF8.self))
-} else {
-  print("\(Engine.current), revision \(revision), \(runs) interleaved runs\n\n\(table(results))")
-}
+try show(results, runs: runs, asJSON: isJSON)

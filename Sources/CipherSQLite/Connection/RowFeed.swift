@@ -48,6 +48,15 @@ package final class RowFeed {
     (rows, replacements) = (firsts, ends)
   }
 
+  /// Pairs of integers: the rows of a table of two columns.
+  package init(pairs: some Sequence<(Int64, Int64)>) {
+    (columns, replaced) = ([FedColumn(slot: 0, replacement: 0)], [0])
+    for (first, second) in pairs {
+      rows.append(unsafe FedRow(id: first, cells: nil))
+      replacements.append(second)
+    }
+  }
+
   /// How many rows it has.
   package var count: Int { rows.count }
 

@@ -123,7 +123,7 @@ extension ObjectContext {
       }
     }
     for object in pending.touched.union(pending.waiting.values.joined()) {
-      for state in object.toMany.values { state.forget() }
+      object.toMany.forEach { $0.forget() }
     }
     changePending { $0.clear() }
     undoFlush()
@@ -142,7 +142,7 @@ extension ObjectContext {
     } catch { note(error) }
     for object in flushed { discard(object) }
     for object in maps.flatMap(\.all) {
-      for state in object.toMany.values { state.forget() }
+      object.toMany.forEach { $0.forget() }
       forget(object)
     }
   }

@@ -19,9 +19,6 @@ internal import CipherSQLite
 public final class ObjectContext: ObjectHost {
   // Unchecked exclusivity, here and below: what is changed by each insertion and look-up. None is passed inout to anybody
   // who calls back into the context: pages and collections of objects call nobody.
-  /// Where the values of objects are put that are written next: rows that are written one after the other lie together.
-  @safe @exclusivity(unchecked) private var draftPage = RowPage(capacity: 512)
-
   /// Where rows are put that are fetched one by one. Small pages: one of a few that stay keeps little of those that go.
   /// nil while it is in use, and before.
   var rowPacker: RowPacker?
@@ -202,11 +199,10 @@ public final class ObjectContext: ObjectHost {
     _ object: Object, _ map: IdentityMap, _ configure: (Object) throws -> Void
   ) rethrows {
     guard takesChanges else { return }
-    let slotCount = map.entity.slotCount
     object.map = map
     object.state = .inserted
     object.rowID = pending.makeTemporaryID()
-    object.overlay = Overlay(initial: map.entity, run, in: page(slotCount: slotCount))
+    object.overlay = Overlay(initial: map.entity, run, in: page(map))
     map.insert(object, for: object.rowID)
     pending.didInsert(object)
     do { try configure(object) } catch {
@@ -269,13 +265,13 @@ extension ManagedObject {
 }
 
 extension ObjectContext {
-  func page(slotCount: Int) -> RowPage {
-    if draftPage.capacity &- draftPage.used < RowDraft.fixedBytes(slotCount) {
-      // Small where few objects are written together: one that stays keeps its page.
-      let usual = min(max(512, pending.count &* 64), 65_536)
-      draftPage = RowPage(capacity: max(RowDraft.fixedBytes(slotCount), usual))
-    }
-    return draftPage
+  func page(_ map: IdentityMap) -> RowPage {
+    let needed = RowDraft.fixedBytes(map.entity.slotCount)
+    if let page = map.draftPage, page.capacity &- page.used >= needed { return page }
+    // Small where few objects are written together: one that stays keeps its page.
+    let made = RowPage(capacity: max(needed, min(max(512, pending.count &* 64), 65_536)))
+    map.draftPage = made
+    return made
   }
 
   var deletionCount: Int { deletions.count }

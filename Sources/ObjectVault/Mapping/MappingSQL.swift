@@ -242,6 +242,9 @@ extension JoinTable {
   /// A link: the source's id, and the target's. One that is there already stays.
   var linkSQL: String { statements.link }
 
+  /// The same of many links.
+  var linkFeedSQL: String { statements.feed }
+
   /// The end of a link.
   var unlinkSQL: String { statements.unlink }
 

@@ -1,6 +1,8 @@
 // Which object stands for which row: one map per entity and context. The table itself is ObjectTable. Entities that share a
 // table of the file share one here: an id is that of one row of the family, whichever of its entities is asked for it.
 
+internal import CipherSQLite
+
 /// A map that does not keep its objects alive: each removes itself in deinit.
 package final class IdentityMap {
   private let objects: ObjectTable
@@ -10,6 +12,10 @@ package final class IdentityMap {
   let isShared: Bool
   /// What its objects are of.
   package let entity: EntityMapping
+  // Unchecked exclusivity: changed by each insertion, and never passed inout.
+  /// Where the values of its objects are put that are written next. Of one entity, as objects of one entity are mostly let go
+  /// together: a page stays for as long as any row in it does.
+  @safe @exclusivity(unchecked) var draftPage: RowPage?
   /// The highest id that a save of this context gave to one of them.
   var highest: Int64 = 0
   /// The class of all of its objects: no other object is ever put in. See ``ClassProof``.

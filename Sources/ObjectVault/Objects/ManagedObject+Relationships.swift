@@ -137,7 +137,7 @@ extension ManagedObject {
       object.writeToOne(self, UInt16(inverse))
       return
     }
-    let isKnown = members(relationship.slot).members != nil
+    let isKnown = members(relationship.slot).isWhole
     gain(object, relationship.slot)
     if let inverse = relationship.inverseSlot { object.gain(self, inverse) }
     host?.link(self, object, relationship, isAdded: true, isKnown: isKnown)
@@ -149,7 +149,7 @@ extension ManagedObject {
       return
     }
     let state = touchedMembers(relationship.slot)
-    let isKnown = state.members != nil
+    let isKnown = state.isWhole
     state.remove(object)
     if let inverse = relationship.inverseSlot { object.touchedMembers(inverse).remove(self) }
     host?.link(self, object, relationship, isAdded: false, isKnown: isKnown)
@@ -169,9 +169,9 @@ extension ManagedObject {
   /// The state of a to-many, made when it is first touched.
   package final func members(_ slot: Int) -> ToManyState {
     if let state = toMany[slot] { return state }
-    let state = ToManyState(isOrdered: entity?.slots[slot].relationship?.isOrdered == true)
     // A new object's members are all in memory: there is nothing to fetch.
-    if self.state == .inserted { state.members = [] }
+    let state = ToManyState(
+      isOrdered: entity?.slots[slot].relationship?.isOrdered == true, isNew: self.state == .inserted)
     setMembers(state, slot)
     return state
   }
@@ -184,6 +184,8 @@ extension ManagedObject {
 
   /// Has a member more.
   private func gain(_ object: ManagedObject, _ slot: Int) {
+    // Touched before, and without an order.
+    if let state = extras?.toMany[slot], state.hasNews { return state.insert(object) }
     let state = touchedMembers(slot)
     if state.needsMembers(for: object) { host?.fireMembers(of: self, slot, state) }
     state.insert(object)
@@ -193,7 +195,7 @@ extension ManagedObject {
   /// stay unknown, so that a later read tries again.
   final func loadedMembers(_ slot: Int) -> ToManyState {
     let state = toMany[slot] ?? members(slot)
-    if state.members == nil { host?.fireMembers(of: self, slot, state) }
+    if !state.isWhole { host?.fireMembers(of: self, slot, state) }
     return state
   }
 

@@ -70,8 +70,10 @@ extension ManagedObject {
   private func difference<Target: ManagedObject>(
     _ new: Set<Target>, _ relationship: RelationshipMapping
   ) -> (added: [Target], removed: [Target]) {
-    let old = memberSet(UInt16(relationship.slot), Target.self)
     var (added, removed): ([Target], [Target]) = ([], [])
+    // What a new object gets first is compared with nothing: no set is made to be returned to nobody.
+    let isFirst = members(relationship.slot).isWholeAndEmpty
+    let old = isFirst ? [] : memberSet(UInt16(relationship.slot), Target.self)
     for object in new where !old.contains(object) { added.append(object) }
     if new.count - added.count < old.count {
       for object in old where !new.contains(object) { removed.append(object) }

@@ -79,7 +79,7 @@ extension ManagedObject {
         return
       }
       let slotCount = entity?.slotCount ?? 0
-      overlay = Overlay(slotCount: slotCount, run: host?.run, in: host?.page(slotCount: slotCount))
+      overlay = Overlay(slotCount: slotCount, run: host?.run, in: map.flatMap { host?.page($0) })
       self.overlay = overlay
     }
     overlay[slot] = value

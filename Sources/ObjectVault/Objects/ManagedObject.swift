@@ -178,11 +178,11 @@ public protocol Persistable: AnyObject {}
   }
 
   // The members of relationships that have been read or changed, by slot.
-  final var toMany: [Int: ToManyState] { extras?.toMany ?? [:] }
+  final var toMany: MemberStates { extras?.toMany ?? MemberStates() }
 
   final func setMembers(_ state: ToManyState, _ slot: Int) {
     if extras == nil { extras = Extras(overlay: nil) }
-    extras?.toMany[slot] = state
+    extras?.toMany.add(state, slot)
   }
 
   /// Notes where the object was, which it is no more.
@@ -218,14 +218,14 @@ public protocol Persistable: AnyObject {}
   /// Forgets what was fetched of its relationships, but for members with changes.
   /// - Parameter keepsOrders: Whether lists stay whose order alone was changed.
   final func forgetFetchedMembers(keepsOrders: Bool = true) {
-    for state in toMany.values where state.added.isEmpty && state.removed.isEmpty {
-      if !keepsOrders || !state.isRearranged { state.forget() }
+    toMany.forEach { state in
+      if !state.isChanged, !keepsOrders || !state.isRearranged { state.forget() }
     }
     releaseTargets()
   }
 
   final func forgetMembers() {
-    extras?.toMany = [:]
+    extras?.toMany = MemberStates()
     releaseTargets()
     if unsafe overlayReference == nil { extras = nil }
   }

@@ -34,8 +34,8 @@ protocol ObjectHost: AnyObject {
   /// Keeps what a getter met and could not read.
   func noteUnreadable(_ error: StoreError)
 
-  /// Where the values of an object with so many properties are put that are written next.
-  func page(slotCount: Int) -> RowPage
+  /// Where the values of an object of a map are put that are written next.
+  func page(_ map: IdentityMap) -> RowPage
 
   /// An object differs from its row from now on.
   func didWrite(_ object: ManagedObject)

@@ -18,7 +18,7 @@ final class Extras {
     }
   }
   /// The members of relationships that have been read or changed, by slot.
-  @safe @exclusivity(unchecked) var toMany: [Int: ToManyState] = [:]
+  @safe @exclusivity(unchecked) var toMany = MemberStates()
   // The targets of to-ones that have been read, kept alive: a loop over objects that share one fetches it once. Most objects
   // have one of them, which needs no list.
   @safe @exclusivity(unchecked) private var target: (slot: Int, object: ManagedObject)?
@@ -153,12 +153,52 @@ package final class Overlay {
   func int64(_ slot: Int) -> Int64? { values.cell(slot).int64 }
 }
 
+// Not a dictionary: an object has few of them, and hashing a slot costs more than to look at all. Most have one, without a list.
+/// The members of relationships, by slot.
+struct MemberStates {
+  private var first: (slot: Int, state: ToManyState)?
+  private var others: [(slot: Int, state: ToManyState)] = []
+
+  var isEmpty: Bool { first == nil }
+
+  subscript(slot: Int) -> ToManyState? {
+    if let first, first.slot == slot { return first.state }
+    for (known, state) in others where known == slot { return state }
+    return nil
+  }
+
+  /// Puts in those of a slot that has none.
+  mutating func add(_ state: ToManyState, _ slot: Int) {
+    if first == nil { first = (slot, state) } else { others.append((slot, state)) }
+  }
+
+  func forEach(_ body: (ToManyState) throws -> Void) rethrows {
+    if let first { try body(first.state) }
+    for (_, state) in others { try body(state) }
+  }
+
+  func contains(where belongs: (ToManyState) -> Bool) -> Bool {
+    first.map { belongs($0.state) } == true || others.contains { belongs($0.state) }
+  }
+}
+
 /// The members of a to-many, as far as they are known, and what changed since the last save.
 package final class ToManyState {
+  // Sets of members cost more than the members, and of most new objects nobody ever asks for them.
+  /// Who was inserted since anybody last asked, and is in none of the sets yet; empty in a relationship with an order.
+  private var news: [ManagedObject] = []
+  private var knownMembers: Set<ManagedObject>?
+  private var knownAdded: Set<ManagedObject> = []
   /// All members, with the changes; nil while they have not been fetched. Who was added or removed then may have been
   /// a member before, or not: the last word counts.
-  var members: Set<ManagedObject>?
-  private(set) var added: Set<ManagedObject> = []
+  var members: Set<ManagedObject>? {
+    takeNewsIn()
+    return knownMembers
+  }
+  var added: Set<ManagedObject> {
+    takeNewsIn()
+    return knownAdded
+  }
   private(set) var removed: Set<ManagedObject> = []
   /// The order of the members, and before they are fetched of those that were added; nil for a relationship without one.
   private(set) var order: MemberOrder<ManagedObject>?
@@ -167,39 +207,65 @@ package final class ToManyState {
   /// The count of ``ObjectHost/deletionCount`` when `typed` was made or corrected.
   var seenDeletions = 0
 
-  init(isOrdered: Bool) { order = isOrdered ? MemberOrder([]) : nil }
+  /// - Parameter isNew: Whether it has no members, as those of a new object.
+  init(isOrdered: Bool, isNew: Bool) {
+    order = isOrdered ? MemberOrder([]) : nil
+    knownMembers = isNew ? [] : nil
+  }
+
+  /// Whether all members are in memory.
+  var isWhole: Bool { knownMembers != nil }
+  /// Whether it is known to have no members.
+  var isWholeAndEmpty: Bool { news.isEmpty && knownMembers?.isEmpty == true }
+  /// Whether it differs from the file by members that came or went.
+  var isChanged: Bool { !(news.isEmpty && knownAdded.isEmpty && removed.isEmpty) }
+
+  /// Whether it got members since the last save that nobody has asked for. Who has them is among those who were touched.
+  var hasNews: Bool { !news.isEmpty }
+
+  private func takeNewsIn() {
+    guard !news.isEmpty else { return }
+    let new = Set(news)
+    news = []
+    // One set for both, where they are the same.
+    knownAdded = knownAdded.isEmpty ? new : knownAdded.union(new)
+    knownMembers = knownMembers.map { $0.isEmpty ? new : $0.union(new) }
+  }
 
   /// Whether the order is another than the file's with the new members at its end.
   var isRearranged: Bool { order?.isRearranged == true }
 
   /// Whether an object that comes back goes behind members which are not known.
   func needsMembers(for object: ManagedObject) -> Bool {
-    order != nil && members == nil && removed.contains(object)
+    order != nil && knownMembers == nil && removed.contains(object)
   }
 
   package func insert(_ object: ManagedObject) {
-    let isThere = members?.contains(object) ?? added.contains(object)
+    if order == nil, typed == nil, removed.isEmpty { return news.append(object) }
+    takeNewsIn()
+    let isThere = knownMembers?.contains(object) ?? knownAdded.contains(object)
     // In the file it has a place that is not the end.
-    if order != nil, members != nil, removed.contains(object) { order?.isRearranged = true }
+    if order != nil, knownMembers != nil, removed.contains(object) { order?.isRearranged = true }
     if !isThere {
       order?.append(object)
       typed?.insert(object)
     }
-    members?.insert(object)
+    knownMembers?.insert(object)
     removed.remove(object)
-    added.insert(object)
+    knownAdded.insert(object)
   }
 
   func remove(_ object: ManagedObject) {
     leave(object)
-    added.remove(object)
+    knownAdded.remove(object)
     removed.insert(object)
   }
 
   /// An object is no member any more, in the file neither.
   func leave(_ object: ManagedObject) {
+    takeNewsIn()
     typed?.remove(object)
-    members?.remove(object)
+    knownMembers?.remove(object)
     order?.remove(object)
   }
 
@@ -214,7 +280,7 @@ package final class ToManyState {
     // Deleted ones too, which `typed` leaves out: a rollback brings them back.
     let present = fetched.filter { !removed.contains($0) }
     let stored = Set(present)
-    members = stored.union(added)
+    knownMembers = stored.union(added)
     typed = nil
     if let new = order?.objects { order = MemberOrder(present + new.filter { !stored.contains($0) }) }
   }
@@ -236,20 +302,28 @@ package final class ToManyState {
   // MARK: Saves
 
   /// The store holds what memory holds, but for what concerns objects that were left out of the save.
+  ///
+  /// Members of a new object that nobody has asked for are not kept alive by it: they are fetched when somebody does.
   func didSave(but leftOut: Set<ManagedObject> = []) {
-    added = leftOut.isEmpty || added.isEmpty ? [] : added.intersection(leftOut)
+    if leftOut.isEmpty, knownMembers?.isEmpty != false, !news.isEmpty {
+      news = []
+      knownMembers = nil
+    }
+    takeNewsIn()
+    knownAdded = leftOut.isEmpty || knownAdded.isEmpty ? [] : knownAdded.intersection(leftOut)
     removed = leftOut.isEmpty || removed.isEmpty ? [] : removed.intersection(leftOut)
     guard let order else { return }
     // Who was left out goes to the end with the next save, and may stand before others here. Asked before it is written: the
     // order cannot be read while it is being changed.
-    let isRearranged = !added.isEmpty && (order.isRearranged || !order.ends(with: added))
+    let isRearranged = !knownAdded.isEmpty && (order.isRearranged || !order.ends(with: knownAdded))
     self.order?.isRearranged = isRearranged
-    if members == nil { keepAdded() }
+    if knownMembers == nil { keepAdded() }
   }
 
   /// Back to not being fetched.
   func forget() {
-    members = nil
+    news = []
+    knownMembers = nil
     typed = nil
     didSave()
   }
@@ -258,26 +332,28 @@ package final class ToManyState {
 
   /// An object is no new member any more.
   func takeBack(inserted object: ManagedObject) {
-    guard added.remove(object) != nil else { return }
+    takeNewsIn()
+    guard knownAdded.remove(object) != nil else { return }
     leave(object)
   }
 
   /// An object is a member again, as it is in the file.
   func takeBack(removed object: ManagedObject) {
-    guard removed.remove(object) != nil, members != nil else { return }
+    takeNewsIn()
+    guard removed.remove(object) != nil, knownMembers != nil else { return }
     if order != nil, !isRearranged {
       // Where it stands, the file says.
-      (members, typed) = (nil, nil)
+      (knownMembers, typed) = (nil, nil)
       return keepAdded()
     }
-    members?.insert(object)
+    knownMembers?.insert(object)
     order?.append(object)
     typed?.insert(object)
   }
 
   private func keepAdded() {
     guard let present = order?.objects else { return }
-    order = MemberOrder(added.isEmpty ? [] : present.filter(added.contains))
+    order = MemberOrder(knownAdded.isEmpty ? [] : present.filter(knownAdded.contains))
   }
 }
 

@@ -9,6 +9,8 @@ package struct PendingChanges {
   /// many at a time: taking each out by itself would be quadratic.
   package private(set) var inserted: [ManagedObject] = []
   private var forgotten = 0
+  /// Whether a new object may have been forgotten, or have gone with another one, to which something that is pending refers.
+  private(set) var mayReferToForgotten = false
   /// Saved objects with an overlay, and some that were refreshed since.
   package private(set) var updated: [ManagedObject] = []
   /// Objects that the next save deletes.
@@ -64,6 +66,7 @@ package struct PendingChanges {
   /// A new object is none any more.
   mutating func didForget() {
     forgotten += 1
+    mayReferToForgotten = true
     guard forgotten > 16, forgotten * 2 > inserted.count else { return }
     inserted.removeAll { $0.state != .inserted }
     forgotten = 0
@@ -107,6 +110,8 @@ package struct PendingChanges {
 
   /// What is pending from now on: all that a save left out.
   mutating func keep(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]) {
+    let isEmpty = inserted.isEmpty && updated.isEmpty
+    mayReferToForgotten = !isEmpty && (mayReferToForgotten || !self.deleted.isEmpty)
     self.inserted = inserted
     forgotten = 0
     self.updated = updated
@@ -124,8 +129,9 @@ package struct PendingChanges {
       touched.formUnion(waiting.removeValue(forKey: object) ?? [])
     }
     for object in touched {
-      for state in object.toMany.values {
+      object.toMany.forEach { state in
         state.didSave(but: unsaved)
+        guard state.isChanged else { return }
         for other in state.added { waiting[other, default: []].insert(object) }
         for other in state.removed { waiting[other, default: []].insert(object) }
       }
@@ -136,7 +142,7 @@ package struct PendingChanges {
 extension ManagedObject {
   /// Whether members of it stand in another order than in the file.
   final var isRearranged: Bool {
-    state != .invalid && state != .deleted && toMany.values.contains(where: \.isRearranged)
+    state != .invalid && state != .deleted && toMany.contains(where: \.isRearranged)
   }
 }
 
@@ -144,6 +150,12 @@ struct LinkKey: Hashable {
   let table: String
   let source: ObjectIdentifier
   let target: ObjectIdentifier
+
+  // Few objects are linked in two tables: hashing the name would take longer than all else.
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(source)
+    hasher.combine(target)
+  }
 }
 
 /// A row of a join table to be written or deleted.
@@ -197,11 +209,10 @@ extension PendingChanges {
     if object.rowID <= nextTemporaryID || (object.rowID > firstTemporaryID && object.rowID <= 0) {
       found.append("has an id that was not given out")
     }
-    for state in object.toMany.values where !(state.added.isEmpty && state.removed.isEmpty) {
+    object.toMany.forEach { state in
+      guard state.isChanged, !touched.contains(object) else { return }
       let others = state.added.union(state.removed)
-      guard !touched.contains(object), !others.allSatisfy({ waiting[$0]?.contains(object) == true }) else {
-        continue
-      }
+      guard !others.allSatisfy({ waiting[$0]?.contains(object) == true }) else { return }
       found.append("has other members than the file, and nobody knows")
     }
     return found

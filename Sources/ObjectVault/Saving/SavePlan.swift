@@ -86,6 +86,8 @@ package struct PlannedLink {
   let link: PendingLink
   package let source: Int64
   package let target: Int64
+
+  var ends: [SQLValue] { [.integer(source), .integer(target)] }
 }
 
 /// New places in one ordered relationship.

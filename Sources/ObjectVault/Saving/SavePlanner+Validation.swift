@@ -41,6 +41,7 @@ extension SavePlanner {
 
   /// A to-one whose new target was deleted before it was saved is nil.
   private mutating func releaseForgotten(_ objects: [ManagedObject], _ entity: EntityMapping) {
+    guard pending.mayReferToForgotten || !plan.deletion.isEmpty else { return }
     for object in objects {
       guard let overlay = plan.overlay(of: object) else { continue }
       for slot in entity.storedSlots where entity.isToOne[slot] {

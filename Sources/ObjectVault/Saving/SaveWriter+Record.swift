@@ -29,9 +29,9 @@ extension SaveWriter {
     entity.isToOne[slot] ? plan.resolved(value) : value
   }
 
-  func recordLink(_ planned: PlannedLink) {
-    // What was so already is no change.
-    guard record != nil, connection.changes == 1 else { return }
+  /// - Parameter isChange: Whether it was written: what was so already is no change.
+  func recordLink(_ planned: PlannedLink, isChange: Bool) {
+    guard isChange else { return }
     let link = planned.link.join.link(planned.source, planned.target)
     if planned.link.isAdded { record?.link(link) } else { record?.unlink(link) }
   }

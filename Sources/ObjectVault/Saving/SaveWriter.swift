@@ -60,16 +60,39 @@ final class SaveWriter {
   }
 
   private func writeLinks() throws {
-    for planned in plan.links {
-      let (join, ends) = (planned.link.join, [SQLValue.integer(planned.source), .integer(planned.target)])
-      let count = try connection.execute(
-        sql: planned.link.isAdded ? join.linkSQL : join.unlinkSQL, ends)
-      // Somebody else may have done the same: what counts is that it is so.
-      if count == 0, try (connection.value(sql: join.isLinkedSQL, ends) != nil) != planned.link.isAdded {
-        throw ignored(planned)
-      }
-      recordLink(planned)
+    var rest = plan.links[...]
+    while let first = rest.first {
+      // They are sorted by their table.
+      let end = rest.firstIndex { $0.link.join.name != first.link.join.name } ?? rest.endIndex
+      try writeLinks(rest[..<end], first.link.join)
+      rest = rest[end...]
     }
+  }
+
+  /// Writes the links of one table: new ones in one statement, where they are many and nobody looks at each, who listens or by
+  /// a trigger.
+  private func writeLinks(_ links: ArraySlice<PlannedLink>, _ join: JoinTable) throws {
+    let added = links.lazy.filter { $0.link.isAdded }
+    let isFed =
+      try record == nil && added.count > 4
+      && !ConnectionReader(connection: connection).firesTriggers(table: join.name)
+    if isFed {
+      let feed = RowFeed(pairs: added.map { ($0.source, $0.target) })
+      try connection.run(feed, from: 0, sql: join.linkFeedSQL)
+      if connection.changes < feed.count { for planned in added { try requireWritten(planned) } }
+    }
+    for planned in links where !isFed || !planned.link.isAdded {
+      let count = try connection.execute(
+        sql: planned.link.isAdded ? join.linkSQL : join.unlinkSQL, planned.ends)
+      if count == 0 { try requireWritten(planned) }
+      if record != nil { recordLink(planned, isChange: count == 1) }
+    }
+  }
+
+  /// Somebody else may have done the same: what counts is that it is so.
+  private func requireWritten(_ planned: PlannedLink) throws {
+    let isLinked = try connection.value(sql: planned.link.join.isLinkedSQL, planned.ends) != nil
+    if isLinked != planned.link.isAdded { throw ignored(planned) }
   }
 
   // MARK: Errors

@@ -1,0 +1,179 @@
+// Paragraphs into objects, all in one write: the process whose time and memory are measured.
+
+import Foundation
+import ObjectVault
+
+/// What a process that imported an index says of itself: this program and package_index.py.
+struct ImportReport: Codable {
+  /// The most that it had in memory, in bytes.
+  let peak: Int
+  /// How many rows each table has.
+  let rows: [String: Int]
+}
+
+/// Reads an index into a store.
+struct PackageImport {
+  private let context: ObjectContext
+  private var sections: Named<DebianIndex.Section>
+  private var packages: Named<DebianIndex.Package>
+  private var maintainers: Named<DebianIndex.Maintainer>
+  private var tags: Named<DebianIndex.Tag>
+  private var seen: Set<Key> = []
+  /// The numbers of paragraphs whose key was seen before.
+  private var repeated: Set<Int> = []
+  private(set) var rows: [String: Int] = [:]
+  /// When every index was seen.
+  private static let day = Date(timeIntervalSinceReferenceDate: 800_000_000.125)
+  private static let relations: [(PackageField, DebianIndex.Relation)] = [
+    (.depends, .depends), (.preDepends, .preDepends), (.recommends, .recommends), (.suggests, .suggests),
+  ]
+
+  /// Two paragraphs of one key describe the same file.
+  private struct Key: Hashable {
+    let name, version, architecture: String
+  }
+
+  /// How many paragraphs are held before they are written.
+  private static let batch = 1000
+
+  /// Imports a file in a process of its own, and prints a report.
+  static func run(_ index: String, into url: URL) async throws {
+    let store = try await DebianIndex.open(url)
+    let rows = try await store.write { context in
+      var run = PackageImport(context)
+      // Packages first, as versions need those that are described further down.
+      try forEach(in: index, savingTo: context) { run.addPackage($0, $1) }
+      run.seen = []
+      try forEach(in: index, savingTo: context) { run.addVersion($0, $1) }
+      return run.counts
+    }
+    store.close()
+    let report = ImportReport(peak: peakBytes(), rows: rows)
+    print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
+  }
+
+  /// Calls `body` for each paragraph and its number. All saves are in one transaction: what is written and held by nobody is in memory no more.
+  private static func forEach(
+    in index: String, savingTo context: ObjectContext, _ body: (PackageParagraph, Int) -> Void
+  ) throws {
+    var count = 0
+    try PackageParagraph.forEach(in: index) { paragraph in
+      body(paragraph, count)
+      count += 1
+      if count % batch == 0 { try context.save() }
+    }
+    try context.save()
+  }
+
+  private init(_ context: ObjectContext) {
+    self.context = context
+    sections = Named(context, \.name)
+    packages = Named(context, \.name)
+    maintainers = Named(context, \.address)
+    tags = Named(context, \.name)
+  }
+
+  private var counts: [String: Int] {
+    rows.merging(
+      [
+        "Section": sections.count, "Package": packages.count, "Maintainer": maintainers.count,
+        "Tag": tags.count,
+      ]) { $1 }
+  }
+
+  private mutating func addPackage(_ paragraph: PackageParagraph, _ number: Int) {
+    let key = Key(
+      name: paragraph.text(.package) ?? "", version: paragraph.text(.version) ?? "",
+      architecture: paragraph.text(.architecture) ?? "")
+    guard seen.insert(key).inserted else {
+      repeated.insert(number)
+      return
+    }
+    let package = packages.find(key.name)
+    var found: Set<DebianIndex.Tag> = []
+    paragraph.forEachTag { found.insert(tags.find($0.text)) }
+    // Others of the same name have the same section, and may have more tags.
+    if package.section == nil {
+      package.section = sections.find(paragraph.text(.section) ?? "unknown")
+      package.homepage = paragraph.text(.homepage)
+      if !found.isEmpty { package.tags = found }
+      rows["Tag_packages", default: 0] += found.count
+    } else if !found.isEmpty {
+      let before = package.tags.count
+      package.tags.formUnion(found)
+      rows["Tag_packages", default: 0] += package.tags.count - before
+    }
+  }
+
+  private mutating func addVersion(_ paragraph: PackageParagraph, _ number: Int) {
+    guard !repeated.contains(number) else { return }
+    let version = context.insert(DebianIndex.Version.self) {
+      $0.text = paragraph.text(.version) ?? ""
+      $0.architecture = paragraph.text(.architecture) ?? ""
+      $0.priority = paragraph.text(.priority) ?? ""
+      $0.installedSize = paragraph.number(.installedSize)
+      $0.size = paragraph.number(.size)
+      $0.summary = paragraph.text(.description) ?? ""
+      $0.seen = Self.day
+      $0.package = packages.find(paragraph.text(.package) ?? "")
+      if let address = paragraph.text(.maintainer) { $0.maintainer = maintainers.find(address) }
+    }
+    rows["Version", default: 0] += 1
+    if let digest = paragraph[.digest].flatMap(UUID.init(digits:)) {
+      context.insert(DebianIndex.Fingerprint.self) {
+        $0.digest = digest
+        $0.version = version
+      }
+      rows["Fingerprint", default: 0] += 1
+    }
+    addNeeds(of: paragraph, to: version)
+  }
+
+  private mutating func addNeeds(of paragraph: PackageParagraph, to version: DebianIndex.Version) {
+    var count = 0
+    for (field, relation) in Self.relations {
+      paragraph.forEachNeed(field) { need in
+        let target = packages.find(need.name.text)
+        context.insert(DebianIndex.Dependency.self) {
+          $0.kind = relation
+          $0.group = need.group
+          $0.position = need.position
+          $0.qualifier = need.qualifier?.text
+          $0.comparison = need.comparison?.text
+          $0.bound = need.bound?.text
+          $0.version = version
+          $0.target = target
+        }
+        count += 1
+      }
+    }
+    rows["Dependency", default: 0] += count
+  }
+}
+
+/// New objects by their names, made as they are asked for.
+private struct Named<Object: ManagedObject> {
+  let context: ObjectContext
+  let path: ReferenceWritableKeyPath<Object, String>
+  private var known: [String: Object] = [:]
+
+  init(_ context: ObjectContext, _ path: ReferenceWritableKeyPath<Object, String>) {
+    (self.context, self.path) = (context, path)
+  }
+
+  var count: Int { known.count }
+
+  mutating func find(_ name: String) -> Object {
+    if let object = known[name] { return object }
+    let object = context.insert(Object.self) { $0[keyPath: path] = name }
+    known[name] = object
+    return object
+  }
+}
+
+/// The most that this process had in memory, in bytes; 0 where the system does not say.
+private func peakBytes() -> Int {
+  let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+  let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+  return (line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) } ?? 0) * 1024
+}
