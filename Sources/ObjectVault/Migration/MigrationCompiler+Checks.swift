@@ -109,12 +109,16 @@ extension MigrationCompiler {
     guard column.isRequired, column.defaultSQL == nil else { return nil }
     let isToOne = table.key(of: column.name) != nil
     let (entity, property) = owners.owner(of: column.name, in: table.name)
+    let advice =
+      !isToOne
+      ? FillingAdvice.attribute
+      : pairedColumns(of: table)[column.name] == nil ? FillingAdvice.toOne : FillingAdvice.paired
     return PlannedStatement(
       statement: .mustBeEmpty(
         RowCheck(
           .required, entity, [property], at: EntityPlace(table: former.name, entities: []),
           message: "%d objects would have NULL in \(table.name).\(column.name), which is NOT NULL; "
-            + (isToOne ? FillingAdvice.toOne : FillingAdvice.attribute))),
+            + advice)),
       operations: mapping.trail.operations(of: members(of: table), column: column.name))
   }
 

@@ -5,6 +5,9 @@
 enum FillingAdvice {
   static let attribute = "write: filling VALUE, default VALUE, or optional"
   static let toOne = "write: filling ID, or add it without required, fill it, then make it required"
+  /// Of the second end of a one-to-one.
+  static let paired =
+    "add it without required, which fills it out of its other end, and make it required in a line behind"
 }
 
 extension MigrationLine {

@@ -6,6 +6,7 @@ struct MigrationParser {
     var up: [MigrationOperation] = []
     /// The line that each of ``up`` begins at, counted from 1.
     var upLines: [Int] = []
+    var downLines: [Int] = []
     var down: [MigrationOperation]?
     /// Why there is no way back, where the author says that there is none.
     var irreversible: String?
@@ -99,7 +100,9 @@ struct MigrationParser {
       guard result.irreversible == nil else {
         throw failure("[down] is irreversible and goes on", "write operations, or irreversible \"why\"")
       }
+      let start = index + 1
       result.down?.append(contentsOf: try operations(line))
+      while result.downLines.count < result.down?.count ?? 0 { result.downLines.append(start) }
       return
     }
     guard result.down?.isEmpty != false else {

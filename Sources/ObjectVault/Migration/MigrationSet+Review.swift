@@ -53,7 +53,7 @@ extension MigrationStep {
         try trial.run(takenBack(by: operations).compiled(from: after, engine: .current))
         return []
       } catch StoreError.migrationFailed(_, _, let operation, let reason) {
-        return ["\(fileName), [down], \"\(operation)\": \(ended(reason))"]
+        return ["\(place(ofWayBack: operation)), [down], \"\(operation)\": \(ended(reason))"]
       }
     }
   }

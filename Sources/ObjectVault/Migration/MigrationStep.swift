@@ -40,8 +40,9 @@ public struct MigrationStep: Sendable, Hashable {
   public let folds: [FoldedStep]
   /// Of a step that stands in a set for one that was folded into a later one: the checksum of that.
   let foldedChecksum: String?
-  /// Where the operations stand in the text that it was parsed from.
+  /// Where the operations stand in the text that it was parsed from, and those of its `[down]`.
   var lines = OperationLines()
+  var downLines = OperationLines()
   /// What the head calls it where the file is called otherwise, as one that was moved.
   var statedName: String?
   /// Of a step as a store carries it: the checksum by which the store knows it, where its text has another.
@@ -66,7 +67,7 @@ public struct MigrationStep: Sendable, Hashable {
     allowed = parsed.header.allowed
     backup = parsed.header.backup
     operations = parsed.up
-    lines = OperationLines(parsed.upLines)
+    (lines, downLines) = (OperationLines(parsed.upLines), OperationLines(parsed.downLines))
     down = parsed.down
     irreversible = parsed.irreversible
     folds = parsed.header.folds

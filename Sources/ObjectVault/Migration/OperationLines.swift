@@ -22,7 +22,14 @@ extension MigrationStep {
   }
 
   /// The file, and the line of the operation that an error calls so, where no other one is called so.
-  package func place(ofOperation summary: String) -> String {
+  package func place(ofOperation summary: String) -> String { place(of: summary, among: operations, lines) }
+
+  /// The same of an operation of `[down]`.
+  func place(ofWayBack summary: String) -> String { place(of: summary, among: down ?? [], downLines) }
+
+  private func place(of summary: String, among operations: [MigrationOperation], _ lines: OperationLines)
+    -> String
+  {
     let found = operations.indices.filter { operations[$0].summary == summary }
     guard found.count == 1, let line = lines[found[0]] else { return fileName }
     return "\(fileName):\(line)"

@@ -155,13 +155,8 @@ import Testing
     }
     """
 
-  @Test(arguments: [
-    ("add relationship B.a -> A inverse A.b", "SELECT id, a_id FROM B ORDER BY id"),
-    ("add relationship B.all -> A many inverse A.b", "SELECT B_id, A_id FROM B_all ORDER BY 2"),
-  ])
-  func `an end that is made of another one keeps its links when that goes in the same step`(
-    _ added: String, _ links: String
-  ) async throws {
+  @Test func `an end that is made of another one keeps its links when that goes in the same step`() async throws {
+    let added = "add relationship B.a -> A inverse A.b"
     let fill = ["INSERT INTO B(id) VALUES (1), (2), (3)", "INSERT INTO A(id, b_id) VALUES (1, 1), (2, 3)"]
     let dropped = "drop relationship A.b"
     let (one, two) = (
@@ -170,8 +165,7 @@ import Testing
     )
     for lab in [one, two] { _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set) }
     #expect(try one.image == two.image)
-    let kept = try one.rows(links)
-    #expect(kept.count { $0[1] != .null } == 2, "\(kept)")
+    #expect(try one.rows("SELECT id, a_id FROM B ORDER BY id") == [[1, 1], [2, .null], [3, 2]])
   }
 }
 
