@@ -4,8 +4,13 @@ extension Connection {
   /// Runs `body`, whose statements hand their rows to `taker` where they call a ``RowFunction``.
   /// - Throws: What `taker` throws, rather than what the engine makes of it; what `body` throws.
   package func handRows<Result>(to taker: any RowTaker, _ body: () throws -> Result) throws -> Result {
+    try handRows(by: RowHanding(to: taker), body)
+  }
+
+  /// The same for who hands rows to one taker again and again, and keeps what that takes.
+  package func handRows<Result>(by handing: RowHanding, _ body: () throws -> Result) throws -> Result {
     let intake = try rowIntake()
-    let handing = RowHanding(to: taker)
+    (handing.count, handing.failure) = (0, nil)
     return try withExtendedLifetime(handing) {
       let outer = intake.hand(handing)
       // Within: what is taken back has to be there still.

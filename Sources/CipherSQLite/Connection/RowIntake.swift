@@ -41,8 +41,9 @@ package enum RowFunction: String, Sendable {
   package static let columnLimit = 127
 }
 
-/// The rows of one ``Connection/handRows(to:_:)``, and who takes them in.
-final class RowHanding {
+/// The rows of one ``Connection/handRows(to:_:)``, and who takes them in; or those of one after another of
+/// ``Connection/handRows(by:_:)``.
+package final class RowHanding {
   // Constants, of an object that is lent and not retained: what cannot change is not retained for each row either.
   let taker: any RowTaker
   let columnCount: Int
@@ -51,7 +52,7 @@ final class RowHanding {
   @safe @exclusivity(unchecked) var count = 0
   @safe @exclusivity(unchecked) var failure: (any Error)?
 
-  init(to taker: any RowTaker) {
+  package init(to taker: any RowTaker) {
     self.taker = taker
     columnCount = taker.columnCount
   }

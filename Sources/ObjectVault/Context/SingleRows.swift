@@ -11,6 +11,9 @@ final class SingleRows {
   private let run: CancellableRun?
   private let reader: RowReader
   private let text: String
+  /// Hands over the row of a statement inside the engine; nil where a function cannot take so many columns.
+  private let handing: RowHanding?
+  private let taker: OneRow
   // Safe: all are used in `row` alone, which is not entered twice.
   @safe @exclusivity(unchecked) private var statement: Statement?
   @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 512, pageBytes: 4096)
@@ -20,7 +23,10 @@ final class SingleRows {
     self.connection = connection
     run = context.run
     reader = RowReader(entity, context)
-    text = entity.rowSQL
+    taker = OneRow(reader, columnCount: entity.columnCount)
+    let isHanded = entity.columnCount <= RowFunction.columnLimit
+    handing = isHanded ? RowHanding(to: taker) : nil
+    text = isHanded ? entity.handedRowSQL : entity.rowSQL
   }
 
   /// The object of a row; nil where there is none.
@@ -31,9 +37,33 @@ final class SingleRows {
     try run?.check()
     isReading = true
     defer { isReading = false }
-    return try connection.withStatement(sql: text, keeping: &statement) { statement in
-      try statement.bind(id, at: 1)
-      return try statement.step() ? reader.read(statement, &packer) : nil
+    guard let handing else {
+      return try connection.withStatement(sql: text, keeping: &statement) { statement in
+        try statement.bind(id, at: 1)
+        return try statement.step() ? reader.read(statement, &packer) : nil
+      }
     }
+    taker.object = nil
+    defer { taker.object = nil }
+    try connection.handRows(by: handing) {
+      try connection.withStatement(sql: text, keeping: &statement) { statement in
+        try statement.bind(id, at: 1)
+        _ = try statement.step()
+      }
+    }
+    return taker.object
   }
+}
+
+/// Takes a row in, which is the only one.
+private final class OneRow: RowTaker {
+  private let reader: RowReader
+  let columnCount: Int
+  // Safe: used while one row is read, and no other.
+  @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 512, pageBytes: 4096)
+  @safe @exclusivity(unchecked) var object: ManagedObject?
+
+  init(_ reader: RowReader, columnCount: Int) { (self.reader, self.columnCount) = (reader, columnCount) }
+
+  func take(_ row: borrowing TakenRow) throws { object = try reader.read(row, &packer) }
 }

@@ -41,6 +41,8 @@ package final class EntityMapping: @unchecked Sendable {
   fileprivate(set) var feedSQL = ""
   /// The whole row of one id.
   var rowSQL: String { rowText.value { rowStatement } }
+  /// The same, handed over inside the engine; for entities whose ``columnCount`` a function can take.
+  var handedRowSQL: String { handedRowText.value { handedRowStatement } }
   /// `id`, the version and all stored columns of the table, which is called `t0`. Of an entity with others below it: `id`,
   /// the version, the number of the row's entity, and the stored columns of all of them.
   var objectColumns: SQL { branchRows.columns }
@@ -53,6 +55,7 @@ package final class EntityMapping: @unchecked Sendable {
   // Of a line of entities, each below the one before, all of these together would grow with the cube of its length.
   private let madeRows = MadeOnce<BranchRows>()
   private let rowText = MadeOnce<String>()
+  private let handedRowText = MadeOnce<String>()
   private var branchRows: BranchRows { madeRows.value { BranchRows(self) } }
 
   /// How many ``objectColumns`` are.

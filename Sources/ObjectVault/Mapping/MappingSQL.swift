@@ -54,6 +54,11 @@ extension EntityMapping {
     text("SELECT \(objectColumns) FROM \(table) t0 WHERE t0.\"id\" = ?\(and("t0."))")
   }
 
+  /// ``EntityMapping/handedRowSQL``.
+  var handedRowStatement: String {
+    text("SELECT \(RowFunction.place.call(objectColumns)) FROM \(table) t0 WHERE t0.\"id\" = ?\(and("t0."))")
+  }
+
   /// The whole rows of so many ids behind one, none above another, in their order.
   var batchSQL: String {
     text(
