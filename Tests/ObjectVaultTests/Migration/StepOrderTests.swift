@@ -155,7 +155,9 @@ import Testing
     }
     """
 
-  @Test func `an end that is made of another one keeps its links when that goes in the same step`() async throws {
+  @Test func `an end that is made of another one keeps its links when that goes in the same step`()
+    async throws
+  {
     let added = "add relationship B.a -> A inverse A.b"
     let fill = ["INSERT INTO B(id) VALUES (1), (2), (3)", "INSERT INTO A(id, b_id) VALUES (1, 1), (2, 3)"]
     let dropped = "drop relationship A.b"
