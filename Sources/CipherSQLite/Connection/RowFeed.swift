@@ -80,13 +80,13 @@ package final class RowFeed {
 
 /// The name of the first column of a feed, the id.
 package let feedIDName = SQLName("c0")
-/// That of the second one: the end of a run of ids.
+/// That of the second one: the end of a run of ids, or the other id of a pair.
 package let feedEndName = SQLName("c1")
 
 /// A row of a feed.
 @safe struct FedRow {
   let id: Int64
-  // Those of a draft, which the one who feeds it keeps; nil where the feed has ids alone, or runs of them.
+  // Those of a draft, which the one who feeds it keeps; nil where the feed has ids alone, runs of them, or pairs.
   let cells: UnsafeRawPointer?
 }
 

@@ -94,7 +94,9 @@ internal import Foundation
 
   private static func keep(_ form: PredicateForm, _ type: Any.Type) {
     known.withLock { known in
-      if known.count >= capacity { known.removeAll(keepingCapacity: true) }
+      if known[ObjectIdentifier(type)] == nil, known.count >= capacity {
+        known.removeAll(keepingCapacity: true)
+      }
       known[ObjectIdentifier(type)] = form
     }
   }

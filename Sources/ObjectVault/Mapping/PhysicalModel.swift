@@ -17,7 +17,7 @@ package struct JoinTable {
   let sourceOrder: String?
   /// The same of the inverse.
   let targetOrder: String?
-  /// What is run for each link.
+  /// What is run for each link, and for many at once.
   let statements: LinkStatements
 
   /// The table of a relationship of `source`.

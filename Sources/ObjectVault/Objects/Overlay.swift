@@ -225,11 +225,16 @@ package final class ToManyState {
 
   private func takeNewsIn() {
     guard !news.isEmpty else { return }
-    let new = Set(news)
-    news = []
+    defer { news = [] }
+    guard knownAdded.isEmpty else {
+      // In place: who adds members one by one asks each time.
+      knownAdded.formUnion(news)
+      knownMembers?.formUnion(news)
+      return
+    }
     // One set for both, where they are the same.
-    knownAdded = knownAdded.isEmpty ? new : knownAdded.union(new)
-    knownMembers = knownMembers.map { $0.isEmpty ? new : $0.union(new) }
+    knownAdded = Set(news)
+    if knownMembers?.isEmpty == true { knownMembers = knownAdded } else { knownMembers?.formUnion(news) }
   }
 
   /// Whether the order is another than the file's with the new members at its end.
@@ -303,7 +308,8 @@ package final class ToManyState {
 
   /// The store holds what memory holds, but for what concerns objects that were left out of the save.
   ///
-  /// Members of a new object that nobody has asked for are not kept alive by it: they are fetched when somebody does.
+  /// Members that nobody has asked for are not kept alive by an object that was new, or was known to have none before: they are
+  /// fetched when somebody does.
   func didSave(but leftOut: Set<ManagedObject> = []) {
     if leftOut.isEmpty, knownMembers?.isEmpty != false, !news.isEmpty {
       news = []

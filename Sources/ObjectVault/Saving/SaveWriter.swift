@@ -69,12 +69,15 @@ final class SaveWriter {
     }
   }
 
+  /// So many are written one by one: to ask for triggers goes through all that the schema of the file has.
+  private static let fewLinks = 50
+
   /// Writes the links of one table: new ones in one statement, where they are many and nobody looks at each, who listens or by
   /// a trigger.
   private func writeLinks(_ links: ArraySlice<PlannedLink>, _ join: JoinTable) throws {
     let added = links.lazy.filter { $0.link.isAdded }
     let isFed =
-      try record == nil && added.count > 4
+      try record == nil && added.count > Self.fewLinks
       && !ConnectionReader(connection: connection).firesTriggers(table: join.name)
     if isFed {
       let feed = RowFeed(pairs: added.map { ($0.source, $0.target) })

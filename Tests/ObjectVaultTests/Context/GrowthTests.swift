@@ -34,6 +34,28 @@ import Testing
     #expect(factor < 24)
   }
 
+  @Test func `members that are added one by one, of either kind, take linear time`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let factor = try await timeFactor(from: 2500, to: 20_000, below: 24) { count in
+      let context = temporary.store.makeContext()
+      let saved = context.insert(Author.self) { $0.name = UUID().uuidString }
+      try context.save()
+      let (author, book) = (context.insert(Author.self), context.insert(Book.self))
+      let made = (0..<count).map { _ in (context.insert(Book.self), context.insert(Genre.self)) }
+      let time = threadTime {
+        for (other, genre) in made {
+          // To one whose members are known, and to one of whom nobody knows them.
+          author.add(other, to: \.books)
+          saved.add(other, to: \.books)
+          book.add(genre, to: \.genres)
+        }
+      }
+      #expect(author.books.isEmpty && saved.books.count == count && book.genres.count == count)
+      return time
+    }
+    #expect(factor < 24)
+  }
+
   @Test func `a set whose first member is deleted, until there is none, takes linear time`() async throws {
     let factor = try await factor { count in
       let temporary = try await TemporaryStore(library)

@@ -129,9 +129,9 @@ import Testing
 
   @Test(arguments: [false, true])
   func `many links of one save are written, those that are there already too`(_ isHeard: Bool) async throws {
-    let genres = (0..<12).map { number in context.insert(Genre.self) { $0.name = "\(number)" } }
+    let genres = (0..<20).map { number in context.insert(Genre.self) { $0.name = "\(number)" } }
     let author = author()
-    let books = books((0..<7).map { "\($0)" }, by: author)
+    let books = books((0..<15).map { "\($0)" }, by: author)
     try context.save()
     let connection = try Connection.open(store.url.path, key: testKey)
     // Somebody else was first with one of them.
@@ -158,7 +158,7 @@ import Testing
   }
 
   @Test func `of many links the one that a trigger keeps out is named`() throws {
-    let genres = (0..<9).map { number in context.insert(Genre.self) { $0.name = "\(number)" } }
+    let genres = (0..<60).map { number in context.insert(Genre.self) { $0.name = "\(number)" } }
     let book = books(["a"], by: author())[0]
     try context.save()
     let connection = try Connection.open(store.url.path, key: testKey)
