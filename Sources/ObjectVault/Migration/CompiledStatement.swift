@@ -29,6 +29,16 @@ extension CompiledStatement {
     return "INSERT INTO \(identifier: to) (\(names)) SELECT \(values) FROM \(identifier: from)"
   }
 
+  /// Whether it may change rows, but for a copy into a new table.
+  var changesRows: Bool {
+    switch self {
+    // The words of the compiler, not of a person: what it has no word for here counts as a change.
+    case .sql(let sql): !["CREATE ", "DROP ", "ALTER ", "PRAGMA "].contains(where: sql.hasPrefix)
+    case .copy, .mustBeEmpty, .raw, .rawMustFit, .require: false
+    case .data, .transform: true
+    }
+  }
+
   /// The statement as `plan` shows it.
   var text: String {
     switch self {

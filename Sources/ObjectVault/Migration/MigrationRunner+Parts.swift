@@ -9,8 +9,9 @@ extension MigrationRunner {
     var writers: [MigrationOperation] = []
     for (index, part) in parts.enumerated() {
       guard part.isData else {
-        try run(part, of: step, &touched)
-        try audit.changedTables(part, of: step)
+        var unseen = part.filled
+        try run(part, of: step, &unseen)
+        try audit.changedTables(part, of: step, unseen)
         continue
       }
       if !part.isRequirement {
@@ -25,12 +26,13 @@ extension MigrationRunner {
   }
 
   /// Runs the statements of a part.
-  /// - Parameter touched: Gets what data statements wrote.
-  func run(_ part: CompiledStep.Part, of step: MigrationStep, _ touched: inout TouchedColumns) throws {
+  /// - Parameter unseen: The columns whose values have to be looked at afterwards: gets what data statements wrote, and loses what
+  ///   was looked at on the way.
+  func run(_ part: CompiledStep.Part, of step: MigrationStep, _ unseen: inout TouchedColumns) throws {
     for planned in part.planned {
       try checkCancelled()
       do {
-        do { try run(planned.statement, part, of: step, &touched) } catch let error as SQLError {
+        do { try run(planned.statement, part, of: step, &unseen) } catch let error as SQLError {
           // What a function failed with says more than what the engine made of the nothing that it gave.
           try failures.rethrow(step)
           throw error
@@ -60,12 +62,16 @@ extension MigrationRunner {
 
   private func run(
     _ statement: CompiledStatement, _ part: CompiledStep.Part, of step: MigrationStep,
-    _ touched: inout TouchedColumns
+    _ unseen: inout TouchedColumns
   ) throws {
     switch statement {
     case .transform where isTrial: break
-    case .transform(let transform): touched.formUnion(try run(transform, part.model, of: step))
-    case .data(let sql): touched.formUnion(try run(data: sql, part.model))
+    case .transform(let transform): unseen.formUnion(try run(transform, part.model, of: step))
+    case .data(let sql): unseen.formUnion(try run(data: sql, part.model))
+    case .copy(let from, let to, let columns, let expressions, let keyed) where part.onlyCopiesRows:
+      let table = MigrationCompiler.finalName(of: to)
+      let doubt = try TypeCheck(model: part.model).doubt(aboutTable: table, unseen, connection)
+      if try copy(from, to, columns, expressions, keyed, doubt: doubt) { unseen.remove(table) }
     default: try run(statement)
     }
   }

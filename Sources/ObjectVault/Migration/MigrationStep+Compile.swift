@@ -27,6 +27,9 @@ struct CompiledStep {
     var isData: Bool { operations.allSatisfy(\.isData) }
     var isRequirement: Bool { operations.first?.isRequirement == true }
 
+    /// Whether rows come into its tables by copies alone, so that what a copy wrote stays what is there.
+    var onlyCopiesRows: Bool { !statements.contains(where: \.changesRows) }
+
     /// Makes it a part of an operation that stands for others: that is what a person wrote.
     fileprivate mutating func stand(for operation: MigrationOperation, keeping kept: Set<String>) {
       operations = [operation]

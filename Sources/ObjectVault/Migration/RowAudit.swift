@@ -33,13 +33,15 @@ struct RowAudit {
   }
 
   /// Called after operations that changed tables.
-  /// - Parameter filled: The columns that their expressions filled.
-  mutating func changedTables(_ part: CompiledStep.Part, of step: MigrationStep) throws {
+  /// - Parameter unseen: Those of the columns that they filled whose values nobody has looked at.
+  mutating func changedTables(
+    _ part: CompiledStep.Part, of step: MigrationStep, _ unseen: TouchedColumns
+  ) throws {
     isStale = true
     try follow(part)
-    try checkTypes(part.filled, part.model, of: step, asking: part) {
-      part.blamed(entity: $0.entity, property: $0.property)
-    }
+    let blame = { (found: TypeFinding) in part.blamed(entity: found.entity, property: found.property) }
+    try checkTypes(unseen, part.model, of: step, asking: part, blaming: blame)
+    if !part.filled.isEmpty { written.append((step, blame, part.filled)) }
   }
 
   /// The same behind steps that another process ran.
@@ -68,25 +70,24 @@ struct RowAudit {
     for operation in operations where !names.contains(operation.summary) { names.append(operation.summary) }
     let name = names.joined(separator: "; ")
     try checkTypes(columns, model, of: step) { _ in name }
+    if !columns.isEmpty { written.append((step, { _ in name }, columns)) }
     let found = try ReferenceCheck.dangling(connection, model)
     let fresh = found.subtracting(known)
     guard fresh.isEmpty else { throw step.failed(name, ReferenceCheck.sentence(fresh)) }
     known = found
   }
 
-  private mutating func checkTypes(
+  private func checkTypes(
     _ columns: TouchedColumns, _ model: Schema, of step: MigrationStep, asking part: CompiledStep.Part? = nil,
-    blaming name: @escaping (TypeFinding) -> String
+    blaming name: (TypeFinding) -> String
   ) throws {
     guard !columns.isEmpty else { return }
     let findings = try TypeCheck(model: model).findings(connection, touched: columns)
-    if let first = findings.first {
-      let sentence = Self.sentence(findings)
-      // What a plan asks of rows that were there before is no fault of the step's.
-      throw part?.compiler?.fittingCheck(first.entity, first.property) == nil
-        ? step.failed(name(first), sentence) : step.refused(name(first), sentence)
-    }
-    written.append((step, name, columns))
+    guard let first = findings.first else { return }
+    let sentence = Self.sentence(findings)
+    // What a plan asks of rows that were there before is no fault of the step's.
+    throw part?.compiler?.fittingCheck(first.entity, first.property) == nil
+      ? step.failed(name(first), sentence) : step.refused(name(first), sentence)
   }
 
   /// Called after the last step.

@@ -4,103 +4,6 @@
 // by `verify`. One pass over a table for all of its columns, and a second one for the ids when there is something.
 
 internal import CipherSQLite
-private import Foundation
-
-/// The tables and columns that SQL has written to, by their lower-case names.
-struct TouchedColumns {
-  private(set) var columns: [String: Set<String>] = [:]
-  private(set) var tables: Set<String> = []
-  /// The tables that rows may be gone from: nothing of these is left to be looked at.
-  private var emptied: Set<String> = []
-
-  /// Every table that was written to, in lower case.
-  var writtenTables: Set<String> { tables.union(emptied).union(columns.keys) }
-
-  var isEmpty: Bool { columns.isEmpty && tables.isEmpty }
-
-  /// Notes what a statement will write: SQLite says so while it prepares it.
-  mutating func note(_ action: AuthorizerAction) {
-    switch action {
-    case .insert(let table): tables.insert(table.lowercased())
-    case .delete(let table): emptied.insert(table.lowercased())
-    case .update(let table, let column): insert(table, column)
-    default: break
-    }
-  }
-
-  mutating func insert(_ entity: String, _ attribute: String) {
-    columns[entity.lowercased(), default: []].insert(attribute.lowercased())
-  }
-
-  mutating func insert(wholeTable table: String) { tables.insert(table.lowercased()) }
-
-  mutating func rename(entity: String, to new: String?) {
-    let (name, new) = (entity.lowercased(), new?.lowercased())
-    let wasWhole = tables.remove(name) != nil
-    let former = columns.removeValue(forKey: name)
-    guard let new else { return }
-    if wasWhole { tables.insert(new) }
-    columns[new] = former
-  }
-
-  mutating func rename(_ entity: String, _ column: String, to new: String?) {
-    guard columns[entity.lowercased()]?.remove(column.lowercased()) != nil, let new else { return }
-    insert(entity, new)
-  }
-
-  mutating func formUnion(_ other: TouchedColumns) {
-    tables.formUnion(other.tables)
-    emptied.formUnion(other.emptied)
-    columns.merge(other.columns) { $0.union($1) }
-  }
-
-  /// Whether anything of a table was touched.
-  func contains(_ entity: String) -> Bool {
-    tables.contains(entity.lowercased()) || columns[entity.lowercased()]?.isEmpty == false
-  }
-
-  func contains(_ entity: String, _ column: String) -> Bool {
-    tables.contains(entity.lowercased())
-      || columns[entity.lowercased()]?.contains(column.lowercased()) == true
-  }
-}
-
-/// Values that a column's type cannot hold.
-struct TypeFinding: Equatable, CustomStringConvertible {
-  enum Fault {
-    /// A value is not of its type.
-    case value
-    /// A row of its entity has none.
-    case missing
-    /// A row of another entity of the table has one.
-    case foreign
-  }
-
-  let entity: String
-  let property: String
-  let expected: String
-  let bad: Int
-  let total: Int
-  /// The ids of the first rows.
-  let rows: [Int64]
-  var fault = Fault.value
-
-  var description: String {
-    let has = bad == 1 ? "has" : "have"
-    let what =
-      switch fault {
-      case .value:
-        "\(bad) of \(counted(total, "value")) of \(entity).\(property) \(bad == 1 ? "is" : "are") no \(expected)"
-      case .missing:
-        "\(bad) of \(counted(total, "object")) of \(entity) \(has) no \(entity).\(property), which is required"
-      case .foreign:
-        "\(bad) of \(counted(total, "row")) of other entities \(has) a value of \(entity).\(property); set it to NULL, or "
-          + "_entity to what \(bad == 1 ? "it is" : "they are")"
-      }
-    return "\(what): row\(bad == 1 ? "" : "s") "
-      + rows.map(String.init).joined(separator: ", ") + (bad > rows.count ? " and more" : "")
-  }
-}
 
 struct TypeCheck {
   let model: Schema
@@ -126,6 +29,18 @@ struct TypeCheck {
         of: entity.name, place.rows, SQLName("id"), checks(of: entity).filter(isAsked), connection)
         + foreignFindings(entity, isAsked, connection)
     } + (onlyReaders ? [] : linkFindings(connection, touched))
+  }
+
+  /// What is so of a row in which a column of `touched` holds something wrong: for who copies the rows of a table and can ask while
+  /// their pages are at hand, where ``findings(_:touched:onlyReaders:)`` would have to decrypt all of them again. Only where it finds
+  /// a row the findings have to be asked for.
+  /// - Returns: nil where that is not to be said of a row alone, or nothing is asked.
+  func doubt(aboutTable table: String, _ touched: TouchedColumns, _ connection: Connection) throws -> SQL? {
+    guard let entity = model.entity(named: table), !model.isInFamily(entity) else { return nil }
+    let asked = checks(of: entity).filter { touched.contains(table, $0.column) }
+    guard !asked.isEmpty else { return nil }
+    try register(on: connection)
+    return SQL.joined(asked.map { "NOT (\($0.condition))" }, by: " OR ")
   }
 
   /// What rows of other entities hold in the columns of one that shares their table.

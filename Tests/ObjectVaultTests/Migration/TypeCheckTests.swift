@@ -73,6 +73,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [1, 65_536, 65_537, 70_000])
+  func `a wrong value is found in whichever slice of a copy it comes`(_ row: Int) async throws {
+    let many =
+      "INSERT INTO Thing(id, flag, small, count, price, name, bytes, key, link, extra) WITH RECURSIVE n(i) AS (SELECT 1 "
+      + "UNION ALL SELECT i + 1 FROM n LIMIT 70000) SELECT i, 1, 1, i, '1', 'a', x'', '0F8FAD5B-D9CB-469F-A165-70867728950E', "
+      + "'a', '1' FROM n"
+    let lab = try await MigrationLab(Self.base, fill: [many])
+    await #expect {
+      try await lab.migrate(
+        "retype Thing.count to int16 using (CASE $Thing.id WHEN \(row) THEN 40000 ELSE 1 END)")
+    } throws: { error in
+      guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
+      return reason.contains("1 of 70000 values of Thing.count is no int16: row \(row)")
+    }
+    #expect(try lab.isSound())
+  }
+
   @Test func `values of the right type pass, whichever way they are written`() async throws {
     try await lab.migrate(
       """

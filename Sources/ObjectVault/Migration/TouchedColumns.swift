@@ -1,0 +1,68 @@
+// Where a step has written, so that what stands there is looked at.
+
+internal import CipherSQLite
+
+/// The tables and columns that SQL has written to, by their lower-case names.
+struct TouchedColumns {
+  private(set) var columns: [String: Set<String>] = [:]
+  private(set) var tables: Set<String> = []
+  /// The tables that rows may be gone from: nothing of these is left to be looked at.
+  private var emptied: Set<String> = []
+
+  /// Every table that was written to, in lower case.
+  var writtenTables: Set<String> { tables.union(emptied).union(columns.keys) }
+
+  var isEmpty: Bool { columns.isEmpty && tables.isEmpty }
+
+  /// Notes what a statement will write: SQLite says so while it prepares it.
+  mutating func note(_ action: AuthorizerAction) {
+    switch action {
+    case .insert(let table): tables.insert(table.lowercased())
+    case .delete(let table): emptied.insert(table.lowercased())
+    case .update(let table, let column): insert(table, column)
+    default: break
+    }
+  }
+
+  mutating func insert(_ entity: String, _ attribute: String) {
+    columns[entity.lowercased(), default: []].insert(attribute.lowercased())
+  }
+
+  mutating func insert(wholeTable table: String) { tables.insert(table.lowercased()) }
+
+  mutating func rename(entity: String, to new: String?) {
+    let (name, new) = (entity.lowercased(), new?.lowercased())
+    let wasWhole = tables.remove(name) != nil
+    let former = columns.removeValue(forKey: name)
+    guard let new else { return }
+    if wasWhole { tables.insert(new) }
+    columns[new] = former
+  }
+
+  mutating func rename(_ entity: String, _ column: String, to new: String?) {
+    guard columns[entity.lowercased()]?.remove(column.lowercased()) != nil, let new else { return }
+    insert(entity, new)
+  }
+
+  mutating func formUnion(_ other: TouchedColumns) {
+    tables.formUnion(other.tables)
+    emptied.formUnion(other.emptied)
+    columns.merge(other.columns) { $0.union($1) }
+  }
+
+  /// Leaves out a table, whose columns have been looked at.
+  mutating func remove(_ table: String) {
+    columns[table.lowercased()] = nil
+    tables.remove(table.lowercased())
+  }
+
+  /// Whether anything of a table was touched.
+  func contains(_ entity: String) -> Bool {
+    tables.contains(entity.lowercased()) || columns[entity.lowercased()]?.isEmpty == false
+  }
+
+  func contains(_ entity: String, _ column: String) -> Bool {
+    tables.contains(entity.lowercased())
+      || columns[entity.lowercased()]?.contains(column.lowercased()) == true
+  }
+}

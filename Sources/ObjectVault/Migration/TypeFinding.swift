@@ -1,0 +1,40 @@
+// What a look at a file's columns comes to.
+
+internal import CipherSQLite
+
+/// Values that a column's type cannot hold.
+struct TypeFinding: Equatable, CustomStringConvertible {
+  enum Fault {
+    /// A value is not of its type.
+    case value
+    /// A row of its entity has none.
+    case missing
+    /// A row of another entity of the table has one.
+    case foreign
+  }
+
+  let entity: String
+  let property: String
+  let expected: String
+  let bad: Int
+  let total: Int
+  /// The ids of the first rows.
+  let rows: [Int64]
+  var fault = Fault.value
+
+  var description: String {
+    let has = bad == 1 ? "has" : "have"
+    let what =
+      switch fault {
+      case .value:
+        "\(bad) of \(counted(total, "value")) of \(entity).\(property) \(bad == 1 ? "is" : "are") no \(expected)"
+      case .missing:
+        "\(bad) of \(counted(total, "object")) of \(entity) \(has) no \(entity).\(property), which is required"
+      case .foreign:
+        "\(bad) of \(counted(total, "row")) of other entities \(has) a value of \(entity).\(property); set it to NULL, or "
+          + "_entity to what \(bad == 1 ? "it is" : "they are")"
+      }
+    return "\(what): row\(bad == 1 ? "" : "s") "
+      + rows.map(String.init).joined(separator: ", ") + (bad > rows.count ? " and more" : "")
+  }
+}
