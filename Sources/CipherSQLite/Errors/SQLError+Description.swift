@@ -67,8 +67,8 @@ extension SQLError: CustomStringConvertible {
     case .notAFile(let file, let kind):
       "\(file): this is \(kind) and not a file. Give the path of a file."
     case .severalNames(let file, let count):
-      "\(file): the file has \(count) names (hard links), and only this one would lead to the new file. "
-        + "Remove the others first (find -samefile shows them)."
+      "\(file): the file has \(count) names (hard links). What is written under one of them, others do not see, or write over. "
+        + "Remove the others (find -samefile shows them), or put copies in their place; it can be read meanwhile."
     case .ownerWouldChange(let file):
       "\(file): the new file could not be given to the owner and the group of this one. "
         + "Run it as the file's owner, or as root."

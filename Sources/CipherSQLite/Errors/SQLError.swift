@@ -65,7 +65,8 @@ public enum SQLError: Error, Equatable, Sendable {
   case danglingLink(file: String, target: String)
   /// The path leads to something that holds no bytes of its own: a pipe, a socket, a device.
   case notAFile(file: String, kind: String)
-  /// The file has several names (hard links): replaced under one, it would stay as it is under the others.
+  /// The file has several names (hard links), and was to be written to or replaced: what stands in the log of one name is not
+  /// seen under another, and replaced under one it would stay as it is under the others.
   case severalNames(file: String, count: Int)
   /// The file belongs to another user or group, and what replaces it could not be given to them.
   case ownerWouldChange(file: String)

@@ -51,6 +51,14 @@ enum PathState: Equatable {
     }
   }
 
+  /// Goes on where a file has one name. The engine keeps a log or a journal beside the name by which a file was opened: who opens it
+  /// by another one does not see what stands there, and writes over it.
+  /// - Throws: ``SQLError/severalNames(file:count:)``.
+  static func requireOneName(_ file: DatabasePath) throws(SQLError) {
+    guard let names = FileStatus(file.path)?.names, names > 1 else { return }
+    throw .severalNames(file: file.given, count: names)
+  }
+
   /// Goes on when there is nothing, so that a file can be made.
   /// - Throws: ``SQLError/isDirectory(file:)``; ``SQLError/alreadyExists(file:)``, also for a link that leads nowhere: a new file is made where it was
   ///   asked for, and not where a link leads.

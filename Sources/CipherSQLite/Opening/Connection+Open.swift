@@ -22,8 +22,9 @@ extension Connection {
     try ensureCipher()
     if case .invalid(let error) = key.material { throw error }
     try PathState.existing(file)
-    if configuration.access == .readWrite, !PathState.isWritable(file) {
-      throw SQLError.readOnly(file: file.given)
+    if configuration.access == .readWrite {
+      guard PathState.isWritable(file) else { throw SQLError.readOnly(file: file.given) }
+      try PathState.requireOneName(file)
     }
     if case .kept(let keeper) = key.material {
       let fits: ((Key, Connection) -> Bool)? =

@@ -286,7 +286,7 @@ struct AdoptionDraft {
     for entity in entities where entity.highestID > RowIDs.highest {
       obstacles.append(
         "\(entity.entity.name): ids up to \(entity.highestID) were given out, and those of a store end at \(RowIDs.highest). "
-          + "Where no row has so high a one, lower seq in sqlite_sequence with the program that made the file."
+          + "Where no row has so high a one, lower \(origin == .coreData ? "Z_MAX in Z_PRIMARYKEY" : "seq in sqlite_sequence") with the program that made the file."
       )
     }
     obstacles += schema.modelFaults.map { "\($0)" }

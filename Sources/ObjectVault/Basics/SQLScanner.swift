@@ -33,6 +33,17 @@ struct SQLScanner {
 
   init(_ sql: String) { self.init(Array(sql.unicodeScalars)) }
 
+  /// Whether an expression may be one over other rows, as `row_number() OVER (…)` is: a bare OVER stands in it.
+  static func spansRows(_ sql: String) -> Bool {
+    // Most are the name of a column.
+    guard sql.utf8.contains(UInt8(ascii: "(")) else { return false }
+    var scanner = SQLScanner(sql)
+    while let piece = scanner.next() {
+      if piece.kind == .word, scanner.text(piece.range).lowercased() == "over" { return true }
+    }
+    return false
+  }
+
   /// The next piece; nil at the end.
   mutating func next() -> Piece? {
     guard let scalar = scalar(at: position) else { return nil }

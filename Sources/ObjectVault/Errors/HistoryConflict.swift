@@ -12,6 +12,8 @@ public enum HistoryConflict: Sendable, Hashable {
   case reordered(number: Int, applied: String, found: String)
   /// A number is left out.
   case gap(Int)
+  /// There is no such version: the steps lead from 0 to the last one.
+  case noVersion(Int, last: Int)
   /// Several steps have the same number; `files` are theirs, in the order of their names.
   case duplicate(number: Int, files: [String])
   /// Nothing leads on from this version: the steps behind it were folded into one for new stores, after a release.
@@ -37,7 +39,8 @@ extension HistoryConflict: CustomStringConvertible {
     case .reordered(let number, let applied, let found):
       "Step \(numbered(number)) of this store is \(applied), and the steps have \(found) there. "
         + "Applied steps keep their numbers; give the new one the next free number."
-    case .gap(let number) where number < 1: "There is no version \(number): the first is 0."
+    case .noVersion(let version, let last):
+      "There is no version \(version): \(version < 0 ? "the first is 0" : "the steps end with \(last)")."
     case .gap(let number):
       "Step \(numbered(number)) is missing: numbers go from 1 without a gap. Put its file back, or give the steps behind it, "
         + "where no store has run them, the numbers that follow."

@@ -177,7 +177,7 @@ extension StoreError: CustomStringConvertible {
       "\(entity) has no Swift class. Declare it in the schema with Entity(\(entity).self)."
     case .noEntity(let name, let similar):
       ended(
-        "The store's model has no entity \"\(shortened(name))\"\(didYouMean(similar).map { "; \($0)" } ?? "")"
+        "The model has no entity \"\(shortened(name))\"\(didYouMean(similar).map { "; \($0)" } ?? "")"
       )
     case .noProperty(let entity, let property, let similar):
       ended(
@@ -259,8 +259,7 @@ extension StoreError: CustomStringConvertible {
           ? ", or take the store back by what it carries itself: store-migrate down \(file) --to \(supported)."
           : ".")
     case .noWayBack(let step, let name, let reason):
-      "Step \(numbered(step)) \(name) cannot be taken back: \(ended(reason)) What does take it back can be written into its "
-        + "file, behind [down]. Nothing was changed."
+      "Step \(numbered(step)) \(name) cannot be taken back: \(ended(reason)) Nothing was changed."
     case .wayBackLoses(let step, let name, let losses):
       "Taking back step \(numbered(step)) \(name) loses what is in \(losses.joined(separator: ", ")) for good, and "
         + "nobody allowed it. When that is meant, allow it: "
@@ -279,8 +278,10 @@ extension StoreError: CustomStringConvertible {
     case .notAutomatic(let file, let reasons, let lines):
       "\(file): the classes are not the store's model, and what leads to them is not made by itself: "
         + reasons.map(ended).joined(separator: " ")
-        + " Write the steps down from now on: those behind the store (Store.carriedSteps), and one with these lines, "
-        + "looked at before:\n" + lines.joined(separator: "\n")
+        + (lines.isEmpty
+          ? ""
+          : " Write the steps down from now on: those behind the store (Store.carriedSteps), and one with these lines, "
+            + "looked at before:\n" + lines.joined(separator: "\n"))
     case .madeOfOtherClasses(let file, let differences, let lines):
       "\(file) has another model than the classes, of which .creatingSchema makes the only step: \(differences.joined(separator: "; ")). Steps are files from the "
         + "first change on: write the text of Store.carriedSteps(at:key:)[0] to Migrations/0001_initial.migration, the change "

@@ -60,7 +60,10 @@ package struct RowIDs {
 /// The versions of a row: each write of it gives the next.
 enum RowVersions {
   static let first: Int64 = 1
-  static func next(_ version: Int64) -> Int64 { version + 1 }
+  /// The highest one that a row may come from outside with: there is room above it for all writes of its life.
+  static let highest = Int64.max >> 1
+  /// Behind a number that no row may have comes one that none has: the row was changed meanwhile, says the next save.
+  static func next(_ version: Int64) -> Int64 { version &+ 1 }
   /// One that no row has had: of a row that comes back under its id.
-  static func unheardOf() -> Int64 { .random(in: 1 << 40..<1 << 62) }
+  static func unheardOf() -> Int64 { .random(in: 1 << 40...highest - 1 << 40) }
 }

@@ -11,7 +11,11 @@ extension StoreHistory {
     let carried = try carriedSteps(in: file)
     guard format <= FileFormat.current else { throw newer(than: carried, file: file) }
     let model = try model()
-    guard model != schema else { return carried }
+    let doubts = schema.renamingDoubts(from: model)
+    guard model != schema else {
+      guard doubts.isEmpty else { throw StoreError.notAutomatic(file: file, reasons: doubts, lines: []) }
+      return carried
+    }
     let proposal = try carried.proposal(for: schema)
     let step = MigrationStep(number: version + 1, name: "automatic", operations: proposal.operations)
     // Where something is lost it goes without saying that nothing leads back.

@@ -5,7 +5,7 @@ internal import CipherSQLite
 /// A statement of a compiled step.
 enum CompiledStatement: Hashable {
   case sql(String)
-  /// Copies a table's rows, in slices of its ids; afterwards both have equally many.
+  /// Copies a table's rows, in slices of its ids where it is keyed; afterwards both have equally many.
   case copy(from: String, to: String, columns: [String], expressions: [String], keyed: Bool)
   /// Must count no row; else the step fails.
   case mustBeEmpty(RowCheck)

@@ -28,7 +28,9 @@ struct ForeignObjects {
     // Triggers by the first step that writes their tables anew: what that makes, and what those before it have made.
     var claimed: [String: Set<String>] = [:]
     for step in steps {
-      made.formUnion(step.parts.flatMap(\.model.rawObjects).map { $0.name.lowercased() })
+      // A view or an index may be called like a trigger, and is not one.
+      made.formUnion(
+        step.parts.flatMap(\.model.rawObjects).filter { $0.kind == .trigger }.map { $0.name.lowercased() })
       for case .copy(let table, _, _, _, _) in step.parts.flatMap(\.statements)
       where copied.insert(table.lowercased()).inserted {
         claimed[table.lowercased()] = made

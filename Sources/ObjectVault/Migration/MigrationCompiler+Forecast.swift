@@ -120,8 +120,29 @@ extension MigrationCompiler {
   /// a narrower type.
   func forecastChecks() -> [PlannedStatement] {
     mapping.expressions.sorted { $0.key < $1.key }.flatMap { entity, properties in
-      properties.keys.sorted().compactMap { fittingCheck(entity, $0) }
+      properties.keys.sorted().flatMap { property in
+        [fittingCheck(entity, property), givenCheck(entity, property)].compactMap { $0 }
+      }
     }
+  }
+
+  /// That what a person wrote gives a required attribute a value in each row. When the step runs the engine says so.
+  private func givenCheck(_ entity: String, _ property: String) -> PlannedStatement? {
+    let operations = mapping.trail.operations(of: [entity], column: property)
+    guard operations.contains(where: \.rules.traits.hasForeignSQL),
+      let attribute = after.flattenedEntity(named: entity)?.attribute(named: property),
+      !attribute.isOptional, let expression = mapping.expressions[entity]?[property],
+      !expression.contains(Conversion.function), let place = mapping.entities[entity].map(before.place)
+    else { return nil }
+    let rows: SQL =
+      "FROM (SELECT \"id\", (\(written: expression)) AS vault_value FROM \(place.tableName)\(place.filter)) WHERE vault_value IS NULL"
+    return PlannedStatement(
+      statement: .check(
+        query: "SELECT count(*) \(rows)", rows: "SELECT \"id\" \(rows) ORDER BY \"id\" LIMIT 5",
+        message:
+          "%d objects would have NULL in \(entity).\(property), which is required; \(FillingAdvice.expression)",
+        .required, of: entity, [property]),
+      operations: operations)
   }
 
   /// nil for a property of which nothing is asked before.

@@ -35,10 +35,14 @@ extension MigrationCompiler {
 
   /// The columns of new to-ones that are filled so in a table, with the operations that make them.
   func pairedColumns(of table: TableInfo) -> [String: String] {
-    let paired = partners { relationship, entity, _ in (relationship, entity) }
-    return paired.filter { after.root(of: $0.1.name) == table.name }.reduce(into: [:]) { columns, pair in
+    madePairs.value { pairedColumnsByTable() }[table.name] ?? [:]
+  }
+
+  private func pairedColumnsByTable() -> [String: [String: String]] {
+    partners { relationship, entity, _ in (relationship, entity) }.reduce(into: [:]) { tables, pair in
       let operations = mapping.trail.operations(of: [pair.1.name], column: pair.0.columnName)
-      columns[pair.0.columnName] = operations.map(\.summary).joined(separator: "; ")
+      tables[after.root(of: pair.1.name), default: [:]][pair.0.columnName] =
+        operations.map(\.summary).joined(separator: "; ")
     }
   }
 

@@ -14,6 +14,8 @@ struct MigrationCompiler {
   let mapping: SegmentMapping
   /// Who declares the columns of the tables after: few runs ask.
   let madeOwners = MadeOnce<ColumnOwners>()
+  /// What is filled by pairings, by table and column, with the operations that ask for it: asked of each table.
+  let madePairs = MadeOnce<[String: [String: String]]>()
 
   /// Entities whose tables are as they were, and whose links are: the run has nothing to do with them, as a step has with most.
   let untouched: Set<String>
@@ -290,11 +292,12 @@ struct MigrationCompiler {
   private func rebuild(_ former: TableInfo, _ table: TableInfo, _ origin: Origin) -> [PlannedStatement] {
     let temporary = "_mig_\(table.name)"
     let columns = table.columns.map(\.name).filter { origin.expressions[$0] != nil }
+    let expressions = columns.compactMap { origin.expressions[$0] }
     var copy = PlannedStatement(
       statement: .copy(
-        from: former.name, to: temporary, columns: columns,
-        expressions: columns.compactMap { origin.expressions[$0] },
-        keyed: table.columns.contains { $0.name == "id" }),
+        from: former.name, to: temporary, columns: columns, expressions: expressions,
+        // What looks at other rows sees all of them in one piece alone.
+        keyed: columns.contains("id") && !expressions.contains(where: SQLScanner.spansRows)),
       operations: columns.filter { isComputed($0, of: former, origin) }.flatMap {
         mapping.trail.operations(of: members(of: table), column: $0)
       })

@@ -40,24 +40,30 @@ extension MigrationSet {
             : "one is one already")
     }
     let model = try model(at: number)
-    let creation = model.creation
-    let all = steps.prefix(number)
-    let blocks = all.flatMap { step in
+    let blocks = steps.prefix(number).flatMap { step in
       step.operations.filter(\.isData).map { (name: "\(numbered(step.number)) \($0.summary)", operation: $0) }
     }
     guard blocks.contains(where: \.operation.writesRows) else {
-      let fold = try fold(to: number, release, creation, kept: [], leftOut: blocks.map(\.name))
+      let fold = try fold(to: number, release, model.creation, kept: [], leftOut: blocks.map(\.name))
       try fold.requireModel(model)
       return fold
     }
+    return try provenFold(to: number, release, blocks, model)
+  }
+
+  /// The shortest form that is proven to do the same.
+  private func provenFold(
+    to number: Int, _ release: String?, _ blocks: [(name: String, operation: MigrationOperation)],
+    _ model: Schema
+  ) throws -> MigrationFold {
     // The shortest form first: the tables alone, where the blocks make no row of a new store. Then all tables as they are in
     // the end, with the blocks behind them. Where these speak of what was there for a while, the long one: the operations one
     // behind the other.
     let names = blocks.map(\.name)
     var reasons: [String] = []
     for (operations, kept, leftOut) in [
-      (creation, [], names), (creation + blocks.map(\.operation), names, []),
-      (all.flatMap(\.operations), names, []),
+      (model.creation, [], names), (model.creation + blocks.map(\.operation), names, []),
+      (steps.prefix(number).flatMap(\.operations), names, []),
     ] {
       do {
         let fold = try fold(to: number, release, operations, kept: kept, leftOut: leftOut)

@@ -87,7 +87,13 @@ extension StoreHistory {
         ? staying.minimumReader : min(target, minimumReader))
     for step in chain.steps.dropFirst(target).reversed() {
       switch try step.wayBack(from: models[step.number - 1], to: models[step.number]) {
-      case .none(let reason): throw StoreError.noWayBack(step: step.number, name: step.name, reason: reason)
+      case .none(let reason):
+        // Who wrote that there is none has no use for it, nor who has not got the file.
+        let isAdvised = step.irreversible == nil && set.steps.contains(step)
+        throw StoreError.noWayBack(
+          step: step.number, name: step.name,
+          reason: reason
+            + (isAdvised ? "; what does take it back can be written into its file, behind [down]" : ""))
       case .operations(let operations):
         work.back.append(
           try step.takenBack(by: operations).compiled(

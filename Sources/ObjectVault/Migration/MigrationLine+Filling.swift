@@ -5,6 +5,8 @@
 enum FillingAdvice {
   static let attribute = "write: filling VALUE, default VALUE, or optional"
   static let toOne = "write: filling ID, or add it without required, fill it, then make it required"
+  /// Of what an expression fills.
+  static let expression = "give them a value, as in using (coalesce(…, 0)), or make it optional"
   /// Of the second end of a one-to-one.
   static let paired =
     "add it without required, which fills it out of its other end, and make it required in a line behind"

@@ -41,7 +41,7 @@ package struct MigrationOutlook {
     let (work, model) = (try history.work(goal, with: set, file: inspection.path), try history.model())
     modelHash = SchemaTexts().meaningHash(of: model)
     danglingReferences =
-      plan.drift.isEmpty ? try ReferenceCheck.dangling(inspection.connection, model).count : nil
+      plan.hasOwnTables ? try ReferenceCheck.dangling(inspection.connection, model).count : nil
     minimumReader = plan.isUpToDate ? history.minimumReader : work.minimumReader
     let file = try DatabasePath(inspection.path)
     freeBytes = file.freeBytes

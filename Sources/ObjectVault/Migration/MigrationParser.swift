@@ -133,8 +133,10 @@ struct MigrationParser {
           "\"\(word)\" is no header",
           didYouMean(nearest(word, among: known)) ?? "there are \(known.joined(separator: ", "))")
       }
+      // A note is a sentence, and may name issue #12.
+      let text = key == .note ? lines[index] : line
       do {
-        try result.header.take(key, line[line.index(after: colon)...].trimmed, line: index)
+        try result.header.take(key, text[...].drop { $0 != ":" }.dropFirst().trimmed, line: index)
       } catch { throw failure(error.reason, error.hint) }
     }
     guard result.header.lines[.format] != nil else {

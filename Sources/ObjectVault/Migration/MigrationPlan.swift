@@ -143,18 +143,15 @@ extension MigrationPlan {
     changesFormat = history.format < FileFormat.current && (goal == .latest || !work.isNothing)
     // A later release may have run steps that this one cannot read, and be content with old readers.
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
-    var (steps, standing) = ([Step](), StandingTables(model, format: history.format))
     let amounts = try RowForecast.amounts(of: work.steps, in: connection)
     let rows = amounts.map(\.rows)
-    let trial = SQLTrial(set)
+    let (standing, trial) = (StandingTables(model, format: history.format), asksRows ? SQLTrial(set) : nil)
+    var questions = RowQuestions(connection, standing, isSound: hasOwnTables)
+    var steps: [Step] = []
     for (index, compiled) in work.steps.enumerated() {
       let leadsBack = index < work.back.count
       // Who looks at a store without asking its rows is not kept from it by what a pending step says.
-      var asked = RowQuestions(connection, standing, isSound: hasOwnTables)
-      if asksRows {
-        try asked.ask(compiled, writing: trial.run(compiled), before: work.steps[(index + 1)...])
-        standing = asked.standing
-      }
+      let asked = try questions.asked(by: compiled, trial, before: work.steps[(index + 1)...])
       let reason = leadsBack ? nil : irreversible[compiled.step.number]
       steps.append(Step(compiled, leadsBack, asked, set.transforms, reason, rows: rows[index]))
     }

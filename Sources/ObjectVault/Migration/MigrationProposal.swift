@@ -36,8 +36,9 @@ extension MigrationSet {
     for schema: Schema, renaming: [MigrationRenaming] = []
   ) throws -> MigrationProposal {
     let model = try model(at: version)
-    // Properties go by the new names of their entities.
-    let renaming = renaming.filter(\.isOfEntity) + renaming.filter { !$0.isOfEntity }
+    // Properties go by the new names of their entities, and whoever says them by the former ones is understood.
+    let entities = renaming.filter(\.isOfEntity)
+    let renaming = entities + renaming.filter { !$0.isOfEntity }.map { $0.following(entities, in: schema) }
     try Self.check(renaming, from: model, to: schema)
     let operations = SchemaDifference.operations(from: model, to: schema, renaming: renaming)
     let step = MigrationStep(number: version + 1, name: "proposal", operations: operations)
@@ -46,16 +47,19 @@ extension MigrationSet {
       doubts: MigrationRenaming.doubts(in: operations, from: model),
       losses: (try? step.compiled(from: model, engine: .current).losses)
         ?? operations.compactMap(\.subject.lost),
-      notes: operations.compactMap { $0.rules.advice(in: model) } + Self.faults(step, model, schema))
+      notes: operations.compactMap { $0.rules.advice(in: model) } + Self.faults(step, model, schema)
+        + (renaming.isEmpty ? schema.renamingDoubts(from: model) : []))
   }
 
   private static func check(_ renaming: [MigrationRenaming], from old: Schema, to new: Schema)
     throws(StoreError)
   {
     var model = old
-    for renaming in renaming {
+    for renaming in MigrationRenaming.inOrder(renaming) {
       guard let operation = renaming.operation(in: model) else { throw renaming.failure(in: model) }
       do { try operation.apply(to: &model) } catch { throw renaming.collision }
+    }
+    for renaming in renaming {
       switch renaming {
       case .entity(_, let name):
         guard new.entity(named: name) == nil else { continue }
@@ -79,6 +83,15 @@ extension MigrationSet {
 
 extension MigrationRenaming {
   fileprivate var isOfEntity: Bool { if case .entity = self { true } else { false } }
+
+  /// A property by the new name of its entity, where it was told by the former one.
+  fileprivate func following(_ entities: [MigrationRenaming], in schema: Schema) -> MigrationRenaming {
+    guard case .property(let entity, let name, let new) = self, schema.entity(named: entity) == nil else {
+      return self
+    }
+    for case .entity(entity, let newEntity) in entities { return .property(entity: newEntity, name, to: new) }
+    return self
+  }
 
   /// That the new name is somebody else's.
   fileprivate var collision: StoreError {

@@ -34,13 +34,8 @@ extension MigrationRunner {
             "its tables are not those of the steps (\(drift.prefix(5).joined(separator: "; "))). Take its rows into a new store: "
               + "store-migrate baseline FILE STORE")
         }
-        let foreign = try connection.rows(
-          "SELECT type || ' ' || name FROM sqlite_master WHERE type IN ('trigger', 'view')"
-        ).compactMap { $0[0].string }
-        let own = Set(model.rawObjects.map(\.title))
-        if let name = foreign.first(where: { !own.contains($0) }) {
-          throw refuse(
-            "it has the \(name), which no step has made. Drop it, or take the rows into a new store")
+        if let foreign = try ForeignObjects(layout: model.layout).findings(connection).first {
+          throw refuse("\(foreign). Or take the rows into a new store: store-migrate baseline FILE STORE")
         }
         for entity in model.roots {
           let id = try connection.tableInfo(entity.name).columns.first { $0.name == "id" }

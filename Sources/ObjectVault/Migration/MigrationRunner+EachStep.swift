@@ -21,9 +21,7 @@ extension MigrationRunner {
   func runEachStep(_ goal: MigrationGoal, _ planned: MigrationWork, _ mark: inout MigrationMark?) throws -> (
     outcome: MigrationOutcome, standing: StoreStanding
   ) {
-    if let progress {
-      record.meter.begin(progress, rows: try RowForecast.rows(of: planned.steps, in: connection))
-    }
+    try beginMeter(planned)
     var rest: MigrationWork?
     while true {
       var outcome = record.outcome
@@ -53,7 +51,7 @@ extension MigrationRunner {
     try checkCancelled()
     let found = try StoreHistory.read(connection)
     let audit = try record.audit?.following(stepsSince(found, goal))
-    try requireDirection(goal, found)
+    try requireDirection(goal, found, audit)
     let history = try changeFormat(of: found)
     if !record.hasSteps { outcome.startVersion = history.version }
     let work =
@@ -78,7 +76,14 @@ extension MigrationRunner {
     let work = try history.work(goal, with: set, file: connection.path, format: found.format)
     try checkTransforms(of: work)
     try checkLosses(of: work)
+    // What was foreseen counts steps that somebody else has run.
+    if record.hasSteps { try beginMeter(work) }
     return work
+  }
+
+  private func beginMeter(_ work: MigrationWork) throws {
+    guard let progress else { return }
+    record.meter.begin(progress, rows: try RowForecast.rows(of: work.steps, in: connection))
   }
 
   /// The steps that another process ran between two of this run, on the way up: what was written has their names now.
@@ -88,9 +93,9 @@ extension MigrationRunner {
   }
 
   /// Two runs that lead a store to and fro would go on for as long as both live.
-  private func requireDirection(_ goal: MigrationGoal, _ history: StoreHistory) throws {
+  private func requireDirection(_ goal: MigrationGoal, _ history: StoreHistory, _ audit: RowAudit?) throws {
     let left = record.lastVersion
-    record.found(version: history.version)
+    record.found(version: history.version, audit)
     guard let left, goal == .latest ? history.version < left : history.version > left else { return }
     throw StoreError.steppedBack(file: connection.path, left: left, found: history.version)
   }

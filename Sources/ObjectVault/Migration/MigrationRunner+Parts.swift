@@ -46,6 +46,9 @@ extension MigrationRunner {
         case .engine(_, _, let message, _): throw step.failed(planned.blamed(for: message), "\(error)")
         case .constraint(let message, _, _):
           let operation = planned.blamed(for: message)
+          if let reason = try missingValues(planned.statement, message) {
+            throw step.refused(operation, reason)
+          }
           // A data block that breaks a rule is wrong itself; a change of tables meets rows that are.
           throw part.isData ? step.failed(operation, "\(error)") : step.refused(operation, "\(error)")
         default: throw step.failed(planned.blamed(for: ""), "\(error)")
@@ -54,6 +57,12 @@ extension MigrationRunner {
         throw step.failed(planned.blamed(for: ""), failure.reason)
       } catch let error as ModelError {
         throw step.failed(planned.blamed(for: ""), error.reason)
+      } catch StoreError.idsExhausted(let entity) {
+        throw step.failed(
+          planned.blamed(for: ""),
+          "no id is left for a row of \(entity): ids end at \(RowIDs.highest), and new ones come behind the highest that was "
+            + "given out (last in vault_ids), to this entity or to one whose rows it takes; give rows with such ids lower ones "
+            + "before")
       } catch let error as RowRefusal {
         throw step.refused(planned.blamed(for: ""), error.reason)
       }

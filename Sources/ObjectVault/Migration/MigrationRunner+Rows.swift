@@ -12,13 +12,16 @@ extension MigrationRunner {
     doubt: SQL? = nil
   ) throws -> Bool {
     let insert = CompiledStatement.copying(from, to, columns, expressions)
+    // What cannot run is told where there is nothing to run on, too.
+    try connection.validate(sql: insert.text)
+    try requireRowByRow(expressions, of: from)
     guard keyed else {
       try requireWhole(connection.execute(insert), from)
       return false
     }
     var copied = 0
     var isSound = doubt != nil
-    try forEachSlice(of: SQLName(from), insert) { ids in
+    try forEachSlice(of: SQLName(from)) { ids in
       let rows = try connection.execute("\(insert) WHERE \(ids)")
       copied += rows
       record.meter.wrote(rows)
@@ -32,15 +35,13 @@ extension MigrationRunner {
   }
 
   /// - Parameter body: Gets a condition on ids.
-  private func forEachSlice(of table: SQLName, _ insert: SQL, _ body: (SQL) throws -> Void) throws {
+  private func forEachSlice(of table: SQLName, _ body: (SQL) throws -> Void) throws {
     // Two queries: of one alone each bound is looked up, of both together every row is.
     let bounds =
       try connection.rows("SELECT (SELECT min(\"id\") FROM \(table)), (SELECT max(\"id\") FROM \(table))")
       .first ?? []
     var low = bounds.first?.int64 ?? 1
     let high = bounds.last?.int64 ?? 0
-    // What cannot run is told where there is nothing to run on, too.
-    if low > high { try connection.validate(sql: insert.text) }
     let slice: Int64 = 65_536
     while low <= high {
       try checkCancelled()
@@ -51,6 +52,35 @@ extension MigrationRunner {
       // Ids far apart are not walked through slice by slice.
       low = try connection.value("SELECT min(\"id\") FROM \(table) WHERE \"id\" > \(end)")?.int64 ?? Int64.max
     }
+  }
+
+  /// An aggregate makes one row of all rows, and of none, by which it is known.
+  /// - Throws: ``ModelError``.
+  private func requireRowByRow(_ expressions: [String], of table: String) throws {
+    guard expressions.contains(where: { $0.contains("(") }) else { return }
+    let values = SQL.joined(expressions.map { "\(written: $0)" })
+    guard try !connection.rows("SELECT \(values) FROM \(identifier: table) WHERE 0").isEmpty else { return }
+    throw ModelError(
+      reason:
+        "an expression is over all rows, and one for each row is asked for; write a query in its place, such as "
+        + "(SELECT max($\(table).id) FROM $\(table))")
+  }
+
+  /// What a copy that met a NULL where none may be says of it: the engine names the column of a table that nobody knows.
+  /// - Parameter message: The engine's, such as `NOT NULL constraint failed: _mig_User.age`.
+  /// - Returns: nil for what is about something else.
+  func missingValues(_ statement: CompiledStatement, _ message: String) throws -> String? {
+    guard case .copy(let from, let to, let columns, let expressions, _) = statement,
+      message.hasPrefix("NOT NULL constraint failed: \(to)."),
+      let index = columns.firstIndex(where: { message.hasSuffix(".\($0)") })
+    else { return nil }
+    let rows: SQL = "FROM \(identifier: from) WHERE (\(written: expressions[index])) IS NULL"
+    let count = try connection.value("SELECT count(*) \(rows)")?.int64 ?? 0
+    let ids = try connection.query("SELECT \"id\" \(rows) ORDER BY \"id\" LIMIT 5") { "\($0.int64(0))" }
+    let table = MigrationCompiler.finalName(of: to)
+    return
+      "\(counted(Int(count), "object")) would have NULL in \(table).\(columns[index]), which is required; "
+      + "\(FillingAdvice.expression) (\(ids.count == 1 ? "row" : "rows") \(ids.joined(separator: ", ")))"
   }
 
   private func requireWhole(_ copied: Int, _ table: String) throws {

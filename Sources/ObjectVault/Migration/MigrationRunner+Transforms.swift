@@ -6,8 +6,9 @@ private import Foundation
 extension MigrationRunner {
   /// Who has not got the functions that the steps call must not begin: a program of its own has them.
   func checkTransforms(of work: MigrationWork) throws {
-    guard let (step, function) = work.missingTransform(in: set) else { return }
-    throw StoreError.transformMissing(step: step.number, name: step.name, transform: function)
+    guard let (step, operation, function) = work.missingTransform(in: set) else { return }
+    if let misfit = set.transforms.misfit(function) { throw step.refused(operation.summary, misfit) }
+    throw StoreError.transformMissing(step: step.number, name: step.name, transform: function.name)
   }
 
   /// Calls a function with the objects of its entity.
@@ -71,11 +72,13 @@ extension ConversionFailures {
 
 extension MigrationWork {
   /// The first function that steps call and a set has not got.
-  func missingTransform(in set: MigrationSet) -> (step: MigrationStep, function: String)? {
-    for compiled in steps {
-      for case let function? in compiled.step.operations.map(\.function)
-      where !set.transforms.covers(function) {
-        return (compiled.step, function.name)
+  func missingTransform(in set: MigrationSet) -> (
+    step: MigrationStep, operation: MigrationOperation, function: AppFunction
+  )? {
+    for step in steps.map(\.step) {
+      for operation in step.operations {
+        guard let function = operation.function, !set.transforms.covers(function) else { continue }
+        return (step, operation, function)
       }
     }
     return nil

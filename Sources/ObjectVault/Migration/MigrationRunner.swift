@@ -64,7 +64,7 @@ struct MigrationRunner {
           try makeRawObjects(of: model)
         }
         try audit.finish(model)
-        try PartnerWatch(seeding, from: Schema(), connection)?.requireNoDamage(connection)
+        try PartnerWatch(seeding, from: Schema(), connection)?.requireNoDamage(connection, audit)
         try finish(
           model, version: set.version, minimumReader: set.minimumReader, generation: 1)
       }
@@ -222,7 +222,7 @@ struct MigrationRunner {
       model = compiled.model
     }
     if isLast { try audit.finish(model) }
-    try partners?.requireNoDamage(connection)
+    try partners?.requireNoDamage(connection, audit)
     if let reason = try audit.brokenReferences(model), let step = work.steps.last?.step {
       // Whatever did it, it was not seen behind the part that did.
       throw step.failed("the end of all steps", reason)

@@ -162,7 +162,7 @@ public struct MigrationSet: Sendable, Hashable {
   /// - Throws: ``StoreError/historyConflict(_:)`` when there is no such step.
   public func upTo(_ version: Int) throws -> MigrationSet {
     guard (0...self.version).contains(version) else {
-      throw StoreError.historyConflict(.gap(version < 0 ? version : self.version + 1))
+      throw StoreError.historyConflict(.noVersion(version, last: self.version))
     }
     try requireReach(from: version)
     return prefix(version)

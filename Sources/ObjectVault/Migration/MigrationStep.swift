@@ -57,6 +57,12 @@ public struct MigrationStep: Sendable, Hashable {
   ///   - file: How errors call the file; by default number and name.
   /// - Throws: ``StoreError/migrationSyntax(_:)`` with file, line, column and a hint.
   public init(number: Int, name: String, text: String, file: String? = nil) throws {
+    guard !name.isEmpty, !name.contains(where: { $0 == "/" || $0 == "\0" || $0.isNewline }) else {
+      throw StoreError.migrationSyntax(
+        MigrationSyntaxError(
+          file: file ?? Self.fileName(number, name), line: 1, column: 1, reason: "its name is none of a file",
+          hint: "call it like add_tags"))
+    }
     var parser = MigrationParser(text, file: file ?? Self.fileName(number, name))
     let parsed = try parser.parse(number: number, name: name)
     self.number = number

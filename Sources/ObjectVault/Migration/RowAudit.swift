@@ -12,7 +12,9 @@ struct RowAudit {
   /// Whether tables have changed since, so that old damage may have other names now.
   private var isStale = false
   /// What the steps wrote, by the names of now.
-  private var written: [(step: MigrationStep, blame: (TypeFinding) -> String, columns: TouchedColumns)] = []
+  private var written: [(step: MigrationStep, blame: Blame, columns: TouchedColumns)] = []
+  /// The operations to which a property of an entity owes what it holds.
+  private typealias Blame = (_ entity: String, _ property: String) -> String
 
   /// - Parameters:
   ///   - model: That of the rows which are there already; nil where there are none.
@@ -39,7 +41,7 @@ struct RowAudit {
   ) throws {
     isStale = true
     try follow(part)
-    let blame = { (found: TypeFinding) in part.blamed(entity: found.entity, property: found.property) }
+    let blame: Blame = { part.blamed(entity: $0, property: $1) }
     try checkTypes(unseen, part.model, of: step, asking: part, blaming: blame)
     if !part.filled.isEmpty { written.append((step, blame, part.filled)) }
   }
@@ -69,8 +71,8 @@ struct RowAudit {
     var names: [String] = []
     for operation in operations where !names.contains(operation.summary) { names.append(operation.summary) }
     let name = names.joined(separator: "; ")
-    try checkTypes(columns, model, of: step) { _ in name }
-    if !columns.isEmpty { written.append((step, { _ in name }, columns)) }
+    try checkTypes(columns, model, of: step) { _, _ in name }
+    if !columns.isEmpty { written.append((step, { _, _ in name }, columns)) }
     let found = try ReferenceCheck.dangling(connection, model)
     let fresh = found.subtracting(known)
     guard fresh.isEmpty else { throw step.failed(name, ReferenceCheck.sentence(fresh)) }
@@ -79,7 +81,7 @@ struct RowAudit {
 
   private func checkTypes(
     _ columns: TouchedColumns, _ model: Schema, of step: MigrationStep, asking part: CompiledStep.Part? = nil,
-    blaming name: (TypeFinding) -> String
+    blaming name: Blame
   ) throws {
     guard !columns.isEmpty else { return }
     let findings = try TypeCheck(model: model).findings(connection, touched: columns)
@@ -87,7 +89,8 @@ struct RowAudit {
     let sentence = Self.sentence(findings)
     // What a plan asks of rows that were there before is no fault of the step's.
     throw part?.compiler?.fittingCheck(first.entity, first.property) == nil
-      ? step.failed(name(first), sentence) : step.refused(name(first), sentence)
+      ? step.failed(name(first.entity, first.property), sentence)
+      : step.refused(name(first.entity, first.property), sentence)
   }
 
   /// Called after the last step.
@@ -100,8 +103,24 @@ struct RowAudit {
     let check = TypeCheck(model: model, readers: narrow)
     for (step, blame, columns) in written.reversed() {
       let findings = try check.findings(connection, touched: columns, onlyReaders: true)
-      if let first = findings.first { throw step.failed(blame(first), Self.sentence(findings)) }
+      if let first = findings.first {
+        throw step.failed(blame(first.entity, first.property), Self.sentence(findings))
+      }
     }
+  }
+
+  /// Who was the last to write any of some to-ones: by the names of now.
+  func lastWriter(of toOnes: [PropertyName], _ model: Schema) -> (step: MigrationStep, operation: String)? {
+    for (step, blame, columns) in written.reversed() {
+      let hit = toOnes.first { end in
+        // What an expression fills is noted by the name of the property.
+        [end.name, RelationshipDescription.columnName(end.name)].contains {
+          columns.contains(model.root(of: end.entity), $0)
+        }
+      }
+      if let hit { return (step, blame(hit.entity, hit.name)) }
+    }
+    return nil
   }
 
   /// Whether the steps left more references that lead nowhere than there were: a last look at what they cannot do.

@@ -21,10 +21,24 @@ struct RowQuestions {
     (self.connection, self.standing, self.isSound) = (connection, standing, isSound)
   }
 
+  /// The questions of the next step, with their answers, if rows are asked at all.
+  /// - Parameters:
+  ///   - trial: Knows what data blocks write to; nil where no row is asked.
+  ///   - later: The steps that run behind it.
+  mutating func asked(by step: CompiledStep, _ trial: SQLTrial?, before later: ArraySlice<CompiledStep>)
+    throws
+    -> RowQuestions
+  {
+    var next = RowQuestions(connection, standing, isSound: isSound)
+    if let trial { try next.ask(step, writing: trial.run(step), before: later) }
+    self = next
+    return next
+  }
+
   /// - Parameters:
   ///   - written: The tables that data blocks write to, by the places of the step's parts.
   ///   - later: The steps that run behind it.
-  mutating func ask(
+  private mutating func ask(
     _ compiled: CompiledStep, writing written: [Int: Set<String>], before later: ArraySlice<CompiledStep>
   ) throws {
     for (index, part) in compiled.parts.enumerated() {
@@ -148,7 +162,9 @@ extension CompiledStep.Part {
           .moved(_, let name, _):
           // Whichever entity of a family it names.
           !ends.contains { $0.property == name }
-        case .droppedEntity(let name), .renamedEntity(let name, _): !ends.contains { $0.entity == name }
+        case .renamedEntity(let name, _): !ends.contains { $0.entity == name }
+        // The rows of an entity below an end stand in the table of the end.
+        case .droppedEntity(let name): !ends.contains { before.root(of: $0.entity) == before.root(of: name) }
         case .movedEntity, .mergedEntity, .parts, .rows: false
         }
       }

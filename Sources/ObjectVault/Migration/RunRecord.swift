@@ -29,8 +29,10 @@ final class RunRecord {
   }
 
   /// The version that the store has before the next step, read under the lock: others may have changed it since.
-  func found(version: Int) {
-    if hasSteps { lastVersion = version }
+  /// - Parameter audit: What went along with the steps that stand, by the names of that version: an attempt that begins anew sees
+  ///   no change of it any more.
+  func found(version: Int, _ audit: RowAudit?) {
+    if hasSteps { (lastVersion, self.audit) = (version, audit) }
   }
 
   /// The run has come to its end. What fails from now on is nothing of it.

@@ -79,17 +79,14 @@ struct OperationProposer {
   // MARK: Names
 
   private mutating func rename(_ renaming: [MigrationRenaming]) {
-    for renaming in renaming { if let operation = renaming.operation(in: present) { addFitting(operation) } }
-    // What classes tell of, where the former name is there and the new one is not yet.
+    for renaming in MigrationRenaming.inOrder(renaming) {
+      if let operation = renaming.operation(in: present) { addFitting(operation) }
+    }
     for (entity, former) in kept {
       guard let binding = new.bindings[entity.name] else { continue }
-      for name in entity.propertyNames {
-        guard let oldName = binding.formerName(of: name), !former.propertyNames.contains(name),
-          former.propertyNames.contains(oldName), !entity.propertyNames.contains(oldName),
-          let operation = MigrationRenaming.property(entity: entity.name, oldName, to: name).operation(
-            in: present)
-        else { continue }
-        addFitting(operation)
+      for (old, name) in RenamingHints(entity, binding, former: former.propertyNames).renamings {
+        let renaming = MigrationRenaming.property(entity: entity.name, old, to: name)
+        if let operation = renaming.operation(in: present) { addFitting(operation) }
       }
     }
   }

@@ -29,7 +29,7 @@ extension StoreHistory {
     }
     for number in 1...max(1, Int(version)) where number <= version {
       guard number <= steps.count, steps[number - 1].number == number else {
-        throw StoreError.historyConflict(.gap(number))
+        throw read.damage("\(HistoryTable.name), row \(number),", "is not there")
       }
     }
     try read.checkIDs()

@@ -55,6 +55,18 @@ struct TransformTable: Sendable {
     values.merge(other.values) { $1 }
   }
 
+  /// Why a function of the name is none for a call, where there is one.
+  func misfit(_ function: AppFunction) -> String? {
+    guard !covers(function) else { return nil }
+    return function.takesValues
+      ? objects[function.name].map { _ in
+        "the function \"\(function.name)\" of this program takes objects, and here one is called that takes a value"
+      }
+      : values[function.name].map { _ in
+        "the function \"\(function.name)\" of this program takes a value, and here one is called that takes objects"
+      }
+  }
+
   func covers(_ function: AppFunction) -> Bool {
     function.takesValues ? values[function.name] != nil : objects[function.name] != nil
   }

@@ -153,7 +153,8 @@ struct TypeCheck {
         condition: "\"id\" BETWEEN 1 AND \(number: RowIDs.highest)"),
       Check(
         property: "_version", column: "_version", expected: "version",
-        condition: "typeof(\"_version\") = 'integer' AND \"_version\" > 0"),
+        condition:
+          "typeof(\"_version\") = 'integer' AND \"_version\" BETWEEN 1 AND \(number: RowVersions.highest)"),
     ]
     return checks + valueChecks(of: entity)
   }

@@ -34,11 +34,7 @@ extension DefaultValue {
       return "it has a NUL character, which ends a text in SQL; set it in each object"
     }
     if value.isValue(of: type) { return nil }
-    // What a number in binary has lost nobody can tell any more.
-    let isNumber = if case .text = value { false } else { true }
-    let hint =
-      type.isStoredAsText && isNumber && type != .string ? "; write it in quotes, such as \"1.50\"" : ""
-    return "\(self.text) is no \(type.rawValue)\(hint)"
+    return "\(self.text) is no \(type.rawValue)"
   }
 
   private func isValue(of type: AttributeType) -> Bool {

@@ -74,7 +74,7 @@ extension Store {
         let model = try migrations.model(at: migrations.version)
         let adoption = try AdoptionReader.adoption(foreign, relationships: relationships, steps: model)
         let fit = AdoptionFit(adoption, model)
-        try AdoptionRun.check(fit, allowing: losses, file: file.path)
+        try AdoptionRun.check(fit, allowing: RunSettings.named(losses), file: file.path)
         var configuration = Connection.Configuration()
         configuration.profile = profile
         _ = try Connection.create(url.path, key: key, configuration: configuration) { connection in

@@ -26,7 +26,7 @@ extension Store {
   ///     (``MigrationSet/foldedVersion``) are taken back in one transaction even so.
   ///   - progress: Counts the steps; cancelling it ends the run.
   /// - Throws: ``StoreError/noWayBack(step:name:reason:)``, ``StoreError/wayBackLoses(step:name:losses:)``,
-  ///   ``StoreError/rowsRefused(step:name:operation:reason:)``; else as
+  ///   ``StoreError/rowsRefused(step:name:operation:reason:)``; ``StoreError/historyConflict(_:)`` for a version below 0; else as
   ///   ``open(at:key:schema:migrations:configuration:progress:)``. The file is then as it was, or behind
   ///   the last step that was committed by itself.
   @discardableResult
@@ -37,7 +37,7 @@ extension Store {
   ) async throws -> MigrationOutcome {
     var settings = RunSettings(profile, busyTimeout, makesBackups, losses, progress)
     settings.commitsEachStep = commitsEachStep
-    guard version >= 0 else { throw StoreError.historyConflict(.gap(version)) }
+    try requireVersion(version, migrations)
     return try await run(.back(to: version), at: url, key: key, migrations, settings)
   }
 
@@ -78,11 +78,18 @@ extension Store {
   ///   - version: The version that it is to have.
   ///   - migrations: The steps at hand.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  /// - Throws: ``StoreError/noWayBack(step:name:reason:)``; else as ``plan(at:key:migrations:profile:)``.
+  /// - Throws: ``StoreError/noWayBack(step:name:reason:)``; ``StoreError/historyConflict(_:)`` for a version below 0; else as
+  ///   ``plan(at:key:migrations:profile:)``.
   public static func planDowngrade(
     at url: URL, key: Key, to version: Int, migrations: MigrationSet, profile: CipherProfile? = nil
   ) async throws -> MigrationPlan {
-    try await plan(.back(to: version), at: url, key: key, migrations, profile)
+    try requireVersion(version, migrations)
+    return try await plan(.back(to: version), at: url, key: key, migrations, profile)
+  }
+
+  private static func requireVersion(_ version: Int, _ migrations: MigrationSet) throws {
+    guard version < 0 else { return }
+    throw StoreError.historyConflict(.noVersion(version, last: migrations.version))
   }
 
   /// Everything that happened to a store, in its order: the steps that it was made with, those that ran, and those that

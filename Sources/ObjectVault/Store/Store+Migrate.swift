@@ -51,9 +51,13 @@ extension Store {
       _ progress: Progress?, waits: (@Sendable (RunWait) -> Void)? = nil
     ) {
       (self.profile, self.busyTimeout, self.makesBackups) = (profile, busyTimeout, makesBackups)
-      // As a step's head has them, and the command line.
-      self.losses = Set(losses.map { $0.hasPrefix("lossy:") ? String($0.dropFirst(6)) : $0 })
+      self.losses = Self.named(losses)
       (self.progress, self.waits) = (progress, waits)
+    }
+
+    /// Losses by the names of what is lost, which may be given as a step's head has them, and the command line.
+    static func named(_ losses: Set<String>) -> Set<String> {
+      Set(losses.map { MigrationStep.loss(allowedBy: $0) ?? $0 })
     }
   }
 

@@ -33,7 +33,8 @@ extension Store {
         try prepare(connection)
         return try MigrationRunner(
           connection: connection, set: migrations, progress: progress, makesBackups: makesBackups,
-          allowedLosses: losses, readers: schema?.readers ?? [:], commitsEachStep: commitsEachStep,
+          allowedLosses: RunSettings.named(losses), readers: schema?.readers ?? [:],
+          commitsEachStep: commitsEachStep,
           record: record
         ).run(goal)
       }

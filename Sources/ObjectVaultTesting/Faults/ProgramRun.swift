@@ -67,9 +67,11 @@
         }
         let id = process.processIdentifier
         let overdue = DispatchWorkItem {
-          // Of a process that has ended another one may have the number.
-          guard process.isRunning, kill(id, SIGKILL) == 0 else { return }
-          isOverdue.withLock { $0 = true }
+          // Under the lock: who waits for the end of the process reads what is said of it here behind that.
+          isOverdue.withLock {
+            // Of a process that has ended another one may have the number.
+            $0 = process.isRunning && kill(id, SIGKILL) == 0
+          }
         }
         DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1), execute: overdue)
         end = overdue

@@ -82,9 +82,10 @@ enum CheckCommand: Command {
   {
     let isLock = name == "migrations.lock"
     let path = files.folder.appendingPathComponent(name).path
-    let damage = isLock ? files.releases.damage(beside: files.set) : nil
+    // Asked where something is wrong alone: it reads all of the embedded steps.
+    let damage = { isLock ? files.releases.damage(beside: files.set) : nil }
     guard let data = FileManager.default.contents(atPath: path) else {
-      return [damage.map { "\(name) \($0.reason). \($0.advice)." } ?? "\(name) is missing."]
+      return [damage().map { "\(name) \($0.reason). \($0.advice)." } ?? "\(name) is missing."]
     }
     // Line ends and a mark of the byte order are those of whoever checked the files out.
     let text = String(decoding: data, as: UTF8.self).replacing("\r\n", with: "\n").trimmingPrefix("\u{FEFF}")
@@ -92,7 +93,7 @@ enum CheckCommand: Command {
     if MergeConflict.isIn(data) {
       return ["\(name) has the marks of a merge conflict. \(MergeConflict.advice)"]
     }
-    if let damage { return ["\(name): \(damage.reason). \(damage.advice)."] }
+    if let damage = damage() { return ["\(name): \(damage.reason). \(damage.advice)."] }
     return ["\(name) is not what the steps make."] + (isLock ? edited(String(text), files) : [])
   }
 

@@ -30,9 +30,6 @@ struct GeneratedFiles {
     models = try self.set.models()
   }
 
-  /// Whether an `Embedded.swift` lies in the folder.
-  var hasEmbedded: Bool { Self.presentTypeName(folder) != nil }
-
   /// File name and content, in the order they are written.
   func contents() -> [(name: String, text: String)] {
     [

@@ -93,6 +93,8 @@ enum PlanCommand: Command {
     let to: Int
     let steps: [PlannedStep]
     let drift: [String]
+    /// Whether what is in the way is in the tables themselves, and not beside them.
+    let hasOwnTables: Bool
     /// How much is one transaction: all, or a step.
     let transaction: String
     let makesBackup: Bool
@@ -126,6 +128,7 @@ enum PlanCommand: Command {
       store: StoreSummary(path: session.storePath, bytes: plan.bytes), from: plan.storeVersion,
       to: plan.targetVersion,
       steps: plan.steps.indices.map { planned($0, plan, outlook, set) }, drift: plan.drift,
+      hasOwnTables: plan.hasOwnTables,
       transaction: try session.commitsEachStep() ? "step" : "all",
       makesBackup: plan.makesBackup, backup: outlook.backupName, changesFormat: plan.changesFormat,
       neededBytes: plan.neededBytes, freeBytes: outlook.freeBytes,

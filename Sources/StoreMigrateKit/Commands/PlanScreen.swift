@@ -46,7 +46,11 @@ extension PlanCommand.PlanReport {
 
   private var driftLines: [String] {
     guard !drift.isEmpty else { return [] }
-    return ["✗ The tables are not those of the store's model:"] + drift.map { "    \($0)" }
+    let title =
+      hasOwnTables
+      ? "Steps are refused for what is beside the store's tables"
+      : "The tables are not those of the store's model"
+    return ["✗ \(title):"] + drift.map { "    \($0)" }
   }
 
   private func lines(of step: PlanCommand.PlannedStep) -> [String] {

@@ -41,7 +41,8 @@ extension Session {
   func warnOfFold(at version: Int, _ set: MigrationSet) {
     guard version > 0, version < set.foldedVersion else { return }
     let fold = set.steps[set.foldedVersion - 1]
-    let release = Releases(migrationsFolder).last(with: version).map { "release \($0), or " } ?? ""
+    // That of the fold: a later one has the fold itself.
+    let release = fold.folds[version].release.map { "release \($0), or " } ?? ""
     warn(
       "nothing at hand leads up again from version \(version), as the steps up to \(numbered(fold.number)) \(fold.name) were "
         + "folded into one: that takes \(release)their files of before the fold.")

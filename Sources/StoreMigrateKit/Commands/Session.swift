@@ -63,6 +63,13 @@ struct Session: Sendable {
   /// The command's own name.
   let command: String
 
+  /// Before anything is opened: a mistyped number is a mistake of the line and not of the store.
+  /// - Throws: ``UsageError``.
+  func checkValues() throws {
+    _ = (try lockTimeout(), try profile(), try newProfile())
+    _ = (try allowances(), try commitsEachStep())
+  }
+
   /// The argument behind the command, such as the store's path.
   func positional(_ index: Int) -> String { arguments.positional[index + 1] }
 

@@ -198,7 +198,11 @@ enum StatusCommand: Command {
 
   private static func warnings(_ plan: MigrationPlan, _ outlook: MigrationOutlook) -> [String] {
     var warnings =
-      plan.drift.isEmpty ? [] : ["steps are refused so: undo what was changed by hand, or restore a backup"]
+      plan.drift.isEmpty
+      ? []
+      : plan.hasOwnTables
+        ? ["steps are refused as long as that is in the way"]
+        : ["steps are refused so: undo what was changed by hand, or restore a backup"]
     warnings += plan.missingTransforms.map {
       "this tool has no Swift function \"\($0)\": run `up` with the app's own tool"
     }

@@ -17,6 +17,7 @@ extension StatusCommand.StatusReport {
       "",
     ]
     lines += steps + ["", Screen.fact("history", historyLine), Screen.fact("schema", schemaLine)]
+    if schema.matches { lines += drift.map { Screen.fact("in the way", "✗ \($0)") } }
     if let count = foreignKeys.violations {
       lines.append(
         Screen.fact(

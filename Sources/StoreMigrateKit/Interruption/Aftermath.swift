@@ -231,7 +231,10 @@ struct MigrationRun: Aftermath {
         ?? (try? Connection.open(store, key: key, configuration: reading)),
       let version = try? connection.userVersion()
     else { return leftBehind(.stopped) }
+    let isStore = (try? StoreInfo(connection)) != nil
     connection.close()
+    // A file that was to become one. Its number of a version is another program's.
+    guard isStore else { return "\(store) is no store, as before, and opens with its key." }
     return (done(at: version).map { "\($0) " } ?? "")
       + "\(store) is at version \(version)\(version == from ? ", as before" : ""), and opens with its key."
   }

@@ -9,8 +9,6 @@ enum ErrorText {
   static func of(_ error: any Error, hasStore: Bool = true) -> String {
     guard hasStore else { return StoreError.withoutUnchanged(of(error)) }
     return switch error {
-    // An app may let a store be created; a command that looks for one does not.
-    case SQLError.notFound(let file): "\(file): there is no such file. Check the path."
     case SQLError.emptyFile(let file):
       "\(file): the file has no bytes. Check the path, or restore it from a backup."
     case SQLError.busy(let file, let waited, let holders): locked(file, waited, holders)
@@ -40,6 +38,17 @@ enum ErrorText {
     let reason =
       cause?.domain == NSPOSIXErrorDomain
       ? systemText(Int32(truncatingIfNeeded: cause?.code ?? 0)) : error.localizedDescription
-    return (path.map { "\($0): " } ?? "") + reason
+    return (path.map { "\($0): " } ?? "") + reason + remedy(for: error.code)
+  }
+
+  private static func remedy(for code: CocoaError.Code) -> String {
+    switch code {
+    case .fileReadNoPermission: ". Run it as a user who may read there."
+    case .fileWriteNoPermission: ". Run it as a user who may write there, or give another folder."
+    case .fileWriteVolumeReadOnly: ". Give a folder that can be written to."
+    case .fileWriteOutOfSpace: ". Make room there, and run it again."
+    case .fileNoSuchFile, .fileReadNoSuchFile: ". Check the path."
+    default: ""
+    }
   }
 }

@@ -1,18 +1,33 @@
 // Help and overview, made of what the commands declare.
 
+import CipherSQLite
+
 extension StoreMigrate {
-  static func help(_ arguments: Arguments, _ first: String?) -> Output {
-    let topic = first == "help" ? arguments.positional.dropFirst().first : first
-    guard let topic else { return Output(code: .ok, text: overview) }
-    do {
-      let command = try command(named: topic)
-      let store = command.positionalNames.isEmpty ? "" : " " + command.positionalNames
-      return Output(
-        code: .ok,
-        text: "store-migrate \(command.name)\(store): \(command.summary)\n\n\(command.help)\n\n"
-          + (command.aliases.isEmpty ? "" : "Also called: \(command.aliases.joined(separator: ", "))\n\n")
-          + (command.options + Option.common).lines())
-    } catch { return Output(code: .usage, errors: "store-migrate: \(error)") }
+  /// What is shown of a command, or of all of them.
+  struct HelpReport: Report {
+    let topic: String?
+    let text: String
+
+    var description: String { text }
+  }
+
+  struct VersionReport: Report {
+    let version = StoreMigrate.version
+    let engine = "\(Engine.current)"
+
+    var description: String { "store-migrate \(version), \(engine)" }
+  }
+
+  /// - Throws: ``UsageError`` for a topic that is no command.
+  static func help(of topic: String?) throws -> HelpReport {
+    guard let topic else { return HelpReport(topic: nil, text: overview) }
+    let command = try command(named: topic)
+    let store = command.positionalNames.isEmpty ? "" : " " + command.positionalNames
+    return HelpReport(
+      topic: command.name,
+      text: "store-migrate \(command.name)\(store): \(command.summary)\n\n\(command.help)\n\n"
+        + (command.aliases.isEmpty ? "" : "Also called: \(command.aliases.joined(separator: ", "))\n\n")
+        + (command.options + Option.common).lines())
   }
 
   static var overview: String {

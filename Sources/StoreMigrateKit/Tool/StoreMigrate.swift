@@ -123,99 +123,9 @@ public enum StoreMigrate {
     var isCut = false
   }
 
-  /// Writes the warnings of a report that has no place for them.
-  private static func tell(_ warnings: Locked<[String]>) {
-    for warning in warnings.withLock({ $0 }) {
-      StandardStream.error.write("warning: \(printable(warning))\n")
-    }
-  }
-
-  static func run(
-    _ words: [String], bundled: BundledSteps, model: Schema?, transforms: [MigrationTransform] = [],
-    interruption: Interruption
-  ) async -> Output {
-    let words = unaliased(words)
-    let isJSON = words.prefix { $0 != "--" }.contains("--json")
-    let (rows, warnings) = (RowSink(), Locked<[String]>([]))
-    // Of a line that cannot be read, too.
-    var name = words.first { word in commandNames.contains(word) } ?? ""
-    do {
-      let arguments = try arguments(words)
-      if arguments.has("--version") {
-        return Output(code: .ok, text: "store-migrate \(version), \(Engine.current)")
-      }
-      let first = arguments.positional.first
-      if first == nil || first == "help" || arguments.has("--help") { return help(arguments, first) }
-      name = first ?? ""
-      let command = try command(named: name)
-      try check(arguments, of: command)
-      let given = arguments.positional.count - 1
-      guard given == command.positionalCount || command.positionalCount < 0 else {
-        throw UsageError(
-          "\(name) takes \(command.positionalCount == 0 ? "no argument" : command.positionalNames), "
-            + "\(given) given. See: store-migrate help \(name)")
-      }
-      try checkPaths(arguments, of: command)
-      let style = try style(arguments, words)
-      let session = Session(
-        arguments: arguments, bundled: bundled.transforming(by: transforms), model: model,
-        transforms: transforms,
-        standardError: { StandardStream.error.write(style.shown(error: printable($0)) + "\n") },
-        // In the one object of a run that prints one.
-        warnings: isJSON ? warnings : nil,
-        interruption: interruption,
-        rows: rows, command: name)
-      // Before anything is opened: a mistyped number is a mistake of the line and not of the store.
-      _ = try session.lockTimeout()
-      _ = (try session.profile(), try session.newProfile())
-      _ = (try session.allowances(), try session.commitsEachStep())
-      let run: any Command.Type = arguments.has("--dry-run") ? PlanCommand.self : command
-      name = run.name
-      let report = try await session.placing(of: run) { try await run.run(session) }
-      let text =
-        report.isWritten
-        ? ""
-        : isJSON
-          ? printable(json: json(name, report, warnings.withLock { $0 }))
-          : arguments.has("--quiet")
-            ? "" : style.shown(printable(report.description), isScreen: report.isScreen)
-      if report.isWritten { tell(warnings) }
-      var output = Output(code: report.exitCode, text: text, loss: report.loss)
-      if interruption.signal != nil {
-        output.errors = "store-migrate: It was done before it could be stopped."
-      }
-      return output
-    } catch is ReaderGone {
-      return Output(code: .ok, isCut: true)
-    } catch {
-      let hasStore = (try? command(named: name)).map { $0.group != .write } ?? true
-      var (code, message) = (ExitCode(error), ErrorText.of(error, hasStore: hasStore))
-      if let aftermath = interruption.aftermath, let signal = interruption.signal {
-        code = ExitCode(signal: signal)
-        // Another error than the one that the signal made is told besides.
-        let isOther = ![.interrupted, .failed].contains(ExitCode(error))
-        message = "\(Interruption.said(signal)) \(aftermath.found())" + (isOther ? " (\(error))" : "")
-      } else if let aftermath = interruption.aftermath,
-        [.failed, .noSpace].contains(code) || aftermath.hasParts
-      {
-        // The disk may have failed before the last step or after it; or each step was committed by itself.
-        message += ([".", "?"].contains(message.last) ? " " : ". ") + aftermath.found()
-      }
-      // Behind rows an object of JSON would be a part of theirs.
-      if isJSON, rows.hasBegun { tell(warnings) }
-      return isJSON && !rows.hasBegun
-        ? Output(
-          code: code,
-          text: printable(
-            json: jsonError(
-              name, code, message, (error as? ExplainedError)?.history, warnings.withLock { $0 })))
-        : Output(code: code, errors: "store-migrate: \(message)")
-    }
-  }
-
   /// A line in which a command has its own name. What stands in front of a command is options, and a value of theirs may be
   /// called like one.
-  private static func unaliased(_ words: [String]) -> [String] {
+  static func unaliased(_ words: [String]) -> [String] {
     guard let arguments = try? Arguments(words, known: everyOption), let place = arguments.firstPlace,
       let command = commands.first(where: { $0.aliases.contains(words[place]) })
     else { return words }
@@ -250,7 +160,7 @@ public enum StoreMigrate {
   // MARK: Options
 
   /// How texts on standard output look.
-  private static func style(_ arguments: Arguments, _ words: [String]) throws -> TextStyle {
+  static func style(_ arguments: Arguments, _ words: [String]) throws -> TextStyle {
     let unsaid = arguments.has("--no-color") ? TextStyle.Coloring.never : .auto
     let word = arguments.value("--color") ?? unsaid.rawValue
     guard let coloring = TextStyle.Coloring(rawValue: word) else {
@@ -268,15 +178,27 @@ public enum StoreMigrate {
     (commands.flatMap { $0.options } + Option.common + [versionOption]).distinct
   }
 
-  private static func arguments(_ words: [String]) throws -> Arguments {
+  static func arguments(_ words: [String]) throws -> Arguments {
     do { return try Arguments(words, known: everyOption) } catch let error as UnknownOption {
       let named = commands.first { command in words.first { !$0.hasPrefix("-") } == command.name }
       throw error.usageError(among: named.map { $0.options + Option.common } ?? everyOption)
     }
   }
 
-  /// - Throws: ``UsageError`` for an option of other commands, or of other actions of the command.
-  private static func check(_ arguments: Arguments, of command: any Command.Type) throws {
+  /// - Throws: ``UsageError`` for an option of other commands, or of other actions of the command, and for arguments that are
+  ///   none of its own.
+  static func check(_ arguments: Arguments, of command: any Command.Type) throws {
+    try checkOptions(arguments, of: command)
+    let given = arguments.positional.count - 1
+    guard given == command.positionalCount || command.positionalCount < 0 else {
+      throw UsageError(
+        "\(command.name) takes \(command.positionalCount == 0 ? "no argument" : command.positionalNames), "
+          + "\(given) given. See: store-migrate help \(command.name)")
+    }
+    try checkPaths(arguments, of: command)
+  }
+
+  private static func checkOptions(_ arguments: Arguments, of command: any Command.Type) throws {
     let action = command.action(arguments)
     let own = ((action?.options ?? command.options) + Option.common).map(\.name)
     guard let foreign = arguments.given.first(where: { !own.contains($0) }) else { return }

@@ -38,6 +38,24 @@ extension NewFiles {
     try check()
   }
 
+  @Test
+  func `a file with a second name is read, and not written to: the log of one is not seen under the other`()
+    throws
+  {
+    try create()
+    let second = folder.path("second")
+    try FileManager.default.linkItem(atPath: path, toPath: second)
+    for name in [path, second] {
+      #expect(throws: SQLError.severalNames(file: name, count: 2)) { try Connection.open(name, key: testKey) }
+      var reading = Connection.Configuration()
+      reading.access = .readOnly
+      try Connection.open(name, key: testKey, configuration: reading).close()
+    }
+    #expect(folder.names == ["a.store", "second"])
+    unlink(second)
+    try Connection.open(path, key: testKey).close()
+  }
+
   @Test func `a file with a second name is not replaced under one of them`() throws {
     try create()
     try FileManager.default.linkItem(atPath: path, toPath: folder.path("second"))

@@ -112,7 +112,14 @@ import Testing
       await message { try await Store.adoptInPlace(url, key: testKey, migrations: set) }.contains(
         "not those of the steps"))
     #expect(try Data(contentsOf: url) == bytes)
+    // What a store would be told by its own verify.
+    #expect(
+      await message { try await Store.adoptInPlace(url, key: testKey, migrations: set.upTo(2)) }.contains(
+        "the table other is none of the store's"))
+    #expect(try Data(contentsOf: url) == bytes)
+    try Connection.open(url.path, key: testKey).execute("DROP TABLE other")
     try await Store.adoptInPlace(url, key: testKey, migrations: set.upTo(2))
+    #expect(try await Store.plan(at: url, key: testKey, migrations: set.upTo(2)).drift.isEmpty)
     #expect(
       await message { try await Store.adoptInPlace(url, key: testKey, migrations: set.upTo(2)) }.contains(
         "a store already"))

@@ -270,8 +270,21 @@ import Testing
   @Test func `steps up to a version are a set of their own`() throws {
     let set = try DowngradeLab.set([Self.first, Self.second, Self.third])
     #expect(try set.upTo(2).steps == Array(set.steps[..<2]) && set.upTo(3) == set && set.upTo(0).version == 0)
-    #expect(throws: StoreError.historyConflict(.gap(4))) { try set.upTo(9) }
-    #expect(throws: StoreError.historyConflict(.gap(-1))) { try set.upTo(-1) }
+    for version in [9, -1] {
+      #expect(throws: StoreError.historyConflict(.noVersion(version, last: 3))) { try set.upTo(version) }
+    }
+    #expect("\(HistoryConflict.noVersion(9, last: 3))" == "There is no version 9: the steps end with 3.")
+  }
+
+  @Test func `a version below the first is none to go back to, and none to plan for`() async throws {
+    let lab = try await lab(Self.first, Self.second, at: 2)
+    let expected = StoreError.historyConflict(.noVersion(-1, last: 2))
+    await #expect(throws: expected) {
+      try await Store.downgrade(at: lab.url, key: testKey, to: -1, migrations: lab.set)
+    }
+    await #expect(throws: expected) {
+      try await Store.planDowngrade(at: lab.url, key: testKey, to: -1, migrations: lab.set)
+    }
   }
 }
 

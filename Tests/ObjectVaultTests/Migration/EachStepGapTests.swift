@@ -177,6 +177,20 @@ import Testing
     #expect(progress.completedUnitCount == 4 && progress.totalUnitCount == 4, "\(progress)")
   }
 
+  @Test func `a bar comes to its end where another process ran a step in between`() async throws {
+    let (lab, other) = (try await lab(), Other())
+    let set = try lab.set.upTo(4)
+    let progress = Progress(totalUnitCount: 0)
+    _ = try Store.rehearseMigration(
+      at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true, progress: progress
+    ) { connection in
+      other.act(lab, at: 2, in: connection) { try lead(lab, .latest, set) }
+    }
+    #expect(try lab.version == 5)
+    #expect(
+      progress.completedUnitCount == progress.totalUnitCount && progress.totalUnitCount > 0, "\(progress)")
+  }
+
   @Test func `a store that another process led beyond the steps is told as that`() async throws {
     let (lab, other) = (try await lab(), Other())
     let set = try lab.set.upTo(3)

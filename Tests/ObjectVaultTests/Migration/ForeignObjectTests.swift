@@ -109,6 +109,21 @@ import Testing
     #expect(try lab.isSound())
   }
 
+  @Test func `a view of the store's that is called like a trigger takes none over`() async throws {
+    let base =
+      "create entity Thing {\n attribute name string\n}\ncreate raw view spy { SELECT $Thing.name FROM $Thing }"
+    let lab = try await MigrationLab(base, fill: ["INSERT INTO Thing(id, name) VALUES (1, 'a')"])
+    try lab.open().executeScript(
+      "CREATE TRIGGER spy AFTER INSERT ON Thing BEGIN UPDATE Thing SET name = 'b'; END")
+    let step = "retype Thing.name to string using (upper($Thing.name))"
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set([base, step]))
+    #expect(plan.drift.count == 1 && plan.drift[0].contains("the trigger spy on Thing"), "\(plan.drift)")
+    await #expect { try await lab.migrate(step) } throws: {
+      if case StoreError.schemaDrift = $0 { true } else { false }
+    }
+    #expect(try lab.rows("SELECT count(*) FROM sqlite_master WHERE name = 'spy'") == [[2]])
+  }
+
   @Test func `a trigger that is none of the store's keeps no row from being asked`() async throws {
     let base = "create entity Thing {\n attribute name string optional\n}"
     let lab = try await MigrationLab(base, fill: ["INSERT INTO Thing(id, name) VALUES (1, NULL), (2, 'b')"])

@@ -46,6 +46,61 @@ import Testing
     #expect(kinds.count > 12, "\(kinds.sorted())")
   }
 
+  @Test(arguments: [
+    (
+      ["User=Person", "User.name=fullName"],
+      ["rename entity User -> Person", "rename attribute Person.name -> fullName"]
+    ),
+    (
+      ["User.name=fullName", "User=Person"],
+      ["rename entity User -> Person", "rename attribute Person.name -> fullName"]
+    ),
+    (
+      ["User=Person", "Person.name=fullName"],
+      ["rename entity User -> Person", "rename attribute Person.name -> fullName"]
+    ),
+  ])
+  func `a property is named by its entity's former name or the new one`(
+    _ renaming: [String], _ lines: [String]
+  ) throws {
+    let told = try proposal(
+      "create entity User {\n attribute name string\n}",
+      "create entity Person {\n attribute fullName string\n}",
+      renaming: renaming)
+    #expect(told.lines == lines)
+  }
+
+  @Test func `names may be exchanged, and handed on`() throws {
+    let model =
+      "create entity A {\n attribute x string\n attribute y string\n}\ncreate entity B {\n attribute z int\n}"
+    let swapped = try proposal(model, model, renaming: ["A.x=y", "A.y=x"])
+    #expect(
+      swapped.lines == [
+        "rename attribute A.x -> xBefore", "rename attribute A.y -> x", "rename attribute A.xBefore -> y",
+      ])
+    let entities = try proposal(
+      model,
+      "create entity B {\n attribute x string\n attribute y string\n}\ncreate entity A {\n attribute z int\n}",
+      renaming: ["A=B", "B=A"])
+    #expect(
+      entities.lines == ["rename entity A -> ABefore", "rename entity B -> A", "rename entity ABefore -> B"])
+    let chain = try proposal(
+      model,
+      "create entity A {\n attribute y string\n attribute w string\n}\ncreate entity B {\n attribute z int\n}",
+      renaming: ["A.x=y", "A.y=w"])
+    #expect(chain.lines == ["rename attribute A.y -> w", "rename attribute A.x -> y"])
+  }
+
+  @Test func `an entity that comes to inherit what is required is told so`() throws {
+    let guess = try proposal(
+      "create entity Thing {\n attribute name string\n}\ncreate entity Tag {\n attribute n int\n}",
+      "create entity Thing {\n attribute name string\n}\ncreate entity Tag : Thing {\n attribute n int\n}")
+    #expect(guess.lines == ["set parent of Tag to Thing"])
+    #expect(
+      guess.notes.count == 1 && guess.notes[0].hasPrefix("Tag inherits name, which is required"),
+      "\(guess.notes)")
+  }
+
   @Test func `what may be a renaming is doubted, and is one where somebody says so`() throws {
     let (old, new) = (
       "create entity U {\n attribute name string\n attribute age int\n}",

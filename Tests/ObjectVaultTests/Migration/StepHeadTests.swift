@@ -51,4 +51,16 @@ import Testing
     #expect(try MigrationStep(number: 3, name: "towns", text: read.text).text == read.text)
     #expect(try step("format: 1").reader == 3)
   }
+
+  @Test func `a note is all that stands on its line`() throws {
+    let step = try step("format: 1\nnote: fixes issue #12: towns  # of users")
+    #expect(step.note == "fixes issue #12: towns  # of users")
+    #expect(try MigrationStep(number: 3, name: "towns", text: step.text) == step)
+    #expect(try step.checksum == self.step("format: 1").checksum)
+  }
+
+  @Test(arguments: ["", "../towns", "a/b", "a\nb"])
+  func `a name that no file can have is refused`(_ name: String) {
+    #expect(throws: StoreError.self) { try MigrationStep(number: 1, name: name, text: "format: 1\n[up]\n") }
+  }
 }

@@ -44,6 +44,20 @@ import Testing
     try await FunctionLab([Self.base, step], functions, fill: Self.fill)
   }
 
+  @Test func `a function of the other kind is told as that`() async throws {
+    let function = MigrationTransform.objects("f") { _, _ in }
+    let lab = try await lab("retype User.age to int using swift f", [function])
+    await #expect {
+      try await lab.up()
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, "retype User.age to int using swift f", let reason) = error
+      else {
+        return false
+      }
+      return reason.contains("takes objects, and here one is called that takes a value")
+    }
+  }
+
   // MARK: Objects
 
   static let split = """
@@ -223,13 +237,17 @@ import Testing
       let bytes = try lab.folder.bytes("lab.store")
       let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
       #expect(plan.missingTransforms == ["split"] && plan.steps[0].transforms.map(\.rows) == [3])
+      await #expect(throws: StoreError.transformMissing(step: 2, name: "s2", transform: "split")) {
+        try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
+      }
       // A function of the other kind is none.
       let others =
         step.contains("retype") ? [Self.splitting] : [MigrationTransform.values("split") { (a: Int) in a }]
-      for set in [lab.set, lab.set.transforming(by: others)] {
-        await #expect(throws: StoreError.transformMissing(step: 2, name: "s2", transform: "split")) {
-          try await Store.migrate(at: lab.url, key: testKey, migrations: set)
-        }
+      await #expect {
+        try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set.transforming(by: others))
+      } throws: { error in
+        guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
+        return reason.contains("the function \"split\" of this program takes")
       }
       #expect(try lab.folder.bytes("lab.store") == bytes && lab.folder.names == ["lab.store"])
     }

@@ -90,6 +90,64 @@ import Testing
     #expect(try lab.isSound())
   }
 
+  @Test(
+    .enabled(if: Engine.current.hasWindowFunctions, "older engines have no window functions"),
+    arguments: ["row_number() OVER (ORDER BY $Thing.id)", "(1 + count(*) OVER ()) - 1"])
+  func `an expression over other rows sees all of them`(_ expression: String) async throws {
+    let many =
+      "INSERT INTO Thing(id, flag, small, count, price, name, bytes, key, link, extra) WITH RECURSIVE n(i) AS (SELECT 1 "
+      + "UNION ALL SELECT i + 1 FROM n LIMIT 70000) SELECT i, 1, 1, i, '1', 'a', x'', '0F8FAD5B-D9CB-469F-A165-70867728950E', "
+      + "'a', '1' FROM n"
+    let lab = try await MigrationLab(Self.base, fill: [many])
+    try await lab.migrate("retype Thing.count to int using (\(expression))")
+    #expect(try lab.rows("SELECT max(count) FROM Thing") == [[70000]])
+  }
+
+  @Test func `an expression over all rows is refused, however many there are`() async throws {
+    for rows in [[], ["INSERT INTO T(n) VALUES (1)"], ["INSERT INTO T(n) VALUES (1), (2)"]] {
+      let lab = try await MigrationLab("create entity T {\n attribute n int\n}", fill: rows)
+      await #expect {
+        try await lab.migrate("retype T.n to int using (max($T.n))")
+      } throws: { error in
+        guard case StoreError.migrationFailed(2, _, "retype T.n to int using (max($T.n))", let reason) = error
+        else { return false }
+        return reason.contains("over all rows") && reason.contains("(SELECT max(")
+      }
+      try await lab.migrate("retype T.n to int using ((SELECT max($T.n) FROM $T))")
+    }
+  }
+
+  @Test func `an expression that gives a required attribute nothing is told by the plan and by the step`()
+    async throws
+  {
+    let step = "retype Thing.count to int using (nullif($Thing.count, 6))"
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set([Self.base, step]))
+    #expect(plan.refusals.count == 1 && plan.refusals.first?.rows == [2], "\(plan.refusals)")
+    await #expect { try await lab.migrate(step) } throws: { error in
+      guard case StoreError.rowsRefused(2, _, step, let reason) = error else { return false }
+      return reason.contains("1 object would have NULL in Thing.count, which is required")
+        && reason.contains("(row 2)")
+    }
+  }
+
+  @Test(arguments: ["9223372036854775807", "1 << 62", "0", "-5"])
+  func `a version that no row may have is told, and no writer stumbles over it`(_ version: String)
+    async throws
+  {
+    await #expect {
+      try await lab.migrate("transform sql { UPDATE $Thing SET _version = \(version) WHERE $Thing.id = 2 }")
+    } throws: { error in
+      guard case StoreError.migrationFailed(2, _, "transform sql", let reason) = error else { return false }
+      return reason.contains("1 of 2 values of Thing._version is no version: row 2")
+    }
+    try lab.open().executeScript("UPDATE Thing SET _version = \(version) WHERE id = 2")
+    let store = try await Store.open(at: lab.url, key: testKey)
+    #expect(try await store.verify() == ["1 of 2 values of Thing._version is no version: row 2"])
+    // A conflict, or a row with another version: never a trap.
+    try? await store.write { try $0.fetch(entity: "Thing").where("id == 2").first()?["name"] = "new" }
+    store.close()
+  }
+
   @Test func `values of the right type pass, whichever way they are written`() async throws {
     try await lab.migrate(
       """

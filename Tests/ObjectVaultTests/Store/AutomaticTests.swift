@@ -32,6 +32,21 @@ private enum Doubtful {
     @Attribute var listens: Int = 0
   }
 }
+private enum Chained {
+  final class Song: ManagedObject {
+    @Attribute var title: String
+    @Attribute(.renamed(from: "plays")) var count: Int = 0
+    /// A name that is free again, for something else.
+    @Attribute var plays: Int = 5
+  }
+}
+private enum Exchanged {
+  final class Song: ManagedObject {
+    @Attribute(.renamed(from: "count")) var plays: Int = 0
+    @Attribute(.renamed(from: "plays")) var count: Int = 0
+    @Attribute var title: String
+  }
+}
 private enum Required {
   final class Song: ManagedObject {
     @Attribute var title: String
@@ -130,6 +145,30 @@ private enum Required {
     #expect(store.opening.version == 1 && store.opening.migratedSteps.isEmpty)
     #expect(try await store.read { try $0.fetch(First.Song.self).count() } == 3)
     store.close()
+  }
+
+  @Test func `a name that is used again does not keep the values of the renamed one`() async throws {
+    try await fill()
+    let chained = Schema { Entity(Chained.Song.self) }
+    for _ in 0..<2 {
+      let store = try await open(chained)
+      let songs = try await store.read { context in
+        try context.fetch(Chained.Song.self).sorted(by: \.count).all().map {
+          "\($0.title) \($0.count) \($0.plays)"
+        }
+      }
+      #expect(songs == ["song 0 0 5", "song 1 1 5", "song 2 2 5"])
+      store.close()
+    }
+    // Whether names that both are there are to be exchanged, or were, nobody can tell.
+    await #expect {
+      try await open(Schema { Entity(Exchanged.Song.self) })
+    } throws: { error in
+      guard case StoreError.notAutomatic(_, let reasons, _) = error else { return false }
+      return reasons.contains {
+        $0.hasPrefix("Song.count says that it was Song.plays, and the steps have both")
+      }
+    }
   }
 
   @Test func `a program with the classes of before is refused, and changes nothing`() async throws {

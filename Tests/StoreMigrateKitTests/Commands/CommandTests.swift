@@ -44,6 +44,41 @@ import Testing
     }
   }
 
+  @Test func `what the tool says of itself is an object of JSON, too`() throws {
+    let schema = try ReportSchema()
+    for words in [
+      ["--version", "--json"], ["help", "--json"], ["help", "up", "--json"], ["up", "--help", "--json"],
+    ] {
+      let told = try runTool(builtExecutable("store-migrate"), words)
+      #expect(told.status == 0 && told.errors.isEmpty, "\(told)")
+      #expect(try schema.faults(in: told.output) == [], "\(told)")
+    }
+    let mistyped = try runTool(builtExecutable("store-migrate"), ["help", "upp", "--json"])
+    #expect(mistyped.status == 64, "\(mistyped)")
+    #expect(try schema.faults(in: mistyped.output) == [])
+  }
+
+  @Test func `a trigger that is in the way of steps is named by status and plan`() async throws {
+    try await create(1)
+    let connection = try Connection.open(url.path, key: .passphrase("horse"))
+    try connection.executeScript("CREATE TRIGGER spy AFTER INSERT ON User BEGIN DELETE FROM User; END")
+    connection.close()
+    let steps = folder.url.appendingPathComponent("Steps")
+    try FileManager.default.createDirectory(at: steps, withIntermediateDirectories: false)
+    for file in try FileManager.default.contentsOfDirectory(atPath: migrations) where file.hasPrefix("0001") {
+      try FileManager.default.copyItem(atPath: "\(migrations)/\(file)", toPath: "\(steps.path)/\(file)")
+    }
+    try Data("format: 1\n[up]\nretype User.name to string using (upper($User.name))\n".utf8).write(
+      to: steps.appendingPathComponent("0002_upper.migration"))
+    let status = try run("status", url.path, "-m", steps.path)
+    #expect(
+      status.output.contains("in the way   ✗ the trigger spy on User is none of the store's"), "\(status)")
+    #expect(status.output.contains("as the model of version 1 says") && status.output.contains("references"))
+    let plan = try run("plan", url.path, "-m", steps.path)
+    #expect(plan.output.contains("✗ Steps are refused for what is beside the store's tables:"), "\(plan)")
+    #expect(plan.output.contains("the trigger spy on User"), "\(plan)")
+  }
+
   @Test func `mistyped words get the nearest, and a key as argument is refused`() throws {
     #expect(try run("stats", "x").errors.contains("\"stats\" is no command. Did you mean \"status\"?"))
     #expect(

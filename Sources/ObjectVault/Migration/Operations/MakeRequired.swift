@@ -32,7 +32,7 @@ struct MakeRequired: TableOperation {
   private func requireFitting(_ model: Schema) throws(ModelError) {
     guard let filling, let owner = model.entity(named: entity) else { return }
     if let type = owner.attribute(named: name)?.type, let problem = filling.problem(for: type) {
-      throw ModelError(reason: problem)
+      throw ModelError(reason: "\(problem); write \(type.constantForm)")
     }
     guard owner.relationship(named: name) != nil else { return }
     if case .integer(let id) = filling, id > 0 { return }

@@ -37,14 +37,41 @@ struct SetParent: TableOperation {
       : .none(reason: "what it inherited is gone")
   }
 
+  func advice(in model: Schema) -> String? {
+    guard let lacking = lackingValues(in: model) else { return nil }
+    return "\(lacking): give those that are there a value; \(Self.advice)"
+  }
+
+  private static let advice =
+    "add a property of that name to them before, filled, which becomes the inherited one"
+
+  /// Which of the properties that it will inherit its objects have to have, and have not.
+  private func lackingValues(in model: Schema) -> String? {
+    guard let change = try? ParentChange(entity, to: parent, in: model),
+      let own = model.flattenedEntity(named: entity)?.propertyNames
+    else { return nil }
+    let required =
+      change.joined.flatMap(\.attributes).filter { !$0.isOptional && $0.defaultValue == nil }.map(\.name)
+      + change.joined.flatMap(\.relationships).filter(\.isRequired).map(\.name)
+    let lacking = required.filter { !own.contains($0) }
+    guard !lacking.isEmpty else { return nil }
+    return
+      "\(entity) inherits \(lacking.joined(separator: ", ")), which \(lacking.count == 1 ? "is" : "are") required"
+  }
+
   func remarks(_ place: OperationContext) -> [OperationRemark] {
     guard let parent, let change = try? ParentChange(entity, to: parent, in: place.model) else { return [] }
-    return change.lostIndexes.map { properties in
-      let names = properties.joined(separator: ", ")
-      return (
-        .losesIndex,
-        "the index \(entity)(\(names)) goes, as \(parent) has none; to have one write: add index \(parent)(\(names))"
-      )
-    }
+    let lacking = place.existed(entity) ? lackingValues(in: place.model) : nil
+    return
+      (lacking.map {
+        [(.requiresWithoutFilling, "\($0), and rows that are there have no value; \(Self.advice)")]
+      } ?? [])
+      + change.lostIndexes.map { properties in
+        let names = properties.joined(separator: ", ")
+        return (
+          .losesIndex,
+          "the index \(entity)(\(names)) goes, as \(parent) has none; to have one write: add index \(parent)(\(names))"
+        )
+      }
   }
 }

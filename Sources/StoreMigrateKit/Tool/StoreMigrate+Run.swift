@@ -1,0 +1,117 @@
+// One line of the command line: what runs for it, and what is said at its end.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+extension StoreMigrate {
+  /// Writes the warnings of a report that has no place for them.
+  private static func tell(_ warnings: Locked<[String]>) {
+    for warning in warnings.withLock({ $0 }) {
+      StandardStream.error.write("warning: \(printable(warning))\n")
+    }
+  }
+
+  static func run(
+    _ words: [String], bundled: BundledSteps, model: Schema?, transforms: [MigrationTransform] = [],
+    interruption: Interruption
+  ) async -> Output {
+    let words = unaliased(words)
+    var line = Line(words)
+    do {
+      let arguments = try arguments(words)
+      line.isQuiet = arguments.has("--quiet")
+      if let output = said(of: arguments, line) { return output }
+      line.name = arguments.positional.first ?? ""
+      let command = try command(named: line.name)
+      try check(arguments, of: command)
+      let style = try style(arguments, words)
+      let session = Session(
+        arguments: arguments, bundled: bundled.transforming(by: transforms), model: model,
+        transforms: transforms,
+        standardError: { StandardStream.error.write(style.shown(error: printable($0)) + "\n") },
+        // In the one object of a run that prints one.
+        warnings: line.isJSON ? line.warnings : nil,
+        interruption: interruption,
+        rows: line.rows, command: line.name)
+      try session.checkValues()
+      let run: any Command.Type = arguments.has("--dry-run") ? PlanCommand.self : command
+      line.name = run.name
+      let report = try await session.placing(of: run) { try await run.run(session) }
+      var output = Output(code: report.exitCode, text: line.text(of: report, style), loss: report.loss)
+      if report.isWritten { tell(line.warnings) }
+      if interruption.signal != nil {
+        output.errors = "store-migrate: It was done before it could be stopped."
+      }
+      return output
+    } catch is ReaderGone {
+      return Output(code: .ok, isCut: true)
+    } catch {
+      return failed(error, line, interruption)
+    }
+  }
+
+  /// What a run knows of its line, before it can be read and after.
+  private struct Line {
+    let isJSON: Bool
+    var isQuiet = false
+    let rows = RowSink()
+    let warnings = Locked<[String]>([])
+    /// The command's; of a line that cannot be read, too.
+    var name: String
+
+    init(_ words: [String]) {
+      isJSON = words.prefix { $0 != "--" }.contains("--json")
+      name = words.first { word in commandNames.contains(word) } ?? ""
+    }
+
+    func text(of report: any Report, _ style: TextStyle) -> String {
+      if report.isWritten { return "" }
+      if isJSON { return printable(json: json(name, report, warnings.withLock { $0 })) }
+      return isQuiet ? "" : style.shown(printable(report.description), isScreen: report.isScreen)
+    }
+  }
+
+  /// What a line asks of the tool itself; nil for one with a command to run.
+  private static func said(of arguments: Arguments, _ line: Line) -> Output? {
+    let report: (name: String, report: any Report)
+    if arguments.has("--version") {
+      report = ("version", VersionReport())
+    } else {
+      let first = arguments.positional.first
+      guard first == nil || first == "help" || arguments.has("--help") else { return nil }
+      do {
+        report = ("help", try help(of: first == "help" ? arguments.positional.dropFirst().first : first))
+      } catch {
+        return failed(error, line)
+      }
+    }
+    return Output(
+      code: .ok, text: line.isJSON ? json(report.name, report.report, []) : report.report.description)
+  }
+
+  private static func failed(_ error: any Error, _ line: Line, _ interruption: Interruption? = nil) -> Output
+  {
+    let hasStore = (try? command(named: line.name)).map { $0.group != .write } ?? true
+    var (code, message) = (ExitCode(error), ErrorText.of(error, hasStore: hasStore))
+    if let aftermath = interruption?.aftermath, let signal = interruption?.signal {
+      code = ExitCode(signal: signal)
+      // Another error than the one that the signal made is told besides.
+      let isOther = ![.interrupted, .failed].contains(ExitCode(error))
+      message = "\(Interruption.said(signal)) \(aftermath.found())" + (isOther ? " (\(error))" : "")
+    } else if let aftermath = interruption?.aftermath,
+      [.failed, .noSpace].contains(code) || aftermath.hasParts
+    {
+      // The disk may have failed before the last step or after it; or each step was committed by itself.
+      message += ([".", "?"].contains(message.last) ? " " : ". ") + aftermath.found()
+    }
+    guard line.isJSON, !line.rows.hasBegun else {
+      // Behind rows an object of JSON would be a part of theirs.
+      if line.isJSON { tell(line.warnings) }
+      return Output(code: code, errors: "store-migrate: \(message)")
+    }
+    let text = jsonError(
+      line.name, code, message, (error as? ExplainedError)?.history, line.warnings.withLock { $0 })
+    return Output(code: code, text: printable(json: text))
+  }
+}
