@@ -178,7 +178,7 @@ struct ColumnReading {
       return bytes(
         value,
         note:
-          "it holds \(content.kinds), of which \(content.unreadable) texts are no UTF-8: all are bytes now, for a transform to read"
+          "it holds \(content.kinds), of which \(content.unreadable) \(content.unreadable == 1 ? "text is" : "texts are") no UTF-8: all are bytes now, for a transform to read"
       )
     }
     guard content.blobs > 0 else {

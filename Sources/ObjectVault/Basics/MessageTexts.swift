@@ -71,3 +71,10 @@ func counted(_ text: String, _ count: Int) -> String {
   }
   return (count == 1 ? one : text).replacing("%d", with: "\(count)")
 }
+
+/// Room on a disk, in the unit that shows it.
+/// - Parameter isUp: What is needed is rounded up, and what is free down: two numbers that differ shall not read alike.
+func diskSize(_ bytes: Int, up isUp: Bool) -> String {
+  let (unit, name) = bytes < 10 << 20 ? (1 << 10, "KiB") : (1 << 20, "MiB")
+  return "\((bytes + (isUp ? unit - 1 : 0)) / unit) \(name)"
+}

@@ -4,6 +4,8 @@
 public enum HistoryConflict: Sendable, Hashable {
   /// A step was changed after it was applied; `difference` lists the lines.
   case edited(number: Int, name: String, applied: String, found: String, difference: [String])
+  /// A step in a generated `Embedded.swift` has not the text that its checksum is of.
+  case misembedded(number: Int, name: String)
   /// A step ran there as another than the one that was folded into a later one since: its file was edited in between.
   case refolded(number: Int, name: String, applied: String, found: String, into: Int, intoName: String)
   /// A step that was applied is not at hand.
@@ -29,6 +31,9 @@ extension HistoryConflict: CustomStringConvertible {
         + "\(found.prefix(11))…). Undo the edit, or put the change into a new step; where it is meant and makes the same model: "
         + "store-migrate repair STORE \(numbered(number))."
         + difference.map { "\n  \($0)" }.joined()
+    case .misembedded(let number, let name):
+      "\(numbered(number)) \(name) stands in Embedded.swift with the checksum of another text: the file was edited or merged by "
+        + "hand. Write it anew of the steps: store-migrate embed."
     case .refolded(let number, let name, let applied, let found, let into, let intoName):
       "\(numbered(number)) \(name) ran as another than was folded into \(numbered(into)) \(intoName) (applied "
         + "\(applied.prefix(11))…, folded \(found.prefix(11))…), and its file is gone. Take the files of before the fold out of "

@@ -307,7 +307,7 @@ extension StoreError: CustomStringConvertible {
     case .storeMigratedElsewhere(let file):
       "\(file): another process has migrated the store while it was open here. Open it again."
     case .notEnoughSpace(let file, let needed, let free):
-      "\(file): about \(needed >> 20) MiB are needed and \(free >> 20) MiB are free. Make room and try again."
+      "\(file): about \(diskSize(needed, up: true)) are needed and \(diskSize(free, up: false)) are free. Make room and try again."
     case .backupFailed(let file, let backup, let reason):
       "\(file): the copy before the migration, \(backup), could not be made, so no step ran: \(ended(reason))"
     }

@@ -129,120 +129,6 @@ struct MigrationCompiler {
     return untouched
   }
 
-  // MARK: Origins
-
-  struct Origin {
-    let table: String
-    /// Final column -> expression over the columns before; absent columns get their default.
-    var expressions: [String: String]
-  }
-
-  /// Where a final table's rows come from; nil for a new table.
-  func origin(of table: TableInfo) -> Origin? {
-    if let root = after.entity(named: table.name) {
-      guard let former = mapping.entities[root.name] else { return nil }
-      var origin = Origin(table: former, expressions: ["id": "\"id\"", "_version": "\"_version\""])
-      if before.entity(named: former).map(before.isInFamily) == true {
-        origin.expressions[EntityColumn.name] = quoted(EntityColumn.name)
-      }
-      for entity in after.family(of: root) { addOrigins(of: entity, to: &origin.expressions) }
-      return origin
-    }
-    return joinOrigin(of: table.name)
-  }
-
-  /// Where the columns of an entity's own properties come from.
-  private func addOrigins(of entity: EntityDescription, to expressions: inout [String: String]) {
-    // They come from another table.
-    if let change = mapping.parentChange, change.way == .into, change.moves(entity.name) { return }
-    for attribute in entity.attributes {
-      if let expression = mapping.expressions[entity.name]?[attribute.name] {
-        expressions[attribute.name] = expression
-      } else if let name = mapping.former(entity.name, attribute.name) {
-        expressions[attribute.name] = quoted(name)
-      }
-    }
-    for relationship in entity.relationships where !relationship.isToMany {
-      guard let name = mapping.former(entity.name, relationship.name),
-        let former = mapping.entities[entity.name],
-        before.entity(named: former)?.relationship(named: name)?.isToMany == false
-      else { continue }
-      expressions[RelationshipDescription.columnName(relationship.name)] =
-        mapping.expressions[entity.name]?[relationship.name]
-        ?? movedID(
-          quoted(RelationshipDescription.columnName(name)), of: before.root(of: former),
-          to: relationship.destination)
-        ?? quoted(RelationshipDescription.columnName(name))
-      if let order = after.orderColumn(of: relationship), let inverse = relationship.inverse,
-        let back = after.entity(named: relationship.destination)?.relationship(named: inverse),
-        let column = orderOrigin(of: back, in: relationship.destination)
-      {
-        expressions[order] = quoted(column)
-      }
-    }
-    if let move = mapping.move {
-      for (column, expression) in move.columns(of: entity.name) { expressions[column] = expression }
-    }
-  }
-
-  /// The join table that a final one was before: found by following one of its two ends.
-  func joinOrigin(of table: String) -> Origin? {
-    for entity in after.entities {
-      for relationship in entity.relationships {
-        guard after.joinName(of: relationship, in: entity)?.name == table,
-          let (join, isSource) = after.joinTable(of: relationship, in: entity),
-          let former = mapping.entities[entity.name].flatMap({ before.entity(named: $0) }),
-          let name = mapping.former(entity.name, relationship.name),
-          let (old, wasSource) = former.relationship(named: name).flatMap({
-            before.joinTable(of: $0, in: former)
-          })
-        else { continue }
-        let straight = isSource == wasSource
-        var expressions = [
-          join.sourceColumn: quoted(straight ? old.sourceColumn : old.targetColumn),
-          join.targetColumn: quoted(straight ? old.targetColumn : old.sourceColumn),
-        ]
-        for (column, end) in [(join.sourceColumn, join.source), (join.targetColumn, join.target)] {
-          if let moved = expressions[column].flatMap({ movedID($0, of: old.name, to: end) }) {
-            expressions[column] = moved
-          }
-        }
-        let inverse = relationship.inverse.flatMap {
-          after.entity(named: relationship.destination)?.relationship(named: $0)
-        }
-        for (end, owner, isSource) in [
-          (relationship, entity.name, isSource), (inverse, relationship.destination, !isSource),
-        ] as [(RelationshipDescription?, String, Bool)] {
-          guard let end, let order = isSource ? join.sourceOrder : join.targetOrder else { continue }
-          expressions[order] = orderOrigin(of: end, in: owner).map { quoted($0) }
-        }
-        return Origin(table: old.name, expressions: expressions)
-      }
-    }
-    return nil
-  }
-
-  /// The column in which the places of a relationship's members stood before, in the table that its links come from; nil
-  /// where it had no order, or no links of before.
-  func orderOrigin(of relationship: RelationshipDescription, in entity: String) -> String? {
-    guard let former = mapping.entities[entity].flatMap({ before.entity(named: $0) }),
-      let name = mapping.former(entity, relationship.name), let old = former.relationship(named: name),
-      old.isToMany, old.isOrdered
-    else { return nil }
-    if let (join, wasSource) = before.joinTable(of: old, in: former) {
-      guard let owner = after.entity(named: entity), after.joinName(of: relationship, in: owner) != nil else {
-        return nil
-      }
-      return wasSource ? join.sourceOrder : join.targetOrder
-    }
-    // Beside the same to-one as before.
-    guard let inverse = relationship.inverse, let column = old.inverse,
-      mapping.former(relationship.destination, inverse) == column,
-      after.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
-    else { return nil }
-    return RelationshipDescription.orderColumnName(column)
-  }
-
   /// The statements that bring a store of format 1 to format 2: the columns of links get their names.
   func linkStatements() -> [CompiledStatement] {
     after.joinTables.flatMap { join -> [CompiledStatement] in
@@ -262,7 +148,7 @@ struct MigrationCompiler {
 
   // MARK: Tables
 
-  private func planned(_ sql: SQL, _ table: TableInfo) -> PlannedStatement {
+  func planned(_ sql: SQL, _ table: TableInfo) -> PlannedStatement {
     planned(text: sql.text, table)
   }
 
@@ -329,83 +215,6 @@ struct MigrationCompiler {
         planned("PRAGMA legacy_alter_table = OFF", table),
       ]
       : [rename]
-  }
-
-  // MARK: ALTER where it will do
-
-  private struct Alterations {
-    let statements: [PlannedStatement]
-    /// Whether all columns of before are still there, by their names.
-    let keepsColumns: Bool
-  }
-
-  /// The statements that change a table in place; nil when it has to be rebuilt.
-  private func alterations(from former: TableInfo, to table: TableInfo, _ origin: Origin)
-    -> Alterations?
-  {
-    guard former.name == table.name else { return nil }
-    let (oldLayout, layout) = (before.layout(ofTable: former.name), after.layout(ofTable: table.name))
-    let columns = Dictionary(former.columns.map { (quoted($0.name), $0) }) { first, _ in first }
-    var renames: [(old: String, new: String)] = []
-    var added: [TableInfo.Column] = []
-    var kept: Set<String> = []
-    for column in table.columns {
-      guard let expression = origin.expressions[column.name] else {
-        added.append(column)
-        continue
-      }
-      guard let old = columns[expression] else { return nil }
-      kept.insert(old.name)
-      var same = old
-      same.name = column.name
-      guard same == column, oldLayout.collations[old.name] == layout.collations[column.name] else {
-        return nil
-      }
-      let (was, now) = (former.key(of: old.name), table.key(of: column.name))
-      guard was?.table == now?.table, was?.onDelete == now?.onDelete else { return nil }
-      if old.name != column.name { renames.append((old.name, column.name)) }
-    }
-    let dropped = former.columns.filter { !kept.contains($0.name) }
-    let taken = Set(former.columns.map(\.name))
-    guard renames.isEmpty || engine.canRenameColumn, renames.allSatisfy({ !taken.contains($0.new) }),
-      renames.allSatisfy({ former.key(of: $0.old) == nil }),
-      dropped.isEmpty || engine.canDropColumn, dropped.allSatisfy({ former.key(of: $0.name) == nil }),
-      added.allSatisfy({ canAdd($0, to: table, taken) })
-    else { return nil }
-    return Alterations(
-      statements: inPlace(former, table, renames, dropped, added, layout),
-      keepsColumns: renames.isEmpty && dropped.isEmpty)
-  }
-
-  private func inPlace(
-    _ former: TableInfo, _ table: TableInfo, _ renames: [(old: String, new: String)],
-    _ dropped: [TableInfo.Column], _ added: [TableInfo.Column], _ layout: TableLayout
-  ) -> [PlannedStatement] {
-    let name = SQLName(table.name)
-    var statements: [PlannedStatement] = []
-    for index in former.indexes where !table.indexes.contains(index) {
-      statements.append(planned("DROP INDEX \(identifier: index.name)", table))
-    }
-    for rename in renames {
-      statements.append(
-        planned(
-          "ALTER TABLE \(name) RENAME COLUMN \(identifier: rename.old) TO \(identifier: rename.new)", table))
-    }
-    for column in dropped {
-      statements.append(planned("ALTER TABLE \(name) DROP COLUMN \(identifier: column.name)", table))
-    }
-    for column in added {
-      statements.append(
-        planned("ALTER TABLE \(name) ADD COLUMN \(table.definition(column, layout))", table))
-    }
-    return statements
-  }
-
-  /// What ADD COLUMN takes on both engines: NULL, or a constant default; a reference only with NULL.
-  private func canAdd(_ column: TableInfo.Column, to table: TableInfo, _ taken: Set<String>) -> Bool {
-    guard !column.isPrimaryKey, !taken.contains(column.name) else { return false }
-    if table.key(of: column.name) != nil { return !column.isRequired }
-    return !column.isRequired || column.defaultSQL != nil
   }
 }
 

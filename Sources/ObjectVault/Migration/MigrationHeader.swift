@@ -43,7 +43,9 @@ struct MigrationHeader {
     case .note: note = value
     case .reader:
       guard let number = Int(value) else {
-        throw Problem(reason: "reader takes a number", hint: "write reader: 7")
+        throw Problem(
+          reason: "reader takes a number", hint: "write that of the oldest step that may still open the store"
+        )
       }
       reader = number
     case .backup:

@@ -48,17 +48,19 @@ extension MigrationRunner {
     let text = try insertion.map {
       $0.sql(columns: try connection.tableInfo($0.entity).columns.map(\.name))
     }
+    let executed = SQLTemplate.namesOnly(text ?? statement)
     do {
       try connection.withAuthorizer({ watch.allows($0) ? .allow : .deny }) {
         if isTrial {
-          try connection.validate(sql: text ?? statement)
+          try connection.validate(sql: executed)
         } else {
-          try connection.executeScript(text ?? statement)
+          try connection.executeScript(executed)
         }
       }
       if !watch.changesRows { throw Self.changesNothing(beginning) }
       return watch
     } catch let error as SQLError {
+      let error = error.asWritten(statement)
       guard let unread = watch.unnumbered else { throw Self.explained(insertion?.asWritten(error) ?? error) }
       throw ModelError(
         reason:

@@ -58,15 +58,17 @@ extension MigrationRunner {
       } catch let error as ModelError {
         throw step.failed(planned.blamed(for: ""), error.reason)
       } catch StoreError.idsExhausted(let entity) {
-        throw step.failed(
-          planned.blamed(for: ""),
-          "no id is left for a row of \(entity): ids end at \(RowIDs.highest), and new ones come behind the highest that was "
-            + "given out (last in vault_ids), to this entity or to one whose rows it takes; give rows with such ids lower ones "
-            + "before")
+        throw step.failed(planned.blamed(for: ""), Self.noIDLeft(entity))
       } catch let error as RowRefusal {
         throw step.refused(planned.blamed(for: ""), error.reason)
       }
     }
+  }
+
+  /// What is said of an entity whose ids are used up.
+  static func noIDLeft(_ entity: String) -> String {
+    "no id is left for a row of \(entity): ids end at \(RowIDs.highest), and new ones come behind the highest that was "
+      + "given out (last in vault_ids), to this entity or to one whose rows it takes; give rows with such ids lower ones before"
   }
 
   private func run(
@@ -89,6 +91,11 @@ extension MigrationRunner {
     switch statement {
     // They need a model: see above.
     case .transform, .data: break
+    case .sql(let sql) where statement.changesRows:
+      // What picks one of several may be an expression of a person's.
+      do { try connection.execute(sql: SQLTemplate.namesOnly(sql)) } catch let error as SQLError {
+        throw error.asWritten(sql)
+      }
     case .sql(let sql): try connection.execute(sql: sql)
     case .copy(let from, let to, let columns, let expressions, let keyed):
       try copy(from, to, columns, expressions, keyed)
@@ -102,14 +109,15 @@ extension MigrationRunner {
     case .require(let text, let query):
       let value: SQLValue?
       do {
+        let executed = SQLTemplate.namesOnly(query)
         value = try connection.withAuthorizer({ Self.reads($0) ? .allow : .deny }) {
           guard !isTrial else {
-            try connection.withStatement(sql: query) { try $0.requireOneColumn() }
+            try connection.withStatement(sql: executed) { try $0.requireOneColumn() }
             return .integer(1)
           }
-          return try connection.onlyValue(sql: query)
+          return try connection.onlyValue(sql: executed)
         }
-      } catch { throw Self.explained(error) }
+      } catch { throw Self.explained((error as? SQLError)?.asWritten(query) ?? error) }
       guard let value, let number = value.double, number != 0 else {
         throw ModelError(reason: Require.isNotSo(text))
       }

@@ -11,6 +11,15 @@ extension MigrationRunner {
     _ from: String, _ to: String, _ columns: [String], _ expressions: [String], _ keyed: Bool,
     doubt: SQL? = nil
   ) throws -> Bool {
+    let executed = expressions.map(SQLTemplate.namesOnly)
+    do { return try copyRows(from, to, columns, executed, keyed, doubt) } catch let error as SQLError {
+      throw error.asWritten(CompiledStatement.copying(from, to, columns, expressions).text)
+    }
+  }
+
+  private func copyRows(
+    _ from: String, _ to: String, _ columns: [String], _ expressions: [String], _ keyed: Bool, _ doubt: SQL?
+  ) throws -> Bool {
     let insert = CompiledStatement.copying(from, to, columns, expressions)
     // What cannot run is told where there is nothing to run on, too.
     try connection.validate(sql: insert.text)

@@ -243,12 +243,17 @@ struct MigrationRunner {
       let doomed = try ForeignObjects(layout: before.layout).doomed(by: [compiled], connection)
       guard doomed.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: doomed) }
     }
-    try connection.savepoint {
-      try run(compiled.parts, of: compiled.step, &audit)
-      if compiled.parts.contains(where: { $0.isData && !$0.isRequirement }) {
-        try raiseHighWaterMarks(compiled.model)
+    do {
+      try connection.savepoint {
+        try run(compiled.parts, of: compiled.step, &audit)
+        if compiled.parts.contains(where: { !$0.isRequirement && !$0.onlyCopiesRows }) {
+          try raiseHighWaterMarks(compiled.model)
+        }
+        try record(start)
       }
-      try record(start)
+    } catch StoreError.idsExhausted(let entity) {
+      let operations = compiled.step.operations.map(\.summary).joined(separator: "; ")
+      throw compiled.step.failed(operations, Self.noIDLeft(entity))
     }
     self.record.meter.endStep()
   }

@@ -132,16 +132,13 @@ public struct MigrationSet: Sendable, Hashable {
 
   /// The steps of a generated `Embedded.swift`.
   /// - Throws: ``StoreError/migrationSyntax(_:)``; ``StoreError/historyConflict(_:)`` when a text is not that
-  ///   of its checksum, or the numbers have a gap.
+  ///   of its checksum (``HistoryConflict/misembedded(number:name:)``), or the numbers have a gap.
   public static func embedded(_ steps: [Embedded]) throws -> MigrationSet {
     try MigrationSet(
       steps.map { embedded in
         let step = try MigrationStep(number: embedded.number, name: embedded.name, text: embedded.text)
         guard step.contentChecksum == embedded.checksum || step.formerChecksum == embedded.checksum else {
-          throw StoreError.historyConflict(
-            .edited(
-              number: step.number, name: step.name, applied: embedded.checksum, found: step.contentChecksum,
-              difference: []))
+          throw StoreError.historyConflict(.misembedded(number: step.number, name: step.name))
         }
         return step
       })

@@ -36,6 +36,16 @@ package struct NameTrail: Sendable {
     }
   }
 
+  /// The same trail for who has gone the way back again: what the steps have kept has its former names.
+  package var thereAndBack: NameTrail {
+    var trail = self
+    trail.entities = Dictionary(uniqueKeysWithValues: entities.keys.map { ($0, $0) })
+    trail.properties = properties.mapValues { names in
+      Dictionary(uniqueKeysWithValues: names.keys.map { ($0, $0) })
+    }
+    return trail
+  }
+
   /// The properties of an entity that hold what they held, by their former names.
   package func keptProperties(of entity: String) -> [String: String] {
     ([entity] + (ancestors[entity] ?? [])).reduce(into: [:]) { kept, owner in
@@ -116,12 +126,16 @@ package struct NameTrail: Sendable {
   /// - Parameters:
   ///   - mapping: What steps have made of the names, with this operation.
   ///   - model: The model before the operation.
-  mutating func note(_ operation: MigrationOperation, _ mapping: SegmentMapping, _ model: Schema) {
+  ///   - written: What it writes to, where it is a block of SQL.
+  mutating func note(
+    _ operation: MigrationOperation, _ mapping: SegmentMapping, _ model: Schema,
+    writing written: TouchedColumns = TouchedColumns()
+  ) {
     let rules = operation.rules
     switch rules.work {
     case .parts(let composite): composite.note(in: &self, mapping, model)
     case .transform(let transform): note(transform, mapping, model)
-    case .data(let sql): if rules.traits.rewritesValues { note(sql, mapping, model) }
+    case .data(let sql): note(sql, written, mapping, model)
     case .tables: note(rules.subject, mapping, model)
     case .require: break
     }
@@ -144,14 +158,33 @@ package struct NameTrail: Sendable {
     }
   }
 
-  /// An SQL that changes a column names it, or the table of links.
-  private mutating func note(_ sql: String, _ mapping: SegmentMapping, _ model: Schema) {
+  /// What SQL has written to, as the engine says: what it only reads is kept.
+  private mutating func note(
+    _ sql: String, _ written: TouchedColumns, _ mapping: SegmentMapping, _ model: Schema
+  ) {
     let words = Set(sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() })
-    for (name, former) in mapping.entities {
-      for (property, formerProperty) in mapping.formerNames(of: name) {
-        let names = [property, RelationshipDescription.columnName(property), "\(name)_\(property)"]
-        guard names.contains(where: { words.contains($0.lowercased()) }) else { continue }
-        rewritten[former, default: []].insert(formerProperty)
+    func isWritten(_ table: String, _ column: String) -> Bool {
+      // Of a row that is replaced whole, the author means the columns that the block names.
+      written.updates(table, column)
+        || words.contains("replace") && words.contains(column.lowercased()) && written.contains(table, column)
+    }
+    for name in mapping.entities.keys {
+      guard let entity = model.entity(named: name) else { continue }
+      let table = model.root(of: name)
+      for attribute in entity.attributes where isWritten(table, attribute.name) {
+        rewrote(name, attribute.name, mapping)
+      }
+      for relationship in entity.relationships {
+        let isHit =
+          model.joinTable(of: relationship, in: entity).map {
+            written.writtenTables.contains($0.0.name.lowercased())
+          }
+          ?? (!relationship.isToMany
+            && [relationship.columnName, model.orderColumn(of: relationship)].contains {
+              $0.map { isWritten(table, $0) } == true
+            })
+        // Both ends hold what it says.
+        if isHit { moved(name, relationship.name, mapping, model) }
       }
     }
   }

@@ -21,7 +21,12 @@ final class SQLTrial {
   /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` for the first block that cannot run.
   @discardableResult
   func run(_ compiled: CompiledStep) throws -> [Int: Set<String>] {
-    var (written, speaksOfRawObjects): ([Int: Set<String>], Bool) = ([:], false)
+    try touched(by: compiled).mapValues(\.writtenTables)
+  }
+
+  /// The same with the columns.
+  func touched(by compiled: CompiledStep) throws -> [Int: TouchedColumns] {
+    var (written, speaksOfRawObjects): ([Int: TouchedColumns], Bool) = ([:], false)
     do {
       for (index, part) in compiled.parts.enumerated() where part.hasForeignSQL && !isLost {
         let runner = try self.runner ?? Self.runner(set)
@@ -32,7 +37,7 @@ final class SQLTrial {
         var touched = TouchedColumns()
         try runner.run(part, of: compiled.step, &touched)
         standing = part.model
-        if part.isData { written[index] = touched.writtenTables }
+        if part.isData { written[index] = touched }
       }
       return written
     } catch {

@@ -56,6 +56,11 @@ struct TouchedColumns {
     tables.remove(table.lowercased())
   }
 
+  /// Whether a column of rows that were there was written to, where no row is replaced.
+  func updates(_ table: String, _ column: String) -> Bool {
+    columns[table.lowercased()]?.contains(column.lowercased()) == true
+  }
+
   /// Whether anything of a table was touched.
   func contains(_ entity: String) -> Bool {
     tables.contains(entity.lowercased()) || columns[entity.lowercased()]?.isEmpty == false

@@ -35,8 +35,8 @@ extension MigrationLab {
   /// way back, and after the second time up what was there after the first; objects that were made after the step are not
   /// lost on the way back either.
   ///
-  /// Where SQL of a step's author computes values, rows are compared and not values, as these are what the author
-  /// makes of them. Irreversible steps are left out, and rows that a way back refuses are no finding.
+  /// Where SQL or Swift of a step's author computes values, those that the step writes are not compared, as they are what the
+  /// author makes of them; all others are. Irreversible steps are left out, and rows that a way back refuses are no finding.
   /// - Throws: ``CheckFailure`` with the step.
   public func checkUpDownUp() async throws {
     for step in migrations.steps.dropFirst(versions.lowerBound) {
@@ -62,6 +62,11 @@ extension MigrationLab {
     }
     let lost = try down.content().lostRows(of: before.content(), but: mayLoseRows)
     try require(lost, "checkUpDownUp", "\(place), back")
+    // What the step has left alone is what it was, whatever the way back computes.
+    let kept = try NameTrail(migrations, from: step.number - 1, to: step.number).thereAndBack
+    let comparison = try ContentComparison(
+      before.content(), down.content(), names: kept, mayLose: mayLoseRows)
+    try require(comparison.differences, "checkUpDownUp", "\(place), back")
     try requireKept(before.content(), again.content(), "checkUpDownUp")
   }
 

@@ -82,8 +82,14 @@ enum UpCommand: Command {
           "  \($0)",
         ]
       }
-      let failure = vacuumFailure.map { ["The steps ran, and the file is as they left it: \($0)"] } ?? []
-      return ([outcome] + lines + failure + (left ?? [])).joined(separator: "\n")
+      return ([outcome] + lines + (left ?? [])).joined(separator: "\n")
+    }
+
+    var failure: String? {
+      vacuumFailure.map {
+        (applied.isEmpty ? "The file is as it was: " : "The steps ran, and the file is as they left it: ")
+          + $0
+      }
     }
 
     private static let vacuumed = "The file was written whole, and has no free pages."

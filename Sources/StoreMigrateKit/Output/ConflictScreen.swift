@@ -49,7 +49,7 @@ struct ConflictScreen {
         \(Screen.part("applied here", "\(checksum(number))\(when(number))"))
           Applied steps keep their numbers: give the new one the next free number, and \(name) its own again.
         """ + "\n" + wayBack(to: number - 1, name)
-    case .gap, .noVersion, .duplicate, .folded: return nil
+    case .gap, .noVersion, .duplicate, .folded, .misembedded: return nil
     }
   }
 

@@ -8,6 +8,8 @@ protocol Report: Encodable, CustomStringConvertible {
   var loss: String? { get }
   /// Whether it was written while it was made, and is not to be printed.
   var isWritten: Bool { get }
+  /// What could not be done behind what was; nil for nothing. Told on standard error.
+  var failure: String? { get }
   /// Whether its text is a screen for people, with marks: not one that a program or a compiler reads.
   var isScreen: Bool { get }
 }
@@ -16,5 +18,6 @@ extension Report {
   var exitCode: ExitCode { .ok }
   var loss: String? { nil }
   var isWritten: Bool { false }
+  var failure: String? { nil }
   var isScreen: Bool { false }
 }

@@ -134,6 +134,38 @@ enum Steps {
     #expect(error.place == "step 2 nick" && error.findings.contains("Status: 12 of 12 rows are gone"))
   }
 
+  @Test func `a way back that writes over what its step has only read is found`() async throws {
+    let step = try MigrationStep(
+      number: 2, name: "nick",
+      text: """
+        format: 1
+        [up]
+        add attribute User.nick string optional
+        transform sql { UPDATE $User SET $User.nick = $User.name }
+        [down]
+        transform sql { UPDATE $User SET $User.name = 'nobody' }
+        drop attribute User.nick
+        """)
+    let lab = try MigrationLab(MigrationSet(Steps.set([Steps.blog]).steps + [step]))
+    let error = try await failure { try await lab.checkUpDownUp() }
+    #expect(
+      error.findings.contains { $0.hasPrefix("User.name: ") && $0.contains("values are others") }, "\(error)")
+  }
+
+  @Test func `what a block only reads is kept on every path, and what it writes is its author's`()
+    async throws
+  {
+    let good =
+      "add attribute User.nick string optional\ntransform sql { UPDATE $User SET $User.nick = upper($User.name) }"
+    try await Steps.lab([Steps.blog, good, "transform sql { UPDATE $User SET $User.age = 7 }"])
+      .checkAll()
+    // The name is read by the block that shall write another column, and written by one with a mistake.
+    let lab = try Steps.lab([
+      Steps.blog, good, "retype User.age to string using ($User.age || '')",
+    ])
+    try await lab.checkAll()
+  }
+
   @Test func `objects that were made after a step are missed when its way back takes them`() async throws {
     let step = try MigrationStep(
       number: 2, name: "nick",

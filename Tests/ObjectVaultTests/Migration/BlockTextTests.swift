@@ -88,4 +88,39 @@ import Testing
     let step = try MigrationStep(number: 1, name: "a", text: text)
     #expect(step.operations == [.transform("SELECT 'a\n\nb'"), .dropEntity("A")])
   }
+
+  @Test(arguments: [
+    "rename attribute User.city -> town\ntransform sql { UPDATE $User SET $User.town = upper(\"city\") }",
+    "transform sql { UPDATE $User SET $User.city = \"nosuch\" }",
+    "seed { INSERT INTO $User ($User.name) VALUES (\"nosuch\") }",
+    "retype User.city to string using (coalesce(\"nosuch\", 'x'))",
+    "require \"all\" { SELECT count(*) FROM $User WHERE \"nosuch\" = 'x' }",
+  ])
+  func `a name in double quotes that is none is no text`(_ step: String) async throws {
+    let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
+    let name = step.contains("nosuch") ? "nosuch" : "city"
+    func isTold(_ error: any Error) -> Bool {
+      guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
+      return reason.contains("no such column: \(name); a text stands in single quotes: '\(name)'")
+    }
+    await #expect {
+      _ = try await Store.plan(
+        at: lab.url, key: testKey, migrations: lab.set([MigrationOperations.base, step]))
+    } throws: { isTold($0) }
+    await #expect { try await lab.migrate(step) } throws: { isTold($0) }
+    #expect(try lab.isSound())
+  }
+
+  @Test func `names in double quotes are names, whatever stands in them`() async throws {
+    let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
+    try await lab.migrate(
+      """
+      transform sql {
+        WITH "a""b`c" AS (SELECT "id" AS "x y" FROM "User")
+        UPDATE "User" SET "city" = '"' || (SELECT max("x y") FROM "a""b`c") || '"' WHERE "User"."id" = 1
+      }
+      """)
+    let highest = try lab.rows("SELECT max(id) FROM User")[0][0].int64 ?? 0
+    #expect(try lab.rows("SELECT city FROM User WHERE id = 1") == [[.text("\"\(highest)\"")]])
+  }
 }

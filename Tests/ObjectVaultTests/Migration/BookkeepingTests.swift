@@ -14,7 +14,7 @@ enum Damage {
     ("UPDATE vault_meta SET value = NULL WHERE key = 'version'", "row version"),
     ("UPDATE vault_meta SET value = 9223372036854775807 WHERE key = 'version'", "row version"),
     ("UPDATE vault_meta SET value = 1 WHERE key = 'version'", "vault_migrations, row 2"),
-    ("UPDATE vault_meta SET value = 3 WHERE key = 'version'", "Step 0003 is missing"),
+    ("UPDATE vault_meta SET value = 3 WHERE key = 'version'", "vault_migrations, row 3"),
     ("DELETE FROM vault_meta WHERE key = 'version'", "row version"),
     ("DELETE FROM vault_meta", "row version"),
     ("UPDATE vault_meta SET value = 'x' WHERE key = 'minReader'", "row minReader"),
@@ -47,8 +47,8 @@ enum Damage {
     (
       "UPDATE vault_migrations SET version = 9223372036854775807 WHERE version = 2", "row 9223372036854775807"
     ),
-    ("DELETE FROM vault_migrations WHERE version = 1", "Step 0001 is missing"),
-    ("DELETE FROM vault_migrations", "Step 0001 is missing"),
+    ("DELETE FROM vault_migrations WHERE version = 1", "vault_migrations, row 1"),
+    ("DELETE FROM vault_migrations", "vault_migrations, row 1"),
     ("ALTER TABLE vault_migrations RENAME TO kept", "vault_migrations is not there"),
     ("UPDATE vault_migrations SET checksum = x'00' WHERE version = 1", "edited"),
     (

@@ -1,0 +1,117 @@
+// Where the rows of a table come from: an expression over the columns before for each column that is not new.
+
+internal import CipherSQLite
+
+extension MigrationCompiler {
+  struct Origin {
+    let table: String
+    /// Final column -> expression over the columns before; absent columns get their default.
+    var expressions: [String: String]
+  }
+
+  /// Where a final table's rows come from; nil for a new table.
+  func origin(of table: TableInfo) -> Origin? {
+    if let root = after.entity(named: table.name) {
+      guard let former = mapping.entities[root.name] else { return nil }
+      var origin = Origin(table: former, expressions: ["id": "\"id\"", "_version": "\"_version\""])
+      if before.entity(named: former).map(before.isInFamily) == true {
+        origin.expressions[EntityColumn.name] = quoted(EntityColumn.name)
+      }
+      for entity in after.family(of: root) { addOrigins(of: entity, to: &origin.expressions) }
+      return origin
+    }
+    return joinOrigin(of: table.name)
+  }
+
+  /// Where the columns of an entity's own properties come from.
+  private func addOrigins(of entity: EntityDescription, to expressions: inout [String: String]) {
+    // They come from another table.
+    if let change = mapping.parentChange, change.way == .into, change.moves(entity.name) { return }
+    for attribute in entity.attributes {
+      if let expression = mapping.expressions[entity.name]?[attribute.name] {
+        expressions[attribute.name] = expression
+      } else if let name = mapping.former(entity.name, attribute.name) {
+        expressions[attribute.name] = quoted(name)
+      }
+    }
+    for relationship in entity.relationships where !relationship.isToMany {
+      guard let name = mapping.former(entity.name, relationship.name),
+        let former = mapping.entities[entity.name],
+        before.entity(named: former)?.relationship(named: name)?.isToMany == false
+      else { continue }
+      expressions[RelationshipDescription.columnName(relationship.name)] =
+        mapping.expressions[entity.name]?[relationship.name]
+        ?? movedID(
+          quoted(RelationshipDescription.columnName(name)), of: before.root(of: former),
+          to: relationship.destination)
+        ?? quoted(RelationshipDescription.columnName(name))
+      if let order = after.orderColumn(of: relationship), let inverse = relationship.inverse,
+        let back = after.entity(named: relationship.destination)?.relationship(named: inverse),
+        let column = orderOrigin(of: back, in: relationship.destination)
+      {
+        expressions[order] = quoted(column)
+      }
+    }
+    if let move = mapping.move {
+      for (column, expression) in move.columns(of: entity.name) { expressions[column] = expression }
+    }
+  }
+
+  /// The join table that a final one was before: found by following one of its two ends.
+  func joinOrigin(of table: String) -> Origin? {
+    for entity in after.entities {
+      for relationship in entity.relationships {
+        guard after.joinName(of: relationship, in: entity)?.name == table,
+          let (join, isSource) = after.joinTable(of: relationship, in: entity),
+          let former = mapping.entities[entity.name].flatMap({ before.entity(named: $0) }),
+          let name = mapping.former(entity.name, relationship.name),
+          let (old, wasSource) = former.relationship(named: name).flatMap({
+            before.joinTable(of: $0, in: former)
+          })
+        else { continue }
+        let straight = isSource == wasSource
+        var expressions = [
+          join.sourceColumn: quoted(straight ? old.sourceColumn : old.targetColumn),
+          join.targetColumn: quoted(straight ? old.targetColumn : old.sourceColumn),
+        ]
+        for (column, end) in [(join.sourceColumn, join.source), (join.targetColumn, join.target)] {
+          if let moved = expressions[column].flatMap({ movedID($0, of: old.name, to: end) }) {
+            expressions[column] = moved
+          }
+        }
+        let inverse = relationship.inverse.flatMap {
+          after.entity(named: relationship.destination)?.relationship(named: $0)
+        }
+        for (end, owner, isSource) in [
+          (relationship, entity.name, isSource), (inverse, relationship.destination, !isSource),
+        ] as [(RelationshipDescription?, String, Bool)] {
+          guard let end, let order = isSource ? join.sourceOrder : join.targetOrder else { continue }
+          expressions[order] = orderOrigin(of: end, in: owner).map { quoted($0) }
+        }
+        return Origin(table: old.name, expressions: expressions)
+      }
+    }
+    return nil
+  }
+
+  /// The column in which the places of a relationship's members stood before, in the table that its links come from; nil
+  /// where it had no order, or no links of before.
+  func orderOrigin(of relationship: RelationshipDescription, in entity: String) -> String? {
+    guard let former = mapping.entities[entity].flatMap({ before.entity(named: $0) }),
+      let name = mapping.former(entity, relationship.name), let old = former.relationship(named: name),
+      old.isToMany, old.isOrdered
+    else { return nil }
+    if let (join, wasSource) = before.joinTable(of: old, in: former) {
+      guard let owner = after.entity(named: entity), after.joinName(of: relationship, in: owner) != nil else {
+        return nil
+      }
+      return wasSource ? join.sourceOrder : join.targetOrder
+    }
+    // Beside the same to-one as before.
+    guard let inverse = relationship.inverse, let column = old.inverse,
+      mapping.former(relationship.destination, inverse) == column,
+      after.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
+    else { return nil }
+    return RelationshipDescription.orderColumnName(column)
+  }
+}
