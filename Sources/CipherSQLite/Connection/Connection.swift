@@ -81,6 +81,8 @@ private import Foundation
   var intake: RowIntake?
   /// Where rows come from that are given to the engine from memory; nil before the first of them.
   var feeder: RowFeeder?
+  /// The same of new values of rows that are there already.
+  var changer: RowChanger?
   /// Registers again, on another connection, what was registered here.
   var registrations: [(Connection) throws -> Void] = []
 

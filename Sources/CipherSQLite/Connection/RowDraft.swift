@@ -18,7 +18,7 @@ internal import Foundation
   package init(slotCount: Int, in page: RowPage? = nil) {
     self.slotCount = slotCount
     let fixed = Self.fixedBytes(slotCount)
-    let page = page.flatMap { $0.capacity &- $0.used >= fixed ? $0 : nil } ?? RowPage(capacity: fixed &* 2)
+    let page = page.flatMap { $0.hasRoom(fixed) ? $0 : nil } ?? RowPage(capacity: fixed &* 2)
     self.page = page
     (length, capacity) = (fixed, fixed)
     unsafe start = unsafe page.take(fixed)
@@ -75,6 +75,35 @@ internal import Foundation
     if let done { return done }
     var text = text
     return text.withUTF8 { unsafe put(bytes: UnsafeRawBufferPointer($0), 3, slot) }
+  }
+
+  /// Puts the values of some slots into a packed row that has as many slots, in the place of what it holds.
+  ///
+  /// - Parameters:
+  ///   - slots: All of them have the row's slots.
+  ///   - row: Where the cells of a row begin that nobody else reads meanwhile, and whose page is kept for as long.
+  /// - Returns: Whether there was room for all: for bytes there is where as many were before. If not, the row is as it was.
+  package func put(_ slots: [Int], into row: UnsafeRawPointer) -> Bool {
+    for slot in slots {
+      let (new, former) = unsafe (cell(slot), RowCell(row: row, slot: slot))
+      guard new.tag >= 3 else { continue }
+      guard former.tag >= 3, unsafe former.bytes.count >= new.bytes.count else { return false }
+    }
+    // A row is written where it was packed: in memory of its page's own, which is not constant.
+    let cells = unsafe UnsafeMutableRawPointer(mutating: row)
+    for slot in slots {
+      let new = cell(slot)
+      var word = unsafe new.cell.load(as: UInt64.self)
+      if new.tag >= 3 {
+        let former = unsafe RowCell(row: row, slot: slot).cell.load(as: UInt32.self)
+        let bytes = unsafe new.bytes
+        if let from = bytes.baseAddress { unsafe memcpy(cells + Int(former), from, bytes.count) }
+        word = UInt64(former) | UInt64(bytes.count) << 32
+      }
+      unsafe cells.storeBytes(of: word, toByteOffset: slot &* 8, as: UInt64.self)
+      unsafe cells.storeBytes(of: new.tag, toByteOffset: -1 &- slot, as: UInt8.self)
+    }
+    return true
   }
 
   // MARK: Inside

@@ -13,6 +13,11 @@ private import CSQLCipher
   var start = 0
   /// The row at which the statement is.
   var position = 0
+
+  /// An integer that was given with a row.
+  @inline(__always) func replacement(_ number: Int, of row: Int) -> Int64 {
+    unsafe replacements[row * replacementCount + number]
+  }
 }
 
 /// The tables of one connection.
@@ -71,11 +76,6 @@ private import CSQLCipher
     unsafe row =
       unsafe place < state.pointee.rows.count ? state.pointee.rows.baseAddress.map { unsafe $0 + place } : nil
     unsafe state.pointee.position = place
-  }
-
-  /// An integer that was given with the present row.
-  @inline(__always) func replacement(_ number: Int) -> Int64 {
-    unsafe state.pointee.replacements[next * state.pointee.replacementCount + number]
   }
 }
 
@@ -145,18 +145,7 @@ nonisolated(unsafe) private let feedModule: UnsafePointer<sqlite3_module> = {
       unsafe sqlite3_result_int64(context, row.pointee.id)
     } else if unsafe Int(column) <= cursor.pointee.state.pointee.columns.count {
       let column = unsafe cursor.pointee.state.pointee.columns[Int(column) - 1]
-      guard let cells = unsafe row.pointee.cells else {
-        if let end = column.replacement {
-          unsafe sqlite3_result_int64(context, cursor.pointee.replacement(end))
-        }
-        return SQLITE_OK
-      }
-      let cell = unsafe RowCell(row: cells, slot: column.slot)
-      if let replacement = column.replacement, cell.int64 != nil {
-        unsafe sqlite3_result_int64(context, cursor.pointee.replacement(replacement))
-      } else {
-        unsafe setResult(cell, in: context)
-      }
+      unsafe setCell(cursor.pointee.state.pointee, cursor.pointee.next, column, in: context)
     }
     return SQLITE_OK
   }
@@ -170,6 +159,22 @@ private func feedCursor(_ cursor: UnsafeMutablePointer<sqlite3_vtab_cursor>?) ->
   FeedCursor
 >? {
   unsafe UnsafeMutableRawPointer(cursor)?.assumingMemoryBound(to: FeedCursor.self)
+}
+
+/// Lends the engine what a row has in a column.
+@inline(__always) func setCell(
+  _ state: FeedState, _ row: Int, _ column: FedColumn, in context: OpaquePointer?
+) {
+  guard let cells = unsafe state.rows[row].cells else {
+    if let end = column.replacement { unsafe sqlite3_result_int64(context, state.replacement(end, of: row)) }
+    return
+  }
+  let cell = unsafe RowCell(row: cells, slot: column.slot)
+  if let replacement = column.replacement, cell.int64 != nil {
+    unsafe sqlite3_result_int64(context, state.replacement(replacement, of: row))
+  } else {
+    unsafe setResult(cell, in: context)
+  }
 }
 
 /// Lends a cell to the engine. It is not copied (nil in the place of a destructor): its owner outlives the statement, and

@@ -53,13 +53,32 @@ extension ObjectContext {
       }
     }
     for (entity, objects) in plan.updated {
-      for object in objects {
-        if let slots = plan.held(object) {
-          adopt(object, entity, plan, but: slots, &packer)
-        } else {
-          adopt(object, entity, plan, version: RowVersions.next(object.rowVersion), &packer)
+      // Of what the last object changed, mostly the same as the next one.
+      var (changed, slots): (SlotSet, [Int]) = (SlotSet(), [])
+      objects.forEachLent { object in
+        if let held = plan.held(object) { return adopt(object, entity, plan, but: held, &packer) }
+        let isDone = object.withOverlay { overlay in
+          if overlay.changed != changed {
+            changed = overlay.changed
+            slots = entity.storedSlots.filter(changed.contains)
+          }
+          resolve(overlay, entity, plan)
+          return object.putIntoRow(overlay, slots)
         }
+        let version = RowVersions.next(object.rowVersion)
+        guard isDone == true else { return adopt(object, entity, plan, version: version, &packer) }
+        object.overlay = nil
+        object.rowVersion = version
+        object.isRegistered = false
       }
+    }
+  }
+
+  /// References to what was new lead to its final id.
+  @inline(__always) private func resolve(_ overlay: Overlay, _ entity: EntityMapping, _ plan: SavePlan) {
+    guard entity.hasToOne else { return }
+    for slot in entity.storedSlots where entity.isToOne[slot] {
+      if let id = overlay.int64(slot), id < 0 { overlay[slot] = .integer(plan.ids.final(id)) }
     }
   }
 
@@ -69,11 +88,7 @@ extension ObjectContext {
   ) {
     let row = object.withOverlay { overlay in
       // The overlay is given up with this.
-      if entity.hasToOne {
-        for slot in entity.storedSlots where entity.isToOne[slot] {
-          if let id = overlay.int64(slot), id < 0 { overlay[slot] = .integer(plan.ids.final(id)) }
-        }
-      }
+      resolve(overlay, entity, plan)
       // What was written to a new object is its row. That of another is put together out of both, beside those of the same
       // save: where the changes lie many others may have come and gone.
       return !object.hasRow

@@ -75,6 +75,8 @@ extension ObjectContext {
 
   /// Whether changes are taken now. The reason why not is told.
   var takesChanges: Bool {
+    // As nearly always: each first change of an object asks.
+    if canWrite, run?.isCancelled != true { return true }
     guard let refusal else { return true }
     // Once is enough: the body of a cancelled write may go on for long.
     if !(refusal is CancellationError && faultErrors.last is CancellationError) { note(refusal) }

@@ -267,7 +267,7 @@ extension ManagedObject {
 extension ObjectContext {
   func page(_ map: IdentityMap) -> RowPage {
     let needed = RowDraft.fixedBytes(map.entity.slotCount)
-    if let page = map.draftPage, page.capacity &- page.used >= needed { return page }
+    if let page = map.draftPage, page.hasRoom(needed) { return page }
     // Small where few objects of the entity are written: one that stays keeps its page, and the map its last one.
     let made = RowPage(capacity: max(needed, min(max(512, (map.draftPage?.capacity ?? 0) &* 2), 65_536)))
     map.draftPage = made

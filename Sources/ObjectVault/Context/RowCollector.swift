@@ -39,13 +39,14 @@ extension RowCollecting {
       }
       return found
     case .placed(let text):
-      var placed: [ManagedObject] = []
+      var places: [Int] = []
       try connection.handRows(to: self) {
         try run(text, values, on: connection) { statement in
-          while try statement.step() { placed.append(found[Int(statement.int64(0))]) }
+          while try statement.step() { places.append(Int(statement.int64(0))) }
         }
       }
-      return placed
+      // Where the engine did not have to sort they are in their order already.
+      return places.elementsEqual(found.indices) ? found : places.map { found[$0] }
     }
   }
 

@@ -122,6 +122,17 @@ extension EntityMapping {
     text("UPDATE OR FAIL \(table) SET \(settingNext(slots)) WHERE \"id\" = ? AND \"_version\" = ?")
   }
 
+  /// The same of rows whose ids are in a run, out of ``RowChanges`` of these slots.
+  func feedUpdateSQL(_ slots: [Int]) -> String {
+    let settings = columns(slots).enumerated().map { "\($1) = \(RowChanges.value($0, id: idName))" as SQL }
+    // FAIL: as in ``feedStatement(_:)``.
+    return text(
+      """
+      UPDATE OR FAIL \(table) SET \(SQL.joined(settings + leaving(slots) + [Self.nextVersion])) \
+      WHERE "id" BETWEEN ? AND ? AND "_version" = \(RowChanges.version(id: idName))
+      """)
+  }
+
   /// New values of some columns of one row whatever its version, which stays.
   func overwriteSQL(_ slots: [Int]) -> String {
     let settings = SQL.joined(columns(slots).map { "\($0) = ?" })

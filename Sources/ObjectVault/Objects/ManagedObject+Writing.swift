@@ -30,14 +30,14 @@ extension ManagedObject {
   final func setStored(_ value: SQLValue, _ slot: Int) {
     // Most writes are to objects that have been written to, and have been asked then whether they take any.
     if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(value, slot) }) == true { return }
-    if isWritable(slot) { overwrite(value, slot, nil) }
+    if let host = writableHost(slot) { overwrite(value, slot, nil, in: host) }
   }
 
   /// The same for a text.
   @usableFromInline
   final func setText(_ text: String, _ slot: Int) {
     if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(text, slot) }) == true { return }
-    if isWritable(slot) { overwrite(.text(text), slot, nil) }
+    if let host = writableHost(slot) { overwrite(.text(text), slot, nil, in: host) }
   }
 
   /// The same for a number: an integer with the tag 1, a real with 2.
@@ -46,9 +46,9 @@ extension ManagedObject {
     if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(word, tag, slot) }) == true {
       return
     }
-    guard isWritable(slot) else { return }
-    let isInteger = tag == 1
-    overwrite(isInteger ? .integer(Int64(bitPattern: word)) : .real(Double(bitPattern: word)), slot, nil)
+    guard let host = writableHost(slot) else { return }
+    let number: SQLValue = tag == 1 ? .integer(Int64(bitPattern: word)) : .real(Double(bitPattern: word))
+    overwrite(number, slot, nil, in: host)
   }
 
   /// Whether it is new, or was until it was deleted.
@@ -61,7 +61,7 @@ extension ManagedObject {
 
   @usableFromInline
   final func refuse(_ error: any Error, _ slot: Int) {
-    if isWritable(slot) { overwrite(.null, slot, error) }
+    if let host = writableHost(slot) { overwrite(.null, slot, error, in: host) }
   }
 
   /// Puts a value in without asking. The object has its row, or is new.
@@ -69,17 +69,24 @@ extension ManagedObject {
   ///   - error: Why it stands for something that cannot be stored.
   ///   - evenIfSame: Whether it is a change where the row in memory has the value.
   final func overwrite(_ value: SQLValue, _ slot: Int, _ error: (any Error)?, evenIfSame: Bool = false) {
+    overwrite(value, slot, error, evenIfSame: evenIfSame, in: host)
+  }
+
+  /// The same for who has asked for the object's host, which counts references.
+  private func overwrite(
+    _ value: SQLValue, _ slot: Int, _ error: (any Error)?, evenIfSame: Bool = false,
+    in host: (any ObjectHost)?
+  ) {
     let overlay: Overlay
     if let present = self.overlay {
       overlay = present
       overlay.refused?[slot] = nil
     } else {
       // Writing what is there already is no change.
-      if !evenIfSame, error == nil, let former = rowValue(slot), former.isStored(as: value) {
-        return
-      }
-      let slotCount = entity?.slotCount ?? 0
-      overlay = Overlay(slotCount: slotCount, run: host?.run, in: map.flatMap { host?.page($0) })
+      if !evenIfSame, error == nil, rowHolds(value, slot) { return }
+      overlay =
+        withMap { Overlay(slotCount: $0.entity.slotCount, run: host?.run, in: host?.page($0)) }
+        ?? Overlay(slotCount: 0)
       self.overlay = overlay
     }
     overlay[slot] = value
@@ -88,21 +95,28 @@ extension ManagedObject {
     host?.didWrite(self)
   }
 
-  /// Whether the object takes changes; fetches the row of a fault, whose version the save has to know. When it
-  /// takes none, the reason is told.
-  private func isWritable(_ slot: Int) -> Bool {
+  /// Whether the row in memory has a value.
+  private func rowHolds(_ value: SQLValue, _ slot: Int) -> Bool {
+    guard let cell = rowCell(slot) else { return false }
+    if case .integer(let number) = value { return cell.int64 == number }
+    return cell.value.isStored(as: value)
+  }
+
+  /// The host of an object that takes changes; fetches the row of a fault, whose version the save has to know. nil when it
+  /// takes none, and the reason is told.
+  private func writableHost(_ slot: Int) -> (any ObjectHost)? {
     guard let host else {
       // A prototype, whose getters and setters are only looked at, has no context either.
       if overlay == nil { tellStrayWrite(slot) }
-      return false
+      return nil
     }
-    guard host.takesChanges else { return false }
+    guard host.takesChanges else { return nil }
     if state == .fault { host.fire(self) }
     switch state {
-    case .inserted, .loaded: return true
+    case .inserted, .loaded: return host
     case .detached, .invalid, .deleted, .fault:
       host.note(StoreError.objectGone(entity: nameOfEntity, rowID: rowID))
-      return false
+      return nil
     }
   }
 }

@@ -117,7 +117,11 @@ public protocol Persistable: AnyObject {}
     unsafe mapReference?._withUnsafeGuaranteedRef { $0.remove(rowID, self) }
   }
 
-  final var host: (any ObjectHost)? { map?.host }
+  final var host: (any ObjectHost)? { withMap { $0.host } ?? nil }
+  /// Calls `body` with its map, which is not retained: whoever is in the object's context has both.
+  @inline(__always) final func withMap<Result>(_ body: (IdentityMap) -> Result) -> Result? {
+    unsafe mapReference?._withUnsafeGuaranteedRef { body($0) }
+  }
   @inline(__always) final func isIn(_ map: IdentityMap) -> Bool {
     unsafe mapReference?.toOpaque() == Unmanaged.passUnretained(map).toOpaque()
   }
@@ -138,6 +142,14 @@ public protocol Persistable: AnyObject {}
   /// The cell of a slot of its row; nil while the row is not in memory.
   @inline(__always) final func rowCell(_ slot: Int) -> RowCell? {
     unsafe row.map { unsafe RowCell(row: $0, slot: slot) }
+  }
+
+  // Safe: a row belongs to one object, which has its page, and is read by the object's own task alone.
+  /// Puts what was written into its row, which is read by nobody meanwhile.
+  /// - Parameter slots: Those that were written.
+  /// - Returns: Whether it has one, and there was room; if not, the row is as it was.
+  @inline(__always) final func putIntoRow(_ overlay: Overlay, _ slots: [Int]) -> Bool {
+    unsafe row.map { unsafe overlay.values.put(slots, into: $0) } ?? false
   }
 
   /// Forgets its row.

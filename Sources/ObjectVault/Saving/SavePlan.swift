@@ -49,6 +49,11 @@ package struct SavePlan {
     released.isEmpty ? object.overlay : released[object] ?? object.overlay
   }
 
+  /// Whether an object has a change.
+  @inline(__always) func hasOverlay(_ object: ManagedObject) -> Bool {
+    unsafe object.overlayReference != nil || (!released.isEmpty && released[object] != nil)
+  }
+
   // For loops over all objects: see ManagedObject.withOverlay.
   /// Calls `body` with what an object will hold; nil when it has no change.
   @inline(__always) func withOverlay<Result>(

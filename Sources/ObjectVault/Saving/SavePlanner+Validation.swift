@@ -30,7 +30,7 @@ extension SavePlanner {
     let objects =
       plan.newlyChanged.isEmpty
       ? pending.updated : pending.updated + plan.newlyChanged.filter { $0.state == .loaded }
-    return grouped(those(of: objects) { $0.state == .loaded && plan.overlay(of: $0) != nil })
+    return grouped(those(of: objects) { $0.state == .loaded && plan.hasOverlay($0) })
   }
 
   /// The objects that stay and that `belongs` holds for: mostly all of them, which then need no array of their own.
@@ -59,10 +59,18 @@ extension SavePlanner {
   ) {
     let required = entity.storedSlots.filter { entity.isRequired[$0] }
     let hasRules = !entity.checkedSlots.isEmpty
+    // Read once: a plan that is asked for anew is a copy with all its references.
+    let plan = plan
+    // Of what the last object changed, mostly the same as the next one; of a new object all that has a column.
+    var (changed, asked) = (entity.allStored, required)
     objects.forEachLent { object in
       // Most objects have all that they need, and no rules to keep.
       let isSound = plan.withOverlay(of: object) { overlay in
-        !hasRules && overlay.refused == nil && !overlay.values.holdsNull(required)
+        if overlay.changed != changed {
+          changed = overlay.changed
+          asked = required.filter(changed.contains)
+        }
+        return !hasRules && overlay.refused == nil && !overlay.values.holdsNull(asked)
       }
       if isSound == false { check(object, entity, required, &failures) }
     }

@@ -1,4 +1,5 @@
-// Inserts, in one statement for each entity, and updates, grouped so that each shape of statement is prepared once.
+// Inserts, in one statement for each entity, and updates, grouped so that each shape of statement is prepared once. Updates of
+// many rows in one statement are in SaveWriter+Changes.
 
 internal import CipherSQLite
 
@@ -45,10 +46,12 @@ extension SaveWriter {
     let feed = RowFeed(slots: entity.storedSlots, replacing: references, capacity: objects.count)
     // Read once: a plan that is asked for anew is a copy with all its references.
     let plan = plan
+    // Made once: it has the ids, and would be made anew, in memory of its own, for each object.
+    let finalID = plan.ids.final
     var isWhole = true
     objects.forEachLent { object in
       let isFed: Void? = plan.withOverlay(of: object) {
-        feed.append(plan.ids.final(object.rowID), $0.values, replace: plan.ids.final)
+        feed.append(plan.ids.final(object.rowID), $0.values, replace: finalID)
       }
       if isFed == nil { isWhole = false }
     }
@@ -87,42 +90,59 @@ extension SaveWriter {
   }
 
   /// Runs `body`; what collides with a unique value then waits, if some may wait.
-  private func unlessColliding(_ body: () throws -> Void, wait: (_ columns: [String]) -> Void) throws {
+  func unlessColliding(_ body: () throws -> Void, wait: (_ columns: [String]) -> Void) throws {
     do { try body() } catch let collision as UniqueCollision {
       guard waits else { throw collision }
       wait(collision.columns)
     }
   }
 
-  /// Groups the changed objects by the columns that changed, so that each shape is prepared once.
+  /// Writes what changed of rows that are there, so that each shape of statement is prepared once.
   func update() throws {
     for (entity, objects) in plan.updated {
-      var shapes: [SlotSet: Int] = [:]
-      var groups: [(changed: SlotSet, objects: [ManagedObject])] = []
-      for object in objects {
-        guard let overlay = plan.overlay(of: object) else { continue }
-        let changed = overlay.changed.subtracting(plan.held(object))
-        if let place = shapes[changed] {
-          groups[place].objects.append(object)
-        } else {
-          shapes[changed] = groups.count
-          groups.append((changed, [object]))
-        }
-      }
-      for (changed, objects) in groups { try update(objects, entity, changed) }
+      for (changed, objects) in byShape(objects) { try update(objects, entity, changed) }
     }
+  }
+
+  /// Groups changed objects by the columns that changed.
+  private func byShape(_ objects: [ManagedObject]) -> [(changed: SlotSet, objects: [ManagedObject])] {
+    // Read once: a plan that is asked for anew is a copy with all its references.
+    let plan = plan
+    // Mostly the same of all.
+    if plan.heldBack.isEmpty, let first = objects.first, let changed = plan.overlay(of: first)?.changed,
+      objects.allLent({ object in plan.withOverlay(of: object) { $0.changed == changed } == true })
+    {
+      return [(changed, objects)]
+    }
+    var shapes: [SlotSet: Int] = [:]
+    var groups: [(changed: SlotSet, objects: [ManagedObject])] = []
+    for object in objects {
+      guard let overlay = plan.overlay(of: object) else { continue }
+      let changed = overlay.changed.subtracting(plan.held(object))
+      if let place = shapes[changed] {
+        groups[place].objects.append(object)
+      } else {
+        shapes[changed] = groups.count
+        groups.append((changed, [object]))
+      }
+    }
+    return groups
   }
 
   private func update(_ objects: [ManagedObject], _ entity: EntityMapping, _ changed: SlotSet) throws {
     guard !changed.isEmpty else { return }
     let slots = entity.storedSlots.filter(changed.contains)
     var collided: [(object: ManagedObject, columns: [String])] = []
-    try connection.withStatement(sql: entity.updateSQL(slots)) { statement in
-      for object in objects {
-        try unlessColliding {
-          try update(object, entity, slots, statement)
-        } wait: { columns in
-          collided.append((object, columns))
+    if try canFeedChanges(objects, entity) {
+      try feedChanges(objects, entity, slots) { collided.append(($0, $1)) }
+    } else {
+      try connection.withStatement(sql: entity.updateSQL(slots)) { statement in
+        for object in objects {
+          try unlessColliding {
+            try update(object, entity, slots, statement)
+          } wait: { columns in
+            collided.append((object, columns))
+          }
         }
       }
     }
@@ -148,13 +168,7 @@ extension SaveWriter {
     try statement.bind(object.rowID, at: parameter)
     try statement.bind(object.rowVersion, at: parameter + 1)
     try run(statement, for: object)
-    if connection.changes != 1 {
-      let conflict = try conflict(object, slots.map { entity.slots[$0].name })
-      if case .conflict(let found) = conflict, found.storedVersion == found.fetchedVersion {
-        throw ignored(entity, object.rowID, "changed")
-      }
-      throw conflict
-    }
+    if connection.changes != 1 { throw try unwritten(object, entity, slots) }
     recordUpdate(of: object, entity, slots, overlay)
   }
 
@@ -166,6 +180,15 @@ extension SaveWriter {
     } else {
       try statement.bind(overlay.values.cell(slot), at: parameter)
     }
+  }
+
+  /// Why a row was not changed.
+  func unwritten(_ object: ManagedObject, _ entity: EntityMapping, _ slots: [Int]) throws -> StoreError {
+    let conflict = try conflict(object, slots.map { entity.slots[$0].name })
+    if case .conflict(let found) = conflict, found.storedVersion == found.fetchedVersion {
+      return ignored(entity, object.rowID, "changed")
+    }
+    return conflict
   }
 
   private func conflict(_ object: ManagedObject, _ properties: [String]) throws -> StoreError {

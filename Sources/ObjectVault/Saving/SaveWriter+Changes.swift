@@ -1,0 +1,71 @@
+// New values of many rows of one entity, of the same properties: in one statement, which takes them from where the setters put
+// them.
+
+internal import CipherSQLite
+
+extension SaveWriter {
+  /// So many are written one by one: to ask for triggers goes through all that the schema of the file has.
+  private static let fewChanges = 50
+
+  /// Whether rows are changed in one statement. Not where triggers are fired: one may keep a row from being changed, and the
+  /// engine tells how many were changed, not which.
+  func canFeedChanges(_ objects: [ManagedObject], _ entity: EntityMapping) throws -> Bool {
+    guard objects.count > Self.fewChanges else { return false }
+    return try !ConnectionReader(connection: connection).firesTriggers(entity)
+  }
+
+  /// Writes them, each if its row still has the version that was fetched.
+  /// - Parameter wait: Called with an object whose unique values collide, if such may wait, and the columns of the index.
+  func feedChanges(
+    _ objects: [ManagedObject], _ entity: EntityMapping, _ slots: [Int],
+    wait: (ManagedObject, _ columns: [String]) -> Void
+  ) throws {
+    let sorted = sortedByID(objects)
+    let references = entity.hasToOne ? slots.filter { entity.isToOne[$0] } : []
+    let changes = RowChanges(slots: slots, replacing: references, capacity: sorted.count)
+    // Read once: a plan that is asked for anew is a copy with all its references.
+    let plan = plan
+    // Made once, not for each object.
+    let finalID = plan.ids.final
+    sorted.forEachLent { object in
+      // All have one: they were grouped by what changed in it.
+      plan.withOverlay(of: object) {
+        changes.append(object.rowID, version: object.rowVersion, $0.values, replace: finalID)
+      }
+    }
+    let sql = entity.feedUpdateSQL(slots)
+    var start = 0
+    while start < changes.count {
+      do {
+        // The overlays keep what was written to them: they change behind the save only.
+        let missed = try withExtendedLifetime((sorted, plan)) {
+          try connection.run(changes, from: start, sql: sql)
+        }
+        if let missed { throw try unwritten(sorted[missed], entity, slots) }
+        start = changes.count
+      } catch SQLError.constraint(let message, let code, let sql) where changes.position < changes.count {
+        let object = sorted[changes.position]
+        try unlessColliding {
+          throw translated(message, code, sql, object)
+        } wait: { columns in
+          wait(object, columns)
+        }
+        start = changes.position + 1
+      }
+    }
+    guard record != nil else { return }
+    for object in sorted {
+      if let overlay = plan.overlay(of: object) { recordUpdate(of: object, entity, slots, overlay) }
+    }
+  }
+
+  /// The rows lie in this order, and what was fetched mostly comes in it.
+  private func sortedByID(_ objects: [ManagedObject]) -> [ManagedObject] {
+    var last = Int64.min
+    let isSorted = objects.allLent { object in
+      defer { last = object.rowID }
+      return object.rowID > last
+    }
+    return isSorted ? objects : objects.sorted { $0.rowID < $1.rowID }
+  }
+}
