@@ -32,6 +32,12 @@ enum MigrationBackup {
       // A process that is told to end removes it.
       try Temporaries.register(path + unfinished)
       return path
+    } catch SQLError.pathUnusable(_, let reason) {
+      throw StoreError.backupFailed(
+        file: connection.path, backup: path,
+        reason:
+          "this path cannot be used: \(reason). Give the store a shorter name, or do without the copy (--no-backup)"
+      )
     } catch let error as SQLError {
       throw StoreError.backupFailed(file: connection.path, backup: path, reason: "\(error)")
     }

@@ -125,4 +125,21 @@ import Testing
     #expect(file == long.path)
     #expect(try Connection.open(long.path, key: .passphrase("horse")).userVersion() == 1)
   }
+
+  @Test func `a store whose name leaves no room for that of a copy says what to do`() async throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent(String(repeating: "n", count: 215))
+    let set = try DowngradeLab.set([
+      "create entity A {\n attribute n string\n}", "transform sql { UPDATE $A SET $A.n = upper($A.n) }",
+    ])
+    try await Store.create(at: url, key: testKey, migrations: set.upTo(1))
+    await #expect {
+      try await Store.migrate(at: url, key: testKey, migrations: set)
+    } throws: { error in
+      guard case StoreError.backupFailed(_, _, let reason) = error else { return false }
+      return reason.contains("too long")
+        && reason.contains("Give the store a shorter name, or do without the copy")
+    }
+    _ = try await Store.migrate(at: url, key: testKey, migrations: set, makesBackups: false)
+  }
 }
