@@ -55,8 +55,12 @@ enum PathState: Equatable {
   /// by another one does not see what stands there, and writes over it.
   /// - Throws: ``SQLError/severalNames(file:count:)``.
   static func requireOneName(_ file: DatabasePath) throws(SQLError) {
-    guard let names = FileStatus(file.path)?.names, names > 1 else { return }
-    throw .severalNames(file: file.given, count: names)
+    // A new file may have two for the moment in which it is given its name (NewName).
+    for pause in [1_000, 20_000, 100_000, 0] as [UInt32] {
+      guard let names = FileStatus(file.path)?.names, names > 1 else { return }
+      if pause == 0 { throw .severalNames(file: file.given, count: names) }
+      usleep(pause)
+    }
   }
 
   /// Goes on when there is nothing, so that a file can be made.

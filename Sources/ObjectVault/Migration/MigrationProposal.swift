@@ -48,14 +48,16 @@ extension MigrationSet {
       losses: (try? step.compiled(from: model, engine: .current).losses)
         ?? operations.compactMap(\.subject.lost),
       notes: operations.compactMap { $0.rules.advice(in: model) } + Self.faults(step, model, schema)
-        + (renaming.isEmpty ? schema.renamingDoubts(from: model) : []))
+        + schema.renamingDoubts(from: model, beside: renaming))
   }
 
   private static func check(_ renaming: [MigrationRenaming], from old: Schema, to new: Schema)
     throws(StoreError)
   {
     var model = old
-    for renaming in MigrationRenaming.inOrder(renaming) {
+    for (index, next) in renaming.enumerated()
+    where renaming[..<index].contains(where: { $0.collides(with: next) }) { throw next.collision }
+    for renaming in MigrationRenaming.inOrder(renaming, beside: old.allNames.union(new.allNames)) {
       guard let operation = renaming.operation(in: model) else { throw renaming.failure(in: model) }
       do { try operation.apply(to: &model) } catch { throw renaming.collision }
     }

@@ -46,7 +46,8 @@ extension MigrationRunner {
         case .engine(_, _, let message, _): throw step.failed(planned.blamed(for: message), "\(error)")
         case .constraint(let message, _, _):
           let operation = planned.blamed(for: message)
-          if let reason = try missingValues(planned.statement, message) {
+          // Where that cannot be asked either, the engine's own words remain.
+          if let reason = try? missingValues(planned.statement, message) {
             throw step.refused(operation, reason)
           }
           // A data block that breaks a rule is wrong itself; a change of tables meets rows that are.

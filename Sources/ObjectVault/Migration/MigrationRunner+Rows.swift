@@ -81,9 +81,13 @@ extension MigrationRunner {
   func missingValues(_ statement: CompiledStatement, _ message: String) throws -> String? {
     guard case .copy(let from, let to, let columns, let expressions, _) = statement,
       message.hasPrefix("NOT NULL constraint failed: \(to)."),
-      let index = columns.firstIndex(where: { message.hasSuffix(".\($0)") })
+      let index = columns.firstIndex(where: { message.hasSuffix(".\($0)") }),
+      // A function of the app's is not called for this.
+      !expressions[index].contains(Conversion.function)
     else { return nil }
-    let rows: SQL = "FROM \(identifier: from) WHERE (\(written: expressions[index])) IS NULL"
+    // Around a query, as of a window nothing can be asked where rows are picked.
+    let rows: SQL =
+      "FROM (SELECT \"id\", (\(written: SQLTemplate.namesOnly(expressions[index]))) AS vault_value FROM \(identifier: from)) WHERE vault_value IS NULL"
     let count = try connection.value("SELECT count(*) \(rows)")?.int64 ?? 0
     let ids = try connection.query("SELECT \"id\" \(rows) ORDER BY \"id\" LIMIT 5") { "\($0.int64(0))" }
     let table = MigrationCompiler.finalName(of: to)

@@ -48,6 +48,7 @@ struct MigrationRunner {
         for step in set.steps {
           try checkCancelled()
           let (start, before) = (Date(), model)
+          audit.beginStep()
           if hasRows {
             let compiled = try step.compiled(from: before, engine: .current)
             // What a step requires of rows, it requires of those that were there before it.
@@ -239,6 +240,7 @@ struct MigrationRunner {
     try checkCancelled()
     let start = Date()
     self.record.meter.beginStep()
+    audit.beginStep()
     if let before = compiled.parts.first?.before {
       let doomed = try ForeignObjects(layout: before.layout).doomed(by: [compiled], connection)
       guard doomed.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: doomed) }

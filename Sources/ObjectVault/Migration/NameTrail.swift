@@ -162,11 +162,15 @@ package struct NameTrail: Sendable {
   private mutating func note(
     _ sql: String, _ written: TouchedColumns, _ mapping: SegmentMapping, _ model: Schema
   ) {
-    let words = Set(sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() })
+    let list = sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() }
+    let words = Set(list)
+    let replaces = zip(list, list.dropFirst()).contains {
+      $0 == ("or", "replace") || $0 == ("replace", "into")
+    }
     func isWritten(_ table: String, _ column: String) -> Bool {
       // Of a row that is replaced whole, the author means the columns that the block names.
       written.updates(table, column)
-        || words.contains("replace") && words.contains(column.lowercased()) && written.contains(table, column)
+        || replaces && words.contains(column.lowercased()) && written.contains(table, column)
     }
     for name in mapping.entities.keys {
       guard let entity = model.entity(named: name) else { continue }

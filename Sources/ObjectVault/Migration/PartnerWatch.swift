@@ -9,9 +9,9 @@ struct PartnerWatch {
   /// How many rows of each property were damaged before, by the names behind the steps; those without any are left out.
   private let before: [String: Int]
   /// The last step that made one-to-ones out of what was there, and the operations by which it did.
-  private let maker: (step: MigrationStep, operation: String)?
+  private let maker: (step: MigrationStep, place: Int, operation: String)?
   /// The last step that wrote anything, for damage of which nobody knows more.
-  private let writer: (step: MigrationStep, operation: String)
+  private let writer: (step: MigrationStep, place: Int, operation: String)
 
   /// - Parameters:
   ///   - steps: In the order in which they run.
@@ -30,14 +30,14 @@ struct PartnerWatch {
   }
 
   private static func last(of steps: [CompiledStep], where isMeant: (CompiledStep.Part) -> Bool) -> (
-    step: MigrationStep, operation: String
+    step: MigrationStep, place: Int, operation: String
   )? {
-    for step in steps.reversed() {
+    for (place, step) in steps.enumerated().reversed() {
       let operations = step.parts.filter(isMeant).flatMap(\.operations).map(\.summary)
       guard !operations.isEmpty else { continue }
       var names: [String] = []
       for operation in operations where !names.contains(operation) { names.append(operation) }
-      return (step.step, names.joined(separator: "; "))
+      return (step.step, place, names.joined(separator: "; "))
     }
     return nil
   }
@@ -94,9 +94,9 @@ struct PartnerWatch {
   private func blamed(for finding: PartnerFinding, _ audit: RowAudit) -> (
     MigrationStep, String, isOfRows: Bool
   ) {
-    let number = maker?.step.number ?? 0
-    if let wrote = audit.lastWriter(of: [finding.end, finding.back], check.model), wrote.step.number >= number
-    {
+    // By places and not by numbers, which fall on the way back.
+    let place = maker?.place ?? -1
+    if let wrote = audit.lastWriter(of: [finding.end, finding.back], check.model), wrote.place >= place {
       return (wrote.step, wrote.operation, false)
     }
     return maker.map { ($0.step, $0.operation, true) } ?? (writer.step, writer.operation, false)

@@ -1,5 +1,6 @@
 // Names in double quotes. SQLite takes one for a text where nothing is called so, and says nothing: a name that was mistyped, or
-// that an earlier line of the step has renamed, would be a value in every row. In other quotes a name is a name.
+// that an earlier line of the step has renamed, would be a value in every row. In other quotes a name is a name. Views, indexes and
+// triggers stand in the file as they were written: see RawObjectNames.
 
 internal import CipherSQLite
 
@@ -14,12 +15,16 @@ extension SQLTemplate {
         result += scanner.text(piece.range)
         continue
       }
-      var name = scanner.text(piece.range).dropFirst().dropLast()
+      // By scalars: a quote and a mark behind it are one character.
+      var name = Array(scanner.scalars[piece.range].dropFirst().dropLast())
       // A doubled quote is one of the name.
       while scanner.scalar(at: scanner.position) == "\"", let next = scanner.next() {
-        name += "\"" + scanner.text(next.range).dropFirst().dropLast()
+        name += ["\""] + scanner.scalars[next.range].dropFirst().dropLast()
       }
-      result += "`\(name.replacing("`", with: "``"))`"
+      var quoted = String.UnicodeScalarView(["`"])
+      for scalar in name { quoted.append(contentsOf: scalar == "`" ? ["`", "`"] : [scalar]) }
+      quoted.append("`")
+      result.unicodeScalars.append(contentsOf: quoted)
     }
     return result
   }
@@ -30,7 +35,11 @@ extension SQLError {
   func asWritten(_ sql: String) -> SQLError {
     switch self {
     case .engine(let code, let extended, let message, _):
-      .engine(code: code, extendedCode: extended, message: message + Self.hint(message, sql), sql: sql)
+      .engine(
+        code: code, extendedCode: extended,
+        // The engine quotes what it was given.
+        message: (sql.contains("`") ? message : message.replacing("`", with: "\"")) + Self.hint(message, sql),
+        sql: sql)
     case .constraint(let message, let extended, _):
       .constraint(message: message, extendedCode: extended, sql: sql)
     default: self

@@ -33,9 +33,12 @@ struct RenamingHints {
 
   /// What nobody can tell from a renaming that has been done: both names are there, and the former one leaves the class, or
   /// says of itself that it was another one, too.
-  var doubts: [String] {
+  /// - Parameter told: What somebody has said.
+  func doubts(beside told: [MigrationRenaming]) -> [String] {
     names.compactMap { name in
-      guard former.contains(name), let old = hints[name], !renamings.contains(where: { $0.new == name }),
+      let isTold = told.contains { $0.collides(with: .property(entity: entity, hints[name] ?? "", to: name)) }
+      guard !isTold, former.contains(name), let old = hints[name],
+        !renamings.contains(where: { $0.new == name }),
         !names.contains(old) || hints[old] != nil
       else { return nil }
       return
@@ -47,21 +50,28 @@ struct RenamingHints {
 
 extension Schema {
   /// What classes say of former names and nobody can tell from what has been done.
-  /// - Parameter model: That of the steps.
-  func renamingDoubts(from model: Schema) -> [String] {
+  /// - Parameters:
+  ///   - model: That of the steps.
+  ///   - told: What somebody has said of it.
+  func renamingDoubts(from model: Schema, beside told: [MigrationRenaming] = []) -> [String] {
     entities.flatMap { entity -> [String] in
       guard let binding = bindings[entity.name], let former = model.entity(named: entity.name) else {
         return []
       }
-      return RenamingHints(entity, binding, former: former.propertyNames).doubts
+      return RenamingHints(entity, binding, former: former.propertyNames).doubts(beside: told)
     }
   }
 }
 
 extension MigrationRenaming {
   /// Renamings in an order in which each new name is free; where names are exchanged, by way of a name that nobody has.
-  static func inOrder(_ renamings: [MigrationRenaming]) -> [MigrationRenaming] {
-    var (rest, ordered) = (renamings, [MigrationRenaming]())
+  ///
+  /// Of several with one former name, or one new name, the first counts: ``MigrationSet/proposal(for:renaming:)`` refuses them.
+  /// - Parameter taken: The names of the models.
+  static func inOrder(_ renamings: [MigrationRenaming], beside taken: Set<String>) -> [MigrationRenaming] {
+    var rest: [MigrationRenaming] = []
+    for next in renamings where !rest.contains(where: { $0.collides(with: next) }) { rest.append(next) }
+    var ordered: [MigrationRenaming] = []
     while let first = rest.first {
       if let index = rest.firstIndex(where: { next in
         !rest.contains { $0 != next && $0.source == next.target }
@@ -69,13 +79,17 @@ extension MigrationRenaming {
         ordered.append(rest.remove(at: index))
         continue
       }
+      // Each former name is there once, and each new one: what is left are circles, and this opens one.
       var spare = "\(first.oldName)Before"
-      while renamings.contains(where: { $0.oldName == spare || $0.newName == spare }) { spare += "2" }
+      while taken.contains(spare.lowercased()) { spare += "2" }
       ordered.append(first.renamed(from: first.oldName, to: spare))
       rest[0] = first.renamed(from: spare, to: first.newName)
     }
     return ordered
   }
+
+  /// Whether both rename the same, or to the same.
+  func collides(with other: MigrationRenaming) -> Bool { source == other.source || target == other.target }
 
   private var oldName: String {
     switch self {
@@ -101,5 +115,12 @@ extension MigrationRenaming {
     case .entity: .entity(old, to: new)
     case .property(let entity, _, _): .property(entity: entity, old, to: new)
     }
+  }
+}
+
+extension Schema {
+  /// All names of entities and properties, in lower case.
+  var allNames: Set<String> {
+    Set(entities.flatMap { [$0.name] + $0.propertyNames }.map { $0.lowercased() })
   }
 }

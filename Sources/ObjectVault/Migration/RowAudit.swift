@@ -12,7 +12,9 @@ struct RowAudit {
   /// Whether tables have changed since, so that old damage may have other names now.
   private var isStale = false
   /// What the steps wrote, by the names of now.
-  private var written: [(step: MigrationStep, blame: Blame, columns: TouchedColumns)] = []
+  private var written: [(step: MigrationStep, place: Int, blame: Blame, columns: TouchedColumns)] = []
+  /// The place of the present step in the run: that of the first is 0.
+  private var place = -1
   /// The operations to which a property of an entity owes what it holds.
   private typealias Blame = (_ entity: String, _ property: String) -> String
 
@@ -23,9 +25,13 @@ struct RowAudit {
     _ connection: Connection, readers: [String: ValueReader], model: Schema?, behind former: RowAudit? = nil
   ) throws {
     (self.connection, self.readers) = (connection, readers)
-    written = former?.written ?? []
+    // What was committed before comes before all that is to come.
+    written = (former?.written ?? []).map { ($0.step, -1, $0.blame, $0.columns) }
     if let model { known = try ReferenceCheck.dangling(connection, model) }
   }
+
+  /// Called before each step of the run.
+  mutating func beginStep() { place += 1 }
 
   /// Called before a run of data blocks.
   mutating func willWrite(_ model: Schema) throws {
@@ -43,7 +49,7 @@ struct RowAudit {
     try follow(part)
     let blame: Blame = { part.blamed(entity: $0, property: $1) }
     try checkTypes(unseen, part.model, of: step, asking: part, blaming: blame)
-    if !part.filled.isEmpty { written.append((step, blame, part.filled)) }
+    if !part.filled.isEmpty { written.append((step, place, blame, part.filled)) }
   }
 
   /// The same behind steps that another process ran.
@@ -72,7 +78,7 @@ struct RowAudit {
     for operation in operations where !names.contains(operation.summary) { names.append(operation.summary) }
     let name = names.joined(separator: "; ")
     try checkTypes(columns, model, of: step) { _, _ in name }
-    if !columns.isEmpty { written.append((step, { _, _ in name }, columns)) }
+    if !columns.isEmpty { written.append((step, place, { _, _ in name }, columns)) }
     let found = try ReferenceCheck.dangling(connection, model)
     let fresh = found.subtracting(known)
     guard fresh.isEmpty else { throw step.failed(name, ReferenceCheck.sentence(fresh)) }
@@ -101,7 +107,7 @@ struct RowAudit {
     let narrow = readers.filter { $0.value.isNarrow }
     guard !narrow.isEmpty, !written.isEmpty else { return }
     let check = TypeCheck(model: model, readers: narrow)
-    for (step, blame, columns) in written.reversed() {
+    for (step, _, blame, columns) in written.reversed() {
       let findings = try check.findings(connection, touched: columns, onlyReaders: true)
       if let first = findings.first {
         throw step.failed(blame(first.entity, first.property), Self.sentence(findings))
@@ -110,15 +116,18 @@ struct RowAudit {
   }
 
   /// Who was the last to write any of some to-ones: by the names of now.
-  func lastWriter(of toOnes: [PropertyName], _ model: Schema) -> (step: MigrationStep, operation: String)? {
-    for (step, blame, columns) in written.reversed() {
+  /// - Returns: With the place of the step in the run; -1 for one of an earlier transaction.
+  func lastWriter(of toOnes: [PropertyName], _ model: Schema) -> (
+    step: MigrationStep, place: Int, operation: String
+  )? {
+    for (step, place, blame, columns) in written.reversed() {
       let hit = toOnes.first { end in
         // What an expression fills is noted by the name of the property.
         [end.name, RelationshipDescription.columnName(end.name)].contains {
           columns.contains(model.root(of: end.entity), $0)
         }
       }
-      if let hit { return (step, blame(hit.entity, hit.name)) }
+      if let hit { return (step, place, blame(hit.entity, hit.name)) }
     }
     return nil
   }

@@ -79,7 +79,7 @@ struct OperationProposer {
   // MARK: Names
 
   private mutating func rename(_ renaming: [MigrationRenaming]) {
-    for renaming in MigrationRenaming.inOrder(renaming) {
+    for renaming in MigrationRenaming.inOrder(renaming, beside: present.allNames.union(new.allNames)) {
       if let operation = renaming.operation(in: present) { addFitting(operation) }
     }
     for (entity, former) in kept {

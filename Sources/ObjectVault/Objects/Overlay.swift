@@ -1,5 +1,5 @@
 // What was written to an object since it was fetched or saved, and the members of its relationships. The committed row
-// stays beside it. The members are a ToManyState.
+// stays beside it. The order of members is a MemberOrder.
 
 package import CipherSQLite
 private import Foundation
@@ -151,6 +151,246 @@ package final class Overlay {
 
   /// The integer that a slot holds, such as the id of a to-one's target.
   func int64(_ slot: Int) -> Int64? { values.cell(slot).int64 }
+}
+
+// Not a dictionary: an object has few of them, and hashing a slot costs more than to look at all. Most have one, without a list.
+/// The members of relationships, by slot.
+struct MemberStates {
+  private var first: (slot: Int, state: ToManyState)?
+  private var others: [(slot: Int, state: ToManyState)] = []
+
+  var isEmpty: Bool { first == nil }
+
+  subscript(slot: Int) -> ToManyState? {
+    if let first, first.slot == slot { return first.state }
+    for (known, state) in others where known == slot { return state }
+    return nil
+  }
+
+  /// Puts in those of a slot that has none.
+  mutating func add(_ state: ToManyState, _ slot: Int) {
+    if first == nil { first = (slot, state) } else { others.append((slot, state)) }
+  }
+
+  func forEach(_ body: (ToManyState) throws -> Void) rethrows {
+    if let first { try body(first.state) }
+    for (_, state) in others { try body(state) }
+  }
+
+  func contains(where belongs: (ToManyState) -> Bool) -> Bool {
+    first.map { belongs($0.state) } == true || others.contains { belongs($0.state) }
+  }
+}
+
+/// The members of a to-many, as far as they are known, and what changed since the last save.
+package final class ToManyState {
+  // Sets of members cost more than the members, and of most new objects nobody ever asks for them.
+  /// Who was inserted since anybody last asked, and is in none of the sets yet; empty in a relationship with an order.
+  private var news: [ManagedObject] = []
+  private var knownMembers: Set<ManagedObject>?
+  private var knownAdded: Set<ManagedObject> = []
+  /// All members, with the changes; nil while they have not been fetched. Who was added or removed then may have been
+  /// a member before, or not: the last word counts.
+  var members: Set<ManagedObject>? {
+    takeNewsIn()
+    return knownMembers
+  }
+  var added: Set<ManagedObject> {
+    takeNewsIn()
+    return knownAdded
+  }
+  private(set) var removed: Set<ManagedObject> = []
+  /// The order of the members, and before they are fetched of those that were added; nil for a relationship without one.
+  private(set) var order: MemberOrder<ManagedObject>?
+  /// `members` without the deleted ones, in the form that the getter returns.
+  var typed: TypedMembers?
+  /// The count of ``ObjectHost/deletionCount`` when `typed` was made or corrected.
+  var seenDeletions = 0
+
+  /// - Parameter isNew: Whether it has no members, as those of a new object.
+  init(isOrdered: Bool, isNew: Bool) {
+    order = isOrdered ? MemberOrder([]) : nil
+    knownMembers = isNew ? [] : nil
+  }
+
+  /// Whether all members are in memory.
+  var isWhole: Bool { knownMembers != nil }
+  /// Whether it is known to have no members.
+  var isWholeAndEmpty: Bool { news.isEmpty && knownMembers?.isEmpty == true }
+  /// Whether it differs from the file by members that came or went.
+  var isChanged: Bool { !(news.isEmpty && knownAdded.isEmpty && removed.isEmpty) }
+
+  /// Whether it got members since the last save that nobody has asked for. Who has them is among those who were touched.
+  var hasNews: Bool { !news.isEmpty }
+
+  private func takeNewsIn() {
+    guard !news.isEmpty else { return }
+    defer { news = [] }
+    guard knownAdded.isEmpty else {
+      // In place: who adds members one by one asks each time.
+      knownAdded.formUnion(news)
+      knownMembers?.formUnion(news)
+      return
+    }
+    // One set for both, where they are the same.
+    knownAdded = Set(news)
+    if knownMembers?.isEmpty == true { knownMembers = knownAdded } else { knownMembers?.formUnion(news) }
+  }
+
+  /// Whether the order is another than the file's with the new members at its end.
+  var isRearranged: Bool { order?.isRearranged == true }
+
+  /// Whether an object that comes back goes behind members which are not known.
+  func needsMembers(for object: ManagedObject) -> Bool {
+    order != nil && knownMembers == nil && removed.contains(object)
+  }
+
+  package func insert(_ object: ManagedObject) {
+    if order == nil, typed == nil, removed.isEmpty { return news.append(object) }
+    takeNewsIn()
+    let isThere = knownMembers?.contains(object) ?? knownAdded.contains(object)
+    // In the file it has a place that is not the end.
+    if order != nil, knownMembers != nil, removed.contains(object) { order?.isRearranged = true }
+    if !isThere {
+      order?.append(object)
+      typed?.insert(object)
+    }
+    knownMembers?.insert(object)
+    removed.remove(object)
+    knownAdded.insert(object)
+  }
+
+  func remove(_ object: ManagedObject) {
+    leave(object)
+    knownAdded.remove(object)
+    removed.insert(object)
+  }
+
+  /// An object is no member any more, in the file neither.
+  func leave(_ object: ManagedObject) {
+    takeNewsIn()
+    typed?.remove(object)
+    knownMembers?.remove(object)
+    order?.remove(object)
+  }
+
+  /// Forgets members whose rows are gone.
+  func leaveInvalid() {
+    guard let members else { return }
+    for object in members where object.state == .invalid { leave(object) }
+  }
+
+  /// The members as they were fetched, in their order.
+  package func adopt(_ fetched: [ManagedObject]) {
+    // Deleted ones too, which `typed` leaves out: a rollback brings them back.
+    let present = fetched.filter { !removed.contains($0) }
+    let stored = Set(present)
+    knownMembers = stored.union(added)
+    typed = nil
+    if let new = order?.objects { order = MemberOrder(present + new.filter { !stored.contains($0) }) }
+  }
+
+  /// Puts the members into an order; those that are not in it stay behind.
+  /// - Returns: Whether that is another one.
+  package func arrange(_ wanted: [ManagedObject]) -> Bool {
+    guard let members, let present = order?.objects else { return false }
+    let first = wanted.filter(members.contains)
+    let isFirst = Set(first)
+    let list = first + present.filter { !isFirst.contains($0) }
+    guard !list.elementsEqual(present, by: ===) else { return false }
+    order = MemberOrder(list)
+    order?.isRearranged = true
+    typed = nil
+    return true
+  }
+
+  // MARK: Saves
+
+  /// The store holds what memory holds, but for what concerns objects that were left out of the save.
+  ///
+  /// Members that nobody has asked for are not kept alive by an object that was new, or was known to have none before: they are
+  /// fetched when somebody does.
+  func didSave(but leftOut: Set<ManagedObject> = []) {
+    if leftOut.isEmpty, knownMembers?.isEmpty != false, !news.isEmpty {
+      news = []
+      knownMembers = nil
+    }
+    takeNewsIn()
+    knownAdded = leftOut.isEmpty || knownAdded.isEmpty ? [] : knownAdded.intersection(leftOut)
+    removed = leftOut.isEmpty || removed.isEmpty ? [] : removed.intersection(leftOut)
+    guard let order else { return }
+    // Who was left out goes to the end with the next save, and may stand before others here. Asked before it is written: the
+    // order cannot be read while it is being changed.
+    let isRearranged = !knownAdded.isEmpty && (order.isRearranged || !order.ends(with: knownAdded))
+    self.order?.isRearranged = isRearranged
+    if knownMembers == nil { keepAdded() }
+  }
+
+  /// Back to not being fetched.
+  func forget() {
+    news = []
+    knownMembers = nil
+    typed = nil
+    didSave()
+  }
+
+  // MARK: Taking back
+
+  /// An object is no new member any more.
+  func takeBack(inserted object: ManagedObject) {
+    takeNewsIn()
+    guard knownAdded.remove(object) != nil else { return }
+    leave(object)
+  }
+
+  /// An object is a member again, as it is in the file.
+  func takeBack(removed object: ManagedObject) {
+    takeNewsIn()
+    guard removed.remove(object) != nil, knownMembers != nil else { return }
+    if order != nil, !isRearranged {
+      // Where it stands, the file says.
+      (knownMembers, typed) = (nil, nil)
+      return keepAdded()
+    }
+    knownMembers?.insert(object)
+    order?.append(object)
+    typed?.insert(object)
+  }
+
+  private func keepAdded() {
+    guard let present = order?.objects else { return }
+    order = MemberOrder(knownAdded.isEmpty ? [] : present.filter(knownAdded.contains))
+  }
+}
+
+/// What a getter returns, kept up to date member by member: making it anew at each change would make
+/// `parent.children.insert(child)` in a loop quadratic twice over.
+class TypedMembers {
+  func insert(_ object: ManagedObject) {}
+  func remove(_ object: ManagedObject) {}
+}
+
+final class Members<Target: ManagedObject>: TypedMembers {
+  var set: Set<Target>
+  init(_ set: Set<Target>) { self.set = set }
+
+  override func insert(_ object: ManagedObject) {
+    if let object = object as? Target { set.insert(object) }
+  }
+  override func remove(_ object: ManagedObject) {
+    if let object = object as? Target { set.remove(object) }
+  }
+}
+
+final class MemberList<Target: ManagedObject>: TypedMembers {
+  /// nil when it has to be made anew: looking for each object that goes would take as long.
+  private(set) var list: [Target]?
+  init(_ list: [Target]) { self.list = list }
+
+  override func insert(_ object: ManagedObject) {
+    if let object = object as? Target { list?.append(object) }
+  }
+  override func remove(_ object: ManagedObject) { list = nil }
 }
 
 extension Overlay {

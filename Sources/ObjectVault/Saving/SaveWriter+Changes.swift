@@ -35,6 +35,7 @@ extension SaveWriter {
     }
     let sql = entity.feedUpdateSQL(slots)
     var start = 0
+    var waiting: Set<Int> = []
     while start < changes.count {
       do {
         // The overlays keep what was written to them: they change behind the save only.
@@ -48,13 +49,14 @@ extension SaveWriter {
         try unlessColliding {
           throw translated(message, code, sql, object)
         } wait: { columns in
+          waiting.insert(changes.position)
           wait(object, columns)
         }
         start = changes.position + 1
       }
     }
     guard record != nil else { return }
-    for object in sorted {
+    for (place, object) in sorted.enumerated() where !waiting.contains(place) {
       if let overlay = plan.overlay(of: object) { recordUpdate(of: object, entity, slots, overlay) }
     }
   }

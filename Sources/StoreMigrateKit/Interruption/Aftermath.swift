@@ -231,7 +231,7 @@ struct MigrationRun: Aftermath {
         ?? (try? Connection.open(store, key: key, configuration: reading)),
       let version = try? connection.userVersion()
     else { return leftBehind(.stopped) }
-    let isStore = (try? StoreInfo(connection)) != nil
+    let isStore = (try? connection.tableExists("vault_meta")) != false
     connection.close()
     // A file that was to become one. Its number of a version is another program's.
     guard isStore else { return "\(store) is no store, as before, and opens with its key." }

@@ -40,8 +40,9 @@ extension StoreMigrate {
       let report = try await session.placing(of: run) { try await run.run(session) }
       var output = Output(code: report.exitCode, text: line.text(of: report, style), loss: report.loss)
       if report.isWritten { tell(line.warnings) }
-      if let failure = report.failure, !line.isJSON { output.errors = "store-migrate: \(failure)" }
-      if interruption.signal != nil {
+      if let failure = report.failure {
+        if !line.isJSON { output.errors = "store-migrate: \(failure)" }
+      } else if interruption.signal != nil {
         output.errors = "store-migrate: It was done before it could be stopped."
       }
       return output

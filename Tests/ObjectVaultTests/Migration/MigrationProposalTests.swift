@@ -91,6 +91,22 @@ import Testing
     #expect(chain.lines == ["rename attribute A.y -> w", "rename attribute A.x -> y"])
   }
 
+  @Test func `a third name beside an exchange, and a name that the model has, are no trouble`() throws {
+    let old =
+      "create entity A {\n attribute a int\n attribute b int\n attribute c int\n attribute aBefore int\n}"
+    let new =
+      "create entity A {\n attribute a int\n attribute b int\n attribute d int\n attribute aBefore int\n}"
+    let told = try proposal(old, new, renaming: ["A.c=d", "A.a=b", "A.b=a"])
+    #expect(
+      told.lines == [
+        "rename attribute A.c -> d", "rename attribute A.a -> aBefore2", "rename attribute A.b -> a",
+        "rename attribute A.aBefore2 -> b",
+      ])
+    for renaming in [["A.c=a", "A.a=b", "A.b=a"], ["A.a=b", "A.a=b", "A.b=a"], ["A.a=b", "A.a=d"]] {
+      #expect(throws: StoreError.self) { try proposal(old, new, renaming: renaming) }
+    }
+  }
+
   @Test func `an entity that comes to inherit what is required is told so`() throws {
     let guess = try proposal(
       "create entity Thing {\n attribute name string\n}\ncreate entity Tag {\n attribute n int\n}",

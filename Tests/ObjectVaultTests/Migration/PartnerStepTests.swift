@@ -183,6 +183,28 @@ import Testing
     }
   }
 
+  @Test func `on the way back the step that makes the pair is blamed, and not one that ran before it`()
+    async throws
+  {
+    let back =
+      "drop relationship User.leads\n[down]\nadd relationship User.leads -> Team inverse Team.captain"
+    let late =
+      "add attribute User.n int optional\n[down]\ntransform sql { UPDATE $Team SET $Team.captain = 4 }\ndrop attribute User.n"
+    let lab = try await DowngradeLab(
+      [
+        Self.teams
+          + "\nadd relationship Team.captain -> User\nadd relationship User.leads -> Team inverse Team.captain",
+        "\(back)", late,
+      ], at: 3, fill: Self.rows)
+    await #expect {
+      _ = try await Store.downgrade(
+        at: lab.url, key: testKey, to: 1, migrations: lab.set, allowing: ["User.n"])
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
+      return reason.contains("no object is led to by two")
+    }
+  }
+
   @Test func `rows below an end may go in a later step, and part those who lead to one`() async throws {
     let lab = try await DowngradeLab(
       [

@@ -59,7 +59,7 @@ import Testing
     #expect(try step.checksum == self.step("format: 1").checksum)
   }
 
-  @Test(arguments: ["", "../towns", "a/b", "a\nb"])
+  @Test(arguments: ["", "../towns", "a/b", "a\nb", "a\rb", "a\0b"])
   func `a name that no file can have is refused`(_ name: String) {
     #expect(throws: StoreError.self) { try MigrationStep(number: 1, name: name, text: "format: 1\n[up]\n") }
   }

@@ -130,6 +130,27 @@ import Testing
     }
   }
 
+  @Test(
+    .enabled(if: Engine.current.hasWindowFunctions, "older engines have no window functions"))
+  func `a window that gives nothing is told like any expression, and one in a family is refused`()
+    async throws
+  {
+    await #expect {
+      try await lab.migrate("retype Thing.count to int using (lag($Thing.count) OVER (ORDER BY $Thing.id))")
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
+      return reason.contains("1 object would have NULL in Thing.count") && reason.contains("(row 1)")
+    }
+    let family = try await MigrationLab(
+      "create entity Animal {\n attribute n int\n}\ncreate entity Dog : Animal {\n attribute k int\n}")
+    await #expect {
+      try await family.migrate("retype Dog.k to int using (row_number() OVER ())")
+    } throws: { error in
+      guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
+      return reason.hasPrefix("OVER would see the rows of all entities")
+    }
+  }
+
   @Test(arguments: ["9223372036854775807", "1 << 62", "0", "-5"])
   func `a version that no row may have is told, and no writer stumbles over it`(_ version: String)
     async throws

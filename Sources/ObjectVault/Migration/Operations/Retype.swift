@@ -81,6 +81,12 @@ struct Retype: TableOperation {
     switch way {
     case .sql(let sql):
       let expression = try SQLNames(model: model).resolved(sql)
+      if SQLScanner.spansRows(sql), let owner = model.entity(named: entity), model.isInFamily(owner) {
+        throw ModelError(
+          reason:
+            "OVER would see the rows of all entities that share a table with \(entity); write a query in its place, or do it by "
+            + "transform sql, with WHERE _entity = '\(entity)' in either")
+      }
       guard mapping.column(entity, name) != nil else { return }
       mapping.express(entity, name, mapping.ofOwnRows(expression, entity))
     case .itself:
