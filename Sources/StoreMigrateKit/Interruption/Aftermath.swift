@@ -231,12 +231,18 @@ struct MigrationRun: Aftermath {
         ?? (try? Connection.open(store, key: key, configuration: reading)),
       let version = try? connection.userVersion()
     else { return leftBehind(.stopped) }
-    let isStore = (try? connection.tableExists("vault_meta")) != false
+    let isNone = isNoStore(connection)
     connection.close()
     // A file that was to become one. Its number of a version is another program's.
-    guard isStore else { return "\(store) is no store, as before, and opens with its key." }
+    guard !isNone else { return "\(store) is no store, as before, and opens with its key." }
     return (done(at: version).map { "\($0) " } ?? "")
       + "\(store) is at version \(version)\(version == from ? ", as before" : ""), and opens with its key."
+  }
+
+  /// Damage is none of this: a store that is damaged is one.
+  private func isNoStore(_ connection: Connection) -> Bool {
+    do { _ = try StoreInfo(connection) } catch StoreError.notAStore { return true } catch { return false }
+    return false
   }
 
   /// Which steps stand although the run was not finished.

@@ -138,7 +138,7 @@ import Testing
     } throws: { error in
       guard case StoreError.backupFailed(_, _, let reason) = error else { return false }
       return reason.contains("leave room for its journal")
-        && reason.contains("Give the store a shorter name, or do without the copy")
+        && reason.contains("give the store a shorter name, or do without the copy")
     }
     _ = try await Store.migrate(at: url, key: testKey, migrations: set, makesBackups: false)
   }
