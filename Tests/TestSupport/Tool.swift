@@ -61,8 +61,8 @@ public final class StartedTool {
   /// Waits for its end.
   /// - Returns: All that it has written, and how it ended.
   public func end() throws -> ToolResult {
-    let output = output.fileHandleForReading.readDataToEndOfFile()
-    said += errors.fileHandleForReading.readDataToEndOfFile()
+    let output = output.fileHandleForReading.readWhole()
+    said += errors.fileHandleForReading.readWhole()
     process.waitUntilExit()
     return ToolResult(
       status: process.terminationStatus, output: String(decoding: output, as: UTF8.self),
@@ -92,3 +92,19 @@ public func builtExecutable(_ name: String) -> String {
 /// The package's root folder.
 public let packageRoot = URL(fileURLWithPath: #filePath)
   .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+extension FileHandle {
+  /// All that comes until the end. Foundation's own call ends the process when a signal interrupts it, and tests send signals.
+  public func readWhole() -> Data {
+    var whole = Data()
+    while true {
+      do {
+        guard let more = try read(upToCount: 65_536), !more.isEmpty else { return whole }
+        whole += more
+      } catch {
+        let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        guard cause?.domain == NSPOSIXErrorDomain, cause?.code == Int(EINTR) else { return whole }
+      }
+    }
+  }
+}
