@@ -93,7 +93,7 @@ enum PlanCommand: Command {
     let to: Int
     let steps: [PlannedStep]
     let drift: [String]
-    /// Whether what is in the way is in the tables themselves, and not beside them.
+    /// Whether the tables are those of the store's model, so that what is in the way stands beside them.
     let hasOwnTables: Bool
     /// How much is one transaction: all, or a step.
     let transaction: String
