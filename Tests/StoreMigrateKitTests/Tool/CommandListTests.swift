@@ -44,7 +44,8 @@ import Testing
         isJSON
         ? normalized(result.output, folder: path)
         : "\(normalized(result.output, folder: path))----\n\(normalized(result.errors, folder: path))"
-      #expect(try Golden.difference(of: text, from: file, in: "StoreMigrateKitTests") == nil, "\(command)")
+      let difference = try Golden.difference(of: text, from: file, in: "StoreMigrateKitTests")
+      #expect(difference == nil, "\(command): \(difference ?? "")")
       if isJSON { #expect(result.errors.isEmpty && !result.output.contains(Template.hex(Template.key))) }
     }
   }
