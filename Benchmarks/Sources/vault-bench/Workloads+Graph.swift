@@ -219,11 +219,28 @@ enum MemoryBench {
     return (pages.flatMap { $0.count > 1 ? Int($0[1]) : nil } ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
   }
 
-  /// Bytes of an object beyond its row of ten integers.
+  /// Bytes of an object beyond its row of ten integers, as a process finds them that did nothing else: what filling the store
+  /// gave back to the allocator would be used again, and not be counted.
   @MainActor static func perObject(_ count: Int) async throws -> Double {
     let bench = try await Bench()
     try bench.fillTens(count)
-    return try await bench.store.read { context in
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.arguments = ["--memory-of", bench.store.url.path]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .nan) / Double(count)
+  }
+
+  /// Bytes that the objects of a store's ten integers take beyond their rows.
+  static func ofAll(_ url: URL) async throws -> Int {
+    let store = try await Store.open(
+      at: url, key: .raw(rawKey), schema: benchSchema, migrations: .creatingSchema)
+    defer { store.close() }
+    return try await store.read { context in
       // The engine's own cache is filled before.
       _ = try context.fetch(Ten.self).count()
       let before = resident()
@@ -231,8 +248,7 @@ enum MemoryBench {
       let after = resident()
       blackHole(rows.count)
       // The packed row: a byte and a word for each of its cells, the bytes filled up to a word.
-      let row = 16 + 10 * 8
-      return Double(after - before) / Double(count) - Double(row)
+      return after - before - rows.count * (16 + 10 * 8)
     }
   }
 }

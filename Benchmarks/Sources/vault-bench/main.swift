@@ -46,6 +46,10 @@ while let word = words.popFirst() {
   case "--memory":
     print(try await MemoryBench.perObject(rowsOverride ?? 1_000_000))
     exit(0)
+  // What it starts itself with: a store that another process filled.
+  case "--memory-of":
+    print(try await MemoryBench.ofAll(URL(fileURLWithPath: words.popFirst() ?? "")))
+    exit(0)
   case "--runs": runs = max(1, words.popFirst().flatMap { Int($0) } ?? 7)
   default:
     FileHandle.standardError.write(

@@ -6,7 +6,7 @@ internal import CipherSQLite
 final class PagePacking: RowTaker {
   // Safe: packing a row does not lead back here, so that accesses cannot overlap. The checks would be made for each row.
   @safe @exclusivity(unchecked) private var packer: RowPacker
-  @safe @exclusivity(unchecked) private var batch: ScanAhead.Batch
+  @safe @exclusivity(unchecked) private var batch: ScanAhead.Batch?
   private let slots: [Int]
   private let slotCount: Int
   private let hand: (ScanAhead.Batch) throws -> Void
@@ -14,7 +14,6 @@ final class PagePacking: RowTaker {
 
   init(_ entity: EntityMapping, hand: @escaping (ScanAhead.Batch) throws -> Void) {
     packer = RowPacker(firstPageBytes: 65_536)
-    batch = ScanAhead.Batch(page: packer.page)
     slots = entity.storedSlots
     slotCount = entity.slots.count
     columnCount = entity.columnCount
@@ -23,13 +22,17 @@ final class PagePacking: RowTaker {
 
   func take(_ row: borrowing TakenRow) throws {
     let cells = unsafe try packer.pack(row, firstColumn: 2, slots: slots, slotCount: slotCount)
-    if packer.page !== batch.page { try finish() }
-    batch.rows.append(unsafe ScanAhead.Row(id: row.int64(0), version: row.int64(1), cells: cells))
+    let packed = unsafe ScanAhead.Row(id: row.int64(0), version: row.int64(1), cells: cells)
+    if batch?.page === packer.page, batch?.append(packed) == true { return }
+    let former = batch
+    try finish()
+    // A page has about as many rows as the one before it.
+    batch = ScanAhead.Batch(packed, in: packer.page, capacity: former?.count ?? 0)
   }
 
   /// Hands over what is left.
   func finish() throws {
-    if !batch.rows.isEmpty { try hand(batch) }
-    batch = ScanAhead.Batch(page: packer.page)
+    if let batch { try hand(batch) }
+    batch = nil
   }
 }

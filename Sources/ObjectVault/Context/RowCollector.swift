@@ -85,7 +85,7 @@ final class RowCollector: RowCollecting {
 
   /// Takes in what another connection has packed.
   func take(_ batch: ScanAhead.Batch) {
-    for row in batch.rows { found.append(reader.read(row, in: batch.page)) }
+    for index in 0..<batch.count { found.append(reader.read(batch[index], in: batch.page)) }
   }
 
   func take(_ row: borrowing TakenRow) throws {

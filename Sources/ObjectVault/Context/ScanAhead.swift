@@ -8,10 +8,45 @@ private import Foundation
 /// One part of a scan, read ahead of its use.
 final class ScanAhead: Sendable {
   // Safe to hand over: the thread that made it keeps neither the rows nor the page, which nobody writes to any more.
-  /// Rows that lie in one page.
-  struct Batch: @unchecked Sendable {
-    var rows: [Row] = []
+  /// Rows that lie in one page, each told by its distance from the first: many of them wait at once, and half of what they
+  /// take would else be ids and versions that hardly differ.
+  @safe struct Batch: @unchecked Sendable {
+    private let first: Row
+    private var steps: [Step] = []
     let page: RowPage
+    var count: Int { steps.count }
+
+    private struct Step {
+      let id: UInt32
+      let version: Int32
+      let cells: UInt32
+    }
+
+    init(_ first: Row, in page: RowPage, capacity: Int) {
+      self.first = first
+      self.page = page
+      steps.reserveCapacity(capacity)
+      steps.append(Step(id: 0, version: 0, cells: 0))
+    }
+
+    /// Takes in one more row of the page.
+    /// - Returns: False if it lies too far from the first: then it begins a batch of its own.
+    @inline(__always) mutating func append(_ row: Row) -> Bool {
+      guard let id = UInt32(exactly: row.id &- first.id),
+        let version = Int32(exactly: row.version &- first.version),
+        let cells = unsafe UInt32(exactly: row.cells - first.cells)
+      else { return false }
+      steps.append(Step(id: id, version: version, cells: cells))
+      return true
+    }
+
+    @inline(__always) subscript(_ index: Int) -> Row {
+      let step = steps[index]
+      // The first row plus what `append` subtracted it from: whatever wrapped there wraps back.
+      return unsafe Row(
+        id: first.id &+ Int64(step.id), version: first.version &+ Int64(step.version),
+        cells: first.cells + Int(step.cells))
+    }
   }
 
   /// A row in the page of its batch, which is kept for as long.

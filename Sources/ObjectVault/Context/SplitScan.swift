@@ -67,7 +67,7 @@ struct SplitScan {
 
   private func take(_ batch: ScanAhead.Batch, _ collector: RowCollector) {
     collector.take(batch)
-    context.statistics.rowsReadAhead += batch.rows.count
+    context.statistics.rowsReadAhead += batch.count
   }
 
   /// The id up to which this thread reads; nil when the table is too small to be split.

@@ -54,6 +54,30 @@ private let isShared = ProcessInfo.processInfo.activeProcessorCount > 1
     #expect(found.map(line) == sorted.map(line))
   }
 
+  @Test func `rows whose ids and versions lie far apart are those that they are`() throws {
+    let connection = try Connection.open(store.url.path, key: testKey)
+    // Farther than 32 bits between neighbours, and than 63 between some versions.
+    try connection.execute(
+      sql: """
+        UPDATE Book SET id = id * 5000000000, _version = CASE id % 4
+          WHEN 0 THEN 9223372036854775807 WHEN 1 THEN -9223372036854775807 ELSE id END WHERE id > 20000
+        """)
+    try connection.execute(sql: "UPDATE Book SET _version = 1 + id % 3 * 2147483648 WHERE id <= 20000")
+    var expected: [String] = []
+    try connection.withStatement(sql: "SELECT id, _version, title FROM Book ORDER BY id") { statement in
+      while try statement.step() {
+        expected.append("\(statement.int64(0)) \(statement.int64(1)) \(statement.text(2) ?? "")")
+      }
+    }
+    var found: [Book] = []
+    let isEverShared = try isEverShared(store) { context in
+      found = try context.fetch(Book.self).all()
+      return found
+    }
+    #expect(isEverShared == isShared)
+    #expect(found.map { "\($0.id.rowID) \($0.rowVersion) \($0.title)" } == expected)
+  }
+
   @Test func `the first fetch of a file that was just opened is shared, too`() async throws {
     store.close()
     var ahead = 0
