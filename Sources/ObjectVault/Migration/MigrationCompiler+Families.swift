@@ -42,7 +42,9 @@ extension MigrationCompiler {
         }
         + entity.relationships.filter { !$0.isToMany && $0.isRequired }.map { ($0.name, $0.columnName, true) }
       let place = before.place(of: former)
-      return missing.filter { mapping.former(entity.name, $0.0) == nil }.map { name, column, isToOne in
+      return missing.filter {
+        mapping.former(entity.name, $0.0) == nil && !mapping.isExpressed(entity.name, $0.0)
+      }.map { name, column, isToOne in
         PlannedStatement(
           statement: .mustBeEmpty(
             RowCheck(
@@ -114,9 +116,9 @@ extension MigrationCompiler {
     keptChildren.flatMap { entity, _ -> [(table: String, statement: PlannedStatement)] in
       let place = after.place(of: entity.name)
       return entity.attributes.compactMap { attribute -> (table: String, statement: PlannedStatement)? in
-        guard let value = attribute.defaultValue, mapping.former(entity.name, attribute.name) == nil else {
-          return nil
-        }
+        guard let value = attribute.defaultValue, mapping.former(entity.name, attribute.name) == nil,
+          !mapping.isExpressed(entity.name, attribute.name)
+        else { return nil }
         let sql: SQL =
           "UPDATE \(place.tableName) SET \(identifier: attribute.name) = \(written: value.sql)\(place.filter)"
         return (

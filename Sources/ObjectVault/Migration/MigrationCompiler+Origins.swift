@@ -35,6 +35,10 @@ extension MigrationCompiler {
       }
     }
     for relationship in entity.relationships where !relationship.isToMany {
+      if mapping.isAdded(entity.name, relationship.name) {
+        expressions[relationship.columnName] = mapping.expressions[entity.name]?[relationship.name]
+        continue
+      }
       guard let name = mapping.former(entity.name, relationship.name),
         let former = mapping.entities[entity.name],
         before.entity(named: former)?.relationship(named: name)?.isToMany == false

@@ -154,7 +154,11 @@ struct MigrationCompiler {
 
   // With a label: a literal would be a String where both are possible, and SQL in it a description.
   private func planned(text: String, _ table: TableInfo) -> PlannedStatement {
-    PlannedStatement(statement: .sql(text), operations: mapping.trail.operations(of: members(of: table)))
+    // A table of links has no operations of its own.
+    let operations =
+      after.entity(named: table.name) == nil
+      ? self.operations(on: table) : mapping.trail.operations(of: members(of: table))
+    return PlannedStatement(statement: .sql(text), operations: operations)
   }
 
   private func makeIndex(_ index: TableInfo.Index, _ table: TableInfo) -> PlannedStatement {

@@ -159,17 +159,9 @@ struct StepLint {
     guard let oldest = Engine(sqliteVersion: "3.15.2") else { return [] }
     let isOldest = Engine.current.sqliteVersion == oldest.sqliteVersion
     let old = isOldest ? compiled : try step.compiled(from: before, engine: oldest)
-    return old.parts.flatMap { part in
-      part.planned.compactMap { planned in
-        guard case .copy(let source, _, _, _, _) = planned.statement else { return nil }
-        // The run copies it once; the first of its operations that names the entity stands for all.
-        let operation = part.operations.first { operation in
-          operation.summary.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.contains { $0 == source }
-        }
-        return finding(
-          .rebuildsTable, operation,
-          "on SQLCipher 3, \(source) is copied whole")
-      }
+    // The run copies it once; the first operation of those that it is copied for stands for all.
+    return old.parts.flatMap { $0.rebuilds(oldest) }.map { rebuild in
+      finding(.rebuildsTable, rebuild.operations.first, "on SQLCipher 3, \(rebuild.table) is copied whole")
     }
   }
 

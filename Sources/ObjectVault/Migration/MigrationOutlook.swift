@@ -59,42 +59,19 @@ package struct MigrationOutlook {
 
   /// What a step writes again, each table once, though a data block between two changes has it written twice.
   private static func rebuilds(of compiled: CompiledStep) -> [Rebuild] {
-    var causes: [(table: String, operations: [MigrationOperation])] = []
-    for part in compiled.parts {
-      for planned in part.planned {
-        guard case .copy(let table, let temporary, _, _, _) = planned.statement else { continue }
-        // The statement that makes it stands for all that happens to its columns.
-        let made = part.planned.first {
-          if case .sql(let sql) = $0.statement {
-            sql.hasPrefix("CREATE TABLE \"\(temporary)\"")
-          } else {
-            false
-          }
-        }
-        let operations = made?.operations ?? planned.operations
-        if let index = causes.firstIndex(where: { $0.table == table }) {
-          causes[index].operations += operations
-        } else {
-          causes.append((table, operations))
-        }
+    var causes: [CompiledStep.Part.Rebuild] = []
+    for rebuild in compiled.parts.flatMap({ $0.rebuilds(.current) }) {
+      if let index = causes.firstIndex(where: { $0.table == rebuild.table }) {
+        causes[index].join(rebuild)
+      } else {
+        causes.append(rebuild)
       }
     }
-    return causes.map { Rebuild(table: $0.table, $0.operations) }
-  }
-}
-
-extension MigrationOutlook.Rebuild {
-  /// - Parameter operations: All that change the table.
-  fileprivate init(table: String, _ operations: [MigrationOperation]) {
-    let causes = operations.filter { $0.rules.missingStatement != nil }
-    let named = causes.isEmpty ? operations : causes
-    var reasons: [String] = []
-    for reason in named.compactMap(\.rules.missingStatement) where !reasons.contains(reason) {
-      reasons.append(reason)
+    return causes.map {
+      Rebuild(
+        table: $0.table, operations: $0.operations.map(\.summary),
+        reason: "SQLite \(Engine.current.sqliteVersion) has no "
+          + ($0.missing.isEmpty ? "ALTER TABLE for that" : $0.missing.joined(separator: " and no ")))
     }
-    self.init(
-      table: table, operations: named.map(\.summary),
-      reason: "SQLite \(Engine.current.sqliteVersion) has no "
-        + (reasons.isEmpty ? "ALTER TABLE for that" : reasons.joined(separator: " and no ")))
   }
 }

@@ -147,7 +147,7 @@ extension MigrationStep {
         append(.data(try resolved(sql, model, operation, format)), operation)
       case .parts(let composite): try add(composite, operation)
       case .tables:
-        if rules.traits.movesLinks || rules.needsOwnRun(behind: run.mapping)
+        if rules.traits.movesLinks || rules.needsOwnRun(behind: run.mapping, in: model)
           || run.mapping.hasAddedInverse(of: rules.subject, in: model)
         {
           flush()

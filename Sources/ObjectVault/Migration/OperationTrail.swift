@@ -48,6 +48,15 @@ struct OperationTrail {
     entries.filter { entities.contains($0.entity) && $0.index == nil }.map(\.operation)
   }
 
+  /// Those about some places, or about anything of some entities; indexes left out.
+  func operations(on places: Set<PropertyPlace>, of entities: Set<String>) -> [MigrationOperation] {
+    entries.filter {
+      $0.index == nil
+        && (entities.contains($0.entity)
+          || places.contains(PropertyPlace(entity: $0.entity, property: $0.property)))
+    }.map(\.operation)
+  }
+
   /// Those that change what is in a column, which is called like the property or, for a to-one, `name_id`.
   func operations(of entities: Set<String>, column: String) -> [MigrationOperation] {
     entries.filter { entities.contains($0.entity) && $0.property.map { Self.lies($0, in: column) } == true }

@@ -5,7 +5,7 @@ internal import CipherSQLite
 /// Follows entities, attributes and relationships through the operations between two data blocks.
 ///
 /// What a run does in one go must be what its operations do one after another. So an operation that reads or changes
-/// a value which the run has yet to make waits for a run of its own: ``OperationRules/needsOwnRun(behind:)``. Names follow from
+/// a value which the run has yet to make waits for a run of its own: ``OperationRules/needsOwnRun(behind:in:)``. Names follow from
 /// what an operation is about; what it does to values it says by ``OperationRules/fill(_:in:)``.
 struct SegmentMapping {
   /// Whether an operation has put what was there before in another place.
@@ -98,6 +98,20 @@ struct SegmentMapping {
   /// Whether it added a property.
   func isAdded(_ entity: String, _ name: String) -> Bool { added[entity]?.contains(name) == true }
 
+  /// Whether every row has what an expression of the run makes.
+  func isExpressed(_ entity: String, _ name: String) -> Bool { expressions[entity]?[name] != nil }
+
+  /// Whether the run has added a property that no row has a value of yet: not by a default, nor out of its other end.
+  /// - Parameter model: The model so far.
+  func isGivenNothing(_ entity: String, _ name: String, in model: Schema) -> Bool {
+    guard isAdded(entity, name), !isExpressed(entity, name), let owner = model.entity(named: entity) else {
+      return false
+    }
+    if let attribute = owner.attribute(named: name) { return attribute.defaultValue == nil }
+    guard let relationship = owner.relationship(named: name) else { return false }
+    return relationship.inverse.map { isAdded(relationship.destination, $0) } ?? true
+  }
+
   /// Whether an operation takes away one end of a pair whose other end the run has yet to make of it.
   /// - Parameter model: The model before the operation.
   func hasAddedInverse(of subject: OperationSubject, in model: Schema) -> Bool {
@@ -110,7 +124,7 @@ struct SegmentMapping {
 
   /// Whether it added a property, or gave it an expression: only a column converts what is put into it to its type.
   func isNew(_ entity: String, _ name: String) -> Bool {
-    isAdded(entity, name) || expressions[entity]?[name] != nil
+    isAdded(entity, name) || isExpressed(entity, name)
   }
 
   /// Whether it changes anything of which an SQL speaks: only a table that is there can be read.

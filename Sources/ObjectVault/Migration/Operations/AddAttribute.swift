@@ -26,6 +26,7 @@ struct AddAttribute: TableOperation {
       movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: lacksValue,
       hasForeignSQL: false)
   }
+  var isFilling: Bool { true }
   var indexedEntity: String? { attribute.isUnique || attribute.isIndexed ? entity : nil }
 
   /// Whether rows that are there have nothing that they must have.
@@ -40,7 +41,7 @@ struct AddAttribute: TableOperation {
     }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     .operations([.dropAttribute(entity, attribute.name)])

@@ -37,7 +37,7 @@ struct AddIndex: TableOperation {
     }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     let drop = MigrationOperation.dropIndex(entity, index.properties)
@@ -88,7 +88,7 @@ struct DropIndex: TableOperation {
     model.entities[owner].indexes.remove(at: index)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     .operations(model.index(entity, names).map { [.addIndex(entity, $0)] } ?? [])

@@ -26,6 +26,7 @@ struct AddRelationship: TableOperation {
       movesLinks: false, rewritesValues: false, completesInverses: true,
       breaksReaders: relationship.isRequired, hasForeignSQL: false)
   }
+  var isFilling: Bool { true }
   var indexedEntity: String? { relationship.isToMany ? nil : entity }
 
   func change(_ model: inout Schema) throws(ModelError) {
@@ -35,7 +36,7 @@ struct AddRelationship: TableOperation {
     }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     .operations([.dropRelationship(entity, relationship.name)])

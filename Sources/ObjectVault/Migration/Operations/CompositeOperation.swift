@@ -50,7 +50,7 @@ extension CompositeOperation {
   }
 
   // Its parts are asked by themselves.
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
 
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {

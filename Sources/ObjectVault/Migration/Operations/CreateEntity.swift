@@ -42,7 +42,7 @@ struct CreateEntity: TableOperation {
       contentsOf: Schema(entities: [entity]).entities, at: model.entityPlace(entity.name))
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     .operations([.dropEntity(entity.name)])

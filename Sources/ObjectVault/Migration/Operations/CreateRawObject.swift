@@ -40,7 +40,7 @@ struct CreateRawObject: TableOperation {
     model.rawObjects.sort { $0.name < $1.name }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     .operations([.dropRawObject(object.kind, object.name)])
@@ -101,7 +101,7 @@ struct DropRawObject: TableOperation {
     model.rawObjects.removeAll { $0.name == name }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     .operations(model.rawObject(named: name).map { [.createRawObject($0)] } ?? [])

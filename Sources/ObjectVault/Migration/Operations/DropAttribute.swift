@@ -18,7 +18,7 @@ struct DropAttribute: TableOperation {
       movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: true,
       hasForeignSQL: false)
   }
-  var missingStatement: String? { Engine.current.canDropColumn ? nil : "DROP COLUMN" }
+  func missingStatement(_ engine: Engine) -> String? { engine.canDropColumn ? nil : "DROP COLUMN" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     try model.change(entity) { entity throws(ModelError) in
@@ -28,7 +28,7 @@ struct DropAttribute: TableOperation {
     }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     .none(reason: "its values are gone")

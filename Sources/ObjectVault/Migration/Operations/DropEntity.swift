@@ -32,7 +32,7 @@ struct DropEntity: TableOperation {
   }
 
   // Its rows go first, and nothing of the run may have asked for them.
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { mapping.hadParent(name) }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.hadParent(name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     .none(reason: "its objects are gone")

@@ -1,5 +1,7 @@
 // `drop relationship E.r`
 
+internal import CipherSQLite
+
 struct DropRelationship: TableOperation {
   let entity, name: String
 
@@ -16,7 +18,7 @@ struct DropRelationship: TableOperation {
       movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
-  var missingStatement: String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     let owner = try model.index(of: entity)
@@ -28,7 +30,7 @@ struct DropRelationship: TableOperation {
     model.entities[owner].relationships.remove(at: index)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { mapping.isAdded(entity, name) }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.isAdded(entity, name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
 
   /// A to-many whose other end stays has its links there, and loses none: in a column, or in the table of both. So has an end of

@@ -1,5 +1,7 @@
 // `make E.r many`, `make E.r one picking (SQL)`. Where links lie before and afterwards is in LinkMove.
 
+internal import CipherSQLite
+
 struct MakeMany: TableOperation {
   let entity, name: String
 
@@ -12,13 +14,13 @@ struct MakeMany: TableOperation {
       hasForeignSQL: false)
   }
   var indexedEntity: String? { entity }
-  var missingStatement: String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     try model.changeNumber(entity, name, toMany: true)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {
     mapping.move = LinkMove(entity, name, in: model, picking: nil)
   }
@@ -51,13 +53,13 @@ struct MakeOne: TableOperation {
       movesLinks: true, rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: order != nil)
   }
-  var missingStatement: String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     try model.changeNumber(entity, name, toMany: false)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError) {
     let resolved = try order.map { sql throws(ModelError) in
       try LinkMove.checkOrder(sql, of: entity, name, in: model)

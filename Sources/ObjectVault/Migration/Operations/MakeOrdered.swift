@@ -1,5 +1,7 @@
 // `make E.r ordered`, `make E.r unordered`
 
+internal import CipherSQLite
+
 struct MakeOrdered: TableOperation {
   let entity, name: String
   let isOrdered: Bool
@@ -16,6 +18,11 @@ struct MakeOrdered: TableOperation {
       hasForeignSQL: false)
   }
 
+  // The places of an order are a column more.
+  func missingStatement(_ engine: Engine) -> String? {
+    isOrdered || engine.canDropColumn ? nil : "DROP COLUMN"
+  }
+
   func change(_ model: inout Schema) throws(ModelError) {
     let owner = try model.index(of: entity)
     let index = try model.relationshipIndex(owner, name)
@@ -30,7 +37,7 @@ struct MakeOrdered: TableOperation {
   }
 
   // Places that an operation of the run takes away are not there for the next one.
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { isOrdered && !mapping.dropped.orders.isEmpty }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { isOrdered && !mapping.dropped.orders.isEmpty }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {
     if !isOrdered { mapping.dropOrder(entity, name) }
   }

@@ -21,7 +21,7 @@ struct MakeRequired: TableOperation {
       hasForeignSQL: false)
   }
   var isFilling: Bool { true }
-  var missingStatement: String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     try requireFitting(model)
@@ -39,10 +39,23 @@ struct MakeRequired: TableOperation {
     throw ModelError(reason: "\(filling.text) is no id of an object, and a to-one is filled with one")
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { mapping.isNew(entity, name) }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+    mapping.isNew(entity, name) && !fillsAdded(mapping, in: model)
+  }
+
+  /// Whether it fills what the run has added and given nothing: the one copy of the run gives each row the value.
+  private func fillsAdded(_ mapping: SegmentMapping, in model: Schema) -> Bool {
+    guard filling != nil, mapping.entities[entity] != nil, mapping.isGivenNothing(entity, name, in: model),
+      !model.isOneToOne(entity, name)
+    else { return false }
+    guard let relationship = model.entity(named: entity)?.relationship(named: name) else { return true }
+    // Whom they will lead to is asked of the tables before the run.
+    return mapping.entities[relationship.destination] != nil
+  }
 
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {
-    guard let column = mapping.column(entity, name) else { return }
+    let isAdded = fillsAdded(mapping, in: model)
+    guard let column = isAdded ? "NULL" : mapping.column(entity, name) else { return }
     let operation = MigrationOperation.makeRequired(entity, name, filling: filling)
     guard let filling, !model.isOneToOne(entity, name) else {
       let remedy =
@@ -54,9 +67,9 @@ struct MakeRequired: TableOperation {
       return
     }
     let type = model.entity(named: entity)?.attribute(named: name)?.type
+    let value = (type.map(filling.stored) ?? filling).sql
     mapping.express(
-      entity, name,
-      mapping.ofOwnRows("ifnull(\(column), \((type.map(filling.stored) ?? filling).sql))", entity))
+      entity, name, mapping.ofOwnRows(isAdded ? value : "ifnull(\(column), \(value))", entity))
     if case .integer(let id) = filling,
       let destination = model.entity(named: entity)?.relationship(named: name)?.destination
     {
@@ -102,14 +115,14 @@ struct MakeOptional: TableOperation {
       hasForeignSQL: false)
   }
   var isFilling: Bool { true }
-  var missingStatement: String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     if try model.changeRelationship(entity, name, { $0.isRequired = false }) { return }
     try model.changeAttribute(entity, name) { $0.isOptional = true }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { mapping.isNew(entity, name) }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.isNew(entity, name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     .operations(model.isRequired(entity, name) ? [.makeRequired(entity, name, filling: nil)] : [])

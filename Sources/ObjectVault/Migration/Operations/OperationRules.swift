@@ -2,6 +2,8 @@
 // text, meaning on a model, what it does to the file, its way back. What is asked here without an answer below has to be
 // answered there, or it does not compile. Which value stands for which case is in MigrationOperation+Rules.
 
+internal import CipherSQLite
+
 /// An operation as those see it who compile, run, check and take back steps.
 ///
 /// It is one of three: ``TableOperation``, ``DataOperation`` or ``CompositeOperation``.
@@ -20,7 +22,8 @@ protocol OperationRules: Sendable {
   /// Does to a model what it does. Names in families and in raw objects are looked at around it.
   func change(_ model: inout Schema) throws(ModelError)
   /// Whether it reads or changes what the operations behind which it stands have yet to make: see ``SegmentMapping``.
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool
+  /// - Parameter model: The model before it.
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool
   /// Says where columns come from, where that is more than a name which its ``subject`` tells.
   /// - Parameter model: The model before it.
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError)
@@ -40,8 +43,8 @@ protocol OperationRules: Sendable {
   var indexedEntity: String? { get }
   /// Whether rows are asked for more than can be asked before it runs.
   var refusesLate: Bool { get }
-  /// What the engine of this process lacks to do it in place.
-  var missingStatement: String? { get }
+  /// What an engine lacks to do it in place, as in `SQLite 3.15.2 has no DROP COLUMN`.
+  func missingStatement(_ engine: Engine) -> String?
   /// What has to be looked at before it is used where it was proposed.
   func advice(in model: Schema) -> String?
   /// What a reviewer would ask.
@@ -55,7 +58,7 @@ extension OperationRules {
   var fittingType: AttributeType? { nil }
   var indexedEntity: String? { nil }
   var refusesLate: Bool { false }
-  var missingStatement: String? { nil }
+  func missingStatement(_ engine: Engine) -> String? { nil }
   func advice(in model: Schema) -> String? { nil }
   func remarks(_ place: OperationContext) -> [OperationRemark] { [] }
 }
@@ -88,7 +91,7 @@ extension DataOperation {
   var subject: OperationSubject { .rows }
   func change(_ model: inout Schema) throws(ModelError) {}
   // It is in no run with others.
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError) {}
 }
 

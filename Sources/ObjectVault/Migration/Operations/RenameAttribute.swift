@@ -20,7 +20,7 @@ struct RenameAttribute: TableOperation {
       hasForeignSQL: false)
   }
   var isFilling: Bool { true }
-  var missingStatement: String? { Engine.current.canRenameColumn ? nil : "RENAME COLUMN" }
+  func missingStatement(_ engine: Engine) -> String? { engine.canRenameColumn ? nil : "RENAME COLUMN" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     try model.change(entity) { entity throws(ModelError) in
@@ -32,7 +32,7 @@ struct RenameAttribute: TableOperation {
     model.renameInIndexes(below: entity, name, new)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     .operations([.renameAttribute(entity, new, to: name)])

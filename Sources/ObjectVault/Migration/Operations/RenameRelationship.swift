@@ -1,5 +1,7 @@
 // `rename relationship E.r -> s`
 
+internal import CipherSQLite
+
 struct RenameRelationship: TableOperation {
   let entity, name, new: String
 
@@ -18,7 +20,7 @@ struct RenameRelationship: TableOperation {
       hasForeignSQL: false)
   }
   var isFilling: Bool { true }
-  var missingStatement: String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     let owner = try model.index(of: entity)
@@ -32,7 +34,7 @@ struct RenameRelationship: TableOperation {
     model.renameInIndexes(below: entity, name, new)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     .operations([.renameRelationship(entity, new, to: name)])

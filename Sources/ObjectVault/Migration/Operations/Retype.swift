@@ -44,7 +44,7 @@ struct Retype: TableOperation {
   var function: AppFunction? {
     if case .swift(let name) = way { AppFunction(name: name, entity: entity, takesValues: true) } else { nil }
   }
-  var missingStatement: String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
   // An expression of more than the value itself would have to be computed for every row.
   var fittingType: AttributeType? {
     if case .sql("$\(entity).\(name)") = way { type } else { nil }
@@ -71,7 +71,7 @@ struct Retype: TableOperation {
 
   // MARK: The file
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool {
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
     if mapping.isNew(entity, name) { return true }
     if case .sql(let sql) = way { return mapping.changes(wordsOf: sql) }
     return false

@@ -1,5 +1,7 @@
 // `set default of E.a to V`, `set default of E.a to none`
 
+internal import CipherSQLite
+
 struct SetDefault: TableOperation {
   let entity, name: String
   let value: DefaultValue?
@@ -21,7 +23,7 @@ struct SetDefault: TableOperation {
       hasForeignSQL: false)
   }
   var isFilling: Bool { true }
-  var missingStatement: String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     try model.changeAttribute(entity, name) { attribute throws(ModelError) in
@@ -32,7 +34,9 @@ struct SetDefault: TableOperation {
   }
 
   // An expression gives every row its value, whatever the default is.
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { mapping.isAdded(entity, name) }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+    mapping.isAdded(entity, name) && !mapping.isExpressed(entity, name)
+  }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     .operations([

@@ -1,5 +1,7 @@
 // `set delete rule of E.r to cascade`
 
+internal import CipherSQLite
+
 struct SetDeleteRule: TableOperation {
   let entity, name: String
   let rule: DeleteRule
@@ -20,7 +22,7 @@ struct SetDeleteRule: TableOperation {
       movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: false,
       hasForeignSQL: false)
   }
-  var missingStatement: String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     guard try model.changeRelationship(entity, name, { $0.deleteRule = rule }) else {
@@ -28,7 +30,7 @@ struct SetDeleteRule: TableOperation {
     }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     model.entity(named: entity)?.relationship(named: name).map {
