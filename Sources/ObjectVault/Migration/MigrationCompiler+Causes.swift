@@ -20,7 +20,9 @@ extension MigrationCompiler {
     var places: Set<PropertyPlace> = []
     if let root = after.entity(named: table.name) {
       for entity in after.family(of: root) { places.formUnion(otherEnds(of: entity, in: after)) }
-      guard let former = mapping.entities[root.name].flatMap({ before.entity(named: $0) }) else { return places }
+      guard let former = mapping.entities[root.name].flatMap({ before.entity(named: $0) }) else {
+        return places
+      }
       for entity in before.family(of: former) {
         places.formUnion(otherEnds(of: entity, in: before).map(final))
       }

@@ -8,7 +8,9 @@ import Testing
 
 @Suite struct FamilyStepOrder {
   static let operations = [
-    "add attribute Employee.z int default 3", "add attribute Boss.z int optional",
+    "add attribute Employee.z int default 3", "add attribute Employee.z int filling 6",
+    "add attribute Person.z int filling 6 default 8", "add relationship Guest.z -> Person required filling 1",
+    "add attribute Boss.z int optional",
     "add attribute Person.z int default 1", "add relationship Person.mentor -> Person",
     "make Employee.z optional", "make Boss.z required filling 5", "set default of Employee.z to 9",
     "drop attribute Employee.z", "rename attribute Employee.z -> w",

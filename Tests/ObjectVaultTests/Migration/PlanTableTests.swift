@@ -52,4 +52,52 @@ import Testing
     #expect(outlook.rebuilds.map { $0.map(\.table) } == [["Team"]])
     #expect(outlook.rebuilds[0][0].operations.count == 2, "\(outlook.rebuilds)")
   }
+
+  @Test(arguments: [
+    (
+      "set delete rule of Team.users to cascade\nadd attribute User.x int optional", "User",
+      ["set delete rule of Team.users to cascade"]
+    ),
+    (
+      "make User.nick required filling \"\"\nadd attribute Team.x int optional", "User",
+      ["make User.nick required filling \"\""]
+    ),
+    ("rename entity Team -> Club\nadd attribute Tag.x int optional", "User", ["rename entity Team -> Club"]),
+    (
+      "rename relationship Tag.teams -> clubs\nadd attribute Team.x int optional", "Tag_teams",
+      ["rename relationship Tag.teams -> clubs"]
+    ),
+    (
+      "drop relationship Tag.teams\nadd attribute User.x int optional", "Tag_teams",
+      ["drop relationship Tag.teams"]
+    ),
+    (
+      "make Tag.teams ordered\nmake Tag.teams unordered\nmake User.nick required filling \"\"", "User",
+      ["make User.nick required filling \"\""]
+    ),
+  ])
+  func `a table is written anew for what is about it or about what its references lead to`(
+    _ step: String, _ table: String, _ operations: [String]
+  ) async throws {
+    let base = """
+      create entity Team {
+          relationship users -> User many inverse User.team
+          relationship tags -> Tag many inverse Tag.teams
+      }
+      create entity User {
+          attribute nick string optional
+          relationship team -> Team inverse Team.users
+      }
+      create entity Tag {
+          relationship teams -> Team many inverse Team.tags
+      }
+      """
+    let lab = try await MigrationLab(base)
+    let set = try lab.set([base, step])
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
+    let inspection = try Inspection(path: lab.url.path, key: testKey)
+    let rebuilds = try MigrationOutlook(plan, of: inspection, set).rebuilds[0]
+    #expect(rebuilds.map(\.table).contains(table), "\(rebuilds)")
+    #expect(rebuilds.first { $0.table == table }?.operations == operations, "\(rebuilds)")
+  }
 }

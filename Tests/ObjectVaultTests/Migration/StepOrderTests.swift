@@ -29,6 +29,8 @@ import Testing
   ]
   static let operations = [
     "add attribute U.z int optional", "add attribute U.z int default 3",
+    "add attribute U.z int filling 4", "add attribute U.z int filling 4 default 2",
+    "add relationship U.z -> V required filling 1",
     "retype U.z to string using ('x' || $U.s)", "make U.z required filling 5", "make U.z required",
     "make U.z optional", "set default of U.z to 9", "drop attribute U.z", "rename attribute U.z -> w",
     "retype U.x to int using (substr($U.s, 1, 1))", "retype U.y to bool using ($U.x = 5)",

@@ -37,7 +37,9 @@ struct MakeOrdered: TableOperation {
   }
 
   // Places that an operation of the run takes away are not there for the next one.
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { isOrdered && !mapping.dropped.orders.isEmpty }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+    isOrdered && !mapping.dropped.orders.isEmpty
+  }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {
     if !isOrdered { mapping.dropOrder(entity, name) }
   }
