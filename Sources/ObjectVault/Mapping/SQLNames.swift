@@ -33,8 +33,10 @@ struct SQLNames {
     guard names.count > 1 else { return quoted(table) }
     // `$User.*`: the dot is SQL's own.
     if names.count == 2 && names[1].isEmpty { return quoted(table) + "." }
-    let relationship = entity.relationship(named: names[1])
-    guard relationship != nil || entity.attribute(named: names[1]) != nil || names[1] == "id" else {
+    let (relationship, attribute) = (
+      entity.relationship(named: names[1]), entity.attribute(named: names[1])
+    )
+    guard relationship != nil || attribute != nil || names[1] == "id" else {
       throw unknown(words, "property", names[1], among: entity.propertyNames) { "\(entity.name).\($0)" }
     }
     if let relationship, relationship.isToMany { return try linkName(words, names, entity, relationship) }
@@ -43,7 +45,9 @@ struct SQLNames {
       throw ModelError(
         reason: "$\(words) goes on behind $\(names[0]).\(names[1]), which is a column\(isToOne)")
     }
-    return quoted(relationship == nil ? names[1] : RelationshipDescription.columnName(names[1]))
+    // As the model spells it: an accent may be a character of its own here, which the engine takes for another name.
+    return quoted(
+      relationship.map { RelationshipDescription.columnName($0.name) } ?? attribute?.name ?? names[1])
   }
 
   private func linkName(

@@ -17,12 +17,26 @@ public struct FoldedStep: Sendable, Hashable {
 
   /// - Parameter text: What stands behind `replaces:`; nil for what is no such line.
   init?(_ text: String) {
-    let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
-    guard words.count == 3 || words.count > 4 && words[3] == "until", let number = Int(words[0]) else {
-      return nil
+    // The name of a file may have spaces in it; the checksum stands behind it.
+    let checksum = text.indices.last {
+      text[$0].isWhitespace && text[text.index(after: $0)...].hasPrefix(Self.mark)
     }
-    (self.number, name, checksum) = (number, words[1], words[2])
-    release = words.count > 4 ? words[4...].joined(separator: " ") : nil
+    guard let checksum else { return nil }
+    let (front, words) = (text[..<checksum].drop(while: \.isWhitespace), Self.words(text[checksum...]))
+    let digits = front.prefix { !$0.isWhitespace }
+    let (name, parts) = (front[digits.endIndex...].dropFirst(), Self.words(front[digits.endIndex...]))
+    guard words.count == 1 || words.count > 2 && words[1] == "until", let number = Int(digits), !parts.isEmpty
+    else { return nil }
+    (self.number, self.name) = (number, parts.count == 1 ? parts[0] : String(name))
+    self.checksum = words[0]
+    release = words.count > 2 ? words[2...].joined(separator: " ") : nil
+  }
+
+  /// What a checksum begins with.
+  private static let mark = "s1:"
+
+  private static func words(_ text: Substring) -> [String] {
+    text.split(whereSeparator: \.isWhitespace).map(String.init)
   }
 }
 
@@ -42,11 +56,12 @@ extension FoldedStep {
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
       if line.first == UInt8(ascii: "[") { break }
       guard line.starts(with: "replaces:".utf8) else { continue }
-      let words = line.split(separator: UInt8(ascii: " "), maxSplits: 4)
+      let words = line.split(separator: UInt8(ascii: " "))
       guard words.count > 3, words[0].count == "replaces:".utf8.count,
-        Int(Substring(words[1])) == checksums.count + 1
+        Int(Substring(words[1])) == checksums.count + 1,
+        let checksum = words.dropFirst(3).last(where: { $0.starts(with: mark.utf8) })
       else { return [] }
-      checksums.append(String(Substring(words[3])))
+      checksums.append(String(Substring(checksum)))
     }
     return checksums
   }

@@ -51,6 +51,14 @@ extension MigrationSet {
     return try provenFold(to: number, release, blocks, model)
   }
 
+  /// What can be folded of steps whose blocks are in the way.
+  private var adviceBeforeBlocks: String {
+    let first = steps.first { $0.operations.contains(where: \.isData) }?.number ?? 0
+    return first - 1 > max(1, foldedVersion)
+      ? "Fold up to \(numbered(first - 1)), the step before the first of them, or leave the steps as they are"
+      : "Leave the steps as they are"
+  }
+
   /// The shortest form that is proven to do the same.
   private func provenFold(
     to number: Int, _ release: String?, _ blocks: [(name: String, operation: MigrationOperation)],
@@ -88,7 +96,7 @@ extension MigrationSet {
       through: number,
       reason: "\(blocks.map(\.name).joined(separator: ", ")) would not leave the same rows in a new store. "
         + ended(reasons.last ?? "")
-        + " Fold up to the step before the first of them, or leave the steps as they are")
+        + " \(adviceBeforeBlocks)")
   }
 
   private func fold(

@@ -67,7 +67,7 @@ extension MigrationLine {
       case "default", "filling":
         skip()
         let column = column
-        let value = try value()
+        let value = try value(attribute.type.constantForm)
         if let problem = value.problem(for: attribute.type) {
           throw failure(problem, "write \(attribute.type.constantForm), or no \(word)", column)
         }
@@ -80,8 +80,8 @@ extension MigrationLine {
       default:
         throw failure(
           "\"\(word)\" is no option",
-          didYouMean(nearest(word, among: ["optional", "unique", "indexed", "default", "filling"]))
-            ?? "options are optional unique indexed default filling")
+          didYouMean(nearest(word, among: Self.attributeOptions))
+            ?? "options are \(Self.attributeOptions.joined(separator: " "))")
       }
       skip()
     }
@@ -112,7 +112,7 @@ extension MigrationLine {
         continue
       case "filling":
         skip()
-        filling = try value()
+        filling = try value(Self.idForm)
         continue
       default:
         throw failure(

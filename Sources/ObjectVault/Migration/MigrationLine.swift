@@ -39,6 +39,9 @@ struct MigrationLine {
   /// Where it stands, or ends.
   var column: Int { index < words.count ? words[index].column : line.end }
 
+  /// Where a word stands, but for texts; nil on a line without it.
+  func column(of word: String) -> Int? { words.first { !$0.isString && $0.text == word }?.column }
+
   mutating func skip() { index += 1 }
 
   mutating func take(_ word: String) -> Bool {
@@ -70,12 +73,15 @@ struct MigrationLine {
     throw failure("\"\(words[index].text)\" has no meaning here", "end the line before it")
   }
 
+  private static let composedLetters =
+    "its accents are characters of their own: write it with composed letters"
+
   mutating func name(_ what: String) throws -> String {
     guard let word = next, Schema.isIdentifier(word) else {
       throw failure(
         "\(what) is missing\(next.map { "; \"\($0)\" is no name" } ?? "")",
         next.map { Schema.isIdentifier($0.precomposedStringWithCanonicalMapping) } == true
-          ? "its accents are characters of their own: write it with composed letters"
+          ? Self.composedLetters
           : "a name begins with a letter, has letters, digits and underscores, and \(SchemaFault.longestName) bytes at most"
       )
     }
@@ -88,10 +94,14 @@ struct MigrationLine {
     guard let word = next else { throw failure("Entity.property is missing", "write it like User.city") }
     let parts = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, parts.allSatisfy(Schema.isIdentifier) else {
+      let isComposed = !parts.allSatisfy {
+        Schema.isIdentifier($0.precomposedStringWithCanonicalMapping)
+      }
       throw failure(
         "\"\(word)\" is no Entity.property",
         parts.count == 2 && parts.contains { $0.utf8.count > SchemaFault.longestName }
-          ? "a name has \(SchemaFault.longestName) bytes at most" : "write it like User.city")
+          ? "a name has \(SchemaFault.longestName) bytes at most"
+          : parts.count == 2 && !isComposed ? Self.composedLetters : "write it like User.city")
     }
     index += 1
     return (parts[0], parts[1])
@@ -110,6 +120,11 @@ struct MigrationLine {
       throw failure("the type is missing", "types are \(Self.typeNames.joined(separator: " "))")
     }
     guard let type = AttributeType(rawValue: word == "int64" ? "int" : word) else {
+      if Self.attributeOptions.contains(word) {
+        throw failure(
+          "the type is missing before \(word)",
+          "it stands behind the name; types are \(Self.typeNames.joined(separator: " "))")
+      }
       throw failure("\"\(word)\" is no type", Self.hint(forType: word))
     }
     index += 1
@@ -126,10 +141,10 @@ struct MigrationLine {
     return didYouMean(nearest(word, among: typeNames)) ?? "types are \(typeNames.joined(separator: " "))"
   }
 
-  mutating func value() throws -> DefaultValue {
-    guard index < words.count else {
-      throw failure("a value is missing", "write a number, true, false or a \"text\"")
-    }
+  /// - Parameter form: What is to be written there.
+  mutating func value(_ form: String = "a number, true, false or a \"text\"") throws -> DefaultValue {
+    let before = index > 0 && !words[index - 1].isString ? words[index - 1].text : ""
+    guard index < words.count else { throw failure("a value is missing behind \(before)", "write \(form)") }
     let word = words[index]
     index += 1
     if word.isString { return .text(word.text) }
@@ -138,7 +153,7 @@ struct MigrationLine {
     if let value = Int64(word.text) { return .integer(value) }
     if let value = Double(word.text), value.isFinite { return .real(value) }
     index -= 1
-    throw failure("\"\(word.text)\" is no value", "write a number, true, false or a \"text\"")
+    throw failure("\"\(word.text)\" is no value", Self.hint(forValue: word.text, behind: before, form))
   }
 
   mutating func kind(_ kinds: [String]) throws -> String {

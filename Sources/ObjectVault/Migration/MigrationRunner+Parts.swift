@@ -43,7 +43,8 @@ extension MigrationRunner {
         case .interrupted: throw error
         // The disk, not the step.
         case .diskFull: throw StoreError.diskFull(file: connection.path)
-        case .engine(_, _, let message, _): throw step.failed(planned.blamed(for: message), "\(error)")
+        case .engine(let code, _, let message, _):
+          throw step.failed(planned.blamed(for: message), "\(error)\(Self.says(code))")
         case .constraint(let message, _, _):
           let operation = planned.blamed(for: message)
           // Where that cannot be asked either, the engine's own words remain.
@@ -159,6 +160,9 @@ extension MigrationRunner {
     default: return error
     }
   }
+
+  /// Behind the engine's words for SQL that it does not take: another engine may take it. SQLITE_ERROR alone is about the text.
+  static func says(_ code: Int) -> String { code == 1 ? "; so says \(Engine.current)" : "" }
 
   static func isOfEntities(_ table: String) -> Bool {
     !OwnTables.own(table) && !table.lowercased().hasPrefix("sqlite_")

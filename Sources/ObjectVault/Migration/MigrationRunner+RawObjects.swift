@@ -93,13 +93,14 @@ extension MigrationRunner {
   private static func misfit(_ object: RawObject, _ error: any Error) -> any Error {
     guard let error = error as? SQLError else { return error }
     switch error {
-    case .engine(_, _, let message, _):
+    case .engine(let code, _, let message, _):
       // The engine's words for what the authorizer denies.
       let isDenied = message.contains("not authorized") || message.contains("prohibited")
       return ModelError(
         reason: "the \(object.title) cannot be made of this SQL: \(message)"
           + (isDenied ? "; it may be about tables of entities only, and use the engine's own functions" : "")
-          + (message.hasPrefix("no such") ? "; names behind a dollar sign follow renamings" : ""))
+          + (message.hasPrefix("no such") ? "; names behind a dollar sign follow renamings" : "")
+          + (isDenied ? "" : says(code)))
     case .notOneStatement:
       return ModelError(reason: "the \(object.title) is one statement, and something stands behind it")
     default: return error

@@ -234,12 +234,20 @@ public struct MigrationSet: Sendable, Hashable {
   /// - Throws: ``StoreError/migrationSyntax(_:)`` where it is called otherwise.
   package static func numberAndName(of file: String) throws -> (Int, String) {
     let base = file.dropLast(".migration".count)
-    let parts = base.split(separator: "_", maxSplits: 1)
-    guard parts.count == 2, let number = Int(parts[0]), number > 0 else {
-      throw StoreError.migrationSyntax(
+    let parts = base.split(separator: "_", maxSplits: 1, omittingEmptySubsequences: false)
+    let failure = { (reason: String) in
+      StoreError.migrationSyntax(
         MigrationSyntaxError(
-          file: file, line: 1, column: 1, reason: "the file's name has no number and name",
-          hint: "call it like 0002_add_tags.migration"))
+          file: file, line: 1, column: 1, reason: reason, hint: "call it like 0002_add_tags.migration"))
+    }
+    // As a number is written there, and not what else would be read as one, such as +2.
+    guard let digits = parts.first, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      let number = Int(digits), number > 0
+    else {
+      throw failure("the file's name does not begin with the number of a step, in the digits 0 to 9, and a _")
+    }
+    guard parts.count == 2, !parts[1].isEmpty else {
+      throw failure("the file's name has no name of the step behind its number and a _")
     }
     return (number, String(parts[1]))
   }

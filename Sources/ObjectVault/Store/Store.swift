@@ -230,7 +230,11 @@ extension Connection {
       return findings
     }
     findings += try integrityErrors(isQuick: isQuick).map { "SQLite: \($0)" }
-    let violations = try foreignKeyViolations()
+    let violations: [[SQLValue]]
+    // SQLITE_CORRUPT: what cannot be read to its end has been told of.
+    do { violations = try foreignKeyViolations() } catch SQLError.engine(11, _, _, _)
+      where !findings.isEmpty
+    { return findings }
     if let first = violations.first {
       findings.append(
         violations.count == 1

@@ -27,6 +27,8 @@ protocol Command: Sendable {
   static var group: CommandGroup { get }
   /// The options that it takes beside those of every command; its help and the overview list them.
   static var options: [Option] { get }
+  /// Whether it is about a store that is there before: what an error says of that is true then.
+  static var hasStore: Bool { get }
   /// What it can do, each with options of its own, which are among those of the command; empty where it is one thing.
   static var actions: [CommandAction] { get }
   /// Shown by `help NAME` in front of the options, examples first.
@@ -42,6 +44,7 @@ extension Command {
   static var positionalNames: String { positionalCount == 0 ? "" : "STORE" }
   static var actions: [CommandAction] { [] }
   static var aliases: [String] { [] }
+  static var hasStore: Bool { group != .write }
 
   /// The action that a line names; nil where the command has none, or the word is none of them.
   static func action(_ arguments: Arguments) -> CommandAction? {

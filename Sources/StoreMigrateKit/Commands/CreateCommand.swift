@@ -9,6 +9,7 @@ enum CreateCommand: Command {
   static let summary = "A new, empty store from the steps"
   static let group = CommandGroup.change
   static let positionalCount = 1
+  static let hasStore = false
   static let options =
     [Option.migrations, Option("--to", value: "N", "made by the first N steps; all of them without it")]
     + Option.key + [Option.newCipher]

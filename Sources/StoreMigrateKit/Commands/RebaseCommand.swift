@@ -68,27 +68,48 @@ enum RebaseCommand: Command {
   private static func tried(
     _ moves: [Move], of named: [String], _ files: [String], _ folder: URL, _ session: Session
   ) throws -> MigrationSet {
+    let set = try renumbered(moves, in: folder)
     do {
-      let set = try renumbered(moves, in: folder)
       let faults = try set.compileFaults()
       guard !faults.isEmpty else { return set }
+      throw misfit(faults, moves, named, session)
+    } catch let error as StoreError {
+      guard case .migrationFailed(let number, let name, let operation, let reason) = error else {
+        throw error
+      }
+      let others = try companions(of: named, files, folder, error)
+      guard !others.isEmpty else {
+        let step = set.steps.first { $0.number == number && $0.name == name }
+        let place = step?.place(ofOperation: operation) ?? "step \(numbered(number)) \(name)"
+        throw misfit(["\(place), \"\(operation)\": \(ended(reason))"], moves, named, session)
+      }
       throw RefusedError(
         code: .attention,
-        description: faults.joined(separator: "\n")
-          + "\nBehind the other branch's steps that does not fit any more. Edit it, and run rebase again. Nothing was changed."
-      )
-    } catch let error as StoreError {
-      let others = try companions(of: named, files, folder, error)
-      guard !others.isEmpty else { throw error }
-      throw RefusedError(
-        code: ExitCode(error),
         description: """
           \(others.joined(separator: ", ")) \(others.count == 1 ? "builds" : "build") on what was named. \
           \(others.count == 1 ? "It goes along, when it is named, too:" : "They go along, when they are named, too:")
-              \(line((named + others).sorted(), session))
-          Nothing was changed.
+              \(session.rebaseLine((named + others).sorted()))
+          No file was renamed.
           """)
     }
+  }
+
+  /// The error for steps that do not fit where they would stand, in the names that their files have now.
+  private static func misfit(
+    _ faults: [String], _ moves: [Move], _ named: [String], _ session: Session
+  ) -> RefusedError {
+    let lines = faults.map { fault -> String in
+      guard let move = moves.first(where: { fault.hasPrefix($0.to) }) else { return fault }
+      return move.from + fault.dropFirst(move.to.count)
+    }
+    return RefusedError(
+      code: .attention,
+      description: lines.joined(separator: "\n") + """
+
+        Behind the other branch's steps that does not fit any more. Edit it, and run again:
+            \(session.rebaseLine(named))
+        No file was renamed.
+        """)
   }
 
   private static func renumbered(_ moves: [Move], in folder: URL) throws -> MigrationSet {
@@ -115,12 +136,6 @@ enum RebaseCommand: Command {
       do { _ = try renumbered(moves, in: folder).models() } catch let next as StoreError { error = next }
     }
     return error == nil ? others : []
-  }
-
-  /// The line that rebases files, as a shell takes it.
-  private static func line(_ files: [String], _ session: Session) -> String {
-    let folder = session.arguments.value("--migrations").map { ["-m", $0] } ?? []
-    return ([Session.program, name] + files + folder).map(Session.quoted).joined(separator: " ")
   }
 
   /// By way of names that no step has, as a new name may be the former one of another file. All are moved, or none. What
@@ -168,13 +183,13 @@ enum RebaseCommand: Command {
         if let release = releases.release(of: parts.number, parts.name) {
           throw RefusedError(
             code: .refused,
-            description: "\(file) was released with \(release), and keeps its number. Nothing was changed.")
+            description: "\(file) was released with \(release), and keeps its number. No file was renamed.")
         }
         guard others.contains(parts.number) || others.allSatisfy({ $0 < parts.number }) else {
           throw RefusedError(
             code: .refused,
             description:
-              "\(file) is the only step of its number, and others build on it: it keeps its place. Nothing was changed."
+              "\(file) is the only step of its number, and others build on it: it keeps its place. No file was renamed."
           )
         }
         last += 1

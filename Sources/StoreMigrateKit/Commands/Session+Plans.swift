@@ -26,7 +26,9 @@ extension Session {
     }
   }
 
-  private func explanation(of error: StoreError, _ inspection: Inspection, _ set: MigrationSet) -> String? {
+  /// What is to be said of a history, or a version, that is not that of the steps, with the next command; nil for other errors, and
+  /// for those that say as much themselves.
+  func explanation(of error: StoreError, _ inspection: Inspection, _ set: MigrationSet) -> String? {
     switch error {
     case .historyConflict(let conflict):
       let applied = (try? MigrationOutlook.appliedSteps(inspection.connection)) ?? []

@@ -103,7 +103,15 @@ struct Session: Sendable {
     // Asked for only when there is something to open.
     guard FileManager.default.fileExists(atPath: storePath) else {
       if let link = danglingLink() { throw RefusedError(code: .notFound, description: "\(link)") }
-      throw SQLError.notFound(file: storePath)
+      let error = SQLError.notFound(file: storePath)
+      // A new store has all steps, and nothing is pending in it: whoever asks for these may have wanted to make it.
+      guard [StatusCommand.name, PlanCommand.name, UpCommand.name].contains(command), let creation else {
+        throw error
+      }
+      throw RefusedError(
+        code: ExitCode(error),
+        description:
+          "\(storePath): there is no such file. Check the path, or make the store:\n      \(creation)")
     }
     return try KeySource(arguments: arguments, prefix: "key", standardError: standardError, warn: warn).read(
       for: storePath)

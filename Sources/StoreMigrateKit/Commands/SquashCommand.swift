@@ -36,11 +36,18 @@ enum SquashCommand: Command {
     let kept: [String]
     let leftOut: [String]
     let written: [String]
+    /// Whether the file was there, of a squash that was stopped, and the others were taken away now.
+    var isFinished = false
+
+    private enum CodingKeys: String, CodingKey { case file, folded, kept, leftOut, written }
+
     var description: String {
       let lines =
-        folded.map { "folded    \($0)" } + kept.map { "kept      \($0)" }
+        folded.map { "\(isFinished ? "removed " : "folded  ")  \($0)" } + kept.map { "kept      \($0)" }
         + leftOut.map { "left out  \($0), which would meet no row of a new store" }
-      return (lines + ["wrote     \(file)"] + written.map { "wrote     \($0)" }).joined(separator: "\n")
+      return
+        (lines + ["\(isFinished ? "in place of them" : "wrote    ") \(file)"]
+        + written.map { "wrote     \($0)" }).joined(separator: "\n")
     }
   }
 
@@ -57,11 +64,18 @@ enum SquashCommand: Command {
   }
 
   private static func squash(_ folder: URL, to number: Int, _ session: Session) throws -> SquashReport {
-    let (set, releases) = (try MigrationSet.directory(folder), Releases(folder))
+    let (set, releases) = (try session.directory(folder), Releases(folder))
     let left = try Session.filesBesideFold(of: set, in: folder)
     if number == set.foldedVersion, !left.isEmpty { return try finish(left, set, session) }
+    guard number <= set.version else {
+      throw UsageError(
+        "squash --to \(number): "
+          + (set.version == 0
+            ? "\(folder.path) has no steps." : "there is no such step; they end at \(numbered(set.version)).")
+      )
+    }
     try releases.requireKept(in: set)
-    try check(number, releases, isAllowed: session.arguments.has("--allow-released"))
+    try check(number, releases, set, session)
     let former = try Session.stepFiles(in: folder, upTo: number)
     let fold = try set.folded(to: number, release: releases.last(with: number))
     let generated = try GeneratedFiles(folder: folder, set: fold.migrations)
@@ -89,7 +103,7 @@ enum SquashCommand: Command {
     try remove(left, in: folder)
     return SquashReport(
       file: folder.appendingPathComponent(step.fileName).path, folded: left, kept: [], leftOut: [],
-      written: try EmbedCommand.written(generated, session))
+      written: try EmbedCommand.written(generated, session), isFinished: true)
   }
 
   private static func remove(_ names: [String], in folder: URL) throws {
@@ -97,22 +111,34 @@ enum SquashCommand: Command {
   }
 
   /// - Throws: ``RefusedError`` where stores of users would be left behind.
-  private static func check(_ number: Int, _ releases: Releases, isAllowed: Bool) throws {
+  private static func check(
+    _ number: Int, _ releases: Releases, _ set: MigrationSet, _ session: Session
+  ) throws {
     guard releases.version > 0 else { return }
+    let isAllowed = session.arguments.has("--allow-released")
     guard number <= releases.version else {
+      // What is one already, or was one from the beginning, is nothing to be folded.
+      let advice =
+        releases.version > max(1, set.foldedVersion)
+        ? "Those that were released can be folded:\n    \(line(releases.version, session))\n"
+        : "Leave them as they are until they are released, too (\(Session.program) embed --released NAME). "
       throw RefusedError(
         code: .refused,
         description:
           "\(numbered(number)) is behind the last release, which has the steps up to \(numbered(releases.version)): no release "
-          + "leads a store of a user there. Squash up to \(numbered(releases.version)) at most. Nothing was written."
-      )
+          + "leads a store of a user there. \(advice)Nothing was written.")
     }
     guard !isAllowed else { return }
     throw RefusedError(
       code: .refused,
       description:
         "The steps up to \(numbered(number)) were released with \(releases.release(of: number) ?? "an earlier release"). Stores "
-        + "that are not beyond them would need \(releases.last(with: number) ?? "that release") first. When that is meant: "
-        + "--allow-released. Nothing was written.")
+        + "that are not beyond them would need \(releases.last(with: number) ?? "that release") first. When that is meant:\n"
+        + "    \(line(number, session))\nNothing was written.")
+  }
+
+  /// The line that folds released steps.
+  private static func line(_ number: Int, _ session: Session) -> String {
+    session.folderLine(name, ["--to", "\(number)", allowReleased.name])
   }
 }

@@ -1,6 +1,7 @@
 // The folder of steps that a command reads: what is in it, and what a command has left there that was
 // stopped.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 
@@ -11,7 +12,7 @@ extension Session {
 
   private func readSteps(in folder: URL) throws -> MigrationSet {
     noteRenaming(in: folder)
-    let set = try MigrationSet.directory(folder)
+    let set = try directory(folder)
     let left = try Self.filesBesideFold(of: set, in: folder)
     if !left.isEmpty {
       standardError(
@@ -21,7 +22,22 @@ extension Session {
     return set
   }
 
-  /// Says of a step that does not fit the model that it meets where it stands, in a command that has no store to run it on.
+  /// The steps of a folder, with the lines that renumber one of two with the same number as they are to be typed here.
+  func directory(_ folder: URL) throws -> MigrationSet {
+    do { return try MigrationSet.directory(folder) } catch let error as StoreError {
+      guard case .historyConflict(.duplicate(let number, let files)) = error else { throw error }
+      throw ExplainedError(
+        code: ExitCode(error),
+        description: """
+          Several steps have the number \(numbered(number)): \(files.joined(separator: ", ")).
+            The one that is not released, or that is of your own branch, goes behind the other:
+          \(files.map { "      \(rebaseLine([$0]))" }.joined(separator: "\n"))
+          """)
+    }
+  }
+
+  /// Says of a step that does not fit the model that it meets where it stands, in a command that has no store to run it on; and
+  /// of a store that the engine cannot read, although every page authenticates, what to do.
   func placing<Result>(of command: any Command.Type, _ body: () async throws -> Result) async throws -> Result
   {
     do { return try await body() } catch let error as StoreError {
@@ -31,7 +47,18 @@ extension Session {
       let step = (try? authored())?.steps.first { $0.number == number && $0.name == name }
       let place = step?.place(ofOperation: operation) ?? "step \(numbered(number)) \(name)"
       throw RefusedError(code: ExitCode(error), description: "\(place), \"\(operation)\": \(ended(reason))")
+    } catch SQLError.engine(11, _, let message, _)
+      where command.hasStore && command.group != .copy && arguments.positional.count > 1
+    {
+      throw RefusedError(code: .failed, description: damage(message, in: command))
     }
+  }
+
+  /// What to do about tables of which the engine says that they are malformed.
+  private func damage(_ message: String, in command: any Command.Type) -> String {
+    let seen = command.name == VerifyCommand.name ? "" : " See what is wrong with it: \(line("verify"))."
+    return "\(storePath): its pages authenticate, and what is in them cannot be read (\(message))."
+      + "\(seen) Restore the file from a backup."
   }
 
   private func noteRenaming(in folder: URL) {

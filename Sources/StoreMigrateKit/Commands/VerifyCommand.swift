@@ -23,7 +23,8 @@ enum VerifyCommand: Command {
     Checks the authentication code of every page (on every engine), SQLite's structure, the references (of a
     one-to-one both ends), the tables and every value in them against the store's own model and, where there are
     migrations, the history against them. What else is in the file is named, such as a trigger that no step has made.
-    Ends with 2 when something is wrong. Changes no byte of it, and leaves no file behind.
+    Ends with 2 when something is wrong with the file, and else, when the history is not that of the steps, with the code
+    of that (3, or 4 for a newer store). Changes no byte of it, and leaves no file behind.
     """
 
   struct VerifyReport: Report {
@@ -32,7 +33,14 @@ enum VerifyCommand: Command {
     let pages: Int
     let findings: [String]
     let comparedWithMigrations: Bool
-    var exitCode: ExitCode { findings.isEmpty ? .ok : .attention }
+    /// The history beside the steps; nil where either cannot be read.
+    let history: HistoryState?
+    let exitCode: ExitCode
+
+    private enum CodingKeys: String, CodingKey {
+      case store, pages, findings, comparedWithMigrations, history
+    }
+
     var description: String {
       guard findings.isEmpty else { return findings.joined(separator: "\n") }
       return
@@ -43,40 +51,93 @@ enum VerifyCommand: Command {
   }
 
   static func run(_ session: Session) async throws -> any Report {
-    let inspection = try session.inspection()
+    let hasSteps = try session.hasSteps()
+    let inspection = try inspection(session)
     let connection = inspection.connection
     let isDeep = session.arguments.has("--deep")
     let bar = ProgressBar("verify", session)
     var findings = try connection.findings(isQuick: !isDeep) { if isDeep { bar.show($0, of: $1) } }
     bar.finish()
-    var isCompared = false
-    if findings.isEmpty, let info = try info(connection, &findings) {
-      findings += try info.drift(connection)
-      let isDrifted = !findings.isEmpty
-      findings += try info.foreignFindings(connection)
-      if !isDrifted {
-        findings += try info.valueFindings(connection) + info.partnerFindings(connection)
-      }
-      let folder = session.migrationsFolder.path
-      if session.bundled.areThere || FileManager.default.fileExists(atPath: folder) {
-        try info.requireHistory(of: session.migrations(), file: inspection.path)
-        isCompared = true
-      }
-    }
+    let info = try info(connection, &findings)
+    if findings.isEmpty, let info { findings += try contentFindings(info, connection) }
+    // What is wrong with the file keeps nobody from being told that the steps are others, and the other way round.
+    let history = hasSteps ? info.map { HistoryVerdict($0, inspection, session) } : nil
     let size = try DatabasePath(session.storePath).byteCount
     return VerifyReport(
       store: StoreSummary(path: session.storePath, bytes: size ?? 0),
-      pages: (size ?? 0) / connection.unlocked.profile.pageBytes, findings: findings,
-      comparedWithMigrations: isCompared)
+      pages: (size ?? 0) / connection.unlocked.profile.pageBytes,
+      findings: findings + [history?.finding].compactMap { $0 },
+      comparedWithMigrations: history?.isCompared ?? false, history: history?.state,
+      exitCode: findings.isEmpty ? history?.code ?? .ok : .attention)
   }
-  /// What the store says about itself; nil, and a finding, where that cannot be.
+
+  /// - Throws: ``RefusedError`` with the code of what is found, for a file of which not even the first page can be read.
+  private static func inspection(_ session: Session) throws -> Inspection {
+    do { return try session.inspection() } catch let error as SQLError {
+      guard case .corrupted = error else { throw error }
+      throw RefusedError(code: .attention, description: "\(error)")
+    }
+  }
+
+  /// What is wrong with tables and values of a file whose pages are whole.
+  private static func contentFindings(_ info: StoreInfo, _ connection: Connection) throws -> [String] {
+    let drift = try info.drift(connection)
+    let findings = drift + (try info.foreignFindings(connection))
+    return drift.isEmpty
+      ? findings + (try info.valueFindings(connection) + info.partnerFindings(connection)) : findings
+  }
+
+  /// What the store says about itself; nil, and a finding, where that cannot be read.
   private static func info(_ connection: Connection, _ findings: inout [String]) throws -> StoreInfo? {
     do { return try StoreInfo(connection) } catch let error as StoreError {
       switch error {
       case .bookkeepingDamaged, .historyConflict: findings.append("\(error)")
-      default: throw error
+      default: if findings.isEmpty { throw error }
       }
-      return nil
+    } catch let error as SQLError {
+      guard !findings.isEmpty else { throw error }
+      findings.append("what the store says of itself cannot be read, so that its history was not compared")
     }
+    return nil
+  }
+}
+
+/// How the history of a store stands with the steps at hand.
+private struct HistoryVerdict {
+  /// What is to be said; nil where the history is that of the steps.
+  let finding: String?
+  let code: ExitCode
+  let isCompared: Bool
+  let state: HistoryState?
+
+  init(_ info: StoreInfo, _ inspection: Inspection, _ session: Session) {
+    var (set, found): (MigrationSet?, String?) = (nil, nil)
+    do {
+      let steps = try session.migrations()
+      set = steps
+      try info.requireHistory(of: steps, file: inspection.path)
+      code = .ok
+    } catch {
+      code = ExitCode(error)
+      let explained = (error as? StoreError).flatMap { error in
+        set.flatMap { session.explanation(of: error, inspection, $0) }
+      }
+      found = explained ?? ErrorText.of(error, hasStore: false)
+    }
+    (finding, isCompared) = (found, set != nil)
+    let applied = try? MigrationOutlook.appliedSteps(inspection.connection)
+    state = set.flatMap { set in applied.map { HistoryState($0, set) } }
+  }
+}
+
+extension Session {
+  /// Whether there are steps to compare a history with.
+  /// - Throws: ``RefusedError`` for a folder that was named and is not there.
+  fileprivate func hasSteps() throws -> Bool {
+    if arguments.value("--migrations") != nil {
+      try requireFolder(migrationsFolder)
+      return true
+    }
+    return bundled.areThere || FileManager.default.fileExists(atPath: migrationsFolder.path)
   }
 }

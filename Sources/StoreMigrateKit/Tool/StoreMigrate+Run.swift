@@ -94,7 +94,7 @@ extension StoreMigrate {
 
   private static func failed(_ error: any Error, _ line: Line, _ interruption: Interruption? = nil) -> Output
   {
-    let hasStore = (try? command(named: line.name)).map { $0.group != .write } ?? true
+    let hasStore = (try? command(named: line.name)).map { $0.hasStore } ?? true
     var (code, message) = (ExitCode(error), ErrorText.of(error, hasStore: hasStore))
     if let aftermath = interruption?.aftermath, let signal = interruption?.signal {
       code = ExitCode(signal: signal)

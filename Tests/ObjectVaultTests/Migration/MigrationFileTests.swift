@@ -21,6 +21,31 @@ import Testing
     ),
     ("format: 1\n[up]\nadd attribute Ua string", 3, 15, "Entity.property"),
     (
+      "format: 1\n[up]\nadd attribute U.a filling 3", 3, 19,
+      "the type is missing before filling; it stands behind"
+    ),
+    (
+      "format: 1\n[up]\nadd attribute U.a int filling", 3, 30,
+      "a value is missing behind filling; write a whole"
+    ),
+    (
+      "format: 1\n[up]\nadd attribute U.a int optional filling 3", 3, 32,
+      "leave out optional, or leave out filling"
+    ),
+    ("format: 1\n[up]\nadd attribute U.a int filling nil", 3, 31, "leave out filling, and write optional"),
+    (
+      "format: 1\n[up]\nadd attribute U.a string filling (upper($U.n))", 3, 34,
+      "write a text in quotes; what differs"
+    ),
+    ("format: 1\n[up]\nadd attribute U.a string filling 'x'", 3, 34, "write a text in double quotes"),
+    ("format: 1\n[up]\nadd attribute U.a int filling = 3", 3, 31, "write the value at once behind filling"),
+    ("format: 1\n[up]\nadd relationship U.r -> D filling 3", 3, 27, "write required behind the other end"),
+    (
+      "format: 1\n[up]\nadd relationship U.r -> D required filling x", 3, 44,
+      "write the id of an object, such as"
+    ),
+    ("format: 1\n[up]\ndrop attribute U.cafe\u{301}", 3, 16, "write it with composed letters"),
+    (
       "format: 1\n[up]\nadd attribute U.a string uniqe", 3, 26,
       "\"uniqe\" is no option; did you mean \"unique\"?"
     ),

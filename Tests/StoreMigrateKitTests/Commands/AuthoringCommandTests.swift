@@ -127,7 +127,8 @@ import Testing
     let text = try String(contentsOf: lock, encoding: .utf8)
     try Data((text + "<<<<<<< HEAD\n0007 x\n=======\n0007 y\n>>>>>>> branch\n").utf8).write(to: lock)
     let check = try run("check")
-    #expect(check.status == 3 && check.errors.contains("store-migrate rebase"), "\(check)")
+    #expect(
+      check.status == 3 && check.errors.contains("microblog-migrate rebase 0007_ours.migration"), "\(check)")
     let result = try run("rebase", "0007_ours.migration", "\(steps)/0008_ours_too.migration")
     #expect(
       result.status == 0 && result.output.contains("0007_ours.migration is 0008_ours.migration now"),

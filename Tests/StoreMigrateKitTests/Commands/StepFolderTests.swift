@@ -73,7 +73,7 @@ import Testing
       }
       let finished = try run("squash", "--to", "3")
       #expect(
-        finished.status == 0 && finished.output.contains("folded    \(left[0]).migration"), "\(finished)")
+        finished.status == 0 && finished.output.contains("removed   \(left[0]).migration"), "\(finished)")
       #expect(try contents == whole)
       let check = try run("check")
       #expect(check.status == 0 && check.errors.isEmpty, "\(check)")

@@ -36,7 +36,10 @@ struct MakeRequired: TableOperation {
     }
     guard owner.relationship(named: name) != nil else { return }
     if case .integer(let id) = filling, id > 0 { return }
-    throw ModelError(reason: "\(filling.text) is no id of an object, and a to-one is filled with one")
+    throw ModelError(
+      reason:
+        "\(filling.text) is no id of an object, and a to-one is filled with one; write filling 1, or another id"
+    )
   }
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {

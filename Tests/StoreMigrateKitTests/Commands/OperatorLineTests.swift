@@ -1,0 +1,164 @@
+// What an operator is told to type next: it is what this run was given, and what it says is so.
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct OperatorLines {
+  let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(
+      at: folder.url.appendingPathComponent("My Steps"), withIntermediateDirectories: false)
+    try write("0001_base", "create entity A {\n attribute n int\n}")
+    try write("0002_b", "add attribute A.b int optional")
+    try write("0003_c", "add attribute A.c int optional")
+  }
+
+  private func write(_ name: String, _ step: String, head: String = "") throws {
+    try folder.write(Data("format: 1\n\(head)[up]\n\(step)\n".utf8), to: "My Steps/\(name).migration")
+  }
+
+  private func remove(_ name: String) throws {
+    try FileManager.default.removeItem(atPath: folder.path("My Steps/\(name).migration"))
+  }
+
+  private func run(_ line: String) throws -> ToolResult {
+    try runTool(
+      builtExecutable("store-migrate"),
+      line.split(separator: " ").map(String.init) + ["-m", "My Steps", "--no-input"],
+      environment: ["KEY": String(repeating: "5a", count: 32)], directory: folder.url.path)
+  }
+  private static let key = "--key-env KEY --key-format hex"
+
+  @Test func `the line that makes a store which is not there can be pasted`() throws {
+    for command in ["status", "plan", "up"] {
+      let absent = try run("\(command) a.store \(Self.key)")
+      #expect(
+        absent.status == 10
+          && absent.errors.contains(
+            "store-migrate create a.store -m 'My Steps' --key-env KEY --key-format hex"),
+        "\(absent)")
+    }
+    let some = try run("up a.store --to 2 \(Self.key) --cipher rounds=1000")
+    #expect(some.errors.contains("create a.store --to 2 --new-cipher rounds=1000 -m"), "\(some)")
+    // Who only looks at what is there wants no new one.
+    #expect(try !run("history a.store \(Self.key)").errors.contains("create"))
+    #expect(try run("create a.store \(Self.key)").status == 0)
+  }
+
+  @Test func `what fails while a store is made says nothing of a store that is unchanged`() throws {
+    try write("0004_bad", "seed { INSERT INTO $A($A.n) VALUES (NULL) }")
+    let result = try run("create a.store \(Self.key)")
+    #expect(result.status == 1 && !result.errors.contains("unchanged"), "\(result)")
+    #expect(result.errors.contains("a.store was not made"), "\(result)")
+  }
+
+  @Test func `of two steps with one number the line has the folder that was given`() throws {
+    try write("0003_other", "add attribute A.d int optional")
+    for command in ["check", "lint", "squash --to 2"] {
+      let result = try run(command)
+      #expect(
+        result.status == 3
+          && result.errors.contains("store-migrate rebase 0003_other.migration -m 'My Steps'"), "\(result)")
+    }
+  }
+
+  @Test func `a rebased step that does not fit is named as its file is, with the next command`() throws {
+    try write("0004_theirs", "rename attribute A.c -> d")
+    for (step, words) in [
+      ("add index A(c)", "\"add index A(c)\": There is no property A.c"),
+      ("transform sql { UPDATE $A SET $A.c = 1 }", "\"transform sql\": \"$A.c\""),
+    ] {
+      try write("0004_ours", step)
+      let result = try run("rebase 0004_ours.migration")
+      #expect(result.status == 2 && result.errors.contains("0004_ours.migration:"), "\(result)")
+      #expect(result.errors.contains(words) && !result.errors.contains("0005_ours"), "\(result)")
+      #expect(
+        result.errors.contains("store-migrate rebase 0004_ours.migration -m 'My Steps'")
+          && result.errors.contains("No file was renamed."), "\(result)")
+    }
+  }
+
+  @Test func `squash says what there is to fold, and how`() throws {
+    let beyond = try run("squash --to 9")
+    #expect(beyond.status == 64 && beyond.errors.contains("there is no such step; they end at 0003"))
+    #expect(try run("embed --released 1.0").status == 0)
+    let released = try run("squash --to 2")
+    let line = "store-migrate squash --to 2 --allow-released -m 'My Steps'"
+    #expect(released.status == 5 && released.errors.contains(line), "\(released)")
+    try write("0004_d", "add attribute A.d int optional")
+    let behind = try run("squash --to 4")
+    #expect(
+      behind.status == 5 && behind.errors.contains("squash --to 3 --allow-released -m 'My Steps'"),
+      "\(behind)")
+    #expect(try run("squash --to 3 --allow-released").status == 0)
+    // There is nothing left that was released.
+    let rest = try run("squash --to 4")
+    #expect(rest.status == 5 && rest.errors.contains("until they are released"), "\(rest)")
+  }
+
+  @Test func `squash names the step before blocks that are in the way`() throws {
+    try write("0004_seed", "seed { INSERT INTO $A($A.n) VALUES (random()) }")
+    let refused = try run("squash --to 4")
+    #expect(refused.status == 5 && refused.errors.contains("Fold up to 0003, the step before"), "\(refused)")
+  }
+
+  @Test func `a squash that was stopped is finished, and says what it took away`() throws {
+    let second = try folder.bytes("My Steps/0002_b.migration")
+    #expect(try run("squash --to 3").status == 0)
+    try folder.write(second, to: "My Steps/0002_b.migration")
+    let told = try run("lint")
+    let path = folder.url.resolvingSymlinksInPath().lastPathComponent
+    #expect(
+      told.errors.contains("squash --to 3 -m '") && told.errors.contains("\(path)/My Steps'"), "\(told)")
+    let finished = try run("squash --to 3")
+    #expect(finished.status == 0 && finished.output.contains("removed   0002_b.migration"), "\(finished)")
+    #expect(!finished.output.contains("wrote     \(folder.path("My Steps/0003_c.migration"))"))
+  }
+
+  @Test func `steps whose names have spaces are folded, too`() throws {
+    try remove("0002_b")
+    try write("0002_b and more", "add attribute A.b int optional")
+    #expect(try run("create a.store \(Self.key)").status == 0)
+    let folded = try run("squash --to 3")
+    #expect(folded.status == 0, "\(folded)")
+    let status = try run("status a.store \(Self.key)")
+    #expect(status.status == 0 && status.output.contains("3 of 3 checksums match"), "\(status)")
+    #expect(try run("check").status == 0)
+  }
+
+  @Test func `SQL that the engine does not take is told with the engine`() throws {
+    try write("0004_q", "require \"x\" { SELECT nofunction(1) FROM $A }")
+    let check = try run("check")
+    #expect(
+      check.status == 2 && check.output.contains("no such function: nofunction")
+        && check.output.contains("; so says SQLCipher "), "\(check)")
+    try write("0004_q", "create raw view V { SELECT nofunction(1) FROM $A }")
+    #expect(try run("check").output.contains("; so says SQLCipher "))
+  }
+
+  @Test(arguments: ["0004_", "+4_x", "_0004_x", "٠٠٠٤_x", "0004 x", " 0004_x", "0000_x", "0004-x"])
+  func `a file that is called otherwise than a step is refused with what its name lacks`(_ name: String)
+    throws
+  {
+    try write(name, "add attribute A.x int optional")
+    let result = try run("check")
+    #expect(
+      result.status == 1 && result.errors.contains("the file's name ")
+        && result.errors.contains("call it like 0002_add_tags.migration"), "\(result)")
+  }
+
+  @Test func `accents that are characters of their own are the model's letters in SQL, and told elsewhere`()
+    throws
+  {
+    try write("0004_e", "add attribute A.caf\u{E9} int optional")
+    try write("0005_e", "transform sql { UPDATE $A SET $A.cafe\u{301} = 3 }")
+    #expect(try run("create a.store \(Self.key)").status == 0)
+    try write("0005_e", "rename attribute A.cafe\u{301} -> b")
+    let result = try run("check")
+    #expect(result.errors.contains("composed letters"), "\(result)")
+  }
+}

@@ -1,0 +1,70 @@
+// verify of files that are damaged and of histories that are others, and of both: the one hides nothing of the other.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct VerifiedHistory {
+  private func run(_ line: String, in folder: CommandFolder) throws -> ToolResult {
+    try folder.run(CommandCase(line))
+  }
+
+  @Test func `a history that is another is told with the next command, by its own code`() async throws {
+    let folder = try await CommandFolder()
+    let edited = try run("verify @new.store -m @Edited", in: folder)
+    #expect(edited.status == 3 && edited.output.contains("0001 step was edited"), "\(edited)")
+    #expect(edited.output.contains("store-migrate repair ") && edited.errors.isEmpty, "\(edited)")
+    let newer = try run("verify @new.store -m @First", in: folder)
+    #expect(newer.status == 4 && newer.output.contains("these migrations end at 1"), "\(newer)")
+  }
+
+  @Test func `damaged pages and another history are told together`() async throws {
+    let folder = try await CommandFolder()
+    let both = try run("verify @damaged.store -m @Edited", in: folder)
+    #expect(both.status == 2 && both.output.contains("page 3 does not authenticate"), "\(both)")
+    #expect(both.output.contains("0001 step was edited"), "\(both)")
+    // Steps that cannot be read keep nobody from looking at the pages.
+    let broken = try run("verify @damaged.store -m @Broken", in: folder)
+    #expect(
+      broken.status == 2 && broken.output.contains("page 3")
+        && broken.output.contains("0001_step.migration:4"),
+      "\(broken)")
+  }
+
+  @Test func `whichever page is damaged, verify names it and ends with 2`() async throws {
+    let folder = try await CommandFolder()
+    let bytes = try folder.folder.bytes("new.store")
+    for page in 1...bytes.count / 4096 {
+      try folder.folder.write(bytes, to: "page.store")
+      try folder.folder.flip("page.store", at: (page - 1) * 4096 + 100)
+      let result = try run("verify @page.store -m @Edited", in: folder)
+      #expect(result.status == 2, "\(page): \(result)")
+      #expect((result.output + result.errors).contains("page \(page) "), "\(page): \(result)")
+    }
+  }
+
+  @Test func `a folder of steps that is named and not there is no reason to compare nothing`() async throws {
+    let folder = try await CommandFolder()
+    let result = try run("verify @new.store -m @Absent", in: folder)
+    #expect(result.status == 1 && result.errors.contains("there is no folder of migrations"), "\(result)")
+  }
+
+  @Test func `tables that cannot be read behind whole pages are told with the next command`() async throws {
+    let folder = try await CommandFolder()
+    let connection = try Connection.open(folder.folder.path("new.store"), key: .raw(Template.key))
+    // The table's rows are looked for in an index.
+    try connection.executeScript(
+      """
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_master SET rootpage = (
+        SELECT max(rootpage) FROM sqlite_master WHERE type = 'index' AND tbl_name = 'Note')
+      WHERE type = 'table' AND name = 'Note';
+      """)
+    connection.close()
+    let result = try run("fetch @new.store Note", in: folder)
+    #expect(result.status == 1 && result.errors.contains("its pages authenticate"), "\(result)")
+    #expect(result.errors.contains("store-migrate verify "), "\(result)")
+    #expect(try run("verify @new.store", in: folder).status == 2)
+  }
+}
