@@ -69,15 +69,6 @@ public final class TemporaryStore: Sendable {
   }
 }
 
-/// Runs a body that blocks on a thread of its own: tasks share as many threads as there are cores, and would run one
-/// after another where they are to run side by side.
-public func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result
-{
-  try await withCheckedThrowingContinuation { done in
-    Thread.detachNewThread { done.resume(with: Swift.Result { try body() }) }
-  }
-}
-
 /// Runs `test-child` to its end.
 /// - Returns: Its lines.
 public func runChild(_ mode: String, _ path: String) throws -> [String] {

@@ -52,7 +52,8 @@ public final class StartedTool {
   /// - Returns: Whether it has; false when the program has closed it without.
   public func says(_ text: String) throws -> Bool {
     while !String(decoding: said, as: UTF8.self).contains(text) {
-      guard let next = try errors.fileHandleForReading.read(upToCount: 1) else { return false }
+      let next = try errors.fileHandleForReading.readNext(1)
+      guard !next.isEmpty else { return false }
       said += next
     }
     return true
@@ -61,8 +62,8 @@ public final class StartedTool {
   /// Waits for its end.
   /// - Returns: All that it has written, and how it ended.
   public func end() throws -> ToolResult {
-    let output = output.fileHandleForReading.readWhole()
-    said += errors.fileHandleForReading.readWhole()
+    let output = try output.fileHandleForReading.readWhole()
+    said += try errors.fileHandleForReading.readWhole()
     process.waitUntilExit()
     return ToolResult(
       status: process.terminationStatus, output: String(decoding: output, as: UTF8.self),
@@ -95,15 +96,19 @@ public let packageRoot = URL(fileURLWithPath: #filePath)
 
 extension FileHandle {
   /// All that comes until the end. Foundation's own call ends the process when a signal interrupts it, and tests send signals.
-  public func readWhole() -> Data {
+  /// - Throws: What the system says where it cannot be read: half of what was written would pass for all of it.
+  public func readWhole() throws -> Data {
     var whole = Data()
+    while case let more = try readNext(65_536), !more.isEmpty { whole += more }
+    return whole
+  }
+
+  /// What comes next, and nothing at the end.
+  fileprivate func readNext(_ count: Int) throws -> Data {
     while true {
-      do {
-        guard let more = try read(upToCount: 65_536), !more.isEmpty else { return whole }
-        whole += more
-      } catch {
+      do { return try read(upToCount: count) ?? Data() } catch {
         let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-        guard cause?.domain == NSPOSIXErrorDomain, cause?.code == Int(EINTR) else { return whole }
+        guard cause?.domain == NSPOSIXErrorDomain, cause?.code == Int(EINTR) else { throw error }
       }
     }
   }

@@ -34,7 +34,7 @@ import Testing
     try folder.write(Data(body + Primitives.sha256(body)), to: "a.keys")
   }
 
-  @Test(.timeLimit(.minutes(30)))
+  @Test(.timeLimit(.minutes(60)))
   func `costs of minutes and a gigabyte are named and not paid`() throws {
     _ = try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse, work: ScryptWork(logN: 10))
     try plant(Array(repeating: (20, 16), count: 32))
@@ -47,7 +47,7 @@ import Testing
     #expect(expected.description.contains("1024 s and 1074 MB") && expected.description.contains("allowing"))
   }
 
-  @Test(.timeLimit(.minutes(30)))
+  @Test(.timeLimit(.minutes(60)))
   func `many slots of an allowed cost each are tried for two seconds' worth and no more`() throws {
     _ = try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse, work: ScryptWork(logN: 10))
     try plant(Array(repeating: (17, 1), count: 32))

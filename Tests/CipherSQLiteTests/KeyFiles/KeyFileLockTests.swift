@@ -26,7 +26,7 @@ import Testing
     return descriptor
   }
 
-  @Test(.timeLimit(.minutes(30)))
+  @Test(.timeLimit(.minutes(60)))
   func `a lock on the folder, which any user may take, keeps nobody from changing slots`() throws {
     let descriptor = try lock(folder.path(""))
     defer { close(descriptor) }
@@ -34,7 +34,7 @@ import Testing
     #expect(try KeyFile.slots(at: path).map(\.name) == ["token", "other"])
   }
 
-  @Test(.timeLimit(.minutes(30)))
+  @Test(.timeLimit(.minutes(60)))
   func `who keeps the file's own lock is waited for, then named`() throws {
     let descriptor = try lock(path)
     var keys = keys
@@ -44,7 +44,7 @@ import Testing
     try keys.addSlot("other", unlock: Self.token)
   }
 
-  @Test(.timeLimit(.minutes(30)))
+  @Test(.timeLimit(.minutes(60)))
   func `changes at the same time come one after the other, and none is lost`() async throws {
     // Each change puts another file in the place of the one that the others wait for.
     try await withThrowingTaskGroup(of: Void.self) { group in

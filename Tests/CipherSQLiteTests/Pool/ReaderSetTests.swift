@@ -15,7 +15,9 @@ import Testing
     }
     struct Refused: Error {}
     let state = Locked(State())
-    /// Waited for by the opening that is to be refused, so that others come meanwhile.
+    /// Says that the opening that is to be refused goes on.
+    let isOpening = DispatchSemaphore(value: 0)
+    /// Waited for by that opening, so that others come meanwhile.
     let mayFail = DispatchSemaphore(value: 0)
 
     func prepare(_ connection: Connection) throws {
@@ -25,6 +27,7 @@ import Testing
         return state.refused.contains(state.openings)
       }
       guard isRefused else { return }
+      isOpening.signal()
       mayFail.wait()
       throw Refused()
     }
@@ -46,12 +49,11 @@ import Testing
   @Test func `who waits for a reader gets its place when the one before could not open it`() async throws {
     gate.state.withLock { $0.refused = [1] }
     let pool = try pool(readers: 1)
-    let first = Task { try await pool.read { _ in } }
-    let end = ContinuousClock.now + .seconds(120)
-    while gate.state.withLock({ $0.openings }) == 0 {
-      try #require(ContinuousClock.now < end, "the reader was not opened")
-      await Task.yield()
+    let first = Task { [gate] in
+      defer { gate.isOpening.signal() }
+      try await pool.read { _ in }
     }
+    try await onThread { [gate] in gate.isOpening.wait() }
     // The only place is taken by an opening that goes on.
     let waiting = (0..<5).map { _ in Task { try await pool.read { try $0.value("SELECT x FROM t") } } }
     for _ in 0..<1000 { await Task.yield() }

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-private final class Counter: Sendable { let value = Atomic(0) }
+private final class Flag: Sendable { let value = Atomic(false) }
 
 private let isShared = ProcessInfo.processInfo.activeProcessorCount > 1
 
@@ -115,25 +115,21 @@ private let isShared = ProcessInfo.processInfo.activeProcessorCount > 1
   {
     for round in 1...8 {
       let opened = try await temporary.again()
-      let counter = Counter()
+      let isThere = DispatchSemaphore(value: 0)
       let reading = Task { () async throws -> Int in
-        try await opened.read { context throws -> Int in
+        // Who waits is woken by an error, too.
+        defer { isThere.signal() }
+        return try await opened.read { context throws -> Int in
+          var fetches = 0
           while true {
             _ = try context.fetch(Book.self).all()
-            counter.value.add(1, ordering: .releasing)
+            fetches += 1
+            if fetches == round { isThere.signal() }
           }
         }
       }
       // In the middle of one of the next fetches.
-      let end = ContinuousClock.now + .seconds(120)
-      while counter.value.load(ordering: .acquiring) < round {
-        guard ContinuousClock.now < end else {
-          reading.cancel()
-          Issue.record("the read did not come to its fetch \(round)")
-          break
-        }
-        await Task.yield()
-      }
+      try await onThread { isThere.wait() }
       reading.cancel()
       await #expect(throws: CancellationError.self) { try await reading.value }
       opened.close()
@@ -154,29 +150,27 @@ private let isShared = ProcessInfo.processInfo.activeProcessorCount > 1
   @Test func `rows are of one moment while another store commits`() async throws {
     let other = try await temporary.again()
     let (first, last) = (Int64(1), Int64(count))
-    let isDone = Atomic(false)
-    let counter = Counter()
-    async let writing: Int = onThread {
+    let isDone = Flag()
+    let hasCommitted = DispatchSemaphore(value: 0)
+    // Both on threads that begin at once. Those of the tasks may be at work for others as long as this test takes.
+    let writing = ThreadWork {
+      // Who waits is woken by an error, too.
+      defer { hasCommitted.signal() }
       var round = 0
       let context = other.makeContext()
       let both = try context.fetch(Book.self).where("id IN {\(first), \(last)}").all()
-      while !isDone.load(ordering: .acquiring) {
+      while !isDone.value.load(ordering: .acquiring) {
         round += 1
         for book in both { book.year = round }
         try context.save()
-        counter.value.store(round, ordering: .releasing)
+        if round == 1 { hasCommitted.signal() }
       }
       return round
     }
     let store = store
-    // Not by a thread that waits: where all of them do, the other one does not begin.
-    let end = ContinuousClock.now + .seconds(600)
-    while counter.value.load(ordering: .acquiring) == 0, ContinuousClock.now < end {
-      try await Task.sleep(for: .milliseconds(5))
-    }
-    #expect(counter.value.load(ordering: .acquiring) > 0, "the other store has committed nothing")
-    let ahead = try await onThread {
-      defer { isDone.store(true, ordering: .releasing) }
+    let reading = ThreadWork {
+      defer { isDone.value.store(true, ordering: .releasing) }
+      hasCommitted.wait()
       var ahead = 0
       for round in 0..<2000 where round < 40 || (isShared && ahead == 0) {
         let context = store.makeContext()
@@ -186,7 +180,8 @@ private let isShared = ProcessInfo.processInfo.activeProcessorCount > 1
       }
       return ahead
     }
-    #expect(try await writing > 0)
+    let ahead = try await reading.value
+    #expect(try await writing.value > 0)
     #expect((ahead > 0) == isShared)
   }
 

@@ -66,7 +66,7 @@ import Testing
       Thread.sleep(forTimeInterval: delay)
       if process.isRunning { kill(process.processIdentifier, signal) }
     }
-    let text = String(decoding: errors.fileHandleForReading.readWhole(), as: UTF8.self)
+    let text = String(decoding: try errors.fileHandleForReading.readWhole(), as: UTF8.self)
     process.waitUntilExit()
     return (process.terminationStatus, text, Date().timeIntervalSince(start))
   }

@@ -72,4 +72,13 @@ import Testing
       try FileManager.default.removeItem(atPath: target)
     }
   }
+
+  @Test func `what a test cannot read of a program is an error, and not an empty output`() throws {
+    // The end of the pipe that is written to.
+    let pipe = Pipe()
+    #expect(throws: (any Error).self) { try pipe.fileHandleForWriting.readWhole() }
+    try pipe.fileHandleForWriting.write(contentsOf: Data("all of it".utf8))
+    try pipe.fileHandleForWriting.close()
+    #expect(try pipe.fileHandleForReading.readWhole() == Data("all of it".utf8))
+  }
 }

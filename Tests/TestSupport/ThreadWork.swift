@@ -1,0 +1,47 @@
+// Work on threads of its own, beside the tasks.
+
+private import CipherSQLite
+private import Foundation
+
+/// Runs a body that blocks on a thread of its own: tasks share as many threads as there are cores, and would run one
+/// after another where they are to run side by side.
+public func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result
+{
+  try await ThreadWork(body).value
+}
+
+/// What runs on a thread of its own, which begins when this is made. An `async let` begins when a thread of the tasks is free:
+/// where many tests run, that may be minutes later.
+public final class ThreadWork<Value: Sendable>: Sendable {
+  private enum State {
+    case running
+    case awaited(CheckedContinuation<Value, any Error>)
+    case ended(Result<Value, any Error>)
+  }
+  private let state = Locked(State.running)
+
+  public init(_ body: @escaping @Sendable () throws -> Value) {
+    Thread.detachNewThread { [self] in
+      let result = Result { try body() }
+      let awaiting = state.withLock { state -> CheckedContinuation<Value, any Error>? in
+        defer { state = .ended(result) }
+        return if case .awaited(let continuation) = state { continuation } else { nil }
+      }
+      awaiting?.resume(with: result)
+    }
+  }
+
+  /// What the body returned; asked for once.
+  public var value: Value {
+    get async throws {
+      try await withCheckedThrowingContinuation { continuation in
+        let result = state.withLock { state -> Result<Value, any Error>? in
+          if case .ended(let result) = state { return result }
+          state = .awaited(continuation)
+          return nil
+        }
+        if let result { continuation.resume(with: result) }
+      }
+    }
+  }
+}
