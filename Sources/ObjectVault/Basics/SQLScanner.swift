@@ -33,15 +33,40 @@ struct SQLScanner {
 
   init(_ sql: String) { self.init(Array(sql.unicodeScalars)) }
 
-  /// Whether an expression may be one over other rows, as `row_number() OVER (…)` is: a bare OVER stands in it.
+  /// Whether an expression may be one over other rows, as `row_number() OVER (…)` is: a bare OVER stands in it, and not in a
+  /// query in brackets, which has rows of its own.
   static func spansRows(_ sql: String) -> Bool {
     // Most are the name of a column.
     guard sql.utf8.contains(UInt8(ascii: "(")) else { return false }
     var scanner = SQLScanner(sql)
+    // Of each bracket that is open, whether a query stands in it; nil until its first word.
+    var brackets: [Bool?] = []
     while let piece = scanner.next() {
-      if piece.kind == .word, scanner.text(piece.range).lowercased() == "over" { return true }
+      switch piece.kind {
+      case .comment: continue
+      case .other where scanner.scalars[piece.range.lowerBound] == "(": brackets.append(nil)
+      case .other where scanner.scalars[piece.range.lowerBound] == ")": _ = brackets.popLast()
+      case .word:
+        let word = scanner.text(piece.range).lowercased()
+        if word == "over", !brackets.contains(true) { return true }
+        fallthrough
+      case .text, .other:
+        guard let last = brackets.indices.last, brackets[last] == nil else { continue }
+        brackets[last] =
+          piece.kind == .word
+          && ["select", "with", "values"].contains(scanner.text(piece.range).lowercased())
+      }
     }
     return false
+  }
+
+  /// The words of an SQL, in lower case and in order, without those in quotes and in comments.
+  static func words(_ sql: String) -> [String] {
+    var (scanner, words) = (SQLScanner(sql), [String]())
+    while let piece = scanner.next() {
+      if piece.kind == .word { words.append(scanner.text(piece.range).lowercased()) }
+    }
+    return words
   }
 
   /// The next piece; nil at the end.

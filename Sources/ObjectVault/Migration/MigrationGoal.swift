@@ -88,12 +88,8 @@ extension StoreHistory {
     for step in chain.steps.dropFirst(target).reversed() {
       switch try step.wayBack(from: models[step.number - 1], to: models[step.number]) {
       case .none(let reason):
-        // Who wrote that there is none has no use for it, nor who has not got the file.
-        let isAdvised = step.irreversible == nil && set.steps.contains(step)
         throw StoreError.noWayBack(
-          step: step.number, name: step.name,
-          reason: reason
-            + (isAdvised ? "; what does take it back can be written into its file, behind [down]" : ""))
+          step: step.number, name: step.name, reason: reason + (Self.advice(step, of: set) ?? ""))
       case .operations(let operations):
         work.back.append(
           try step.takenBack(by: operations).compiled(
@@ -101,6 +97,14 @@ extension StoreHistory {
       }
     }
     return work
+  }
+
+  /// What the author of a step without a way back can do: nothing who wrote that there is none, nor who has not got the file.
+  private static func advice(_ step: MigrationStep, of set: MigrationSet) -> String? {
+    guard step.irreversible == nil, set.steps.contains(step) else { return nil }
+    return step.down == nil
+      ? "; what does take it back can be written into its file, behind [down]"
+      : "; correct it in its file, which stays the same step"
   }
 
   /// The steps behind the store: those at hand where they are what ran, else as the store carries them.

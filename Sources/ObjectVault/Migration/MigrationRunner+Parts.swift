@@ -39,22 +39,7 @@ extension MigrationRunner {
         }
         try failures.rethrow(step)
       } catch let error as SQLError {
-        switch error {
-        case .interrupted: throw error
-        // The disk, not the step.
-        case .diskFull: throw StoreError.diskFull(file: connection.path)
-        case .engine(let code, _, let message, _):
-          throw step.failed(planned.blamed(for: message), "\(error)\(Self.says(code))")
-        case .constraint(let message, _, _):
-          let operation = planned.blamed(for: message)
-          // Where that cannot be asked either, the engine's own words remain.
-          if let reason = try? missingValues(planned.statement, message) {
-            throw step.refused(operation, reason)
-          }
-          // A data block that breaks a rule is wrong itself; a change of tables meets rows that are.
-          throw part.isData ? step.failed(operation, "\(error)") : step.refused(operation, "\(error)")
-        default: throw step.failed(planned.blamed(for: ""), "\(error)")
-        }
+        throw failure(error, planned, part, of: step)
       } catch let failure as TransformFailure {
         throw step.failed(planned.blamed(for: ""), failure.reason)
       } catch let error as ModelError {
@@ -64,6 +49,35 @@ extension MigrationRunner {
       } catch let error as RowRefusal {
         throw step.refused(planned.blamed(for: ""), error.reason)
       }
+    }
+  }
+
+  /// What a step fails with where the engine refuses one of its statements.
+  private func failure(
+    _ error: SQLError, _ planned: PlannedStatement, _ part: CompiledStep.Part, of step: MigrationStep
+  ) -> any Error {
+    switch error {
+    case .interrupted: return error
+    // The disk, not the step.
+    case .diskFull: return StoreError.diskFull(file: connection.path)
+    case .engine(let code, _, let message, _):
+      return step.failed(planned.blamed(for: message), "\(error)\(Self.says(code))")
+    case .constraint(let message, _, _):
+      let operation = planned.blamed(for: message)
+      do {
+        if let reason = try missingValues(planned.statement, message) {
+          return step.refused(operation, reason)
+        }
+      } catch let asking as SQLError {
+        switch asking {
+        // Where that cannot be asked, the engine's own words remain.
+        case .engine, .constraint: break
+        default: return failure(asking, planned, part, of: step)
+        }
+      } catch { return error }
+      // A data block that breaks a rule is wrong itself; a change of tables meets rows that are.
+      return part.isData ? step.failed(operation, "\(error)") : step.refused(operation, "\(error)")
+    default: return step.failed(planned.blamed(for: ""), "\(error)")
     }
   }
 

@@ -89,8 +89,14 @@ extension MigrationRunner {
     let rows: SQL =
       "FROM (SELECT \"id\", (\(written: SQLTemplate.namesOnly(expressions[index]))) AS vault_value FROM \(identifier: from)) WHERE vault_value IS NULL"
     let count = try connection.value("SELECT count(*) \(rows)")?.int64 ?? 0
-    let ids = try connection.query("SELECT \"id\" \(rows) ORDER BY \"id\" LIMIT 5") { "\($0.int64(0))" }
     let table = MigrationCompiler.finalName(of: to)
+    // As of `random()`.
+    guard count > 0 else {
+      return
+        "an expression gave NULL for \(table).\(columns[index]), which is required, and gives none when it is asked again; "
+        + "write one that gives a row the same value each time"
+    }
+    let ids = try connection.query("SELECT \"id\" \(rows) ORDER BY \"id\" LIMIT 5") { "\($0.int64(0))" }
     return
       "\(counted(Int(count), "object")) would have NULL in \(table).\(columns[index]), which is required; "
       + "\(FillingAdvice.expression) (\(ids.count == 1 ? "row" : "rows") \(ids.joined(separator: ", ")))"

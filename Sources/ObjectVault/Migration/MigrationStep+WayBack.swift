@@ -52,7 +52,7 @@ extension MigrationStep {
     for candidate in [back, Self.cuttingFirst(back, in: after)] {
       if (try? Self.leads(candidate, from: after, to: before)) == true { return .operations(candidate) }
     }
-    return .none(reason: "its operations depend on each other, so that [down] has to say what leads back")
+    return .none(reason: "its operations depend on each other")
   }
 
   /// New entities that lead to each other are dropped after their relationships.

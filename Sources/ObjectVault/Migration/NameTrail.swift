@@ -162,11 +162,11 @@ package struct NameTrail: Sendable {
   private mutating func note(
     _ sql: String, _ written: TouchedColumns, _ mapping: SegmentMapping, _ model: Schema
   ) {
-    let list = sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() }
-    let words = Set(list)
-    let replaces = zip(list, list.dropFirst()).contains {
-      $0 == ("or", "replace") || $0 == ("replace", "into")
-    }
+    let words = Set(
+      sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() })
+    // With `OR` before it or without; INTO tells it from the function.
+    let bare = SQLScanner.words(sql)
+    let replaces = zip(bare, bare.dropFirst()).contains { $0 == ("replace", "into") }
     func isWritten(_ table: String, _ column: String) -> Bool {
       // Of a row that is replaced whole, the author means the columns that the block names.
       written.updates(table, column)

@@ -117,6 +117,14 @@ import Testing
     #expect(plan.irreversible == [2: "it took \"days\""])
     // Down to it, and no further.
     #expect(try await lab.down(2).takenBack == [3])
+    let wrong = try DowngradeLab.set([Self.first, "[up]\nadd index A(n)\n[down]\nadd attribute A.more int"])
+    await #expect(
+      throws: StoreError.noWayBack(
+        step: 2, name: "s2",
+        reason:
+          "its [down] section does not lead to the model before it; correct it in its file, which stays the same step"
+      )
+    ) { try await lab.down(1, wrong) }
     // Its author has thought of a way since: the checksum is the same.
     let better = try DowngradeLab.set([Self.first, "[up]\nadd index A(n)\n[down]\ndrop index A(n)"])
     #expect(try await lab.down(1, better).takenBack == [2])

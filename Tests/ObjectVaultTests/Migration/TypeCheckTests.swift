@@ -103,6 +103,51 @@ import Testing
     #expect(try lab.rows("SELECT max(count) FROM Thing") == [[70000]])
   }
 
+  @Test(arguments: [
+    ("(SELECT count(*) OVER () FROM $Dog LIMIT 1)", false),
+    ("coalesce((WITH d AS (SELECT row_number() OVER () AS n FROM $Dog) SELECT max(n) FROM d), 0)", false),
+    ("((VALUES (1)) + length('over') /* OVER */)", false), ("(SELECT 1) + count(*) OVER ()", true),
+    ("coalesce((SELECT (1)), (row_number() OVER (ORDER BY $Dog.k)))", true),
+  ])
+  func `in a family a window over its rows is refused, and one in a query of its own is not`(
+    _ expression: String, _ isRefused: Bool
+  ) throws {
+    let base =
+      "create entity Animal {\n attribute n int\n}\ncreate entity Dog : Animal {\n attribute k int\n}"
+    let steps = try [base, "retype Dog.k to int using (\(expression))"].enumerated().map {
+      try MigrationStep(number: $0 + 1, name: "s", text: "format: 1\n[up]\n\($1)\n")
+    }
+    let newer = try #require(Engine(sqliteVersion: "3.45.0"))
+    do {
+      _ = try MigrationSet(steps).sql(ofStep: 2, on: newer)
+      #expect(!isRefused)
+    } catch StoreError.migrationFailed(_, _, _, let reason) {
+      #expect(isRefused && reason.hasPrefix("OVER would see the rows"))
+    }
+  }
+
+  @Test
+  func `an expression that gives a row another value each time is told so, and not with a count of none`()
+    async throws
+  {
+    let lab = try await MigrationLab(
+      "create entity T {\n attribute n int\n}\ncreate entity Log {\n attribute n int optional\n}",
+      fill: ["INSERT INTO T(n) VALUES (1)"])
+    // A statement that fails has changed nothing, so that `changes()` is another number behind it.
+    let step = """
+      transform sql { INSERT INTO $Log ($Log.n) VALUES (1), (2) }
+      retype T.n to int using (CASE WHEN changes() > 0 THEN NULL ELSE 1 END)
+      """
+    await #expect {
+      try await lab.migrate(step)
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
+      return reason.hasPrefix("an expression gave NULL for T.n")
+        && reason.contains("the same value each time")
+    }
+    #expect(try lab.isSound())
+  }
+
   @Test func `an expression over all rows is refused, however many there are`() async throws {
     for rows in [[], ["INSERT INTO T(n) VALUES (1)"], ["INSERT INTO T(n) VALUES (1), (2)"]] {
       let lab = try await MigrationLab("create entity T {\n attribute n int\n}", fill: rows)
