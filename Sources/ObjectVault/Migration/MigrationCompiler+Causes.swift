@@ -1,12 +1,6 @@
-// Why a table is written anew: which operations of a run are about it, and which of these the engine has no statement for.
+// Which operations of a run a table is another one for: those about it, and those about what its references lead to.
 
 internal import CipherSQLite
-
-/// An end of links, or an entity where no property is named.
-struct PropertyPlace: Hashable {
-  let entity: String
-  var property: String?
-}
 
 extension MigrationCompiler {
   /// The operations that a table is other for than it was: those about its own entities, and those about what its references
@@ -67,46 +61,5 @@ extension MigrationCompiler {
     }
     let kept = mapping.formerNames(of: entity).first { $0.value == property }?.key
     return PropertyPlace(entity: entity, property: kept ?? property)
-  }
-}
-
-extension CompiledStep.Part {
-  /// A table that the part writes anew.
-  struct Rebuild {
-    /// Its name before the part.
-    let table: String
-    /// The operations that it is written anew for.
-    private(set) var operations: [MigrationOperation]
-    /// What the engine lacks that would do it in place, each once, such as `DROP COLUMN`.
-    private(set) var missing: [String]
-
-    /// Takes in why the table is written anew once more.
-    mutating func join(_ other: Rebuild) {
-      operations += other.operations
-      missing += other.missing.filter { !missing.contains($0) }
-    }
-  }
-
-  /// The tables that it writes anew, in order, and why.
-  func rebuilds(_ engine: Engine) -> [Rebuild] {
-    planned.compactMap { planned in
-      guard case .copy(let table, let temporary, _, _, _) = planned.statement else { return nil }
-      let all = operations(onFinal: MigrationCompiler.finalName(of: temporary))
-      let causes = all.filter { $0.rules.missingStatement(engine) != nil }
-      var missing: [String] = []
-      for statement in causes.compactMap({ $0.rules.missingStatement(engine) })
-      where !missing.contains(statement) { missing.append(statement) }
-      return Rebuild(table: table, operations: causes.isEmpty ? all : causes, missing: missing)
-    }
-  }
-
-  /// - Parameter name: The table's name behind the part.
-  private func operations(onFinal name: String) -> [MigrationOperation] {
-    // An operation that stands for others is what a person wrote.
-    guard operations.count > 1, let compiler,
-      let table = compiler.after.tables(but: []).first(where: { $0.name == name })
-    else { return operations }
-    let found = compiler.operations(on: table)
-    return found.isEmpty ? operations : found
   }
 }

@@ -1,5 +1,11 @@
 // Which operations of a run had a hand in what: so that a failure names those that it is about.
 
+/// An end of links, or an entity where no property is named.
+struct PropertyPlace: Hashable {
+  let entity: String
+  var property: String?
+}
+
 /// The operations of a run by the things that they are about, under the names that these have at its end.
 struct OperationTrail {
   private struct Entry {
@@ -9,6 +15,9 @@ struct OperationTrail {
     var index: [String]?
     /// Whether it asks for that index.
     let isAsking: Bool
+
+    /// Whether it made an entity, to which nothing led before.
+    var isMaking: Bool { if case .madeEntity = operation.subject { true } else { false } }
   }
   private var entries: [Entry] = []
 
@@ -48,12 +57,12 @@ struct OperationTrail {
     entries.filter { entities.contains($0.entity) && $0.index == nil }.map(\.operation)
   }
 
-  /// Those about some places, or about anything of some entities; indexes left out.
+  /// Those that change some places, or anything of some entities; indexes left out.
   func operations(on places: Set<PropertyPlace>, of entities: Set<String>) -> [MigrationOperation] {
     entries.filter {
       $0.index == nil
         && (entities.contains($0.entity)
-          || places.contains(PropertyPlace(entity: $0.entity, property: $0.property)))
+          || !$0.isMaking && places.contains(PropertyPlace(entity: $0.entity, property: $0.property)))
     }.map(\.operation)
   }
 

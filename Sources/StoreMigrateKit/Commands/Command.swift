@@ -29,6 +29,9 @@ protocol Command: Sendable {
   static var options: [Option] { get }
   /// Whether it is about a store that is there before: what an error says of that is true then.
   static var hasStore: Bool { get }
+  /// Whether an error on a store that is not there has the line that makes it: nothing is pending in a new store, so whoever
+  /// asks for what is may have wanted to make it.
+  static var offersCreation: Bool { get }
   /// What it can do, each with options of its own, which are among those of the command; empty where it is one thing.
   static var actions: [CommandAction] { get }
   /// Shown by `help NAME` in front of the options, examples first.
@@ -45,6 +48,7 @@ extension Command {
   static var actions: [CommandAction] { [] }
   static var aliases: [String] { [] }
   static var hasStore: Bool { group != .write }
+  static var offersCreation: Bool { false }
 
   /// The action that a line names; nil where the command has none, or the word is none of them.
   static func action(_ arguments: Arguments) -> CommandAction? {

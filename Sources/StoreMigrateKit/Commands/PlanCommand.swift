@@ -6,6 +6,7 @@ import ObjectVault
 
 enum PlanCommand: Command {
   static let name = "plan"
+  static let offersCreation = true
   static let summary = "Pending steps and their exact SQL for this engine; writes nothing"
   static let group = CommandGroup.look
   static let positionalCount = 1

@@ -62,6 +62,8 @@ struct Session: Sendable {
 
   /// The command's own name.
   let command: String
+  /// See ``Command/offersCreation``.
+  let offersCreation: Bool
 
   /// Before anything is opened: a mistyped number is a mistake of the line and not of the store.
   /// - Throws: ``UsageError``.
@@ -104,10 +106,7 @@ struct Session: Sendable {
     guard FileManager.default.fileExists(atPath: storePath) else {
       if let link = danglingLink() { throw RefusedError(code: .notFound, description: "\(link)") }
       let error = SQLError.notFound(file: storePath)
-      // A new store has all steps, and nothing is pending in it: whoever asks for these may have wanted to make it.
-      guard [StatusCommand.name, PlanCommand.name, UpCommand.name].contains(command), let creation else {
-        throw error
-      }
+      guard offersCreation, let creation else { throw error }
       throw RefusedError(
         code: ExitCode(error),
         description:

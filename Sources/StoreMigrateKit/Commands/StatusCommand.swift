@@ -6,6 +6,7 @@ import ObjectVault
 
 enum StatusCommand: Command {
   static let name = "status"
+  static let offersCreation = true
   static let summary = "Version, pending steps, health of the history"
   static let group = CommandGroup.look
   static let positionalCount = 1

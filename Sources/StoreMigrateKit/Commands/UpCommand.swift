@@ -6,6 +6,7 @@ import ObjectVault
 
 enum UpCommand: Command {
   static let name = "up"
+  static let offersCreation = true
   static let summary = "Apply pending steps, all in one transaction"
   static let group = CommandGroup.change
   static let positionalCount = 1

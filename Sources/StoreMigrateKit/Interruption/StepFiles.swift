@@ -17,12 +17,12 @@ struct RenamedSteps: Aftermath {
     // The last of all to be renamed, to a name that no file had.
     guard let last = moves.last, !waiting.isEmpty else {
       return moves.last.map { folder.holds($0.to) } ?? false
-        ? "The steps have their new numbers. Write what is generated of them: store-migrate embed -m \(Session.quoted(folder.path))"
+        ? "The steps have their new numbers. Write what is generated of them: store-migrate embed -m \(shellWord(folder.path))"
         : "No file was renamed."
     }
     let isHalfWay = folder.holds(last.to + Self.suffix)
     let lines = waiting.map {
-      "\n  mv \(Session.quoted($0.to + Self.suffix)) \(Session.quoted(isHalfWay ? $0.to : $0.from))"
+      "\n  mv \(shellWord($0.to + Self.suffix)) \(shellWord(isHalfWay ? $0.to : $0.from))"
     }
     return "Files in \(folder.path) were being renamed. "
       + (isHalfWay
@@ -46,13 +46,13 @@ struct FoldedFiles: Aftermath {
     }
     let left = former.filter(folder.holds)
     return left.isEmpty
-      ? "The steps are folded. Write what is generated of them: store-migrate embed -m \(Session.quoted(folder.path))"
+      ? "The steps are folded. Write what is generated of them: store-migrate embed -m \(shellWord(folder.path))"
       : "\(step.fileName) stands for the others, and not all of these were removed. \(Self.finish(step.number, folder))"
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 
   static func finish(_ number: Int, _ folder: URL) -> String {
-    "Finish it: store-migrate squash --to \(number) -m \(Session.quoted(folder.path))"
+    "Finish it: store-migrate squash --to \(number) -m \(shellWord(folder.path))"
   }
 }
 

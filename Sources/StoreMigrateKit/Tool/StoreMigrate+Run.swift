@@ -33,7 +33,7 @@ extension StoreMigrate {
         // In the one object of a run that prints one.
         warnings: line.isJSON ? line.warnings : nil,
         interruption: interruption,
-        rows: line.rows, command: line.name)
+        rows: line.rows, command: line.name, offersCreation: command.offersCreation)
       try session.checkValues()
       let run: any Command.Type = arguments.has("--dry-run") ? PlanCommand.self : command
       line.name = run.name
