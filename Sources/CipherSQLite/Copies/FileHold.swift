@@ -107,9 +107,7 @@ final class FileHold {
   private static func checkReplaceable(_ file: DatabasePath) throws {
     guard let status = FileStatus(file.path) else { throw SQLError.notFound(file: file.given) }
     Leftovers.sweep(file.folder)
-    if let names = FileStatus(file.path)?.names, names > 1 {
-      throw SQLError.severalNames(file: file.given, count: names)
-    }
+    try PathState.requireOneName(file)
     guard status.isOwn || geteuid() == 0 else { throw SQLError.ownerWouldChange(file: file.given) }
   }
 

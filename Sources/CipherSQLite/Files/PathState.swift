@@ -55,11 +55,9 @@ enum PathState: Equatable {
   /// by another one does not see what stands there, and writes over it.
   /// - Throws: ``SQLError/severalNames(file:count:)``.
   static func requireOneName(_ file: DatabasePath) throws(SQLError) {
-    // A new file may have two for the moment in which it is given its name (NewName).
-    for pause in [1_000, 20_000, 100_000, 0] as [UInt32] {
-      guard let names = FileStatus(file.path)?.names, names > 1 else { return }
-      if pause == 0 { throw .severalNames(file: file.given, count: names) }
-      usleep(pause)
+    NewName.finish(file)
+    if let names = FileStatus(file.path)?.names, names > 1 {
+      throw .severalNames(file: file.given, count: names)
     }
   }
 

@@ -10,7 +10,7 @@ enum MigrationBackup {
 
   /// What stands behind the name of a copy until its migration is done. A migration that is killed leaves one
   /// such file, and the next one removes it: copies would else add up, each as large as the store.
-  private static let unfinished = ".unfinished"
+  private static let unfinished = NewName.unfinished
 
   /// Copies the store to a file beside it, which is to be called `notes.store.v6-20261120T201502Z.backup`.
   ///
@@ -53,6 +53,8 @@ enum MigrationBackup {
 
   /// Removes a copy, in whichever state it is. Not by FileManager, which would remove a folder with all in it.
   static func remove(_ path: String) {
+    // It may have both names, where it could not be parted from the first one.
+    if let file = try? DatabasePath(path) { NewName.finish(file) }
     // As long as it has the first name, what has the other one is somebody else's.
     if unsafe unlink(path + unfinished) != 0 { unsafe unlink(path) }
     Temporaries.unregister(path + unfinished)

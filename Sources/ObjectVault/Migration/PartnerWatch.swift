@@ -53,9 +53,12 @@ struct PartnerWatch {
     var brought = BroughtDamage()
     for step in steps.map(\.step) {
       for operation in step.operations {
-        if case .mergeEntities(let merge) = operation, let former = mapping.entities[merge.source] {
-          for (property, formerName) in mapping.formerNames(of: merge.source) {
-            brought.add(damaged["\(former).\(formerName)"] ?? 0, of: property, by: merge)
+        if case .mergeEntities(let merge) = operation {
+          brought.move(by: merge)
+          if let former = mapping.entities[merge.source] {
+            for (property, formerName) in mapping.formerNames(of: merge.source) {
+              brought.add(damaged["\(former).\(formerName)"] ?? 0, of: property, by: merge)
+            }
           }
         }
         brought.follow(operation.subject)
@@ -119,6 +122,15 @@ private struct BroughtDamage {
     guard count > 0 else { return }
     let name = merge.pairs.first { $0.name == property }?.new ?? property
     counts["\(merge.destination).\(name)", default: 0] += count
+  }
+
+  /// What an earlier merge brought to the entity that goes now, goes along with its own.
+  mutating func move(by merge: EntityMerge) {
+    let prefix = merge.source + "."
+    for (property, count) in counts where property.hasPrefix(prefix) {
+      counts[property] = nil
+      add(count, of: String(property.dropFirst(prefix.count)), by: merge)
+    }
   }
 
   mutating func follow(_ subject: OperationSubject) {

@@ -119,17 +119,23 @@ struct StoreOpening: Sendable {
     guard migrations.areCarried else { return try lead(connection, isNew, by: read(&steps), record) }
     // What the store carries may be another thing each time that it is looked at, and so is the step behind it, of which another
     // program with other classes may have made one meanwhile.
+    var attempts = 0
     while true {
       let found = try StoreHistory.read(connection)
       let set = try found.automaticSteps(for: mapping.schema, file: file.path).transforming(
         by: migrations.transforms)
       do { return try lead(connection, isNew, by: set, record) } catch let error as StoreError {
-        guard case .historyConflict(.edited) = error else { throw error }
-        // Each time somebody has come further: it ends with the last of them.
-        guard try StoreHistory.read(connection).version > found.version else { throw error }
+        attempts += 1
+        guard error.isOfOtherSteps, attempts < Self.maximumAttempts else { throw error }
+        // Each time somebody has changed the steps since they were read: where nobody has, the error is true.
+        let now = try StoreHistory.read(connection)
+        guard now.generation != found.generation || now.steps != found.steps else { throw error }
       }
     }
   }
+
+  /// How often the steps of others may come in between.
+  private static let maximumAttempts = 20
 
   /// Runs the steps that a store lacks.
   private func lead(_ connection: Connection, _ isNew: Bool, by set: MigrationSet, _ record: RunRecord) throws
@@ -179,6 +185,16 @@ struct StoreOpening: Sendable {
     } catch SQLError.alreadyExists {
       // Somebody else was faster; theirs is as good.
       return nil
+    }
+  }
+}
+
+extension StoreError {
+  /// Whether it says that the steps behind a store are others than those at hand, or more.
+  fileprivate var isOfOtherSteps: Bool {
+    switch self {
+    case .historyConflict, .storeIsNewer: true
+    default: false
     }
   }
 }

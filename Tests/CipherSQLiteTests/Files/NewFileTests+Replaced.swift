@@ -56,6 +56,33 @@ extension NewFiles {
     try Connection.open(path, key: testKey).close()
   }
 
+  @Test func `a name that a file had before its own goes when it is opened, and what is called alike stays`()
+    throws
+  {
+    try create()
+    let unfinished = folder.path("a.store.unfinished")
+    try FileManager.default.linkItem(atPath: path, toPath: unfinished)
+    try FileManager.default.linkItem(atPath: path, toPath: folder.path(TemporaryName.random(for: "a.store")))
+    try Connection.open(path, key: testKey).close()
+    #expect(folder.names == ["a.store"])
+    // Other files of such names, and a name of somebody else's.
+    let alike = try TemporaryName.random(for: "a.store")
+    try folder.write(Data("mine".utf8), to: "a.store.unfinished")
+    try folder.write(Data("mine, too".utf8), to: alike)
+    let given = ["a.store.backup", "a.store.new-0123456789abcdef", "b.store.unfinished"]
+    for name in given { try FileManager.default.linkItem(atPath: path, toPath: folder.path(name)) }
+    #expect(throws: SQLError.severalNames(file: path, count: 4)) { try Connection.open(path, key: testKey) }
+    #expect(folder.names == (["a.store", "a.store.unfinished", alike] + given).sorted())
+    #expect(try folder.bytes("a.store.unfinished") == Data("mine".utf8))
+    // Who opens it by the former name is told.
+    for name in given + [alike, "a.store.unfinished"] { unlink(folder.path(name)) }
+    try FileManager.default.linkItem(atPath: path, toPath: unfinished)
+    #expect(throws: SQLError.severalNames(file: unfinished, count: 2)) {
+      try Connection.open(unfinished, key: testKey)
+    }
+    #expect(folder.names == ["a.store", "a.store.unfinished"])
+  }
+
   @Test func `a file with a second name is not replaced under one of them`() throws {
     try create()
     try FileManager.default.linkItem(atPath: path, toPath: folder.path("second"))

@@ -285,6 +285,42 @@ import Testing
     #expect(said.contains("1 of 2 values of Team.trainer is not returned by User.trains: row 1"), "\(said)")
   }
 
+  @Test(arguments: [("", nil), (", (2, 'l', 2)", "2 of 4 values of League.head")])
+  func `damage that one merge brought along is let be behind the next one, and no more than it`(
+    _ more: String, _ refusal: String?
+  ) async throws {
+    // Two teams are led by one user: the one pair that there is says so of one of them.
+    let fill =
+      Self.rows + [
+        "UPDATE Team SET captain_id = 1 WHERE id < 3", "UPDATE User SET leads_id = 1 WHERE id = 1",
+        "INSERT INTO Club(id, name, chief_id) VALUES (1, 'k', 2)" + more,
+      ]
+    let steps = [
+      Self.teams + "\n" + Self.pair + """
+
+        create entity Club {
+         attribute name string
+         relationship chief -> User
+        }
+        create entity League {
+         attribute name string
+         relationship head -> User
+        }
+        """,
+      "drop relationship User.leads\nmerge entity Team into Club with Team.captain -> Club.chief",
+      "merge entity Club into League with Club.chief -> League.head",
+      "add relationship User.leads -> League inverse League.head",
+    ]
+    let lab = try await DowngradeLab(steps, at: 1, fill: fill)
+    do {
+      let outcome = try await Store.migrate(
+        at: lab.url, key: testKey, migrations: lab.set, allowing: ["lossy:User.leads", "User.leads"])
+      #expect(outcome.steps == [2, 3, 4] && refusal == nil)
+    } catch StoreError.rowsRefused(4, _, _, let reason) {
+      #expect(reason.contains(refusal ?? "nothing"), "\(reason)")
+    }
+  }
+
   @Test(arguments: ["3.15.2", "3.46.1"])
   func `partners are looked up in an index, also in a table that the same run writes anew`(_ engine: String)
     async throws

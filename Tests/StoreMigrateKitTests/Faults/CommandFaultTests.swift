@@ -82,6 +82,41 @@ struct CommandFaults {
     }
   }
 
+  static let naming = ChangingCommand.all.filter {
+    ["backup", "encrypt", "create", "up"].contains($0.words[0])
+  }
+
+  @Test(arguments: naming, [Fault.Kind.kill, .errors(EIO)])
+  func `a new file whose former name could not be taken away opens by its own, and the other goes`(
+    _ command: ChangingCommand, _ kind: Fault.Kind
+  ) async throws {
+    let bench = try await Bench(command)
+    try bench.reset()
+    let count = try await bench.run(calls: ["unlink"], lacks: "renameat2").calls.count
+    var met = 0
+    for index in 1...max(count, 1) {
+      try bench.reset()
+      let run = try await bench.run(Fault(kind, at: index), calls: ["unlink"], lacks: "renameat2")
+      let place: Comment = "\(index) of \(count): \(run.result) \(bench.folder.names)"
+      let doubled = bench.folder.names.filter { name in
+        let values = try? FileManager.default.attributesOfItem(atPath: bench.folder.path(name))
+        return values?[.type] as? FileAttributeType == .typeRegular && values?[.referenceCount] as? Int == 2
+      }
+      let isFormer = { (name: String) in name.hasSuffix(".unfinished") || TemporaryName.isOurs(name) }
+      for name in doubled where !isFormer(name) {
+        met += 1
+        let key = Key.raw(command.words[0] == "encrypt" ? Template.newKey : Template.key)
+        try Connection.open(bench.folder.path(name), key: key).close()
+        #expect(bench.folder.names.contains(name), place)
+      }
+      // What has no name of its own yet goes with the next run.
+      if doubled.allSatisfy(isFormer) { _ = try await bench.run() }
+      #expect(!bench.folder.names.contains { doubled.contains($0) && isFormer($0) }, place)
+      #expect(bench.isOthersUntouched, place)
+    }
+    #expect(met > 0, "\(count) calls")
+  }
+
   static let filling = ChangingCommand.all.filter { !$0.words.contains("create") }
 
   @Test(arguments: filling)
