@@ -19,6 +19,9 @@ public enum StoreError: Error, Sendable, Equatable {
   case noProperty(entity: String, property: String, similar: [String])
   /// A property was used by its name as what it is not: an attribute as a relationship, a string as a number.
   case propertyMisused(entity: String, property: String, reason: String)
+  /// Somebody says of a name that it is another one now, and it cannot be, for this reason: another renaming contradicts it,
+  /// or the new name is somebody else's.
+  case renamingRefused(MigrationRenaming, reason: String)
   /// An object was asked for by the name of its entity, in a store that has classes.
   case openedWithClasses(entity: String)
   /// The row of an object is gone, or the object belongs to no context.
@@ -91,7 +94,8 @@ public enum StoreError: Error, Sendable, Equatable {
   /// The store needs more than this opening may do at once; nothing was changed.
   case migrationNeeded(MigrationNeed)
   /// What leads from the store's model to the classes is more than ``Store/Migrations/automatic`` does by itself; `lines` are
-  /// the operations of the step to be written. Nothing was changed.
+  /// the operations of the step to be written, none where both are alike and a class says `.renamed(from:)` of names that it
+  /// has both. Nothing was changed.
   case notAutomatic(file: String, reasons: [String], lines: [String])
   /// The store was made by ``Store/Migrations/creatingSchema`` of classes that have changed since; `lines` are the operations
   /// of the step that is to be written. Nothing was changed.
@@ -183,6 +187,7 @@ extension StoreError: CustomStringConvertible {
       ended(
         "\(entity) has no property \"\(shortened(property))\"\(didYouMean(similar).map { "; \($0)" } ?? "")")
     case .propertyMisused(let entity, let property, let reason): ended("\(entity).\(property) \(reason)")
+    case .renamingRefused(let renaming, let reason): "\(renaming): \(ended(reason))"
     case .openedWithClasses(let entity):
       "\(entity) was asked for by its name, and the store was opened with Swift classes. Ask for the class, or open the "
         + "store without a schema."
@@ -276,10 +281,13 @@ extension StoreError: CustomStringConvertible {
       "The steps up to \(numbered(number)) cannot be folded into one: \(ended(reason))"
     case .migrationNeeded(let need): need.description
     case .notAutomatic(let file, let reasons, let lines):
-      "\(file): the classes are not the store's model, and what leads to them is not made by itself: "
+      "\(file): "
+        + (lines.isEmpty
+          ? "nobody can tell whether the store's model is that of the classes: "
+          : "the classes are not the store's model, and what leads to them is not made by itself: ")
         + reasons.map(ended).joined(separator: " ")
         + (lines.isEmpty
-          ? ""
+          ? " Steps of your own are those behind the store (Store.carriedSteps), and the new one."
           : " Write the steps down from now on: those behind the store (Store.carriedSteps), and one with these lines, "
             + "looked at before:\n" + lines.joined(separator: "\n"))
     case .madeOfOtherClasses(let file, let differences, let lines):

@@ -13,7 +13,9 @@ extension StoreHistory {
     let model = try model()
     let doubts = schema.renamingDoubts(from: model)
     guard model != schema else {
-      guard doubts.isEmpty else { throw StoreError.notAutomatic(file: file, reasons: doubts, lines: []) }
+      guard doubts.isEmpty else {
+        throw StoreError.notAutomatic(file: file, reasons: doubts.map(\.reason), lines: [])
+      }
       return carried
     }
     let proposal = try carried.proposal(for: schema)
@@ -55,7 +57,19 @@ extension MigrationProposal {
   /// Why nobody but a person can say that this is what was meant, a reason each.
   fileprivate var obstacles: [String] {
     losses.map { "\($0) would be lost" }
-      + doubts.map { "\($0) may be a renaming: its class says so by .renamed(from:)" } + notes
+      + doubts.map(\.obstacle) + remarks + servedHints.map(\.reason)
+  }
+}
+
+extension MigrationRenaming {
+  /// That it may be meant, and where that is said: by an option of properties, which entities have not.
+  fileprivate var obstacle: String {
+    switch self {
+    case .entity(let name, let new):
+      "\(self) may be a renaming: a class cannot say so, and a step of your own can, by rename entity \(name) -> \(new)"
+    case .property(let entity, let name, let new):
+      "\(self) may be a renaming: where it is one, give \(entity).\(new) the option .renamed(from: \"\(name)\")"
+    }
   }
 }
 

@@ -19,7 +19,11 @@ public struct MigrationProposal: Sendable, Hashable {
   /// What is lost for good, such as `User.city`.
   public let losses: [String]
   /// What a person has to look at before the step can be used.
-  public let notes: [String]
+  public var notes: [String] { remarks + servedHints.map(\.note) }
+  /// The notes but for those of ``servedHints``.
+  let remarks: [String]
+  /// What a class says of former names, and may have been done.
+  let servedHints: [RenamingDoubt]
 
   /// The operations as a migration file has them.
   public var lines: [String] { operations.map(\.description) }
@@ -31,7 +35,8 @@ extension MigrationSet {
   ///   - schema: That of the classes.
   ///   - renaming: What has another name now. What a class says by `.renamed(from:)` needs no repetition.
   /// - Throws: As ``model(at:)``; ``StoreError/noEntity(name:similar:)``,
-  ///   ``StoreError/noProperty(entity:property:similar:)`` for a renaming of something that is not there.
+  ///   ``StoreError/noProperty(entity:property:similar:)`` for a renaming of something that is not there;
+  ///   ``StoreError/renamingRefused(_:reason:)`` for two that contradict each other, and for a new name that the steps have.
   public func proposal(
     for schema: Schema, renaming: [MigrationRenaming] = []
   ) throws -> MigrationProposal {
@@ -42,24 +47,28 @@ extension MigrationSet {
     try Self.check(renaming, from: model, to: schema)
     let operations = SchemaDifference.operations(from: model, to: schema, renaming: renaming)
     let step = MigrationStep(number: version + 1, name: "proposal", operations: operations)
+    // What operations and classes say of entities, they say by the new names.
+    let renamed = model.renamingEntities(renaming, beside: schema)
     return MigrationProposal(
       operations: operations,
-      doubts: MigrationRenaming.doubts(in: operations, from: model),
+      doubts: MigrationRenaming.doubts(in: operations, from: renamed),
       losses: (try? step.compiled(from: model, engine: .current).losses)
         ?? operations.compactMap(\.subject.lost),
-      notes: operations.compactMap { $0.rules.advice(in: model) } + Self.faults(step, model, schema)
-        + schema.renamingDoubts(from: model, beside: renaming))
+      remarks: operations.compactMap { $0.rules.advice(in: renamed) } + Self.faults(step, model, schema),
+      servedHints: schema.renamingDoubts(from: renamed, beside: renaming))
   }
 
   private static func check(_ renaming: [MigrationRenaming], from old: Schema, to new: Schema)
     throws(StoreError)
   {
     var model = old
-    for (index, next) in renaming.enumerated()
-    where renaming[..<index].contains(where: { $0.collides(with: next) }) { throw next.collision }
+    for (index, next) in renaming.enumerated() {
+      guard let other = renaming[..<index].first(where: { $0.collides(with: next) }) else { continue }
+      throw next.contradiction(to: other)
+    }
     for renaming in MigrationRenaming.inOrder(renaming, beside: old.allNames.union(new.allNames)) {
       guard let operation = renaming.operation(in: model) else { throw renaming.failure(in: model) }
-      do { try operation.apply(to: &model) } catch { throw renaming.collision }
+      do { try operation.apply(to: &model) } catch { throw renaming.refusal(in: model, error) }
     }
     for renaming in renaming {
       switch renaming {
@@ -84,8 +93,6 @@ extension MigrationSet {
 }
 
 extension MigrationRenaming {
-  fileprivate var isOfEntity: Bool { if case .entity = self { true } else { false } }
-
   /// A property by the new name of its entity, where it was told by the former one.
   fileprivate func following(_ entities: [MigrationRenaming], in schema: Schema) -> MigrationRenaming {
     guard case .property(let entity, let name, let new) = self, schema.entity(named: entity) == nil else {
@@ -95,15 +102,34 @@ extension MigrationRenaming {
     return self
   }
 
-  /// That the new name is somebody else's.
-  fileprivate var collision: StoreError {
-    switch self {
-    case .entity(_, let name): .invalidSchema([.duplicateName(entity: name, property: nil)])
-    case .property(let entity, _, let name):
-      .propertyMisused(
-        entity: entity, property: name, reason: "is in the steps already; drop it in a step of its own before"
-      )
-    }
+  /// That another one renames the same, or to the same.
+  fileprivate func contradiction(to other: MigrationRenaming) -> StoreError {
+    .renamingRefused(
+      self,
+      reason: renamesSame(as: other)
+        ? "\(other) renames \(oldPath), too; leave one of the two out"
+        : "\(other) gives the name \(newPath), too; leave one of the two out")
+  }
+
+  /// Why it does not fit a model: most often the new name is somebody else's.
+  fileprivate func refusal(in model: Schema, _ error: ModelError) -> StoreError {
+    let names =
+      switch self {
+      case .entity: model.entities.map(\.name)
+      case .property(let entity, _, _): model.entity(named: entity)?.propertyNames ?? []
+      }
+    let isTaken = names.contains { $0.lowercased() == newName.lowercased() }
+    return .renamingRefused(
+      self,
+      reason: isTaken
+        ? "\(newPath) is in the steps already; drop it in a step of its own before, or say how it is called now"
+        : error.reason)
+  }
+
+  private var oldPath: String { path(oldName) }
+  private var newPath: String { path(newName) }
+  private func path(_ name: String) -> String {
+    if case .property(let entity, _, _) = self { "\(entity).\(name)" } else { name }
   }
 
   fileprivate func failure(in model: Schema) -> StoreError {

@@ -26,24 +26,33 @@ struct RenamingHints {
     while let old = hints[name], !renamings.contains(where: { $0.old == old }) {
       renamings.append((old, name))
       // A name that stays with another hint to it is taken up anew; one that goes leaves its values to whoever says so.
-      guard names.contains(old), let next = hints[old], !names.contains(next) else { return }
+      guard names.contains(old), leadsOut(old) else { return }
       name = old
     }
+  }
+
+  /// Whether the hints lead from a name to one that leaves the class: all between have moved on by one then. In a circle, and
+  /// where the last one stays, that may have been done already.
+  private func leadsOut(_ name: String) -> Bool {
+    var (name, seen): (String, Set<String>) = (name, [])
+    while names.contains(name), seen.insert(name).inserted {
+      guard let next = hints[name] else { return false }
+      name = next
+    }
+    return !names.contains(name)
   }
 
   /// What nobody can tell from a renaming that has been done: both names are there, and the former one leaves the class, or
   /// says of itself that it was another one, too.
   /// - Parameter told: What somebody has said.
-  func doubts(beside told: [MigrationRenaming]) -> [String] {
+  func doubts(beside told: [MigrationRenaming]) -> [RenamingDoubt] {
     names.compactMap { name in
       let isTold = told.contains { $0.collides(with: .property(entity: entity, hints[name] ?? "", to: name)) }
       guard !isTold, former.contains(name), let old = hints[name],
         !renamings.contains(where: { $0.new == name }),
         !names.contains(old) || hints[old] != nil
       else { return nil }
-      return
-        "\(entity).\(name) says that it was \(entity).\(old), and the steps have both. Where that has been done, take .renamed(from: "
-        + "\"\(old)\") out of the class; where not, say so for each that is called otherwise now: --rename \(entity).\(old)=\(name)"
+      return RenamingDoubt(entity: entity, old: old, new: name)
     }
   }
 }
@@ -51,27 +60,47 @@ struct RenamingHints {
 extension Schema {
   /// What classes say of former names and nobody can tell from what has been done.
   /// - Parameters:
-  ///   - model: That of the steps.
+  ///   - model: That of the steps, its entities by their new names: see ``renamingEntities(_:beside:)``.
   ///   - told: What somebody has said of it.
-  func renamingDoubts(from model: Schema, beside told: [MigrationRenaming] = []) -> [String] {
-    entities.flatMap { entity -> [String] in
+  func renamingDoubts(from model: Schema, beside told: [MigrationRenaming] = []) -> [RenamingDoubt] {
+    entities.flatMap { entity -> [RenamingDoubt] in
       guard let binding = bindings[entity.name], let former = model.entity(named: entity.name) else {
         return []
       }
       return RenamingHints(entity, binding, former: former.propertyNames).doubts(beside: told)
     }
   }
+
+  /// This model with its entities called as somebody says, and their properties as they were.
+  func renamingEntities(_ told: [MigrationRenaming], beside new: Schema) -> Schema {
+    var model = self
+    let entities = told.filter(\.isOfEntity)
+    for renaming in MigrationRenaming.inOrder(entities, beside: allNames.union(new.allNames)) {
+      // What does not fit has been refused, or is left out of the operations as well.
+      try? renaming.operation(in: model)?.apply(to: &model)
+    }
+    return model
+  }
 }
 
 extension MigrationRenaming {
   /// Renamings in an order in which each new name is free; where names are exchanged, by way of a name that nobody has.
+  /// Entities go first, as properties are told by the new names of theirs.
   ///
   /// Of several with one former name, or one new name, the first counts: ``MigrationSet/proposal(for:renaming:)`` refuses them.
   /// - Parameter taken: The names of the models.
   static func inOrder(_ renamings: [MigrationRenaming], beside taken: Set<String>) -> [MigrationRenaming] {
     var rest: [MigrationRenaming] = []
     for next in renamings where !rest.contains(where: { $0.collides(with: next) }) { rest.append(next) }
-    var ordered: [MigrationRenaming] = []
+    return ordered(rest.filter(\.isOfEntity), beside: taken)
+      + ordered(rest.filter { !$0.isOfEntity }, beside: taken)
+  }
+
+  /// - Parameter renamings: All of entities, or all of properties, and no two that collide.
+  private static func ordered(_ renamings: [MigrationRenaming], beside taken: Set<String>)
+    -> [MigrationRenaming]
+  {
+    var (rest, ordered): ([MigrationRenaming], [MigrationRenaming]) = (renamings, [])
     while let first = rest.first {
       if let index = rest.firstIndex(where: { next in
         !rest.contains { $0 != next && $0.source == next.target }
@@ -89,15 +118,20 @@ extension MigrationRenaming {
   }
 
   /// Whether both rename the same, or to the same.
-  func collides(with other: MigrationRenaming) -> Bool { source == other.source || target == other.target }
+  func collides(with other: MigrationRenaming) -> Bool { renamesSame(as: other) || target == other.target }
 
-  private var oldName: String {
+  /// Whether both rename the same.
+  func renamesSame(as other: MigrationRenaming) -> Bool { source == other.source }
+
+  var isOfEntity: Bool { if case .entity = self { true } else { false } }
+
+  var oldName: String {
     switch self {
     case .entity(let name, _), .property(_, let name, _): name
     }
   }
 
-  private var newName: String {
+  var newName: String {
     switch self {
     case .entity(_, let name), .property(_, _, let name): name
     }

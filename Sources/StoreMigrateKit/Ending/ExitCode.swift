@@ -87,7 +87,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .migrationNeeded: .attention
     case .notAStore: .cannotDecrypt
     case .otherFormat(_, let found, let supported): found > supported ? .storeTooNew : .attention
-    case .predicate, .noEntity, .noProperty, .propertyMisused: .usage
+    case .predicate, .noEntity, .noProperty, .propertyMisused, .renamingRefused: .usage
     default: .failed
     }
   }

@@ -1,0 +1,122 @@
+// What classes say of former names, beside what somebody says of them: in which order, and what stays a question.
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+private enum Moved {
+  /// Each name is the next one's now, and a leaves.
+  final class Row: ManagedObject {
+    @Attribute(.renamed(from: "a")) var b: Int = 0
+    @Attribute(.renamed(from: "b")) var c: Int = 0
+    @Attribute(.renamed(from: "c")) var d: Int = 0
+  }
+}
+private enum Circled {
+  final class Row: ManagedObject {
+    @Attribute(.renamed(from: "c")) var b: Int = 0
+    @Attribute(.renamed(from: "b")) var c: Int = 0
+    @Attribute(.renamed(from: "c")) var d: Int = 0
+  }
+}
+private enum Swapped {
+  final class One: ManagedObject {
+    @Attribute(.renamed(from: "y")) var x: Int = 0
+    @Attribute(.renamed(from: "x")) var y: Int = 0
+  }
+  final class Two: ManagedObject { @Attribute var z: Int = 0 }
+}
+
+@Suite struct RenamingHintOrders {
+  private func steps(_ text: String) throws -> MigrationSet {
+    try MigrationSet([MigrationStep(number: 1, name: "x", text: "format: 1\n[up]\n\(text)\n")])
+  }
+
+  private func proposal(_ old: String, _ new: String, renaming: [String]) throws -> MigrationProposal {
+    try steps(old).proposal(
+      for: try steps(new).model(at: 1), renaming: renaming.compactMap { MigrationRenaming($0) })
+  }
+
+  private func proposal(_ old: String, _ new: Schema, renaming: [String] = []) throws -> MigrationProposal {
+    try steps(old).proposal(for: new, renaming: renaming.compactMap { MigrationRenaming($0) })
+  }
+
+  @Test func `entities that exchange their names do so before a property of one is renamed`() throws {
+    let told = try proposal(
+      "create entity A {\n attribute x string\n}\ncreate entity B {\n attribute x int\n}",
+      "create entity A {\n attribute y int\n}\ncreate entity B {\n attribute x string\n}",
+      renaming: ["A=B", "B=A", "A.x=y"])
+    #expect(
+      told.lines == [
+        "rename entity A -> ABefore", "rename entity B -> A", "rename entity ABefore -> B",
+        "rename attribute A.x -> y",
+      ])
+  }
+
+  @Test(arguments: [
+    (["A.x=y", "A.x=z"], "A.x=z: A.x=y renames A.x, too; leave one of the two out."),
+    (["A.x=z", "A.w=z"], "A.w=z: A.x=z gives the name A.z, too; leave one of the two out."),
+    (["A=C", "A=D"], "A=D: A=C renames A, too; leave one of the two out."),
+    (["A=C", "B=C"], "B=C: A=C gives the name C, too; leave one of the two out."),
+    (
+      ["A=B"],
+      "A=B: B is in the steps already; drop it in a step of its own before, or say how it is called now."
+    ),
+    (
+      ["A.x=w"],
+      "A.x=w: A.w is in the steps already; drop it in a step of its own before, or say how it is called now."
+    ),
+  ])
+  func `renamings that contradict each other are told as such`(_ renaming: [String], _ text: String) throws {
+    let model =
+      "create entity A {\n attribute x int\n attribute w int\n}\ncreate entity B {\n attribute x int\n}"
+    let error = #expect(throws: StoreError.self) { try proposal(model, model, renaming: renaming) }
+    #expect(error.map { "\($0)" } == text)
+  }
+
+  @Test func `what a class says of its properties is asked of the entity that it was`() throws {
+    let swapped = Schema {
+      Entity(Swapped.One.self)
+      Entity(Swapped.Two.self)
+    }
+    let question = "One.x says that it was One.y, and the steps have both."
+    let renamed = try proposal(
+      "create entity Former {\n attribute x int default 0\n attribute y int default 0\n}\n"
+        + "create entity Two {\n attribute z int default 0\n}", swapped, renaming: ["Former=One"])
+    #expect(renamed.lines == ["rename entity Former -> One"])
+    #expect(renamed.notes.contains { $0.hasPrefix(question) && $0.hasSuffix("--rename One.y=x") })
+    let exchanged = try proposal(
+      "create entity Two {\n attribute x int default 0\n attribute y int default 0\n}\n"
+        + "create entity One {\n attribute z int default 0\n}", swapped, renaming: ["One=Two", "Two=One"])
+    #expect(exchanged.lines.count == 3 && exchanged.notes.contains { $0.hasPrefix(question) })
+  }
+
+  @Test func `what may be a renaming is doubted, and what lacks a value told, in a renamed entity, too`()
+    throws
+  {
+    let told = try proposal(
+      "create entity U {\n attribute name string\n}", "create entity W {\n attribute title string\n}",
+      renaming: ["U=W"])
+    #expect(told.doubts.map(\.description) == ["W.name=title"])
+    #expect(told.notes.contains { $0.hasPrefix("W.title is required") })
+  }
+
+  @Test func `names that move on by one are renamed, the last one first`() throws {
+    let row =
+      "create entity Row {\n attribute a int default 0\n attribute b int default 0\n attribute c int default 0\n}"
+    let moved = try proposal(row, Schema { Entity(Moved.Row.self) })
+    #expect(
+      moved.lines == [
+        "rename attribute Row.c -> d", "rename attribute Row.b -> c", "rename attribute Row.a -> b",
+      ])
+    #expect(moved.notes.isEmpty && moved.losses.isEmpty)
+  }
+
+  @Test func `a circle behind a new name stays a question`() throws {
+    let row = "create entity Row {\n attribute b int default 0\n attribute c int default 0\n}"
+    let circled = try proposal(row, Schema { Entity(Circled.Row.self) })
+    #expect(circled.lines == ["rename attribute Row.c -> d", "add attribute Row.c int default 0"])
+    #expect(circled.notes.count == 2 && circled.notes.allSatisfy { $0.contains("the steps have both") })
+  }
+}
