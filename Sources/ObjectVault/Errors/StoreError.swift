@@ -20,8 +20,8 @@ public enum StoreError: Error, Sendable, Equatable {
   /// A property was used by its name as what it is not: an attribute as a relationship, a string as a number.
   case propertyMisused(entity: String, property: String, reason: String)
   /// Somebody says of a name that it is another one now, and it cannot be, for this reason: another renaming contradicts it,
-  /// or the new name is somebody else's.
-  case renamingRefused(MigrationRenaming, reason: String)
+  /// or the new name is somebody else's. The renaming is in the form that ``MigrationRenaming/init(_:)`` reads.
+  case renamingRefused(String, reason: String)
   /// An object was asked for by the name of its entity, in a store that has classes.
   case openedWithClasses(entity: String)
   /// The row of an object is gone, or the object belongs to no context.

@@ -105,7 +105,7 @@ extension MigrationRenaming {
   /// That another one renames the same, or to the same.
   fileprivate func contradiction(to other: MigrationRenaming) -> StoreError {
     .renamingRefused(
-      self,
+      "\(self)",
       reason: renamesSame(as: other)
         ? "\(other) renames \(oldPath), too; leave one of the two out"
         : "\(other) gives the name \(newPath), too; leave one of the two out")
@@ -120,7 +120,7 @@ extension MigrationRenaming {
       }
     let isTaken = names.contains { $0.lowercased() == newName.lowercased() }
     return .renamingRefused(
-      self,
+      "\(self)",
       reason: isTaken
         ? "\(newPath) is in the steps already; drop it in a step of its own before, or say how it is called now"
         : error.reason)
