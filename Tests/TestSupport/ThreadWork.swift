@@ -20,6 +20,7 @@ public final class ThreadWork<Value: Sendable>: Sendable {
   }
   private let state = Locked(State.running)
 
+  /// Begins at once.
   public init(_ body: @escaping @Sendable () throws -> Value) {
     Thread.detachNewThread { [self] in
       let result = Result { try body() }
