@@ -44,6 +44,7 @@ struct SQLScanner {
     while let piece = scanner.next() {
       switch piece.kind {
       case .comment: continue
+      case .other where scanner.scalars[piece.range.lowerBound].properties.isWhitespace: continue
       case .other where scanner.scalars[piece.range.lowerBound] == "(": brackets.append(nil)
       case .other where scanner.scalars[piece.range.lowerBound] == ")": _ = brackets.popLast()
       case .word:

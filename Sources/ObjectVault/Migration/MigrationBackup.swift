@@ -56,7 +56,7 @@ enum MigrationBackup {
     // It may have both names, where it could not be parted from the first one.
     if let file = try? DatabasePath(path) { NewName.finish(file) }
     // As long as it has the first name, what has the other one is somebody else's.
-    if unsafe unlink(path + unfinished) != 0 { unsafe unlink(path) }
+    if unsafe unlink(path + unfinished) != 0, errno == ENOENT { unsafe unlink(path) }
     Temporaries.unregister(path + unfinished)
   }
 

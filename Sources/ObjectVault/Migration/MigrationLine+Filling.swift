@@ -32,9 +32,11 @@ extension MigrationLine {
   static func hint(forValue word: String, behind before: String, _ form: String) -> String {
     switch word {
     case "nil", "null", "NULL":
-      return before == "filling"
-        ? "what may be nil is optional, and filled with nothing: leave out filling, and write optional"
-        : "write \(form); where nothing is said it is nil"
+      return switch before {
+      case "filling": "what may be nil is optional, and filled with nothing"
+      case "to": "write none"
+      default: "write \(form); where nothing is said it is nil"
+      }
     case "(", "using":
       return before == "filling"
         ? "write \(form); what differs from row to row is written by transform sql: add it optional, write it, make it required"

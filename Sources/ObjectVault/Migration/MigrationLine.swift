@@ -94,14 +94,15 @@ struct MigrationLine {
     guard let word = next else { throw failure("Entity.property is missing", "write it like User.city") }
     let parts = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, parts.allSatisfy(Schema.isIdentifier) else {
-      let isComposed = !parts.allSatisfy {
+      // Letters with marks of their own behind them, which are letters of one scalar elsewhere.
+      let isDecomposed = parts.allSatisfy {
         Schema.isIdentifier($0.precomposedStringWithCanonicalMapping)
       }
       throw failure(
         "\"\(word)\" is no Entity.property",
         parts.count == 2 && parts.contains { $0.utf8.count > SchemaFault.longestName }
           ? "a name has \(SchemaFault.longestName) bytes at most"
-          : parts.count == 2 && !isComposed ? Self.composedLetters : "write it like User.city")
+          : parts.count == 2 && isDecomposed ? Self.composedLetters : "write it like User.city")
     }
     index += 1
     return (parts[0], parts[1])

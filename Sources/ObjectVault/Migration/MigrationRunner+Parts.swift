@@ -175,7 +175,8 @@ extension MigrationRunner {
     }
   }
 
-  /// Behind the engine's words for SQL that it does not take: another engine may take it. SQLITE_ERROR alone is about the text.
+  /// Behind the engine's words for SQL that it does not take: another engine may take it. SQLITE_ERROR is about the
+  /// text, or a value that a function of the engine refuses.
   static func says(_ code: Int) -> String { code == 1 ? "; so says \(Engine.current)" : "" }
 
   static func isOfEntities(_ table: String) -> Bool {

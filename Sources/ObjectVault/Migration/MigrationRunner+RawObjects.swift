@@ -98,9 +98,9 @@ extension MigrationRunner {
       let isDenied = message.contains("not authorized") || message.contains("prohibited")
       return ModelError(
         reason: "the \(object.title) cannot be made of this SQL: \(message)"
+          + (isDenied ? "" : says(code))
           + (isDenied ? "; it may be about tables of entities only, and use the engine's own functions" : "")
-          + (message.hasPrefix("no such") ? "; names behind a dollar sign follow renamings" : "")
-          + (isDenied ? "" : says(code)))
+          + (message.hasPrefix("no such") ? "; names behind a dollar sign follow renamings" : ""))
     case .notOneStatement:
       return ModelError(reason: "the \(object.title) is one statement, and something stands behind it")
     default: return error

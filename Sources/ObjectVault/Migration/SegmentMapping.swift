@@ -98,6 +98,9 @@ struct SegmentMapping {
   /// Whether it added a property.
   func isAdded(_ entity: String, _ name: String) -> Bool { added[entity]?.contains(name) == true }
 
+  /// Whether an entity may have rows: one that the run has made has none.
+  func hasRows(_ entity: String) -> Bool { entities[entity] != nil }
+
   /// Whether every row has what an expression of the run makes.
   func isExpressed(_ entity: String, _ name: String) -> Bool { expressions[entity]?[name] != nil }
 
@@ -107,8 +110,11 @@ struct SegmentMapping {
     guard isAdded(entity, name), !isExpressed(entity, name), let owner = model.entity(named: entity) else {
       return false
     }
-    if let attribute = owner.attribute(named: name) { return attribute.defaultValue == nil }
-    guard let relationship = owner.relationship(named: name) else { return false }
+    // What is required from its addition is refused where rows are there.
+    if let attribute = owner.attribute(named: name) {
+      return attribute.isOptional && attribute.defaultValue == nil
+    }
+    guard let relationship = owner.relationship(named: name), !relationship.isRequired else { return false }
     return relationship.inverse.map { isAdded(relationship.destination, $0) } ?? true
   }
 

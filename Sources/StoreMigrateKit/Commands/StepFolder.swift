@@ -50,7 +50,9 @@ extension Session {
     } catch SQLError.engine(11, _, let message, _)
       where command.hasStore && command.group != .copy && arguments.positional.count > 1
     {
-      throw RefusedError(code: .failed, description: damage(message, in: command))
+      throw RefusedError(
+        code: command.name == VerifyCommand.name ? .attention : .failed,
+        description: damage(message, in: command))
     }
   }
 

@@ -58,7 +58,7 @@ enum VerifyCommand: Command {
     let bar = ProgressBar("verify", session)
     var findings = try connection.findings(isQuick: !isDeep) { if isDeep { bar.show($0, of: $1) } }
     bar.finish()
-    let info = try info(connection, &findings)
+    let info = try info(connection, &findings, hasSteps)
     if findings.isEmpty, let info { findings += try contentFindings(info, connection) }
     // What is wrong with the file keeps nobody from being told that the steps are others, and the other way round.
     let history = hasSteps ? info.map { HistoryVerdict($0, inspection, session) } : nil
@@ -88,15 +88,22 @@ enum VerifyCommand: Command {
   }
 
   /// What the store says about itself; nil, and a finding, where that cannot be read.
-  private static func info(_ connection: Connection, _ findings: inout [String]) throws -> StoreInfo? {
+  private static func info(
+    _ connection: Connection, _ findings: inout [String], _ hasSteps: Bool
+  ) throws -> StoreInfo? {
+    let unread =
+      "what the store says of itself cannot be read"
+      + (hasSteps ? ", so that its history was not compared" : "")
     do { return try StoreInfo(connection) } catch let error as StoreError {
       switch error {
       case .bookkeepingDamaged, .historyConflict: findings.append("\(error)")
-      default: if findings.isEmpty { throw error }
+      default:
+        guard !findings.isEmpty else { throw error }
+        findings.append(unread)
       }
     } catch let error as SQLError {
       guard !findings.isEmpty else { throw error }
-      findings.append("what the store says of itself cannot be read, so that its history was not compared")
+      findings.append(unread)
     }
     return nil
   }
@@ -106,8 +113,11 @@ enum VerifyCommand: Command {
 private struct HistoryVerdict {
   /// What is to be said; nil where the history is that of the steps.
   let finding: String?
+  /// How a run ends that finds nothing else.
   let code: ExitCode
+  /// Whether the steps could be read.
   let isCompared: Bool
+  /// Each step with how it stands, for JSON; nil where either side cannot be read.
   let state: HistoryState?
 
   init(_ info: StoreInfo, _ inspection: Inspection, _ session: Session) {

@@ -42,7 +42,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .ok: "done, or nothing to do"
     case .failed: "failed, nothing changed but what the message says; or the report could not be written"
     case .attention:
-      "attention: pending (status --exit-code), out of step (check, diff, rebase), damage (verify), lint, schema import"
+      "attention: pending, drift (status --exit-code), out of step (check, diff, rebase), damage (verify), lint, import"
     case .historyConflict: "history conflict: a step was edited, lost or moved"
     case .storeTooNew: "the store is newer than the steps"
     case .refused:

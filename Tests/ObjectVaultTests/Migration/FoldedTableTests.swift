@@ -71,12 +71,49 @@ import Testing
       let engine = try #require(Engine(sqliteVersion: version))
       let copied = try copied(together, on: engine)
       #expect(copied.count == Set(copied).count, "\(version): \(copied)")
+      // A new entity has no rows to be filled.
+      #expect(copied.isEmpty == operations[0].hasPrefix("create entity"), "\(version): \(copied)")
     }
     let (one, apart) = (
       try await lab.rows(after: together), try await lab.rows(after: lab.set([Self.base] + operations))
     )
     #expect(one != nil && one == apart)
     try await lab.migrate(operations.joined(separator: "\n"))
+    #expect(try lab.isSound())
+  }
+
+  @Test func `the second end of a one-to-one is filled out of the first, which the same step has filled`()
+    async throws
+  {
+    let base =
+      "create entity Team {\n attribute title string\n}\ncreate entity User {\n attribute name string\n}"
+    let rows = [
+      "INSERT INTO Team(id, title) VALUES (1, 'red')", "INSERT INTO User(id, name) VALUES (4, 'Ada')",
+    ]
+    let operations = [
+      "add relationship Team.captain -> User required filling 4",
+      "add relationship User.leads -> Team inverse Team.captain on delete cascade",
+    ]
+    let lab = try await MigrationLab(base, fill: rows)
+    let apart = try await lab.rows(after: lab.set([base] + operations))
+    let together = try await lab.rows(after: lab.set([base, operations.joined(separator: "\n")]))
+    #expect(apart != nil && apart == together)
+    try await lab.migrate(operations.joined(separator: "\n"))
+    #expect(try lab.rows("SELECT captain_id, leads_id FROM Team, User") == [[4, 1]])
+  }
+
+  @Test(arguments: [
+    ["add attribute User.age int", "make User.age required filling 5"],
+    ["add relationship User.team -> Team required", "make User.team required filling 1"],
+    ["add attribute Guest.age int", "make Guest.age required filling 5"],
+  ])
+  func `what is required when it is added is refused, though a line behind would fill it`(
+    _ operations: [String]
+  ) async throws {
+    #expect(try await lab.rows(after: lab.set([Self.base] + operations)) == nil)
+    await #expect { try await lab.migrate(operations.joined(separator: "\n")) } throws: { error in
+      if case StoreError.rowsRefused = error { true } else { false }
+    }
     #expect(try lab.isSound())
   }
 

@@ -32,7 +32,9 @@ import Testing
       "format: 1\n[up]\nadd attribute U.a int optional filling 3", 3, 32,
       "leave out optional, or leave out filling"
     ),
-    ("format: 1\n[up]\nadd attribute U.a int filling nil", 3, 31, "leave out filling, and write optional"),
+    ("format: 1\n[up]\nadd attribute U.a int filling nil", 3, 31, "what may be nil is optional"),
+    ("format: 1\n[up]\nset default of U.a to nil", 3, 23, "write none"),
+    ("format: 1\n[up]\nmake U.a required filling null", 3, 27, "what may be nil is optional"),
     (
       "format: 1\n[up]\nadd attribute U.a string filling (upper($U.n))", 3, 34,
       "write a text in quotes; what differs"

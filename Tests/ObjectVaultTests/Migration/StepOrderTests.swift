@@ -73,6 +73,7 @@ import Testing
 
   static let more =
     operations + [
+      "add attribute U.z int", "add relationship U.z -> V required",
       "rename attribute U.s -> x", "rename attribute U.z -> x", "rename attribute U.y -> s",
       "rename relationship U.tags -> labels", "rename relationship V.tagged -> a",
       "add relationship U.r2 -> V",

@@ -105,6 +105,7 @@ import Testing
 
   @Test(arguments: [
     ("(SELECT count(*) OVER () FROM $Dog LIMIT 1)", false),
+    ("coalesce( ( /* of Dog */ SELECT count(*) OVER () FROM $Dog LIMIT 1), 0)", false),
     ("coalesce((WITH d AS (SELECT row_number() OVER () AS n FROM $Dog) SELECT max(n) FROM d), 0)", false),
     ("((VALUES (1)) + length('over') /* OVER */)", false), ("(SELECT 1) + count(*) OVER ()", true),
     ("coalesce((SELECT (1)), (row_number() OVER (ORDER BY $Dog.k)))", true),

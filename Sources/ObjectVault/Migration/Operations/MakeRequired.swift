@@ -43,17 +43,17 @@ struct MakeRequired: TableOperation {
   }
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
-    mapping.isNew(entity, name) && !fillsAdded(mapping, in: model)
+    mapping.hasRows(entity) && mapping.isNew(entity, name) && !fillsAdded(mapping, in: model)
   }
 
   /// Whether it fills what the run has added and given nothing: the one copy of the run gives each row the value.
   private func fillsAdded(_ mapping: SegmentMapping, in model: Schema) -> Bool {
-    guard filling != nil, mapping.entities[entity] != nil, mapping.isGivenNothing(entity, name, in: model),
+    guard filling != nil, mapping.hasRows(entity), mapping.isGivenNothing(entity, name, in: model),
       !model.isOneToOne(entity, name)
     else { return false }
     guard let relationship = model.entity(named: entity)?.relationship(named: name) else { return true }
     // Whom they will lead to is asked of the tables before the run.
-    return mapping.entities[relationship.destination] != nil
+    return mapping.hasRows(relationship.destination)
   }
 
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {

@@ -35,7 +35,7 @@ struct SetDefault: TableOperation {
 
   // An expression gives every row its value, whatever the default is.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
-    mapping.isAdded(entity, name) && !mapping.isExpressed(entity, name)
+    mapping.hasRows(entity) && mapping.isAdded(entity, name) && !mapping.isExpressed(entity, name)
   }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
