@@ -177,7 +177,9 @@ struct MigrationCompiler {
   }
 
   /// The table that a temporary one becomes.
-  static func finalName(of temporary: String) -> String { String(temporary.dropFirst("_mig_".count)) }
+  static func finalName(of temporary: String) -> String {
+    String(temporary.dropFirst(CompiledStatement.temporaryPrefix.count))
+  }
 
   private func rebuild(_ former: TableInfo, _ table: TableInfo, _ origin: Origin) -> [PlannedStatement] {
     let temporary = "_mig_\(table.name)"

@@ -73,7 +73,7 @@ enum BaselineCommand: Command {
     session.interruption.begin(
       MigrationRun(
         store: session.storePath, key: key, from: 0, to: set.version,
-        configuration: try session.configuration()))
+        configuration: try session.configuration(), status: session.line("status")))
     try await Store.adoptInPlace(
       URL(fileURLWithPath: session.storePath), key: key, migrations: set, profile: session.profile(),
       busyTimeout: session.lockTimeout())

@@ -49,9 +49,15 @@ enum CreateCommand: Command {
     }
     let key = try session.kept(session.keyOfNewFile())
     session.interruption.begin(NewStore(path: path))
-    try await Store.create(
-      at: URL(fileURLWithPath: path), key: key, migrations: set, profile: session.newProfile(),
-      progress: session.progress)
+    do {
+      try await Store.create(
+        at: URL(fileURLWithPath: path), key: key, migrations: set, profile: session.newProfile(),
+        progress: session.progress)
+    } catch let error as SQLError {
+      // The file at the path is somebody else's, who came first.
+      if case .alreadyExists = error { session.interruption.pause() }
+      throw error
+    }
     return CreateReport(
       store: StoreSummary(path: path, bytes: try DatabasePath(path).byteCount ?? 0), version: set.version,
       steps: set.steps.map { "\(numbered($0.number)) \($0.name)" })

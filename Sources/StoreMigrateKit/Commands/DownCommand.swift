@@ -72,7 +72,8 @@ enum DownCommand: Command {
     session.warnOfFold(at: target, set)
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: version, to: target,
-      configuration: try session.lookingConfiguration(), standing: try session.standing(of: plan))
+      configuration: try session.lookingConfiguration(), status: session.line("status"),
+      standing: try session.standing(of: plan))
     let (outcome, seconds) = try await session.run(
       .back(to: target), set, plan, key, "down", loses: "Taking these steps back loses", aftermath)
     let names = Dictionary(plan.steps.map { ($0.number, $0.name) }) { first, _ in first }

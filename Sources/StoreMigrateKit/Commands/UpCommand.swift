@@ -124,7 +124,8 @@ enum UpCommand: Command {
     }
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
-      configuration: try session.lookingConfiguration(), standing: try session.standing(of: plan))
+      configuration: try session.lookingConfiguration(), status: session.line("status"),
+      standing: try session.standing(of: plan))
     let (left, start) = (Locked<MigrationOutcome?>(nil), Date())
     do {
       let (outcome, seconds) = try await session.run(
@@ -189,6 +190,8 @@ enum UpCommand: Command {
     }
     let connection = try Connection.open(session.storePath, key: key, configuration: session.configuration())
     defer { connection.close() }
+    // The tables of decimals are ordered by a collation of ours.
+    try StoreInfo.prepare(connection)
     try connection.vacuum()
   }
 

@@ -218,6 +218,8 @@ struct MigrationRun: Aftermath {
   let from: Int
   let to: Int
   let configuration: Connection.Configuration
+  /// The line that says how the store stands, as a shell takes it.
+  let status: String
   /// What the steps are called where each is committed by itself, by their numbers; nil where all are one transaction.
   var standing: [Int: String]?
   var hasParts: Bool { standing != nil }
@@ -257,10 +259,10 @@ struct MigrationRun: Aftermath {
 
   func leftBehind(_ phase: CommitGate.Phase) -> String {
     guard standing == nil else {
-      return "\(store) opens with its key, and is behind the last whole step: store-migrate status \(store)"
+      return "\(store) opens with its key, and is behind the last whole step: \(status)"
     }
     return
       "\(store) opens with its key, and is at version \(from) as before, or at version \(to) if the last of the work was "
-      + "just being committed: store-migrate status \(store)"
+      + "just being committed: \(status)"
   }
 }
