@@ -34,7 +34,7 @@ import Testing
   private static let key = "--key-env KEY --key-format hex"
 
   @Test func `the room of a store with decimals is given back, whose order is not the engine's`() throws {
-    try write("0004_d", "add attribute A.d decimal indexed default 1.5")
+    try write("0004_d", "add attribute A.d decimal optional indexed")
     #expect(try run("create a.store --to 3 \(Self.key)").status == 0)
     let up = try run("up a.store --vacuum --yes \(Self.key)")
     #expect(up.status == 0, "\(up)")
