@@ -63,6 +63,8 @@ enum EmbedCommand: Command {
       let files = try GeneratedFiles(
         folder: folder, set: session.steps(in: folder), typeName: type,
         releasing: session.arguments.value("--released"))
+      let texts = files.contents().map { (folder.appendingPathComponent($0.name), Data($0.text.utf8)) }
+      session.interruption.begin(GeneratedTexts(folder: folder, texts))
       var report = try write(files)
       if session.arguments.has("--package") {
         if case .kept = try files.target.listing() { return report }

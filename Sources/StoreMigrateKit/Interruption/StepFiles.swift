@@ -62,3 +62,29 @@ extension URL {
     FileManager.default.fileExists(atPath: appendingPathComponent(name).path)
   }
 }
+
+/// Of `embed`: each file that is generated of the steps is the former one or the new one.
+struct GeneratedTexts: Aftermath {
+  let folder: URL
+  /// The files that were others when the command began, and what is to be in them.
+  let changing: [(file: URL, text: Data)]
+
+  /// Remembers which of the files are to be written.
+  init(folder: URL, _ texts: [(file: URL, text: Data)]) {
+    self.folder = folder
+    changing = texts.filter { !Self.holds($0) }
+  }
+
+  func found() -> String {
+    let left = changing.filter { !Self.holds($0) }.map(\.file.lastPathComponent)
+    if left.isEmpty { return "The generated files are written." }
+    if left.count == changing.count { return "No generated file was changed." }
+    return
+      "Not written yet: \(left.joined(separator: ", ")). Write them: store-migrate embed -m \(shellWord(folder.path))"
+  }
+  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+
+  private static func holds(_ generated: (file: URL, text: Data)) -> Bool {
+    FileManager.default.contents(atPath: generated.file.path) == generated.text
+  }
+}
