@@ -39,18 +39,6 @@ extension CompiledStatement {
     }
   }
 
-  /// What the name of a table begins with until it takes the place of the former one.
-  static let temporaryPrefix = "_mig_"
-
-  /// Whether it makes the table that takes the place of another one.
-  var makesCopyOfTable: Bool {
-    if case .sql(let sql) = self {
-      sql.hasPrefix("CREATE TABLE \"\(Self.temporaryPrefix)")
-    } else {
-      false
-    }
-  }
-
   /// The statement as `plan` shows it.
   var text: String {
     switch self {

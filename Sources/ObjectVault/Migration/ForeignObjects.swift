@@ -21,8 +21,7 @@ struct ForeignObjects {
   /// A sentence for each of those in a file.
   func findings(_ connection: Connection) throws -> [String] { try found(connection).map(\.sentence) }
 
-  /// A sentence for each trigger that steps would drop without a word, where they write its table anew, and for each table that
-  /// is called like the copies that they make. One that such a step, or
+  /// A sentence for each trigger that steps would drop without a word, where they write its table anew. One that such a step, or
   /// one before it, makes of its own SQL is the store's from then on.
   func doomed(by steps: [CompiledStep], _ connection: Connection) throws -> [String] {
     var (copied, made): (Set<String>, Set<String>) = ([], [])
@@ -37,12 +36,9 @@ struct ForeignObjects {
         claimed[table.lowercased()] = made
       }
     }
-    let temporaries = steps.flatMap(\.parts).flatMap(\.statements).contains(where: \.makesCopyOfTable)
-    guard !copied.isEmpty || temporaries else { return [] }
+    guard !copied.isEmpty else { return [] }
     return try found(connection).filter { found in
-      found.type == "table" && found.name.lowercased().hasPrefix(CompiledStatement.temporaryPrefix)
-        || found.type == "trigger"
-          && claimed[found.table.lowercased()]?.contains(found.name.lowercased()) == false
+      found.type == "trigger" && claimed[found.table.lowercased()]?.contains(found.name.lowercased()) == false
     }.map(\.sentence)
   }
 

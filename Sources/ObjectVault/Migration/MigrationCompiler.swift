@@ -178,7 +178,7 @@ struct MigrationCompiler {
 
   /// The table that a temporary one becomes.
   static func finalName(of temporary: String) -> String {
-    String(temporary.dropFirst(CompiledStatement.temporaryPrefix.count))
+    String(temporary.dropFirst("_mig_".count))
   }
 
   private func rebuild(_ former: TableInfo, _ table: TableInfo, _ origin: Origin) -> [PlannedStatement] {

@@ -62,25 +62,6 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("retype Thing.name to data using (CAST($Thing.name AS BLOB))", "_mig_Thing"),
-    ("make Thing.parts many", "_mig_THING_PARTS"),
-  ])
-  func `a table that is called like the copy of a step is refused and stays, and a plan says so`(
-    _ step: String, _ name: String
-  ) async throws {
-    let base = "create entity Thing {\n attribute name string\n relationship parts -> Thing\n}"
-    let lab = try await MigrationLab(base, fill: ["INSERT INTO Thing(id, name) VALUES (1, 'a')"])
-    try lab.open().executeScript("CREATE TABLE \(name) (precious); INSERT INTO \(name) VALUES (7)")
-    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set([base, step]))
-    #expect(plan.drift.count == 1 && plan.drift[0].contains("the table \(name) is none of"), "\(plan.drift)")
-    await #expect { try await lab.migrate(step) } throws: { error in
-      guard case StoreError.schemaDrift(_, let differences) = error else { return false }
-      return differences == plan.drift
-    }
-    #expect(try lab.rows("SELECT precious FROM \(name)") == [[7]])
-  }
-
   @Test
   func
     `a step that writes a table anew does not drop a trigger that somebody has put there, and a plan says so`()

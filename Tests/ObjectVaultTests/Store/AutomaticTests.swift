@@ -285,7 +285,10 @@ private enum Starred {
     ),
   ]
 
-  @Test(arguments: stepsOfOthers.indices)
+  // The opening waits for the lock as long as it does for any, which a busy machine may outlast before the steps are there.
+  @Test(
+    .enabled(if: isTorture, "hangs on how long an opening waits for a lock"), arguments: stepsOfOthers.indices
+  )
   func `steps that others add behind the reading of a store and before its lock are gone along with`(
     _ index: Int
   ) async throws {
