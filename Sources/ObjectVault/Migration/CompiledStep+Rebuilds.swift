@@ -36,7 +36,7 @@ extension CompiledStep.Part {
   private func operations(onFinal name: String) -> [MigrationOperation] {
     // An operation that stands for others is what a person wrote.
     guard operations.count > 1, let compiler,
-      let table = compiler.after.tables(but: []).first(where: { $0.name == name })
+      let table = compiler.after.tables(but: compiler.untouched).first(where: { $0.name == name })
     else { return operations }
     let found = compiler.operations(on: table)
     return found.isEmpty ? operations : found

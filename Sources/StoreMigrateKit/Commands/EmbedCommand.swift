@@ -63,9 +63,12 @@ enum EmbedCommand: Command {
       let files = try GeneratedFiles(
         folder: folder, set: session.steps(in: folder), typeName: type,
         releasing: session.arguments.value("--released"))
-      let texts = files.contents().map { (folder.appendingPathComponent($0.name), Data($0.text.utf8)) }
-      session.interruption.begin(GeneratedTexts(folder: folder, texts))
-      var report = try write(files)
+      let contents = files.contents()
+      session.interruption.begin(
+        GeneratedTexts(
+          folder: folder,
+          contents.map { (folder.appendingPathComponent($0.name), Data($0.text.utf8)) }))
+      var report = try write(files, contents)
       if session.arguments.has("--package") {
         if case .kept = try files.target.listing() { return report }
         report.package = try files.target.text()
@@ -76,14 +79,16 @@ enum EmbedCommand: Command {
 
   /// The same, for a command that reports of other things: a note goes beside its report.
   static func written(_ files: GeneratedFiles, _ session: Session) throws -> [String] {
-    let report = try write(files)
+    let report = try write(files, files.contents())
     if let note = report.note { session.warn(note) }
     return report.written
   }
 
   /// Writes what is not so already.
   /// - Throws: ``RefusedError`` where a released step is another.
-  static func write(_ files: GeneratedFiles) throws -> EmbedReport {
+  private static func write(_ files: GeneratedFiles, _ contents: [(name: String, text: String)]) throws
+    -> EmbedReport
+  {
     try files.releases.requireKept(in: files.set)
     var (written, unchanged): ([String], [String]) = ([], [])
     func write(_ url: URL, _ text: String) throws {
@@ -95,7 +100,7 @@ enum EmbedCommand: Command {
         written.append(url.path)
       }
     }
-    for (name, text) in files.contents() { try write(files.folder.appendingPathComponent(name), text) }
+    for (name, text) in contents { try write(files.folder.appendingPathComponent(name), text) }
     // Behind the generated files, which are in its list.
     var note: String?
     switch try files.target.listing() {

@@ -1,4 +1,4 @@
-// What is true of a folder of steps when a command was stopped that renames or removes some of its files.
+// What is true of a folder of steps when a command was stopped that renames, removes or writes some of its files.
 
 import CipherSQLite
 import Foundation
