@@ -181,10 +181,12 @@ private import Foundation
   }
 
   func error(_ code: Int32, sql: String) -> SQLError {
+    let error = unsafe SQLError.from(code: code, handle: handle, sql: sql, file: path)
+    if case .schemaUnreadable = error, !hasMoved { return error }
     if isVerified, let diagnosed = diagnosis(of: extendedCode(code)) { return diagnosed }
     if code & 0xff == SQLITE_BUSY { return waitingError() }
     if code & 0xff == SQLITE_CANTOPEN, let error = cannotOpenError() { return error }
-    return unsafe SQLError.from(code: code, handle: handle, sql: sql, file: path)
+    return error
   }
 }
 

@@ -19,6 +19,9 @@ extension SQLError {
     case SQLITE_INTERRUPT: return .interrupted
     // The number of SQLITE_READONLY_ROLLBACK, a macro that Swift does not see.
     case SQLITE_READONLY where extended == 776: return .interruptedWrite(file: file)
+    // What cannot be parsed was read from pages that authenticate: nobody but an engine has written it.
+    case SQLITE_CORRUPT where message.hasPrefix("malformed database schema"):
+      return .schemaUnreadable(file: file, reason: message)
     case SQLITE_READONLY: return .readOnly(file: file)
     case SQLITE_CONSTRAINT: return .constraint(message: message, extendedCode: Int(extended), sql: sql)
     default:

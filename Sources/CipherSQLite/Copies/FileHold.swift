@@ -71,6 +71,10 @@ final class FileHold {
         connection.isVerified = true
       } catch SQLError.engine(let code, _, _, _) where code == 26 || code == 11 {
         throw connection.meaning()
+      } catch SQLError.busy(let path, let seconds, _) {
+        // It has the first part of the lock itself, and waits for who has the rest.
+        throw SQLError.busy(
+          file: path, waitedSeconds: seconds, holders: LockHolder.blocking(file, isWriting: true))
       }
       return FileHold(file, connection, nil)
     }

@@ -14,6 +14,10 @@ extension SQLError: CustomStringConvertible {
       "\(file): this is not an encrypted database (\(reason)). Check the path."
     case .corrupted(let file, let pages):
       "\(file): the key fits, but \(Self.list(pages)) damaged or missing. Restore the file from a backup."
+    case .schemaUnreadable(let file, let reason):
+      "\(file): the key fits, and no page is damaged, but \(Engine.current) cannot read the SQL that another version of "
+        + "SQLite wrote into its schema: \(reason). Open it with a program that has that version, and drop what is named "
+        + "there or write it in words that both know."
     case .keyChanged(let file):
       "\(file): the file was encrypted under another key since it was opened here. Open it again with that key."
     case .cipherSettingsMismatch(let file, let profile):

@@ -63,7 +63,11 @@ struct AdoptionReader {
   ) throws -> ForeignFile {
     do {
       return try ForeignFile(path: path, key: key, busyTimeout: busyTimeout, profile: profile)
-    } catch SQLError.engine(let code, _, let message, _) { throw unreadable(path, code, message) }
+    } catch SQLError.engine(let code, _, let message, _) {
+      throw unreadable(path, code, message)
+    } catch SQLError.schemaUnreadable(_, let reason) {
+      throw unreadable(path, 11, reason)
+    }
   }
 
   /// What a quick check finds. A table WITHOUT ROWID that is sorted by a comparison which is not here looks unsorted.

@@ -11,11 +11,14 @@ extension CompiledStep.Part {
     private(set) var operations: [MigrationOperation]
     /// What the engine lacks that would do it in place, each once, such as `DROP COLUMN`.
     private(set) var missing: [String]
+    /// How often it is.
+    private(set) var copies = 1
 
     /// Takes in why the table is written anew once more.
     mutating func join(_ other: Rebuild) {
       operations += other.operations
       missing += other.missing.filter { !missing.contains($0) }
+      copies += other.copies
     }
   }
 

@@ -206,40 +206,43 @@ struct LinkMove {
 extension MigrationCompiler {
   /// What is asked of links that move.
   func moveChecks() -> [PlannedStatement] {
-    guard let move = mapping.move, let check = move.check else { return [] }
-    return [
-      PlannedStatement(
-        statement: check,
-        operations: mapping.trail.operations(
-          of: [move.entity], column: RelationshipDescription.columnName(move.relationship)))
-    ]
+    mapping.moves.compactMap { move in
+      move.check.map { PlannedStatement(statement: $0, operations: operations(of: move)) }
+    }
   }
 
   /// Who is picked of several, and the end of the table that says so.
   func pickings() -> (before: [PlannedStatement], after: [PlannedStatement]) {
-    guard let move = mapping.move else { return ([], []) }
-    let operations = mapping.trail.operations(
-      of: [move.entity], column: RelationshipDescription.columnName(move.relationship))
-    func planned(_ statements: [SQL]) -> [PlannedStatement] {
-      statements.map { PlannedStatement(statement: .sql($0.text), operations: operations) }
+    func planned(_ statements: (LinkMove) -> [SQL]) -> [PlannedStatement] {
+      mapping.moves.flatMap { move in
+        statements(move).map {
+          PlannedStatement(statement: .sql($0.text), operations: operations(of: move))
+        }
+      }
     }
-    return (planned(move.picking), planned(move.unpicking))
+    return (planned(\.picking), planned(\.unpicking))
   }
 
   /// The statements that make a table of links under its temporary name, and fill it with what a column held; nil for
   /// another table.
   func movedLinks(to table: TableInfo) -> [PlannedStatement]? {
-    guard let move = mapping.move, move.isToMany, let owner = after.entity(named: move.entity),
-      let relationship = owner.relationship(named: move.relationship),
-      let (join, isSource) = after.joinTable(of: relationship, in: owner), join.name == table.name
-    else { return nil }
-    let temporary = "_mig_\(table.name)"
-    let operations = mapping.trail.operations(
+    for move in mapping.moves where move.isToMany {
+      guard let owner = after.entity(named: move.entity),
+        let relationship = owner.relationship(named: move.relationship),
+        let (join, isSource) = after.joinTable(of: relationship, in: owner), join.name == table.name
+      else { continue }
+      let temporary = "_mig_\(table.name)"
+      let statements: [SQL] = ["DROP TABLE IF EXISTS \(identifier: temporary)"]
+      return
+        (statements.map(\.text) + [table.createSQL(as: temporary, after.layout(ofTable: table.name))]
+        + [move.filling(temporary, as: join, isSource: isSource).text])
+        .map { PlannedStatement(statement: .sql($0), operations: operations(of: move)) }
+    }
+    return nil
+  }
+
+  private func operations(of move: LinkMove) -> [MigrationOperation] {
+    mapping.trail.operations(
       of: [move.entity], column: RelationshipDescription.columnName(move.relationship))
-    let statements: [SQL] = ["DROP TABLE IF EXISTS \(identifier: temporary)"]
-    return
-      (statements.map(\.text) + [table.createSQL(as: temporary, after.layout(ofTable: table.name))]
-      + [move.filling(temporary, as: join, isSource: isSource).text])
-      .map { PlannedStatement(statement: .sql($0), operations: operations) }
   }
 }

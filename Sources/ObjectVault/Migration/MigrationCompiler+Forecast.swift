@@ -84,7 +84,7 @@ extension MigrationCompiler {
         changed[toOne?.columnName ?? property] = operations.filter { !$0.rules.isFilling }.map(\.summary)
           .joined(separator: "; ")
       }
-      for (column, _) in mapping.move?.columns(of: name) ?? [] {
+      for (column, _) in mapping.moves.flatMap({ $0.columns(of: name) }) {
         changed[column] = mapping.trail.operations(of: [name]).map(\.summary).joined(separator: "; ")
       }
     }

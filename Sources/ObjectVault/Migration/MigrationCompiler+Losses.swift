@@ -48,9 +48,11 @@ extension MigrationCompiler {
         droppedName(entity.name, $0) ?? "\(entity.name).\($0)"
       }
     }
-    losses += mapping.move?.loss.map { [$0] } ?? []
+    losses += mapping.moves.compactMap(\.loss)
     var links = keptLinks()
-    if case .links(let table, _, _)? = mapping.move?.from { links.insert(table) }
+    for move in mapping.moves {
+      if case .links(let table, _, _) = move.from { links.insert(table) }
+    }
     for entity in before.entities where !untouched.contains(entity.name) {
       for relationship in entity.relationships {
         guard let (join, isSource) = before.joinName(of: relationship, in: entity), isSource,
@@ -100,7 +102,8 @@ extension MigrationCompiler {
   /// Whether the places of a relationship come from places before.
   private func keepsOrder(of relationship: RelationshipDescription, _ entity: String) -> Bool {
     guard relationship.isOrdered else { return false }
-    if mapping.move != nil { return true }
+    // Nothing beside the links that move takes an order away, and the places go along with them.
+    if !mapping.moves.isEmpty { return true }
     return orderOrigin(of: relationship, in: entity) != nil
   }
 

@@ -56,7 +56,7 @@ extension MigrationCompiler {
         expressions[order] = quoted(column)
       }
     }
-    if let move = mapping.move {
+    for move in mapping.moves {
       for (column, expression) in move.columns(of: entity.name) { expressions[column] = expression }
     }
   }

@@ -50,7 +50,7 @@ extension MigrationCompiler {
   private func partners<Result>(
     _ make: (RelationshipDescription, EntityDescription, (entity: String, property: String)) -> Result
   ) -> [Result] {
-    guard mapping.move == nil, mapping.parentChange == nil else { return [] }
+    guard mapping.moves.isEmpty, mapping.parentChange == nil else { return [] }
     return after.entities.filter { !untouched.contains($0.name) && mapping.entities[$0.name] != nil }
       .flatMap { entity in
         entity.relationships.compactMap { relationship in

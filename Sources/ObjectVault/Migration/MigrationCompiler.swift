@@ -116,7 +116,7 @@ struct MigrationCompiler {
   private static func untouchedEntities(
     _ before: Schema, _ after: Schema, _ mapping: SegmentMapping
   ) -> Set<String> {
-    guard mapping.move == nil, mapping.parentChange == nil else { return [] }
+    guard mapping.moves.isEmpty, mapping.parentChange == nil else { return [] }
     let old = Dictionary(before.entities.map { ($0.name, $0) }) { first, _ in first }
     var same = Set(
       after.entities.filter { old[$0.name] == $0 && mapping.keepsNames(of: $0) }.map(\.name))

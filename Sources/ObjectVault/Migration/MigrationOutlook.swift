@@ -11,6 +11,8 @@ package struct MigrationOutlook {
     /// The operations that make it so, and why they do, such as `SQLite 3.15.2 has no DROP COLUMN`.
     package let operations: [String]
     package let reason: String
+    /// How often: more than once where an operation behind asks for what one before has made.
+    package let copies: Int
   }
 
   /// What the model of the store means, as a digest.
@@ -57,7 +59,7 @@ package struct MigrationOutlook {
     try StoreHistory.read(connection).steps
   }
 
-  /// What a step writes again, each table once, though a data block between two changes has it written twice.
+  /// What a step writes again, each table once with how often it does.
   private static func rebuilds(of compiled: CompiledStep) -> [Rebuild] {
     var causes: [CompiledStep.Part.Rebuild] = []
     for rebuild in compiled.parts.flatMap({ $0.rebuilds(.current) }) {
@@ -71,7 +73,8 @@ package struct MigrationOutlook {
       Rebuild(
         table: $0.table, operations: $0.operations.map(\.summary),
         reason: "SQLite \(Engine.current.sqliteVersion) has no "
-          + ($0.missing.isEmpty ? "ALTER TABLE for that" : $0.missing.joined(separator: " and no ")))
+          + ($0.missing.isEmpty ? "ALTER TABLE for that" : $0.missing.joined(separator: " and no ")),
+        copies: $0.copies)
     }
   }
 }

@@ -81,13 +81,40 @@ extension MigrationStep {
   /// Schema operations on their way to a part.
   private struct Run {
     let before: Schema
-    var after: Schema
-    var mapping: SegmentMapping
-    var operations: [MigrationOperation] = []
+    private(set) var after: Schema
+    private(set) var mapping: SegmentMapping
+    private(set) var operations: [MigrationOperation] = []
+    /// Whether it changes attributes, and of relationships no more than where their links lie.
+    private var leavesLinks = true
 
     init(_ model: Schema) {
       (before, after) = (model, model)
       mapping = SegmentMapping(model)
+    }
+
+    /// Whether an operation belongs to it behind those that it has.
+    func takes(_ rules: any OperationRules) -> Bool {
+      guard !rules.subject.movesRows, !rules.needsOwnRun(behind: mapping, in: after),
+        !mapping.hasAddedInverse(of: rules.subject, in: after)
+      else { return false }
+      // Links are read where they lie before the run, which nothing beside them may change, nor ask where they went.
+      if rules.subject.movesLinks { return leavesLinks }
+      return mapping.moves.isEmpty
+        || !rules.traits.hasForeignSQL && rules.subject.isOfAttributes(in: after)
+    }
+
+    mutating func append(_ operation: MigrationOperation) throws(ModelError) {
+      let (rules, model) = (operation.rules, after)
+      leavesLinks = leavesLinks && (rules.subject.movesLinks || rules.subject.isOfAttributes(in: model))
+      try operation.apply(to: &after)
+      try mapping.follow(operation, model)
+      operations.append(operation)
+    }
+
+    /// Lets the model say what a data block asks of it, and leaves it as it is.
+    func check(_ operation: MigrationOperation) throws(ModelError) {
+      var model = after
+      try operation.apply(to: &model)
     }
 
     func part(_ engine: Engine) -> CompiledStep.Part {
@@ -140,25 +167,17 @@ extension MigrationStep {
         append(.require(text: text, query: try resolved(query, model, operation, format)), operation)
       case .transform(let transform):
         flush()
-        do { try operation.apply(to: &run.after) } catch { throw failed(operation, error.reason) }
+        do { try run.check(operation) } catch { throw failed(operation, error.reason) }
         append(.transform(transform), operation)
       case .data(let sql):
         flush()
         append(.data(try resolved(sql, model, operation, format)), operation)
       case .parts(let composite): try add(composite, operation)
       case .tables:
-        if rules.traits.movesLinks || rules.needsOwnRun(behind: run.mapping, in: model)
-          || run.mapping.hasAddedInverse(of: rules.subject, in: model)
-        {
-          flush()
-        }
-        do {
-          try operation.apply(to: &run.after)
-          try run.mapping.follow(operation, model)
-        } catch { throw failed(operation, error.reason) }
-        run.operations.append(operation)
+        if !run.takes(rules) { flush() }
+        do { try run.append(operation) } catch { throw failed(operation, error.reason) }
         // What follows asks nothing of rows that are gone by then.
-        if rules.traits.movesLinks || rules.subject.dropsChild(in: model) { flush() }
+        if rules.subject.movesRows || rules.subject.dropsChild(in: model) { flush() }
       }
     }
     func add(_ composite: any CompositeOperation, _ operation: MigrationOperation) throws {

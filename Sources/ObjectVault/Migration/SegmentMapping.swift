@@ -37,8 +37,8 @@ struct SegmentMapping {
   /// What a dropping called the things that it dropped, by entity and property before.
   private(set) var dropped = DroppedNames()
   private(set) var trail = OperationTrail()
-  /// The links that are kept elsewhere afterwards: of the run's only operation then.
-  var move: LinkMove?
+  /// The links that are kept elsewhere afterwards. Beside them a run has changes of attributes and nothing else.
+  private(set) var moves: [LinkMove] = []
   /// The entity that gets another parent: of the run's only operation then.
   private(set) var parentChange: ParentChange?
 
@@ -188,8 +188,9 @@ struct SegmentMapping {
       if isRelationship { changesTables = true }
     // An expression may read a view.
     case .rawObject: changesTables = true
+    case .moved: changesTables = true
     // No name changes.
-    case .changed, .moved, .movedEntity, .madeIndex, .droppedIndex, .rows: break
+    case .changed, .movedEntity, .madeIndex, .droppedIndex, .rows: break
     // Followed piece by piece.
     case .mergedEntity, .parts: break
     }
@@ -217,6 +218,19 @@ struct SegmentMapping {
         operation: operation, entity: entity, property: name, place: before.place(of: table), column: column,
         goal: (before.place(of: goal), id)))
   }
+
+  /// Whether the run keeps links of a relationship elsewhere already, or those of its other end.
+  func movesLinks(of entity: String, _ name: String, in model: Schema) -> Bool {
+    let inverse = model.entity(named: entity)?.relationship(named: name).flatMap { relationship in
+      relationship.inverse.map { (relationship.destination, $0) }
+    }
+    return moves.contains { move in
+      (move.entity, move.relationship) == (entity, name)
+        || inverse.map { (move.entity, move.relationship) == $0 } ?? false
+    }
+  }
+
+  mutating func follow(_ move: LinkMove) { moves.append(move) }
 
   /// A relationship loses its order.
   mutating func dropOrder(_ entity: String, _ name: String) {

@@ -215,9 +215,14 @@ extension Store {
     try await detached {
       var configuration = Connection.Configuration()
       configuration.profile = profile
+      let run = CancellableRun()
+      progress?.cancellationHandler = { run.cancel() }
+      defer { progress?.cancellationHandler = nil }
       _ = try Connection.create(url.path, key: key, configuration: configuration) { connection in
         try StoreFunctions.register(on: connection)
-        try MigrationRunner(connection: connection, set: migrations, progress: progress).createStore()
+        try run.run(connection) {
+          try MigrationRunner(connection: connection, set: migrations, progress: progress).createStore()
+        }
       }
     }
   }

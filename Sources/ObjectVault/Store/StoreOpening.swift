@@ -180,7 +180,9 @@ struct StoreOpening: Sendable {
       return try Connection.create(file, key: key, configuration: Store.settings(configuration)) {
         connection in
         try StoreFunctions.register(on: connection)
-        try MigrationRunner(connection: connection, set: set, progress: nil, readers: readers).createStore()
+        try stop.run(connection) {
+          try MigrationRunner(connection: connection, set: set, progress: nil, readers: readers).createStore()
+        }
       }
     } catch SQLError.alreadyExists {
       // Somebody else was faster; theirs is as good.

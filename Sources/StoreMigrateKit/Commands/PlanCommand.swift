@@ -53,9 +53,11 @@ enum PlanCommand: Command {
     let table: String
     let operations: [String]
     let reason: String
+    let copies: Int
 
     init(_ rebuild: MigrationOutlook.Rebuild) {
       (table, operations, reason) = (rebuild.table, rebuild.operations, rebuild.reason)
+      copies = rebuild.copies
     }
   }
 

@@ -65,7 +65,7 @@ extension PlanCommand.PlanReport {
       "  ✗ REFUSED this program has no function \"\($0.name)\"; the app's own tool has"
     }
     lines += step.rebuildReasons.map {
-      "  ! rebuilds \($0.table) for \($0.operations.joined(separator: "; ")): \($0.reason)"
+      "  ! rebuilds \($0.table)\($0.copies > 1 ? ", \($0.copies) times," : "") for \($0.operations.joined(separator: "; ")): \($0.reason)"
     }
     if let reason = step.irreversible { lines.append("  ! no way back: \(reason)") }
     return lines + step.refusals.map { "  ✗ REFUSED \($0.text)" } + step.unasked.map { "  ? \($0)" }

@@ -74,7 +74,10 @@ enum VerifyCommand: Command {
   /// - Throws: ``RefusedError`` with the code of what is found, for a file of which not even the first page can be read.
   private static func inspection(_ session: Session) throws -> Inspection {
     do { return try session.inspection() } catch let error as SQLError {
-      guard case .corrupted = error else { throw error }
+      switch error {
+      case .corrupted, .schemaUnreadable: break
+      default: throw error
+      }
       throw RefusedError(code: .attention, description: "\(error)")
     }
   }

@@ -114,6 +114,28 @@ import Testing
     #expect(error?.description.contains("process \(shell.processID) (sqlcipher)") == true)
   }
 
+  @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
+  func `a reader of another process is told by who wants to replace its file`() throws {
+    let (path, profile) = (connection.path, connection.unlocked.profile)
+    let pragmas = profile.shellPragmas(major: Engine.current.cipherMajor)
+    // Without a log: who waits holds a part of the lock then.
+    try connection.setJournalMode(.delete)
+    connection.close()
+    let shell = try LockingShell(
+      try #require(cipherShell), path: path,
+      opening:
+        "PRAGMA key = \"x'\(String(repeating: "5A", count: 32))'\";\n\(pragmas.joined(separator: "\n"))",
+      transaction: "BEGIN; SELECT count(*) FROM t;")
+    defer { shell.end() }
+    var (settings, other) = (Connection.Configuration(), profile)
+    (settings.busyTimeout, settings.profile) = (0.2, profile)
+    other.rounds += 1000
+    let error = #expect(throws: SQLError.self) {
+      _ = try Connection.upgradeCipher(path, key: testKey, to: other, configuration: settings)
+    }
+    #expect(error?.description.contains("process \(shell.processID) (sqlcipher)") == true, "\(error as Any)")
+  }
+
   @Test func `a long statement can be stopped as it runs`() throws {
     var calls = 0
     connection.onProgress(every: 1000) {

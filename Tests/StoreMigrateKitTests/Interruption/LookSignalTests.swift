@@ -53,6 +53,38 @@ import Testing
     #expect(try bench.folder.bytes("notes.store") == before)
   }
 
+  @Test func `a step that does not end is stopped by the first signal, in a new store, too`() throws {
+    let folder = try TemporaryFolder()
+    let endless = """
+      format: 1
+      [up]
+      create entity A {
+          attribute n string
+      }
+      seed {
+          INSERT INTO $A (n) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0
+      }
+      """
+    try FileManager.default.createDirectory(atPath: folder.path("M"), withIntermediateDirectories: true)
+    try folder.write(Data(endless.utf8), to: "M/0001_endless.migration")
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: builtExecutable("store-migrate"))
+    process.arguments = ["create", folder.path("new.store"), "-m", folder.path("M"), "--no-input"]
+    process.environment = ProcessInfo.processInfo.environment.merging(["STORE_MIGRATE_KEY": "horse"]) { $1 }
+    let errors = Pipe()
+    process.standardError = errors
+    try process.run()
+    defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    // The statement is running when something of the new file is there.
+    for _ in 0..<3000 where folder.names.allSatisfy({ !$0.hasPrefix("new.store") }) { usleep(20_000) }
+    usleep(300_000)
+    kill(process.processIdentifier, SIGTERM)
+    for _ in 0..<3000 where process.isRunning { usleep(20_000) }
+    try #require(!process.isRunning)
+    #expect(process.terminationStatus == 128 + SIGTERM)
+    #expect(folder.names == ["M"])
+  }
+
   @Test func `a fetch that nobody reads ends by a signal, and leaves another user's files alone`()
     async throws
   {

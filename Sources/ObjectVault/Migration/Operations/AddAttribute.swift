@@ -23,7 +23,7 @@ struct AddAttribute: TableOperation {
   var subject: OperationSubject { .made(entity, attribute.name, isRelationship: false) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: lacksValue,
+      rewritesValues: false, completesInverses: false, breaksReaders: lacksValue,
       hasForeignSQL: false)
   }
   var isFilling: Bool { true }

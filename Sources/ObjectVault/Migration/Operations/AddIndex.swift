@@ -19,7 +19,7 @@ struct AddIndex: TableOperation {
   var subject: OperationSubject { .madeIndex(entity, index.properties) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: index.isUnique,
+      rewritesValues: false, completesInverses: false, breaksReaders: index.isUnique,
       hasForeignSQL: false)
   }
   var isFilling: Bool { true }
@@ -65,7 +65,7 @@ struct DropIndex: TableOperation {
   var subject: OperationSubject { .droppedIndex(entity, names) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false,
+      rewritesValues: false, completesInverses: false, breaksReaders: false,
       hasForeignSQL: false)
   }
 

@@ -23,7 +23,7 @@ struct AddRelationship: TableOperation {
   var subject: OperationSubject { .made(entity, relationship.name, isRelationship: true) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: true,
+      rewritesValues: false, completesInverses: true,
       breaksReaders: relationship.isRequired, hasForeignSQL: false)
   }
   var isFilling: Bool { true }

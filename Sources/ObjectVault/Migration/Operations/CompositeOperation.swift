@@ -40,7 +40,7 @@ extension CompositeOperation {
   var work: OperationWork { .parts(self) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: true, completesInverses: true, breaksReaders: true,
+      rewritesValues: true, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
   var refusesLate: Bool { true }

@@ -24,7 +24,7 @@ struct CreateEntity: TableOperation {
   var subject: OperationSubject { .madeEntity(entity) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: false,
+      rewritesValues: false, completesInverses: true, breaksReaders: false,
       hasForeignSQL: false)
   }
 

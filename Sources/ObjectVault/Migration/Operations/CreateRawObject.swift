@@ -26,7 +26,7 @@ struct CreateRawObject: TableOperation {
   var subject: OperationSubject { .rawObject }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: object.isUnique,
+      rewritesValues: false, completesInverses: false, breaksReaders: object.isUnique,
       hasForeignSQL: true)
   }
   var refusesLate: Bool { object.isUnique }
@@ -86,7 +86,7 @@ struct DropRawObject: TableOperation {
   var traits: OperationTraits {
     // A view may be what a program reads, and a trigger what it relies on.
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: kind != .index,
+      rewritesValues: false, completesInverses: false, breaksReaders: kind != .index,
       hasForeignSQL: false)
   }
 

@@ -15,7 +15,7 @@ struct DropAttribute: TableOperation {
   var subject: OperationSubject { .dropped(entity, name, isRelationship: false) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: true,
+      rewritesValues: false, completesInverses: false, breaksReaders: true,
       hasForeignSQL: false)
   }
   func missingStatement(_ engine: Engine) -> String? { engine.canDropColumn ? nil : "DROP COLUMN" }

@@ -10,7 +10,7 @@ struct DropEntity: TableOperation {
   var subject: OperationSubject { .droppedEntity(name) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
 

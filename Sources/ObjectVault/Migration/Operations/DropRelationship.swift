@@ -15,7 +15,7 @@ struct DropRelationship: TableOperation {
   var subject: OperationSubject { .dropped(entity, name, isRelationship: true) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }

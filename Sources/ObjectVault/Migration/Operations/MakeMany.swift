@@ -10,7 +10,7 @@ struct MakeMany: TableOperation {
   var subject: OperationSubject { .moved(entity, name, isToMany: true) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: true, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
   var indexedEntity: String? { entity }
@@ -20,9 +20,11 @@ struct MakeMany: TableOperation {
     try model.changeNumber(entity, name, toMany: true)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+    mapping.movesLinks(of: entity, name, in: model)
+  }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {
-    mapping.move = LinkMove(entity, name, in: model, picking: nil)
+    if let move = LinkMove(entity, name, in: model, picking: nil) { mapping.follow(move) }
   }
 
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
@@ -50,7 +52,7 @@ struct MakeOne: TableOperation {
   var subject: OperationSubject { .moved(entity, name, isToMany: false) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: true, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: order != nil)
   }
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
@@ -59,13 +61,16 @@ struct MakeOne: TableOperation {
     try model.changeNumber(entity, name, toMany: false)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
+  // An order is asked of the rows before the run, and a run has one table of who was picked.
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+    mapping.movesLinks(of: entity, name, in: model) || order.map(mapping.changes(wordsOf:)) ?? false
+  }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError) {
     let resolved = try order.map { sql throws(ModelError) in
       try LinkMove.checkOrder(sql, of: entity, name, in: model)
       return try SQLNames(model: model).resolved(sql)
     }
-    mapping.move = LinkMove(entity, name, in: model, picking: resolved)
+    if let move = LinkMove(entity, name, in: model, picking: resolved) { mapping.follow(move) }
   }
 
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {

@@ -14,7 +14,7 @@ struct MakeOrdered: TableOperation {
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: true,
+      rewritesValues: false, completesInverses: false, breaksReaders: true,
       hasForeignSQL: false)
   }
 

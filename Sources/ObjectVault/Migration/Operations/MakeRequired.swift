@@ -17,7 +17,7 @@ struct MakeRequired: TableOperation {
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
   var isFilling: Bool { true }
@@ -44,6 +44,15 @@ struct MakeRequired: TableOperation {
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
     mapping.hasRows(entity) && mapping.isNew(entity, name) && !fillsAdded(mapping, in: model)
+      && expressed(mapping, in: model) == nil
+  }
+
+  /// The expression of the run whose missing values it fills: of an attribute that was there before.
+  private func expressed(_ mapping: SegmentMapping, in model: Schema) -> String? {
+    guard filling != nil, !mapping.isAdded(entity, name),
+      model.entity(named: entity)?.attribute(named: name) != nil
+    else { return nil }
+    return mapping.expressions[entity]?[name]
   }
 
   /// Whether it fills what the run has added and given nothing: the one copy of the run gives each row the value.
@@ -58,7 +67,9 @@ struct MakeRequired: TableOperation {
 
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {
     let isAdded = fillsAdded(mapping, in: model)
-    guard let column = isAdded ? "NULL" : mapping.column(entity, name) else { return }
+    guard
+      let column = isAdded ? "NULL" : expressed(mapping, in: model) ?? mapping.column(entity, name)
+    else { return }
     let operation = MigrationOperation.makeRequired(entity, name, filling: filling)
     guard let filling, !model.isOneToOne(entity, name) else {
       let remedy =
@@ -114,7 +125,7 @@ struct MakeOptional: TableOperation {
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
   var isFilling: Bool { true }

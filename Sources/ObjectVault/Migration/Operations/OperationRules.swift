@@ -97,8 +97,6 @@ extension DataOperation {
 
 /// What others have to know of an operation.
 struct OperationTraits {
-  /// Whether it keeps links or rows elsewhere afterwards, which no other operation of its run may take part in.
-  let movesLinks: Bool
   /// Whether it puts values that its author's SQL or Swift computes in the place of others, or moves rows and values to
   /// where a way back does not find all of them: a copy of the store is made before.
   let rewritesValues: Bool

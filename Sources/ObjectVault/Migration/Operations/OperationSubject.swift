@@ -30,6 +30,29 @@ enum OperationSubject {
     }
   }
 
+  /// Whether rows lie in another table afterwards, which no other operation of its run may take part in.
+  var movesRows: Bool { if case .movedEntity = self { true } else { false } }
+
+  /// Whether links are kept elsewhere afterwards.
+  var movesLinks: Bool { if case .moved = self { true } else { false } }
+
+  /// Whether it is about attributes alone, so that all links are where they were.
+  /// - Parameter model: The model before it.
+  func isOfAttributes(in model: Schema) -> Bool {
+    switch self {
+    case .made(_, _, let isRelationship), .dropped(_, _, let isRelationship),
+      .renamed(_, _, _, let isRelationship):
+      return !isRelationship
+    case .changed(let entity, let name): return model.entity(named: entity)?.attribute(named: name) != nil
+    case .madeIndex(let entity, let names), .droppedIndex(let entity, let names):
+      let owner = model.flattenedEntity(named: entity)
+      return names.allSatisfy { owner?.attribute(named: $0) != nil }
+    case .madeEntity, .droppedEntity, .renamedEntity, .movedEntity, .mergedEntity, .moved, .rawObject, .parts,
+      .rows:
+      return false
+    }
+  }
+
   var isRawObject: Bool { if case .rawObject = self { true } else { false } }
 
   /// Whether a relationship may become the inverse of one that is there, so that the links of that are kept elsewhere.

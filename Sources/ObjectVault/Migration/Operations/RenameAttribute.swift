@@ -16,7 +16,7 @@ struct RenameAttribute: TableOperation {
   var subject: OperationSubject { .renamed(entity, name, to: new, isRelationship: false) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: true,
+      rewritesValues: false, completesInverses: false, breaksReaders: true,
       hasForeignSQL: false)
   }
   var isFilling: Bool { true }

@@ -14,7 +14,7 @@ struct RenameEntity: TableOperation {
   var subject: OperationSubject { .renamedEntity(name, to: new) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
 

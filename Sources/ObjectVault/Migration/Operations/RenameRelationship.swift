@@ -16,7 +16,7 @@ struct RenameRelationship: TableOperation {
   var subject: OperationSubject { .renamed(entity, name, to: new, isRelationship: true) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: true,
+      rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
   var isFilling: Bool { true }

@@ -15,7 +15,7 @@ struct Require: DataOperation {
   var work: OperationWork { .require(sentence, query: query) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false,
+      rewritesValues: false, completesInverses: false, breaksReaders: false,
       hasForeignSQL: true)
   }
 

@@ -38,7 +38,7 @@ struct Retype: TableOperation {
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: isComputed, completesInverses: false, breaksReaders: true,
+      rewritesValues: isComputed, completesInverses: false, breaksReaders: true,
       hasForeignSQL: hasSQL)
   }
   var function: AppFunction? {

@@ -14,7 +14,7 @@ struct Seed: DataOperation {
   var work: OperationWork { .data(sql) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false,
+      rewritesValues: false, completesInverses: false, breaksReaders: false,
       hasForeignSQL: true)
   }
 

@@ -19,7 +19,7 @@ struct SetDefault: TableOperation {
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: false, breaksReaders: false,
+      rewritesValues: false, completesInverses: false, breaksReaders: false,
       hasForeignSQL: false)
   }
   var isFilling: Bool { true }

@@ -19,7 +19,7 @@ struct SetDeleteRule: TableOperation {
   var subject: OperationSubject { .changed(entity, name) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: false, completesInverses: true, breaksReaders: false,
+      rewritesValues: false, completesInverses: true, breaksReaders: false,
       hasForeignSQL: false)
   }
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }

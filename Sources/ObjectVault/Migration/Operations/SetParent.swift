@@ -16,7 +16,7 @@ struct SetParent: TableOperation {
   var subject: OperationSubject { .movedEntity(entity, below: parent) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: true, rewritesValues: true, completesInverses: true, breaksReaders: true,
+      rewritesValues: true, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
   var indexedEntity: String? { entity }

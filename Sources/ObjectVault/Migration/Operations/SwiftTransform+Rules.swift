@@ -39,7 +39,7 @@ extension SwiftTransform: DataOperation {
   var work: OperationWork { .transform(self) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: true, completesInverses: false, breaksReaders: false,
+      rewritesValues: true, completesInverses: false, breaksReaders: false,
       hasForeignSQL: false)
   }
   var function: AppFunction? { AppFunction(name: name, entity: entity, takesValues: false) }

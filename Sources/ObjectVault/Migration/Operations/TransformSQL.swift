@@ -15,7 +15,7 @@ struct TransformSQL: DataOperation {
   var work: OperationWork { .data(sql) }
   var traits: OperationTraits {
     OperationTraits(
-      movesLinks: false, rewritesValues: true, completesInverses: false, breaksReaders: false,
+      rewritesValues: true, completesInverses: false, breaksReaders: false,
       hasForeignSQL: true)
   }
 

@@ -1,0 +1,54 @@
+// SQL in the schema that this version of SQLite cannot read: nothing is damaged, and nobody is sent to a backup.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct ForeignSchema {
+  private let folder: TemporaryFolder
+  private var path: String { folder.path("notes.store") }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    _ = try Connection.create(folder.path("notes.store"), key: testKey) {
+      try $0.executeScript("CREATE TABLE Note (id INTEGER PRIMARY KEY, text TEXT)")
+    }
+  }
+
+  /// Writes a view in words of an engine that is yet to come.
+  private func writeView(_ connection: Connection) throws {
+    try connection.executeScript(
+      """
+      PRAGMA writable_schema = ON;
+      INSERT INTO sqlite_master (type, name, tbl_name, rootpage, sql)
+        VALUES ('view', 'Later', 'Later', 0, 'CREATE VIEW Later AS SELECT text FROM Note QUICKLY SORTED');
+      PRAGMA writable_schema = OFF;
+      """)
+  }
+
+  private func isTold(_ error: any Error) -> Bool {
+    guard case SQLError.schemaUnreadable(_, let reason) = error else { return false }
+    return reason.contains("Later") && reason.contains("syntax error") && !"\(error)".contains("backup")
+      && "\(error)".contains("no page is damaged")
+  }
+
+  @Test func `an opening tells the words that it cannot read, and of no damage`() throws {
+    let connection = try Connection.open(path, key: testKey)
+    try writeView(connection)
+    connection.close()
+    #expect { try Connection.open(path, key: testKey) } throws: { isTold($0) }
+    #expect { try Inspection(path: path, key: testKey) } throws: { isTold($0) }
+    #expect { try Connection.open(path, key: .raw(Data(repeating: 7, count: 32))) } throws: {
+      if case SQLError.wrongKey = $0 { true } else { false }
+    }
+  }
+
+  @Test func `who has the file open when another one writes such words is told, too`() throws {
+    let (one, other) = (try Connection.open(path, key: testKey), try Connection.open(path, key: testKey))
+    defer { for connection in [one, other] { connection.close() } }
+    _ = try one.value("SELECT count(*) FROM Note")
+    try writeView(other)
+    #expect { _ = try one.value("SELECT count(*) FROM Note") } throws: { isTold($0) }
+  }
+}
