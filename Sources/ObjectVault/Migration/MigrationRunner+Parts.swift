@@ -95,10 +95,10 @@ extension MigrationRunner {
     case .transform where isTrial: break
     case .transform(let transform): unseen.formUnion(try run(transform, part.model, of: step))
     case .data(let sql): unseen.formUnion(try run(data: sql, part.model))
-    case .copy(let from, let to, let columns, let expressions, let keyed) where part.onlyCopiesRows:
-      let table = MigrationCompiler.finalName(of: to)
+    case .copy(let rows) where part.onlyCopiesRows:
+      let table = MigrationCompiler.finalName(of: rows.target)
       let doubt = try TypeCheck(model: part.model).doubt(aboutTable: table, unseen, connection)
-      if try copy(from, to, columns, expressions, keyed, doubt: doubt) { unseen.remove(table) }
+      if try copy(rows, doubt: doubt) { unseen.remove(table) }
     default: try run(statement)
     }
   }
@@ -113,8 +113,7 @@ extension MigrationRunner {
         throw error.asWritten(sql)
       }
     case .sql(let sql): try connection.execute(sql: sql)
-    case .copy(let from, let to, let columns, let expressions, let keyed):
-      try copy(from, to, columns, expressions, keyed)
+    case .copy(let rows): try copy(rows)
     case .mustBeEmpty(let check):
       let count = try connection.value(sql: check.query)?.int64 ?? 0
       guard count > 0 else { return }
