@@ -8,6 +8,7 @@ extension MigrationRunner {
     var touched = TouchedColumns()
     var writers: [MigrationOperation] = []
     for (index, part) in parts.enumerated() {
+      if !part.isRequirement { audit.beginPart() }
       guard part.isData else {
         var unseen = part.filled
         try run(part, of: step, &unseen)
