@@ -76,6 +76,10 @@ let package = Package(
       name: "notes-migrate", dependencies: ["StoreMigrateKit", "ObjectVault", "CipherSQLite"],
       path: "Tests/NotesMigrate",
       swiftSettings: settings),
+    // A tool whose model a test makes up.
+    .executableTarget(
+      name: "model-migrate", dependencies: ["StoreMigrateKit", "ObjectVault"], path: "Tests/ModelMigrate",
+      swiftSettings: settings),
     // What the tests kill: a process that saves, migrates or changes keys until it dies.
     .executableTarget(
       name: "test-child",
@@ -106,7 +110,7 @@ let package = Package(
       name: "ObjectVaultTestingTests",
       dependencies: [
         "ObjectVaultTesting", "ObjectVault", "CipherSQLite", "Microblog", "Migrations", "TestSupport",
-        "test-child",
+        "test-child", "model-migrate",
       ], swiftSettings: settings),
     .testTarget(
       name: "DocumentationTests", dependencies: ["ObjectVault", "CipherSQLite", "TestSupport"],

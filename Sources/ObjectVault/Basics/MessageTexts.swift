@@ -13,12 +13,12 @@ package func ended(_ reason: String) -> String {
 
 /// Asks for the names that may have been meant, each in quotes, so that its own signs are not taken for the sentence's.
 /// - Returns: nil when there are none.
-func didYouMean(_ names: [String]) -> String? {
+package func didYouMean(_ names: [String]) -> String? {
   names.isEmpty ? nil : "did you mean \(names.map { "\"\($0)\"" }.joined(separator: " or "))?"
 }
 
 /// The names nearest to a mistyped one, for ``didYouMean(_:)``.
-func nearest(_ name: String, among names: some Sequence<String>) -> [String] {
+package func nearest(_ name: String, among names: some Sequence<String>) -> [String] {
   guard name.utf8.count <= 200 else { return [] }
   let limit = max(2, name.count / 3)
   return names.map { ($0, editDistance($0.lowercased(), name.lowercased())) }

@@ -7,7 +7,10 @@ private import Foundation
 
 /// One part of a scan, read ahead of its use.
 final class ScanAhead: Sendable {
-  // Safe to hand over: the thread that made it keeps neither the rows nor the page, which nobody writes to any more.
+  // Unchecked for the pointers into the page. The bytes of its rows are written before it is handed over, under the lock that
+  // who takes it holds, too; no thread that reads ahead writes to them again. It may well go on packing in the same page,
+  // where rows lie too far apart for one batch: behind these rows, where none of them has a byte. Who takes a row is the one
+  // task that has its object, and alone reads and writes that row from then on (RowPage). The page is counted atomically.
   /// Rows that lie in one page, each told by its distance from the first: many of them wait at once, and half of what they
   /// take would else be ids and versions that hardly differ.
   @safe struct Batch: @unchecked Sendable {
@@ -40,6 +43,7 @@ final class ScanAhead: Sendable {
       return true
     }
 
+    /// A row, whose cells are there as long as ``page``: who keeps it keeps the page with it, as an object does.
     @inline(__always) subscript(_ index: Int) -> Row {
       let step = steps[index]
       // The first row plus what `append` subtracted it from: whatever wrapped there wraps back.
@@ -49,10 +53,11 @@ final class ScanAhead: Sendable {
     }
   }
 
-  /// A row in the page of its batch, which is kept for as long.
+  /// A row in a page, which it does not keep: see ``Batch/page``.
   @safe struct Row {
     let id: Int64
     let version: Int64
+    // Valid as long as the page is, which the packer has until the row is in a batch, and the batch has then.
     let cells: UnsafeRawPointer
   }
 

@@ -5,8 +5,8 @@ internal import CipherSQLite
 /// A statement of a compiled step.
 enum CompiledStatement: Hashable {
   case sql(String)
-  /// Copies a table's rows, in slices of its ids where it is keyed; afterwards both have equally many.
-  case copy(from: String, to: String, columns: [String], expressions: [String], keyed: Bool)
+  /// Copies a table's rows.
+  case copy(RowCopy)
   /// Must count no row; else the step fails.
   case mustBeEmpty(RowCheck)
   /// Makes a view, a trigger or an index that a person wrote, and nothing else.
@@ -22,13 +22,6 @@ enum CompiledStatement: Hashable {
 }
 
 extension CompiledStatement {
-  /// One that copies a table's rows, in the form for people and, with a condition on ids, in that for the engine.
-  static func copying(_ from: String, _ to: String, _ columns: [String], _ expressions: [String]) -> SQL {
-    let names = SQL.names(columns.map { SQLName($0) })
-    let values = SQL.joined(expressions.map { "\(written: $0)" })
-    return "INSERT INTO \(identifier: to) (\(names)) SELECT \(values) FROM \(identifier: from)"
-  }
-
   /// Whether it may change rows, but for a copy into a new table.
   var changesRows: Bool {
     switch self {
@@ -43,8 +36,7 @@ extension CompiledStatement {
   var text: String {
     switch self {
     case .sql(let sql): sql + ";"
-    case .copy(let from, let to, let columns, let expressions, _):
-      Self.copying(from, to, columns, expressions).text + ";"
+    case .copy(let copy): copy.sql.text + ";"
     case .mustBeEmpty(let check): "-- must be 0: \(check.query);"
     case .raw(let statement): statement.create + ";"
     case .rawMustFit(let statement): "-- must fit the tables: \(statement.object.title)"

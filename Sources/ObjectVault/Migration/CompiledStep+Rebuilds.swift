@@ -25,13 +25,13 @@ extension CompiledStep.Part {
   /// The tables that it writes anew, in order, and why.
   func rebuilds(_ engine: Engine) -> [Rebuild] {
     planned.compactMap { planned in
-      guard case .copy(let table, let temporary, _, _, _) = planned.statement else { return nil }
-      let all = operations(onFinal: MigrationCompiler.finalName(of: temporary))
+      guard case .copy(let copy) = planned.statement else { return nil }
+      let all = operations(onFinal: MigrationCompiler.finalName(of: copy.target))
       let causes = all.filter { $0.rules.missingStatement(engine) != nil }
       var missing: [String] = []
       for statement in causes.compactMap({ $0.rules.missingStatement(engine) })
       where !missing.contains(statement) { missing.append(statement) }
-      return Rebuild(table: table, operations: causes.isEmpty ? all : causes, missing: missing)
+      return Rebuild(table: copy.source, operations: causes.isEmpty ? all : causes, missing: missing)
     }
   }
 

@@ -31,9 +31,9 @@ struct ForeignObjects {
       // A view or an index may be called like a trigger, and is not one.
       made.formUnion(
         step.parts.flatMap(\.model.rawObjects).filter { $0.kind == .trigger }.map { $0.name.lowercased() })
-      for case .copy(let table, _, _, _, _) in step.parts.flatMap(\.statements)
-      where copied.insert(table.lowercased()).inserted {
-        claimed[table.lowercased()] = made
+      for case .copy(let copy) in step.parts.flatMap(\.statements)
+      where copied.insert(copy.source.lowercased()).inserted {
+        claimed[copy.source.lowercased()] = made
       }
     }
     guard !copied.isEmpty else { return [] }

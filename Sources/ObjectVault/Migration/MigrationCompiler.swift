@@ -187,9 +187,10 @@ struct MigrationCompiler {
     let expressions = columns.compactMap { origin.expressions[$0] }
     var copy = PlannedStatement(
       statement: .copy(
-        from: former.name, to: temporary, columns: columns, expressions: expressions,
-        // What looks at other rows sees all of them in one piece alone.
-        keyed: columns.contains("id") && !expressions.contains(where: SQLScanner.spansRows)),
+        RowCopy(
+          source: former.name, target: temporary, columns: columns, expressions: expressions,
+          // What looks at other rows sees all of them in one piece alone.
+          isKeyed: columns.contains("id") && !expressions.contains(where: SQLScanner.spansRows))),
       operations: columns.filter { isComputed($0, of: former, origin) }.flatMap {
         mapping.trail.operations(of: members(of: table), column: $0)
       })

@@ -183,7 +183,7 @@ extension MigrationPlan.Step {
     (number, name, self.leadsBack) = (compiled.step.number, compiled.step.name, leadsBack)
     (operations, sql) = (compiled.step.operations.map(\.summary), statements.map(\.text))
     (losses, unallowedLosses) = (compiled.losses, compiled.unallowedLosses)
-    let copied = statements.compactMap { if case .copy(let from, _, _, _, _) = $0 { from } else { nil } }
+    let copied = statements.compactMap { if case .copy(let copy) = $0 { copy.source } else { nil } }
     // A data block between two changes has a table written twice.
     rebuiltTables = copied.indices.filter { copied.firstIndex(of: copied[$0]) == $0 }.map { copied[$0] }
     (refusals, unasked, self.irreversible) = (asked.refusals, asked.unasked, irreversible)

@@ -8,6 +8,7 @@ extension MigrationRunner {
     var touched = TouchedColumns()
     var writers: [MigrationOperation] = []
     for (index, part) in parts.enumerated() {
+      if !part.isRequirement { audit.beginPart() }
       guard part.isData else {
         var unseen = part.filled
         try run(part, of: step, &unseen)
@@ -95,10 +96,10 @@ extension MigrationRunner {
     case .transform where isTrial: break
     case .transform(let transform): unseen.formUnion(try run(transform, part.model, of: step))
     case .data(let sql): unseen.formUnion(try run(data: sql, part.model))
-    case .copy(let from, let to, let columns, let expressions, let keyed) where part.onlyCopiesRows:
-      let table = MigrationCompiler.finalName(of: to)
+    case .copy(let rows) where part.onlyCopiesRows:
+      let table = MigrationCompiler.finalName(of: rows.target)
       let doubt = try TypeCheck(model: part.model).doubt(aboutTable: table, unseen, connection)
-      if try copy(from, to, columns, expressions, keyed, doubt: doubt) { unseen.remove(table) }
+      if try copy(rows, doubt: doubt) { unseen.remove(table) }
     default: try run(statement)
     }
   }
@@ -113,8 +114,7 @@ extension MigrationRunner {
         throw error.asWritten(sql)
       }
     case .sql(let sql): try connection.execute(sql: sql)
-    case .copy(let from, let to, let columns, let expressions, let keyed):
-      try copy(from, to, columns, expressions, keyed)
+    case .copy(let rows): try copy(rows)
     case .mustBeEmpty(let check):
       let count = try connection.value(sql: check.query)?.int64 ?? 0
       guard count > 0 else { return }

@@ -7,39 +7,34 @@ extension MigrationRunner {
   /// - Parameter doubt: What is so of a row that holds something wrong: asked slice by slice.
   /// - Returns: Whether that was asked of all rows and is so of none.
   @discardableResult
-  func copy(
-    _ from: String, _ to: String, _ columns: [String], _ expressions: [String], _ keyed: Bool,
-    doubt: SQL? = nil
-  ) throws -> Bool {
-    let executed = expressions.map(SQLTemplate.namesOnly)
-    do { return try copyRows(from, to, columns, executed, keyed, doubt) } catch let error as SQLError {
-      throw error.asWritten(CompiledStatement.copying(from, to, columns, expressions).text)
+  func copy(_ rows: RowCopy, doubt: SQL? = nil) throws -> Bool {
+    do { return try copyRows(rows.executed, doubt) } catch let error as SQLError {
+      throw error.asWritten(rows.sql.text)
     }
   }
 
-  private func copyRows(
-    _ from: String, _ to: String, _ columns: [String], _ expressions: [String], _ keyed: Bool, _ doubt: SQL?
-  ) throws -> Bool {
-    let insert = CompiledStatement.copying(from, to, columns, expressions)
+  private func copyRows(_ copy: RowCopy, _ doubt: SQL?) throws -> Bool {
+    let insert = copy.sql
     // What cannot run is told where there is nothing to run on, too.
     try connection.validate(sql: insert.text)
-    try requireRowByRow(expressions, of: from)
-    guard keyed else {
-      try requireWhole(connection.execute(insert), from)
+    try requireRowByRow(copy.expressions, of: copy.source)
+    guard copy.isKeyed else {
+      try requireWhole(connection.execute(insert), copy.source)
       return false
     }
     var copied = 0
     var isSound = doubt != nil
-    try forEachSlice(of: SQLName(from)) { ids in
+    try forEachSlice(of: SQLName(copy.source)) { ids in
       let rows = try connection.execute("\(insert) WHERE \(ids)")
       copied += rows
       record.meter.wrote(rows)
       if isSound, let doubt {
         isSound =
-          try connection.value("SELECT 1 FROM \(identifier: to) WHERE \(ids) AND (\(doubt)) LIMIT 1") == nil
+          try connection.value("SELECT 1 FROM \(identifier: copy.target) WHERE \(ids) AND (\(doubt)) LIMIT 1")
+          == nil
       }
     }
-    try requireWhole(copied, from)
+    try requireWhole(copied, copy.source)
     return isSound
   }
 
@@ -79,26 +74,26 @@ extension MigrationRunner {
   /// - Parameter message: The engine's, such as `NOT NULL constraint failed: _mig_User.age`.
   /// - Returns: nil for what is about something else.
   func missingValues(_ statement: CompiledStatement, _ message: String) throws -> String? {
-    guard case .copy(let from, let to, let columns, let expressions, _) = statement,
-      message.hasPrefix("NOT NULL constraint failed: \(to)."),
-      let index = columns.firstIndex(where: { message.hasSuffix(".\($0)") }),
+    guard case .copy(let copy) = statement,
+      message.hasPrefix("NOT NULL constraint failed: \(copy.target)."),
+      let index = copy.columns.firstIndex(where: { message.hasSuffix(".\($0)") }),
       // A function of the app's is not called for this.
-      !expressions[index].contains(Conversion.function)
+      !copy.expressions[index].contains(Conversion.function)
     else { return nil }
     // Around a query, as of a window nothing can be asked where rows are picked.
     let rows: SQL =
-      "FROM (SELECT \"id\", (\(written: SQLTemplate.namesOnly(expressions[index]))) AS vault_value FROM \(identifier: from)) WHERE vault_value IS NULL"
+      "FROM (SELECT \"id\", (\(written: SQLTemplate.namesOnly(copy.expressions[index]))) AS vault_value FROM \(identifier: copy.source)) WHERE vault_value IS NULL"
     let count = try connection.value("SELECT count(*) \(rows)")?.int64 ?? 0
-    let table = MigrationCompiler.finalName(of: to)
+    let table = MigrationCompiler.finalName(of: copy.target)
     // As of `random()`.
     guard count > 0 else {
       return
-        "an expression gave NULL for \(table).\(columns[index]), which is required, and gives none when it is asked again; "
+        "an expression gave NULL for \(table).\(copy.columns[index]), which is required, and gives none when it is asked again; "
         + "write one that gives a row the same value each time"
     }
     let ids = try connection.query("SELECT \"id\" \(rows) ORDER BY \"id\" LIMIT 5") { "\($0.int64(0))" }
     return
-      "\(counted(Int(count), "object")) would have NULL in \(table).\(columns[index]), which is required; "
+      "\(counted(Int(count), "object")) would have NULL in \(table).\(copy.columns[index]), which is required; "
       + "\(FillingAdvice.expression) (\(ids.count == 1 ? "row" : "rows") \(ids.joined(separator: ", ")))"
   }
 

@@ -9,9 +9,9 @@ struct PartnerWatch {
   /// How many rows of each property were damaged before, by the names behind the steps; those without any are left out.
   private let before: [String: Int]
   /// The last step that made one-to-ones out of what was there, and the operations by which it did.
-  private let maker: (step: MigrationStep, place: Int, operation: String)?
+  private let maker: (step: MigrationStep, place: RunPlace, operation: String)?
   /// The last step that wrote anything, for damage of which nobody knows more.
-  private let writer: (step: MigrationStep, place: Int, operation: String)
+  private let writer: (step: MigrationStep, place: RunPlace, operation: String)
 
   /// - Parameters:
   ///   - steps: In the order in which they run.
@@ -30,14 +30,16 @@ struct PartnerWatch {
   }
 
   private static func last(of steps: [CompiledStep], where isMeant: (CompiledStep.Part) -> Bool) -> (
-    step: MigrationStep, place: Int, operation: String
+    step: MigrationStep, place: RunPlace, operation: String
   )? {
     for (place, step) in steps.enumerated().reversed() {
-      let operations = step.parts.filter(isMeant).flatMap(\.operations).map(\.summary)
-      guard !operations.isEmpty else { continue }
+      // As they are counted when they run: a new store is asked for no requirement.
+      let parts = step.parts.filter { !$0.isRequirement }
+      let operations = parts.filter(isMeant).flatMap(\.operations).map(\.summary)
+      guard !operations.isEmpty, let part = parts.lastIndex(where: isMeant) else { continue }
       var names: [String] = []
       for operation in operations where !names.contains(operation) { names.append(operation) }
-      return (step.step, place, names.joined(separator: "; "))
+      return (step.step, RunPlace(step: place, part: part), names.joined(separator: "; "))
     }
     return nil
   }
@@ -97,8 +99,8 @@ struct PartnerWatch {
   private func blamed(for finding: PartnerFinding, _ audit: RowAudit) -> (
     MigrationStep, String, isOfRows: Bool
   ) {
-    // By places and not by numbers, which fall on the way back.
-    let place = maker?.place ?? -1
+    // What makes the pairs may write an end as well.
+    let place = maker?.place ?? .before
     if let wrote = audit.lastWriter(of: [finding.end, finding.back], check.model), wrote.place >= place {
       return (wrote.step, wrote.operation, false)
     }

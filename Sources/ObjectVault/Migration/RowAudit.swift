@@ -2,6 +2,20 @@
 
 internal import CipherSQLite
 
+/// Where something was done in a run: in which step, counted from 0, and in which of its parts that are no requirements.
+/// Numbers of steps would not do, as they fall on the way back.
+struct RunPlace: Comparable {
+  /// Before all of the run.
+  static let before = RunPlace(step: -1, part: -1)
+
+  var step: Int
+  var part: Int
+
+  static func < (left: RunPlace, right: RunPlace) -> Bool {
+    (left.step, left.part) < (right.step, right.part)
+  }
+}
+
 /// Goes along with the steps of one run.
 struct RowAudit {
   let connection: Connection
@@ -12,9 +26,9 @@ struct RowAudit {
   /// Whether tables have changed since, so that old damage may have other names now.
   private var isStale = false
   /// What the steps wrote, by the names of now.
-  private var written: [(step: MigrationStep, place: Int, blame: Blame, columns: TouchedColumns)] = []
-  /// The place of the present step in the run: that of the first is 0.
-  private var place = -1
+  private var written: [(step: MigrationStep, place: RunPlace, blame: Blame, columns: TouchedColumns)] = []
+  /// The place of what runs now.
+  private var place = RunPlace.before
   /// The operations to which a property of an entity owes what it holds.
   private typealias Blame = (_ entity: String, _ property: String) -> String
 
@@ -26,12 +40,15 @@ struct RowAudit {
   ) throws {
     (self.connection, self.readers) = (connection, readers)
     // What was committed before comes before all that is to come.
-    written = (former?.written ?? []).map { ($0.step, -1, $0.blame, $0.columns) }
+    written = (former?.written ?? []).map { ($0.step, .before, $0.blame, $0.columns) }
     if let model { known = try ReferenceCheck.dangling(connection, model) }
   }
 
   /// Called before each step of the run.
-  mutating func beginStep() { place += 1 }
+  mutating func beginStep() { place = RunPlace(step: place.step + 1, part: -1) }
+
+  /// Called before each part of a step that is no requirement.
+  mutating func beginPart() { place.part += 1 }
 
   /// Called before a run of data blocks.
   mutating func willWrite(_ model: Schema) throws {
@@ -116,9 +133,9 @@ struct RowAudit {
   }
 
   /// Who was the last to write any of some to-ones: by the names of now.
-  /// - Returns: With the place of the step in the run; -1 for one of an earlier transaction.
+  /// - Returns: With the place in the run; ``RunPlace/before`` for a step of an earlier transaction.
   func lastWriter(of toOnes: [PropertyName], _ model: Schema) -> (
-    step: MigrationStep, place: Int, operation: String
+    step: MigrationStep, place: RunPlace, operation: String
   )? {
     for (step, place, blame, columns) in written.reversed() {
       let hit = toOnes.first { end in

@@ -64,9 +64,9 @@ struct RowForecast {
     var moved: [String: Amount] = [:]
     for statement in part.statements {
       switch statement {
-      case .copy(let table, let temporary, _, _, _):
-        touched.insert(table)
-        moved[MigrationCompiler.finalName(of: temporary)] = try amount(ofTable: table)
+      case .copy(let copy):
+        touched.insert(copy.source)
+        moved[MigrationCompiler.finalName(of: copy.target)] = try amount(ofTable: copy.source)
       case .data(let sql):
         let words = SQLTemplate.words(sql)
         touched.formUnion(part.model.tables.map(\.name).filter { words.contains($0.lowercased()) })
@@ -80,7 +80,7 @@ struct RowForecast {
     let amount = try touched.reduce(Amount()) { try $0 + self.amount(ofTable: $1) }
     // Renamed tables may take each other's names, so all of them at once; a name that is free then is nobody's.
     for statement in part.statements {
-      if case .copy(let table, _, _, _, _) = statement { tables[table] = Amount() }
+      if case .copy(let copy) = statement { tables[copy.source] = Amount() }
     }
     tables.merge(moved) { $1 }
     return amount

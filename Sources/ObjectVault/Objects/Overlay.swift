@@ -1,5 +1,5 @@
 // What was written to an object since it was fetched or saved, and the members of its relationships. The committed row
-// stays beside it. The order of members is a MemberOrder.
+// stays beside it. The order of members is a MemberOrder, and what getters return of them TypedMembers.
 
 package import CipherSQLite
 private import Foundation
@@ -361,36 +361,6 @@ package final class ToManyState {
     guard let present = order?.objects else { return }
     order = MemberOrder(knownAdded.isEmpty ? [] : present.filter(knownAdded.contains))
   }
-}
-
-/// What a getter returns, kept up to date member by member: making it anew at each change would make
-/// `parent.children.insert(child)` in a loop quadratic twice over.
-class TypedMembers {
-  func insert(_ object: ManagedObject) {}
-  func remove(_ object: ManagedObject) {}
-}
-
-final class Members<Target: ManagedObject>: TypedMembers {
-  var set: Set<Target>
-  init(_ set: Set<Target>) { self.set = set }
-
-  override func insert(_ object: ManagedObject) {
-    if let object = object as? Target { set.insert(object) }
-  }
-  override func remove(_ object: ManagedObject) {
-    if let object = object as? Target { set.remove(object) }
-  }
-}
-
-final class MemberList<Target: ManagedObject>: TypedMembers {
-  /// nil when it has to be made anew: looking for each object that goes would take as long.
-  private(set) var list: [Target]?
-  init(_ list: [Target]) { self.list = list }
-
-  override func insert(_ object: ManagedObject) {
-    if let object = object as? Target { list?.append(object) }
-  }
-  override func remove(_ object: ManagedObject) { list = nil }
 }
 
 extension Overlay {

@@ -14,6 +14,14 @@ extension StoreContent {
   }
 }
 
+extension StoreContent {
+  /// The first of some rows, by their ids.
+  static func listed(_ rows: some Collection<Int64>) -> String {
+    (rows.count == 1 ? "row " : "rows ") + rows.sorted().prefix(5).map(String.init).joined(separator: ", ")
+      + (rows.count > 5 ? " and more" : "")
+  }
+}
+
 /// Compares what was in a store with what became of it.
 struct ContentComparison {
   private let before: StoreContent
@@ -105,7 +113,7 @@ struct ContentComparison {
     guard let first = other.keys.min() else { return [] }
     let shown =
       showsValues
-      ? ": \(text(rows[first]?[property])) is now \(text(left[first]?[finalProperty]))"
+      ? ": \(ShownChange(former: rows[first]?[property] ?? .null, now: left[first]?[finalProperty] ?? .null))"
       : " (\(listed(other.keys.sorted())))"
     return [
       "\(called("\(entity).\(property)", "\(final).\(finalProperty)")): \(other.count) of \(counted(rows.count, "value")) "
@@ -140,9 +148,10 @@ struct ContentComparison {
         (gone.isEmpty
         ? []
         : [
-          "\(called): \(gone.count) of \(counted(links.count, "link")) \(gone.count == 1 ? "is" : "are") gone"
+          "\(called): \(gone.count) of \(counted(links.count, "link")) \(gone.count == 1 ? "is" : "are") gone (\(listed(gone)))"
         ])
-        + (new.isEmpty ? [] : ["\(called): \(counted(new.count, "link is", "links are")) new"])
+        + (new.isEmpty
+          ? [] : ["\(called): \(counted(new.count, "link is", "links are")) new (\(listed(new)))"])
     }
   }
 
@@ -162,28 +171,23 @@ struct ContentComparison {
     name == final ? name : "\(name), now \(final)"
   }
 
-  private func listed(_ rows: [Int64]) -> String {
-    (rows.count == 1 ? "row " : "rows ") + rows.prefix(5).map(String.init).joined(separator: ", ")
-      + (rows.count > 5 ? " and more" : "")
-  }
+  private func listed(_ rows: [Int64]) -> String { StoreContent.listed(rows) }
 
-  private func text(_ value: SQLValue?) -> String {
-    switch value ?? .null {
-    case .null: "nil"
-    case .integer(let number): "\(number)"
-    case .real(let number): "\(number)"
-    case .text(let text): "\"\(text.count > 40 ? text.prefix(40) + "…" : text)\""
-    case .blob(let data): counted(data.count, "byte")
-    }
+  private func listed(_ links: Set<StoreContent.Link>) -> String {
+    let sorted = links.sorted { ($0.source, $0.target) < ($1.source, $1.target) }
+    return sorted.prefix(5).map { "\($0.source) to \($0.target)" }.joined(separator: ", ")
+      + (links.count > 5 ? " and more" : "")
   }
 }
 
 extension SQLValue {
-  /// Whether both are one value. A column that holds numbers gives a whole one as either kind.
+  /// Whether both are one value. A column that holds numbers gives a whole one as either kind; of texts the bytes count, as
+  /// Swift finds some equal that differ in them.
   fileprivate func isSame(as other: SQLValue) -> Bool {
     switch (self, other) {
     case (.integer(let whole), .real(let number)), (.real(let number), .integer(let whole)):
       Int64(exactly: number) == whole
+    case (.text(let text), .text(let other)): text.utf8.elementsEqual(other.utf8)
     default: self == other
     }
   }

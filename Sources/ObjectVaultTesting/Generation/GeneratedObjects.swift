@@ -59,10 +59,23 @@ public struct GeneratedObjects: Sendable, Hashable {
   ///   - rules: What attributes may hold, by `Entity.attribute`, such as `["User.name": { $0 != "" }]`; those that classes
   ///     declare with ``/ObjectVault/Entity/check(_:_:)`` are known.
   /// - Throws: `StoreError.invalidSchema`; ``CheckFailure`` when no value of a required attribute keeps
-  ///   its rules.
+  ///   its rules, and when the model has no attribute that `values` or `rules` name.
   public init(
     of schema: Schema, perEntity: Int = 12, seed: UInt64 = 1, links: Links = .some,
     values: [String: [SQLValue]] = [:], rules: [String: Rule] = [:]
+  ) throws {
+    try require(
+      AttributeNames([schema]).faults(values.keys, "values")
+        + AttributeNames([schema]).faults(rules.keys, "rules"),
+      "GeneratedObjects", "its arguments", advice: AttributeNames.advice)
+    try self.init(
+      checked: schema, perEntity: perEntity, seed: seed, links: links, values: values, rules: rules)
+  }
+
+  /// The same where values and rules may be for other versions of the model, too.
+  init(
+    checked schema: Schema, perEntity: Int, seed: UInt64, links: Links, values: [String: [SQLValue]],
+    rules: [String: Rule]
   ) throws {
     try schema.validate()
     self.schema = schema

@@ -16,17 +16,18 @@ public struct LabObject {
   public let object: DynamicObject
   // Without its context an object is nothing.
   private let context: ObjectContext
+  private let names: VersionNames
 
-  init(_ object: DynamicObject, _ context: ObjectContext) {
-    (self.object, self.context) = (object, context)
+  init(_ object: DynamicObject, _ context: ObjectContext, _ names: VersionNames) {
+    (self.object, self.context, self.names) = (object, context, names)
   }
 
   /// Its id.
   public var id: DynamicID { object.id }
 
   /// An attribute, as a type that holds what the attribute's does.
-  /// - Throws: `StoreError.noProperty`, `StoreError.propertyMisused`,
-  ///   `StoreError.unreadableValue`; `SQLError`.
+  /// - Throws: ``CheckFailure`` for a name that its entity does not have at this version, with those that it has;
+  ///   `StoreError.propertyMisused`, `StoreError.unreadableValue`; `SQLError`.
   public subscript<Value: AttributeValue>(name: String) -> Value {
     get throws { try told { object[name] } }
   }
@@ -34,7 +35,7 @@ public struct LabObject {
   /// The object that a to-one leads to.
   /// - Throws: As the attributes.
   public subscript(toOne name: String) -> LabObject? {
-    get throws { try told { object[toOne: name] }.map { LabObject($0, context) } }
+    get throws { try told { object[toOne: name] }.map { LabObject($0, context, names) } }
   }
 
   /// The members of a to-many: in their order, or by their ids where they have none.
@@ -42,11 +43,10 @@ public struct LabObject {
   public subscript(toMany name: String) -> [LabObject] {
     get throws {
       if object.entityDescription?.relationship(named: name)?.isOrdered == true {
-        return try told { object[ordered: name] }.map { LabObject($0, context) }
+        return try told { object[ordered: name] }.map { LabObject($0, context, names) }
       }
-      return try told { object[toMany: name] }.sorted { $0.id.rowID < $1.id.rowID }.map {
-        LabObject($0, context)
-      }
+      return try told { object[toMany: name] }.sorted { $0.id.rowID < $1.id.rowID }
+        .map { LabObject($0, context, names) }
     }
   }
 
@@ -54,8 +54,10 @@ public struct LabObject {
   private func told<Result>(_ getter: () -> Result) throws -> Result {
     let (errors, values) = (context.faultErrors.count, context.unreadableValues.count)
     let result = getter()
-    if context.faultErrors.count > errors { throw context.faultErrors[errors] }
-    if context.unreadableValues.count > values { throw context.unreadableValues[values] }
-    return result
+    return try names.told {
+      if context.faultErrors.count > errors { throw context.faultErrors[errors] }
+      if context.unreadableValues.count > values { throw context.unreadableValues[values] }
+      return result
+    }
   }
 }

@@ -35,6 +35,7 @@ public final class LabStore: Sendable {
 
   deinit { store.close() }
 
+  private var names: VersionNames { VersionNames(migrations: lab.migrations, version: version) }
   /// The file.
   public var url: URL { store.url }
   /// The model of the version.
@@ -44,8 +45,10 @@ public final class LabStore: Sendable {
   public func content() throws -> StoreContent { try StoreContent(at: url, key: lab.key) }
 
   /// How many objects an entity has.
-  /// - Throws: `StoreError.noEntity`.
-  public func count(of entity: String) throws -> Int { try store.makeContext().fetch(entity: entity).count() }
+  /// - Throws: ``CheckFailure`` for a name that no entity of the version has.
+  public func count(of entity: String) throws -> Int {
+    try names.told { try store.makeContext().fetch(entity: entity).count() }
+  }
 
   // MARK: Objects
 
@@ -54,13 +57,15 @@ public final class LabStore: Sendable {
   ///   - entity: Its entity.
   ///   - values: What it holds, by the names of its properties: an attribute any ``/ObjectVault/AttributeValue`` or nil, a
   ///     to-one the id of an object, a to-many an array of ids. What is left out has its default, or is nil.
-  /// - Throws: `StoreError.noEntity`, `StoreError.noProperty`,
+  /// - Throws: ``CheckFailure`` for a name that the version does not have, with those that it has;
   ///   `StoreError.propertyMisused`; what a save throws.
   @discardableResult
   public func insert(_ entity: String, _ values: [String: (any Sendable)?] = [:]) throws -> DynamicID {
     let context = store.makeContext()
-    let object = try context.insert(entity: entity) { object in
-      for (name, value) in values { try Self.set(name, to: value, of: object, context) }
+    let object = try names.told {
+      try context.insert(entity: entity) { object in
+        for (name, value) in values { try Self.set(name, to: value, of: object, context) }
+      }
     }
     try context.save()
     return object.id
@@ -105,17 +110,19 @@ public final class LabStore: Sendable {
   /// - Throws: `StoreError.objectGone` when it is not there.
   public func object(_ id: DynamicID) throws -> LabObject {
     let context = store.makeContext()
-    guard let object = try context.existing(try current(id)) else {
+    let id = try current(id)
+    guard let object = try names.told({ try context.existing(id) }) else {
       throw StoreError.objectGone(entity: id.entity, rowID: id.rowID)
     }
-    return LabObject(object, context)
+    return LabObject(object, context, names)
   }
 
   /// All objects of an entity, by their ids.
-  /// - Throws: `StoreError.noEntity`.
+  /// - Throws: ``CheckFailure`` for a name that no entity of the version has.
   public func objects(_ entity: String) throws -> [LabObject] {
     let context = store.makeContext()
-    return try context.fetch(entity: entity).sorted(by: "id").all().map { LabObject($0, context) }
+    return try names.told { try context.fetch(entity: entity).sorted(by: "id").all() }
+      .map { LabObject($0, context, names) }
   }
 
   private func current(_ id: DynamicID) throws -> DynamicID {
@@ -161,6 +168,8 @@ public final class LabStore: Sendable {
       try await lab.findings(at: file, version: number), "migrate", "version \(self.version) to \(number)")
     return try await LabStore(lab, number, copy)
   }
+
+  func copiedFile() async throws -> FolderFile { try await copied().withFile(Self.fileName) }
 
   /// A folder with a copy of the file.
   package func copied() async throws -> TestFolder {

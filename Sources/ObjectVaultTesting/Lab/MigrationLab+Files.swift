@@ -15,20 +15,36 @@ extension MigrationLab {
   public func checkGolden(_ url: URL, key: Key? = nil) async throws {
     var lab = self
     if let key { lab = MigrationLab(self, key: key) }
-    let name = url.lastPathComponent
-    try await lab.run("checkGolden", name) {
-      let folder = try TestFolder(isInMemory: true)
-      let copy = folder.file(LabStore.fileName)
-      guard FileManager.default.fileExists(atPath: url.path) else { throw SQLError.notFound(file: url.path) }
-      try copyAsItLies(url, to: copy)
-      let before = try StoreContent(at: copy, key: lab.key)
-      _ = try await Store.migrate(at: copy, key: lab.key, migrations: migrations, makesBackups: false)
+    let golden = lab
+    try await golden.run("checkGolden", url.lastPathComponent, refusal: Self.shipped) {
+      let file = try Self.copy(of: url)
+      let before: StoreContent
+      do { before = try StoreContent(at: file.url, key: golden.key) } catch SQLError.wrongKey {
+        throw CheckFailure(
+          "", "", ["\(url.path) cannot be decrypted with the key that was given"],
+          advice: key == nil
+            ? "Say which key it has: checkGolden(url, key: .passphrase(…)). Without one it is the lab's, which is random."
+            : "Check the key, and that the file is a store: store-migrate info.")
+      }
+      let place = "version \(before.version) to \(migrations.version)"
+      _ = try await Store.migrate(at: file.url, key: golden.key, migrations: migrations, makesBackups: false)
       try require(
-        try await lab.findings(at: copy, version: migrations.version), "checkGolden",
-        "\(name), version \(before.version) to \(migrations.version)")
-      try lab.requireKept(
-        before, StoreContent(at: copy, key: lab.key), "checkGolden", showsValues: false)
+        try await golden.findings(at: file.url, version: migrations.version), "checkGolden", place)
+      try await golden.requireKept(
+        before, StoreContent(at: file.url, key: golden.key), "checkGolden", place, showsValues: false
+      ) { try Self.copy(of: url) }
     }
+  }
+
+  private static let shipped =
+    "Users have stores like this one: a step has to mend what it cannot take before that. Values are in no message: look "
+    + "at the row with the sqlcipher shell."
+
+  private static func copy(of url: URL) throws -> FolderFile {
+    guard FileManager.default.fileExists(atPath: url.path) else { throw SQLError.notFound(file: url.path) }
+    let file = try TestFolder(isInMemory: true).withFile(LabStore.fileName)
+    try copyAsItLies(url, to: file.url)
+    return file
   }
 
   /// The same of a file by its path.

@@ -49,14 +49,22 @@ extension MigrationLab {
     + "lab.rules[\"User.name\"] = { $0 != \"\" }, or lab.values[\"User.name\"] = […]."
 
   /// Runs a part of a check, and says where a step refused what it met.
-  func run<Result>(_ check: String, _ place: String, _ body: () async throws -> Result) async throws -> Result
-  {
-    do { return try await body() } catch let error as CheckFailure {
-      throw CheckFailure(check, place, error.findings, advice: error.advice)
+  /// - Parameter refusal: What to do about a step that refuses what it meets.
+  func run<Result>(
+    _ check: String, _ place: String, refusal: String = madeUp, _ body: () async throws -> Result
+  ) async throws -> Result {
+    do {
+      try requireKnownNames()
+      return try await body()
+    } catch let error as CheckFailure {
+      // What the part knows of its place stands behind what all of them have in common.
+      let isSaid = error.place.isEmpty || place.hasSuffix(error.place)
+      throw CheckFailure(
+        check, isSaid ? place : "\(place), \(error.place)", error.findings, advice: error.advice)
     } catch let error as StoreError {
       var advice: String?
       switch error {
-      case .migrationFailed, .rowsRefused: advice = Self.madeUp
+      case .migrationFailed, .rowsRefused: advice = refusal
       default: break
       }
       throw CheckFailure(check, place, ["\(error)"], advice: advice)

@@ -111,30 +111,41 @@ private struct MigrationTrial {
     let found = try content(file.url)
     if failure == nil, !found.isLike(after) {
       throw CheckFailure(
-        "", "\(fault)", ["no error was thrown"] + found.differences(from: after))
+        "", "\(fault)", ["no error was thrown"] + found.differences(from: after),
+        advice:
+          "Who calls the migration has to pass its error on, and so has a function of the app that a step calls."
+      )
     }
     try require(file.url, after, "\(fault)")
+  }
+
+  /// Whom to look at: SQL of a step cannot leave its transaction, a function of the app can.
+  private var calls: String {
+    let calls = lab.calls(after: before.version)
+    return calls.isEmpty ? "." : "; look at what is called by \(calls.joined(separator: ", "))."
   }
 
   /// The store is old or new, and what is left of the way leads to its end.
   private func require(_ url: URL, _ after: StoreContent, _ place: String) throws {
     let found: StoreContent
     do { found = try content(url) } catch {
-      throw CheckFailure("", place, ["\(place): the store cannot be read: \(error)"])
+      throw CheckFailure("", place, ["the store cannot be read: \(error)"])
     }
     guard found == before || found.isLike(after) else {
       throw CheckFailure(
         "", place,
         [
-          "\(place): the store is neither as it was (version \(before.version)) nor migrated, but at version \(found.version)"
+          "the store is neither as it was (version \(before.version)) nor migrated, but at version \(found.version)"
         ]
-          + found.differences(from: found.version == before.version ? before : after))
+          + found.differences(from: found.version == before.version ? before : after),
+        advice: "Steps that belong together run in one transaction" + calls)
     }
     try migrating(url) { _ in }
     let end = try content(url)
     guard end.isLike(after) else {
       throw CheckFailure(
-        "", place, ["\(place): migrated again, the store is another one"] + end.differences(from: after))
+        "", place, ["migrated again, the store is another one"] + end.differences(from: after),
+        advice: "After a stop the steps run again, and have to do the same" + calls)
     }
   }
 }

@@ -1,5 +1,6 @@
 // From every version to the last, and the store of a new user against that of an old one.
 
+internal import CipherSQLite
 internal import Foundation
 internal import ObjectVault
 
@@ -22,11 +23,14 @@ extension MigrationLab {
       let first = try await filledStore(at: .number(versions.lowerBound))
       var store = first
       for version in versions { store = try await store.migrate(to: .number(version)) }
-      try requireKept(first.content(), store.content(), "checkEveryPath")
+      try await requireKept(first.content(), store.content(), "checkEveryPath") {
+        try await first.copiedFile()
+      }
       let (stopped, direct) = (try store.content(), try await first.migrate().content())
       try require(
-        stopped.rowDifferences(from: direct, called: "in one run", and: "with stops"), "checkEveryPath", place
-      )
+        stopped.rowDifferences(from: direct, called: "in one run", and: "with stops"), "checkEveryPath",
+        place,
+        advice: Self.sameAgain)
     }
   }
 
@@ -40,57 +44,66 @@ extension MigrationLab {
     try await run("checkEveryPath", "version \(version) to \(migrations.version)") {
       let old = try await filledStore(at: .number(version))
       let new = try await old.migrate()
-      try requireKept(old.content(), new.content(), "checkEveryPath")
+      try await requireKept(old.content(), new.content(), "checkEveryPath") { try await old.copiedFile() }
     }
-  }
-
-  /// Compares what was in a store with what steps have made of it.
-  func requireKept(
-    _ before: StoreContent, _ after: StoreContent, _ check: String, showsValues: Bool = true
-  ) throws {
-    let names = try NameTrail(migrations, from: before.version, to: after.version)
-    let comparison = ContentComparison(
-      before, after, names: names, showsValues: showsValues, mayLose: mayLoseRows)
-    let differences = comparison.differences
-    // Other sentences speak of values.
-    let hasLost = differences.contains { $0.contains(" gone") }
-    try require(
-      differences, check, "version \(before.version) to \(after.version)",
-      advice: hasLost ? "What a step deletes on purpose is allowed by lab.mayLoseRows." : nil)
   }
 
   /// The store of a new user is that of an old one: tables, indexes, references, views and triggers are equal, and so are
   /// the rows that each has from the beginning.
   ///
-  /// A step that inserts rows by `transform` is found by it: new stores do not get them. Rows that every store has belong
-  /// into `seed`.
-  /// - Throws: ``CheckFailure`` with each difference.
+  /// Both have run the same steps, the one in one run and the other beginning at the first version. What is found by it makes
+  /// other rows each time, as of `random()`, or a function of the app that remembers.
+  /// - Throws: ``CheckFailure`` with each difference, and the step behind which it begins.
   public func checkCreatedEqualsMigrated() async throws {
     let place = "version \(migrations.version)"
     try await run("checkCreatedEqualsMigrated", place) {
-      let created = try await store(at: .latest)
-      let migrated = try await store(at: .number(versions.lowerBound)).migrate()
-      let differences = try physicalSchema(at: created.url).differences(
-        from: physicalSchema(at: migrated.url), called: "a created store", and: "a migrated one")
-      let rows = try migrated.content().rowDifferences(
-        from: created.content(), called: "in a created store", and: "in a migrated one")
-      try require(
-        differences + rows, "checkCreatedEqualsMigrated", place,
-        advice: rows.isEmpty
-          ? nil
-          : "Rows that every store has are inserted by seed; what transform inserts is in old stores alone.")
+      let first = try await store(at: .number(versions.lowerBound))
+      let (tables, rows) = try await differences(of: .latest, from: first)
+      guard !tables.isEmpty || !rows.isEmpty else { return }
+      let number = try await firstVersion(apartFrom: first)
+      throw CheckFailure(
+        "checkCreatedEqualsMigrated", place, tables + rows,
+        advice: ([number.flatMap(step).map { "It begins behind \(called($0)), \($0.fileName)." }]
+          + [rows.isEmpty ? nil : Self.sameAgain]).compactMap { $0 }.joined(separator: " "))
     }
+  }
+
+  private static let sameAgain =
+    "The same steps ran on both: what they call has to do the same each time, unlike random() and functions that remember."
+
+  /// What a store that is created at a version has and one that was migrated to it has not, and the reverse.
+  private func differences(
+    of version: LabVersion, from first: LabStore
+  ) async throws -> (tables: [String], rows: [String]) {
+    let (created, migrated) = (try await store(at: version), try await first.migrate(to: version))
+    let tables = try physicalSchema(at: created.url).differences(
+      from: physicalSchema(at: migrated.url), called: "a created store", and: "a migrated one")
+    let rows = try migrated.content().rowDifferences(
+      from: created.content(), called: "in a created store", and: "in a migrated one")
+    return (tables, rows)
+  }
+
+  /// The first version at which both differ; nil where they do so at the last one alone sometimes.
+  private func firstVersion(apartFrom first: LabStore) async throws -> Int? {
+    for version in versions.dropFirst() {
+      let (tables, rows) = try await differences(of: .number(version), from: first)
+      if !tables.isEmpty || !rows.isEmpty { return version }
+    }
+    return nil
   }
 }
 
 extension StoreContent {
-  /// The entities of which another content has more objects, or fewer.
+  /// The entities of which another content has more objects, or fewer, with those that one of both has alone.
   fileprivate func rowDifferences(from other: StoreContent, called name: String, and otherName: String)
     -> [String]
   {
     Set(objects.keys).union(other.objects.keys).sorted().compactMap { entity in
       let (now, then) = (count(of: entity), other.count(of: entity))
-      return now == then ? nil : "\(entity): \(then) rows \(name), \(now) \(otherName)"
+      guard now != then else { return nil }
+      let ids = Set((objects[entity] ?? [:]).keys).symmetricDifference((other.objects[entity] ?? [:]).keys)
+      let alone = ids.isEmpty ? "" : " (\(Self.listed(ids)) in one of them alone)"
+      return "\(entity): \(counted(then, "row")) \(name), \(now) \(otherName)\(alone)"
     }
   }
 }

@@ -26,7 +26,9 @@ extension MigrationLab {
       let before = try old.content()
       let bystander = try await Store.open(at: file.url, key: key)
       defer { bystander.close() }
-      try await checkTwoAtOnce(file, before)
+      do { try await checkTwoAtOnce(file, before) } catch let error as CheckFailure {
+        throw error.at("two at once")
+      }
       try await checkBystander(bystander, file, place)
       try await checkOlderApp(file, number, place)
     }
@@ -39,11 +41,20 @@ extension MigrationLab {
     async let other = opened(file)
     let ran = try await [one, other].filter { !$0.isEmpty }
     guard ran == [Array(before.version + 1...migrations.version)] else {
-      throw CheckFailure("", "", ["of two that opened the store at once, \(ran.count) ran the steps"])
+      throw CheckFailure(
+        "", "", ["of two that opened the store at once, \(ran.count) ran the steps"], advice: Self.ours)
     }
-    try require(try await findings(at: file.url, version: migrations.version), "", "two at once")
-    try requireKept(before, StoreContent(at: file.url, key: key), "checkOtherProcess")
+    try require(try await findings(at: file.url, version: migrations.version), "", "")
+    let after = try StoreContent(at: file.url, key: key)
+    try await requireKept(before, after, "checkOtherProcess") {
+      // Nobody has it as it was any more.
+      try await filledStore(at: .number(before.version)).copiedFile()
+    }
   }
+
+  /// What no step can do.
+  private static let ours =
+    "No step of an app can do this: it is a fault of ObjectVault, to be reported with the steps."
 
   /// How long one of two waits for the other, in seconds: a machine may be busy with other tests.
   private static let patience = 120.0
@@ -69,22 +80,27 @@ extension MigrationLab {
     let objects = try GeneratedObjects(of: bystander.schema, perEntity: 1, seed: seed &+ 1)
     do {
       try await objects.write(to: bystander)
-      throw CheckFailure("", place, ["who had the store open with the old model went on writing"])
+      throw CheckFailure(
+        "", place, ["who had the store open with the old model went on writing"], advice: Self.ours)
     } catch StoreError.storeMigratedElsewhere {
     } catch let error as CheckFailure {
       throw error
     } catch {
       throw CheckFailure(
         "", place,
-        ["who had the store open with the old model was not told that it was migrated, but: \(error)"])
+        ["who had the store open with the old model was not told that it was migrated, but: \(error)"],
+        advice: Self.ours)
     }
     try require(
-      StoreContent(at: file.url, key: key).differences(from: before), "", "the old model after the migration")
+      StoreContent(at: file.url, key: key).differences(from: before), "", "the old model after the migration",
+      advice: Self.ours)
   }
 
   package func checkOlderApp(_ file: FolderFile, _ number: Int, _ place: String) async throws {
     let older = try migrations.upTo(number)
-    let reader = migrations.steps.map(\.reader).max() ?? migrations.version
+    let strictest = migrations.steps.max { $0.reader < $1.reader }
+    let reader = strictest?.reader ?? migrations.version
+    let advice = strictest.map { "Who may read the store is said by reader: in \($0.fileName)." }
     do {
       let plan = try await Store.plan(at: file.url, key: key, migrations: older)
       guard reader > number || !plan.isUpToDate else { return }
@@ -92,14 +108,14 @@ extension MigrationLab {
         "", place,
         [
           "an app that knows \(counted(number, "step")) was not refused, and version \(reader) is the oldest that may read the store"
-        ])
+        ], advice: advice)
     } catch StoreError.storeIsNewer {
       guard reader <= number else { return }
       throw CheckFailure(
         "", place,
         [
           "an app that knows \(counted(number, "step")) was refused, and the steps say that it may read the store"
-        ])
+        ], advice: advice)
     }
   }
 
@@ -111,11 +127,12 @@ extension MigrationLab {
     do {
       _ = try await Store.migrate(
         at: file.url, key: key, migrations: migrations, busyTimeout: 0.05, makesBackups: false)
-      throw CheckFailure("", place, ["the store was migrated while somebody else was writing"])
+      throw CheckFailure(
+        "", place, ["the store was migrated while somebody else was writing"], advice: Self.ours)
     } catch SQLError.busy {}
     try holder.commit()
     try require(
       StoreContent(at: file.url, key: key).differences(from: old.content()), "",
-      "\(place), while somebody writes")
+      "while somebody writes", advice: Self.ours)
   }
 }

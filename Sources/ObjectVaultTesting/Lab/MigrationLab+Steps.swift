@@ -19,8 +19,9 @@ extension MigrationLab {
         let rebuilt = plan.steps.flatMap(\.rebuiltTables)
         guard !rebuilt.isEmpty else { return }
         let new = try await old.migrate(to: .number(step.number))
-        do { try requireKept(old.content(), new.content(), "checkCascades") } catch let error as CheckFailure
-        {
+        do {
+          try await requireKept(old.content(), new.content(), "checkCascades") { try await old.copiedFile() }
+        } catch let error as CheckFailure {
           throw CheckFailure(
             error.check, error.place, error.findings,
             advice: (["The step writes \(rebuilt.joined(separator: ", ")) anew."]
@@ -54,20 +55,28 @@ extension MigrationLab {
     let up = try await before.migrate(to: .number(step.number))
     let down = try await up.migrate(to: .number(step.number - 1))
     let again = try await down.migrate(to: .number(step.number))
-    let place = "step \(step.number) \(step.name)"
+    let advice = Self.advice(onWayBackOf: step)
     guard isComputed else {
-      try require(down.content().differences(from: before.content()), "checkUpDownUp", "\(place), back")
+      try require(
+        down.content().differences(from: before.content()), "checkUpDownUp", "back", advice: advice)
       return try require(
-        again.content().differences(from: up.content()), "checkUpDownUp", "\(place), up again")
+        again.content().differences(from: up.content()), "checkUpDownUp", "up again", advice: advice)
     }
-    let lost = try down.content().lostRows(of: before.content(), but: mayLoseRows)
-    try require(lost, "checkUpDownUp", "\(place), back")
-    // What the step has left alone is what it was, whatever the way back computes.
+    // What the step has left alone is what it was, whatever the way back computes; rows are there all the same.
     let kept = try NameTrail(migrations, from: step.number - 1, to: step.number).thereAndBack
     let comparison = try ContentComparison(
       before.content(), down.content(), names: kept, mayLose: mayLoseRows)
-    try require(comparison.differences, "checkUpDownUp", "\(place), back")
-    try requireKept(before.content(), again.content(), "checkUpDownUp")
+    let lost = try down.content().lostRows(of: before.content(), but: mayLoseRows)
+    let others = comparison.differences.filter { !lost.contains($0) }
+    try require(lost + others, "checkUpDownUp", "back", advice: advice)
+    try await requireKept(before.content(), again.content(), "checkUpDownUp", "up again") {
+      try await before.copiedFile()
+    }
+  }
+
+  private static func advice(onWayBackOf step: MigrationStep) -> String {
+    "What [up] of \(step.fileName) does, its [down] has to undo; without a [down] the way back follows from the operations. "
+      + "What it deletes on purpose is allowed by lab.mayLoseRows."
   }
 
   /// Objects of the later model, on their way back.
@@ -80,11 +89,16 @@ extension MigrationLab {
     let names = try NameTrail(migrations, from: step.number - 1, to: step.number)
     let (before, after) = (try later.content(), try down.content())
     let lost = names.entities.sorted { $0.key < $1.key }.compactMap { former, name -> String? in
-      let (was, remained) = (before.count(of: name), after.count(of: former))
-      return was == remained || mayLoseRows.contains(name) || mayLoseRows.contains(former)
-        ? nil : "\(former): \(remained) of \(was) rows are left that were made after the step"
+      let (was, remained) = (before.objects[name] ?? [:], after.objects[former] ?? [:])
+      guard was.count != remained.count, mayLoseRows.isDisjoint(with: [name, former]) else { return nil }
+      let gone = was.keys.filter { remained[$0] == nil }
+      return
+        "\(former): \(remained.count) of \(was.count) rows are left that were made after the step"
+        + (gone.isEmpty ? "" : "; \(StoreContent.listed(gone)) \(gone.count == 1 ? "is" : "are") gone")
     }
-    try require(lost, "checkUpDownUp", "step \(step.number) \(step.name), back")
+    try require(
+      lost, "checkUpDownUp", "back, with objects made after the step",
+      advice: Self.advice(onWayBackOf: step))
   }
 }
 
@@ -110,7 +124,8 @@ extension StoreContent {
       let gone = rows.keys.filter { objects[entity]?[$0] == nil }
       return gone.isEmpty
         ? nil
-        : "\(entity): \(gone.count) of \(counted(rows.count, "row")) \(gone.count == 1 ? "is" : "are") gone"
+        : "\(entity): \(gone.count) of \(counted(rows.count, "row")) \(gone.count == 1 ? "is" : "are") gone "
+          + "(\(Self.listed(gone)))"
     }
   }
 }

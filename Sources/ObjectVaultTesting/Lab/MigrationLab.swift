@@ -2,6 +2,7 @@
 //   MigrationLab+Paths      from every version, and created against migrated     +Steps   step by step: cascades, up and down
 //   MigrationLab+Kills      stopped at every statement                           +Files   stores that were shipped
 //   MigrationLab+Processes  others that have the store open
+// What they say: +Findings, +Blame (the step that did it), +Names (those that a test writes down).
 // LabStore is a store at one version.
 
 public import CipherSQLite
@@ -112,7 +113,7 @@ extension MigrationLab {
   }
 
   /// The objects that the checks fill a store of a version with.
-  /// - Throws: As ``store(at:)``.
+  /// - Throws: As ``store(at:)``; ``CheckFailure`` when ``values``, ``rules`` or ``mayLoseRows`` name what no version has.
   public func generated(
     at version: LabVersion, links: GeneratedObjects.Links = .some
   ) throws -> GeneratedObjects {
@@ -120,25 +121,8 @@ extension MigrationLab {
     try requireKnownNames()
     let (values, rules) = try swiftSide(at: number)
     return try GeneratedObjects(
-      of: migrations.model(at: number), perEntity: objectsPerEntity, seed: seed, links: links,
+      checked: migrations.model(at: number), perEntity: objectsPerEntity, seed: seed, links: links,
       values: values.merging(self.values) { $1 }, rules: rules.merging(self.rules) { $1 })
-  }
-
-  /// A value under a mistyped name would be given to nothing, and nobody would be told.
-  private func requireKnownNames() throws {
-    let names = Set(values.keys).union(rules.keys)
-    guard !names.isEmpty else { return }
-    let known = Set(
-      try migrations.models().flatMap { model in
-        model.entities.flatMap { entity in
-          (model.flattenedEntity(named: entity.name) ?? entity).attributes.map { "\(entity.name).\($0.name)" }
-        }
-      })
-    let unknown = names.subtracting(known).sorted()
-    guard unknown.isEmpty else {
-      throw CheckFailure(
-        "MigrationLab", "values and rules", unknown.map { "no version of the model has the attribute \($0)" })
-    }
   }
 
   /// The versions that stores can have: none below a step that others were folded into.

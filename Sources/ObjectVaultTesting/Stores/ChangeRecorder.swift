@@ -1,5 +1,6 @@
 // What a store told its listeners, for a test to look at without waiting.
 
+internal import CipherSQLite
 public import ObjectVault
 
 /// Records the commits of a store.
@@ -28,7 +29,7 @@ public final class ChangeRecorder: Sendable {
       case .committed(let changes): return changes
       case .missed(let commits):
         throw CheckFailure(
-          "ChangeRecorder", "take", ["\(commits) commits were not written down"],
+          "ChangeRecorder", "take", ["\(counted(commits, "commit was", "commits were")) not written down"],
           advice: "Make the recorder before the write begins.")
       }
     }

@@ -40,11 +40,10 @@ extension StoreMigrate {
       let report = try await session.placing(of: run) { try await run.run(session) }
       var output = Output(code: report.exitCode, text: line.text(of: report, style), loss: report.loss)
       if report.isWritten { tell(line.warnings) }
-      if let failure = report.failure {
-        if !line.isJSON { output.errors = "store-migrate: \(failure)" }
-      } else if interruption.signal != nil {
-        output.errors = "store-migrate: It was done before it could be stopped."
-      }
+      output.errors =
+        LastWord(
+          failure: report.failure, isJSON: line.isJSON, wasStopped: interruption.signal != nil
+        ).text ?? output.errors
       return output
     } catch is ReaderGone {
       return Output(code: .ok, isCut: true)

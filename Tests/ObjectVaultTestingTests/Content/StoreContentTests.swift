@@ -95,7 +95,7 @@ final class Clip: ManagedObject {
         "User: 1 of 2 rows is gone (row 2)",
         "User.city: 1 of 2 values is another, the first in row 1: \"London\" is now nil",
         "User: 1 row is new (row 3)",
-        "Status.tags: 1 of 1 link is gone", "Tag.statuses: 1 of 1 link is gone",
+        "Status.tags: 1 of 1 link is gone (1 to 1)", "Tag.statuses: 1 of 1 link is gone (1 to 1)",
       ])
     #expect(
       after.differences(from: before, showsValues: false).contains { $0.hasSuffix("is another (row 1)") })

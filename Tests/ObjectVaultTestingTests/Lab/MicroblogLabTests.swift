@@ -122,11 +122,11 @@ import Testing
   @Test func `what a name or a value is not is thrown`() async throws {
     let old = try await lab().store(at: 3)
     let ada = try old.insert("User", ["name": "Ada"])
-    #expect(throws: StoreError.self) { try old.insert("Usr") }
-    #expect(throws: StoreError.self) { try old.insert("User", ["nam": "Bo"]) }
+    #expect(throws: CheckFailure.self) { try old.insert("Usr") }
+    #expect(throws: CheckFailure.self) { try old.insert("User", ["nam": "Bo"]) }
     #expect(throws: StoreError.self) { try old.insert("User", ["name": 3 as Int]) }
     #expect(throws: StoreError.self) { try old.insert("User", ["name": ["a": 1]]) }
-    #expect(throws: StoreError.self) { try old.object(ada)["city"] as String? }
+    #expect(throws: CheckFailure.self) { try old.object(ada)["city"] as String? }
     #expect(throws: StoreError.self) { try old.object(ada)[toOne: "name"] }
     #expect(throws: StoreError.objectGone(entity: "User", rowID: 7)) {
       try old.object(DynamicID(entity: "User", rowID: 7))

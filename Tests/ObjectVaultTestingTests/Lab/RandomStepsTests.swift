@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct RandomSteps {
   /// What became of the pairs, so that a test sees that each of it happened.
-  private struct Tally {
+  struct Tally {
     var migrated = 0
     var refused = 0
     var back = 0
@@ -98,7 +98,7 @@ import Testing
     try await check(old, first, step, &tally)
   }
 
-  private static func check(
+  static func check(
     _ old: Schema, _ first: MigrationSet, _ step: MigrationStep, _ tally: inout Tally
   ) async throws {
     let lab = try MigrationLab(MigrationSet(first.steps + [step]))

@@ -123,4 +123,30 @@ import Testing
     let highest = try lab.rows("SELECT max(id) FROM User")[0][0].int64 ?? 0
     #expect(try lab.rows("SELECT city FROM User WHERE id = 1") == [[.text("\"\(highest)\"")]])
   }
+
+  // A mark behind a quote makes one character of both, and stands in the name all the same.
+  @Test(arguments: [
+    ("SELECT \"\u{301}n\" FROM (SELECT 'a' AS \"n\", 'b' AS \"\u{301}n\")", "b"),
+    ("SELECT \"x`\u{301}y\" FROM (SELECT 'c' AS \"x`\u{301}y\")", "c"),
+    ("SELECT \"q\"\"\u{301}\" FROM (SELECT 'd' AS \"q\"\"\u{301}\", 'e' AS \"q\")", "d"),
+    ("SELECT \"🏳️‍🌈\" FROM (SELECT 'f' AS \"🏳️‍🌈\", 'g' AS \"🏳️\")", "f"),
+  ])
+  func `names in double quotes are told apart by their scalars`(_ query: String, _ value: String) async throws
+  {
+    let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
+    try await lab.migrate("transform sql { UPDATE $User SET $User.city = (\(query)) WHERE \"id\" = 1 }")
+    #expect(try lab.rows("SELECT city FROM User WHERE id = 1") == [[.text(value)]])
+  }
+
+  @Test(arguments: [
+    ("transform sql { UPDATE $User SET $User.city = 'a' WHERE \"id\" \"nick\" 3 }", "near \"\"nick\"\""),
+    ("transform sql { UPDATE $User SET $User.city = 'a' WHERE \"id\" `nick` 3 }", "near \"`nick`\""),
+    ("retype User.city to string using ($User.city + 1 \"nick\" \"x\")", "near \"\"nick\"\""),
+  ])
+  func `what the engine quotes is shown as it was written`(_ step: String, _ words: String) async throws {
+    let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
+    await #expect { try await lab.migrate(step) } throws: { error in
+      "\(error)".contains(words) && "\(error)".contains("`") == step.contains("`")
+    }
+  }
 }

@@ -183,6 +183,30 @@ import Testing
     }
   }
 
+  @Test func `within a step the block is blamed that writes behind the pairing, and not one before it`()
+    async throws
+  {
+    let pairing = "add relationship User.leads -> Team inverse Team.captain"
+    let writing = "transform sql { UPDATE $Team SET $Team.captain = 4 WHERE $Team.id < 3 }"
+    let teams = Self.teams + "\nadd relationship Team.captain -> User"
+    // Two lead to one before there is a pair: rows that the pairing does not take.
+    let before = try await DowngradeLab([teams, writing + "\n" + pairing], at: 1, fill: Self.rows)
+    await #expect {
+      _ = try await Store.migrate(at: before.url, key: testKey, migrations: before.set)
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, let operation, let reason) = error else { return false }
+      return operation.hasPrefix("add relationship User.leads")
+        && reason.contains("let one of them lead there before")
+    }
+    let behind = try await DowngradeLab([teams, pairing + "\n" + writing], at: 1, fill: Self.rows)
+    await #expect {
+      _ = try await Store.migrate(at: behind.url, key: testKey, migrations: behind.set)
+    } throws: { error in
+      guard case StoreError.migrationFailed(2, _, "transform sql", let reason) = error else { return false }
+      return reason.contains("write both, as in")
+    }
+  }
+
   @Test func `on the way back the step that makes the pair is blamed, and not one that ran before it`()
     async throws
   {

@@ -20,6 +20,12 @@ private enum Circled {
     @Attribute(.renamed(from: "c")) var d: Int = 0
   }
 }
+private enum Taken {
+  final class Row: ManagedObject {
+    @Attribute(.renamed(from: "a")) var b: Int = 0
+    @Attribute var c: Int = 0
+  }
+}
 private enum Swapped {
   final class One: ManagedObject {
     @Attribute(.renamed(from: "y")) var x: Int = 0
@@ -111,6 +117,15 @@ private enum Swapped {
         "rename attribute Row.c -> d", "rename attribute Row.b -> c", "rename attribute Row.a -> b",
       ])
     #expect(moved.notes.isEmpty && moved.losses.isEmpty)
+  }
+
+  @Test func `what somebody has said of a former name is no question any more`() throws {
+    let row = "create entity Row {\n attribute a int default 0\n attribute b int default 0\n}"
+    let schema = Schema { Entity(Taken.Row.self) }
+    let asked = try proposal(row, schema)
+    #expect(asked.notes.contains { $0.hasPrefix("Row.b says that it was Row.a, and the steps have both.") })
+    let told = try proposal(row, schema, renaming: ["Row.a=c"])
+    #expect(told.lines == ["rename attribute Row.a -> c"] && told.notes.isEmpty, "\(told.notes)")
   }
 
   @Test func `a circle behind a new name stays a question`() throws {

@@ -72,6 +72,25 @@ import Testing
     }
   }
 
+  @Test func `who waits with a value that is taken is told with what was written`() async throws {
+    _ = try makeAuthors(100)
+    let changes = store.changes(bufferingUpTo: 8)
+    try await store.write { context in
+      let authors = try context.fetch(Author.self).sorted(by: \.id).all()
+      for author in authors.prefix(80) { (author.age, author.name) = (41, author.name + "x") }
+      // Somebody has this name, who is not changed.
+      authors[0].name = "author 90"
+      // Asked within a write, it finds what could be written.
+      #expect(try context.fetch(Author.self).where("age == 41").count() == 80)
+      authors[0].name = "author 0"
+    }
+    let told = try #require(changes.takeWaiting().first)
+    guard case .committed(let set) = told else { return }
+    #expect(set.updated.count == 80 && Set(set.updated.map(\.rowID)).count == 80)
+    let first = try #require(set.updated.first { $0.rowID == 1 })
+    #expect(first.new == ["age": 41] && first.old == ["age": 30], "\(first)")
+  }
+
   @Test func `a row that somebody else changed or deleted is a conflict, and nothing is written`() throws {
     let authors = try makeAuthors(1000)
     for author in authors { author.age = 40 }

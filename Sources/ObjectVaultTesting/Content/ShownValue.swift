@@ -1,0 +1,91 @@
+// How what was and what is stand beside each other in a sentence: so that the difference is to be seen, in the midst of a long
+// text, too, and where both look alike.
+
+internal import CipherSQLite
+internal import Foundation
+
+/// A value before and after, as a message shows it.
+struct ShownChange: CustomStringConvertible {
+  /// So many characters or bytes of a value are shown.
+  private static let (longestText, longestData) = (40, 8)
+
+  let former: SQLValue
+  let now: SQLValue
+
+  /// Such as `"Ada" is now nil`.
+  var description: String {
+    switch (former, now) {
+    case (.text(let former), .text(let now)):
+      Self.texts(Array(former.unicodeScalars), Array(now.unicodeScalars))
+    case (.blob(let former), .blob(let now)): Self.datas(Array(former), Array(now))
+    default: "\(Self.shown(former)) is now \(Self.shown(now))"
+    }
+  }
+
+  private static func shown(_ value: SQLValue) -> String {
+    switch value {
+    case .null: "nil"
+    case .integer(let number): "\(number)"
+    case .real(let number): "\(number)"
+    case .text(let text): quoted(Array(text.unicodeScalars), from: 0)
+    case .blob(let data): bytes(Array(data), from: 0)
+    }
+  }
+
+  /// From a little before the place where two begin to differ, if it is not to be seen from their beginnings.
+  private static func start(_ place: Int, _ shown: Int) -> Int { place < shown / 2 ? 0 : place - shown / 4 }
+
+  private static func place<Part: Equatable>(_ former: [Part], _ now: [Part]) -> Int {
+    zip(former, now).prefix { $0 == $1 }.count
+  }
+
+  private static func texts(_ former: [Unicode.Scalar], _ now: [Unicode.Scalar]) -> String {
+    let place = place(former, now)
+    let start = start(place, longestText)
+    let (was, found) = (quoted(former, from: start), quoted(now, from: start))
+    // Swift finds texts equal that are written by other signs, and so does who reads them.
+    let signs =
+      text(former) == text(now)
+      ? " (\(codes(former, place)) is now \(codes(now, place)))" : ""
+    return "\(was) is now \(found)\(from(start, place, "sign"))\(signs)"
+  }
+
+  private static func datas(_ former: [UInt8], _ now: [UInt8]) -> String {
+    let place = place(former, now)
+    let start = start(place, longestData)
+    return "\(bytes(former, from: start)) is now \(bytes(now, from: start))\(from(start, place, "byte"))"
+  }
+
+  private static func from(_ start: Int, _ place: Int, _ part: String) -> String {
+    start == 0 ? "" : ", from \(part) \(place + 1) on"
+  }
+
+  private static func quoted(_ text: [Unicode.Scalar], from start: Int) -> String {
+    // With line ends and NUL as Swift writes them: a message has a line for each finding.
+    let literal = String(reflecting: self.text(text.dropFirst(start).prefix(longestText)))
+    let isCut = text.count > start + longestText
+    return "\(start > 0 ? "…" : "")\(literal)\(isCut ? "…" : "")"
+  }
+
+  private static func text(_ scalars: some Sequence<Unicode.Scalar>) -> String {
+    var view = String.UnicodeScalarView()
+    view.append(contentsOf: scalars)
+    return String(view)
+  }
+
+  private static func codes(_ text: [Unicode.Scalar], _ place: Int) -> String {
+    let shown = text.dropFirst(place).prefix(3)
+    return shown.isEmpty
+      ? "nothing" : shown.map { "U+\(String($0.value, radix: 16, uppercase: true))" }.joined(separator: " ")
+  }
+
+  private static func bytes(_ data: [UInt8], from start: Int) -> String {
+    let part = data.dropFirst(start).prefix(longestData).map {
+      ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true)
+    }
+    guard !part.isEmpty else { return counted(data.count, "byte") }
+    let isCut = data.count > start + longestData
+    return
+      "\(counted(data.count, "byte")) (\(start > 0 ? "…" : "")\(part.joined(separator: " "))\(isCut ? "…" : ""))"
+  }
+}

@@ -1,0 +1,86 @@
+// What a failed check says beside what it found: which step did it, and what to do.
+
+internal import Foundation
+internal import ObjectVault
+
+extension MigrationLab {
+  /// Compares what was in a store with what steps have made of it.
+  /// - Parameters:
+  ///   - start: Gives a copy of the store as it was before the steps: to find the one of them that did it.
+  ///   - place: What stands behind the place of the check.
+  func requireKept(
+    _ before: StoreContent, _ after: StoreContent, _ check: String, _ place: String = "",
+    showsValues: Bool = true, from start: () async throws -> FolderFile
+  ) async throws {
+    let differences = try differences(before, after, showsValues)
+    guard !differences.isEmpty else { return }
+    let step = try await firstStep(from: before, to: after.version, start)
+    throw CheckFailure(
+      check, place, differences,
+      advice: ([step.map { "It begins behind \(called($0)), \($0.fileName)." }].compactMap { $0 }
+        + Self.advice(on: differences)).joined(separator: " "))
+  }
+
+  private func differences(
+    _ before: StoreContent, _ after: StoreContent, _ showsValues: Bool = true
+  ) throws -> [String] {
+    let names = try NameTrail(migrations, from: before.version, to: after.version)
+    return ContentComparison(before, after, names: names, showsValues: showsValues, mayLose: mayLoseRows)
+      .differences
+  }
+
+  /// What to do about differences between a store before steps and behind them.
+  static func advice(on differences: [String]) -> [String] {
+    // Other sentences speak of values.
+    let hasLost = differences.contains { $0.contains(" gone (row") }
+    let hasChanged = differences.contains { !$0.contains(" gone (") }
+    let hasUnlinked = differences.contains { $0.contains(" gone (") && !$0.contains(" gone (row") }
+    return [
+      hasLost ? "What a step deletes on purpose is allowed by lab.mayLoseRows." : nil,
+      hasChanged || hasUnlinked
+        ? "A value or a link that the step changes on purpose is not asked for where its block names the property, as in "
+          + "UPDATE $User SET $User.name = …." : nil,
+    ].compactMap { $0 }
+  }
+
+  /// The first step behind which the content is not what it was; nil where only all of them together do it.
+  private func firstStep(
+    from before: StoreContent, to version: Int, _ start: () async throws -> FolderFile
+  ) async throws -> MigrationStep? {
+    guard version > before.version + 1 else { return step(version) }
+    let file = try await start()
+    for number in before.version + 1...version {
+      // What refuses to run alone was one run with the others, of which none is to blame by itself.
+      guard
+        (try? await Store.migrate(
+          at: file.url, key: key, migrations: migrations.upTo(number), makesBackups: false)) != nil
+      else { return nil }
+      if try !differences(before, StoreContent(at: file.url, key: key)).isEmpty { return step(number) }
+    }
+    return nil
+  }
+
+  func step(_ number: Int) -> MigrationStep? {
+    migrations.steps.indices.contains(number - 1) ? migrations.steps[number - 1] : nil
+  }
+
+  /// Such as `step 3 city`.
+  func called(_ step: MigrationStep) -> String { "step \(step.number) \(step.name)" }
+
+  /// The operations behind a version that call functions of the app.
+  func calls(after version: Int) -> [String] {
+    migrations.steps.dropFirst(version).flatMap { step in
+      step.operations.filter(\.callsApp).map { "\(called(step)): \($0.summary)" }
+    }
+  }
+}
+
+extension MigrationOperation {
+  /// Whether a function of the app has a part in it.
+  fileprivate var callsApp: Bool {
+    switch self {
+    case .transformSwift, .retypeBySwift: true
+    default: false
+    }
+  }
+}

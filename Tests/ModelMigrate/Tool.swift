@@ -1,0 +1,12 @@
+// The tool of an app whose model is a file: the one that `MODEL_FILE` names, as a test made it up.
+
+import Foundation
+import ObjectVault
+import StoreMigrateKit
+
+@main struct Tool {
+  static func main() async throws {
+    guard let path = ProcessInfo.processInfo.environment["MODEL_FILE"] else { return }
+    await StoreMigrate.main(model: try Schema(json: String(contentsOfFile: path, encoding: .utf8)))
+  }
+}

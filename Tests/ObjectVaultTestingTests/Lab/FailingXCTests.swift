@@ -1,0 +1,135 @@
+// What XCTest reports of a test that one of ours fails: the whole text. The failing tests are run by hand, as XCTest would
+// count those that it finds.
+
+#if !canImport(ObjectiveC)
+  import CipherSQLite
+  import Foundation
+  import Microblog
+  import Migrations
+  import ObjectVault
+  import ObjectVaultTesting
+  import XCTest
+
+  /// Hears what is reported of failed tests.
+  private final class Reports: XCTestObservation {
+    private let texts = Locked<[String]>([])
+    var all: [String] { texts.withLock { $0 } }
+
+    func testCase(
+      _ testCase: XCTestCase, didFailWithDescription description: String, inFile filePath: String?,
+      atLine lineNumber: Int
+    ) {
+      texts.withLock { $0.append(description) }
+    }
+  }
+
+  final class FailingXCTests: XCTestCase {
+    /// Runs the body of a test as XCTest does.
+    /// - Returns: What is reported of it.
+    private func reports(_ body: @escaping @Sendable () async throws -> Void) -> [String] {
+      let reports = Reports()
+      XCTestObservationCenter.shared.addTestObserver(reports)
+      defer { XCTestObservationCenter.shared.removeTestObserver(reports) }
+      let inner = XCTestCase(name: "testThatFails") { try asyncTest { (_: XCTestCase) in body }($0)() }
+      inner.run()
+      return reports.all
+    }
+
+    private func expect(
+      _ body: @escaping @Sendable () async throws -> Void, reports words: String..., line: Int = #line
+    ) {
+      let found = reports(body)
+      if found.count != 1 { fail("reported once was expected, and there is: \(found)", line) }
+      for word in words where found.first?.contains(word) != true {
+        fail("\(word) is not in: \(found)", line)
+      }
+    }
+
+    /// Not by an assertion, which behind the test that was run by hand finds no test to fail.
+    private func fail(_ description: String, _ line: Int) {
+      recordFailure(withDescription: description, inFile: #filePath, atLine: line, expected: true)
+    }
+
+    private static func store() async throws -> TestStore {
+      try await TestStore(
+        microblog, migrations: MicroblogMigrations.all,
+        objects: GeneratedObjects(of: microblog, perEntity: 6, links: .all))
+    }
+
+    func testACheckIsReportedWithRowStepAndAdvice() {
+      expect(
+        {
+          try await MigrationLab(
+            Steps.set([Steps.blog, "transform sql { DELETE FROM $Status WHERE \"id\" = 3 }"])
+          ).checkEveryPath()
+        },
+        reports: "checkEveryPath, version 1 to 2:\n", "- Status: 1 of 12 rows is gone (row 3)\n",
+        "It begins behind step 2 step2, 0002_step2.migration.", "lab.mayLoseRows")
+    }
+
+    func testANameThatIsNotThereIsReportedWithThoseThatAre() {
+      expect(
+        {
+          let store = try await MigrationLab(Steps.set([Steps.blog])).store(at: 1)
+          let id = try store.insert("User", ["name": "Ada", "age": 7])
+          _ = try store.object(id)["nam"] as String
+        },
+        reports: "User has no property \"nam\"; did you mean \"name\"?", "User has age, name, statuses.")
+    }
+
+    func testAQueryLimitIsReportedWithTheNumbers() {
+      expect(
+        {
+          let test = try await Self.store()
+          try await test.store.read { context in
+            try context.withQueryLimit(2) {
+              for status in try context.fetch(Status.self).all() { _ = status.user?.name }
+            }
+          }
+        },
+        reports: "queries were made, and 2 are allowed; they gave ", "prefetch it")
+    }
+
+    func testCommitsThatNobodyWroteDownAreReported() {
+      expect(
+        {
+          let test = try await Self.store()
+          let recorder = try await test.store.write { context in
+            _ = context.insert(User.self) { $0.name = "Late" }
+            return ChangeRecorder(test.store)
+          }
+          _ = try recorder.take()
+        },
+        reports:
+          "ChangeRecorder, take:\n- 1 commit was not written down\nMake the recorder before the write begins."
+      )
+    }
+
+    func testAWriteThatIsHalfThereIsReportedWithTheFaultAndTheRows() {
+      expect(
+        {
+          try await Self.store().checkAllOrNothing(moments: 4) { store in
+            for name in ["Two", "Writes"] {
+              try await store.write { context in _ = context.insert(User.self) { $0.name = name } }
+            }
+          }
+        },
+        reports: "checkAllOrNothing, ", "- User: 1 row is new (row ",
+        "What belongs together goes into one store.write, or one save of a context.")
+    }
+
+    func testASaveThatMeetsAFaultIsReportedAsTheAppGetsIt() {
+      expect(
+        {
+          let test = try await Self.store()
+          try test.arm(.noSpace(from: .write(1)))
+          try await test.store.write { context in _ = context.insert(User.self) { $0.name = "Ada" } }
+        }, reports: "the disk is full")
+    }
+
+    func testAGoodTestIsReportedAsNone() {
+      let found = reports { _ = try await Self.store().content() }
+      if !found.isEmpty { fail("\(found)", #line) }
+    }
+  }
+#endif

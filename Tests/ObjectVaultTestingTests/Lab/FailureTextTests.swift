@@ -1,0 +1,229 @@
+// What each check says when it fails: the step, the entity, the attribute, the row, what was expected and found, what to do.
+// With histories that are wrong in one place each.
+
+import CipherSQLite
+import Foundation
+import Microblog
+import ObjectVault
+import ObjectVaultTesting
+import TestSupport
+import Testing
+
+@Suite struct FailureTexts {
+  /// The text of what a check finds.
+  private func text(_ check: () async throws -> Void) async throws -> [String] {
+    let error = try await #require(
+      #expect(throws: CheckFailure.self) { try await check() })
+    return "\(error)".split(separator: "\n").map(String.init)
+  }
+
+  private func expect(
+    _ text: [String], _ head: String, has lines: [String], advice: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let whole = text.joined(separator: "\n")
+    #expect(text.first == head, "\(whole)", sourceLocation: sourceLocation)
+    for line in lines { #expect(text.contains("- \(line)"), "\(whole)", sourceLocation: sourceLocation) }
+    #expect(text.last?.contains(advice) == true, "\(whole)", sourceLocation: sourceLocation)
+  }
+
+  private static func step(_ number: Int, _ name: String, _ up: String, down: String = "") throws
+    -> MigrationStep
+  {
+    try MigrationStep(
+      number: number, name: name,
+      text: "format: 1\n[up]\n\(up)\n" + (down.isEmpty ? "" : "[down]\n\(down)\n"))
+  }
+
+  private static func lab(_ steps: MigrationStep...) throws -> MigrationLab {
+    var lab = try MigrationLab(MigrationSet([step(1, "blog", Steps.blog)] + steps))
+    lab.objectsPerEntity = 4
+    return lab
+  }
+
+  private static let nick = "add attribute User.nick string optional"
+
+  // MARK: Every path
+
+  @Test func `of several steps the one that loses rows is named`() async throws {
+    let lab = try Self.lab(
+      Self.step(2, "nick", Self.nick),
+      Self.step(3, "tidy", "transform sql { DELETE FROM $Status WHERE \"id\" IN (2, 3) }"),
+      Self.step(4, "mail", "add attribute User.mail string optional"))
+    expect(
+      try await text { try await lab.checkEveryPath() }, "checkEveryPath, version 1 to 4:",
+      has: ["Status: 2 of 4 rows are gone (rows 2, 3)"],
+      advice:
+        "It begins behind step 3 tidy, 0003_tidy.migration. What a step deletes on purpose is allowed by lab.mayLoseRows."
+    )
+  }
+
+  @Test func `an edge value that a transform breaks stands beside what it was`() async throws {
+    var lab = try Self.lab(
+      Self.step(
+        2, "tidy",
+        """
+        create entity Copy {
+            attribute number int
+        }
+        transform sql {
+            INSERT OR REPLACE INTO $User
+            SELECT i, v, trim(n), a FROM (WITH w(i, v, n, a) AS (SELECT * FROM $User) SELECT * FROM w)
+        }
+        """))
+    lab.values["User.name"] = ["Ada", " Bo "]
+    expect(
+      try await text { try await lab.checkEveryPath() }, "checkEveryPath, version 1 to 2:",
+      has: ["User.name: 1 of 4 values is another, the first in row 4: \" Bo \" is now \"Bo\""],
+      advice: "It begins behind step 2 tidy")
+  }
+
+  // MARK: Created against migrated
+
+  @Test func `a step that makes other rows each time is named`() async throws {
+    let count = Locked(0)
+    let steps = try MigrationSet([
+      Self.step(1, "blog", Steps.blog), Self.step(2, "nick", Self.nick),
+      Self.step(
+        3, "admin",
+        "transform sql { INSERT INTO $User($User.name, $User.age) VALUES ('admin', 1) }\n"
+          + "transform swift once on User"),
+    ]).transforming(by: [
+      .objects("once") { user, context in
+        let isFirst = count.withLock {
+          $0 += 1; return $0 == 1
+        }
+        if isFirst { context.delete(user) }
+      }
+    ])
+    let lab = try MigrationLab(steps)
+    expect(
+      try await text { try await lab.checkCreatedEqualsMigrated() }, "checkCreatedEqualsMigrated, version 3:",
+      has: ["User: 0 rows in a created store, 1 in a migrated one (row 1 in one of them alone)"],
+      advice: "what they call has to do the same each time")
+  }
+
+  // MARK: Up, down, up
+
+  @Test func `a way back that puts something else in is told with both values and the file to look at`()
+    async throws
+  {
+    let lab = try Self.lab(
+      Self.step(
+        2, "nick", "\(Self.nick)\ntransform sql { UPDATE $User SET $User.nick = $User.name }",
+        down:
+          "transform sql { UPDATE $User SET $User.name = 'nobody' WHERE \"id\" = 2 }\ndrop attribute User.nick"
+      ))
+    expect(
+      try await text { try await lab.checkUpDownUp() }, "checkUpDownUp, step 2 nick, back:",
+      has: ["User.name: 1 of 4 values is another, the first in row 2: \"Ada Lovelace\" is now \"nobody\""],
+      advice: "What [up] of 0002_nick.migration does, its [down] has to undo")
+  }
+
+  @Test func `rows that a way back loses are told by their ids, those of before and those made since`()
+    async throws
+  {
+    let before = try Self.lab(
+      Self.step(
+        2, "nick", Self.nick,
+        down: "transform sql { DELETE FROM $Status WHERE \"id\" = 3 }\ndrop attribute User.nick"))
+    expect(
+      try await text { try await before.checkUpDownUp() }, "checkUpDownUp, step 2 nick, back:",
+      has: ["Status: 1 of 4 rows is gone (row 3)"], advice: "allowed by lab.mayLoseRows")
+    let since = try Self.lab(
+      Self.step(
+        2, "nick", "add attribute Status.note string optional",
+        down:
+          "transform sql { DELETE FROM $Status WHERE $Status.note = 'Ada Lovelace' }\ndrop attribute Status.note"
+      ))
+    expect(
+      try await text { try await since.checkUpDownUp() },
+      "checkUpDownUp, step 2 nick, back, with objects made after the step:",
+      has: ["Status: 3 of 4 rows are left that were made after the step; row 2 is gone"],
+      advice: "0002_nick.migration")
+  }
+
+  // MARK: Cascades
+
+  @Test func `rows that go with a table that is written anew are told with that table`() async throws {
+    let lab = try Self.lab(
+      Self.step(2, "nick", Self.nick),
+      Self.step(
+        3, "age",
+        "retype User.age to string using (CAST($User.age AS TEXT))\n"
+          + "transform sql { DELETE FROM $Status WHERE $Status.user = 2 }"))
+    let found = try await text { try await lab.checkCascades() }
+    expect(
+      found, "checkCascades, step 3 age:", has: [],
+      advice: "The step writes User anew. It begins behind step 3 age, 0003_age.migration.")
+    #expect(found.contains { $0.hasPrefix("- Status: ") && $0.contains("gone (row") }, "\(found)")
+  }
+
+  // MARK: Killed anywhere
+
+  @Test func `a function that does it only once is named, and the moment of the stop`() async throws {
+    let runs = Locked(0)
+    let steps = try MigrationSet([
+      Self.step(1, "blog", Steps.blog), Self.step(2, "tidy", "transform swift tidy on User"),
+    ]).transforming(by: [
+      .objects("tidy") { user, context in
+        let isFirst = runs.withLock {
+          $0 += 1; return $0 == 1
+        }
+        if isFirst { context.delete(user) }
+      }
+    ])
+    let found = try await text { try await MigrationLab(steps).checkKilledAnywhere() }
+    #expect(found[0].hasPrefix("checkKilledAnywhere, version 1 to 2, "), "\(found)")
+    #expect(found.contains { $0.hasPrefix("- User: 1 row is new (row ") }, "\(found)")
+    #expect(
+      found.last?.contains("look at what is called by step 2 tidy: transform swift tidy on User") == true,
+      "\(found)")
+  }
+
+  // MARK: Others
+
+  @Test func `rows that are gone beside others are told with the step`() async throws {
+    let lab = try Self.lab(
+      Self.step(2, "nick", Self.nick),
+      Self.step(3, "tidy", "transform sql { DELETE FROM $Status WHERE \"id\" = 4 }"))
+    expect(
+      try await text { try await lab.checkOtherProcess() },
+      "checkOtherProcess, version 1 to 3, two at once:", has: ["Status: 1 of 4 rows is gone (row 4)"],
+      advice: "It begins behind step 3 tidy")
+  }
+
+  // MARK: Shipped stores
+
+  @Test func `a shipped store that loses a row is told with the step, and with no value of it`() async throws
+  {
+    let folder = packageRoot.appendingPathComponent("Tests/Fixtures/stores/0.1.0")
+    let steps = try MigrationSet.directory(folder.appendingPathComponent("Steps")).steps
+    let sql = try MigrationSet(steps).sql(ofStep: 2).joined()
+    let join = try #require(["Painting_motifs", "Motif_paintings"].first { sql.contains("\"\($0)\"") })
+    let losing = try Self.step(
+      3, "losing", "transform sql { DELETE FROM \"\(join)\"; DELETE FROM $Painting WHERE \"id\" = 1 }")
+    let later = try Self.step(4, "later", "retype Painting.int16 to int32")
+    let lab = try MigrationLab(MigrationSet(steps + [losing, later]))
+    let file = folder.appendingPathComponent("sqlcipher3.sqlcipher")
+    let found = try await text { try await lab.checkGolden(file, key: .passphrase("an old brush")) }
+    #expect(found[0].hasPrefix("checkGolden, sqlcipher3.sqlcipher, version "), "\(found)")
+    #expect(
+      found.contains { $0.hasPrefix("- Painting: 1 of ") && $0.hasSuffix(" is gone (row 1)") }, "\(found)")
+    #expect(found.last?.contains("It begins behind step 3 losing") == true, "\(found)")
+  }
+
+  @Test func `a shipped store without its key asks for it, and one with a wrong key to check it`()
+    async throws
+  {
+    let file = packageRoot.appendingPathComponent("Tests/Fixtures/stores/format-1/microblog.sqlcipher")
+    let lab = try MicroblogLab.lab()
+    expect(
+      try await text { try await lab.checkGolden(file) }, "checkGolden, microblog.sqlcipher:",
+      has: ["\(file.path) cannot be decrypted with the key that was given"],
+      advice: "Say which key it has: checkGolden(url, key: .passphrase(…)).")
+    expect(
+      try await text { try await lab.checkGolden(file, key: .passphrase("no")) },
+      "checkGolden, microblog.sqlcipher:", has: [], advice: "Check the key")
+  }
+}

@@ -1,0 +1,90 @@
+// Random pairs of models whose step goes the way of an app's: written by the tool into a folder, its loss allowed there,
+// chained by checksums in the lock file, and read from the folder by whoever migrates.
+
+import Foundation
+import ObjectVault
+import ObjectVaultTesting
+import TestSupport
+import Testing
+
+/// A folder of steps that a tool with a model works on.
+private struct ToolFolder {
+  struct Failed: Error, CustomStringConvertible { let description: String }
+
+  let folder: TestFolder
+  var steps: URL { folder.url.appendingPathComponent("Migrations") }
+
+  init() throws { folder = try TestFolder(isInMemory: true) }
+
+  /// Runs a line of the tool that was built with a model.
+  func run(_ words: [String], _ model: Schema) throws -> ToolResult {
+    let file = folder.url.appendingPathComponent("model.json")
+    try Data(model.json.utf8).write(to: file)
+    return try runTool(
+      builtExecutable("model-migrate"), words + ["--no-input"], environment: ["MODEL_FILE": file.path],
+      directory: folder.url.path)
+  }
+
+  /// The same, of a line that has to end well.
+  func done(_ words: [String], _ model: Schema) throws {
+    let result = try run(words, model)
+    guard result.status == 0 else { throw Failed(description: "\(words.joined(separator: " ")): \(result)") }
+  }
+
+  /// Takes the losses of a step for meant, as a person does who has reviewed the file.
+  func allowLosses(of name: String) throws {
+    try change(name) { $0.replacing("\n# allow: ", with: "\nallow: ") }
+  }
+
+  func change(_ name: String, _ change: (String) -> String) throws {
+    let file = steps.appendingPathComponent(name)
+    try Data(change(String(contentsOf: file, encoding: .utf8)).utf8).write(to: file)
+  }
+}
+
+@Suite struct FolderPairs {
+  @Test func `a random step keeps the objects also by way of a folder, the tool and its checksums`()
+    async throws
+  {
+    let environment = ProcessInfo.processInfo.environment
+    let seed = UInt64(environment["VAULT_SEED"].flatMap { Int($0) } ?? 4711)
+    let count = environment["VAULT_PAIRS"].flatMap { Int($0) } ?? 8
+    var random = SeededGenerator(seed: seed)
+    var tally = RandomSteps.Tally()
+    for round in 0..<count {
+      let hasParents = round % 3 == 2
+      let old = hasParents ? RandomSchemas.families(&random) : RandomSchemas.schema(&random)
+      let new = hasParents ? RandomSchemas.changedFamilies(old, &random) : RandomSchemas.changed(old, &random)
+      guard old != new else { continue }
+      do { try await check(old, new, edits: round % 10 == 0, &tally) } catch {
+        Issue.record("seed \(seed), round \(round): \(error)\n\(old.json)\n\(new.json)")
+        return
+      }
+    }
+    // Of few the most may be refused.
+    #expect(tally.migrated > count / 8 && (tally.back > 0 || count < 40), "\(tally)")
+  }
+
+  private func check(
+    _ old: Schema, _ new: Schema, edits: Bool, _ tally: inout RandomSteps.Tally
+  ) async throws {
+    let folder = try ToolFolder()
+    try folder.done(["new", "first", "--from-model"], old)
+    try folder.done(["embed"], old)
+    try folder.done(["new", "change", "--from-model", "--no-rename"], new)
+    try folder.allowLosses(of: "0002_change.migration")
+    // Not in the lock file yet.
+    #expect(try folder.run(["check"], new).status != 0)
+    try folder.done(["embed", "--released", "1.0"], new)
+    try folder.done(["check"], new)
+    let set = try MigrationSet.directory(folder.steps)
+    try #require(set.version == 2)
+    // What the tool shows is what is missing: nothing.
+    #expect(try set.proposal(for: new).lines == [])
+    try await RandomSteps.check(old, set.upTo(1), set.steps[1], &tally)
+    guard edits else { return }
+    try folder.change("0001_first.migration") { $0 + "create entity Zebra {\n  attribute stripes int\n}\n" }
+    let edited = try folder.run(["check"], new)
+    #expect(edited.status != 0 && (edited.output + edited.errors).contains("0001_first"), "\(edited)")
+  }
+}
