@@ -8,7 +8,7 @@ private import Foundation
 final class NewFile {
   /// The name that it is to have.
   let target: DatabasePath
-  /// The name under which it is built, in the same folder. Mode 0600, empty at first. Errors name the target.
+  /// The name under which it is built, in the same folder. Empty at first. Errors name the target.
   let file: DatabasePath
   /// Holds a lock that says that somebody builds this file; -1 once the file has its name. Not SQLite's kind of lock.
   private var guardian: Int32 = -1
@@ -17,14 +17,17 @@ final class NewFile {
   fileprivate private(set) var isDatabase = false
 
   /// Makes the file, and removes what builders that were killed left in the folder.
+  /// - Parameter isPrivate: Whether it has mode 0600; else the process's umask says who may read it.
   /// - Throws: ``SQLError/folderNotWritable(folder:)``, ``SQLError/folderMissing(folder:)``, ``SQLError/diskFull(file:)``,
   ///   ``SQLError/system(file:operation:code:)``.
-  init(at target: DatabasePath) throws {
+  init(at target: DatabasePath, isPrivate: Bool = true) throws {
     self.target = target
     Leftovers.sweep(target.folder)
     while true {
       let candidate = target.temporary(try TemporaryName.random(for: target.name))
-      let descriptor = try Temporaries.register(candidate.path) { try Self.made(candidate) }
+      let descriptor = try Temporaries.register(candidate.path) {
+        try Self.made(candidate, isPrivate)
+      }
       if let descriptor {
         (file, guardian) = (candidate, descriptor)
         return
@@ -34,10 +37,10 @@ final class NewFile {
   }
 
   /// Makes an empty file and locks it; nil when another process swept it away between the two.
-  private static func made(_ file: DatabasePath) throws -> Int32? {
+  private static func made(_ file: DatabasePath, _ isPrivate: Bool) throws -> Int32? {
     // O_EXCL and O_NOFOLLOW: a planted file or link of that name is refused, never written to.
     let descriptor = unsafe Foundation.open(
-      file.path, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
+      file.path, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, isPrivate ? 0o600 : 0o666)
     guard descriptor >= 0 else {
       if errno == EEXIST { return nil }
       if errno == ENOENT { throw SQLError.folderMissing(folder: file.folder) }
@@ -45,8 +48,8 @@ final class NewFile {
       if [EACCES, EPERM, EROFS].contains(errno) { throw SQLError.folderNotWritable(folder: file.folder) }
       throw SQLError.failed("open", on: file.given)
     }
-    // 0600 whatever the umask says.
-    fchmod(descriptor, 0o600)
+    // Whatever the umask says.
+    if isPrivate { fchmod(descriptor, 0o600) }
     let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
     guard isLocked || errno != EWOULDBLOCK, let status = FileStatus(descriptor: descriptor),
       let named = FileStatus(file.path), named.isSameFile(as: status)
@@ -170,11 +173,27 @@ struct SealedFile {
   /// - Returns: A descriptor of the new file with an exclusive `flock` on it, which the caller closes.
   func replaceKeepingLock(_ old: FileStatus?) throws -> Int32? { try replace(old, keepsLock: true) }
 
+  /// The same of a text, which is nobody's secret: it has the mode of the former one, and is whose that was where the system
+  /// allows it. Other names of that keep the former text.
+  func replaceText(_ old: FileStatus?) throws {
+    if let old, old.isRegular {
+      _ = unsafe lchown(built.file.path, uid_t(old.owner), gid_t(old.group))
+      guard unsafe chmod(built.file.path, mode_t(old.mode & 0o7777)) == 0 else {
+        throw SQLError.failed("chmod", on: built.target.given)
+      }
+    }
+    try built.named { try rename($0, $1) }
+  }
+
+  private func rename(_ from: String, _ to: String) throws {
+    guard unsafe Foundation.rename(from, to) == 0 else {
+      throw SQLError.failed("rename", on: built.target.given)
+    }
+  }
+
   private func replace(_ old: FileStatus?, keepsLock: Bool) throws -> Int32? {
     if let old, old.isRegular { try takeOver(old) }
-    return try built.named(keepsLock: keepsLock) { from, to in
-      guard unsafe rename(from, to) == 0 else { throw SQLError.failed("rename", on: built.target.given) }
-    }
+    return try built.named(keepsLock: keepsLock) { try rename($0, $1) }
   }
 
   private func takeOver(_ old: FileStatus) throws {

@@ -54,11 +54,29 @@ struct SQLScanner {
       case .text, .other:
         guard let last = brackets.indices.last, brackets[last] == nil else { continue }
         brackets[last] =
-          piece.kind == .word
-          && ["select", "with", "values"].contains(scanner.text(piece.range).lowercased())
+          piece.kind == .word && isQueryWord(scanner.text(piece.range))
       }
     }
     return false
+  }
+
+  /// Whether an SQL is a query, which is an expression in brackets only.
+  static func isQuery(_ sql: String) -> Bool {
+    var scanner = SQLScanner(sql)
+    while let piece = scanner.next() {
+      switch piece.kind {
+      case .comment: continue
+      case .other where scanner.scalars[piece.range.lowerBound].properties.isWhitespace: continue
+      case .word: return isQueryWord(scanner.text(piece.range))
+      case .text, .other: return false
+      }
+    }
+    return false
+  }
+
+  /// Whether a query begins with a word.
+  private static func isQueryWord(_ word: String) -> Bool {
+    ["select", "with", "values"].contains(word.lowercased())
   }
 
   /// The words of an SQL, in lower case and in order, without those in quotes and in comments.

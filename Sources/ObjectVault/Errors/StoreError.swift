@@ -94,8 +94,8 @@ public enum StoreError: Error, Sendable, Equatable {
   /// The store needs more than this opening may do at once; nothing was changed.
   case migrationNeeded(MigrationNeed)
   /// What leads from the store's model to the classes is more than ``Store/Migrations/automatic`` does by itself; `lines` are
-  /// the operations of the step to be written, none where both are alike and a class says `.renamed(from:)` of names that it
-  /// has both. Nothing was changed.
+  /// the operations of the step to be written, none where a class says `.renamed(from:)` of names that it has both, so that
+  /// nobody could tell what a store with both is. Nothing was changed.
   case notAutomatic(file: String, reasons: [String], lines: [String])
   /// The store was made by ``Store/Migrations/creatingSchema`` of classes that have changed since; `lines` are the operations
   /// of the step that is to be written. Nothing was changed.

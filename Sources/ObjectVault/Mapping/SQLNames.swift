@@ -24,6 +24,12 @@ struct SQLNames {
     return try SQLTemplate.resolved(sql, name)
   }
 
+  /// The same of an expression that a person wrote, in brackets where it is a query: as one, the engine takes it there only.
+  func resolved(expression sql: String) throws(ModelError) -> String {
+    let expression = try resolved(sql)
+    return SQLScanner.isQuery(expression) ? "(\(expression))" : expression
+  }
+
   private func name(_ words: String) throws(ModelError) -> String {
     let names = words.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard let entity = model.flattenedEntity(named: names[0]) else {

@@ -3,6 +3,19 @@
 
 internal import CipherSQLite
 
+extension Schema {
+  /// Checks that a model like that of the classes could be nothing but theirs. Asked before a file is looked at: whether such
+  /// classes open a store must not follow from what has been done to it.
+  /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)`` where a class hands one of its names on to another one.
+  func requireNoRenamingDoubt(file: String) throws {
+    let doubts = renamingDoubts(from: self)
+    guard doubts.isEmpty else {
+      throw StoreError.notAutomatic(
+        file: file, reasons: doubts.map { $0.reason(of: "the class has") }, lines: [])
+    }
+  }
+}
+
 extension StoreHistory {
   /// The steps behind the store as it carries them, and one more where the classes are another model.
   /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)``;
@@ -11,13 +24,7 @@ extension StoreHistory {
     let carried = try carriedSteps(in: file)
     guard format <= FileFormat.current else { throw newer(than: carried, file: file) }
     let model = try model()
-    let doubts = schema.renamingDoubts(from: model)
-    guard model != schema else {
-      guard doubts.isEmpty else {
-        throw StoreError.notAutomatic(file: file, reasons: doubts.map(\.reason), lines: [])
-      }
-      return carried
-    }
+    guard model != schema else { return carried }
     let proposal = try carried.proposal(for: schema)
     let step = MigrationStep(number: version + 1, name: "automatic", operations: proposal.operations)
     // Where something is lost it goes without saying that nothing leads back.
@@ -57,7 +64,7 @@ extension MigrationProposal {
   /// Why nobody but a person can say that this is what was meant, a reason each.
   fileprivate var obstacles: [String] {
     losses.map { "\($0) would be lost" }
-      + doubts.map(\.obstacle) + remarks + servedHints.map(\.reason)
+      + doubts.map(\.obstacle) + remarks + servedHints.map { $0.reason(of: "the store has") }
   }
 }
 

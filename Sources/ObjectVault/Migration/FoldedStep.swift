@@ -27,9 +27,21 @@ public struct FoldedStep: Sendable, Hashable {
     let (name, parts) = (front[digits.endIndex...].dropFirst(), Self.words(front[digits.endIndex...]))
     guard words.count == 1 || words.count > 2 && words[1] == "until", let number = Int(digits), !parts.isEmpty
     else { return nil }
-    (self.number, self.name) = (number, parts.count == 1 ? parts[0] : String(name))
+    self.number = number
+    self.name = Self.unquoted(name) ?? (parts.count == 1 ? parts[0] : String(name))
     self.checksum = words[0]
     release = words.count > 2 ? words[2...].joined(separator: " ") : nil
+  }
+
+  /// A name as the header writes it: in quotes where it would else lose a space at an end, or quotes of its own.
+  private static func quoted(_ name: String) -> String {
+    let isPlain =
+      name.first?.isWhitespace == false && name.last?.isWhitespace == false && unquoted(name[...]) == nil
+    return isPlain ? name : "\"\(name)\""
+  }
+
+  private static func unquoted(_ text: Substring) -> String? {
+    text.count > 1 && text.hasPrefix("\"") && text.hasSuffix("\"") ? String(text.dropFirst().dropLast()) : nil
   }
 
   /// What a checksum begins with.
@@ -43,7 +55,7 @@ public struct FoldedStep: Sendable, Hashable {
 extension FoldedStep: CustomStringConvertible {
   /// As the header writes it.
   public var description: String {
-    "\(numbered(number)) \(name) \(checksum)" + (release.map { " until \($0)" } ?? "")
+    "\(numbered(number)) \(Self.quoted(name)) \(checksum)" + (release.map { " until \($0)" } ?? "")
   }
 }
 

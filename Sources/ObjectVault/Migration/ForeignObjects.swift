@@ -10,20 +10,78 @@ struct ForeignObjects {
   private struct Found {
     let type, name, table: String
 
-    var sentence: String {
+    /// What it is, such as `the trigger spy on Thing is none of the store's`.
+    var title: String {
       let place = type == "trigger" || type == "index" ? " on \(table)" : ""
-      return
-        "the \(type) \(name)\(place) is none of the store's: no step has made it. Drop it with the sqlcipher shell"
-        + (type == "table" ? "" : ", or let a step make it: create raw \(type)")
+      return "the \(type) \(name)\(place) is none of the store's"
+    }
+
+    /// The line of SQL that takes it away.
+    var drop: String { "DROP \(type.uppercased()) \(SQLName(name));" }
+
+    var sentence: String {
+      let remedy =
+        switch type {
+        case "table": ""
+        // On a table of the store's no step runs until it is gone.
+        case "index": "; a step can make it then: create raw index"
+        default: ", or let a step make it: create raw \(type)"
+        }
+      return "\(title): no step has made it. Drop it with the sqlcipher shell (\(drop))\(remedy)"
     }
   }
 
   /// A sentence for each of those in a file.
   func findings(_ connection: Connection) throws -> [String] { try found(connection).map(\.sentence) }
 
+  /// A sentence for each that is in the way of steps, which are refused before the first of them: what a step would drop without
+  /// a word, and what has a name that a step gives.
+  func obstacles(to steps: [CompiledStep], _ connection: Connection) throws -> [String] {
+    let found = try found(connection)
+    // The models of all steps need not be laid out for a store that has nothing of somebody else's.
+    guard !found.isEmpty else { return [] }
+    return doomed(found, by: steps) + taken(found, from: steps)
+  }
+
+  /// Those whose names steps give to tables, indexes and raw objects of their own. A raw object takes the place of one of its
+  /// kind, and triggers have names apart.
+  private func taken(_ found: [Found], from steps: [CompiledStep]) -> [String] {
+    var left = found.filter { found in
+      // An index on a table of the store's is a difference between that and the model, and told as one.
+      found.type != "trigger"
+        && !(found.type == "index"
+          && layout.tables.contains { $0.name.lowercased() == found.table.lowercased() })
+    }
+    let names = Set(found.map(\.name) + layout.tables.map(\.name))
+    var lines: [String] = []
+    for step in steps {
+      for part in step.parts where !part.isData {
+        let given = part.model.layout.givenNames.subtracting(part.before.layout.givenNames)
+        let hit = left.filter { found in
+          given.contains { $0.name == found.name.lowercased() && !($0.isRaw && $0.type == found.type) }
+        }
+        lines += hit.map { found in
+          "\(found.title), and step \(numbered(step.step.number)) \(step.step.name) makes something of that name. "
+            + remedy(found, among: names)
+        }
+        left.removeAll { found in hit.contains { $0.name == found.name && $0.type == found.type } }
+      }
+    }
+    return lines
+  }
+
+  /// What to do with something whose name a step gives, as a line of SQL.
+  private func remedy(_ found: Found, among names: Set<String>) -> String {
+    guard found.type == "table" else { return "Drop it with the sqlcipher shell: \(found.drop)" }
+    let free = SQLName(freeName("\(found.name)_before", among: names))
+    return
+      "Rename it with the sqlcipher shell (ALTER TABLE \(SQLName(found.name)) RENAME TO \(free);), or drop it "
+      + "(\(found.drop))"
+  }
+
   /// A sentence for each trigger that steps would drop without a word, where they write its table anew. One that such a step, or
   /// one before it, makes of its own SQL is the store's from then on.
-  func doomed(by steps: [CompiledStep], _ connection: Connection) throws -> [String] {
+  private func doomed(_ found: [Found], by steps: [CompiledStep]) -> [String] {
     var (copied, made): (Set<String>, Set<String>) = ([], [])
     // Triggers by the first step that writes their tables anew: what that makes, and what those before it have made.
     var claimed: [String: Set<String>] = [:]
@@ -37,7 +95,7 @@ struct ForeignObjects {
       }
     }
     guard !copied.isEmpty else { return [] }
-    return try found(connection).filter { found in
+    return found.filter { found in
       found.type == "trigger" && claimed[found.table.lowercased()]?.contains(found.name.lowercased()) == false
     }.map(\.sentence)
   }
@@ -64,5 +122,26 @@ struct ForeignObjects {
     case "table": name == "sqlite_sequence" || name.hasPrefix("sqlite_stat")
     default: false
     }
+  }
+}
+
+/// A name that a model gives to something in a file, in lower case as SQL takes it.
+private struct GivenName: Hashable {
+  let type, name: String
+  let isRaw: Bool
+}
+
+extension StoreLayout {
+  /// The names of tables, views and indexes, which are one for all of them.
+  fileprivate var givenNames: Set<GivenName> {
+    let raw = rawObjects.keys.compactMap { title -> GivenName? in
+      let words = title.split(separator: " ", maxSplits: 1).map(String.init)
+      guard words.count == 2, words[0] != "trigger" else { return nil }
+      return GivenName(type: words[0], name: words[1].lowercased(), isRaw: true)
+    }
+    return Set(
+      tables.map { GivenName(type: "table", name: $0.name.lowercased(), isRaw: false) }
+        + tables.flatMap(\.indexes).map { GivenName(type: "index", name: $0.name.lowercased(), isRaw: false) }
+        + raw)
   }
 }

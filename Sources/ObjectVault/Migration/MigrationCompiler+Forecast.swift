@@ -17,7 +17,8 @@ struct TableForecast {
 
 extension MigrationCompiler {
   /// The tables behind the run that are others than before.
-  func forecast() -> [TableForecast] {
+  /// - Parameter isPaired: Whether the second ends of one-to-ones are filled out of the first ones; else they are asked before.
+  func forecast(isPaired: Bool = true) -> [TableForecast] {
     let moved = tablesOfMovedRows()
     return after.tables(but: untouched).map { table in
       var forecast: TableForecast
@@ -30,8 +31,8 @@ extension MigrationCompiler {
             (column.name, origin.expressions[column.name] ?? added[column.name] ?? value))
         }
         addNames(of: table, to: &forecast)
-        forecast.changed = changedColumns(of: table).merging(pairedColumns(of: table)) { changed, _ in changed
-        }
+        let paired = isPaired ? pairedColumns(of: table) : [:]
+        forecast.changed = changedColumns(of: table).merging(paired) { changed, _ in changed }
       } else {
         forecast = TableForecast(table: table.name, former: nil)
         forecast.columns = table.columns.map { ($0.name, "NULL") }

@@ -85,8 +85,8 @@ public struct MigrationPlan: Sendable, Hashable {
   /// The settings of the file.
   public let cipher: CipherProfile
   /// Why the steps would be refused whatever the rows are, a sentence each: what the tables have that the store's model has
-  /// not, or the reverse, and triggers that no step has made and that a step would drop with their tables; empty when
-  /// nothing is in the way.
+  /// not, or the reverse, triggers that no step has made and that a step would drop with their tables, and what no step has
+  /// made and has a name that a step gives; empty when nothing is in the way.
   public let drift: [String]
   /// Whether the tables are those of the store's model.
   package let hasOwnTables: Bool
@@ -139,7 +139,7 @@ extension MigrationPlan {
     let differences = SchemaDifference.lines(
       found: try SchemaDifference.found(expected, in: connection), expected: expected)
     hasOwnTables = differences.isEmpty
-    drift = differences + (try ForeignObjects(layout: expected).doomed(by: work.steps, connection))
+    drift = differences + (try ForeignObjects(layout: expected).obstacles(to: work.steps, connection))
     changesFormat = history.format < FileFormat.current && (goal == .latest || !work.isNothing)
     // A later release may have run steps that this one cannot read, and be content with old readers.
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]

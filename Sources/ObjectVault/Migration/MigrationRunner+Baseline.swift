@@ -28,7 +28,8 @@ extension MigrationRunner {
         guard try !OwnTables(connection).meta.exists() else {
           throw refuse("it is a store already. See its version with store-migrate status")
         }
-        let drift = SchemaDifference.lines(found: try layout(of: model), expected: model.layout)
+        let drift = SchemaDifference.lines(
+          found: try layout(of: model), expected: model.layout, isStore: false)
         guard drift.isEmpty else {
           throw refuse(
             "its tables are not those of the steps (\(drift.prefix(5).joined(separator: "; "))). Take its rows into a new store: "

@@ -1,4 +1,4 @@
-// What a migration asks before its first step: losses that nobody allowed, and room on the disk.
+// What a migration asks before its first step: losses that nobody allowed, what others have in its way, and room on the disk.
 
 internal import CipherSQLite
 
@@ -18,6 +18,13 @@ extension MigrationRunner {
         throw StoreError.lossNotAllowed(step: step.number, name: step.name, losses: losses)
       }
     }
+  }
+
+  /// What somebody else has put into the file is not dropped without a word, and its name is not given to something else.
+  /// - Throws: ``StoreError/schemaDrift(file:differences:)``.
+  func checkObstacles(to work: MigrationWork) throws {
+    let lines = try ForeignObjects(layout: work.model.layout).obstacles(to: work.steps, connection)
+    guard lines.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: lines) }
   }
 
   /// Who opens a store at once may have said how long that may take.

@@ -76,6 +76,8 @@ extension MigrationRunner {
     let work = try history.work(goal, with: set, file: connection.path, format: found.format)
     try checkTransforms(of: work)
     try checkLosses(of: work)
+    // Of all steps that are left: whoever is stopped at a later one is left behind an earlier one.
+    try checkObstacles(to: work)
     // What was foreseen counts steps that somebody else has run.
     if record.hasSteps { try beginMeter(work) }
     return work

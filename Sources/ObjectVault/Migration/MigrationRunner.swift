@@ -200,6 +200,7 @@ struct MigrationRunner {
     var model = work.model
     let drift = SchemaDifference.lines(found: try layout(of: model), expected: model.layout)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
+    try checkObstacles(to: work)
     // Rows that somebody else inserted may go with their tables, and their ids stay taken.
     try raiseHighWaterMarks(model)
     var audit = try RowAudit(connection, readers: readers, model: model, behind: former)
@@ -241,10 +242,6 @@ struct MigrationRunner {
     let start = Date()
     self.record.meter.beginStep()
     audit.beginStep()
-    if let before = compiled.parts.first?.before {
-      let doomed = try ForeignObjects(layout: before.layout).doomed(by: [compiled], connection)
-      guard doomed.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: doomed) }
-    }
     do {
       try connection.savepoint {
         try run(compiled.parts, of: compiled.step, &audit)

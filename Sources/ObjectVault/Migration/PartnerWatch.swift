@@ -88,31 +88,34 @@ struct PartnerWatch {
     let reason =
       fresh.prefix(4).map(\.description).joined(separator: "; ")
       + "; each end of a one-to-one says what the other says"
-    let (step, operation, isOfRows) = blamed(for: first, audit)
-    throw isOfRows
-      ? step.refused(operation, reason + ": no object is led to by two; let one of them lead there before")
-      : step.failed(operation, reason + ": write both, as in " + Self.advice(first))
+    let (step, operation, remedy) = blamed(for: first, audit)
+    throw remedy.map { step.refused(operation, "\(reason): \($0)") }
+      ?? step.failed(operation, reason + ": write both, as in " + Self.advice(first))
   }
 
   /// Who wrote either end, unless a step behind that made a pair of them: then what is wrong is in the rows, and not in what its
-  /// author wrote.
+  /// author wrote. One value that fills all rows is refused as the rows are.
   private func blamed(for finding: PartnerFinding, _ audit: RowAudit) -> (
-    MigrationStep, String, isOfRows: Bool
+    MigrationStep, String, remedyForRows: String?
   ) {
     // What makes the pairs may write an end as well.
     let place = maker?.place ?? .before
     if let wrote = audit.lastWriter(of: [finding.end, finding.back], check.model), wrote.place >= place {
-      return (wrote.step, wrote.operation, false)
+      return (
+        wrote.step, wrote.operation, wrote.filled.map { FillingAdvice.oneToOne($0.entity, $0.name) }
+      )
     }
-    return maker.map { ($0.step, $0.operation, true) } ?? (writer.step, writer.operation, false)
+    return maker.map {
+      ($0.step, $0.operation, "no object is led to by two; let one of them lead there before")
+    } ?? (writer.step, writer.operation, nil)
   }
 
   /// What fills one end out of the other.
   private static func advice(_ finding: PartnerFinding) -> String {
     let (entity, other) = (finding.back.entity, finding.end.entity)
     return
-      "transform sql { UPDATE $\(entity) SET $\(finding.back) = (SELECT $\(other).id FROM $\(other) WHERE "
-      + "$\(finding.end) = $\(entity).id) }"
+      "transform sql { UPDATE $\(entity) SET $\(finding.back) = (SELECT other.id FROM $\(other) AS other WHERE "
+      + "other.$\(finding.end) = $\(entity).$\(entity).id) }"
   }
 }
 

@@ -15,8 +15,9 @@ struct RenamingDoubt: Sendable, Hashable {
   }
 
   /// For a program without steps of its own, which has nothing to answer with but its classes.
-  var reason: String {
-    "\(question(of: "the store has")) where not, rename it by a step of your own"
+  /// - Parameter both: Who has both names.
+  func reason(of both: String) -> String {
+    "\(question(of: both)) where not, rename it by a step of your own"
   }
 
   private func question(of both: String) -> String {

@@ -26,11 +26,20 @@ struct RowAudit {
   /// Whether tables have changed since, so that old damage may have other names now.
   private var isStale = false
   /// What the steps wrote, by the names of now.
-  private var written: [(step: MigrationStep, place: RunPlace, blame: Blame, columns: TouchedColumns)] = []
+  private var written: [Written] = []
   /// The place of what runs now.
   private var place = RunPlace.before
   /// The operations to which a property of an entity owes what it holds.
   private typealias Blame = (_ entity: String, _ property: String) -> String
+
+  private struct Written {
+    let step: MigrationStep
+    let place: RunPlace
+    let blame: Blame
+    var columns: TouchedColumns
+    /// Whether a property holds what one value for all rows has filled it with.
+    var isFilled: (_ entity: String, _ property: String) -> Bool = { _, _ in false }
+  }
 
   /// - Parameters:
   ///   - model: That of the rows which are there already; nil where there are none.
@@ -40,7 +49,9 @@ struct RowAudit {
   ) throws {
     (self.connection, self.readers) = (connection, readers)
     // What was committed before comes before all that is to come.
-    written = (former?.written ?? []).map { ($0.step, .before, $0.blame, $0.columns) }
+    written = (former?.written ?? []).map {
+      Written(step: $0.step, place: .before, blame: $0.blame, columns: $0.columns, isFilled: $0.isFilled)
+    }
     if let model { known = try ReferenceCheck.dangling(connection, model) }
   }
 
@@ -66,7 +77,11 @@ struct RowAudit {
     try follow(part)
     let blame: Blame = { part.blamed(entity: $0, property: $1) }
     try checkTypes(unseen, part.model, of: step, asking: part, blaming: blame)
-    if !part.filled.isEmpty { written.append((step, place, blame, part.filled)) }
+    guard !part.filled.isEmpty else { return }
+    written.append(
+      Written(step: step, place: place, blame: blame, columns: part.filled) { entity, property in
+        part.operations.contains { $0.isFilling(entity, property) }
+      })
   }
 
   /// The same behind steps that another process ran.
@@ -95,7 +110,9 @@ struct RowAudit {
     for operation in operations where !names.contains(operation.summary) { names.append(operation.summary) }
     let name = names.joined(separator: "; ")
     try checkTypes(columns, model, of: step) { _, _ in name }
-    if !columns.isEmpty { written.append((step, place, { _, _ in name }, columns)) }
+    if !columns.isEmpty {
+      written.append(Written(step: step, place: place, blame: { _, _ in name }, columns: columns))
+    }
     let found = try ReferenceCheck.dangling(connection, model)
     let fresh = found.subtracting(known)
     guard fresh.isEmpty else { throw step.failed(name, ReferenceCheck.sentence(fresh)) }
@@ -124,27 +141,32 @@ struct RowAudit {
     let narrow = readers.filter { $0.value.isNarrow }
     guard !narrow.isEmpty, !written.isEmpty else { return }
     let check = TypeCheck(model: model, readers: narrow)
-    for (step, _, blame, columns) in written.reversed() {
-      let findings = try check.findings(connection, touched: columns, onlyReaders: true)
+    for writing in written.reversed() {
+      let findings = try check.findings(connection, touched: writing.columns, onlyReaders: true)
       if let first = findings.first {
-        throw step.failed(blame(first.entity, first.property), Self.sentence(findings))
+        throw writing.step.failed(writing.blame(first.entity, first.property), Self.sentence(findings))
       }
     }
   }
 
   /// Who was the last to write any of some to-ones: by the names of now.
-  /// - Returns: With the place in the run; ``RunPlace/before`` for a step of an earlier transaction.
+  /// - Returns: With the place in the run, ``RunPlace/before`` for a step of an earlier transaction; and which of them one value for
+  ///   all rows has filled.
   func lastWriter(of toOnes: [PropertyName], _ model: Schema) -> (
-    step: MigrationStep, place: RunPlace, operation: String
+    step: MigrationStep, place: RunPlace, operation: String, filled: PropertyName?
   )? {
-    for (step, place, blame, columns) in written.reversed() {
+    for writing in written.reversed() {
       let hit = toOnes.first { end in
         // What an expression fills is noted by the name of the property.
         [end.name, RelationshipDescription.columnName(end.name)].contains {
-          columns.contains(model.root(of: end.entity), $0)
+          writing.columns.contains(model.root(of: end.entity), $0)
         }
       }
-      if let hit { return (step, place, blame(hit.entity, hit.name)) }
+      guard let hit else { continue }
+      return (
+        writing.step, writing.place, writing.blame(hit.entity, hit.name),
+        writing.isFilled(hit.entity, hit.name) ? hit : nil
+      )
     }
     return nil
   }

@@ -45,7 +45,9 @@ struct RowQuestions {
       // What a composite operation asks of its pieces is not all: see below.
       let planned = part.planned + (part.compiler?.forecastChecks() ?? [])
       try ask(planned, isBehind: false)
-      try askPartners(of: part) { compiled.parts[(index + 1)...] + later.flatMap(\.parts) }
+      try askPartners(of: part, in: compiled.step, behind: compiled.parts[..<index]) {
+        compiled.parts[(index + 1)...] + later.flatMap(\.parts)
+      }
       try askRequirements(of: part)
       try count(part)
       standing.follow(part, part.compiler?.forecast() ?? [], writing: written[index], of: compiled.step)
@@ -61,26 +63,37 @@ struct RowQuestions {
   private mutating func ask(_ planned: [PlannedStatement], isBehind: Bool) throws {
     for planned in planned {
       if case .mustBeEmpty(let check) = planned.statement, check.isBehind == isBehind {
-        try ask(planned, check)
+        try ask(planned, check, of: standing)
       }
     }
   }
 
-  private mutating func ask(_ planned: PlannedStatement, _ check: RowCheck) throws {
+  private mutating func ask(_ planned: PlannedStatement, _ check: RowCheck, of standing: StandingTables)
+    throws
+  {
     try note(planned, answer { try standing.answer(check, connection) }) {
       .init(check, by: $0, count: $1, rows: $2)
     }
   }
 
-  /// - Parameter later: What runs behind the part.
+  /// - Parameters:
+  ///   - former: What runs before the part in its step.
+  ///   - later: What runs behind the part.
   private mutating func askPartners(
-    of part: CompiledStep.Part, before later: () -> ArraySlice<CompiledStep.Part>
+    of part: CompiledStep.Part, in step: MigrationStep, behind former: ArraySlice<CompiledStep.Part>,
+    before later: () -> ArraySlice<CompiledStep.Part>
   ) throws {
-    for planned in part.compiler?.partnerChecks() ?? [] {
+    guard let compiler = part.compiler else { return }
+    let checks = compiler.partnerChecks(behind: former.flatMap(\.operations))
+    guard !checks.isEmpty else { return }
+    // As they are when the second ends are filled: what the run itself fills leads to somebody by then.
+    var behind = standing
+    behind.follow(part, compiler.forecast(isPaired: false), writing: nil, of: step)
+    for planned in checks {
       guard case .mustBeEmpty(let check) = planned.statement else { continue }
       let ends = part.model.ends(of: check.properties[0], in: check.entity)
       if later().allSatisfy({ $0.leavesAlone(ends) }) {
-        try ask(planned, check)
+        try ask(planned, check, of: behind)
       } else {
         // A block may part those who lead to one, and an end of the pair may go: it is asked behind all steps.
         note(planned, .unasked("what runs behind it may change them")) { _, _, _ in nil }

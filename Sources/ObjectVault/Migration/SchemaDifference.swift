@@ -67,18 +67,22 @@ package enum SchemaDifference {
   }
 
   /// What the tables of a file have too much or too little, and its raw objects.
-  static func lines(found: StoreLayout, expected: StoreLayout) -> [String] {
+  /// - Parameter isStore: Whether the file is a store, of which somebody has changed the tables by hand: of an index it is
+  ///   said how that is undone.
+  static func lines(found: StoreLayout, expected: StoreLayout, isStore: Bool = true) -> [String] {
     var lines: [String] = []
     for table in expected.tables {
       guard let other = found.tables.first(where: { $0.name == table.name }), !other.columns.isEmpty else {
         lines.append("table \(table.name) is missing")
         continue
       }
+      let making = isStore ? remedies(of: table) { table.indexSQL($0) } : [:]
+      let dropping = isStore ? remedies(of: other) { "DROP INDEX \(SQLName($0.name))" } : [:]
       lines += parts(of: table).subtracting(parts(of: other)).sorted().map {
-        "\(table.name): \($0) is missing"
+        "\(table.name): \($0) is missing\(making[$0] ?? "")"
       }
       lines += parts(of: other).subtracting(parts(of: table)).sorted().map {
-        "\(table.name): \($0) is unexpected"
+        "\(table.name): \($0) is unexpected\(dropping[$0] ?? "")"
       }
     }
     for (title, statement) in expected.rawObjects.sorted(by: { $0.key < $1.key }) {
@@ -89,6 +93,17 @@ package enum SchemaDifference {
       if other != statement { lines.append("\(title) is \"\(other)\" and not \"\(statement)\"") }
     }
     return lines
+  }
+
+  /// What undoes a change of an index, by its line.
+  private static func remedies(of table: TableInfo, _ sql: (TableInfo.Index) -> String) -> [String: String] {
+    Dictionary(table.indexes.map { (line(of: $0), " (in the sqlcipher shell: \(sql($0));)") }) { first, _ in
+      first
+    }
+  }
+
+  private static func line(of index: TableInfo.Index) -> String {
+    "\(index.isUnique ? "unique " : "")index \(index.name) on \(index.columns.joined(separator: ", "))"
   }
 
   /// The tables and raw objects of a file that have the names of these.
@@ -117,9 +132,7 @@ package enum SchemaDifference {
         "column \(column.name) \(column.type)\(column.isRequired ? " NOT NULL" : "")"
           + (column.defaultSQL.map { " DEFAULT \($0)" } ?? "")
       } + table.foreignKeys.map { "reference \($0.column) to \($0.table) on delete \($0.onDelete)" }
-        + table.indexes.map {
-          "\($0.isUnique ? "unique " : "")index \($0.name) on \($0.columns.joined(separator: ", "))"
-        })
+        + table.indexes.map(line))
   }
 
   /// SHA-256 over all tables' lines, and the statements of raw objects.

@@ -48,10 +48,10 @@ struct TypeCheck {
     _ entity: EntityDescription, _ isAsked: (Check) -> Bool, _ connection: Connection
   ) throws -> [TypeFinding] {
     guard let own = model.place(of: entity.name).condition() else { return [] }
-    let checks = columns(of: entity).map { name, column in
+    let checks = columns(of: entity).map { name, column, written in
       Check(
         property: name, column: column, expected: "nothing", condition: "\(identifier: column) IS NULL",
-        fault: .foreign)
+        fault: .foreign, written: written.map { "$\($0).position" })
     }
     let table = SQLName(model.root(of: entity.name))
     return try findings(
@@ -60,11 +60,12 @@ struct TypeCheck {
   }
 
   /// The properties that have a column, and what it is called.
-  private func columns(of entity: EntityDescription) -> [(name: String, column: String)] {
-    entity.attributes.map { ($0.name, $0.name) }
+  private func columns(of entity: EntityDescription) -> [(name: String, column: String, written: String?)] {
+    entity.attributes.map { ($0.name, $0.name, nil) }
       + entity.relationships.filter { !$0.isToMany }.flatMap { toOne in
-        [(toOne.name, toOne.columnName)]
-          + (model.orderColumn(of: toOne).map { [("\(toOne.name).position", $0)] } ?? [])
+        [(toOne.name, toOne.columnName, nil)]
+          + (model.orderColumn(of: toOne).map { [("\(toOne.name).position", $0, orderedName(of: toOne))] }
+            ?? [])
       }
   }
 
@@ -108,10 +109,12 @@ struct TypeCheck {
   }
 
   /// Of a column with the places of members.
-  private func place(_ column: String, of property: String) -> Check {
+  /// - Parameter written: The relationship as a step writes it, where another entity has it than the one with the rows.
+  private func place(_ column: String, of property: String, written: String? = nil) -> Check {
     Check(
       property: "\(property).position", column: column, expected: "whole number",
-      condition: "\(identifier: column) IS NULL OR typeof(\(identifier: column)) = 'integer'")
+      condition: "\(identifier: column) IS NULL OR typeof(\(identifier: column)) = 'integer'",
+      written: written.map { "$\($0).position" })
   }
 
   private struct Check {
@@ -122,6 +125,8 @@ struct TypeCheck {
     /// Whether a Swift type is asked.
     var isRead = false
     var fault = TypeFinding.Fault.value
+    /// ``TypeFinding/written``.
+    var written: String?
   }
 
   private func findings(
@@ -139,7 +144,7 @@ struct TypeCheck {
       findings.append(
         TypeFinding(
           entity: entity, property: check.property, expected: check.expected, bad: Int(bad),
-          total: Int(counts.first?.int64 ?? 0), rows: rows, fault: check.fault))
+          total: Int(counts.first?.int64 ?? 0), rows: rows, fault: check.fault, written: check.written))
     }
     return findings
   }
@@ -179,9 +184,14 @@ struct TypeCheck {
           property: relationship.name, column: column, expected: "id of \(relationship.destination)",
           condition: "\(identifier: column) IS NULL OR typeof(\(identifier: column)) = 'integer'"))
       guard let order = model.orderColumn(of: relationship) else { continue }
-      checks.append(place(order, of: relationship.name))
+      checks.append(place(order, of: relationship.name, written: orderedName(of: relationship)))
     }
     return checks
+  }
+
+  /// The ordered to-many whose places lie beside a to-one, as a step writes it.
+  private func orderedName(of toOne: RelationshipDescription) -> String? {
+    toOne.inverse.map { "\(toOne.destination).\($0)" }
   }
 
   private func register(on connection: Connection) throws {

@@ -21,20 +21,25 @@ struct TypeFinding: Equatable, CustomStringConvertible {
   /// The ids of the first rows.
   let rows: [Int64]
   var fault = Fault.value
+  /// What a step writes for the column, where that is not ``property`` of ``entity``: the places of members lie in rows of the
+  /// other end.
+  var written: String?
 
   var description: String {
+    let place = written ?? "\(entity).\(property)"
     let has = bad == 1 ? "has" : "have"
     let what =
       switch fault {
       case .value:
-        "\(bad) of \(counted(total, "value")) of \(entity).\(property) \(bad == 1 ? "is" : "are") no \(expected)"
+        "\(bad) of \(counted(total, "value")) of \(place) \(bad == 1 ? "is" : "are") no \(expected)"
       case .missing:
         "\(bad) of \(counted(total, "object")) of \(entity) \(has) no \(entity).\(property), which is required"
       case .foreign:
-        "\(bad) of \(counted(total, "row")) of other entities \(has) a value of \(entity).\(property); set it to NULL, or "
+        "\(bad) of \(counted(total, "row")) of other entities \(has) a value of \(place); set it to NULL, or "
           + "_entity to what \(bad == 1 ? "it is" : "they are")"
       }
-    return "\(what): row\(bad == 1 ? "" : "s") "
+    let rowEntity = written.map { _ in "\(entity) " } ?? ""
+    return "\(what): \(rowEntity)row\(bad == 1 ? "" : "s") "
       + rows.map(String.init).joined(separator: ", ") + (bad > rows.count ? " and more" : "")
   }
 }

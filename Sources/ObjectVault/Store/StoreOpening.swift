@@ -27,6 +27,7 @@ struct StoreOpening: Sendable {
   ) throws {
     mapping = try SchemaMapping(schema)
     classes = try EntityClasses(mapping)
+    if migrations.areCarried { try schema.requireNoRenamingDoubt(file: url.path) }
     checksums = migrations.checksums
     steps = checksums == nil && !migrations.areCarried ? try migrations.agreed(with: schema) : nil
     self.limit = limit

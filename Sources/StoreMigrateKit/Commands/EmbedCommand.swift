@@ -1,5 +1,6 @@
 // embed: write the generated files.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 
@@ -95,8 +96,7 @@ enum EmbedCommand: Command {
       if FileManager.default.contents(atPath: url.path) == Data(text.utf8) {
         unchanged.append(url.path)
       } else {
-        // Through a link, which would else become a file.
-        try Data(text.utf8).write(to: url.resolvingSymlinksInPath(), options: .atomic)
+        try TextFile.write(Array(text.utf8), to: url.path)
         written.append(url.path)
       }
     }

@@ -1,6 +1,7 @@
 // The folder of steps as a target of a package: what is in it and not Swift is named in the target's `exclude:`, or the
 // package manager warns. The list stands between two comments of Package.swift, and is written anew with each step.
 
+import CipherSQLite
 import Foundation
 
 struct PackageTarget {
@@ -51,7 +52,10 @@ struct PackageTarget {
     var names: [String] = []
     for name in try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     // The package manager knows what documentation is.
-    where !name.hasPrefix(".") && !name.hasSuffix(".swift") && !name.hasSuffix(".docc") {
+    where !name.hasPrefix(".") && !name.hasSuffix(".swift") && !name.hasSuffix(".docc")
+      // Of one that is being written, or was when its writer was killed.
+      && !TemporaryName.isOurs(name)
+    {
       let inner = folder.appendingPathComponent(name)
       var seen: Set<String> = []
       if Self.hasSwift(inner, &seen) {

@@ -34,7 +34,9 @@ extension Session {
       let applied = (try? MigrationOutlook.appliedSteps(inspection.connection)) ?? []
       let edits = EditedSteps(applied, set)
       // One of several cannot be recorded alone.
-      let screen = ConflictScreen(store: storePath, applied: applied) { command, words in
+      let screen = ConflictScreen(
+        store: storePath, applied: applied, returning: returning(applied)
+      ) { command, words in
         line(command, command == "repair" && edits.contains(conflict) ? edits.numbers : words)
       }
       let others = edits.contains(conflict) ? edits.others(than: [conflict]) : nil

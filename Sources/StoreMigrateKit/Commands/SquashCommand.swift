@@ -1,5 +1,6 @@
 // squash: the first steps become one file, for new stores.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 
@@ -84,7 +85,7 @@ enum SquashCommand: Command {
     let others = former.filter { $0 != fold.step.fileName }
     session.interruption.begin(FoldedFiles(folder: folder, step: fold.step, former: others))
     // The one file first: whoever is stopped here has all steps still, and the set reads as before.
-    try Data(fold.step.text.utf8).write(to: file, options: .atomic)
+    try TextFile.write(Array(fold.step.text.utf8), to: file.path)
     // Of the same number there may be another only for as long as it has to be.
     try remove(others.reversed(), in: folder)
     return SquashReport(

@@ -3,6 +3,7 @@
 // The lock is on the folder itself, and ends with the process, whichever way that ends: nothing is left in
 // the folder.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 
@@ -29,6 +30,8 @@ extension Session {
   ) async throws -> Result {
     let (descriptor, isNew) = try lock(folder, LOCK_EX, makes: makes)
     defer { if let descriptor { close(descriptor) } }
+    // What one that was killed has left there; its own lock on it went with it.
+    if descriptor != nil { TextFile.sweep(folder.path) }
     do {
       return try await StepFolderLock.$held.withValue(StepFolderLock.held.union([folder.path])) {
         try await body()

@@ -8,6 +8,8 @@ struct ConflictScreen {
   let store: String
   /// The steps behind the store.
   let applied: [AppliedStep]
+  /// The lines that give the steps behind the store their numbers back; none where that is not known.
+  let returning: [String]
   /// A command line with this store.
   let line: (String, [String]) -> String
 
@@ -47,7 +49,8 @@ struct ConflictScreen {
       return """
         Step \(numbered(number)) of \(store) is \(name), and the steps have \(found) there.
         \(Screen.part("applied here", "\(checksum(number))\(when(number))"))
-          Applied steps keep their numbers: give the new one the next free number, and \(name) its own again.
+          Applied steps keep their numbers: give the new one the next free number, and \(name) its own again\(
+            returning.isEmpty ? "." : ":\n" + returning.map { "      \($0)" }.joined(separator: "\n"))
         """ + "\n" + wayBack(to: number - 1, name)
     case .gap, .noVersion, .duplicate, .folded, .misembedded: return nil
     }

@@ -55,6 +55,16 @@ import Testing
     #expect(said.contains("Team.captain") && said.contains("0002"), "\(said)")
   }
 
+  @Test func `what the refusal of one end says writes the other one`() async throws {
+    let step = Self.pair + "\ntransform sql { UPDATE $Team SET $Team.captain = $Team.id WHERE $Team.id < 3 }"
+    let said = try await refusal([Self.teams, step])
+    let advice = try #require(said.firstMatch(of: /as in (transform sql \{.*\})\./)?.1)
+    let lab = try await DowngradeLab([Self.teams, "\(step)\n\(advice)"], fill: Self.rows)
+    _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
+    #expect(try lab.rows("SELECT id, leads_id FROM User ORDER BY id") == [[1, 1], [2, 2], [4, .null]])
+    _ = try StoreImage(lab.url)
+  }
+
   @Test func `a step that writes both ends, in one block or in two, runs`() async throws {
     for blocks in [
       "transform sql { UPDATE $Team SET $Team.captain = $Team.id; UPDATE $User SET $User.leads = $User.id WHERE $User.id < 3; UPDATE $Team SET $Team.captain = NULL WHERE $Team.id = 3 }",

@@ -181,7 +181,7 @@ import ObjectVault
   @Test(arguments: [
     (
       "UPDATE $B SET $A.bs.position = 'first' WHERE $B.id = 2",
-      "1 of 6 values of B.a.position is no whole number: row 2"
+      "1 of 6 values of $A.bs.position is no whole number: B row 2"
     ),
     (
       "UPDATE $A.ts SET $A.ts.position = 1.5 WHERE $A.ts.B = 3",

@@ -68,7 +68,7 @@ struct MakeOne: TableOperation {
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError) {
     let resolved = try order.map { sql throws(ModelError) in
       try LinkMove.checkOrder(sql, of: entity, name, in: model)
-      return try SQLNames(model: model).resolved(sql)
+      return try SQLNames(model: model).resolved(expression: sql)
     }
     if let move = LinkMove(entity, name, in: model, picking: resolved) { mapping.follow(move) }
   }

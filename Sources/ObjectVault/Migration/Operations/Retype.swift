@@ -80,8 +80,8 @@ struct Retype: TableOperation {
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError) {
     switch way {
     case .sql(let sql):
-      let expression = try SQLNames(model: model).resolved(sql)
-      if SQLScanner.spansRows(sql), let owner = model.entity(named: entity), model.isInFamily(owner) {
+      let expression = try SQLNames(model: model).resolved(expression: sql)
+      if SQLScanner.spansRows(expression), let owner = model.entity(named: entity), model.isInFamily(owner) {
         throw ModelError(
           reason:
             "OVER would see the rows of all entities that share a table with \(entity); write a query in its place, or do it by "

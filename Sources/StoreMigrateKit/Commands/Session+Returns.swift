@@ -1,0 +1,53 @@
+// The lines that give steps back the numbers under which a store has run them, where a rebase gave these to others.
+
+import Foundation
+import ObjectVault
+
+extension Session {
+  /// The lines, as a shell takes them: the files of the steps behind a store get their names back, and go in front of all others.
+  /// What lies beside a step's file for its functions goes along.
+  /// - Returns: None where the steps are not those of a folder, where a file is missing, where one that would move was released,
+  ///   and where nothing would move.
+  func returning(_ applied: [AppliedStep]) -> [String] {
+    let folder = migrationsFolder
+    guard arguments.value("--migrations") != nil || !bundled.areThere,
+      let files = try? Self.stepFiles(in: folder, upTo: .max).map({
+        ($0, try MigrationSet.numberAndName(of: $0))
+      })
+    else { return [] }
+    let releases = Releases(folder)
+    func isFree(_ step: (Int, String)) -> Bool { releases.release(of: step.0, step.1) == nil }
+
+    var others = files.filter { file in !applied.contains { ($0.number, $0.name) == file.1 } }
+    var moves: [(from: String, to: String)] = []
+    for step in applied where !files.contains(where: { $0.1 == (step.number, step.name) }) {
+      let named = others.filter { $0.1.1 == step.name }
+      guard named.count == 1, isFree(named[0].1) else { return [] }
+      others.removeAll { $0.0 == named[0].0 }
+      moves.append((named[0].0, "\(numbered(step.number))_\(step.name).migration"))
+    }
+    guard !moves.isEmpty, others.allSatisfy({ isFree($0.1) }) else { return [] }
+    let behind = others.enumerated().map { index, file in
+      (from: file.0, to: "\(numbered(applied.count + index + 1))_\(file.1.1).migration")
+    }
+    let rebase = others.isEmpty ? [] : [rebaseLine(others.map(\.0).map(Self.pathWord))]
+    return moves.flatMap { lines($0, in: folder) + functionLines($0, in: folder) } + rebase
+      + behind.flatMap { functionLines($0, in: folder) }
+  }
+
+  private func lines(_ move: (from: String, to: String), in folder: URL) -> [String] {
+    guard move.from != move.to else { return [] }
+    let parent = arguments.value("--migrations") ?? "Migrations"
+    let words = [move.from, move.to].map { Self.quoted(Self.pathWord("\(parent)/\($0)")) }
+    return ["mv \(words[0]) \(words[1])"]
+  }
+
+  /// Where the functions of a step stand in a file of its name.
+  private func functionLines(_ move: (from: String, to: String), in folder: URL) -> [String] {
+    func swift(_ file: String) -> String { "\(file.dropLast(".migration".count)).swift" }
+    guard FileManager.default.fileExists(atPath: folder.appendingPathComponent(swift(move.from)).path) else {
+      return []
+    }
+    return lines((swift(move.from), swift(move.to)), in: folder)
+  }
+}
