@@ -7,10 +7,11 @@ private import Foundation
 
 /// One part of a scan, read ahead of its use.
 final class ScanAhead: Sendable {
-  // Unchecked for the pointers into the page. The bytes of its rows are written before it is handed over, under the lock that
-  // who takes it holds, too; no thread that reads ahead writes to them again. It may well go on packing in the same page,
-  // where rows lie too far apart for one batch: behind these rows, where none of them has a byte. Who takes a row is the one
-  // task that has its object, and alone reads and writes that row from then on (RowPage). The page is counted atomically.
+  // Safe to hand over, and unchecked for the pointers into the page. The bytes of its rows are written before it is handed over,
+  // under the lock that who takes it holds, too; no thread that reads ahead writes to them again. It may well go on packing in
+  // the same page, where rows lie too far apart for one batch: behind these rows, where none of them has a byte. Who takes a
+  // row is the one task that has its object, and alone reads and writes that row from then on (RowPage). The page is
+  // counted atomically.
   /// Rows that lie in one page, each told by its distance from the first: many of them wait at once, and half of what they
   /// take would else be ids and versions that hardly differ.
   @safe struct Batch: @unchecked Sendable {

@@ -24,6 +24,7 @@ import Testing
       INSERT INTO sqlite_master (type, name, tbl_name, rootpage, sql)
         VALUES ('view', 'Later', 'Later', 0, 'CREATE VIEW Later AS SELECT text FROM Note QUICKLY SORTED');
       PRAGMA writable_schema = OFF;
+      PRAGMA schema_version = 4711;
       """)
   }
 
