@@ -24,7 +24,8 @@ extension Connection {
       log.map { $0.pageBytes == unlocked.profile.pageBytes && $0.fits(unlocked) ? $0.pages : [] } ?? []
     let audit = PageAudit(unlocked)
     let found = unsafe audit.damagedPages(
-      of: rawFile(of: handle), during: { isWanted() ? .done : .failed }, except: { logged.contains($0) }, progress)
+      of: rawFile(of: handle), during: { isWanted() ? .done : .failed }, except: { logged.contains($0) },
+      progress)
     guard var damaged = found, !damaged.isEmpty else { return found }
     if let last = pageCount { damaged.removeAll { $0 > last } }
     for pause in [0.02, 0.1, 0.3] where configuration.access != .immutable && !damaged.isEmpty {

@@ -186,6 +186,7 @@ extension Double {
   fileprivate var formattedSeconds: String {
     let tenths = (self * 10).rounded()
     // A bound that somebody allowed may be larger than any whole number.
-    return abs(tenths) < 1e15 && tenths.truncatingRemainder(dividingBy: 10) == 0 ? "\(Int(tenths / 10))" : "\(tenths / 10)"
+    return abs(tenths) < 1e15 && tenths.truncatingRemainder(dividingBy: 10) == 0
+      ? "\(Int(tenths / 10))" : "\(tenths / 10)"
   }
 }

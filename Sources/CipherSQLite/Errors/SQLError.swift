@@ -157,6 +157,14 @@ extension SQLError {
     if case .busy = self { true } else { false }
   }
 
+  /// Whether a change of the key failed behind its commit, so that the new key is in force.
+  var isOfNewKey: Bool {
+    switch self {
+    case .notVerified, .rekeyDamaged: true
+    default: false
+    }
+  }
+
   /// Whether a system call's error says that there is no more room: a full disk, a quota, a limit of the file's size.
   package static func isNoSpace(_ code: Int) -> Bool {
     [Int(ENOSPC), Int(EDQUOT), Int(EFBIG)].contains(code)

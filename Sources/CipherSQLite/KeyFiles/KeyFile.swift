@@ -163,7 +163,8 @@ public struct KeyFile: Sendable {
     // Who opens the file later allows no more than its maker did here.
     let derivations = ScryptGroup.all(of: others + [slot])
     if let work = slot.work,
-      derivations.seconds > unlock.budget.seconds || work.memoryBytes > unlock.budget.memoryBytes {
+      derivations.seconds > unlock.budget.seconds || work.memoryBytes > unlock.budget.memoryBytes
+    {
       throw SQLError.slotTooCostly(path, derivations, unlock.budget)
     }
     let wrapping = try unlock.wrappingKey(salt: slot.salt, work: slot.work)

@@ -21,7 +21,8 @@ extension Session {
       guard let value = arguments.value(option), !(option == "--key-file" && value == "-") else { continue }
       parts += [option == "--migrations" ? "-m" : option, value]
     }
-    return ([shellWord(Self.program), command, shellPath(storePath)] + parts.map(shellWord)).joined(separator: " ")
+    return ([shellWord(Self.program), command, shellPath(storePath)] + parts.map(shellWord)).joined(
+      separator: " ")
   }
 
   /// A command of this tool that works on the folder of steps, as a shell takes it.
