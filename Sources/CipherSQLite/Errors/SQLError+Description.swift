@@ -151,9 +151,9 @@ extension SQLError: CustomStringConvertible {
     case .keyFileTooCostly(let file, let seconds, let memory):
       "\(file): to try its passphrases would take about \(Self.costs(seconds, memory)), more than is allowed. "
         + "If the file is as you made it, allow that (KeyFile.Unlock.allowing, store-migrate --slots-work)."
-    case .slotTooCostly(let file, let seconds, let memory, let allowed):
+    case .slotTooCostly(let file, let seconds, let memory, let allowedSeconds, let allowedMemory):
       "\(file): the slot was not made: opening it would take about \(Self.costs(seconds, memory)), and "
-        + "\(Self.costs(allowed.seconds, allowed.memoryBytes)) are allowed. Allow more "
+        + "\(Self.costs(allowedSeconds, allowedMemory)) are allowed. Allow more "
         + "(KeyFile.Unlock.allowing, store-migrate --slots-work SECONDS). Nothing was changed."
     case .notVerified(let file):
       "\(file): stopped after the commit: the NEW key is in force, and not every page was read with it. "

@@ -132,9 +132,10 @@ public enum SQLError: Error, Equatable, Sendable {
   /// The passphrases of a key file cost more to try than is allowed (``ScryptBudget``): so many seconds on a usual core,
   /// so many bytes of memory.
   case keyFileTooCostly(file: String, seconds: Double, memoryBytes: Int)
-  /// A slot was not made, because opening it would take more than its secret allows (``ScryptBudget``): so many seconds on a
-  /// usual core, so many bytes of memory.
-  case slotTooCostly(file: String, seconds: Double, memoryBytes: Int, allowed: ScryptBudget)
+  /// A slot was not made, because opening it would take so many seconds on a usual core and so many bytes of memory, and its
+  /// secret allows less (``ScryptBudget``).
+  case slotTooCostly(
+    file: String, seconds: Double, memoryBytes: Int, allowedSeconds: Double, allowedMemoryBytes: Int)
   /// A change of the key was stopped after its commit: the new key is in force, and not every page was read with it.
   case notVerified(file: String)
   /// A change of the key was committed, and these pages (counted from 1, at most 100 are listed) could not be read back: the

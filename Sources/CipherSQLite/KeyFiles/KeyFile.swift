@@ -62,7 +62,7 @@ public struct KeyFile: Sendable {
   ///   - unlock: Its secret.
   ///   - work: What a guess at a passphrase costs; by default what takes half a second here.
   /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``, ``SQLError/slotName(file:reason:)``;
-  ///   ``SQLError/slotTooCostly(file:seconds:memoryBytes:allowed:)`` for work beyond what the secret allows.
+  ///   ``SQLError/slotTooCostly(file:seconds:memoryBytes:allowedSeconds:allowedMemoryBytes:)`` for work beyond what the secret allows.
   public static func create(
     at path: String, slot: String, unlock: Unlock, work: ScryptWork? = nil
   ) throws -> KeyFile {

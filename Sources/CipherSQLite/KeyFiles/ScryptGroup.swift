@@ -26,7 +26,8 @@ extension SQLError {
   /// The error for a slot that was not made, with what opening the file would cost with it.
   static func slotTooCostly(_ path: String, _ groups: Set<ScryptGroup>, _ allowed: ScryptBudget) -> SQLError {
     .slotTooCostly(
-      file: path, seconds: groups.seconds, memoryBytes: groups.memoryBytes, allowed: allowed)
+      file: path, seconds: groups.seconds, memoryBytes: groups.memoryBytes, allowedSeconds: allowed.seconds,
+      allowedMemoryBytes: allowed.memoryBytes)
   }
 }
 

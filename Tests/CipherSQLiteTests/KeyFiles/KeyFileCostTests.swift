@@ -61,7 +61,8 @@ import Testing
     let small = ScryptBudget(seconds: 0.1, memoryBytes: 8 << 20)
     #expect(
       throws: SQLError.slotTooCostly(
-        file: path, seconds: heavy.seconds, memoryBytes: heavy.memoryBytes, allowed: small)
+        file: path, seconds: heavy.seconds, memoryBytes: heavy.memoryBytes, allowedSeconds: 0.1,
+        allowedMemoryBytes: 8 << 20)
     ) {
       try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse.allowing(small), work: heavy)
     }
