@@ -108,16 +108,11 @@ public enum FaultInjector {
     _ program: String, _ arguments: [String], environment: [String: String] = [:], in part: String,
     calls: [String] = [], fault: Fault? = nil
   ) throws -> Run {
-    guard let library, let folder else { throw CocoaError(.featureUnsupported) }
+    guard let folder else { throw CocoaError(.featureUnsupported) }
     let log = folder.path("\(UUID().uuidString).log")
     defer { try? FileManager.default.removeItem(atPath: log) }
-    let faults = [
-      "LD_PRELOAD": library, "VAULT_FAULT_IN": part, "VAULT_FAULT_LOG": log,
-      "VAULT_FAULT_CALLS": calls.joined(separator: ","),
-    ]
-    let result = try runTool(
-      program, arguments,
-      environment: environment.merging(faults) { $1 }.merging(fault?.environment ?? [:]) { $1 })
+    let faults = try variables(in: part, calls, fault).merging(["VAULT_FAULT_LOG": log]) { $1 }
+    let result = try runTool(program, arguments, environment: environment.merging(faults) { $1 })
     let lines = (try? String(contentsOfFile: log, encoding: .utf8))?.split(separator: "\n") ?? []
     return Run(
       result: result,
@@ -125,6 +120,29 @@ public enum FaultInjector {
         let words = line.split(separator: " ", maxSplits: 2)
         return words.count == 3 ? Call(name: String(words[1]), path: String(words[2])) : nil
       })
+  }
+
+  /// Starts a program with a fault, for a test that does something meanwhile. Its calls are not told.
+  /// - Parameters:
+  ///   - directory: Where it works.
+  ///   - environment: Variables of its own.
+  ///   - part: As above, as are `calls` and `fault`.
+  public static func start(
+    _ program: String, _ arguments: [String], directory: String, environment: [String: String],
+    in part: String,
+    calls: [String], fault: Fault
+  ) throws -> StartedTool {
+    try StartedTool(
+      program, arguments, environment: environment.merging(variables(in: part, calls, fault)) { $1 },
+      directory: directory)
+  }
+
+  private static func variables(in part: String, _ calls: [String], _ fault: Fault?) throws -> [String:
+    String]
+  {
+    guard let library else { throw CocoaError(.featureUnsupported) }
+    return ["LD_PRELOAD": library, "VAULT_FAULT_IN": part, "VAULT_FAULT_CALLS": calls.joined(separator: ",")]
+      .merging(fault?.environment ?? [:]) { $1 }
   }
 
   /// The indices to try of a number of calls: all with `VAULT_FAULTS=all`, else at most `most`, spread evenly, the

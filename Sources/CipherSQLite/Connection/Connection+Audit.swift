@@ -11,13 +11,22 @@ extension Connection {
   /// - Parameter progress: Called every 256 pages with the pages done and in all.
   /// - Returns: The numbers of the damaged or missing pages, counted from 1, at most 100.
   public func auditPages(progress: ((Int, Int) -> Void)? = nil) -> [Int] {
+    auditPages(while: { true }, progress: progress) ?? []
+  }
+
+  /// The same with a way to end it.
+  /// - Parameter isWanted: Asked every 256 pages.
+  /// - Returns: nil when it was not wanted any more.
+  func auditPages(while isWanted: () -> Bool, progress: ((Int, Int) -> Void)? = nil) -> [Int]? {
     // What was committed to the log and not copied yet is read from there, whatever the file itself has.
     let log = configuration.access == .immutable ? nil : WriteAheadLog(beside: file)
     let logged =
       log.map { $0.pageBytes == unlocked.profile.pageBytes && $0.fits(unlocked) ? $0.pages : [] } ?? []
     let audit = PageAudit(unlocked)
-    let found = unsafe audit.damagedPages(of: rawFile(of: handle), except: { logged.contains($0) }, progress)
-    guard var damaged = found, !damaged.isEmpty else { return [] }
+    let found = unsafe audit.damagedPages(
+      of: rawFile(of: handle), during: { isWanted() ? .done : .failed }, except: { logged.contains($0) },
+      progress)
+    guard var damaged = found, !damaged.isEmpty else { return found }
     if let last = pageCount { damaged.removeAll { $0 > last } }
     for pause in [0.02, 0.1, 0.3] where configuration.access != .immutable && !damaged.isEmpty {
       Thread.sleep(forTimeInterval: pause)

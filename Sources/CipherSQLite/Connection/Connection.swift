@@ -186,6 +186,8 @@ private import Foundation
     if isVerified, let diagnosed = diagnosis(of: extendedCode(code)) { return diagnosed }
     if code & 0xff == SQLITE_BUSY { return waitingError() }
     if code & 0xff == SQLITE_CANTOPEN, let error = cannotOpenError() { return error }
+    // SQLITE_READONLY_DIRECTORY, a macro that Swift does not see: what newer engines say of a journal that cannot be made.
+    if extendedCode(code) == 1544 { return .folderNotWritable(folder: file.folder) }
     return error
   }
 }

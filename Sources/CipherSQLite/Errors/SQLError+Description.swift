@@ -7,7 +7,9 @@ extension SQLError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .wrongKey(let file):
-      "\(file): the key does not fit. Check which key is in use; the file is unchanged."
+      "\(file): the key does not fit, or the file has other rounds, which it does not tell. Check which key is in use; "
+        + "give rounds that are not the engine's own (store-migrate --cipher rounds=N, Configuration.profile). "
+        + "The file is unchanged."
     case .notEncrypted(let file):
       "\(file): this is a plain, unencrypted SQLite file. Only encrypted files are opened here."
     case .notADatabase(let file, let reason):
@@ -140,7 +142,8 @@ extension SQLError: CustomStringConvertible {
     case .uncommittedChanges(let file):
       "\(file): the transaction that is open here has changes. Commit or roll back first."
     case .verificationFailed(let file, let reason):
-      "\(file): the result could not be verified (\(reason)); the former state was kept."
+      "\(file): the result could not be verified (\(reason)); the former state was kept. "
+        + "Check the file (store-migrate verify) and the disk, and try again."
     case .unsupported(let feature, let engine):
       "\(engine) has no \(feature). Ask Engine.current first, or link a newer engine."
     case .system(let file, let operation, let code):
@@ -150,12 +153,18 @@ extension SQLError: CustomStringConvertible {
         ? "SQLite error \(code) (\(extended)): \(message)."
         : "SQLite error \(code) (\(extended)): \(message), in: \(sql)"
     case .keyFileTooCostly(let file, let seconds, let memory):
-      "\(file): to try its passphrases would take about \(seconds.formattedSeconds) s and "
-        + "\((memory + 999_999) / 1_000_000) MB, more than is allowed. If the file is as you made it, allow that "
-        + "(KeyFile.Unlock.allowing, store-migrate --slots-work)."
+      "\(file): to try its passphrases would take about \(Self.costs(seconds, memory)), more than is allowed. "
+        + "If the file is as you made it, allow that (KeyFile.Unlock.allowing, store-migrate --slots-work)."
+    case .slotTooCostly(let file, let seconds, let memory, let allowedSeconds, let allowedMemory):
+      "\(file): the slot was not made: opening it would take about \(Self.costs(seconds, memory)), and "
+        + "\(Self.costs(allowedSeconds, allowedMemory)) are allowed. Allow more "
+        + "(KeyFile.Unlock.allowing, store-migrate --slots-work SECONDS). Nothing was changed."
     case .notVerified(let file):
       "\(file): stopped after the commit: the NEW key is in force, and not every page was read with it. "
         + "Check the file when there is time (store-migrate verify)."
+    case .rekeyDamaged(let file, let pages):
+      "\(file): the NEW key is in force, and \(Self.list(pages)) damaged or missing since. "
+        + "Restore the file from a backup, and look after the disk."
     }
   }
 
@@ -164,6 +173,10 @@ extension SQLError: CustomStringConvertible {
       ? "another connection or process"
       : holders.prefix(3).map(\.description).joined(separator: " or ")
         + (holders.count > 3 ? " or another" : "")
+  }
+
+  private static func costs(_ seconds: Double, _ memory: Int) -> String {
+    "\(seconds.formattedSeconds) s and \((memory + 999_999) / 1_000_000) MB"
   }
 
   private static func list(_ pages: [Int]) -> String {
@@ -176,6 +189,8 @@ extension SQLError: CustomStringConvertible {
 extension Double {
   fileprivate var formattedSeconds: String {
     let tenths = (self * 10).rounded()
-    return tenths.truncatingRemainder(dividingBy: 10) == 0 ? "\(Int(tenths / 10))" : "\(tenths / 10)"
+    // A bound that somebody allowed may be larger than any whole number.
+    return abs(tenths) < 1e15 && tenths.truncatingRemainder(dividingBy: 10) == 0
+      ? "\(Int(tenths / 10))" : "\(tenths / 10)"
   }
 }

@@ -135,8 +135,15 @@ public enum SQLError: Error, Equatable, Sendable {
   /// The passphrases of a key file cost more to try than is allowed (``ScryptBudget``): so many seconds on a usual core,
   /// so many bytes of memory.
   case keyFileTooCostly(file: String, seconds: Double, memoryBytes: Int)
+  /// A slot was not made, because opening it would take so many seconds on a usual core and so many bytes of memory, and its
+  /// secret allows less (``ScryptBudget``).
+  case slotTooCostly(
+    file: String, seconds: Double, memoryBytes: Int, allowedSeconds: Double, allowedMemoryBytes: Int)
   /// A change of the key was stopped after its commit: the new key is in force, and not every page was read with it.
   case notVerified(file: String)
+  /// A change of the key was committed, and these pages (counted from 1, at most 100 are listed) could not be read back: the
+  /// new key is in force.
+  case rekeyDamaged(file: String, pages: [Int])
 }
 
 extension SQLError {
@@ -152,6 +159,14 @@ extension SQLError {
   /// Whether it is ``busy(file:waitedSeconds:holders:)``.
   public var isBusy: Bool {
     if case .busy = self { true } else { false }
+  }
+
+  /// Whether a change of the key failed behind its commit, so that the new key is in force.
+  var isOfNewKey: Bool {
+    switch self {
+    case .notVerified, .rekeyDamaged: true
+    default: false
+    }
   }
 
   /// Whether a system call's error says that there is no more room: a full disk, a quota, a limit of the file's size.

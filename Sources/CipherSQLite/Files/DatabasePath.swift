@@ -72,6 +72,13 @@ package struct DatabasePath: Sendable, Hashable {
     }
   }
 
+  /// Whether something lies at a path, or where its links lead.
+  /// - Throws: As ``init(_:)`` where nothing could lie there, such as at links that lead in a circle, or where this user may not
+  ///   see it. A folder that does not exist is no error: nothing is in it.
+  package static func isTaken(_ given: String) throws(SQLError) -> Bool {
+    do { return try FileStatus(DatabasePath(given).path) != nil } catch .folderMissing { return false }
+  }
+
   /// A file beside this one, whose name is this one's with something appended.
   private init(beside other: DatabasePath, suffix: String) {
     given = other.given + suffix

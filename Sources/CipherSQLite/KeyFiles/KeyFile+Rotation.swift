@@ -31,10 +31,10 @@ extension KeyFile {
       }
       format.rotation = .pending(renewed)
       try write(format, dataKey: dataKey, isRevoking: false, under: lock)
-      do { try rekey(.raw(fresh)) } catch SQLError.notVerified(let file) {
-        // Stopped after the commit: that the new key is the one is certain.
+      do { try rekey(.raw(fresh)) } catch let error as SQLError where error.isOfNewKey {
+        // Behind the commit: that the new key is the one is certain.
         _ = try finish(format, fresh, lock)
-        throw SQLError.notVerified(file: file)
+        throw error
       } catch {
         // It may have failed after the commit. The new key goes only when the old one is seen to fit; else the
         // next opening of the database finds out.

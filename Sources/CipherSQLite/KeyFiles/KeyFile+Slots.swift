@@ -12,7 +12,7 @@ extension KeyFile {
   ///     half a second here.
   /// - Throws: ``SQLError/slotName(file:reason:)`` when the name is taken, or the file full;
   ///   ``SQLError/keyFileDamaged(file:reason:)`` when the file has become another since it was opened;
-  ///   ``SQLError/keyFileTooCostly(file:seconds:memoryBytes:)`` for work beyond what the secret allows
+  ///   ``SQLError/slotTooCostly(file:seconds:memoryBytes:allowedSeconds:allowedMemoryBytes:)`` for work beyond what the secret allows
   ///   (``Unlock/allowing(_:)``); ``SQLError/busy(file:waitedSeconds:holders:)`` while another process changes it.
   public func addSlot(_ name: String, unlock: Unlock, work: ScryptWork? = nil) throws {
     try change { format in

@@ -62,7 +62,7 @@ public struct KeyFile: Sendable {
   ///   - unlock: Its secret.
   ///   - work: What a guess at a passphrase costs; by default what takes half a second here.
   /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``, ``SQLError/slotName(file:reason:)``;
-  ///   ``SQLError/keyFileTooCostly(file:seconds:memoryBytes:)`` for work beyond what the secret allows.
+  ///   ``SQLError/slotTooCostly(file:seconds:memoryBytes:allowedSeconds:allowedMemoryBytes:)`` for work beyond what the secret allows.
   public static func create(
     at path: String, slot: String, unlock: Unlock, work: ScryptWork? = nil
   ) throws -> KeyFile {
@@ -140,7 +140,7 @@ public struct KeyFile: Sendable {
         slot.sealed, key: wrapping, nonce: slot.nonce, associated: format.associated(slot))
       if let found { return found }
     }
-    guard tooCostly.isEmpty else { throw SQLError.tooCostly(path, tooCostly) }
+    guard tooCostly.isEmpty else { throw SQLError.tooCostly(path, ScryptGroup.all(of: tooCostly)) }
     return nil
   }
 
@@ -162,9 +162,10 @@ public struct KeyFile: Sendable {
     if let alike = others.first(where: { $0.work != nil && $0.work == slot.work }) { slot.salt = alike.salt }
     // Who opens the file later allows no more than its maker did here.
     let derivations = ScryptGroup.all(of: others + [slot])
-    let seconds = derivations.reduce(0) { $0 + $1.work.seconds }
-    if let work = slot.work, seconds > unlock.budget.seconds || work.memoryBytes > unlock.budget.memoryBytes {
-      throw SQLError.tooCostly(path, others + [slot])
+    if let work = slot.work,
+      derivations.seconds > unlock.budget.seconds || work.memoryBytes > unlock.budget.memoryBytes
+    {
+      throw SQLError.slotTooCostly(path, derivations, unlock.budget)
     }
     let wrapping = try unlock.wrappingKey(salt: slot.salt, work: slot.work)
     slot.sealed = [UInt8](repeating: 0, count: 48)

@@ -19,10 +19,21 @@ struct ScryptGroup: Hashable {
 
 extension SQLError {
   /// The error for slots that were not tried, with what all of them would cost.
-  static func tooCostly(_ path: String, _ slots: [KeyFileFormat.Slot]) -> SQLError {
-    let groups = ScryptGroup.all(of: slots)
-    return .keyFileTooCostly(
-      file: path, seconds: groups.reduce(0) { $0 + $1.work.seconds },
-      memoryBytes: groups.map(\.work.memoryBytes).max() ?? 0)
+  static func tooCostly(_ path: String, _ groups: Set<ScryptGroup>) -> SQLError {
+    .keyFileTooCostly(file: path, seconds: groups.seconds, memoryBytes: groups.memoryBytes)
   }
+
+  /// The error for a slot that was not made, with what opening the file would cost with it.
+  static func slotTooCostly(_ path: String, _ groups: Set<ScryptGroup>, _ allowed: ScryptBudget) -> SQLError {
+    .slotTooCostly(
+      file: path, seconds: groups.seconds, memoryBytes: groups.memoryBytes, allowedSeconds: allowed.seconds,
+      allowedMemoryBytes: allowed.memoryBytes)
+  }
+}
+
+extension Set<ScryptGroup> {
+  /// What all of them take, one after the other.
+  var seconds: Double { reduce(0) { $0 + $1.work.seconds } }
+  /// What the largest of them takes.
+  var memoryBytes: Int { map(\.work.memoryBytes).max() ?? 0 }
 }

@@ -7,7 +7,7 @@ extension ConnectionPool {
   ///
   /// Readers of this pool are let finish and kept back meanwhile. The change is one transaction: whatever
   /// happens, the file opens with the old key or the new one. Connections of other processes must be
-  /// opened again afterwards. Blocks; costs about as much as writing the file once.
+  /// opened again afterwards. Blocks; costs about as much as writing the file once, and reading it twice.
   ///
   /// - Parameters:
   ///   - newKey: The key from now on.
@@ -17,10 +17,11 @@ extension ConnectionPool {
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when somebody else keeps the write lock, or a read of
   ///   this pool lasts, longer than the busy timeout; ``SQLError/emptyKey``,
   ///   ``SQLError/keyLength(expected:found:)``, ``SQLError/nestedWrite(file:)``; what `progress` throws. The old key is
-  ///   then still the one that opens the file; so it is after ``SQLError/verificationFailed(file:reason:)``, when the
-  ///   engine reported success and changed nothing. ``SQLError/corrupted(file:pages:)`` when what was written could not
-  ///   be read back, and ``SQLError/notVerified(file:)`` when `progress` ended the verification: then the new key is
-  ///   the one.
+  ///   then still the one that opens the file; so it is after ``SQLError/corrupted(file:pages:)`` for damage that was
+  ///   there before, ``SQLError/folderNotWritable(folder:)``, ``SQLError/diskFull(file:)``, and
+  ///   ``SQLError/verificationFailed(file:reason:)``, when the engine reported success and changed nothing.
+  ///   ``SQLError/rekeyDamaged(file:pages:)`` when what was written could not be read back, and
+  ///   ``SQLError/notVerified(file:)`` when `progress` ended the verification: then the new key is the one.
   public func rekey(to newKey: Key, progress: ((Int, Int) throws -> Void)? = nil) throws {
     guard !isInsideWrite else { throw SQLError.nestedWrite(file: path) }
     try writerQueue.sync {

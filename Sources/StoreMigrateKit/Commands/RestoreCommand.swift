@@ -23,7 +23,7 @@ enum RestoreCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let start = Date()
     let (backup, target) = (session.positional(0), session.positional(1))
-    let isThere = FileManager.default.fileExists(atPath: target)
+    let isThere = try DatabasePath.isTaken(target)
     // The key is the backup's, which is the first argument.
     let key = try session.key()
     if isThere { try session.confirm("\(target) is there and will be replaced.", allow: "--yes") }

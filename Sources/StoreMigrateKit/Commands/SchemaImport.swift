@@ -32,7 +32,7 @@ enum SchemaImport {
       lines += written.map { "wrote \($0)" }
       lines.append(
         obstacles.isEmpty
-          ? "Review them. Then take the rows: store-migrate baseline \(file) NEW.store --to 1\(SchemaImport.allowances(losses))"
+          ? "Review them. Then take the rows: store-migrate baseline \(shellPath(file)) NEW.store --to 1\(SchemaImport.allowances(losses))"
           : "Correct in a copy of \(file) what cannot be taken, and import that: baseline refuses it as it is."
       )
       return lines.joined(separator: "\n")
@@ -113,7 +113,7 @@ enum SchemaImport {
 extension Session {
   /// The key of a file of another program; nil for one in clear, for which nobody is asked.
   func keyOfForeignFile(_ path: String) throws -> Key? {
-    guard FileManager.default.fileExists(atPath: path) else { throw SQLError.notFound(file: path) }
+    guard try DatabasePath.isTaken(path) else { throw SQLError.notFound(file: path) }
     let head = (try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 16)) ?? Data()
     let isPlain = head.isEmpty || head == Data("SQLite format 3\0".utf8)
     if isPlain, try profile()?.clearHeaderBytes ?? 0 == 0 { return nil }

@@ -9,7 +9,7 @@ extension Session {
   /// key, which are no secrets.
   /// - Parameter words: What stands behind the store.
   func line(_ command: String, _ words: [String] = []) -> String {
-    var parts = [Self.program, command, Self.pathWord(storePath)] + words
+    var parts = words
     var kept = [
       "--migrations", "--cipher", "--key-file", "--key-env", "--key-command", "--key-format", "--slots",
       "--slots-work",
@@ -21,13 +21,14 @@ extension Session {
       guard let value = arguments.value(option), !(option == "--key-file" && value == "-") else { continue }
       parts += [option == "--migrations" ? "-m" : option, value]
     }
-    return parts.map(Self.quoted).joined(separator: " ")
+    return ([shellWord(Self.program), command, shellPath(storePath)] + parts.map(shellWord)).joined(
+      separator: " ")
   }
 
   /// A command of this tool that works on the folder of steps, as a shell takes it.
   func folderLine(_ command: String, _ words: [String]) -> String {
     let folder = arguments.value("--migrations").map { ["-m", $0] } ?? []
-    return ([Self.program, command] + words + folder).map(Self.quoted).joined(separator: " ")
+    return ([Self.program, command] + words + folder).map(shellWord).joined(separator: " ")
   }
 
   /// The line that rebases files.
@@ -48,10 +49,4 @@ extension Session {
   static var program: String {
     CommandLine.arguments.first.map { DatabasePath.split($0).name } ?? "store-migrate"
   }
-
-  /// A path that is not taken for an option.
-  static func pathWord(_ path: String) -> String { path.hasPrefix("-") ? "./\(path)" : path }
-
-  /// A word as a shell takes it.
-  static func quoted(_ word: String) -> String { shellWord(word) }
 }

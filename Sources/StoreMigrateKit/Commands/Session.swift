@@ -103,7 +103,7 @@ struct Session: Sendable {
 
   func key() throws -> Key {
     // Asked for only when there is something to open.
-    guard FileManager.default.fileExists(atPath: storePath) else {
+    guard try DatabasePath.isTaken(storePath) else {
       if let link = danglingLink() { throw RefusedError(code: .notFound, description: "\(link)") }
       let error = SQLError.notFound(file: storePath)
       guard offersCreation, let creation else { throw error }

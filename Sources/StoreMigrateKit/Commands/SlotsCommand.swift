@@ -73,7 +73,7 @@ enum SlotsCommand: Command {
       self.file = file
       self.recoveryCode = recoveryCode
       loss = recoveryCode.map { _ in
-        "The slot \(slot) was made and its code never shown: store-migrate slots remove \(file) \(slot)"
+        "The slot \(slot) was made and its code never shown: store-migrate slots remove \(shellPath(file)) \(shellWord(slot))"
       }
       slots = try KeyFile.slots(at: file).map {
         Slot(name: $0.name, kind: "\($0.kind)", work: $0.work.map { "\($0)" })
@@ -124,7 +124,7 @@ enum SlotsCommand: Command {
   private static func change(
     _ file: String, _ action: String, _ words: [String], _ session: Session
   ) throws -> SlotsReport {
-    guard FileManager.default.fileExists(atPath: file) else { throw SQLError.notFound(file: file) }
+    guard try DatabasePath.isTaken(file) else { throw SQLError.notFound(file: file) }
     var keys = try KeyFile.open(at: file, unlock: source("key", session).unlock(for: file))
     keys.lockTimeout = try session.lockTimeout()
     let isRecovery = session.arguments.has("--recovery")

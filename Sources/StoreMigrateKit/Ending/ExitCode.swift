@@ -101,7 +101,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
       .emptyKey,
       .keyLength, .saltLength, .saltMissing, .noSlotOpens, .keyFileDamaged, .recoveryCode, .keyFileTooCostly:
       .cannotDecrypt
-    case .lastSlot, .slotsWouldBeLost: .refused
+    case .lastSlot, .slotsWouldBeLost, .slotTooCostly: .refused
     case .diskFull: .noSpace
     case .system(_, _, let code) where SQLError.isNoSpace(code): .noSpace
     case .interrupted: .interrupted

@@ -2,6 +2,7 @@
 
 import CipherSQLite
 import Foundation
+import ObjectVault
 
 /// Reads a key by the ways that the options name.
 struct KeySource {
@@ -128,7 +129,7 @@ struct KeySource {
     var status = stat()
     if unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0
     {
-      warn("others may read the key file \(path); run: chmod 600 \(path)")
+      warn("others may read the key file \(path); run: chmod 600 \(shellPath(path))")
     }
     return try fromDescriptor(descriptor, called: "key file \(path)")
   }

@@ -28,26 +28,31 @@ struct KeyChange: Aftermath {
   let configuration: Connection.Configuration
 
   func found() -> String {
-    let (opensNew, opensOld) = (opens(new), opens(old))
-    return switch (opensNew, opensOld) {
-    case (true, _): "\(store) opens with the NEW key, and with no other; its content is all there."
-    case (false, true): "\(store) opens with the OLD key, as before."
+    switch (opens(new), opens(old)) {
+    case (true, true): "\(store) opens with its key, as before: the NEW key is the OLD one."
+    // Who reads this was not told that it was done: the pages were not all read.
+    case (true, false): renewed
+    case (false, true): asBefore
     case (false, false): unknown
     }
   }
 
   func leftBehind(_ phase: CommitGate.Phase) -> String {
     switch phase {
-    case .working, .stopped: "\(store) opens with the OLD key, as before."
+    case .working, .stopped: asBefore
     case .committing:
       "The change was being committed at this moment: \(store) opens with the NEW key or with the OLD key. "
         + unknown
-    case .committed: "\(store) opens with the NEW key, and with no other; not every page was read with it."
+    case .committed: renewed
     }
   }
 
+  private var asBefore: String { "\(store) opens with the OLD key, as before." }
+  private var renewed: String {
+    "\(store) opens with the NEW key, and with no other; not every page was read with it."
+  }
   private var unknown: String {
-    "Keep both keys, and find out which one it is: store-migrate verify \(store)"
+    "Keep both keys, and find out which one it is: store-migrate verify \(shellPath(store))"
   }
 
   private func opens(_ key: Key) -> Bool {
@@ -112,7 +117,7 @@ struct SlotChange: Aftermath {
       return
         "\(file) is whole; its slots are \(try KeyFile.slots(at: file).map(\.name).joined(separator: ", "))."
     } catch SQLError.notFound { return "There is no key file \(file)." } catch {
-      return "Look at it: store-migrate slots list \(file)"
+      return "Look at it: store-migrate slots list \(shellPath(file))"
     }
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
@@ -135,7 +140,7 @@ struct Rotation: Aftermath {
     }
     if opens(former) { return asBefore }
     return opens(.keyFile(file, unlock: secret))
-      ? renewed : "Look at it: store-migrate verify \(store) --slots \(file)"
+      ? renewed : "Look at it: store-migrate verify \(shellPath(store)) --slots \(shellWord(file))"
   }
 
   func leftBehind(_ phase: CommitGate.Phase) -> String {
@@ -184,7 +189,7 @@ struct RepeatedSteps: Aftermath {
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String {
     "\(store) opens with its key and is at version \(version) as before; whether its last steps were run again, if that "
-      + "was just being committed, is said by: store-migrate history \(store)"
+      + "was just being committed, is said by: store-migrate history \(shellPath(store))"
   }
 }
 
@@ -207,7 +212,7 @@ struct NewRecord: Aftermath {
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String {
     "\(store) opens with its key; whether the record of its steps is another, if that was just being committed, is said "
-      + "by: store-migrate history \(store)"
+      + "by: store-migrate history \(shellPath(store))"
   }
 }
 

@@ -1,6 +1,8 @@
 // Whatever is printed for people comes by here: names and texts of a file that somebody else wrote do not reach the terminal
 // as what would move its cursor, or change its title.
 
+import ObjectVault
+
 /// A text with what a terminal would obey, or what turns the direction of a line, written as `\\u{1B}`. Ends of lines and
 /// tabs stay.
 func printable(_ text: String) -> String {
@@ -17,7 +19,7 @@ func printable(json text: String) -> String {
 
 private func spelled(_ text: String, _ spelling: (Unicode.Scalar) -> String) -> String {
   let isHidden = { (scalar: Unicode.Scalar) in
-    scalar != "\n" && scalar != "\t" && CellText.isHidden(scalar)
+    scalar != "\n" && scalar != "\t" && scalar.isHidden
   }
   guard text.unicodeScalars.contains(where: isHidden) else { return text }
   var result = ""

@@ -202,8 +202,21 @@ import Testing
       try Connection.open(link, key: testKey)
     }
     try FileManager.default.createSymbolicLink(atPath: other, withDestinationPath: "a")
-    #expect(throws: SQLError.pathUnusable(file: link, reason: "its links lead in a circle")) {
-      try Connection.open(link, key: testKey)
+    let circle = SQLError.pathUnusable(file: link, reason: "its links lead in a circle")
+    #expect(throws: circle) { try Connection.open(link, key: testKey) }
+    #expect(throws: circle) { try DatabasePath.isTaken(link) }
+  }
+
+  @Test func `a path is taken by what its links lead to, and by nothing in a folder that does not exist`()
+    throws
+  {
+    for (link, target) in [("dangling", "none"), ("good", "file")] {
+      try FileManager.default.createSymbolicLink(atPath: folder.path(link), withDestinationPath: target)
+    }
+    try folder.write(Data(), to: "file")
+    for name in ["file", "good", ".."] { #expect(try DatabasePath.isTaken(folder.path(name)), "\(name)") }
+    for name in ["none", "dangling", "no/where"] {
+      #expect(try !DatabasePath.isTaken(folder.path(name)), "\(name)")
     }
   }
 

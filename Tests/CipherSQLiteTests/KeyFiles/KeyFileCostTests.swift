@@ -59,7 +59,11 @@ import Testing
   @Test func `what is allowed explicitly is paid`() throws {
     let heavy = try #require(ScryptWork(logN: 12, p: 16))
     let small = ScryptBudget(seconds: 0.1, memoryBytes: 8 << 20)
-    #expect(throws: SQLError.self) {
+    #expect(
+      throws: SQLError.slotTooCostly(
+        file: path, seconds: heavy.seconds, memoryBytes: heavy.memoryBytes, allowedSeconds: 0.1,
+        allowedMemoryBytes: 8 << 20)
+    ) {
       try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse.allowing(small), work: heavy)
     }
     #expect(folder.names.isEmpty)

@@ -82,7 +82,7 @@ import Testing
     #expect(pages > 1024)
     var (isDamaged, last) = (false, 0)
     let folder = folder
-    #expect(throws: SQLError.corrupted(file: path, pages: [pages])) {
+    #expect(throws: SQLError.rekeyDamaged(file: path, pages: [pages])) {
       try connection.rekey(to: .passphrase("new")) { done, total in
         #expect(total == pages * 2 && done >= last, "progress does not go back")
         last = done

@@ -134,4 +134,20 @@ import Testing
     #expect(found == expected)
     #expect(try await store.verify().isEmpty)
   }
+
+  @Test func `links in a circle are said to by every call that opens`() async throws {
+    let folder = try TemporaryFolder()
+    let (link, other) = (folder.url.appendingPathComponent("a"), folder.url.appendingPathComponent("b"))
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: other)
+    try FileManager.default.createSymbolicLink(at: other, withDestinationURL: link)
+    let steps = try MigrationSet.creating(microblog)
+    let circle = SQLError.pathUnusable(file: link.path, reason: "its links lead in a circle")
+    await #expect(throws: circle) {
+      try await Store.open(at: link, key: testKey, schema: microblog, migrations: .creatingSchema)
+    }
+    await #expect(throws: circle) { try await Store.plan(at: link, key: testKey, migrations: steps) }
+    await #expect(throws: circle) { try await Store.migrate(at: link, key: testKey, migrations: steps) }
+    await #expect(throws: circle) { try await Store.create(at: link, key: testKey, migrations: steps) }
+    #expect(folder.names == ["a", "b"])
+  }
 }

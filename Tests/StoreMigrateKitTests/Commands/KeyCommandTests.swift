@@ -172,6 +172,19 @@ import Testing
     #expect(last.status == 5 && last.errors.contains("last slot"))
   }
 
+  @Test
+  func `a slot that costs more than is allowed is not made, and no file is spoken of that is not there`()
+    throws
+  {
+    let keys = folder.path("notes.keys")
+    let made = try run("slots", "create", keys, "Ann", "--slots-work", "0.2", newKey: "ann's horse")
+    #expect(made.status == 5 && made.errors.contains("the slot was not made"), "\(made)")
+    #expect(made.errors.contains("and 0.2 s and") && made.errors.contains("--slots-work SECONDS"), "\(made)")
+    #expect(
+      made.errors.contains("Nothing was changed.") && !made.errors.contains("as you made it"), "\(made)")
+    #expect(folder.names.isEmpty)
+  }
+
   @Test func `mistakes with slots are told with a remedy`() throws {
     #expect(try run("slots", "lst", "x").errors.contains("Did you mean \"list\"?"))
     #expect(try run("slots", "add", "x").status == 64)

@@ -83,6 +83,26 @@ import Testing
     #expect(names.filter { !$0.hasSuffix(".backup") } == ["s.store"], "\(names)")
   }
 
+  @Test(arguments: [
+    "status l -m $m", "plan l -m $m", "up l -m $m", "down l -m $m --to 0", "redo l -m $m", "verify l",
+    "history l", "info l",
+    "fetch l User", "count l User", "backup l b", "export l e --yes", "rekey l",
+    "rekey l --new-cipher page=8192",
+    "upgrade-cipher l", "restore l r", "restore s.store l --yes", "encrypt l n", "create l -m $m",
+  ])
+  func `links in a circle are said to, and no file is called missing`(_ line: String) throws {
+    for (link, target) in [("l", "k"), ("k", "l")] {
+      try FileManager.default.createSymbolicLink(
+        atPath: real.appendingPathComponent(link).path, withDestinationPath: target)
+    }
+    let result = try run(line.split(separator: " ").map { $0 == "$m" ? migrations : String($0) })
+    #expect(
+      result.status == 1 && result.errors.contains("l: this path cannot be used: its links lead in a circle"),
+      "\(result)")
+    #expect(!result.errors.contains("no such file"), "\(result)")
+    #expect(names == ["k", "l", "s.store"])
+  }
+
   func count(_ path: String) throws -> Int64? {
     try Connection.open(path, key: .raw(Template.key)).value("SELECT count(*) FROM User WHERE id = 7")?.int64
   }

@@ -88,6 +88,32 @@ import Testing
     #expect(!folder.names.contains { $0.contains("migrating") })
   }
 
+  @Test(.enabled(if: FaultInjector.isAvailable))
+  func `who makes a store and finds another's at its end says that one is there, and claims nothing of it`()
+    throws
+  {
+    // It stands still when its own store is whole and is about to get its name.
+    let late = try FaultInjector.start(
+      builtExecutable("store-migrate"),
+      ["create", "made.store", "-m", "Steps", "--key-env", "KEY", "--key-format", "hex", "--no-input"],
+      directory: folder.url.path, environment: ["KEY": Template.hex(Template.newKey)], in: "made.store",
+      calls: ["rename", "link"], fault: Fault(.signal(SIGSTOP, times: 1), at: 1))
+    let end = Date() + 60
+    while !hasStopped(late), Date() < end { usleep(1000) }
+    #expect(hasStopped(late))
+    let first = try start("create made.store").end()
+    #expect(first.status == 0, "\(first)")
+    let made = try folder.bytes("made.store")
+    kill(late.processID, SIGCONT)
+    let result = try late.end()
+    #expect(
+      result.status == 1 && !result.errors.contains("was made")
+        && result.errors.hasSuffix("a file is there already and was left alone. Choose another path.\n"),
+      "\(result)")
+    #expect(try folder.bytes("made.store") == made)
+    #expect(folder.names.filter { $0.hasPrefix("made.store") } == ["made.store"])
+  }
+
   @Test func `what another process did before is told beside what this one did`() throws {
     let first = try start("up old.store --to 3 --json")
     try waitForMigration()

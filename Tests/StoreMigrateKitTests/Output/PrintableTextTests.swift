@@ -45,4 +45,25 @@ import Testing
     let read = try JSONSerialization.jsonObject(with: Data(json.utf8))
     #expect("\(read)".contains("\u{202E}"))
   }
+
+  @Test func `a printed line for a path with signs for a terminal makes that file when it is pasted`() throws
+  {
+    let folder = try TemporaryFolder()
+    let (name, steps) = ("e\u{1B}[31mz\u{202E}'s.store", folder.path("Steps"))
+    try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)
+    try Data("format: 1\n\n[up]\ncreate entity A {\n attribute n int\n}\n".utf8).write(
+      to: URL(fileURLWithPath: "\(steps)/0001_a.migration"))
+    let tool = URL(fileURLWithPath: builtExecutable("store-migrate"))
+    let absent = try runTool(
+      tool.path, ["status", name, "-m", "Steps", "--key-env", "K", "--no-input"], environment: ["K": "horse"],
+      directory: folder.url.path)
+    #expect(absent.status == 10 && !absent.errors.contains("\u{1B}"), "\(absent)")
+    let line = try #require(
+      absent.errors.split(separator: "\n").first { $0.contains("store-migrate create") })
+    let made = try runTool(
+      "/bin/bash", ["-c", "PATH='\(tool.deletingLastPathComponent().path)':$PATH\n\(line)"],
+      environment: ["K": "horse"], directory: folder.url.path)
+    #expect(made.status == 0, "\(line) \(made)")
+    #expect(folder.names == ["Steps", name])
+  }
 }
