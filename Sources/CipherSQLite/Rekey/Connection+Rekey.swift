@@ -89,7 +89,7 @@ extension Connection {
     defer { unsafe sqlite3_wal_autocheckpoint(handle, Int32(clamping: copiesAfter)) }
     // BEGIN IMMEDIATE turns contention into an error: without it sqlite3_rekey answers 0 and does nothing.
     try execute("BEGIN IMMEDIATE")
-    // BROKEN try requireRewritable(gate)
+    try requireRewritable(gate)
     // Who else lets files fail goes on doing so.
     let former = fileWatch?.body
     try onFileCall(gate.answers(before: former))
