@@ -28,6 +28,8 @@ struct LinkMove {
   /// The column beside the links with the places that own ends have among the members of the other one's relationship, where
   /// that has an order.
   private let places: String?
+  /// The relationship at the other end.
+  private let inverse: String?
   /// The order by which one of several is picked, over the columns of the other end.
   private let order: String?
   /// The to-one at the other end where it is required: none of its objects can be left out.
@@ -42,6 +44,7 @@ struct LinkMove {
       model.entity(named: relationship.destination)?.relationship(named: $0)
     }
     (self.entity, self.relationship, destination) = (entity, name, relationship.destination)
+    self.inverse = inverse?.name
     tables = (model.root(of: entity), model.root(of: relationship.destination))
     (isToMany, self.order) = (!relationship.isToMany, order)
     let isOrdered = inverse.map { $0.isToMany && $0.isOrdered } ?? false
@@ -78,6 +81,14 @@ struct LinkMove {
     }
     throw ModelError(
       reason: "$\(own) is a column of \(entity), and who is picked is asked of \(destination) alone")
+  }
+
+  /// The names by which SQL could ask for the links, here or there.
+  var words: [String] {
+    let ends = [(entity, relationship)] + (inverse.map { [(destination, $0)] } ?? [])
+    let names = ends.flatMap { [$1, RelationshipDescription.columnName($1), "\($0)_\($1)"] }
+    guard case .links(let table, _, _) = from else { return names }
+    return names + [table]
   }
 
   /// What is lost for good: the links that are not picked.

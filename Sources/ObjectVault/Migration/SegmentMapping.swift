@@ -188,9 +188,8 @@ struct SegmentMapping {
       if isRelationship { changesTables = true }
     // An expression may read a view.
     case .rawObject: changesTables = true
-    case .moved: changesTables = true
     // No name changes.
-    case .changed, .movedEntity, .madeIndex, .droppedIndex, .rows: break
+    case .changed, .moved, .movedEntity, .madeIndex, .droppedIndex, .rows: break
     // Followed piece by piece.
     case .mergedEntity, .parts: break
     }
@@ -230,7 +229,10 @@ struct SegmentMapping {
     }
   }
 
-  mutating func follow(_ move: LinkMove) { moves.append(move) }
+  mutating func follow(_ move: LinkMove) {
+    moves.append(move)
+    changedWords.formUnion(move.words.map { $0.lowercased() })
+  }
 
   /// A relationship loses its order.
   mutating func dropOrder(_ entity: String, _ name: String) {

@@ -30,7 +30,7 @@ extension Session {
     let behind = others.enumerated().map { index, file in
       (from: file.0, to: "\(numbered(applied.count + index + 1))_\(file.1.1).migration")
     }
-    let rebase = others.isEmpty ? [] : [rebaseLine(others.map(\.0).map(Self.pathWord))]
+    let rebase = others.isEmpty ? [] : [rebaseLine(others.map(\.0))]
     return moves.flatMap { lines($0, in: folder) + functionLines($0, in: folder) } + rebase
       + behind.flatMap { functionLines($0, in: folder) }
   }
@@ -38,7 +38,7 @@ extension Session {
   private func lines(_ move: (from: String, to: String), in folder: URL) -> [String] {
     guard move.from != move.to else { return [] }
     let parent = arguments.value("--migrations") ?? "Migrations"
-    let words = [move.from, move.to].map { Self.quoted(Self.pathWord("\(parent)/\($0)")) }
+    let words = [move.from, move.to].map { shellPath("\(parent)/\($0)") }
     return ["mv \(words[0]) \(words[1])"]
   }
 
