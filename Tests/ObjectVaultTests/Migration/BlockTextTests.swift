@@ -141,7 +141,7 @@ import Testing
   @Test(arguments: [
     ("transform sql { UPDATE $User SET $User.city = 'a' WHERE \"id\" \"nick\" 3 }", "near \"\"nick\"\""),
     ("transform sql { UPDATE $User SET $User.city = 'a' WHERE \"id\" `nick` 3 }", "near \"`nick`\""),
-    ("retype User.city to string using ($User.city + 1 \"nick\" \"x\")", "near \"\"nick\"\""),
+    ("retype User.city to string using ($User.city + 1 \"nick\" \"x\")", "near \"\"x\"\""),
   ])
   func `what the engine quotes is shown as it was written`(_ step: String, _ words: String) async throws {
     let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
