@@ -80,12 +80,12 @@ enum InfoCommand: Command {
       slots: try session.arguments.value("--slots").map { try KeyFile.slots(at: $0).map(\.name) },
       version: summary?.version, damage: damage, entities: counts,
       shell: session.arguments.value("--slots") == nil
-        ? ["sqlcipher \(Session.quoted(Session.pathWord(session.storePath)))", keyPragma(session.arguments)]
+        ? ["sqlcipher \(shellWord(ToolLine.path(session.storePath)))", keyPragma(session.arguments)]
           + profile.shellPragmas(major: Engine.current.cipherMajor)
           + [summary == nil ? ".tables" : "SELECT * FROM \(MetaTable.name);"]
         : [
           "It has no passphrase of its own: the key file holds its key. Make a copy that has one:",
-          "store-migrate backup \(Session.quoted(Session.pathWord(session.storePath))) COPY --slots KEYFILE --new-key-file PASSPHRASEFILE",
+          session.line(BackupCommand.self, ["COPY", "--new-key-file", "PASSPHRASEFILE"]),
         ])
   }
 }
