@@ -11,6 +11,7 @@ import TestSupport
 /// - Parameter copies: Whether the store is copied before.
 func lead(_ url: URL, to version: Int, copies: Bool) async throws {
   let steps = try MigrationSet.directory(url.deletingLastPathComponent().appendingPathComponent("Steps"))
+    .transforming(by: childTransforms)
   let present = try Connection.open(url.path, key: testKey).userVersion()
   acknowledge("begin")
   if present < version {
@@ -27,6 +28,7 @@ func lead(_ url: URL, to version: Int, copies: Bool) async throws {
 /// process had at most before and after.
 func leadAndMeasure(_ url: URL) async throws {
   let steps = try MigrationSet.directory(url.deletingLastPathComponent().appendingPathComponent("Steps"))
+    .transforming(by: childTransforms)
   acknowledge("\(try peakMemory())")
   try await Store.migrate(at: url, key: testKey, migrations: steps, makesBackups: false)
   acknowledge("\(try peakMemory())")
@@ -42,6 +44,7 @@ private func peakMemory() throws -> Int {
 /// Leads a store up to a version by the steps in the folder `Steps` beside it, each committed by itself.
 func leadByStep(_ url: URL, to version: Int) async throws {
   let steps = try MigrationSet.directory(url.deletingLastPathComponent().appendingPathComponent("Steps"))
+    .transforming(by: childTransforms)
   acknowledge("begin")
   try await Store.migrate(at: url, key: testKey, migrations: steps.upTo(version), commitsEachStep: true)
   acknowledge("there")

@@ -24,6 +24,11 @@ public let isTorture = ProcessInfo.processInfo.environment["VAULT_KILLS"] != nil
 /// How long tests of many processes or tasks run, in seconds: 1, or what `make torture` and `make sanitize` say.
 public let childSeconds = ProcessInfo.processInfo.environment["VAULT_SECONDS"].flatMap { Double($0) } ?? 1
 
+/// What steps call that `test-child` runs, too.
+public let childTransforms: [MigrationTransform] = [
+  .objects("double") { object, _ in object["code"] = 2 * (object["code"] as Int) }
+]
+
 /// Starts `test-child`, lets it run for a random time after its first line, kills it.
 /// - Returns: How many lines it wrote.
 public func runAndKillChild(_ mode: String, _ url: URL, after: ClosedRange<Double>) throws -> Int {

@@ -74,7 +74,7 @@ struct AdoptionFit {
     }
     return
       "none of its tables is an entity of the steps: the file has \(names(adoption.entities.map(\.name))), the steps have "
-      + "\(names(model.entities.map(\.name))). Take the steps that are the file's own: store-migrate schema import writes them"
+      + "\(names(model.entities.map(\.name))). Take the steps that are the file's own: schema import writes them"
   }
 
   /// What the steps say of columns otherwise than the adoption does: the entities that to-ones lead to, and nothing for numbers.

@@ -194,6 +194,17 @@ struct SQLBody {
     return body.finished()
   }
 
+  /// The SQL with each line moved in that does not begin within a text. It is kept as if it were not.
+  static func indented(_ sql: String) -> String {
+    let indent = "    "
+    var (scanner, text) = (SQLScanner(sql), indent)
+    while let piece = scanner.next() {
+      let content = scanner.text(piece.range)
+      text += piece.kind == .text ? content : content.replacing("\n", with: "\n" + indent)
+    }
+    return text
+  }
+
   private mutating func endLine(isText: Bool) {
     var piece = line[...]
     if !beginsInText { piece = piece.drop { $0.properties.isWhitespace } }

@@ -71,6 +71,8 @@ public final class ObjectContext: ObjectHost {
   var hasWritten = false
   /// Whether the saves of the transaction are written down, decided once for all of them; nil outside of one.
   let isRecording: Bool?
+  /// Who is told which properties of its objects are read by their names, and of which rows; nil where nobody asks.
+  var reads: ((_ entity: String, _ property: String, _ row: Int64) -> Void)?
   /// Why the transaction cannot be committed: a flush failed half-way.
   var failure: (any Error)?
 

@@ -13,8 +13,8 @@ enum CompiledStatement: Hashable {
   case raw(RawStatement)
   /// What a view or a trigger does must be possible, now that the tables are others.
   case rawMustFit(RawStatement)
-  /// Data statements, run behind the authorizer.
-  case data(String)
+  /// Data statements, run behind the authorizer, and what their author says that they read and write.
+  case data(String, TransformAccess)
   /// Objects that a function of the app changes.
   case transform(SwiftTransform)
   /// One value that must be true.
@@ -40,7 +40,7 @@ extension CompiledStatement {
     case .mustBeEmpty(let check): "-- must be 0: \(check.query);"
     case .raw(let statement): statement.create + ";"
     case .rawMustFit(let statement): "-- must fit the tables: \(statement.object.title)"
-    case .data(let sql): sql
+    case .data(let sql, _): sql
     case .transform(let transform): "-- \(transform)"
     case .require(let text, let query): "-- require \(text): \(query)"
     }

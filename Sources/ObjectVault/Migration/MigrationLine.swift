@@ -160,8 +160,9 @@ struct MigrationLine {
   mutating func kind(_ kinds: [String]) throws -> String {
     guard let word = next, kinds.contains(word) else {
       throw failure(
-        "\(kinds.joined(separator: " or ")) is missing",
-        next.flatMap { didYouMean(nearest($0, among: kinds)) } ?? "say what it is")
+        next.map { "\"\($0)\" is none of \(kinds.joined(separator: ", "))" }
+          ?? "\(kinds.joined(separator: " or ")) is missing",
+        next.map { didYouMean(nearest($0, among: kinds)) ?? "write one of these" } ?? "say what it is")
     }
     index += 1
     return word

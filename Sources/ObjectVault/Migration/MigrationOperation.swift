@@ -59,8 +59,8 @@ public enum MigrationOperation: Sendable, Hashable {
   case createRawObject(RawObject)
   /// `drop raw view NAME`
   case dropRawObject(RawObject.Kind, String)
-  /// `transform sql { … }`
-  case transform(String)
+  /// `transform sql [reads E.a, F] [writes E.b] { … }`
+  case transform(SQLTransform)
   /// `transform swift NAME on E …`
   case transformSwift(SwiftTransform)
   /// `seed { … }`, which runs for new stores too

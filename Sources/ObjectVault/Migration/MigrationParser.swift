@@ -90,7 +90,7 @@ struct MigrationParser {
     }
     throw failure(
       "a merge conflict stands here",
-      "keep one side, and take the marks out; where both branches added a step, store-migrate rebase FILE renumbers one",
+      "keep one side, and take the marks out; where both branches added a step, rebase FILE renumbers one",
       line: line)
   }
 
@@ -110,7 +110,7 @@ struct MigrationParser {
     }
     var words = try words(at: index)
     try words.expect("irreversible")
-    result.irreversible = try words.isAtEnd ? "its author says so" : words.string("why, in quotes")
+    result.irreversible = try words.isAtEnd ? "its author says so" : words.string("the reason")
     try words.end()
     result.down = nil
     index += 1

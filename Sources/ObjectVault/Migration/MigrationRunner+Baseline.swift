@@ -26,22 +26,22 @@ extension MigrationRunner {
     try withoutForeignKeys {
       try connection.transaction(.exclusive) {
         guard try !OwnTables(connection).meta.exists() else {
-          throw refuse("it is a store already. See its version with store-migrate status")
+          throw refuse("it is a store already, whose version status shows")
         }
         let drift = SchemaDifference.lines(
           found: try layout(of: model), expected: model.layout, isStore: false)
         guard drift.isEmpty else {
           throw refuse(
-            "its tables are not those of the steps (\(drift.prefix(5).joined(separator: "; "))). Take its rows into a new store: "
-              + "store-migrate baseline FILE STORE")
+            "its tables are not those of the steps (\(drift.prefix(5).joined(separator: "; "))). Take "
+              + StoreError.rowsIntoNewStore)
         }
         if let foreign = try ForeignObjects(layout: model.layout).findings(connection).first {
-          throw refuse("\(foreign). Or take the rows into a new store: store-migrate baseline FILE STORE")
+          throw refuse("\(foreign). Or take \(StoreError.rowsIntoNewStore)")
         }
         for entity in model.roots {
           let id = try connection.tableInfo(entity.name).columns.first { $0.name == "id" }
           guard id?.isPrimaryKey == true else {
-            throw refuse("\(entity.name).id is no INTEGER PRIMARY KEY. Take the rows into a new store")
+            throw refuse("\(entity.name).id is no INTEGER PRIMARY KEY. Take \(StoreError.rowsIntoNewStore)")
           }
           let low = try connection.value("SELECT 1 FROM \(SQLName(entity.name)) WHERE \"id\" < 1 LIMIT 1")
           guard low == nil else {
@@ -81,5 +81,16 @@ extension MigrationRunner {
       before = after
     }
     try finish(model, version: set.version, minimumReader: set.minimumReader, generation: 1)
+  }
+}
+
+extension StoreError {
+  /// What a reason ends with where a file cannot become a store, and its rows can be taken into one.
+  fileprivate static let rowsIntoNewStore = "its rows into a new store"
+
+  /// Whether a file that cannot become a store may give its rows to one.
+  package var isRemediedByTakingRows: Bool {
+    guard case .adoptionRefused(_, let reason) = self else { return false }
+    return reason.hasSuffix(Self.rowsIntoNewStore)
   }
 }

@@ -7,9 +7,11 @@ extension MigrationRunner {
   ///
   /// A row that they insert without an id gets one above all that were given out, and ids that they give
   /// themselves, or change, count as given out.
+  /// - Parameter access: What their author says that they read and write.
   /// - Returns: What they wrote.
-  func run(data sql: String, _ model: Schema) throws -> TouchedColumns {
+  func run(data sql: String, _ access: TransformAccess, _ model: Schema) throws -> TouchedColumns {
     var written = TouchedColumns()
+    let declared = DeclaredColumns(access, model)
     // Entities with a parent have no table of their own, and no mark.
     let names = model.roots.map(\.name)
     do {
@@ -24,7 +26,8 @@ extension MigrationRunner {
               + "row gets an id")
         }
         let seen = try run(
-          statement, beginning, DataWatch(written, names, NumberedInsert(statement, entities: names)))
+          statement, beginning,
+          DataWatch(written, names, NumberedInsert(statement, entities: names), declared))
         written = seen.written
         try ids.check()
         for name in names where seen.changedIDs.contains(name.lowercased()) {
@@ -50,10 +53,11 @@ extension MigrationRunner {
     }
     let executed = SQLTemplate.namesOnly(text ?? statement)
     do {
-      try connection.withAuthorizer({ watch.allows($0) ? .allow : .deny }) {
-        if isTrial {
-          try connection.validate(sql: executed)
-        } else {
+      try connection.withAuthorizer(naming: { watch.allows($0, in: $1) ? .allow : .deny }) {
+        // What is told of all that was not declared is asked for before any of it happens.
+        if isTrial || watch.declared != nil { try connection.validate(sql: executed) }
+        if let refusal = watch.declared?.refusal { throw refusal }
+        if !isTrial {
           try connection.executeScript(executed)
         }
       }
@@ -121,13 +125,19 @@ private struct DataWatch {
   private(set) var changedIDs: Set<String> = []
   /// The entity that it gives rows without ids, which is refused; nil where there is none.
   private(set) var unnumbered: String?
+  /// What it may read and write, where its author says so.
+  private(set) var declared: DeclaredColumns?
 
-  init(_ written: TouchedColumns, _ entities: [String], _ insertion: NumberedInsert?) {
-    (self.written, self.entities, self.insertion) = (written, entities, insertion)
+  init(
+    _ written: TouchedColumns, _ entities: [String], _ insertion: NumberedInsert?,
+    _ declared: DeclaredColumns?
+  ) {
+    (self.written, self.entities, self.insertion, self.declared) = (written, entities, insertion, declared)
   }
 
-  mutating func allows(_ action: AuthorizerAction) -> Bool {
+  mutating func allows(_ action: AuthorizerAction, in object: String?) -> Bool {
     written.note(action)
+    declared?.note(action, in: object)
     changesRows = changesRows || MigrationRunner.writes(action)
     switch action {
     case .insert(let table) where table.lowercased() != insertion?.entity.lowercased():

@@ -85,7 +85,7 @@ extension MigrationRunner {
 
   private func beginMeter(_ work: MigrationWork) throws {
     guard let progress else { return }
-    record.meter.begin(progress, rows: try RowForecast.rows(of: work.steps, in: connection))
+    record.meter.begin(progress, rows: try RowForecast.rowsOfParts(of: work.steps, in: connection))
   }
 
   /// The steps that another process ran between two of this run, on the way up: what was written has their names now.

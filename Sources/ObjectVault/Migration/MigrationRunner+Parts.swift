@@ -30,10 +30,13 @@ extension MigrationRunner {
   /// - Parameter unseen: The columns whose values have to be looked at afterwards: gets what data statements wrote, and loses what
   ///   was looked at on the way.
   func run(_ part: CompiledStep.Part, of step: MigrationStep, _ unseen: inout TouchedColumns) throws {
+    record.meter.beginPart(cost: part.planned.reduce(0) { $0 + $1.statement.cost })
     for planned in part.planned {
       try checkCancelled()
       do {
-        do { try run(planned.statement, part, of: step, &unseen) } catch let error as SQLError {
+        do {
+          try metered(planned, step) { try run(planned.statement, part, of: step, &unseen) }
+        } catch let error as SQLError {
           // What a function failed with says more than what the engine made of the nothing that it gave.
           try failures.rethrow(step)
           throw error
@@ -51,6 +54,22 @@ extension MigrationRunner {
         throw step.refused(planned.blamed(for: ""), error.reason)
       }
     }
+  }
+
+  /// Has the meter go along with a statement: by the rows that it counts itself, or by the engine's work.
+  private func metered(_ planned: PlannedStatement, _ step: MigrationStep, _ body: () throws -> Void) throws {
+    guard progress != nil else { return try body() }
+    let (statement, meter, every) = (planned.statement, record.meter, 50_000)
+    meter.beginStatement(cost: statement.cost, "\(numbered(step.number)): \(planned.blamed(for: ""))")
+    if !statement.countsRows {
+      connection.onProgress(every: every) {
+        meter.worked(every, perRow: statement.instructionsPerRow)
+        return true
+      }
+    }
+    defer { if !statement.countsRows { connection.onProgress(every: every, nil) } }
+    try body()
+    meter.endStatement()
   }
 
   /// What a step fails with where the engine refuses one of its statements.
@@ -95,7 +114,7 @@ extension MigrationRunner {
     switch statement {
     case .transform where isTrial: break
     case .transform(let transform): unseen.formUnion(try run(transform, part.model, of: step))
-    case .data(let sql): unseen.formUnion(try run(data: sql, part.model))
+    case .data(let sql, let access): unseen.formUnion(try run(data: sql, access, part.model))
     case .copy(let rows) where part.onlyCopiesRows:
       let table = MigrationCompiler.finalName(of: rows.target)
       let doubt = try TypeCheck(model: part.model).doubt(aboutTable: table, unseen, connection)

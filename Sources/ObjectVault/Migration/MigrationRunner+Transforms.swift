@@ -31,6 +31,7 @@ extension MigrationRunner {
         generation: try meta.value(.generation)?.int64
       ) { done, all in
         try checkCancelled()
+        record.meter.reached(Double(done) / Double(max(1, all)))
         progress?.setUserInfoObject(
           TransformProgress(transform: transform.name, entity: transform.entity, done: done, all: all),
           forKey: .storeIsTransforming)

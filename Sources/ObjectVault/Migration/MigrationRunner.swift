@@ -161,7 +161,7 @@ struct MigrationRunner {
     try checkLosses(of: work)
     outcome.backup = try backup(before: work, history)
     if let progress {
-      record.meter.begin(progress, rows: try RowForecast.rows(of: work.steps, in: connection))
+      record.meter.begin(progress, rows: try RowForecast.rowsOfParts(of: work.steps, in: connection))
     }
     try run(work, generation: history.generation + 1)
     outcome.takenBack = work.back.map(\.step.number)

@@ -169,9 +169,10 @@ extension MigrationStep {
         flush()
         do { try run.check(operation) } catch { throw failed(operation, error.reason) }
         append(.transform(transform), operation)
-      case .data(let sql):
+      case .data(let sql, let access):
         flush()
-        append(.data(try resolved(sql, model, operation, format)), operation)
+        do { try operation.apply(to: &run.after) } catch { throw failed(operation, error.reason) }
+        append(.data(try resolved(sql, model, operation, format), access), operation)
       case .parts(let composite): try add(composite, operation)
       case .tables:
         if !run.takes(rules) { flush() }

@@ -169,12 +169,17 @@ public struct MigrationStep: Sendable, Hashable {
   }
 
   /// A file that makes the same step.
-  public var text: String {
+  public var text: String { text(canonicalText) }
+
+  /// The same file, for who reads and edits it.
+  package var fileText: String { text(operations.map(\.rules.text.indented).joined(separator: "\n")) }
+
+  private func text(_ up: String) -> String {
     "format: 1\nname: \(name)\n" + (note.map { "note: \($0)\n" } ?? "")
       + (reader == number ? "" : "reader: \(reader)\n")
       + (backup == .auto ? "" : "backup: \(backup.rawValue)\n")
       + (allowed.isEmpty ? "" : "allow: \(allowed.joined(separator: ", "))\n")
-      + folds.map { "replaces: \($0)\n" }.joined() + "\n[up]\n\(canonicalText)\n"
+      + folds.map { "replaces: \($0)\n" }.joined() + "\n[up]\n\(up)\n"
       + (down.map { "\n[down]\n" + $0.map(\.description).joined(separator: "\n") + "\n" } ?? "")
       + (irreversible.map { "\n[down]\nirreversible \(MigrationOperation.quoted($0))\n" } ?? "")
   }

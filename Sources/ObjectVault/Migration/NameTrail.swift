@@ -135,7 +135,7 @@ package struct NameTrail: Sendable {
     switch rules.work {
     case .parts(let composite): composite.note(in: &self, mapping, model)
     case .transform(let transform): note(transform, mapping, model)
-    case .data(let sql): note(sql, written, mapping, model)
+    case .data(let sql, _): note(sql, written, mapping, model)
     case .tables: note(rules.subject, mapping, model)
     case .require: break
     }

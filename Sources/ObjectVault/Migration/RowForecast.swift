@@ -36,6 +36,12 @@ struct RowForecast {
     try amounts(of: steps, in: connection).map(\.rows)
   }
 
+  /// The rows of each part of each step, in order.
+  static func rowsOfParts(of steps: [CompiledStep], in connection: Connection) throws -> [[Int]] {
+    var forecast = RowForecast(connection)
+    return try steps.map { try forecast.amounts(of: $0).map(\.rows) }
+  }
+
   /// The rows that a change of the file's format writes.
   static func rowsOfFormat(_ history: StoreHistory, in connection: Connection) throws -> Int {
     guard history.format < FileFormat.current else { return 0 }
@@ -44,6 +50,11 @@ struct RowForecast {
   }
 
   private mutating func amount(of compiled: CompiledStep) throws -> Amount {
+    try amounts(of: compiled).reduce(Amount(), +)
+  }
+
+  /// Of each part.
+  private mutating func amounts(of compiled: CompiledStep) throws -> [Amount] {
     // An operation that stands for others has a part for each of its pieces, and reads its tables once.
     let composite = compiled.parts.filter { $0.operations.contains { $0.composite != nil } }
     let words = composite.flatMap(\.statements).reduce(into: Set<String>()) { words, statement in
@@ -56,7 +67,12 @@ struct RowForecast {
     let moved = try names.filter { words.contains($0.lowercased()) }.reduce(Amount()) {
       try $0 + amount(ofTable: $1)
     }
-    return try compiled.parts.reduce(moved) { try $0 + amount(of: $1) }
+    var amounts = try compiled.parts.map { try amount(of: $0) }
+    // Which of its pieces moves how many is not known: the last one ends with all.
+    if let last = compiled.parts.lastIndex(where: { $0.operations.contains { $0.composite != nil } }) {
+      amounts[last] = amounts[last] + moved
+    }
+    return amounts
   }
 
   private mutating func amount(of part: CompiledStep.Part) throws -> Amount {
@@ -67,7 +83,7 @@ struct RowForecast {
       case .copy(let copy):
         touched.insert(copy.source)
         moved[MigrationCompiler.finalName(of: copy.target)] = try amount(ofTable: copy.source)
-      case .data(let sql):
+      case .data(let sql, _):
         let words = SQLTemplate.words(sql)
         touched.formUnion(part.model.tables.map(\.name).filter { words.contains($0.lowercased()) })
       case .transform(let transform): touched.insert(part.model.root(of: transform.entity))

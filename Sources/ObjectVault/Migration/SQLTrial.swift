@@ -10,8 +10,9 @@ final class SQLTrial {
   /// Whether a raw object could not be made: what follows builds on it, and would only say so again.
   private var isLost = false
   private var runner: MigrationRunner?
-  /// What the database has.
+  /// What the database has, and its tables, which take longer to tell than to compare.
   private var standing = Schema()
+  private var tables: [TableInfo]?
 
   init(_ set: MigrationSet) { self.set = set }
 
@@ -36,13 +37,13 @@ final class SQLTrial {
         speaksOfRawObjects = part.makesRawObjects
         var touched = TouchedColumns()
         try runner.run(part, of: compiled.step, &touched)
-        standing = part.model
+        stand(part.model)
         if part.isData { written[index] = touched }
       }
       return written
     } catch {
       // Whatever it left behind.
-      (runner, standing) = (nil, Schema())
+      (runner, standing, tables) = (nil, Schema(), nil)
       isLost = speaksOfRawObjects
       throw error
     }
@@ -59,16 +60,29 @@ final class SQLTrial {
 
   /// Gives the database the tables and raw objects of a model.
   private func change(to model: Schema, _ runner: MigrationRunner, _ step: MigrationStep) throws {
-    let (former, tables) = (standing.tables, model.tables)
+    let isSame = standing.entities == model.entities
+    guard !isSame || standing.rawObjects != model.rawObjects else { return }
+    let former = tables ?? standing.tables
+    let tables = isSame ? former : model.tables
+    defer { (standing, self.tables) = (model, tables) }
     guard former != tables || standing.rawObjects != model.rawObjects else { return }
     for raw in standing.rawStatements.reversed() { try runner.connection.execute(sql: raw.drop) }
-    let (kept, wanted) = (Set(former), Set(tables))
-    for table in former where !wanted.contains(table) {
+    let (kept, wanted) = (Self.byName(former), Self.byName(tables))
+    for table in former where wanted[table.name] != table {
       try runner.connection.execute("DROP TABLE \(identifier: table.name)")
     }
-    for table in tables where !kept.contains(table) { try runner.create(table, model) }
+    for table in tables where kept[table.name] != table { try runner.create(table, model) }
     try runner.makeRawObjects(of: model)
+  }
+
+  /// What a part has made stands.
+  private func stand(_ model: Schema) {
+    if standing.entities != model.entities { tables = nil }
     standing = model
+  }
+
+  private static func byName(_ tables: [TableInfo]) -> [String: TableInfo] {
+    Dictionary(tables.map { ($0.name, $0) }) { first, _ in first }
   }
 }
 

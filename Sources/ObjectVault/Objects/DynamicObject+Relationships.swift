@@ -142,7 +142,9 @@ extension DynamicObject {
       relationship.name, "leads to \(destination.name), and was given an object of \(object.entityName)")
   }
 
+  /// Whether there is a context that knows what a relationship leads to; else that is told.
   private func isReadable(_ name: String) -> Bool {
+    host?.reads?(entityName, name, rowID)
     if host == nil { StrayErrors.tell(.noContext(entity: entityName, property: name)) }
     return host != nil
   }

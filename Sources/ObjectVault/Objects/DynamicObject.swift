@@ -72,6 +72,7 @@ public final class DynamicObject: ManagedObject {
 
   private func read<Value: AttributeValue>(_ name: String) throws(StoreError) -> Value {
     let (slot, attribute) = try attribute(name)
+    host?.reads?(entityName, name, rowID)
     guard attribute.type.reads(as: Value.attributeType) else {
       throw .propertyMisused(
         entity: entityName, property: name,
@@ -99,6 +100,7 @@ public final class DynamicObject: ManagedObject {
     if origin?.slots[slot].relationship?.isToMany == true {
       throw misused(name, "has many members; read them with [toMany: \"\(name)\"]")
     }
+    host?.reads?(entityName, name, rowID)
     if !hasRow, overlay?.changed.contains(slot) != true {
       try load()
       guard hasRow else { throw StoreError.objectGone(entity: entityName, rowID: rowID) }

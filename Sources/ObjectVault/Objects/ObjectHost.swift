@@ -29,6 +29,8 @@ protocol ObjectHost: AnyObject {
   /// Fills the members of a to-many; an error is noted.
   func fireMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState)
 
+  /// Who is told which properties of its objects are read by their names, and of which rows; nil where nobody asks.
+  var reads: ((_ entity: String, _ property: String, _ row: Int64) -> Void)? { get }
   /// Keeps an error that an accessor cannot throw.
   func note(_ error: any Error)
   /// Keeps what a getter met and could not read.

@@ -38,7 +38,9 @@ public struct MigrationTransform: Sendable {
   /// It may read and write the object's properties, follow relationships, fetch, make and delete objects of any entity of
   /// the model at that point. What it changes is saved behind each batch, by the rules of the model: delete rules, both
   /// ends of relationships, required and unique properties. Memory holds one batch. Objects that it makes are not visited,
-  /// and none is of use behind its batch. Where the step says what it `writes`, anything else that changes is an error.
+  /// and none is of use behind its batch. Where the step says what it `reads` or
+  /// `writes`, any other property that is read by its name, and anything else that changes, is an error; conditions of fetches
+  /// are not held against it.
   /// - Parameters:
   ///   - name: What steps call it.
   ///   - body: Gets the object, and the context that the batch is saved by. May be called again for the same rows, when a

@@ -31,6 +31,8 @@ struct ObjectTransform: RowTransform {
   ) throws -> [Int64] {
     let context = ObjectContext(
       core: core, access: .transaction(work.connection, canWrite: true), records: true)
+    let declared = DeclaredProperties(work.transform.access, core.mapping)
+    context.reads = declared.reads
     let objects = try context.objects(
       entity, .stepped(entity.batchSQL),
       [.integer(last), .integer(highest), .integer(Int64(work.transform.batch))])
@@ -43,12 +45,13 @@ struct ObjectTransform: RowTransform {
         // A value that could not be read was shown as nothing, and nothing must become of that.
         if let error = context.faultErrors.first ?? context.unreadableValues.first { throw error }
       }
+      try declared.checkReads(at: "\(entity.name) row \(id)")
     }
     let rows = "\(entity.name) rows \(ids.first ?? 0) to \(ids.last ?? 0)"
     try naming(rows) { try context.save() }
     let changes = context.written?.changes ?? ChangeSet()
     try unlink(changes.unlinked, core, work.connection)
-    try Declared(work.transform, core.mapping).check(changes)
+    try declared.check(changes)
     touched.formUnion(TouchedColumns(changes, core.mapping))
     return ids
   }
@@ -75,60 +78,6 @@ struct ObjectTransform: RowTransform {
     } catch StoreError.validation(let failures) {
       throw TransformFailure(failures.prefix(8).map { "\($0)" }.joined(separator: "; "))
     } catch { throw TransformFailure("\(place): \(error)") }
-  }
-}
-
-/// What a step says that its function writes, held against what the function wrote.
-private struct Declared {
-  private let transform: SwiftTransform
-  private let mapping: SchemaMapping
-
-  init(_ transform: SwiftTransform, _ mapping: SchemaMapping) {
-    (self.transform, self.mapping) = (transform, mapping)
-  }
-
-  func check(_ changes: ChangeSet) throws(TransformFailure) {
-    guard transform.writes != nil else { return }
-    for row in changes.inserted { try require(row.entity, nil, "made \(row.entity) \(row.rowID)") }
-    for row in changes.deleted { try require(row.entity, nil, "deleted \(row.entity) \(row.rowID)") }
-    for update in changes.updated {
-      for name in update.properties {
-        try require(update.entity, name, "wrote \(update.entity).\(name) of row \(update.rowID)")
-      }
-    }
-    for placement in changes.placed {
-      try require(
-        placement.entity, placement.relationship,
-        "changed the order of \(placement.entity).\(placement.relationship) of row \(placement.owner)")
-    }
-    for link in changes.linked + changes.unlinked {
-      try require(
-        link.entity, link.relationship,
-        "changed the links of \(link.entity).\(link.relationship) of row \(link.source)")
-    }
-  }
-
-  private func require(_ entity: String, _ property: String?, _ deed: String) throws(TransformFailure) {
-    if mayWrite(entity, property) { return }
-    // Either end of a relationship stands for both.
-    let description = mapping.entity(named: entity)?.description
-    if let relationship = property.flatMap({ description?.relationship(named: $0) }),
-      let inverse = relationship.inverse, mayWrite(relationship.destination, inverse)
-    {
-      return
-    }
-    let place = SwiftTransform.Place(entity: entity, property: property)
-    throw TransformFailure("\(deed), and the step does not say so; write into its line: writes \(place)")
-  }
-
-  /// What a step says of an entity holds for those below it.
-  private func mayWrite(_ name: String, _ property: String?) -> Bool {
-    var next = mapping.entity(named: name)
-    while let entity = next {
-      if transform.mayWrite(entity.name, property) { return true }
-      next = entity.parent
-    }
-    return transform.mayWrite(name, property)
   }
 }
 

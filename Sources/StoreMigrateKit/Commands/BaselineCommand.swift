@@ -11,11 +11,14 @@ enum BaselineCommand: Command {
   // The file is left out where it becomes the store itself; checked below.
   static let positionalCount = -1
   static let positionalNames = "[FILE] STORE"
+  static let toOne = Option(
+    SchemaImport.toOne.name, value: SchemaImport.toOne.value, isList: true,
+    "a to-one of Core Data's, as Note.owner=Person; or a number, as Note.rank=")
   static let options =
     [
       Option.migrations,
       Option("--to", value: "N", "the version that the tables are: of steps that do not run"),
-      Option.allow, SchemaImport.toOne, Option.yes,
+      Option.allow, toOne, Option.yes,
     ] + Option.store + Option.newKey + [Option.newCipher]
   static let help = """
     EXAMPLES
@@ -54,12 +57,12 @@ enum BaselineCommand: Command {
     let words = Array(session.arguments.positional.dropFirst())
     guard words.count == 1 || words.count == 2, !words.contains("") else {
       throw UsageError(
-        "baseline takes a file and a new store, or a store alone. See: store-migrate help baseline")
+        "baseline takes a file and a new store, or a store alone. \(ToolLine.help(name))")
     }
     let all = try session.migrations()
     guard let version = try session.target(of: all, isFresh: true), version > 0 else {
       throw UsageError(
-        "baseline takes --to N, the version that the tables are; from 1. See: store-migrate help baseline")
+        "baseline takes --to N, the version that the tables are; from 1. \(ToolLine.help(name))")
     }
     let set = try all.upTo(version)
     return try await words.count == 1 ? inPlace(session, set) : taken(session, words[0], into: words[1], set)
@@ -73,13 +76,21 @@ enum BaselineCommand: Command {
     session.interruption.begin(
       MigrationRun(
         store: session.storePath, key: key, from: 0, to: set.version,
-        configuration: try session.configuration(), status: session.line("status")))
-    try await Store.adoptInPlace(
-      URL(fileURLWithPath: session.storePath), key: key, migrations: set, profile: session.profile(),
-      busyTimeout: session.lockTimeout())
+        configuration: try session.configuration(), status: session.line(StatusCommand.self)))
+    do {
+      try await Store.adoptInPlace(
+        URL(fileURLWithPath: session.storePath), key: key, migrations: set, profile: session.profile(),
+        busyTimeout: session.lockTimeout())
+    } catch let error as StoreError {
+      guard error.isRemediedByTakingRows else { throw error }
+      throw RefusedError(
+        code: ExitCode(error),
+        description:
+          "\(error) The line that takes the rows:\n      \(session.taking(session.storePath, to: set.version))"
+      )
+    }
     return BaselineReport(
-      store: StoreSummary(
-        path: session.storePath, bytes: try DatabasePath(session.storePath).byteCount ?? 0),
+      store: session.storeAfterwards,
       version: set.version, file: nil, tables: [], left: [], seconds: Date().timeIntervalSince(start))
   }
 
@@ -113,13 +124,22 @@ enum BaselineCommand: Command {
       adoption = try await adopt(Set(allowed + losses.map(\.name)))
     }
     return BaselineReport(
-      store: StoreSummary(path: path, bytes: try DatabasePath(path).byteCount ?? 0), version: set.version,
+      store: StoreSummary(at: path), version: set.version,
       file: file, tables: adoption.tables, left: adoption.losses,
       seconds: Date().timeIntervalSince(start))
   }
 }
 
 extension Session {
+  /// The line that takes the rows of a file into a new store.
+  /// - Parameter losses: What the store has no place for, and is left.
+  func taking(_ file: String, to version: Int, losses: [AdoptionLoss] = []) -> String {
+    let allowed = losses.flatMap { ["--allow", "lossy:\($0.name)"] }
+    let toOnes = arguments.all(BaselineCommand.toOne.name).flatMap { [BaselineCommand.toOne.name, $0] }
+    return offer(
+      BaselineCommand.self, [ToolLine.path(file), "NEW.store", "--to", "\(version)"] + allowed + toOnes)
+  }
+
   /// Whether a store may be made without these: by `--yes`, or by a yes at the question.
   fileprivate func accepts(_ losses: [AdoptionLoss], of file: String) -> Bool {
     if arguments.has("--yes") { return true }

@@ -35,7 +35,7 @@ struct BundledSteps: Sendable {
       code: .failed,
       description:
         "The steps that this tool was built with cannot be read. \(fault)\n"
-        + "Run store-migrate embed where they lie, and build the tool anew; or name their folder with --migrations."
+        + "Run \(ToolLine("embed")) where they lie, and build the tool anew; or name their folder with --migrations."
     )
   }
 }

@@ -29,6 +29,13 @@ enum CheckCommand: Command {
     let empty: [String]
     /// Whether the classes of the app were compared, too.
     let comparedWithClasses: Bool
+    /// The line that writes the generated files anew.
+    let renewal: String
+
+    private enum CodingKeys: String, CodingKey {
+      case steps, findings, isStale, empty, comparedWithClasses
+    }
+
     var exitCode: ExitCode { findings.isEmpty ? .ok : .attention }
     var description: String {
       let agreed =
@@ -36,7 +43,7 @@ enum CheckCommand: Command {
         + "agree with \(steps == 1 ? "it" : "them")."
       let notes = empty.map { "note: \($0) is empty: it does nothing." }
       guard !findings.isEmpty else { return ([agreed] + notes).joined(separator: "\n") }
-      return (findings + notes + (isStale ? ["Run store-migrate embed, and commit what it writes."] : []))
+      return (findings + notes + (isStale ? ["Run \(renewal), and commit what it writes."] : []))
         .joined(separator: "\n")
     }
   }
@@ -49,7 +56,7 @@ enum CheckCommand: Command {
 
   private static func check(_ folder: URL, _ session: Session) throws -> CheckReport {
     let files = try GeneratedFiles(folder: folder, set: session.steps(in: folder))
-    var findings = files.contents().flatMap { Self.findings($0.name, expecting: $0.text, files) }
+    var findings = files.contents().flatMap { Self.findings($0.name, expecting: $0.text, files, session) }
     let listing = try files.target.listing()
     if case .kept(let manifest, let text) = listing,
       FileManager.default.contents(atPath: manifest.path) != Data(text.utf8)
@@ -73,11 +80,14 @@ enum CheckCommand: Command {
     findings += try classFindings(files.set, session)
     return CheckReport(
       steps: files.set.version, findings: findings, isStale: isStale, empty: files.set.emptySteps,
-      comparedWithClasses: session.model != nil)
+      comparedWithClasses: session.model != nil,
+      renewal: session.offer(EmbedCommand.self, []))
   }
 
   /// What is wrong with one of the generated files.
-  private static func findings(_ name: String, expecting expected: String, _ files: GeneratedFiles)
+  private static func findings(
+    _ name: String, expecting expected: String, _ files: GeneratedFiles, _ session: Session
+  )
     -> [String]
   {
     let isLock = name == "migrations.lock"
@@ -91,7 +101,7 @@ enum CheckCommand: Command {
     let text = String(decoding: data, as: UTF8.self).replacing("\r\n", with: "\n").trimmingPrefix("\u{FEFF}")
     if text.utf8.elementsEqual(expected.utf8) { return [] }
     if MergeConflict.isIn(data) {
-      return ["\(name) has the marks of a merge conflict. \(MergeConflict.advice)"]
+      return ["\(name) has the marks of a merge conflict. \(session.conflictAdvice)"]
     }
     if let damage = damage() { return ["\(name): \(damage.reason). \(damage.advice)."] }
     return ["\(name) is not what the steps make."] + (isLock ? edited(String(text), files) : [])
@@ -102,7 +112,9 @@ enum CheckCommand: Command {
     guard let model = session.model else { return [] }
     let lines = try set.proposal(for: model, renaming: []).lines
     guard !lines.isEmpty else { return [] }
-    return ["The classes are not what the steps make; this would lead to them (\(Session.program) diff):"]
+    return [
+      "The classes are not what the steps make; this would lead to them (\(session.offer(DiffCommand.self, []))):"
+    ]
       + lines.flatMap { $0.split(separator: "\n").map { "  \($0)" } }
   }
 

@@ -60,8 +60,9 @@ enum EncryptCommand: Command {
       throw RefusedError(
         code: .cannotDecrypt,
         description:
-          "\(plain): this is no plain SQLite file. If it is encrypted already, look at it with store-migrate "
-          + "info, and give it another key with rekey. Nothing was changed.")
+          "\(plain): this is no plain SQLite file. If it is encrypted already, look at it with "
+          + "\(ToolLine("info", ToolLine.path(plain))), and give it another key with rekey. Nothing was changed."
+      )
     }
     bar.finish()
     return CopyReport(

@@ -45,7 +45,8 @@ enum CreateCommand: Command {
     guard faults.isEmpty else {
       throw RefusedError(
         code: .failed,
-        description: faults.joined(separator: "\n") + "\nNothing was made. See: store-migrate check")
+        description: faults.joined(separator: "\n")
+          + "\nNothing was made. See: \(session.offer(CheckCommand.self, []))")
     }
     let key = try session.kept(session.keyOfNewFile())
     session.interruption.begin(NewStore(path: path))
@@ -59,7 +60,7 @@ enum CreateCommand: Command {
       throw error
     }
     return CreateReport(
-      store: StoreSummary(path: path, bytes: try DatabasePath(path).byteCount ?? 0), version: set.version,
+      store: StoreSummary(at: path), version: set.version,
       steps: set.steps.map { "\(numbered($0.number)) \($0.name)" })
   }
 }

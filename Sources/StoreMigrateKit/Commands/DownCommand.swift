@@ -14,7 +14,7 @@ enum DownCommand: Command {
       Option.migrations,
       Option("--to", value: "N", "down to version N; 0 is an empty store"),
       Option("--steps", value: "K", "so many steps; 1 without it and without --to"),
-      Option.allow, Option.noBackup, Option.yes, Option.transaction, Option.verbose,
+      Option.allow, Option.noBackup, Option.yes, Option.transaction, Option.shownPlan,
       Option("--dry-run", "what plan shows, and nothing else"),
     ] + Option.store
   static let aliases = ["rollback", "revert"]
@@ -63,16 +63,16 @@ enum DownCommand: Command {
     let key = try session.key()
     let plan = try plan(session, key, set)
     let (version, target) = (plan.storeVersion, plan.targetVersion)
-    let summary = StoreSummary(path: session.storePath, bytes: plan.bytes)
     guard !plan.isUpToDate else {
       MigrationLeavings.remove(of: try DatabasePath(session.storePath))
       return DownReport(
-        store: summary, from: version, to: version, takenBack: [], backup: nil, seconds: 0, byAnother: false)
+        store: session.storeAfterwards, from: version, to: version, takenBack: [], backup: nil, seconds: 0,
+        byAnother: false)
     }
     session.warnOfFold(at: target, set)
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: version, to: target,
-      configuration: try session.lookingConfiguration(), status: session.line("status"),
+      configuration: try session.lookingConfiguration(), status: session.line(StatusCommand.self),
       standing: try session.standing(of: plan))
     let (outcome, seconds) = try await session.run(
       .back(to: target), set, plan, key, "down", loses: "Taking these steps back loses", aftermath)
@@ -85,7 +85,7 @@ enum DownCommand: Command {
     let others = doneByOthers(
       planned: version, from: outcome.startVersion, ("took back", between.reversed().map(name)))
     return DownReport(
-      store: summary, from: outcome.startVersion, to: outcome.version,
+      store: session.storeAfterwards, from: outcome.startVersion, to: outcome.version,
       takenBack: outcome.takenBack.map(name), backup: outcome.backup?.path, seconds: seconds,
       byAnother: others != nil, others: others)
   }

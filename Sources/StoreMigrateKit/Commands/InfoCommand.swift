@@ -85,7 +85,7 @@ enum InfoCommand: Command {
           + [summary == nil ? ".tables" : "SELECT * FROM \(MetaTable.name);"]
         : [
           "It has no passphrase of its own: the key file holds its key. Make a copy that has one:",
-          "store-migrate backup \(shellPath(session.storePath)) COPY --slots KEYFILE --new-key-file PASSPHRASEFILE",
+          session.line(BackupCommand.self, ["COPY", "--new-key-file", "PASSPHRASEFILE"]),
         ])
   }
 }

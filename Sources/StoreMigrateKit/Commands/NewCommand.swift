@@ -34,14 +34,16 @@ enum NewCommand: Command {
     let operations: [String]
     let losses: [String]
     let notes: [String]
+    /// The line that goes on from there.
+    let next: String
+
+    private enum CodingKeys: String, CodingKey { case file, operations, losses, notes }
 
     var description: String {
       var lines = ["wrote \(file)"] + operations.map { "  · \($0)" }
       lines += losses.map { "  LOSES \($0)" } + notes.map { "  ? \($0)" }
       lines.append(
-        operations.isEmpty
-          ? "Write its operations below [up], then run: store-migrate embed"
-          : "Review it, then run: store-migrate embed")
+        (operations.isEmpty ? "Write its operations below [up], then run: " : "Review it, then run: ") + next)
       return lines.joined(separator: "\n")
     }
   }
@@ -81,7 +83,8 @@ enum NewCommand: Command {
     try Data(text.utf8).write(to: file, options: .withoutOverwriting)
     return NewReport(
       file: file.path, operations: proposal?.operations.map(\.summary) ?? [],
-      losses: proposal?.losses ?? [], notes: proposal?.notes ?? [])
+      losses: proposal?.losses ?? [], notes: proposal?.notes ?? [], next: session.offer(EmbedCommand.self, [])
+    )
   }
 
   private static func empty(_ name: String) -> String {

@@ -153,6 +153,6 @@ struct PackageTarget {
   /// What to do about a list that is lost.
   func advice(_ manifest: URL, _ reason: String) -> String {
     "\(manifest.path) was left alone, as \(reason): put the lines \(begin) and \(end) into the exclude: of that target, "
-      + "around the list; or put what store-migrate embed --package shows in its place."
+      + "around the list; or put what \(ToolLine("embed", "--package", "-m", folder.path)) shows in its place."
   }
 }

@@ -155,12 +155,12 @@ enum PlanCommand: Command {
   }
 
   private static func next(_ session: Session, _ plan: MigrationPlan, _ goal: MigrationGoal) -> [String] {
-    guard plan.drift.isEmpty else { return [session.line("verify")] }
+    guard plan.drift.isEmpty else { return [session.line(VerifyCommand.self)] }
     guard !plan.steps.isEmpty, plan.refusals.isEmpty, plan.missingTransforms.isEmpty else { return [] }
     let target = ["--to", "--steps", "--tx"].flatMap { name in
       session.arguments.value(name).map { [name, $0] } ?? []
     }
-    return [session.line(goal == .latest ? "up" : "down", target + plan.allowances)]
+    return [session.line(goal == .latest ? UpCommand.self : DownCommand.self, target + plan.allowances)]
   }
 
   private static func back(to version: Int, _ set: MigrationSet, _ session: Session) -> (

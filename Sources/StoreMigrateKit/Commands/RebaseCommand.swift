@@ -47,7 +47,7 @@ enum RebaseCommand: Command {
     guard !named.isEmpty, Set(named).count == named.count else {
       throw UsageError(
         named.isEmpty
-          ? "Name the files of your branch. See: store-migrate help rebase" : "A file is named twice.")
+          ? "Name the files of your branch. \(ToolLine.help(name))" : "A file is named twice.")
     }
     let moves = try self.moves(of: named, files, Releases(folder))
     guard moves.contains(where: { $0.from != $0.to }) else {

@@ -12,7 +12,7 @@ enum RedoCommand: Command {
   static let options =
     [
       Option.migrations, Option("--steps", value: "K", "so many steps; 1 without it"),
-      Option.allow, Option.noBackup, Option.yes, Option.verbose,
+      Option.allow, Option.noBackup, Option.yes, Option.shownPlan,
     ] + Option.store
   static let help = """
     EXAMPLES
@@ -45,14 +45,15 @@ enum RedoCommand: Command {
     let (set, key) = (try session.migrations(), try session.key())
     let count = try session.arguments.count("--steps") ?? 1
     let (plan, generation) = try plan(session, key, set, count)
-    let summary = StoreSummary(path: session.storePath, bytes: plan.bytes)
     guard !plan.isUpToDate else {
       return RedoReport(
-        store: summary, version: plan.storeVersion, takenBack: [], applied: [], backup: nil, seconds: 0)
+        store: session.storeAfterwards, version: plan.storeVersion, takenBack: [], applied: [], backup: nil,
+        seconds: 0)
     }
     let aftermath = RepeatedSteps(
       store: session.storePath, key: key, version: plan.storeVersion, generation: generation,
-      configuration: try session.lookingConfiguration())
+      configuration: try session.lookingConfiguration(),
+      history: session.line(HistoryCommand.self))
     let (outcome, seconds) = try await session.run(
       .again(count), set, plan, key, "redo", loses: "Running these steps again loses", aftermath)
     func names(_ numbers: [Int], leadsBack: Bool) -> [String] {
@@ -62,7 +63,8 @@ enum RedoCommand: Command {
       }
     }
     return RedoReport(
-      store: summary, version: outcome.version, takenBack: names(outcome.takenBack, leadsBack: true),
+      store: session.storeAfterwards, version: outcome.version,
+      takenBack: names(outcome.takenBack, leadsBack: true),
       applied: names(outcome.steps, leadsBack: false), backup: outcome.backup?.path, seconds: seconds)
   }
 

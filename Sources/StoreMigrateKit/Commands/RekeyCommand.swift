@@ -47,9 +47,8 @@ enum RekeyCommand: Command {
     let settings =
       try profile.map { try resettle(session, key, newKey, $0, bar) } ?? rekey(session, key, newKey, bar)
     bar.finish()
-    let size = try DatabasePath(session.storePath).byteCount
     return RekeyReport(
-      store: StoreSummary(path: session.storePath, bytes: size ?? 0), profile: "\(settings)",
+      store: session.storeAfterwards, profile: "\(settings)",
       cipherOption: CipherSettings.option(for: settings),
       isNewKey: profile == nil || session.hasNewKey, seconds: Date().timeIntervalSince(start))
   }

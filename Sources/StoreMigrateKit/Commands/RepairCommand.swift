@@ -37,9 +37,7 @@ enum RepairCommand: Command {
     let numbers = try numbers(session)
     let (set, key) = (try session.migrations(), try session.key())
     let (repair, repairs) = try look(session, key, set, numbers)
-    let summary = StoreSummary(
-      path: session.storePath, bytes: try DatabasePath(session.storePath).byteCount ?? 0)
-    guard !repair.steps.isEmpty else { return RepairReport(store: summary, steps: []) }
+    guard !repair.steps.isEmpty else { return RepairReport(store: session.storeAfterwards, steps: []) }
     try session.confirm(
       (repair.steps.flatMap(lines) + [
         "\(session.storePath) will be taken for a store on which this ran as it is now; nothing is run."
@@ -47,11 +45,12 @@ enum RepairCommand: Command {
     session.interruption.begin(
       NewRecord(
         store: session.storePath, key: key, repairs: repairs,
-        configuration: try session.lookingConfiguration()))
+        configuration: try session.lookingConfiguration(),
+        history: session.line(HistoryCommand.self)))
     let done = try await Store.repair(
       at: URL(fileURLWithPath: session.storePath), key: key, steps: numbers, migrations: set,
       profile: session.profile(), busyTimeout: session.lockTimeout())
-    return RepairReport(store: summary, steps: done.steps)
+    return RepairReport(store: session.storeAfterwards, steps: done.steps)
   }
 
   /// What would be recorded, and how often that was done before; the store is closed again.
@@ -70,7 +69,7 @@ enum RepairCommand: Command {
     let words = session.arguments.positional.dropFirst(2)
     guard !words.isEmpty else {
       throw UsageError(
-        "repair takes a store, and the number of each step that was edited. See: store-migrate help repair")
+        "repair takes a store, and the number of each step that was edited. \(ToolLine.help(name))")
     }
     return try words.map { word in
       guard let number = Int(word.prefix { $0 != "_" }), number > 0 else {

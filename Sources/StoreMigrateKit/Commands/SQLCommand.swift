@@ -52,9 +52,12 @@ enum SQLCommand: Command {
     }
     let to = try session.arguments.count("--to") ?? set.version
     let from = try session.arguments.count("--from") ?? to
+    let given = ["--from", "--to"].compactMap { name in session.arguments.value(name).map { "\(name) \($0)" }
+    }
     guard from <= to, to <= set.version, from >= min(1, set.version) else {
       throw UsageError(
-        "There are steps from 1 to \(set.version); --from \(from) --to \(to) are none of them.")
+        "There are steps from 1 to \(set.version); \(given.joined(separator: " ")) "
+          + "\(given.count == 1 ? "is none" : "are none") of them.")
     }
     if from < set.foldedVersion {
       let fold = set.steps[set.foldedVersion - 1]

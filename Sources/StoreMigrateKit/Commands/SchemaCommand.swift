@@ -56,10 +56,12 @@ enum SchemaCommand: Command {
     }
     if let own = [SchemaImport.classes, SchemaImport.toOne].first(where: { arguments.value($0.name) != nil })
     {
-      throw UsageError("\(own.name) belongs to schema import. See: store-migrate help schema")
+      throw UsageError("\(own.name) belongs to schema import. \(ToolLine.help(name))")
     }
     guard arguments.positional.count <= 2 else {
-      throw UsageError("schema takes one store or none. See: store-migrate help schema")
+      throw UsageError(
+        "schema takes one store or none."
+          + "\(didYouMean(arguments.positional[1], among: actions.map(\.name))) \(ToolLine.help(name))")
     }
     let word = arguments.value("--format") ?? "sql"
     guard let format = SchemaFormat(rawValue: word) else {

@@ -22,6 +22,13 @@ enum SchemaImport {
     let losses: [AdoptionLoss]
     let obstacles: [String]
     let written: [String]
+    /// The line that takes the rows.
+    let next: String
+
+    private enum CodingKeys: String, CodingKey {
+      case file, origin, tables, notes, losses, obstacles, written
+    }
+
     var exitCode: ExitCode { losses.isEmpty && obstacles.isEmpty ? .ok : .attention }
 
     var description: String {
@@ -32,26 +39,17 @@ enum SchemaImport {
       lines += written.map { "wrote \($0)" }
       lines.append(
         obstacles.isEmpty
-          ? "Review them. Then take the rows: store-migrate baseline \(shellPath(file)) NEW.store --to 1\(SchemaImport.allowances(losses))"
+          ? "Review them. Then take the rows: \(next)"
           : "Correct in a copy of \(file) what cannot be taken, and import that: baseline refuses it as it is."
       )
       return lines.joined(separator: "\n")
     }
   }
 
-  /// What the losses need, to be left: as `baseline` takes it, and a shell.
-  private static func allowances(_ losses: [AdoptionLoss]) -> String {
-    losses.map { loss in
-      let word = "lossy:\(loss.name)"
-      let isPlain = word.wholeMatch(of: #/[A-Za-z0-9_.:]+/#) != nil
-      return " --allow " + (isPlain ? word : "'\(word.replacingOccurrences(of: "'", with: "'\\''"))'")
-    }.joined()
-  }
-
   static func run(_ session: Session) async throws -> any Report {
     let words = session.arguments.positional
     guard words.count == 3 else {
-      throw UsageError("schema import takes one file. See: store-migrate help schema")
+      throw UsageError("schema import takes one file. \(ToolLine.help(SchemaCommand.name))")
     }
     let (file, folder) = (words[2], session.migrationsFolder)
     let classes = URL(fileURLWithPath: session.arguments.value("--classes") ?? "Adopted.swift")
@@ -86,7 +84,8 @@ enum SchemaImport {
     try Data(rendered.text.utf8).write(to: classes, options: .withoutOverwriting)
     return ImportReport(
       file: file, origin: adoption.origin, tables: adoption.tables, notes: adoption.notes + rendered.notes,
-      losses: adoption.losses, obstacles: adoption.obstacles, written: [step.path, classes.path])
+      losses: adoption.losses, obstacles: adoption.obstacles, written: [step.path, classes.path],
+      next: session.taking(file, to: 1, losses: adoption.losses))
   }
 
   /// The step, with where everything came from in front.

@@ -1,38 +1,49 @@
 // Command lines that a screen offers, as a shell takes them.
 
-import CipherSQLite
 import Foundation
 import ObjectVault
 
 extension Session {
-  /// A command of this tool with this store, as a shell takes it: with the options by which this run found its steps and its
-  /// key, which are no secrets.
-  /// - Parameter words: What stands behind the store.
-  func line(_ command: String, _ words: [String] = []) -> String {
-    var parts = words
-    var kept = [
+  /// A command of this tool, as a shell takes it: with those options by which this run found its steps and its key, and which
+  /// the command takes, too. They are no secrets.
+  /// - Parameter words: What stands behind the command.
+  func offer(_ command: any Command.Type, _ words: [String]) -> String {
+    let taken = command.options.map(\.name)
+    let kept = [
       "--migrations", "--cipher", "--key-file", "--key-env", "--key-command", "--key-format", "--slots",
       "--slots-work",
-    ]
-    // Without steps of a folder; from standard input a key comes once.
-    if ["history", "verify"].contains(command) { kept.removeFirst() }
-    if command == CreateCommand.name { kept.removeAll { $0 == "--cipher" } }
-    for option in kept where !words.contains(option) {
-      guard let value = arguments.value(option), !(option == "--key-file" && value == "-") else { continue }
-      parts += [option == "--migrations" ? "-m" : option, value]
+    ].filter { taken.contains($0) && !words.contains($0) }
+    let options = kept.flatMap { option -> [String] in
+      // From standard input a key comes once.
+      guard let value = arguments.value(option), !(option == "--key-file" && value == "-") else { return [] }
+      return [option == "--migrations" ? "-m" : option, value]
     }
-    return ([shellWord(Self.program), command, shellPath(storePath)] + parts.map(shellWord)).joined(
-      separator: " ")
+    return "\(ToolLine([command.name] + words + options))"
   }
 
-  /// A command of this tool that works on the folder of steps, as a shell takes it.
-  func folderLine(_ command: String, _ words: [String]) -> String {
-    let folder = arguments.value("--migrations").map { ["-m", $0] } ?? []
-    return ([Self.program, command] + words + folder).map(shellWord).joined(separator: " ")
+  /// A command that works on this run's store.
+  /// - Parameter words: What stands behind the store.
+  func line(_ command: any Command.Type, _ words: [String] = []) -> String {
+    offer(command, [ToolLine.path(storePath)] + words)
+  }
+
+  /// What a screen offers that knows no command.
+  func line(_ command: ScreenCommand, _ words: [String]) -> String {
+    switch command {
+    case .repair: line(RepairCommand.self, words)
+    case .down: line(DownCommand.self, words)
+    case .history: line(HistoryCommand.self, words)
+    }
   }
 
   /// The line that rebases files.
-  func rebaseLine(_ files: [String]) -> String { folderLine(RebaseCommand.name, files) }
+  func rebaseLine(_ files: [String]) -> String { offer(RebaseCommand.self, files.map(ToolLine.path)) }
+
+  /// What to do with a conflict of a merge in a generated file.
+  var conflictAdvice: String {
+    "Solve it: where both branches added a step, \(rebaseLine(["FILE"])) renumbers one; then run "
+      + "\(offer(EmbedCommand.self, []))."
+  }
 
   /// The line that makes the store which is not there, with what this run was given; nil where no steps are at hand.
   var creation: String? {
@@ -42,11 +53,6 @@ extension Session {
     let more = [("--to", "--to"), ("--cipher", "--new-cipher")].flatMap { given, taken in
       arguments.value(given).map { [taken, $0] } ?? []
     }
-    return line(CreateCommand.name, more)
-  }
-
-  /// How this tool is called.
-  static var program: String {
-    CommandLine.arguments.first.map { DatabasePath.split($0).name } ?? "store-migrate"
+    return line(CreateCommand.self, more)
   }
 }

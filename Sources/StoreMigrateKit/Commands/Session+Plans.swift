@@ -37,7 +37,7 @@ extension Session {
       let screen = ConflictScreen(
         store: storePath, applied: applied, returning: returning(applied)
       ) { command, words in
-        line(command, command == "repair" && edits.contains(conflict) ? edits.numbers : words)
+        line(command, command == .repair && edits.contains(conflict) ? edits.numbers : words)
       }
       let others = edits.contains(conflict) ? edits.others(than: [conflict]) : nil
       return screen.text(of: conflict).map { text in
@@ -66,7 +66,7 @@ extension Session {
         description: """
           \(others), too, and all that were edited are recorded in one go. Undo the edits, or, where they are meant and make \
           the same model:
-              \(line("repair", edits.numbers))
+              \(line(.repair, edits.numbers))
           Nothing was changed.
           """, history: HistoryState(applied, set))
     }

@@ -52,7 +52,10 @@ struct Session: Sendable {
     // Nobody tells of a change of a Progress on every system, so it is looked at.
     while !isDone.withLock({ $0 }) {
       for line in waiting.take() { bar.say(line) }
-      bar.show(Int(progress.completedUnitCount), of: Int(progress.totalUnitCount))
+      let doing = progress.userInfo[.storeRunsStatement] as? String
+      bar.show(
+        Int(progress.completedUnitCount), of: Int(progress.totalUnitCount), doing: doing.map { printable($0) }
+      )
       try? await Task.sleep(for: .milliseconds(20))
     }
     let value = try await result
@@ -69,13 +72,19 @@ struct Session: Sendable {
   /// - Throws: ``UsageError``.
   func checkValues() throws {
     _ = (try lockTimeout(), try profile(), try newProfile())
-    _ = (try allowances(), try commitsEachStep())
+    _ = (try allowances(), try commitsEachStep(), try arguments.count("--to"))
+    guard try arguments.count("--steps") != 0 else {
+      throw UsageError("--steps takes a number from 1 on, not 0.")
+    }
   }
 
   /// The argument behind the command, such as the store's path.
   func positional(_ index: Int) -> String { arguments.positional[index + 1] }
 
   var storePath: String { positional(0) }
+
+  /// The store for a report of what was done to it: with the size that it has then.
+  var storeAfterwards: StoreSummary { StoreSummary(at: storePath) }
 
   /// The folder of `--migrations`.
   var migrationsFolder: URL { URL(fileURLWithPath: arguments.value("--migrations") ?? "Migrations") }
@@ -85,20 +94,6 @@ struct Session: Sendable {
     if arguments.value("--migrations") == nil, let set = try bundled.required() { return set }
     try requireFolder(migrationsFolder)
     return try steps(in: migrationsFolder).transforming(as: bundled.set).transforming(by: transforms)
-  }
-
-  /// - Throws: ``RefusedError`` where there is no folder to read steps from.
-  func requireFolder(_ folder: URL) throws {
-    var isDirectory: ObjCBool = false
-    guard unsafe FileManager.default.fileExists(atPath: folder.path, isDirectory: &isDirectory),
-      isDirectory.boolValue
-    else {
-      throw RefusedError(
-        code: .failed,
-        description:
-          "\(folder.path): there is no folder of migrations. Name it with --migrations, or write the first "
-          + "step into it with store-migrate new NAME.")
-    }
   }
 
   func key() throws -> Key {

@@ -73,7 +73,7 @@ enum SlotsCommand: Command {
       self.file = file
       self.recoveryCode = recoveryCode
       loss = recoveryCode.map { _ in
-        "The slot \(slot) was made and its code never shown: store-migrate slots remove \(shellPath(file)) \(shellWord(slot))"
+        "The slot \(slot) was made and its code never shown: \(ToolLine("slots", "remove", ToolLine.path(file), slot))"
       }
       slots = try KeyFile.slots(at: file).map {
         Slot(name: $0.name, kind: "\($0.kind)", work: $0.work.map { "\($0)" })
@@ -101,11 +101,11 @@ enum SlotsCommand: Command {
       let names = actions.map(\.name).sorted()
       throw UsageError(
         "slots takes one of \(names.joined(separator: ", "))."
-          + "\(didYouMean(words.first ?? "", among: names)) See: store-migrate help slots")
+          + "\(didYouMean(words.first ?? "", among: names)) \(ToolLine.help(name))")
     }
     guard words.count == action.count + 1 else {
       throw UsageError(
-        "slots \(action.name) takes \(action.count) arguments, \(words.count - 1) given. See: store-migrate help slots"
+        "slots \(action.name) takes \(action.count) arguments, \(words.count - 1) given. \(ToolLine.help(name))"
       )
     }
     let file = words[1]

@@ -56,7 +56,7 @@ enum SquashCommand: Command {
     let folder = session.migrationsFolder
     try session.requireFolder(folder)
     guard let number = try session.arguments.count("--to") else {
-      throw UsageError("squash takes --to N, the last step that is folded. See: store-migrate help squash")
+      throw UsageError("squash takes --to N, the last step that is folded. \(ToolLine.help(name))")
     }
     guard number > 1 else {
       throw UsageError("squash --to \(number): one file stands for several steps, so that N is 2 or more.")
@@ -85,7 +85,7 @@ enum SquashCommand: Command {
     let others = former.filter { $0 != fold.step.fileName }
     session.interruption.begin(FoldedFiles(folder: folder, step: fold.step, former: others))
     // The one file first: whoever is stopped here has all steps still, and the set reads as before.
-    try TextFile.write(Array(fold.step.text.utf8), to: file.path)
+    try TextFile.write(Array(fold.step.fileText.utf8), to: file.path)
     // Of the same number there may be another only for as long as it has to be.
     try remove(others.reversed(), in: folder)
     return SquashReport(
@@ -122,7 +122,7 @@ enum SquashCommand: Command {
       let advice =
         releases.version > max(1, set.foldedVersion)
         ? "Those that were released can be folded:\n    \(line(releases.version, session))\n"
-        : "Leave them as they are until they are released, too (\(Session.program) embed --released NAME). "
+        : "Leave them as they are until they are released, too (\(session.offer(EmbedCommand.self, ["--released", "NAME"]))). "
       throw RefusedError(
         code: .refused,
         description:
@@ -140,6 +140,6 @@ enum SquashCommand: Command {
 
   /// The line that folds released steps.
   private static func line(_ number: Int, _ session: Session) -> String {
-    session.folderLine(name, ["--to", "\(number)", allowReleased.name])
+    session.offer(SquashCommand.self, ["--to", "\(number)", allowReleased.name])
   }
 }

@@ -216,10 +216,10 @@ enum StatusCommand: Command {
 
   private static func next(_ session: Session, _ plan: MigrationPlan) -> [String] {
     // Nothing leads on from tables that somebody changed.
-    guard plan.drift.isEmpty else { return [session.line("verify")] }
+    guard plan.drift.isEmpty else { return [session.line(VerifyCommand.self)] }
     guard !plan.isUpToDate else { return [] }
     let plan = (
-      plan: session.line("plan"), up: session.line("up", plan.allowances),
+      plan: session.line(PlanCommand.self), up: session.line(UpCommand.self, plan.allowances),
       isRun: plan.missingTransforms.isEmpty
     )
     return [plan.plan] + (plan.isRun ? [plan.up] : [])

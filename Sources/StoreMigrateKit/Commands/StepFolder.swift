@@ -6,6 +6,20 @@ import Foundation
 import ObjectVault
 
 extension Session {
+  /// - Throws: ``RefusedError`` where there is no folder to read steps from.
+  func requireFolder(_ folder: URL) throws {
+    var isDirectory: ObjCBool = false
+    guard unsafe FileManager.default.fileExists(atPath: folder.path, isDirectory: &isDirectory),
+      isDirectory.boolValue
+    else {
+      throw RefusedError(
+        code: .failed,
+        description:
+          "\(folder.path): there is no folder of migrations. Name it with --migrations, or write the first "
+          + "step into it: \(offer(NewCommand.self, ["NAME"]))")
+    }
+  }
+
   /// The steps of a folder, read while no other command writes into it. Says what a `rebase` or a `squash`
   /// has left in it that was killed, and what finishes it.
   func steps(in folder: URL) throws -> MigrationSet { try reading(folder) { try readSteps(in: folder) } }
@@ -58,7 +72,8 @@ extension Session {
 
   /// What to do about tables of which the engine says that they are malformed.
   private func damage(_ message: String, in command: any Command.Type) -> String {
-    let seen = command.name == VerifyCommand.name ? "" : " See what is wrong with it: \(line("verify"))."
+    let seen =
+      command.name == VerifyCommand.name ? "" : " See what is wrong with it: \(line(VerifyCommand.self))."
     return "\(storePath): its pages authenticate, and what is in them cannot be read (\(message))."
       + "\(seen) Restore the file from a backup."
   }

@@ -16,7 +16,7 @@ enum UpCommand: Command {
       Option("--to", value: "N", "up to version N; all pending steps without it"),
       Option("--steps", value: "K", "so many steps"),
       Option.allow, Option.noBackup, Option.yes, Option.transaction,
-      Option("--dry-run", "what plan shows, and nothing else"), Option.verbose,
+      Option("--dry-run", "what plan shows, and nothing else"), Option.shownPlan,
       Option("--vacuum", "afterwards give the disk back what the file has of free pages: writes it whole"),
     ] + Option.store
   static let aliases = ["migrate", "run"]
@@ -46,7 +46,7 @@ enum UpCommand: Command {
 
   struct UpReport: Report {
     var isScreen: Bool { true }
-    let store: StoreSummary
+    var store: StoreSummary
     let from: Int
     let to: Int
     let applied: [String]
@@ -112,25 +112,25 @@ enum UpCommand: Command {
     let all = try session.migrations()
     let key = try session.key()
     let (set, plan) = try plan(session, key, all)
-    let summary = StoreSummary(path: session.storePath, bytes: plan.bytes)
     guard !plan.isUpToDate else {
       MigrationLeavings.remove(of: try DatabasePath(session.storePath))
       return try withPages(
         UpReport(
-          store: summary, from: plan.storeVersion, to: plan.storeVersion, applied: [], backup: nil,
+          store: session.storeAfterwards, from: plan.storeVersion, to: plan.storeVersion, applied: [],
+          backup: nil,
           seconds: 0,
           changedFormat: false, byAnother: false, empty: [],
           below: try session.target(of: all).flatMap { $0 < plan.storeVersion ? $0 : nil }), session, key)
     }
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
-      configuration: try session.lookingConfiguration(), status: session.line("status"),
+      configuration: try session.lookingConfiguration(), status: session.line(StatusCommand.self),
       standing: try session.standing(of: plan))
     let (left, start) = (Locked<MigrationOutcome?>(nil), Date())
     do {
       let (outcome, seconds) = try await session.run(
         .latest, set, plan, key, "up", loses: "The pending steps lose", aftermath, left: left)
-      return try withPages(report(outcome, all, plan, summary, seconds), session, key)
+      return try withPages(report(outcome, all, plan, session.storeAfterwards, seconds), session, key)
     } catch let error as StoreError {
       // Beyond what this one was to run, and not beyond the steps: another process had more to do.
       guard let found = error.newerVersion, found <= all.version, set.version < all.version else {
@@ -138,7 +138,8 @@ enum UpCommand: Command {
       }
       let outcome = left.withLock { $0 } ?? MigrationOutcome(unchangedAt: found)
       let seconds = Date().timeIntervalSince(start)
-      return try withPages(report(outcome.ending(at: found), all, plan, summary, seconds), session, key)
+      return try withPages(
+        report(outcome.ending(at: found), all, plan, session.storeAfterwards, seconds), session, key)
     }
   }
 
@@ -168,6 +169,7 @@ enum UpCommand: Command {
       do {
         try vacuum(session, key)
         report.isVacuumed = true
+        report.store = session.storeAfterwards
       } catch {
         (report.vacuumFailure, report.exitCode) = (ErrorText.of(error, hasStore: false), ExitCode(error))
       }
@@ -179,7 +181,9 @@ enum UpCommand: Command {
     else { return report }
     report.unusedBytes = Int(free) * inspection.connection.unlocked.profile.pageBytes
     // Less is soon used again.
-    if report.unusedBytes >= 1 << 20, free * 4 >= pages { report.offer = session.line("up", ["--vacuum"]) }
+    if report.unusedBytes >= 1 << 20, free * 4 >= pages {
+      report.offer = session.line(UpCommand.self, ["--vacuum"])
+    }
     return report
   }
 

@@ -3,10 +3,6 @@
 import Foundation
 
 enum MergeConflict {
-  /// What to do with one in a generated file.
-  static let advice =
-    "Solve it: where both branches added a step, store-migrate rebase FILE renumbers one; then run store-migrate embed."
-
   /// Whether a line is the mark of a conflict.
   static func isMark(_ line: Substring) -> Bool {
     ["<<<<<<< ", ">>>>>>> ", "||||||| "].contains { line.hasPrefix($0) } || line == "======="

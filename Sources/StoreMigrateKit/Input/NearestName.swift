@@ -16,7 +16,9 @@ func didYouMean(lossy name: String, among losses: [String]) -> String {
 
 private func nearestName(_ name: String, among names: [String]) -> String? {
   guard !name.isEmpty else { return nil }
-  let candidates = names.map { ($0, editDistance($0, name)) }
+  // Capitals are the nearest of all mistakes.
+  let lowercased = name.lowercased()
+  let candidates = names.map { ($0, editDistance($0.lowercased(), lowercased)) }
   guard let best = candidates.min(by: { $0.1 < $1.1 }), best.1 <= max(name.count > 2 ? 2 : 1, name.count / 3)
   else {
     return names.first { $0.hasPrefix(name) }

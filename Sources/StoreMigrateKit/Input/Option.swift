@@ -48,9 +48,9 @@ extension Option {
     "--tx", value: "SCOPE",
     "all: one transaction, so all steps or none (the default); step: each one by itself, for",
     "huge stores: what fails or is stopped leaves the store behind the last whole step")
-  static let verbose = Option(
-    "--verbose", short: "-v",
-    "status: checksum, program and engine of each step; else: the plan before it is done")
+  static let verbose = Option("--verbose", short: "-v", "checksum, program and engine of each step")
+  /// Of commands that run steps.
+  static let shownPlan = Option("--verbose", short: "-v", "the plan, before it is done")
   static let lockTimeout = Option(
     "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15,",
     "and for the end of a migration as long as it takes")
@@ -121,7 +121,7 @@ extension Option {
   ]
   static let cipher = Option(
     "--cipher", value: "SETTINGS", section: .cipher,
-    help: ["what the file has, where it does not tell it (rounds, header)"] + settings)
+    help: ["what the file has, where it does not tell it (rounds, header)."] + settings)
   static let newCipher = Option(
     "--new-cipher", value: "SETTINGS", section: .cipher, help: ["what the file is to have"])
 

@@ -52,7 +52,7 @@ struct KeyChange: Aftermath {
     "\(store) opens with the NEW key, and with no other; not every page was read with it."
   }
   private var unknown: String {
-    "Keep both keys, and find out which one it is: store-migrate verify \(shellPath(store))"
+    "Keep both keys, and find out which one it is: \(ToolLine("verify", ToolLine.path(store)))"
   }
 
   private func opens(_ key: Key) -> Bool {
@@ -117,7 +117,7 @@ struct SlotChange: Aftermath {
       return
         "\(file) is whole; its slots are \(try KeyFile.slots(at: file).map(\.name).joined(separator: ", "))."
     } catch SQLError.notFound { return "There is no key file \(file)." } catch {
-      return "Look at it: store-migrate slots list \(shellPath(file))"
+      return "Look at it: \(ToolLine("slots", "list", ToolLine.path(file)))"
     }
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
@@ -140,7 +140,7 @@ struct Rotation: Aftermath {
     }
     if opens(former) { return asBefore }
     return opens(.keyFile(file, unlock: secret))
-      ? renewed : "Look at it: store-migrate verify \(shellPath(store)) --slots \(shellWord(file))"
+      ? renewed : "Look at it: \(ToolLine("verify", ToolLine.path(store), "--slots", file))"
   }
 
   func leftBehind(_ phase: CommitGate.Phase) -> String {
@@ -177,6 +177,8 @@ struct RepeatedSteps: Aftermath {
   /// How often the tables had been changed before.
   let generation: Int64
   let configuration: Connection.Configuration
+  /// The line that says what ran on the store.
+  let history: String
 
   func found() -> String {
     guard let connection = try? Connection.open(store, key: key, configuration: configuration),
@@ -189,7 +191,7 @@ struct RepeatedSteps: Aftermath {
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String {
     "\(store) opens with its key and is at version \(version) as before; whether its last steps were run again, if that "
-      + "was just being committed, is said by: store-migrate history \(shellPath(store))"
+      + "was just being committed, is said by: \(history)"
   }
 }
 
@@ -200,6 +202,8 @@ struct NewRecord: Aftermath {
   /// How often steps had been repaired before.
   let repairs: Int
   let configuration: Connection.Configuration
+  /// The line that says what ran on the store.
+  let history: String
 
   func found() -> String {
     guard let connection = try? Connection.open(store, key: key, configuration: configuration),
@@ -212,7 +216,7 @@ struct NewRecord: Aftermath {
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String {
     "\(store) opens with its key; whether the record of its steps is another, if that was just being committed, is said "
-      + "by: store-migrate history \(shellPath(store))"
+      + "by: \(history)"
   }
 }
 

@@ -17,7 +17,7 @@ struct RenamedSteps: Aftermath {
     // The last of all to be renamed, to a name that no file had.
     guard let last = moves.last, !waiting.isEmpty else {
       return moves.last.map { folder.holds($0.to) } ?? false
-        ? "The steps have their new numbers. Write what is generated of them: store-migrate embed -m \(shellWord(folder.path))"
+        ? "The steps have their new numbers. Write what is generated of them: \(folder.embedLine)"
         : "No file was renamed."
     }
     let isHalfWay = folder.holds(last.to + Self.suffix)
@@ -26,7 +26,7 @@ struct RenamedSteps: Aftermath {
     }
     return "Files in \(folder.path) were being renamed. "
       + (isHalfWay
-        ? "Finish it there, and run store-migrate embed:" : "Give them their names back, and run it again:")
+        ? "Finish it there, and run \(folder.embedLine):" : "Give them their names back, and run it again:")
       + lines.joined()
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
@@ -41,22 +41,25 @@ struct FoldedFiles: Aftermath {
 
   func found() -> String {
     let file = folder.appendingPathComponent(step.fileName)
-    guard FileManager.default.contents(atPath: file.path) == Data(step.text.utf8) else {
+    guard FileManager.default.contents(atPath: file.path) == Data(step.fileText.utf8) else {
       return "No step was folded."
     }
     let left = former.filter(folder.holds)
     return left.isEmpty
-      ? "The steps are folded. Write what is generated of them: store-migrate embed -m \(shellWord(folder.path))"
+      ? "The steps are folded. Write what is generated of them: \(folder.embedLine)"
       : "\(step.fileName) stands for the others, and not all of these were removed. \(Self.finish(step.number, folder))"
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 
   static func finish(_ number: Int, _ folder: URL) -> String {
-    "Finish it: store-migrate squash --to \(number) -m \(shellWord(folder.path))"
+    "Finish it: \(ToolLine("squash", "--to", "\(number)", "-m", folder.path))"
   }
 }
 
 extension URL {
+  /// The line that writes what is generated of the steps in the folder.
+  fileprivate var embedLine: ToolLine { ToolLine("embed", "-m", path) }
+
   /// Whether there is something of this name in the folder.
   fileprivate func holds(_ name: String) -> Bool {
     FileManager.default.fileExists(atPath: appendingPathComponent(name).path)
@@ -80,7 +83,7 @@ struct GeneratedTexts: Aftermath {
     if left.isEmpty { return "The generated files are written." }
     if left.count == changing.count { return "No generated file was changed." }
     return
-      "Not written yet: \(left.joined(separator: ", ")). Write them: store-migrate embed -m \(shellWord(folder.path))"
+      "Not written yet: \(left.joined(separator: ", ")). Write them: \(folder.embedLine)"
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 

@@ -3,6 +3,11 @@
 import Foundation
 import ObjectVault
 
+/// What these screens offer.
+enum ScreenCommand {
+  case repair, down, history
+}
+
 /// A history that is another than that of the steps.
 struct ConflictScreen {
   let store: String
@@ -11,7 +16,7 @@ struct ConflictScreen {
   /// The lines that give the steps behind the store their numbers back; none where that is not known.
   let returning: [String]
   /// A command line with this store.
-  let line: (String, [String]) -> String
+  let line: (ScreenCommand, [String]) -> String
 
   /// nil for what the error says as well.
   func text(of conflict: HistoryConflict) -> String? {
@@ -27,7 +32,7 @@ struct ConflictScreen {
         + changes.enumerated().map { Screen.part($0.offset == 0 ? "what changed" : "", $0.element) }
         + [
           "  Undo the edit, or put the change into a new step. Where the edit is meant and makes the same model:",
-          "      \(line("repair", [numbered(number)]))",
+          "      \(line(.repair, [numbered(number)]))",
         ]).joined(separator: "\n")
     case .refolded(let number, let name, let recorded, let found, let into, let intoName):
       return """
@@ -36,14 +41,14 @@ struct ConflictScreen {
         \(Screen.part("folded", Screen.short(found)))
           Its file is gone. Take the files of before the fold out of the repository's past, into a folder beside. Where they
           make the same model, this records the step as it was folded:
-              \(line("repair", [numbered(number), "--migrations", "FOLDER"]))
+              \(line(.repair, [numbered(number), "--migrations", "FOLDER"]))
         """
     case .missing(let number, let name):
       return """
         \(numbered(number)) \(name) was applied to \(store) and is missing from the steps.
         \(Screen.part("applied here", "\(checksum(number))\(when(number))"))
           Put the file back. All that the store knows of it:
-              \(line("history", []))
+              \(line(.history, []))
         """
     case .reordered(let number, let name, let found):
       return """
@@ -65,7 +70,7 @@ struct ConflictScreen {
     }
     return """
         Where \(name) is the one that moves, as after a rebase, this takes it back by what the store carries; then up:
-            \(line("down", ["--to", "\(version)"]))
+            \(line(.down, ["--to", "\(version)"]))
       """
   }
 
@@ -85,7 +90,7 @@ struct NewerScreen {
   /// What takes it back to the steps; an error where nothing does.
   let wayBack: Result<MigrationPlan, any Error>
   /// A command line with this store.
-  let line: (String, [String]) -> String
+  let line: (ScreenCommand, [String]) -> String
 
   var text: String {
     var lines = ["\(store) is at version \(found); these migrations end at \(supported)."]
@@ -95,7 +100,7 @@ struct NewerScreen {
       let losses = plan.losses.isEmpty ? "" : "; that loses \(plan.losses.joined(separator: ", "))"
       lines += [
         "  Update the program. Or take the store back by what it carries itself\(losses):",
-        "      \(line("down", ["--to", "\(supported)"] + plan.allowances))",
+        "      \(line(.down, ["--to", "\(supported)"] + plan.allowances))",
       ]
     case .failure(StoreError.noWayBack(let step, let name, let reason)):
       lines.append("  Update the program: nothing takes \(numbered(step)) \(name) back (\(reason)).")

@@ -32,11 +32,11 @@ final class ProgressBar {
     }
   }
 
-  func show(_ done: Int, of total: Int) {
+  func show(_ done: Int, of total: Int, doing: String? = nil) {
     guard !isSilent, total > 0 else { return }
     guard isTerminal else { return showQuarter(done, of: total) }
     let elapsed = start.duration(to: .now) / .seconds(1)
-    guard let text = line.frame(done, of: total, at: elapsed) else { return }
+    guard let text = line.frame(done, of: total, at: elapsed, doing: doing) else { return }
     isShown = true
     write("\r\(text)")
   }

@@ -23,8 +23,10 @@ package struct ProgressLine {
   ///   - done: How much is done.
   ///   - total: How much there is; above 0.
   ///   - seconds: The time since the beginning.
+  ///   - doing: What runs at the moment; nil where nobody says.
   /// - Returns: nil where nothing changed that is worth a new line.
-  package mutating func frame(_ done: Int, of total: Int, at seconds: Double) -> String? {
+  package mutating func frame(_ done: Int, of total: Int, at seconds: Double, doing: String? = nil) -> String?
+  {
     rate.note(done, at: seconds)
     let percent = min(100, done * 100 / total)
     // Numbers that change more often cannot be read, and a bar that waits for the next percent looks as if it had stopped.
@@ -35,16 +37,21 @@ package struct ProgressLine {
     let (filled, empty) = (percent / 5, 20 - percent / 5)
     let bar =
       "\(label) [\(String(repeating: "#", count: filled))\(String(repeating: ".", count: empty))] \(percent) %"
-    let text = percent < 100 ? fitting([bar] + speed(total - done)) : bar
+    // Of what cannot be counted, as the end of a table, no speed and no time would be true.
+    let isStill = doing != nil && rate.stillSeconds > 1
+    let more = (isStill ? [] : speed(total - done)) + (doing.map { [$0] } ?? [])
+    let text = percent < 100 ? fitting([bar] + more) : bar
     defer { length = text.count }
     return padded(text, min(length, width - 1))
   }
 
-  /// The parts of a line, as many as it has room for.
+  /// The parts of a line, as many as it has room for; of the last one its beginning, where only that is too long.
   private func fitting(_ parts: [String]) -> String {
     let lines = parts.indices.map { parts[...$0].joined(separator: "  ") }
     // The last cell stays free: some terminals begin a new line behind it.
-    return lines.last { $0.count < width } ?? parts[0]
+    let whole = lines.last { $0.count < width } ?? parts[0]
+    guard parts.count == 2, whole == parts[0], width - whole.count > 12 else { return whole }
+    return "\(whole)  \(parts[1].prefix(width - whole.count - 6))..."
   }
 
   private func speed(_ left: Int) -> [String] {
@@ -66,8 +73,13 @@ struct ProgressRate {
   /// nil until enough is done to tell.
   private(set) var perSecond: Double?
   private var last: (done: Int, seconds: Double) = (0, 0)
+  private var moved: (done: Int, seconds: Double) = (0, 0)
+  /// How long nothing has been done.
+  private(set) var stillSeconds = 0.0
 
   mutating func note(_ done: Int, at seconds: Double) {
+    if done != moved.done { moved = (done, seconds) }
+    stillSeconds = seconds - moved.seconds
     // The first row may wait for somebody's lock, and that is no speed.
     if done == 0, last.done == 0 { last.seconds = seconds }
     let time = seconds - last.seconds

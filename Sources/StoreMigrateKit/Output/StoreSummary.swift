@@ -17,5 +17,10 @@ struct StoreSummary: Encodable {
     sqlite = Engine.current.sqliteVersion
   }
 
+  /// A store as it lies there now.
+  init(at path: String) {
+    self.init(path: path, bytes: (try? DatabasePath(path))?.byteCount ?? 0)
+  }
+
   private enum CodingKeys: String, CodingKey { case path, bytes, encrypted, cipher, sqlite }
 }

@@ -104,7 +104,9 @@ extension StoreMigrate {
       [.failed, .noSpace].contains(code) || aftermath.hasParts
     {
       // The disk may have failed before the last step or after it; or each step was committed by itself.
-      message += ([".", "?"].contains(message.last) ? " " : ". ") + aftermath.found()
+      // Behind a command line that is offered nothing may stand.
+      let endsWithLine = message.split(separator: "\n").last?.hasPrefix("    ") == true
+      message += (endsWithLine ? "\n" : [".", "?"].contains(message.last) ? " " : ". ") + aftermath.found()
     }
     guard line.isJSON, !line.rows.hasBegun else {
       // Behind rows an object of JSON would be a part of theirs.

@@ -153,7 +153,7 @@ public enum StoreMigrate {
     }
     let names = commands.flatMap { [$0.name] + $0.aliases }
     throw UsageError(
-      "\"\(name)\" is no command.\(didYouMean(name, among: names)) See: store-migrate --help"
+      "\"\(name)\" is no command.\(didYouMean(name, among: names)) See: \(ToolLine("--help"))"
     )
   }
 
@@ -193,7 +193,7 @@ public enum StoreMigrate {
     guard given == command.positionalCount || command.positionalCount < 0 else {
       throw UsageError(
         "\(command.name) takes \(command.positionalCount == 0 ? "no argument" : command.positionalNames), "
-          + "\(given) given. See: store-migrate help \(command.name)")
+          + "\(given) given. \(ToolLine.help(command.name))")
     }
     try checkPaths(arguments, of: command)
   }
@@ -210,6 +210,6 @@ public enum StoreMigrate {
     let name = command.name + (action.map { " \($0.name)" } ?? "")
     throw UsageError(
       "\(foreign) is no option of \(name), but of \(others.joined(separator: ", "))."
-        + "\(didYouMean(foreign, among: own)) See: store-migrate help \(command.name)")
+        + "\(didYouMean(foreign, among: own)) \(ToolLine.help(command.name))")
   }
 }

@@ -38,7 +38,7 @@ import Testing
   ])
   func `a comment parts what stands on its sides`(_ sql: String, _ kept: String) throws {
     let step = try step("transform sql { \(sql) }")
-    #expect(step.operations == [.transform(kept)])
+    #expect(step.operations == [.transform(SQLTransform(kept))])
     #expect(try MigrationStep(number: 2, name: "s", text: step.text).operations == step.operations)
   }
 
@@ -86,7 +86,7 @@ import Testing
   @Test func `line ends of every kind are line ends, and two of them two`() throws {
     let text = "format: 1\r\n[up]\r\ntransform sql {\rSELECT 'a\r\n\r\nb'\r}\r\ndrop entity A\r"
     let step = try MigrationStep(number: 1, name: "a", text: text)
-    #expect(step.operations == [.transform("SELECT 'a\n\nb'"), .dropEntity("A")])
+    #expect(step.operations == [.transform(SQLTransform("SELECT 'a\n\nb'")), .dropEntity("A")])
   }
 
   @Test(arguments: [

@@ -8,7 +8,8 @@ import TestSupport
 import Testing
 
 @Suite struct MigrationFuzz {
-  /// Texts that have each operation, every section and all that a header may say, for step 1 of this name.
+  /// Texts that have each operation with all that its line may say, every section and all that a header may say, for step 1 of
+  /// this name.
   private static let name = "all"
   private static let seeds: [String] = {
     let everything = """
@@ -61,7 +62,9 @@ import Testing
       irreversible "why not"
       """
     let back = "format: 1\n[up]\nadd attribute U.a int optional\n[down]\ndrop attribute U.a\n"
-    return [everything, back]
+    let folded = "format: 1\nname: all\nreplaces: 0001 all s1:00 until 4.1\n[up]\ncreate entity E {\n}\n"
+    return [everything, back, folded]
+      + MigrationForms.seeds.values.flatMap { $0 }.sorted().map { "format: 1\nname: all\n[up]\n\($0)\n" }
       + ((try? MigrationSet.embedded(MicroblogMigrations.steps).steps.map {
         $0.text.replacing("name: \($0.name)", with: "name: all")
       }) ?? [])

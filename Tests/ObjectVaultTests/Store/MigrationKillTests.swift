@@ -73,29 +73,6 @@ private struct KilledWay: CustomTestStringConvertible {
     }
   }
 
-  /// All that a file holds but the times in its history: each table with its SQL, its rows and what is in them.
-  private func content(_ url: URL) throws -> [String] {
-    let connection = try Connection.open(url.path, key: testKey)
-    defer { connection.close() }
-    try StoreInfo.prepare(connection)
-    #expect(try connection.findings().isEmpty && StoreInfo(connection).drift(connection).isEmpty)
-    let names = try connection.rows("SELECT name FROM sqlite_master ORDER BY name").compactMap {
-      $0.first?.string
-    }
-    // What was taken back tells of the way. The order of columns is not the same on each.
-    let contents = try names.filter { !$0.hasPrefix("vault_") && !$0.hasPrefix("sqlite_") }.flatMap { name in
-      let table = try connection.tableInfo(name)
-      let columns = try table.columns.sorted { $0.name < $1.name }.map { column in
-        let sql: SQL = "SELECT total(length(quote(\(identifier: column.name)))) FROM \(identifier: name)"
-        return "\(name) \(column) \(try connection.rows(sql))"
-      }
-      return [name] + columns + table.foreignKeys.map { "\(name) \($0)" }.sorted()
-        + table.indexes.map { "\(name) \($0)" }.sorted()
-    }
-    let history = try connection.rows("SELECT version, checksum FROM vault_migrations ORDER BY version")
-    return contents + ["\(try connection.userVersion())", "\(history)"]
-  }
-
   /// What only one of two contents has.
   private func difference(_ one: [String], _ other: [String]?) -> String {
     Set(one).symmetricDifference(other ?? []).sorted().joined(separator: "\n")
@@ -111,7 +88,7 @@ private struct KilledWay: CustomTestStringConvertible {
       let url = folder.url.appendingPathComponent("v\(version).store")
       try FileManager.default.copyItem(at: template, to: url)
       try await lead(url, to: version)
-      contents[version] = try content(url)
+      contents[version] = try contentWithoutTimes(url)
     }
     for round in 0..<killCount {
       let way = KilledWay.all[round % KilledWay.all.count]
@@ -126,14 +103,14 @@ private struct KilledWay: CustomTestStringConvertible {
         let start = Date()
         _ = try runChild(mode, url.path)
         seconds[kind] = Date().timeIntervalSince(start)
-        let arrived = try content(url)
+        let arrived = try contentWithoutTimes(url)
         #expect(
           arrived == contents[way.to], "\(way.testDescription): \(difference(arrived, contents[way.to]))")
         for left in folder.names where left.hasPrefix(name) { unlink(folder.path(left)) }
         try FileManager.default.copyItem(at: folder.url.appendingPathComponent("v\(way.from).store"), to: url)
       }
       _ = try runAndKillChild(mode, url, after: 0...(seconds[kind] ?? 1))
-      let found = try content(url)
+      let found = try contentWithoutTimes(url)
       ends[found == contents[way.to], default: 0] += 1
       #expect(
         found == contents[way.from] || found == contents[way.to],
@@ -142,14 +119,14 @@ private struct KilledWay: CustomTestStringConvertible {
       let kept = folder.names.filter { $0.hasPrefix("k\(round).") && $0.hasSuffix(".backup") }
       #expect(kept.isEmpty || copies, "\(kept)")
       for copy in kept {
-        let former = try content(folder.url.appendingPathComponent(copy))
+        let former = try contentWithoutTimes(folder.url.appendingPathComponent(copy))
         #expect(former == contents[way.from], "\(copy): \(difference(former, contents[way.from]))")
       }
       copied += kept.count
       begun += folder.names.filter { $0.hasPrefix("k\(round).") && $0.contains(".unfinished") }.count
       // Once more: it arrives, and takes away what the killed one left beside the store.
       try await lead(url, to: way.to)
-      let arrived = try content(url)
+      let arrived = try contentWithoutTimes(url)
       #expect(arrived == contents[way.to], "\(way.testDescription): \(difference(arrived, contents[way.to]))")
       let left = folder.names.filter { $0.hasPrefix("k\(round).") && $0 != name }
       #expect(left.allSatisfy { kept.contains($0) }, "\(left)")
@@ -162,4 +139,27 @@ private struct KilledWay: CustomTestStringConvertible {
       #expect(ends.count == 2 && copied + begun > 0)
     }
   }
+}
+
+/// All that a file holds but the times in its history: each table with its SQL, its rows and what is in them.
+func contentWithoutTimes(_ url: URL) throws -> [String] {
+  let connection = try Connection.open(url.path, key: testKey)
+  defer { connection.close() }
+  try StoreInfo.prepare(connection)
+  #expect(try connection.findings().isEmpty && StoreInfo(connection).drift(connection).isEmpty)
+  let names = try connection.rows("SELECT name FROM sqlite_master ORDER BY name").compactMap {
+    $0.first?.string
+  }
+  // What was taken back tells of the way. The order of columns is not the same on each.
+  let contents = try names.filter { !$0.hasPrefix("vault_") && !$0.hasPrefix("sqlite_") }.flatMap { name in
+    let table = try connection.tableInfo(name)
+    let columns = try table.columns.sorted { $0.name < $1.name }.map { column in
+      let sql: SQL = "SELECT total(length(quote(\(identifier: column.name)))) FROM \(identifier: name)"
+      return "\(name) \(column) \(try connection.rows(sql))"
+    }
+    return [name] + columns + table.foreignKeys.map { "\(name) \($0)" }.sorted()
+      + table.indexes.map { "\(name) \($0)" }.sorted()
+  }
+  let history = try connection.rows("SELECT version, checksum FROM vault_migrations ORDER BY version")
+  return contents + ["\(try connection.userVersion())", "\(history)"]
 }

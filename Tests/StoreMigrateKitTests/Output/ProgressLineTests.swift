@@ -38,6 +38,40 @@ import Testing
     #expect(last.contains("left") && last.contains(":"), "\(last)")
   }
 
+  @Test func `what cannot be counted is told by its name, and no time is guessed meanwhile`() throws {
+    var line = ProgressLine("up", unit: "rows", width: 100)
+    for tenth in 0...20 {
+      _ = line.frame(tenth * 10_000, of: 600_000, at: Double(tenth) * 0.1, doing: "0003: retype U.n to int")
+    }
+    let frame = line.frame(210_000, of: 600_000, at: 2.5, doing: "0003: retype U.n to int")
+    #expect(try #require(frame).trimmed.hasSuffix("left  0003: retype U.n to int"))
+    var last = ""
+    for tenth in 30...60 {
+      last = line.frame(210_000, of: 600_000, at: Double(tenth) * 0.1, doing: "0003: add index U(n)") ?? last
+      #expect(tenth < 36 || !last.contains("left"), "\(last)")
+    }
+    #expect(last.trimmed == "up [#######.............] 35 %  0003: add index U(n)")
+    // Where it goes on there is a time again.
+    for tenth in 61...64 {
+      last =
+        line.frame(tenth * 10_000 - 390_000, of: 600_000, at: Double(tenth) * 0.1, doing: "0004: seed")
+        ?? last
+    }
+    #expect(last.contains("rows/s") && last.contains("left"), "\(last)")
+  }
+
+  @Test func `of a name that is too long the beginning is shown`() throws {
+    var line = ProgressLine("up", unit: "rows", width: 60)
+    _ = line.frame(0, of: 10, at: 0)
+    _ = line.frame(5, of: 10, at: 1)
+    let name = "0003: " + String(repeating: "x", count: 100)
+    let shown = line.frame(5, of: 10, at: 3, doing: name)
+    let frame = try #require(shown).trimmed
+    #expect(
+      frame.hasPrefix("up [##########..........] 50 %  0003: xxx") && frame.hasSuffix("..."), "\(frame)")
+    #expect(frame.count < 60)
+  }
+
   @Test func `the time before the first row is no speed`() throws {
     var line = ProgressLine("up", unit: "rows", width: 100)
     for tenth in 0...100 { _ = line.frame(0, of: 1000, at: Double(tenth) * 0.1) }

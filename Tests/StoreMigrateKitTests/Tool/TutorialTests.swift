@@ -31,7 +31,9 @@ import Testing
       directory: folder.url.path)
     let exit = result.status == 0 ? "" : "[exit \(result.status)]\n"
     let output = (result.output + result.errors).replacing(folder.url.path + "/", with: "")
-    return output.replacing(folder.url.resolvingSymlinksInPath().path + "/", with: "") + exit
+    // The reader's tool is called otherwise than that of the test.
+    return output.replacing(folder.url.resolvingSymlinksInPath().path + "/", with: "")
+      .replacing("notes-migrate", with: "app-migrate") + exit
   }
 
   @Test func `each command of the page prints what the page shows`() throws {

@@ -49,7 +49,7 @@ struct AddIndex: TableOperation {
   func remarks(_ place: OperationContext) -> [OperationRemark] {
     guard index.isUnique, place.existed(entity) else { return [] }
     return [
-      (.uniqueOnExisting, "two rows with equal values end the step; store-migrate plan counts them")
+      (.uniqueOnExisting, "two rows with equal values end the step; plan counts them")
     ]
   }
 }

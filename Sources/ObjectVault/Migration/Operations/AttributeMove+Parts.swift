@@ -29,8 +29,8 @@ extension AttributeMove: CompositeOperation {
 
   func kept(in model: Schema) -> Set<String> { Set(attributes.map { "\(source).\($0.name)" }) }
   var subject: OperationSubject { .parts }
-  func filled(in model: Schema) -> [SwiftTransform.Place] {
-    attributes.map { SwiftTransform.Place(entity: destination, property: $0.new) }
+  func filled(in model: Schema) -> [TransformAccess.Place] {
+    attributes.map { TransformAccess.Place(entity: destination, property: $0.new) }
   }
   private var isOutward: Bool { owner == source }
 

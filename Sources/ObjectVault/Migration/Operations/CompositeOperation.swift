@@ -21,7 +21,7 @@ protocol CompositeOperation: OperationRules, CustomStringConvertible {
   /// What it loses beside those of its pieces.
   func losses(in model: Schema) -> [String]
   /// The columns that it fills with values of others.
-  func filled(in model: Schema) -> [SwiftTransform.Place]
+  func filled(in model: Schema) -> [TransformAccess.Place]
   /// What takes it back, on the model after it.
   /// - Parameters:
   ///   - model: The model before it.
@@ -34,7 +34,7 @@ protocol CompositeOperation: OperationRules, CustomStringConvertible {
 
 extension CompositeOperation {
   func losses(in model: Schema) -> [String] { [] }
-  func filled(in model: Schema) -> [SwiftTransform.Place] { [] }
+  func filled(in model: Schema) -> [TransformAccess.Place] { [] }
 
   var text: OperationText { .line(description) }
   var work: OperationWork { .parts(self) }

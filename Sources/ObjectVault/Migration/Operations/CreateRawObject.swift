@@ -22,7 +22,7 @@ struct CreateRawObject: TableOperation {
       return .createRawObject(object)
     }
   ]
-  var text: OperationText { .block("create \(object.heading)", lines: [object.sql]) }
+  var text: OperationText { .sql("create \(object.heading)", object.sql) }
   var subject: OperationSubject { .rawObject }
   var traits: OperationTraits {
     OperationTraits(

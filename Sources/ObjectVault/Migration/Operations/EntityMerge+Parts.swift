@@ -23,9 +23,9 @@ extension EntityMerge: CompositeOperation {
 
   var subject: OperationSubject { .mergedEntity(source, into: destination) }
 
-  func filled(in model: Schema) -> [SwiftTransform.Place] {
+  func filled(in model: Schema) -> [TransformAccess.Place] {
     guard let places = try? places(in: model) else { return [] }
-    return places.attributes.map { SwiftTransform.Place(entity: destination, property: $0.to.name) }
+    return places.attributes.map { TransformAccess.Place(entity: destination, property: $0.to.name) }
   }
 
   func kept(in model: Schema) -> Set<String> {

@@ -38,7 +38,7 @@ extension MigrationOperation {
     case .dropIndex(let entity, let names): DropIndex(entity: entity, names: names)
     case .createRawObject(let object): CreateRawObject(object: object)
     case .dropRawObject(let kind, let name): DropRawObject(kind: kind, name: name)
-    case .transform(let sql): TransformSQL(sql: sql)
+    case .transform(let transform): transform
     case .transformSwift(let transform): transform
     case .seed(let sql): Seed(sql: sql)
     case .require(let sentence, let query): Require(sentence: sentence, query: query)
@@ -52,11 +52,20 @@ extension MigrationOperation {
     AddAttribute.self, AddRelationship.self, AddIndex.self, Retype.self, EntityToRelationship.self,
     RelationshipToEntity.self, MakeRequired.self, MakeOptional.self, MakeMany.self, MakeOne.self,
     MakeOrdered.self, AttributeMove.self, EntityMerge.self, SetDeleteRule.self, SetParent.self,
-    SetDefault.self, TransformSQL.self, SwiftTransform.self, Seed.self, Require.self,
+    SetDefault.self, SQLTransform.self, SwiftTransform.self, Seed.self, Require.self,
   ]
 
   /// How they are read, by the words that lines begin with.
   static let forms = Dictionary(grouping: all.flatMap { $0.forms }, by: \.verb)
+
+  /// How the lines of all operations begin, such as `make … many`: for who tries each of them.
+  package static var formNames: [String] {
+    all.flatMap { $0.forms }.map { form in
+      guard let kind = form.kind else { return form.verb }
+      if case .change = form.rest { return "\(form.verb) … \(kind)" }
+      return "\(form.verb) \(kind)"
+    }
+  }
 
   /// The words that lines begin with.
   static let verbs = all.flatMap { $0.forms.map(\.verb) }.reduce(into: [String]()) { verbs, verb in

@@ -69,8 +69,8 @@ enum OperationWork {
   case tables
   /// What it stands for.
   case parts(any CompositeOperation)
-  /// SQL that its author wrote.
-  case data(String)
+  /// SQL that its author wrote, and what the author says of it.
+  case data(String, TransformAccess)
   /// A function of the app, with objects.
   case transform(SwiftTransform)
   /// A question of its author's, whose answer must be true.

@@ -7,11 +7,11 @@ struct Require: DataOperation {
     OperationForm(block: "require") { parser in
       var head = try parser.head()
       try head.expect("require")
-      let text = try head.string("what is required, in quotes")
+      let text = try head.string("what is required, as a text,")
       return .require(text, try parser.block(from: head.brace(behind: "require \"…\"")))
     }
   ]
-  var text: OperationText { .block("require \(MigrationOperation.quoted(sentence))", lines: [query]) }
+  var text: OperationText { .sql("require \(MigrationOperation.quoted(sentence))", query) }
   var work: OperationWork { .require(sentence, query: query) }
   var traits: OperationTraits {
     OperationTraits(

@@ -10,8 +10,8 @@ struct Seed: DataOperation {
       return .seed(try parser.block(from: head.brace(behind: "seed")))
     }
   ]
-  var text: OperationText { .block("seed", lines: [sql]) }
-  var work: OperationWork { .data(sql) }
+  var text: OperationText { .sql("seed", sql) }
+  var work: OperationWork { .data(sql, TransformAccess()) }
   var traits: OperationTraits {
     OperationTraits(
       rewritesValues: false, completesInverses: false, breaksReaders: false,

@@ -1,0 +1,59 @@
+// How the words of an access are read, and what follows from them for the way back.
+
+extension MigrationLine {
+  /// The words of an access, in any order, each once.
+  /// - Parameters:
+  ///   - others: The words that the line may go on with besides.
+  ///   - read: Reads what stands behind one of these.
+  mutating func access(
+    _ others: [String] = [], _ read: (String, inout MigrationLine) throws -> Void = { _, _ in }
+  ) throws -> TransformAccess {
+    let words = TransformAccess.Word.allCases.map(\.rawValue) + others
+    let form =
+      "the line goes on with \(words.dropLast().joined(separator: ", ")) or \(words.last ?? ""), each once"
+    var (given, places): (Set<String>, [String: [TransformAccess.Place]]) = ([], [:])
+    while let word = next, word != "{" {
+      guard words.contains(word), given.insert(word).inserted else {
+        let hint = words.contains(word) ? form : didYouMean(nearest(word, among: words))
+        // Who expects a brace there says so.
+        guard hint != nil || !others.isEmpty else { break }
+        throw failure("\"\(word)\" has no meaning here", hint ?? form)
+      }
+      skip()
+      if others.contains(word) { try read(word, &self) } else { places[word] = try self.places() }
+    }
+    return TransformAccess(
+      reads: places[TransformAccess.Word.reads.rawValue],
+      writes: places[TransformAccess.Word.writes.rawValue])
+  }
+
+  private mutating func places() throws -> [TransformAccess.Place] {
+    var places = [try place()]
+    while take(",") { places.append(try place()) }
+    return places
+  }
+
+  /// `Entity.property`, or `Entity`.
+  private mutating func place() throws -> TransformAccess.Place {
+    if next?.contains(".") == true {
+      let (entity, property) = try property()
+      return TransformAccess.Place(entity: entity, property: property)
+    }
+    return TransformAccess.Place(entity: try name("an entity or Entity.property"))
+  }
+}
+
+extension TransformAccess {
+  /// Whether nothing of what it writes was there before the step.
+  /// - Parameter model: The model as the step has made it so far.
+  func writesOnlyNew(_ mapping: SegmentMapping, in model: Schema) -> Bool {
+    writes?.allSatisfy { place in
+      mapping.entities[place.entity] == nil
+        || place.property.map { property in
+          // An inherited one is as old as it is where it is declared.
+          let owner = model.entity(named: place.entity).flatMap { model.declarer(of: property, in: $0) }
+          return mapping.former(owner?.name ?? place.entity, property) == nil
+        } ?? false
+    } ?? false
+  }
+}

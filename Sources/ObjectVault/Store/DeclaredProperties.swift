@@ -1,0 +1,82 @@
+// What the author of a `transform swift` says that it reads and writes, held against what the function does with objects.
+
+/// What a function may read and write, and what it read beyond that.
+final class DeclaredProperties {
+  private let access: TransformAccess
+  private let mapping: SchemaMapping
+  /// What it read and may not, by the first row of each.
+  private var undeclared: [(place: TransformAccess.Place, row: Int64)] = []
+  private var asked: Set<TransformAccess.Place> = []
+
+  init(_ access: TransformAccess, _ mapping: SchemaMapping) {
+    (self.access, self.mapping) = (access, mapping)
+  }
+
+  /// Who is told of each property that is read by its name; nil where the author says nothing of reading.
+  var reads: ((_ entity: String, _ property: String, _ row: Int64) -> Void)? {
+    guard access.reads != nil else { return nil }
+    return { [self] entity, property, row in
+      let place = TransformAccess.Place(entity: entity, property: property)
+      guard asked.insert(place).inserted, !covers(.reads, entity, property) else { return }
+      undeclared.append((place, row))
+    }
+  }
+
+  /// - Parameter place: The object that the function was called with.
+  /// - Throws: ``TransformFailure`` for what was read and is not declared.
+  func checkReads(at place: String) throws(TransformFailure) {
+    guard !undeclared.isEmpty else { return }
+    throw TransformFailure(
+      "\(place): "
+        + TransformAccess.refusal(
+          undeclared.map { "read \($0.place) of row \($0.row)" }, undeclared.map { (.reads, $0.place) }))
+  }
+
+  /// - Throws: ``TransformFailure`` for what was written and is not declared.
+  func check(_ changes: ChangeSet) throws(TransformFailure) {
+    guard access.writes != nil else { return }
+    for row in changes.inserted { try require(row.entity, nil, "made \(row.entity) \(row.rowID)") }
+    for row in changes.deleted { try require(row.entity, nil, "deleted \(row.entity) \(row.rowID)") }
+    for update in changes.updated {
+      for name in update.properties {
+        try require(update.entity, name, "wrote \(update.entity).\(name) of row \(update.rowID)")
+      }
+    }
+    for placement in changes.placed {
+      try require(
+        placement.entity, placement.relationship,
+        "changed the order of \(placement.entity).\(placement.relationship) of row \(placement.owner)")
+    }
+    for link in changes.linked + changes.unlinked {
+      try require(
+        link.entity, link.relationship,
+        "changed the links of \(link.entity).\(link.relationship) of row \(link.source)")
+    }
+  }
+
+  private func require(_ entity: String, _ property: String?, _ deed: String) throws(TransformFailure) {
+    guard !covers(.writes, entity, property) else { return }
+    let place = TransformAccess.Place(entity: entity, property: property)
+    throw TransformFailure(TransformAccess.refusal([deed], [(.writes, place)]))
+  }
+
+  private func covers(_ word: TransformAccess.Word, _ entity: String, _ property: String?) -> Bool {
+    if isSaid(word, entity, property) { return true }
+    // Either end of a relationship stands for both.
+    let description = mapping.entity(named: entity)?.description
+    guard let relationship = property.flatMap({ description?.relationship(named: $0) }),
+      let inverse = relationship.inverse
+    else { return false }
+    return isSaid(word, relationship.destination, inverse)
+  }
+
+  /// What a step says of an entity holds for those below it.
+  private func isSaid(_ word: TransformAccess.Word, _ name: String, _ property: String?) -> Bool {
+    var next = mapping.entity(named: name)
+    while let entity = next {
+      if access.covers(word, entity.name, property) { return true }
+      next = entity.parent
+    }
+    return access.covers(word, name, property)
+  }
+}

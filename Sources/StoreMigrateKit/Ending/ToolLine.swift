@@ -1,0 +1,26 @@
+// Command lines of this tool that a message offers. There is no other way to write one: a test reads the sources for it.
+
+import CipherSQLite
+import ObjectVault
+
+/// A command of this tool, as it is called here and as a shell takes it.
+struct ToolLine: CustomStringConvertible {
+  private let words: [String]
+
+  /// - Parameter words: The command and what stands behind it. A path goes in by ``path(_:)``.
+  init(_ words: String...) { self.words = words }
+  init(_ words: [String]) { self.words = words }
+
+  var description: String { ([Self.program] + words).map(shellWord).joined(separator: " ") }
+
+  /// How this tool is called: an app's own has another name.
+  static var program: String {
+    CommandLine.arguments.first.map { DatabasePath.split($0).name } ?? "store-migrate"
+  }
+
+  /// A path that is not taken for an option.
+  static func path(_ path: String) -> String { path.hasPrefix("-") ? "./\(path)" : path }
+
+  /// Where more is said of a command, as the last sentence of a mistake in its line.
+  static func help(_ command: String) -> String { "See: \(ToolLine("help", command))" }
+}

@@ -1,0 +1,191 @@
+// What a step says that its transform reads and writes: as it is written, and held against what SQL and Swift do.
+
+import CipherSQLite
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct TransformAccesses {
+  private func lab(_ step: String, _ functions: [MigrationTransform] = []) async throws -> FunctionLab {
+    try await FunctionLab([SwiftTransforms.base, step], functions, fill: SwiftTransforms.fill)
+  }
+
+  // MARK: Texts
+
+  @Test func `the words stand in one spelling, and a step without them has the text that it had`() throws {
+    for (line, canonical) in [
+      ("transform sql { UPDATE $E }", "transform sql {\nUPDATE $E\n}"),
+      (
+        "transform sql writes F, E.b,E.a reads E.c { UPDATE $E }",
+        "transform sql reads E.c writes E.a, E.b, F {\nUPDATE $E\n}"
+      ),
+    ] {
+      let step = try MigrationStep(number: 1, name: "s", text: "format: 1\n[up]\n\(line)\n")
+      #expect(step.canonicalText == canonical)
+      #expect(try MigrationStep(number: 1, name: "s", text: step.text) == step)
+    }
+    let places = [
+      TransformAccess.Place(entity: "E", property: "a"), TransformAccess.Place(entity: "F"),
+    ]
+    let step = try MigrationStep(
+      number: 1, name: "s", text: "format: 1\n[up]\ntransform sql reads F, E.a { UPDATE $E }\n")
+    #expect(step.operations == [.transform(SQLTransform("UPDATE $E", reads: places))])
+    guard case .transform(let transform)? = step.operations.first else { return }
+    #expect(transform.access.reads == places && transform.access.writes == nil)
+  }
+
+  @Test(arguments: [
+    ("transform sql reads { UPDATE $E }", "an entity or Entity.property is missing"),
+    ("transform sql reads E.a reads E.b { UPDATE $E }", "each once"),
+    ("transform sql write E.a { UPDATE $E }", "did you mean \"writes\"?"),
+    ("transform sql batch 5 { UPDATE $E }", "{ is missing behind transform sql"),
+    ("transform sql reads E.a UPDATE", "{ is missing behind transform sql reads E.a"),
+    ("transform sql reads E.a", "{ is missing behind transform sql reads E.a"),
+  ])
+  func `what is no such line is told`(_ line: String, _ reason: String) throws {
+    #expect {
+      _ = try MigrationStep(number: 1, name: "s", text: "format: 1\n[up]\n\(line)\n")
+    } throws: { "\($0)".contains(reason) }
+  }
+
+  @Test func `names that the model does not have are told`() async throws {
+    for (words, reason) in [
+      ("reads User.nam", "there is no property User.nam; did you mean \"name\"?"),
+      ("writes Usr", "there is no entity Usr; did you mean \"User\"?"),
+    ] {
+      let lab = try await lab("transform sql \(words) { UPDATE $User SET $User.age = 1 }")
+      await #expect { try await lab.up() } throws: { "\($0)".contains(reason) }
+    }
+  }
+
+  // MARK: SQL
+
+  @Test(arguments: [
+    (
+      "reads User.name writes User.city { UPDATE $User SET $User.city = $User.name, $User.age = 1 }",
+      "it writes User.age, and the step does not say so; write into its line: writes User.age"
+    ),
+    (
+      "reads User.name writes User.city { UPDATE $User SET $User.city = $User.age WHERE $User.badge = 1 }",
+      "it reads User.age, reads User.badge, and the step does not say so; write into its line: reads User.age, User.badge"
+    ),
+    (
+      "writes User.city { INSERT INTO $User ($User.name) VALUES ('x') }",
+      "it makes rows of User, and the step does not say so; write into its line: writes User"
+    ),
+    (
+      "reads Post.text writes Post.text { DELETE FROM $Post WHERE $Post.text = '' }",
+      "it deletes rows of Post, and the step does not say so; write into its line: writes Post"
+    ),
+    ("writes Post.text { INSERT INTO $Post.tags (Post_id, Tag_id) VALUES (2, 2) }", "writes Post.tags"),
+    ("writes User.age { UPDATE $User SET $User.id = 100 WHERE $User.id = 9 }", "writes User"),
+    (
+      "reads User.age { UPDATE $User SET $User.age = (SELECT count(*) FROM $Post WHERE $Post.user = $User.id) }",
+      "it reads Post.user, and the step does not say so; write into its line: reads Post.user"
+    ),
+    (
+      "reads User.age writes User.city { UPDATE $User SET $User.city = (SELECT name FROM Names LIMIT 1) }",
+      "it reads User.name (by Names), and"
+    ),
+  ])
+  func `SQL that does more than its step says is refused, on rows and without any`(
+    _ words: String, _ reason: String
+  ) async throws {
+    let step = "create raw view Names { SELECT $User.name FROM $User }\ntransform sql \(words)"
+    let lab = try await lab(step)
+    let before = try lab.rows("SELECT * FROM User ORDER BY id")
+    await #expect { try await lab.up() } throws: { error in
+      guard case StoreError.migrationFailed(2, _, _, let found) = error else { return false }
+      return found.contains(reason)
+    }
+    #expect(try lab.rows("SELECT * FROM User ORDER BY id") == before)
+    // As `check` asks, which has no store.
+    let faults = try lab.set.compileFaults()
+    #expect(faults.count == 1 && faults[0].contains(reason), "\(faults)")
+  }
+
+  @Test(arguments: [
+    "reads User.posts, User.name writes User.city { UPDATE $User SET $User.city = (SELECT count(*) FROM $Post WHERE $Post.user = $User.id AND $User.name <> '') }",
+    "writes Tag { INSERT INTO $Post.tags (Post_id, Tag_id) VALUES (2, 2) }",
+    "writes Tag.posts { DELETE FROM $Post.tags }", "writes User { DELETE FROM $User WHERE $User.id = 9 }",
+    "writes User { INSERT INTO $User ($User.name) VALUES ('x') }",
+    "reads User writes User { UPDATE $User SET $User.name = upper($User.name) || $User.age }",
+    "writes User.age { UPDATE $User SET $User.age = 1 WHERE $User.name = 'Bob' }",
+    "reads User.name { UPDATE $User SET $User.age = 1 WHERE $User.name = 'Bob' AND $User.id > 0 }",
+    "reads User.id writes User.age { UPDATE $User SET $User.age = 1 WHERE $User.id = 1 }",
+  ])
+  func `SQL that does what its step says runs`(_ words: String) async throws {
+    // The id is nobody's property.
+    let words = words.replacing("reads User.id ", with: "reads User.age ")
+    let lab = try await lab("transform sql \(words)")
+    #expect(try lab.set.compileFaults().isEmpty)
+    #expect(try await lab.up().steps == [2])
+  }
+
+  @Test
+  func `what is said of an entity holds for those below it, and a property may be named by who inherits it`()
+    async throws
+  {
+    let base =
+      "create entity Animal {\n attribute name string\n}\n"
+      + "create entity Dog : Animal {\n attribute tail int optional\n}"
+    let fill = ["INSERT INTO Animal(id, _entity, name) VALUES (1, 'Dog', 'Rex')"]
+    let sql = "{ UPDATE $Dog SET $Dog.tail = length($Dog.name) WHERE _entity = 'Dog' }"
+    for words in ["reads Animal writes Animal", "reads Dog.name writes Dog.tail", "reads Dog writes Dog"] {
+      let lab = try await FunctionLab([base, "transform sql \(words) \(sql)"], [], fill: fill)
+      #expect(try await lab.up().steps == [2], "\(words)")
+      #expect(try lab.rows("SELECT tail FROM Animal") == [[3]])
+    }
+    let lab = try await FunctionLab(
+      [base, "transform sql reads Dog writes Animal.name \(sql)"], [], fill: fill)
+    await #expect { try await lab.up() } throws: { "\($0)".contains("write into its line: writes Dog.tail") }
+  }
+
+  @Test func `a block that writes what its step has added is taken back with it`() async throws {
+    let add = "add attribute User.nick string optional\ntransform sql"
+    let sql = "{ UPDATE $User SET $User.nick = lower($User.name) }"
+    let lab = try await lab("\(add) reads User.name writes User.nick \(sql)")
+    try await lab.up()
+    #expect(try lab.rows("SELECT nick FROM User WHERE id = 2") == [["bob"]])
+    try await lab.down()
+    #expect(try lab.version == 1)
+    // Whoever says nothing may have written anything.
+    let silent = try await self.lab("\(add) \(sql)")
+    try await silent.up()
+    await #expect(throws: StoreError.self) { try await silent.down() }
+  }
+
+  // MARK: Swift
+
+  private static let reads: [(String, @Sendable (DynamicObject, ObjectContext) throws -> Void, String?)] = [
+    ("reads User.name", { user, _ in _ = user["age"] as Int }, "User.age"),
+    ("reads User.name", { user, _ in _ = try user.value("age") }, "User.age"),
+    ("reads User.name", { user, _ in _ = user[toMany: "posts"] }, "User.posts"),
+    ("reads User.name", { user, _ in _ = user[toOne: "badge"] }, "User.badge"),
+    (
+      "reads User.posts",
+      { user, _ in for post in user[toMany: "posts"] { _ = post["text"] as String } }, "Post.text"
+    ),
+    ("reads User.name writes User.age", { user, _ in user["age"] = (user["age"] as Int) + 1 }, "User.age"),
+    ("reads Post.user", { user, _ in _ = user[toMany: "posts"] }, nil),
+    ("reads User", { user, _ in _ = (user["age"] as Int, user[toOne: "badge"]) }, nil),
+    ("reads User.name writes User.age", { user, _ in user["age"] = (user["name"] as String).count }, nil),
+    ("writes User.age", { user, _ in user["age"] = (user["age"] as Int) + 1 }, nil),
+  ]
+
+  @Test(arguments: reads.indices)
+  func `Swift that reads more than its step says is refused, with the row`(_ index: Int) async throws {
+    let (words, body, place) = Self.reads[index]
+    let lab = try await lab("transform swift f on User \(words)", [.objects("f", body)])
+    guard let place else {
+      #expect(try await lab.up().steps == [2], "\(words)")
+      return
+    }
+    await #expect { try await lab.up() } throws: { error in
+      guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
+      return reason.contains("User row 1: read \(place) of row ")
+        && reason.hasSuffix("and the step does not say so; write into its line: reads \(place)")
+    }
+    #expect(try lab.version == 1)
+  }
+}

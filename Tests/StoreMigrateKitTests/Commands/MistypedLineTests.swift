@@ -1,0 +1,108 @@
+// Lines that somebody typed wrongly: told before a file is looked for, with what may have been meant.
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct MistypedLines {
+  let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(
+      at: folder.url.appendingPathComponent("Migrations"), withIntermediateDirectories: false)
+    try write("create entity A {\n attribute n int\n}")
+  }
+
+  private func write(_ step: String) throws {
+    try folder.write(Data("format: 1\n[up]\n\(step)\n".utf8), to: "Migrations/0001_base.migration")
+  }
+
+  private func run(_ line: String) throws -> ToolResult {
+    try runTool(
+      builtExecutable("store-migrate"), line.split(separator: " ").map(String.init) + ["--no-input"],
+      environment: ["STORE_MIGRATE_KEY": "horse"], directory: folder.url.path)
+  }
+
+  @Test(arguments: ["up", "down", "plan", "create"])
+  func `a number that is none is told before the store is looked for`(_ command: String) throws {
+    let result = try run("\(command) absent.store --to abc")
+    #expect(result.status == 64 && result.errors.contains("\"abc\" is none"), "\(result)")
+    #expect(!result.errors.contains("create absent.store"))
+  }
+
+  @Test(arguments: ["up", "down", "redo"])
+  func `no step is no number of steps`(_ command: String) throws {
+    #expect(try run("create a.store --to 0").status == 0)
+    let result = try run("\(command) a.store --steps 0")
+    #expect(
+      result.status == 64 && result.errors.contains("--steps takes a number from 1 on, not 0"), "\(result)")
+  }
+
+  @Test(arguments: [
+    ("schema improt x.db", "Did you mean \"import\"?"), ("STATUS a.store", "Did you mean \"status\"?"),
+    ("schema --format JSON", "Did you mean \"json\"?"), ("check --color Never", "Did you mean \"never\"?"),
+    ("check --Json", "Did you mean \"--json\"?"),
+  ])
+  func `what may have been meant is asked`(_ line: String, _ hint: String) throws {
+    let result = try run(line)
+    #expect(result.status == 64 && (result.errors + result.output).contains(hint), "\(result)")
+  }
+
+  @Test func `only what was given is told to be none`() throws {
+    let one = try run("sql --from 9")
+    #expect(one.errors.contains("There are steps from 1 to 1; --from 9 is none of them."), "\(one)")
+    let two = try run("sql --from 2 --to 3")
+    #expect(two.errors.contains("--from 2 --to 3 are none of them."), "\(two)")
+  }
+
+  @Test(arguments: [
+    ("require { SELECT 1 }", "what is required, as a text, is missing; write it in double quotes"),
+    (
+      "create entity B {\n atribute a int\n}",
+      "\"atribute\" is none of attribute, relationship, index; did you mean \"attribute\"?"
+    ),
+    ("add atribute A.b int", "\"atribute\" is none of attribute, relationship, index; did you mean"),
+    ("add", "attribute or relationship or index is missing; say what it is"),
+  ])
+  func `a word that is there is not told to be missing`(_ step: String, _ reason: String) throws {
+    try write(step)
+    let result = try run("check")
+    #expect(result.errors.contains(reason), "\(result)")
+  }
+
+  @Test func `help says of each option what the command does with it`() throws {
+    #expect(try run("help baseline").output.contains("  a to-one of Core Data's, as Note.owner=Person"))
+    #expect(try run("help schema").output.contains("  import: a to-one of Core Data's"))
+    for command in ["up", "down", "redo"] {
+      let help = try run("help \(command)").output
+      #expect(help.contains("the plan, before it is done") && !help.contains("status:"), "\(help)")
+    }
+    #expect(try run("help status").output.contains("checksum, program and engine of each step"))
+  }
+
+  @Test func `a squash keeps blocks that can be read`() throws {
+    try write("create entity A {\n attribute n int\n}")
+    try folder.write(
+      Data(
+        """
+        format: 1
+        [up]
+        seed {
+            INSERT INTO $A ($A.n)
+              VALUES (1);
+            INSERT INTO $A ($A.n) VALUES (length('a
+          b'))
+        }
+        """.utf8), to: "Migrations/0002_seed.migration")
+    #expect(try run("squash --to 2").status == 0)
+    let text = String(decoding: try folder.bytes("Migrations/0002_seed.migration"), as: UTF8.self)
+    #expect(
+      text.contains(
+        "seed {\n    INSERT INTO $A ($A.n)\n    VALUES (1);\n    INSERT INTO $A ($A.n) VALUES (length('a\n  b'))\n}"
+      ),
+      "\(text)")
+    #expect(try run("check").status == 0)
+  }
+}
