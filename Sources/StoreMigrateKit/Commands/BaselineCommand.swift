@@ -15,7 +15,7 @@ enum BaselineCommand: Command {
     [
       Option.migrations,
       Option("--to", value: "N", "the version that the tables are: of steps that do not run"),
-      Option.allow, SchemaImport.toOne, Option.yes,
+      Option.allow, SchemaImport.toOneOfBaseline, Option.yes,
     ] + Option.store + Option.newKey + [Option.newCipher]
   static let help = """
     EXAMPLES

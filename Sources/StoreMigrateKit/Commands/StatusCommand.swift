@@ -14,7 +14,7 @@ enum StatusCommand: Command {
     [
       Option.migrations,
       Option("--exit-code", "end with 2 when steps are pending, or tables or references are wrong"),
-      Option.verbose,
+      Option.verboseStatus,
     ] + Option.look
   static let help = """
     EXAMPLES

@@ -50,7 +50,9 @@ extension Option {
     "huge stores: what fails or is stopped leaves the store behind the last whole step")
   static let verbose = Option(
     "--verbose", short: "-v",
-    "status: checksum, program and engine of each step; else: the plan before it is done")
+    "say before what is about to be done, with its SQL")
+  static let verboseStatus = Option(
+    "--verbose", short: "-v", "of each step its checksum, and the program and the engine that ran it")
   static let lockTimeout = Option(
     "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15,",
     "and for the end of a migration as long as it takes")
@@ -121,7 +123,7 @@ extension Option {
   ]
   static let cipher = Option(
     "--cipher", value: "SETTINGS", section: .cipher,
-    help: ["what the file has, where it does not tell it (rounds, header)"] + settings)
+    help: ["what the file has, where it does not tell it (rounds, header):"] + settings)
   static let newCipher = Option(
     "--new-cipher", value: "SETTINGS", section: .cipher, help: ["what the file is to have"])
 

@@ -58,6 +58,15 @@ extension MigrationOperation {
   /// How they are read, by the words that lines begin with.
   static let forms = Dictionary(grouping: all.flatMap { $0.forms }, by: \.verb)
 
+  /// How the lines of all operations begin: `drop entity`, `seed`, and `make Entity.property many`.
+  package static var beginnings: [String] {
+    all.flatMap { $0.forms }.map { form in
+      let isChange = if case .change = form.rest { true } else { false }
+      return [form.verb, isChange ? "Entity.property" : nil, form.kind].compactMap { $0 }.joined(
+        separator: " ")
+    }
+  }
+
   /// The words that lines begin with.
   static let verbs = all.flatMap { $0.forms.map(\.verb) }.reduce(into: [String]()) { verbs, verb in
     if !verbs.contains(verb) { verbs.append(verb) }
