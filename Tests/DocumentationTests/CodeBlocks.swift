@@ -79,8 +79,14 @@ struct SnippetFile {
   }
 
   private static func body(_ block: CodeBlock) -> String {
-    // A function can be no program's beginning.
-    let lines = block.lines.map { $0.hasPrefix("@main ") ? String($0.dropFirst(6)) : $0 }
+    // A function can be no program's beginning, and has neither tests, imports nor anything public.
+    let lines = block.lines.map { line in
+      if line.hasPrefix("import ") { return "" }
+      for word in ["@main ", "@Test "] where line.hasPrefix(word) {
+        return String(line.dropFirst(word.count))
+      }
+      return line.replacing(#/^( *(?:@\w+(?:\(.*\))? )?)public /#) { $0.1 }
+    }
     let isMember = lines.contains { line in
       ["@ToOne", "@ToMany", "@Attribute"].contains { line.hasPrefix($0) }
     }

@@ -18,7 +18,7 @@ import Testing
     let lines: Range<Int>
   }
 
-  private static func lines() throws -> [String] {
+  static func lines() throws -> [String] {
     try ReaderPackage.text(path).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
@@ -133,7 +133,7 @@ import Testing
   }
 
   /// The headings, in the order of the page. One that an operation has and the page lacks fails the test above.
-  private static let headings = [
+  static let headings = [
     "create entity", "drop entity", "rename entity", "set parent", "add attribute", "drop attribute",
     "rename attribute",
     "retype", "retype using swift", "move attribute", "merge entity", "make entity a relationship",
@@ -145,7 +145,7 @@ import Testing
   ]
 
   // Without a default: who adds an operation is sent here by the compiler.
-  private static func heading(_ operation: MigrationOperation) -> String {
+  static func heading(_ operation: MigrationOperation) -> String {
     switch operation {
     case .createEntity: "create entity"
     case .dropEntity: "drop entity"

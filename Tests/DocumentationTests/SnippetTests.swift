@@ -62,8 +62,12 @@ import Testing
       """
       import Foundation
       import ObjectVault
+      import ObjectVaultTesting
       import StoreMigrateKit
-      enum AppMigrations { static let steps: [MigrationSet.Embedded] = [] }
+      enum AppMigrations {
+        static let steps: [MigrationSet.Embedded] = []
+        static let all = Store.Migrations.creatingSchema
+      }
       enum AppModel { static let schema = Schema {} }
       """, ""
     ),

@@ -6,7 +6,8 @@ import ObjectVault
 enum Version3 {
   final class Folder: ManagedObject {
     @Attribute(.unique) var name: String
-    @ToMany(inverse: \Note.folder, onDelete: .cascade) var notes: Set<Note>
+    @ToMany(inverse: \Note.folder, onDelete: .cascade)
+    var notes: Set<Note>
   }
 
   final class Note: ManagedObject {

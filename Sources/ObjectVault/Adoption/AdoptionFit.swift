@@ -118,6 +118,11 @@ struct AdoptionFit {
       links: adoption.links)
   }
 
+  /// Whether what has no place was meant by a name of the steps that nothing of the file has.
+  private static func question(_ names: [String], _ kind: String) -> String {
+    names.isEmpty ? "" : "; no \(kind) is \(names.joined(separator: " or ")): is it called so by mistake?"
+  }
+
   private mutating func lose(_ name: String, _ rows: Int64, _ reason: String) {
     losses.append(.init(name: name, rows: rows, reason: reason))
   }
@@ -130,7 +135,11 @@ struct AdoptionFit {
     let total = source.all.reduce(0) { $0 + $1.rows }
     guard let entity = model.entities.first(where: { $0.name.lowercased() == source.name.lowercased() })
     else {
-      return lose(source.name, total, "the steps have no such entity")
+      let taken = Set(adoption.entities.flatMap(\.all).map { $0.name.lowercased() })
+      let free = model.entities.map(\.name).filter { !taken.contains($0.lowercased()) }
+      return lose(
+        source.name, total,
+        "the steps have no such entity" + Self.question(nearest(source.name, among: free), "table"))
     }
     if let parent = entity.parent {
       obstacles.append(
@@ -186,7 +195,10 @@ struct AdoptionFit {
       }
       return [column]
     case nil:
-      lose(own, place.rows(of: member), "the steps have no such property")
+      lose(
+        own, place.rows(of: member),
+        "the steps have no such property"
+          + Self.question(place.mistypings(of: property).map { "\(place.entity.name).\($0)" }, "column"))
       return []
     }
   }

@@ -43,6 +43,18 @@ struct AdoptionPlace {
 
   func property(called name: String) -> Property? { properties[name.lowercased()] }
 
+  /// The properties of the steps that are called nearly so, and that no column of the file is: one of them may be mistyped.
+  func mistypings(of name: String) -> [String] {
+    let taken = Set(source.all.flatMap { $0.values.map { $0.property.lowercased() } })
+    let free = properties.filter { !taken.contains($0.key) }.map { _, property in
+      switch property {
+      case .attribute(let attribute): attribute.name
+      case .toOne(let toOne): toOne.name
+      }
+    }
+    return nearest(name, among: free.sorted())
+  }
+
   /// The entity of the steps that is called as one of the file; nil for none.
   func entity(of member: AdoptedEntity) -> EntityDescription? {
     model.entities.first { $0.name.lowercased() == member.name.lowercased() }

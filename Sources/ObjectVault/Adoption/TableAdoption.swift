@@ -6,13 +6,27 @@ struct TableAdoption {
   private let content: ForeignContent
   private var draft: AdoptionDraft
 
-  /// Tables that libraries keep for themselves, and whose.
+  /// Tables that libraries keep for themselves, by their names in small letters, and whose.
   private static let bookkeeping = [
     "grdb_migrations": "GRDB", "android_metadata": "Android", "room_master_table": "Room",
     "schema_migrations": "a migrator", "django_migrations": "Django", "ar_internal_metadata": "Rails",
     "alembic_version": "Alembic", "_prisma_migrations": "Prisma",
-    "__efmigrationshistory": "EF Core", "flyway_schema_history": "Flyway",
+    "__efmigrationshistory": "EF Core", "__efmigrationslock": "EF Core", "flyway_schema_history": "Flyway",
+    "goose_db_version": "goose", "knex_migrations": "Knex", "knex_migrations_lock": "Knex",
+    "__drizzle_migrations": "Drizzle", "databasechangelog": "Liquibase", "databasechangeloglock": "Liquibase",
+    "refinery_schema_history": "Refinery", "_sqlx_migrations": "SQLx", "sequelizemeta": "Sequelize",
+    "__diesel_schema_migrations": "Diesel", "gorp_migrations": "sql-migrate", "phinxlog": "Phinx",
+    "kysely_migration": "Kysely", "kysely_migration_lock": "Kysely", "mikro_orm_migrations": "MikroORM",
+    "atlas_schema_revisions": "Atlas", "_fluent_migrations": "Fluent",
+    "doctrine_migration_versions": "Doctrine",
   ]
+
+  /// Whose books a table is; nil for one of the program's own, and for one whose rows the steps ask for.
+  private func keeper(of table: ForeignTable) -> String? {
+    guard let owner = Self.bookkeeping[table.name.lowercased()] else { return nil }
+    let entity = AdoptionNames.entity(table.name).lowercased()
+    return draft.steps?.entities.contains { $0.name.lowercased() == entity } == true ? nil : owner
+  }
 
   /// What a file's tables become.
   /// - Parameter steps: The model that they are to fit; nil for none.
@@ -43,7 +57,7 @@ struct TableAdoption {
     var (joins, names): ([ForeignTable], AdoptionNames) = ([], AdoptionNames())
     let virtual = content.tables.filter(\.isVirtual)
     for table in content.tables {
-      if let owner = Self.bookkeeping[table.name.lowercased()] {
+      if let owner = keeper(of: table) {
         draft.notes.append(
           "\(table.name) is what \(owner) keeps for itself (\(counted(table.rowCount, "row"))), and is not taken."
         )

@@ -13,6 +13,7 @@ internal import CipherSQLite
 public struct Entity<Object: ManagedObject>: EntityDeclaring {
   private var indexes: [(paths: [PartialKeyPath<Object>], isUnique: Bool)] = []
   private var checks: [(path: PartialKeyPath<Object>, rule: CheckRule)] = []
+  private var formerName: String?
 
   /// The entity of a class; its name is the class's. One that stands below the class of another entity inherits from that:
   /// see <doc:inheritance>.
@@ -40,10 +41,25 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
     return copy
   }
 
+  /// Says that the entity had another name in an earlier version, as the class had.
+  ///
+  /// ```swift
+  /// Entity(Person.self).renamed(from: "Human")
+  /// ```
+  ///
+  /// The steps that are proposed then rename it, where they would else drop the one and create the other:
+  /// `new --from-model`, the lines of a schema mismatch, and ``Store/Migrations/automatic``. It counts while the steps have an
+  /// entity of the former name and none of the new one; once a step has renamed it, `lint` asks to take it out.
+  public func renamed(from name: String) -> Self {
+    var copy = self
+    copy.formerName = name
+    return copy
+  }
+
   /// The declaration with its type erased.
   public var declaration: EntityDeclaration {
     EntityDeclaration(
-      type: Object.self,
+      type: Object.self, formerName: formerName,
       indexes: indexes.map { index in
         (
           properties: index.paths.map { KeyPathResolver.resolve($0, root: Object.self) },
@@ -65,6 +81,7 @@ public protocol EntityDeclaring {
 /// An entity of the DSL with its type erased.
 public struct EntityDeclaration {
   let type: ManagedObject.Type
+  let formerName: String?
   let indexes: [(properties: [Result<[String], KeyPathError>], isUnique: Bool)]
   let checks: [(property: Result<[String], KeyPathError>, rule: CheckRule)]
 }
@@ -103,6 +120,7 @@ public enum SchemaBuilder {
 /// The Swift side of an entity.
 struct ClassBinding: EntityBinding, @unchecked Sendable {
   let description: ClassDescription
+  let formerEntityName: String?
   private(set) var checks: [String: [CheckRule]]
 
   var propertyNames: [String] { description.properties.sorted { $0.slot < $1.slot }.map(\.name) }
@@ -216,7 +234,8 @@ private struct SchemaCollector {
       }
       checks[name, default: []].append(check.rule)
     }
-    bindings[entity.name] = ClassBinding(description: description, checks: checks)
+    bindings[entity.name] = ClassBinding(
+      description: description, formerEntityName: declaration.formerName, checks: checks)
     entities.append(entity)
   }
 

@@ -274,9 +274,9 @@ extension StoreError: CustomStringConvertible {
     case .adoptionRefused(let file, let reason):
       "\(file) cannot be adopted: \(ended(reason)) Nothing was changed."
     case .adoptionLoses(let file, let losses):
-      "\(file): not all of it has a place in a store. When it may be left: "
-        + losses.map { "--allow lossy:\($0.name)" }.joined(separator: " ") + ". Nothing was changed."
-        + losses.map { "\n  \($0)" }.joined()
+      "\(file): not all of it has a place in a store. Nothing was changed."
+        + losses.map { "\n  \($0)" }.joined() + "\nWhat may be left is allowed: "
+        + losses.map { "--allow lossy:\($0.name)" }.joined(separator: " ")
     case .foldRefused(let number, let reason):
       "The steps up to \(numbered(number)) cannot be folded into one: \(ended(reason))"
     case .migrationNeeded(let need): need.description

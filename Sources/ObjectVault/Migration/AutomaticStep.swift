@@ -69,11 +69,11 @@ extension MigrationProposal {
 }
 
 extension MigrationRenaming {
-  /// That it may be meant, and where that is said: by an option of properties, which entities have not.
+  /// That it may be meant, and where that is said.
   fileprivate var obstacle: String {
     switch self {
     case .entity(let name, let new):
-      "\(self) may be a renaming: a class cannot say so, and a step of your own can, by rename entity \(name) -> \(new)"
+      "\(self) may be a renaming: where it is one, write in the schema Entity(\(new).self).renamed(from: \"\(name)\")"
     case .property(let entity, let name, let new):
       "\(self) may be a renaming: where it is one, give \(entity).\(new) the option .renamed(from: \"\(name)\")"
     }

@@ -28,32 +28,40 @@ extension MigrationSet {
 }
 
 extension MigrationSet {
-  /// What classes say of former names by ``AttributeOption/renamed(from:)`` and steps have done: the hint has served, and
-  /// would make a renaming of whatever is called so next.
+  /// What a schema says of former names, by ``Entity/renamed(from:)`` and ``AttributeOption/renamed(from:)``, and steps have
+  /// done: the hint has served, and would make a renaming of whatever is called so next.
   ///
   /// Pure: needs no store.
   /// - Parameter schema: That of the classes.
   public func findings(of schema: Schema) -> [MigrationFinding] {
-    schema.entities.flatMap { entity in
-      entity.propertyNames.compactMap { name in
-        guard let former = schema.bindings[entity.name]?.formerName(of: name) else { return nil }
-        return renaming(of: former, to: name).map { step, operation in
-          MigrationFinding(
-            rule: .renamingIsDone, step: step.number, file: step.fileName, line: step.line(of: operation),
-            operation: operation.summary,
-            text:
-              "\(entity.name).\(name) is renamed by this step; take .renamed(from: \"\(former)\") out of the class"
-          )
+    schema.entities.flatMap { entity -> [MigrationFinding] in
+      let binding = schema.bindings[entity.name]
+      let ofEntity = binding?.formerEntityName.flatMap { former in
+        served(former, entity.name, "the schema") {
+          if case .renamedEntity(former, to: entity.name) = $0 { true } else { false }
         }
       }
+      let ofProperties = entity.propertyNames.compactMap { name in
+        binding?.formerName(of: name).flatMap { former in
+          served(former, "\(entity.name).\(name)", "the class") {
+            if case .renamed(_, former, to: name, _) = $0 { true } else { false }
+          }
+        }
+      }
+      return (ofEntity.map { [$0] } ?? []) + ofProperties
     }
   }
 
-  /// The last step that renames a property so.
-  private func renaming(of former: String, to name: String) -> (MigrationStep, MigrationOperation)? {
+  /// That a hint has served, where a step renames so.
+  private func served(
+    _ former: String, _ path: String, _ place: String, renames: (OperationSubject) -> Bool
+  ) -> MigrationFinding? {
     for step in steps.reversed() {
-      for operation in step.operations {
-        if case .renamed(_, former, to: name, _) = operation.subject { return (step, operation) }
+      for operation in step.operations where renames(operation.subject) {
+        return MigrationFinding(
+          rule: .renamingIsDone, step: step.number, file: step.fileName, line: step.line(of: operation),
+          operation: operation.summary,
+          text: "\(path) is renamed by this step; take .renamed(from: \"\(former)\") out of \(place)")
       }
     }
     return nil

@@ -33,7 +33,7 @@ extension MigrationSet {
   /// What leads from the model after the last step to a schema.
   /// - Parameters:
   ///   - schema: That of the classes.
-  ///   - renaming: What has another name now. What a class says by `.renamed(from:)` needs no repetition.
+  ///   - renaming: What has another name now. What a class or the schema says by `.renamed(from:)` needs no repetition.
   /// - Throws: As ``model(at:)``; ``StoreError/noEntity(name:similar:)``,
   ///   ``StoreError/noProperty(entity:property:similar:)`` for a renaming of something that is not there;
   ///   ``StoreError/renamingRefused(_:reason:)`` for two that contradict each other, and for a new name that the steps have.
@@ -42,13 +42,14 @@ extension MigrationSet {
   ) throws -> MigrationProposal {
     let model = try model(at: version)
     // Properties go by the new names of their entities, and whoever says them by the former ones is understood.
-    let entities = renaming.filter(\.isOfEntity)
+    let entities = schema.renamings(renaming.filter(\.isOfEntity), from: model)
     let renaming = entities + renaming.filter { !$0.isOfEntity }.map { $0.following(entities, in: schema) }
     try Self.check(renaming, from: model, to: schema)
-    let operations = SchemaDifference.operations(from: model, to: schema, renaming: renaming)
-    let step = MigrationStep(number: version + 1, name: "proposal", operations: operations)
     // What operations and classes say of entities, they say by the new names.
     let renamed = model.renamingEntities(renaming, beside: schema)
+    try schema.checkHints(from: model, renamed, beside: renaming)
+    let operations = SchemaDifference.operations(from: model, to: schema, renaming: renaming)
+    let step = MigrationStep(number: version + 1, name: "proposal", operations: operations)
     return MigrationProposal(
       operations: operations,
       doubts: MigrationRenaming.doubts(in: operations, from: renamed),
@@ -103,7 +104,7 @@ extension MigrationRenaming {
   }
 
   /// That another one renames the same, or to the same.
-  fileprivate func contradiction(to other: MigrationRenaming) -> StoreError {
+  func contradiction(to other: MigrationRenaming) -> StoreError {
     .renamingRefused(
       "\(self)",
       reason: renamesSame(as: other)
@@ -126,8 +127,8 @@ extension MigrationRenaming {
         : error.reason)
   }
 
-  private var oldPath: String { path(oldName) }
-  private var newPath: String { path(newName) }
+  var oldPath: String { path(oldName) }
+  var newPath: String { path(newName) }
   private func path(_ name: String) -> String {
     if case .property(let entity, _, _) = self { "\(entity).\(name)" } else { name }
   }

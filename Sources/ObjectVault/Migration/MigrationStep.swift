@@ -137,6 +137,9 @@ public struct MigrationStep: Sendable, Hashable {
   /// Such as `0002_add_tags.migration`.
   public var fileName: String { Self.fileName(number, name) }
 
+  /// The keys that a head may have.
+  package static let headKeys: [String] = MigrationHeader.Key.allCases.map(\.rawValue)
+
   static func fileName(_ number: Int, _ name: String) -> String { "\(numbered(number))_\(name).migration" }
 
   /// The `[up]` section in its canonical spelling.

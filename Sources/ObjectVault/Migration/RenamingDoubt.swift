@@ -1,17 +1,14 @@
 // A former name that a class tells and nobody can tell from one that has served: what to do of it, for who writes steps and
 // for who lets opening make them.
 
-/// That a class says of one of its names that it was another one, and both are there.
+/// That a class says of its own name, or of that of a property, that it was another one, and both are there.
 struct RenamingDoubt: Sendable, Hashable {
-  /// The entity, by the name of its class.
-  let entity: String
-  let old: String
-  let new: String
+  /// What the class says; a property by the name of its class.
+  let renaming: MigrationRenaming
 
   /// For who writes steps: the tool takes the answer.
   var note: String {
-    "\(question(of: "the steps have")) where not, say so for each that is called otherwise now: "
-      + "--rename \(MigrationRenaming.property(entity: entity, old, to: new))"
+    "\(question(of: "the steps have")) where not, say so for each that is called otherwise now: --rename \(renaming)"
   }
 
   /// For a program without steps of its own, which has nothing to answer with but its classes.
@@ -21,7 +18,7 @@ struct RenamingDoubt: Sendable, Hashable {
   }
 
   private func question(of both: String) -> String {
-    "\(entity).\(new) says that it was \(entity).\(old), and \(both) both. Where that has been done, take .renamed(from: "
-      + "\"\(old)\") out of the class;"
+    "\(renaming.newPath) says that it was \(renaming.oldPath), and \(both) both. Where that has been done, take "
+      + ".renamed(from: \"\(renaming.oldName)\") out of the \(renaming.isOfEntity ? "schema" : "class");"
   }
 }

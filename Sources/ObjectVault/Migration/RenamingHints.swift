@@ -1,30 +1,55 @@
 // What classes say of former names, and which renamings that makes: the hints stay in a class when they have served.
 
-/// The hints of one class, beside the properties that its entity has in the steps.
+/// The hints of one class, beside the properties that its entity has in the steps; or those of a schema, beside the entities of
+/// the steps.
 struct RenamingHints {
-  private let entity: String
-  /// The names of the class.
+  /// The entity whose properties they are of; nil where they are of entities.
+  private let entity: String?
+  /// The names of the classes.
   private let names: [String]
-  /// The names that the entity has.
+  /// The names that the steps have.
   private let former: Set<String>
   private let hints: [String: String]
   /// What is to be renamed, in an order in which each new name is free.
-  private(set) var renamings: [(old: String, new: String)] = []
+  private(set) var renamings: [MigrationRenaming] = []
+  /// What two names say of one former name: what is to be renamed, and what cannot be beside it.
+  private(set) var contradictions: [(renaming: MigrationRenaming, other: MigrationRenaming)] = []
 
+  /// Those of the properties of a class.
   init(_ entity: EntityDescription, _ binding: any EntityBinding, former: [String]) {
-    (self.entity, names, self.former) = (entity.name, entity.propertyNames, Set(former))
+    self.init(of: entity.name, entity.propertyNames, former: former) { binding.formerName(of: $0) }
+  }
+
+  /// Those of the entities of a schema.
+  init(_ schema: Schema, former: [String]) {
+    self.init(of: nil, schema.entities.map(\.name), former: former) {
+      schema.bindings[$0]?.formerEntityName
+    }
+  }
+
+  private init(of entity: String?, _ names: [String], former: [String], hint: (String) -> String?) {
+    (self.entity, self.names, self.former) = (entity, names, Set(former))
     let former = self.former
-    let told = names.compactMap { name in binding.formerName(of: name).map { (name, $0) } }
-    // Of what the entity has never had, or has no more, nothing comes.
+    let told = names.compactMap { name in hint(name).map { (name, $0) } }
+    // Of what has never been there, or is there no more, nothing comes.
     hints = Dictionary(told.filter { $0 != $1 && former.contains($1) }) { first, _ in first }
     for name in names where !former.contains(name) { follow(from: name) }
+  }
+
+  private func renaming(_ old: String, to new: String) -> MigrationRenaming {
+    entity.map { .property(entity: $0, old, to: new) } ?? .entity(old, to: new)
   }
 
   /// A name that is new takes its values from where its hint says; the name that becomes free so may have one, too.
   private mutating func follow(from name: String) {
     var name = name
-    while let old = hints[name], !renamings.contains(where: { $0.old == old }) {
-      renamings.append((old, name))
+    while let old = hints[name] {
+      let next = renaming(old, to: name)
+      if let other = renamings.first(where: { $0.renamesSame(as: next) }) {
+        if other != next { contradictions.append((next, other)) }
+        return
+      }
+      renamings.append(next)
       // A name that stays with another hint to it is taken up anew; one that goes leaves its values to whoever says so.
       guard names.contains(old), leadsOut(old) else { return }
       name = old
@@ -47,12 +72,12 @@ struct RenamingHints {
   /// - Parameter told: What somebody has said.
   func doubts(beside told: [MigrationRenaming]) -> [RenamingDoubt] {
     names.compactMap { name in
-      let isTold = told.contains { $0.collides(with: .property(entity: entity, hints[name] ?? "", to: name)) }
-      guard !isTold, former.contains(name), let old = hints[name],
-        !renamings.contains(where: { $0.new == name }),
+      guard former.contains(name), let old = hints[name],
+        !renamings.contains(where: { $0.newName == name }),
         !names.contains(old) || hints[old] != nil
       else { return nil }
-      return RenamingDoubt(entity: entity, old: old, new: name)
+      let doubt = renaming(old, to: name)
+      return told.contains { $0.collides(with: doubt) } ? nil : RenamingDoubt(renaming: doubt)
     }
   }
 }
@@ -63,11 +88,42 @@ extension Schema {
   ///   - model: That of the steps, its entities by their new names: see ``renamingEntities(_:beside:)``.
   ///   - told: What somebody has said of it.
   func renamingDoubts(from model: Schema, beside told: [MigrationRenaming] = []) -> [RenamingDoubt] {
-    entities.flatMap { entity -> [RenamingDoubt] in
-      guard let binding = bindings[entity.name], let former = model.entity(named: entity.name) else {
-        return []
+    let ofEntities = RenamingHints(self, former: model.entities.map(\.name)).doubts(beside: told)
+    return ofEntities
+      + entities.flatMap { entity -> [RenamingDoubt] in
+        guard let binding = bindings[entity.name], let former = model.entity(named: entity.name) else {
+          return []
+        }
+        return RenamingHints(entity, binding, former: former.propertyNames).doubts(beside: told)
       }
-      return RenamingHints(entity, binding, former: former.propertyNames).doubts(beside: told)
+  }
+
+  /// What somebody has said, and the renamings of entities that this schema says by ``Entity/renamed(from:)``. Those of
+  /// properties are looked for once their entities have their new names.
+  func renamings(_ told: [MigrationRenaming], from model: Schema) -> [MigrationRenaming] {
+    let hinted = RenamingHints(self, former: model.entities.map(\.name)).renamings
+    return hinted.filter { !told.contains($0) } + told
+  }
+
+  /// Refuses what the schema says of former names where two names were one, and where somebody says otherwise.
+  /// - Parameters:
+  ///   - model: That of the steps.
+  ///   - renamed: The same, its entities by their new names.
+  ///   - told: What somebody has said, and what the schema says of entities.
+  func checkHints(from model: Schema, _ renamed: Schema, beside told: [MigrationRenaming]) throws(StoreError)
+  {
+    let ofProperties = entities.compactMap { entity -> RenamingHints? in
+      guard let binding = bindings[entity.name], let former = renamed.entity(named: entity.name) else {
+        return nil
+      }
+      return RenamingHints(entity, binding, former: former.propertyNames)
+    }
+    for hints in [RenamingHints(self, former: model.entities.map(\.name))] + ofProperties {
+      if let (hint, other) = hints.contradictions.first { throw hint.contradiction(to: other) }
+      for hint in hints.renamings {
+        guard let other = told.first(where: { $0 != hint && $0.collides(with: hint) }) else { continue }
+        throw other.contradiction(to: hint)
+      }
     }
   }
 

@@ -4,7 +4,7 @@
 extension SchemaDifference {
   /// Operations from one model to another.
   ///
-  /// What may be a renaming is one where somebody says so, `renaming` or the class by `.renamed(from:)`, else a dropping
+  /// What may be a renaming is one where somebody says so, `renaming` or the schema by `.renamed(from:)`, else a dropping
   /// and an adding: nobody can tell them apart but who made the change, so the lines are for reading and never run by
   /// themselves.
   package static func operations(
@@ -79,13 +79,13 @@ struct OperationProposer {
   // MARK: Names
 
   private mutating func rename(_ renaming: [MigrationRenaming]) {
-    for renaming in MigrationRenaming.inOrder(renaming, beside: present.allNames.union(new.allNames)) {
+    let told = new.renamings(renaming, from: present)
+    for renaming in MigrationRenaming.inOrder(told, beside: present.allNames.union(new.allNames)) {
       if let operation = renaming.operation(in: present) { addFitting(operation) }
     }
     for (entity, former) in kept {
       guard let binding = new.bindings[entity.name] else { continue }
-      for (old, name) in RenamingHints(entity, binding, former: former.propertyNames).renamings {
-        let renaming = MigrationRenaming.property(entity: entity.name, old, to: name)
+      for renaming in RenamingHints(entity, binding, former: former.propertyNames).renamings {
         if let operation = renaming.operation(in: present) { addFitting(operation) }
       }
     }

@@ -10,6 +10,8 @@ protocol EntityBinding: Sendable {
   func initialValue(of property: String) -> (() throws -> SQLValue)?
   /// The rules of a property.
   func checks(of property: String) -> [CheckRule]
+  /// What the entity was called in an earlier version, where the schema says so.
+  var formerEntityName: String? { get }
   /// What a property was called in an earlier version, where the class says so.
   func formerName(of property: String) -> String?
   /// Whether the Swift type of a property reads a stored value.

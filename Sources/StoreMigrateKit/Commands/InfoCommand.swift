@@ -44,7 +44,9 @@ enum InfoCommand: Command {
       ]
       if let cipherOption { lines.insert("             opens with \(cipherOption)", at: 3) }
       if let slots { lines.append("slots        \(slots.joined(separator: ", "))") }
-      lines += entities.sorted { $0.key < $1.key }.map { "  \(padded($0.key, 16)) \($0.value) objects" }
+      lines += entities.sorted { $0.key < $1.key }.map {
+        "  \(padded($0.key, 16)) \(counted($0.value, "object"))"
+      }
       lines += ["", "In the sqlcipher shell:"] + shell.map { "  \($0)" }
       return lines.joined(separator: "\n")
     }

@@ -32,8 +32,10 @@ enum SchemaImport {
     var exitCode: ExitCode { losses.isEmpty && obstacles.isEmpty ? .ok : .attention }
 
     var description: String {
-      let made = origin == .coreData ? "made by Core Data or SwiftData" : "plain tables"
-      var lines = ["\(file): \(made), \(Set(tables.map(\.source)).count) of them taken"] + tableLines(tables)
+      let taken = counted(Set(tables.map(\.source)).count, "table")
+      var lines =
+        ["\(file): \(origin == .coreData ? "made by Core Data or SwiftData; " : "")\(taken) taken"]
+        + tableLines(tables)
       lines +=
         notes.map { "? \($0)" } + losses.map { "LOSES \($0)" } + obstacles.map { "CANNOT be taken: \($0)" }
       lines += written.map { "wrote \($0)" }
@@ -61,27 +63,22 @@ enum SchemaImport {
   private static func run(
     _ session: Session, _ file: String, _ folder: URL, _ classes: URL
   ) async throws -> ImportReport {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-    if let step = names.sorted().first(where: MigrationSet.isStepFile) {
-      throw RefusedError(
-        code: .failed,
-        description:
-          "\(folder.path) has \(step) already. The tables of a file are a first step: name a folder without any, with "
-          + "--migrations. Nothing was written.")
-    }
-    guard !FileManager.default.fileExists(atPath: classes.path) else {
-      throw RefusedError(
-        code: .failed,
-        description:
-          "\(classes.path) is there already. Name another file with --classes. Nothing was written.")
-    }
+    let former = FormerImport(folder: folder, classes: classes)
+    try former.check()
     let adoption = try await Store.planAdoption(
       of: URL(fileURLWithPath: file), key: try session.keyOfForeignFile(file), profile: session.profile(),
       relationships: session.toOnes(), busyTimeout: session.lockTimeout())
     let rendered = adoption.schema.rendered(as: .swift)
     let step = folder.appendingPathComponent(adoption.step.fileName)
-    try Data(text(adoption, of: file).utf8).write(to: step, options: .withoutOverwriting)
-    try Data(rendered.text.utf8).write(to: classes, options: .withoutOverwriting)
+    let text = FormerImport.marked(text(adoption, of: file), classes: rendered.text)
+    // One that is replaced is found out again where this is stopped between the two: the classes fit neither mark then.
+    for (text, file) in [(text, step), (rendered.text, classes)] {
+      if former.isThere {
+        try TextFile.write(Array(text.utf8), to: file.path)
+      } else {
+        try Data(text.utf8).write(to: file, options: .withoutOverwriting)
+      }
+    }
     return ImportReport(
       file: file, origin: adoption.origin, tables: adoption.tables, notes: adoption.notes + rendered.notes,
       losses: adoption.losses, obstacles: adoption.obstacles, written: [step.path, classes.path],

@@ -47,7 +47,13 @@ import Testing
   @Test func `what migrators keep for themselves is left where it is`() async throws {
     let names = [
       "django_migrations", "ar_internal_metadata", "schema_migrations", "grdb_migrations",
-      "room_master_table", "android_metadata",
+      "room_master_table", "android_metadata", "alembic_version", "_prisma_migrations",
+      "__EFMigrationsHistory", "__EFMigrationsLock", "flyway_schema_history", "goose_db_version",
+      "knex_migrations", "knex_migrations_lock", "__drizzle_migrations", "DATABASECHANGELOG",
+      "DATABASECHANGELOGLOCK", "refinery_schema_history", "_sqlx_migrations", "SequelizeMeta",
+      "__diesel_schema_migrations", "gorp_migrations", "phinxlog", "kysely_migration",
+      "kysely_migration_lock", "mikro_orm_migrations", "atlas_schema_revisions", "_fluent_migrations",
+      "doctrine_migration_versions",
     ]
     let lab = try AdoptionLab(
       "CREATE TABLE t (id INTEGER PRIMARY KEY); "
@@ -60,6 +66,54 @@ import Testing
     for name in names {
       #expect(adoption.notes.contains { $0.hasPrefix("\(name) is what ") && $0.contains("(1 row)") })
     }
+  }
+
+  @Test func `books of a migrator are taken where the steps ask for them`() async throws {
+    let lab = try AdoptionLab(
+      "CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY, tag TEXT NOT NULL); "
+        + "INSERT INTO goose_db_version VALUES (3, 'x')")
+    let set = try MigrationSet([
+      MigrationStep(
+        number: 1, name: "adopted",
+        text: "format: 1\n[up]\ncreate entity GooseDbVersion {\n attribute tag string\n}\n")
+    ])
+    try await Store.adopt(lab.file, fileKey: nil, into: lab.store, key: testKey, migrations: set)
+    #expect(try lab.rows("SELECT id, tag FROM GooseDbVersion") == [[3, "x"]])
+  }
+
+  @Test func `a mistyped name of the steps is asked about before the loss of the column`() async throws {
+    let lab = try AdoptionLab(
+      "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, size INT); INSERT INTO item VALUES (1, 'a', 2); "
+        + "CREATE TABLE shelf (id INTEGER PRIMARY KEY, row INT); INSERT INTO shelf VALUES (1, 1)")
+    func losses(_ text: String) async throws -> String {
+      let set = try MigrationSet([
+        MigrationStep(number: 1, name: "adopted", text: "format: 1\n[up]\n\(text)\n")
+      ])
+      let error = await #expect(throws: StoreError.self) {
+        try await Store.adopt(lab.file, fileKey: nil, into: lab.store, key: testKey, migrations: set)
+      }
+      return error.map { "\($0)" } ?? ""
+    }
+    let item = "create entity Item {\n attribute nme string optional\n attribute size int optional\n}"
+    let shelf = "create entity Shelf {\n attribute row int optional\n}"
+    let column = try await losses("\(item)\n\(shelf)")
+    #expect(
+      column.hasSuffix(
+        "\n  Item.name, 1 row: the steps have no such property; no column is Item.nme: is it called so by mistake?"
+          + "\nWhat may be left is allowed: --allow lossy:Item.name"), "\(column)")
+    let table = try await losses(
+      item.replacing("nme", with: "name") + "\n" + shelf.replacing("Shelf", with: "Shlf"))
+    #expect(table.contains("the steps have no such entity; no table is Shlf: is it called so by mistake?"))
+    // What the file has as well is no mistyping of it, and a far name is none either.
+    let other = try await losses(
+      item.replacing("nme", with: "colour") + "\n" + shelf.replacing("row", with: "rows"))
+    #expect(other.contains("Item.name, 1 row: the steps have no such property\n"), "\(other)")
+  }
+
+  @Test func `a column without a name is an attribute that begins small`() async throws {
+    let lab = try AdoptionLab(#"CREATE TABLE t (id INTEGER PRIMARY KEY, "" TEXT, "!" TEXT)"#)
+    let names = try await lab.plan().schema.entity(named: "T")?.attributes.map(\.name)
+    #expect(names == ["value", "value2"])
   }
 
   @Test func `a table that is called as a class of the library gives a class that is no circle`() async throws

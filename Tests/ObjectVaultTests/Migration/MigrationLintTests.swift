@@ -189,6 +189,19 @@ private final class Titled: ManagedObject {
     #expect(found.first?.text.contains(".renamed(from: \"name\") out of the class") == true)
   }
 
+  @Test func `a schema that tells of a renamed entity is asked to be silent once a step has done it`() throws
+  {
+    let schema = Schema { Entity(Titled.self).renamed(from: "Named") }
+    let base = "create entity Named {\n attribute title string\n relationship later -> Named\n}"
+    #expect(try DowngradeLab.set([base]).findings(of: schema).isEmpty)
+    #expect(try DowngradeLab.set([base, "rename entity Named -> Other"]).findings(of: schema).isEmpty)
+    let found = try DowngradeLab.set([base, "rename entity Named -> Titled"]).findings(of: schema)
+    #expect(found.map(\.rule) == [.renamingIsDone] && found.first?.step == 2)
+    #expect(
+      found.first?.text
+        == "Titled is renamed by this step; take .renamed(from: \"Named\") out of the schema")
+  }
+
   @Test func `the steps of the microblog have notes only`() throws {
     let findings = try MigrationSet.embedded(MicroblogMigrations.steps).findings()
     #expect(findings.filter { !$0.rule.isNote }.isEmpty, "\(findings)")

@@ -26,6 +26,23 @@ private enum Taken {
     @Attribute var c: Int = 0
   }
 }
+private enum Contradictory {
+  final class Row: ManagedObject {
+    @Attribute(.renamed(from: "a")) var b: Int = 0
+    @Attribute(.renamed(from: "a")) var c: Int = 0
+  }
+}
+private enum HintedClasses {
+  final class Person: ManagedObject {
+    @Attribute(.renamed(from: "name")) var title: String
+    @ToOne var boss: Person?
+  }
+  final class Member: ManagedObject { @Attribute var name: String }
+}
+private enum HintedFamily {
+  class Person: ManagedObject { @Attribute var name: String }
+  final class Employee: Person { @Attribute var pay: Int = 0 }
+}
 private enum Swapped {
   final class One: ManagedObject {
     @Attribute(.renamed(from: "y")) var x: Int = 0
@@ -133,5 +150,118 @@ private enum Swapped {
     let circled = try proposal(row, Schema { Entity(Circled.Row.self) })
     #expect(circled.lines == ["rename attribute Row.c -> d", "add attribute Row.c int default 0"])
     #expect(circled.notes.count == 2 && circled.notes.allSatisfy { $0.contains("the steps have both") })
+  }
+
+  // MARK: Entities
+
+  private static let user =
+    "create entity User {\n attribute name string\n relationship boss -> User\n}"
+
+  @Test func `an entity that says what it was is renamed, and so are the properties of its class`() throws {
+    let told = try proposal(Self.user, Schema { Entity(HintedClasses.Person.self).renamed(from: "User") })
+    #expect(told.lines == ["rename entity User -> Person", "rename attribute Person.name -> title"])
+    #expect(told.notes.isEmpty && told.doubts.isEmpty && told.losses.isEmpty)
+    // Saying it twice is saying it once; a property may be told by either name of its entity.
+    let schema = Schema { Entity(HintedClasses.Person.self).renamed(from: "User") }
+    for more in [["User=Person"], ["User.name=title"], ["Person.name=title", "User=Person"]] {
+      #expect(try proposal(Self.user, schema, renaming: more).lines == told.lines)
+    }
+    // The lines that an opening shows are the same.
+    let lines = SchemaDifference.operations(from: try steps(Self.user).model(at: 1), to: schema)
+    #expect(lines.map(\.description) == told.lines)
+  }
+
+  @Test func `an entity that says what nobody was, or what it is, is a new one`() throws {
+    for name in ["Human", "Person", ""] {
+      let told = try proposal(Self.user, Schema { Entity(HintedClasses.Person.self).renamed(from: name) })
+      #expect(told.lines.contains { $0.hasPrefix("create entity Person") } && told.losses == ["User"])
+      #expect(told.doubts.map(\.description).allSatisfy { $0 == "User=Person" })
+    }
+    // It has been done.
+    let done = "create entity Person {\n attribute title string\n relationship boss -> Person\n}"
+    let schema = Schema { Entity(HintedClasses.Person.self).renamed(from: "User") }
+    #expect(try proposal(done, schema).lines.isEmpty)
+  }
+
+  @Test func `names of entities that move on by one are renamed, the last one first`() throws {
+    let told = try proposal(
+      "create entity User {\n attribute name string\n}\n"
+        + "create entity Person {\n attribute title string\n relationship boss -> Person\n}",
+      Schema {
+        Entity(HintedClasses.Person.self).renamed(from: "User")
+        Entity(HintedClasses.Member.self).renamed(from: "Person")
+      })
+    #expect(told.lines.prefix(2) == ["rename entity Person -> Member", "rename entity User -> Person"])
+  }
+
+  @Test func `a name of an entity that is used again is a new entity`() throws {
+    let told = try proposal(
+      "create entity Member {\n attribute title string\n relationship boss -> Member\n}",
+      Schema {
+        Entity(HintedClasses.Person.self).renamed(from: "Member")
+        Entity(HintedClasses.Member.self)
+      })
+    #expect(told.lines.first == "rename entity Member -> Person")
+    #expect(told.lines.last?.hasPrefix("create entity Member") == true && told.lines.count == 2)
+  }
+
+  @Test func `entities that say of each other that they were the other are a question`() throws {
+    let old =
+      "create entity Person {\n attribute title string\n relationship boss -> Person\n}\n"
+      + "create entity Member {\n attribute name string\n}"
+    let schema = Schema {
+      Entity(HintedClasses.Person.self).renamed(from: "Member")
+      Entity(HintedClasses.Member.self).renamed(from: "Person")
+    }
+    let told = try proposal(old, schema)
+    #expect(told.lines.isEmpty && told.notes.count == 2)
+    #expect(
+      told.notes.first
+        == "Member says that it was Person, and the steps have both. Where that has been done, take "
+        + ".renamed(from: \"Person\") out of the schema; where not, say so for each that is called otherwise now: "
+        + "--rename Person=Member")
+    let answered = try proposal(old, schema, renaming: ["Member=Person", "Person=Member"])
+    #expect(
+      answered.lines.prefix(3).allSatisfy { $0.hasPrefix("rename entity") }
+        && !answered.notes.contains { $0.contains("says that it was") })
+  }
+
+  @Test func `an entity of a family is renamed before its parent and its properties are looked at`() throws {
+    let told = try proposal(
+      "create entity Human {\n attribute name string\n}\n"
+        + "create entity Worker : Human {\n attribute pay int default 0\n}",
+      Schema {
+        Entity(HintedFamily.Person.self).renamed(from: "Human")
+        Entity(HintedFamily.Employee.self).renamed(from: "Worker")
+      })
+    #expect(
+      Set(told.lines) == ["rename entity Human -> Person", "rename entity Worker -> Employee"]
+        && told.lines.count == 2)
+  }
+
+  @Test func `two that say that they were one and the same are refused, and so is who says otherwise`() throws
+  {
+    func refusal(_ old: String, _ schema: Schema, _ renaming: [String] = []) -> String? {
+      let error = #expect(throws: StoreError.self) { try proposal(old, schema, renaming: renaming) }
+      guard case .renamingRefused = error else { return nil }
+      return error.map { "\($0)" }
+    }
+    let both = Schema {
+      Entity(HintedClasses.Person.self).renamed(from: "User")
+      Entity(HintedClasses.Member.self).renamed(from: "User")
+    }
+    #expect(
+      refusal(Self.user, both) == "User=Person: User=Member renames User, too; leave one of the two out.")
+    let one = Schema {
+      Entity(HintedClasses.Person.self).renamed(from: "User")
+      Entity(HintedClasses.Member.self)
+    }
+    #expect(
+      refusal(Self.user, one, ["User=Member"])
+        == "User=Member: User=Person renames User, too; leave one of the two out.")
+    let row = "create entity Row {\n attribute a int default 0\n}"
+    #expect(
+      refusal(row, Schema { Entity(Contradictory.Row.self) })
+        == "Row.a=c: Row.a=b renames Row.a, too; leave one of the two out.")
   }
 }

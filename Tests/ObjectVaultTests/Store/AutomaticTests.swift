@@ -161,7 +161,7 @@ private enum Starred {
     ),
     (
       Schema { Entity(Other.Track.self) },
-      "a class cannot say so, and a step of your own can, by rename entity Song -> Track",
+      "Song=Track may be a renaming: where it is one, write in the schema Entity(Track.self).renamed(from: \"Song\")",
       "create entity Track"
     ),
     (Schema { Entity(Required.Song.self) }, "Song.artist is required", "add attribute Song.artist"),
@@ -181,6 +181,21 @@ private enum Starred {
     #expect(store.opening.version == 1 && store.opening.migratedSteps.isEmpty)
     #expect(try await store.read { try $0.fetch(First.Song.self).count() } == 3)
     store.close()
+  }
+
+  @Test func `an entity that says what it was keeps its objects under the new name`() async throws {
+    try await fill()
+    let tracks = Schema { Entity(Other.Track.self).renamed(from: "Song") }
+    for isFirst in [true, false] {
+      let store = try await open(tracks)
+      let text = store.opening.automaticStep?.text
+      #expect(text?.contains("rename entity Song -> Track") == (isFirst ? true : nil))
+      let plays = try await store.read {
+        try $0.fetch(Other.Track.self).sorted(by: \.plays).all().map(\.plays)
+      }
+      #expect(plays == [0, 1, 2] && store.opening.version == 2)
+      store.close()
+    }
   }
 
   @Test func `a name that is used again does not keep the values of the renamed one`() async throws {

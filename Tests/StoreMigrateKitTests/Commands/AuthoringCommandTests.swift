@@ -27,6 +27,21 @@ import Testing
       to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
   }
 
+  @Test(arguments: [
+    ("Split Name!", "0007_split_name"), ("Çà 2", "0007_çà_2"), ("北京--tags", "0007_北京_tags"),
+  ])
+  func `a step is named in small letters and digits of any script, as the page says`(
+    _ name: String, _ file: String
+  ) throws {
+    let made = try run("new", name)
+    #expect(made.status == 0 && made.output.contains("\(file).migration"), "\(made)")
+    #expect(FileManager.default.fileExists(atPath: "\(steps)/\(file).migration"))
+    let page = try String(
+      contentsOf: packageRoot.appendingPathComponent(
+        "Sources/ObjectVault/Documentation.docc/the-migration-file.md"), encoding: .utf8)
+    #expect(page.contains("`split_name`, or `çà_2` for `Çà 2`"))
+  }
+
   @Test
   func `a step that the tool writes leads to the classes, and is refused where a renaming may be meant`()
     throws

@@ -58,12 +58,12 @@ extension MigrationOperation {
   /// How they are read, by the words that lines begin with.
   static let forms = Dictionary(grouping: all.flatMap { $0.forms }, by: \.verb)
 
-  /// How the lines of all operations begin, such as `make … many`: for who tries each of them.
-  package static var formNames: [String] {
+  /// How the lines of all operations begin: `drop entity`, `seed`, and `make Entity.property many`.
+  package static var beginnings: [String] {
     all.flatMap { $0.forms }.map { form in
-      guard let kind = form.kind else { return form.verb }
-      if case .change = form.rest { return "\(form.verb) … \(kind)" }
-      return "\(form.verb) \(kind)"
+      let isChange = if case .change = form.rest { true } else { false }
+      return [form.verb, isChange ? "Entity.property" : nil, form.kind].compactMap { $0 }.joined(
+        separator: " ")
     }
   }
 
