@@ -23,10 +23,14 @@ enum CompiledStatement: Hashable {
 
 extension CompiledStatement {
   /// One that copies a table's rows, in the form for people and, with a condition on ids, in that for the engine.
-  static func copying(_ from: String, _ to: String, _ columns: [String], _ expressions: [String]) -> SQL {
+  /// - Parameter keepsPart: Whether a statement that fails leaves what it has copied, for who takes all back then.
+  static func copying(
+    _ from: String, _ to: String, _ columns: [String], _ expressions: [String], keepsPart: Bool = false
+  ) -> SQL {
     let names = SQL.names(columns.map { SQLName($0) })
     let values = SQL.joined(expressions.map { "\(written: $0)" })
-    return "INSERT INTO \(identifier: to) (\(names)) SELECT \(values) FROM \(identifier: from)"
+    let insert: SQL = keepsPart ? "INSERT OR FAIL" : "INSERT"
+    return "\(insert) INTO \(identifier: to) (\(names)) SELECT \(values) FROM \(identifier: from)"
   }
 
   /// Whether it may change rows, but for a copy into a new table.

@@ -97,8 +97,10 @@ extension MigrationRunner {
     case .data(let sql): unseen.formUnion(try run(data: sql, part.model))
     case .copy(let from, let to, let columns, let expressions, let keyed) where part.onlyCopiesRows:
       let table = MigrationCompiler.finalName(of: to)
-      let doubt = try TypeCheck(model: part.model).doubt(aboutTable: table, unseen, connection)
-      if try copy(from, to, columns, expressions, keyed, doubt: doubt) { unseen.remove(table) }
+      let made = Dictionary(zip(columns, expressions)) { first, _ in first }
+      let doubt = try TypeCheck(model: part.model).doubt(aboutTable: table, unseen, made, connection)
+      let isSound = try copy(from, to, columns, expressions, keyed, doubt: doubt.condition)
+      if isSound || doubt.isNone { unseen.remove(table) }
     default: try run(statement)
     }
   }

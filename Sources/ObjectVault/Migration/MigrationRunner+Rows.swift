@@ -28,10 +28,13 @@ extension MigrationRunner {
       try requireWhole(connection.execute(insert), from)
       return false
     }
+    // Else the engine keeps each page of the slices before, for the case that this one alone is undone, and encrypts it once
+    // more. The savepoint of the step undoes all of them.
+    let slice = CompiledStatement.copying(from, to, columns, expressions, keepsPart: true)
     var copied = 0
     var isSound = doubt != nil
     try forEachSlice(of: SQLName(from)) { ids in
-      let rows = try connection.execute("\(insert) WHERE \(ids)")
+      let rows = try connection.execute("\(slice) WHERE \(ids)")
       copied += rows
       record.meter.wrote(rows)
       if isSound, let doubt {
