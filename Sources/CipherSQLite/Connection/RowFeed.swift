@@ -51,6 +51,8 @@ package final class RowFeed {
   /// Pairs of integers: the rows of a table of two columns.
   package init(pairs: some Sequence<(Int64, Int64)>) {
     (columns, replaced) = ([FedColumn(slot: 0, replacement: 0)], [0])
+    rows.reserveCapacity(pairs.underestimatedCount)
+    replacements.reserveCapacity(pairs.underestimatedCount)
     for (first, second) in pairs {
       rows.append(unsafe FedRow(id: first, cells: nil))
       replacements.append(second)

@@ -3,7 +3,7 @@
 // By Unicode scalars, as SQLite reads it, and not by characters: a quote and a combining mark behind it are one
 // character, and no quote would be seen.
 
-struct SQLScanner {
+package struct SQLScanner {
   enum Kind {
     /// Letters, digits and underscores.
     case word
@@ -77,6 +77,34 @@ struct SQLScanner {
   /// Whether a query begins with a word.
   private static func isQueryWord(_ word: String) -> Bool {
     ["select", "with", "values"].contains(word.lowercased())
+  }
+
+  /// The type that an expression is cast to as a whole, in upper case, as `CAST(a + 1 AS INTEGER)` is; nil of one that is no such
+  /// cast, or is one to a type of several words.
+  package static func castType(_ sql: String) -> String? {
+    var scanner = SQLScanner(sql)
+    var (count, depth) = (0, 0)
+    // The last two words inside of the outermost bracket, where nothing else stands between them or behind.
+    var last: (former: String, word: String) = ("", "")
+    while let piece = scanner.next() {
+      let text = scanner.text(piece.range)
+      if piece.kind == .comment || text.allSatisfy(\.isWhitespace) { continue }
+      switch (count, text) {
+      case (0, _) where text.lowercased() == "cast", (1, "("): break
+      case (0, _), (1, _): return nil
+      // Something stands behind the outermost bracket.
+      case _ where depth == 0: return nil
+      default: break
+      }
+      if piece.kind == .other {
+        depth += text == "(" ? 1 : text == ")" ? -1 : 0
+        if depth > 0 { last = ("", "") }
+      } else {
+        last = piece.kind == .word && depth == 1 ? (last.word, text.uppercased()) : ("", "")
+      }
+      count += 1
+    }
+    return depth == 0 && last.former == "AS" ? last.word : nil
   }
 
   /// The words of an SQL, in lower case and in order, without those in quotes and in comments.

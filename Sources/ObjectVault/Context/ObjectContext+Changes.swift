@@ -125,6 +125,14 @@ extension ObjectContext {
 
   func didTouchMembers(_ object: ManagedObject) { pending.didTouch(object) }
 
+  func didGain(_ member: ManagedObject, _ owner: ManagedObject, _ slot: Int) {
+    pending.didGain(member, owner, slot)
+  }
+
+  func takeGained(of owner: ManagedObject, _ slot: Int) -> [ManagedObject] {
+    pending.takeGained(of: owner, slot)
+  }
+
   func accepts(_ target: ManagedObject?, for owner: ManagedObject, _ relationship: RelationshipMapping)
     -> Bool
   {

@@ -14,7 +14,7 @@ extension ObjectContext {
       if relationship.inverseIsToMany {
         let destination = maps[relationship.destination.index]
         let (new, old) = (overlay[relationship.slot].int64, storedTarget(object, relationship.slot))
-        new.flatMap(destination.find)?.toMany[inverse]?.takeBack(inserted: object)
+        new.flatMap(destination.find)?.changedMembers(inverse)?.takeBack(inserted: object)
         old.flatMap(destination.find)?.toMany[inverse]?.takeBack(removed: object)
       } else {
         takeBackPartners(of: object, relationship, inverse)

@@ -203,7 +203,7 @@ public final class ObjectContext: ObjectHost {
     guard takesChanges else { return }
     object.map = map
     object.state = .inserted
-    object.rowID = pending.makeTemporaryID()
+    object.rowID = pending.makeTemporaryID(table: map.table)
     object.overlay = Overlay(initial: map.entity, run, in: page(map))
     map.insert(object, for: object.rowID)
     pending.didInsert(object)

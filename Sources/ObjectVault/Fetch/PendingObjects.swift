@@ -22,6 +22,11 @@ final class PendingObjects {
     for object in context.pending.updated where object.overlay != nil { note(object) }
     for object in context.pending.deleted where object.state == .deleted { note(object) }
     for object in context.pending.touched { note(object) }
+    for gain in context.pending.gained.all { note(gain.owner) }
+    for link in context.pending.links.values {
+      note(link.source)
+      note(link.target)
+    }
     for object in context.pending.waiting.values.joined() { note(object) }
     try followRules(context, &related)
   }

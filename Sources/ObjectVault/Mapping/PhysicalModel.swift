@@ -2,8 +2,8 @@
 
 internal import CipherSQLite
 
-/// A many-to-many relationship: a table of its own, kept by one of its two sides.
-package struct JoinTable {
+/// A many-to-many relationship: a table of its own, kept by one of its two sides. A class, as each link has it.
+package final class JoinTable: Sendable {
   let name: String
   let source: String
   /// The relationship of `source` that the table is named after.

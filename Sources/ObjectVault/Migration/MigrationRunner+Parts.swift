@@ -117,8 +117,10 @@ extension MigrationRunner {
     case .data(let sql, let access): unseen.formUnion(try run(data: sql, access, part.model))
     case .copy(let rows) where part.onlyCopiesRows:
       let table = MigrationCompiler.finalName(of: rows.target)
-      let doubt = try TypeCheck(model: part.model).doubt(aboutTable: table, unseen, connection)
-      if try copy(rows, doubt: doubt) { unseen.remove(table) }
+      let made = Dictionary(zip(rows.columns, rows.expressions)) { first, _ in first }
+      let doubt = try TypeCheck(model: part.model).doubt(aboutTable: table, unseen, made, connection)
+      let isSound = try copy(rows, doubt: doubt.condition)
+      if isSound || doubt.isNone { unseen.remove(table) }
     default: try run(statement)
     }
   }

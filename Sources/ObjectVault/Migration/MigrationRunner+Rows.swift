@@ -22,10 +22,13 @@ extension MigrationRunner {
       try requireWhole(connection.execute(insert), copy.source)
       return false
     }
+    // Else the engine keeps each page of the slices before, for the case that this one alone is undone, and encrypts it once
+    // more. The savepoint of the step undoes all of them.
+    let slice = copy.sql(keepsPart: true)
     var copied = 0
     var isSound = doubt != nil
     try forEachSlice(of: SQLName(copy.source)) { ids in
-      let rows = try connection.execute("\(insert) WHERE \(ids)")
+      let rows = try connection.execute("\(slice) WHERE \(ids)")
       copied += rows
       record.meter.wrote(rows)
       if isSound, let doubt {

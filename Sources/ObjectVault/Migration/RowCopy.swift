@@ -15,11 +15,16 @@ struct RowCopy: Hashable {
   /// Whether it goes by ids, slice after slice.
   let isKeyed: Bool
 
-  /// The statement, in the form for people and, with a condition on ids, in that for the engine.
-  var sql: SQL {
+  /// The statement, in the form for people.
+  var sql: SQL { sql(keepsPart: false) }
+
+  /// The statement, which takes a condition on ids behind it.
+  /// - Parameter keepsPart: Whether one that fails leaves what it has copied, for who takes all back then.
+  func sql(keepsPart: Bool) -> SQL {
+    let insert: SQL = keepsPart ? "INSERT OR FAIL" : "INSERT"
     let names = SQL.names(columns.map { SQLName($0) })
     let values = SQL.joined(expressions.map { "\(written: $0)" })
-    return "INSERT INTO \(identifier: target) (\(names)) SELECT \(values) FROM \(identifier: source)"
+    return "\(insert) INTO \(identifier: target) (\(names)) SELECT \(values) FROM \(identifier: source)"
   }
 
   /// The same for the engine, with each name in quotes that no text has.

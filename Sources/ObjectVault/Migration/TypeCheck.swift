@@ -34,13 +34,22 @@ struct TypeCheck {
   /// What is so of a row in which a column of `touched` holds something wrong: for who copies the rows of a table and can ask while
   /// their pages are at hand, where ``findings(_:touched:onlyReaders:)`` would have to decrypt all of them again. Only where it finds
   /// a row the findings have to be asked for.
-  /// - Returns: nil where that is not to be said of a row alone, or nothing is asked.
-  func doubt(aboutTable table: String, _ touched: TouchedColumns, _ connection: Connection) throws -> SQL? {
-    guard let entity = model.entity(named: table), !model.isInFamily(entity) else { return nil }
+  /// - Parameter made: The expressions that the columns are made of: of some it is known what they give.
+  func doubt(
+    aboutTable table: String, _ touched: TouchedColumns, _ made: [String: String], _ connection: Connection
+  ) throws -> RowDoubt {
+    guard let entity = model.entity(named: table), !model.isInFamily(entity) else { return .unknown }
     let asked = checks(of: entity).filter { touched.contains(table, $0.column) }
-    guard !asked.isEmpty else { return nil }
+    guard !asked.isEmpty else { return .unknown }
+    let open = asked.filter { check in
+      guard !check.isRead, let type = entity.attribute(named: check.column)?.type,
+        let expression = made[check.column]
+      else { return true }
+      return !type.takesAll(ofCast: SQLScanner.castType(expression))
+    }
+    guard !open.isEmpty else { return .none }
     try register(on: connection)
-    return SQL.joined(asked.map { "NOT (\($0.condition))" }, by: " OR ")
+    return .where(SQL.joined(open.map { "NOT (\($0.condition))" }, by: " OR "))
   }
 
   /// What rows of other entities hold in the columns of one that shares their table.
@@ -209,7 +218,30 @@ struct TypeCheck {
   }
 }
 
+/// What may be wrong in the rows of a table.
+enum RowDoubt {
+  /// That is not to be said of a row alone, or nothing is asked.
+  case unknown
+  /// Nothing, whatever they were made of.
+  case none
+  /// Those for which a condition holds.
+  case `where`(SQL)
+
+  var condition: SQL? { if case .where(let condition) = self { condition } else { nil } }
+  var isNone: Bool { if case .none = self { true } else { false } }
+}
+
 extension AttributeType {
+  /// Whether the type can hold whatever a cast gives: an integer or NULL, or a number with a fraction or NULL, by the engine's
+  /// definition. Of a text it is not known which bytes it has.
+  fileprivate func takesAll(ofCast type: String?) -> Bool {
+    switch traits.storage {
+    case .integer(let range): type == "INTEGER" && range == Int64.min...Int64.max
+    case .real(isSingle: false): type == "REAL" || type == "INTEGER"
+    case .real(isSingle: true), .text, .blob: false
+    }
+  }
+
   /// SQL that is true for a value, not NULL, that the type can hold.
   func holds(_ column: SQLName) -> SQL {
     switch traits.storage {

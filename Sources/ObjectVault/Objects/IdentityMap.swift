@@ -10,6 +10,8 @@ package final class IdentityMap {
   private let root: IdentityMap?
   /// Whether objects of other entities are in the table.
   let isShared: Bool
+  /// The index of the entity at the root of its table.
+  let table: Int
   /// What its objects are of.
   package let entity: EntityMapping
   // Unchecked exclusivity: changed by each insertion, and never passed inout.
@@ -30,6 +32,7 @@ package final class IdentityMap {
     _ entity: EntityMapping, of objectClass: ManagedObject.Type, make: @escaping () -> ManagedObject
   ) {
     self.entity = entity
+    table = entity.root.index
     isShared = entity.isInFamily
     self.objectClass = objectClass
     self.make = make
@@ -43,6 +46,7 @@ package final class IdentityMap {
     make: @escaping () -> ManagedObject
   ) {
     self.entity = entity
+    table = entity.root.index
     isShared = entity.isInFamily
     self.objectClass = objectClass
     self.make = make

@@ -31,13 +31,13 @@ extension ManagedObject {
     guard let (relationship, host) = related(slot), host.accepts(target, for: self, relationship)
     else { return }
     // Who is gone has no members to be taken out of: the save compares versions.
-    let old = toOneTarget(slot, tells: false)
+    let old = isUnset(slot) ? nil : toOneTarget(slot, tells: false)
     guard old !== target else { return }
     setStored(target.map { .integer($0.rowID) } ?? .null, slot)
     guard let inverse = relationship.inverseSlot else { return }
     if relationship.inverseIsToMany {
       old?.touchedMembers(inverse).remove(self)
-      target?.gain(self, inverse)
+      target?.gain(self, inverse, isOrdered: relationship.inverseOrder != nil)
     } else {
       old?.lose(inverse)
       if let target {
@@ -47,6 +47,11 @@ extension ManagedObject {
         target.setPartner(.integer(rowID), inverse)
       }
     }
+  }
+
+  /// Whether a slot was not set yet, or to nil, as that of a new object: known without asking whom it leads to.
+  private func isUnset(_ slot: Int) -> Bool {
+    withOverlay { $0.changed.contains(slot) && $0.isNull(slot) } == true
   }
 
   /// Sets one end of a one-to-one because the other end was set. A change even where memory holds that value: the other end
@@ -137,9 +142,12 @@ extension ManagedObject {
       object.writeToOne(self, UInt16(inverse))
       return
     }
-    let isKnown = members(relationship.slot).isWhole
-    gain(object, relationship.slot)
-    if let inverse = relationship.inverseSlot { object.gain(self, inverse) }
+    let isKnown = toMany[relationship.slot]?.isWhole ?? isAllInMemory
+    gain(object, relationship.slot, isOrdered: relationship.isOrdered)
+    if let inverse = relationship.inverseSlot {
+      let isOrdered = object.entity?.slots[inverse].relationship?.isOrdered == true
+      object.gain(self, inverse, isOrdered: isOrdered)
+    }
     host?.link(self, object, relationship, isAdded: true, isKnown: isKnown)
   }
 
@@ -171,9 +179,27 @@ extension ManagedObject {
     if let state = toMany[slot] { return state }
     // A new object's members are all in memory: there is nothing to fetch.
     let state = ToManyState(
-      isOrdered: entity?.slots[slot].relationship?.isOrdered == true, isNew: self.state == .inserted)
+      isOrdered: entity?.slots[slot].relationship?.isOrdered == true, isNew: isAllInMemory)
     setMembers(state, slot)
+    if mayHaveGained {
+      for member in host?.takeGained(of: self, slot) ?? [] { state.insert(member) }
+    }
     return state
+  }
+
+  /// Whether there is nothing of it in the file: it is new, and no flush has left it out, whose members may be there already,
+  /// with the id that it will have.
+  private final var isAllInMemory: Bool { state == .inserted && rowID < 0 }
+
+  /// Whether it is known to have no members; asks nothing of the file.
+  final func hasNoMembers(_ slot: Int) -> Bool {
+    toMany[slot]?.isWholeAndEmpty ?? (isAllInMemory && !mayHaveGained)
+  }
+
+  /// The state of a to-many that may differ from the file; nil of one that nobody has asked for, and that gained nobody.
+  final func changedMembers(_ slot: Int) -> ToManyState? {
+    if let state = toMany[slot] { return state }
+    return mayHaveGained ? members(slot) : nil
   }
 
   /// The same, for a change: the object is kept alive until the change is saved.
@@ -183,9 +209,15 @@ extension ManagedObject {
   }
 
   /// Has a member more.
-  private func gain(_ object: ManagedObject, _ slot: Int) {
-    // Touched before, and without an order.
-    if let state = extras?.toMany[slot], state.hasNews { return state.insert(object) }
+  private func gain(_ object: ManagedObject, _ slot: Int, isOrdered: Bool) {
+    if let state = extras?.toMany[slot] {
+      // Touched before, and without an order.
+      if state.hasNews { return state.insert(object) }
+    } else if !isOrdered {
+      mayHaveGained = true
+      host?.didGain(object, self, slot)
+      return
+    }
     let state = touchedMembers(slot)
     if state.needsMembers(for: object) { host?.fireMembers(of: self, slot, state) }
     state.insert(object)
@@ -212,7 +244,7 @@ extension ManagedObject {
       guard let relationship = info.relationship, let inverse = relationship.inverseSlot else { continue }
       if relationship.isToMany {
         guard relationship.inverseIsToMany else { continue }
-        for member in toMany[slot]?.members ?? [] { member.touchedMembers(inverse).remove(self) }
+        for member in changedMembers(slot)?.members ?? [] { member.touchedMembers(inverse).remove(self) }
       } else if relationship.inverseIsToMany {
         toOneTarget(slot, tells: false)?.touchedMembers(inverse).remove(self)
       }

@@ -72,7 +72,7 @@ extension ManagedObject {
   ) -> (added: [Target], removed: [Target]) {
     var (added, removed): ([Target], [Target]) = ([], [])
     // What a new object gets first is compared with nothing: no set is made to be returned to nobody.
-    let isFirst = members(relationship.slot).isWholeAndEmpty
+    let isFirst = hasNoMembers(relationship.slot)
     let old = isFirst ? [] : memberSet(UInt16(relationship.slot), Target.self)
     for object in new where !old.contains(object) { added.append(object) }
     if new.count - added.count < old.count {

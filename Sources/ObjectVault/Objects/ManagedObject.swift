@@ -78,7 +78,18 @@ public protocol Persistable: AnyObject {}
   @safe @exclusivity(unchecked) package final var rowVersion: Int64 = 0
   // Of the relationship whose target is kept without extras.
   @safe @exclusivity(unchecked) private final var soleSlot: UInt16 = 0
-  @safe @exclusivity(unchecked) package final var isRegistered = false
+  // Two in one byte: with one byte more many an object would need a larger piece of memory.
+  @safe @exclusivity(unchecked) private final var marks: UInt8 = 0
+  package final var isRegistered: Bool {
+    @inline(__always) get { marks & 1 != 0 }
+    @inline(__always) set { marks = newValue ? marks | 1 : marks & ~1 }
+  }
+  /// Whether others may have become members of it while nobody asked for its members: see GainedMembers. A save does not take
+  /// the mark away, as it would have to look for all owners.
+  final var mayHaveGained: Bool {
+    @inline(__always) get { marks & 2 != 0 }
+    @inline(__always) set { marks = newValue ? marks | 2 : marks & ~2 }
+  }
   /// Where the object stands.
   @safe @exclusivity(unchecked) public package(set) final var state = State.detached
 

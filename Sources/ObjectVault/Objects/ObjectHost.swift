@@ -43,6 +43,10 @@ protocol ObjectHost: AnyObject {
   func didWrite(_ object: ManagedObject)
   /// Members of an object differ from the store's from now on.
   func didTouchMembers(_ object: ManagedObject)
+  /// An object became a member of one whose members nobody has asked for.
+  func didGain(_ member: ManagedObject, _ owner: ManagedObject, _ slot: Int)
+  /// Takes out what one relationship of an object gained, which is asked for its members now.
+  func takeGained(of owner: ManagedObject, _ slot: Int) -> [ManagedObject]
   /// Whether a relationship takes an object. The reason why not is told.
   func accepts(_ target: ManagedObject?, for owner: ManagedObject, _ relationship: RelationshipMapping)
     -> Bool

@@ -8,25 +8,32 @@ package struct PendingChanges {
   /// New objects, in the order of their insertion; with them some that were deleted again, which are taken out
   /// many at a time: taking each out by itself would be quadratic.
   package private(set) var inserted: [ManagedObject] = []
-  private var forgotten = 0
+  /// How many of them were.
+  private(set) var forgotten = 0
   /// Whether a new object may have been forgotten, or have gone with another one, to which something that is pending refers.
   private(set) var mayReferToForgotten = false
   /// Saved objects with an overlay, and some that were refreshed since.
   package private(set) var updated: [ManagedObject] = []
   /// Objects that the next save deletes.
   package private(set) var deleted: [ManagedObject] = []
-  /// Owners of to-manys that changed, and ends of changed links: kept alive until the save.
+  /// Owners of to-manys that somebody has asked for, and that changed: kept alive until the save.
   package private(set) var touched: Set<ManagedObject> = []
+  /// Who became a member of objects whose members nobody has asked for.
+  package private(set) var gained = GainedMembers()
   /// By object that a flush left out: who was touched and has it among the members that were added or removed.
   private(set) var waiting: [ManagedObject: Set<ManagedObject>] = [:]
   private(set) var links: [LinkKey: PendingLink] = [:]
-  private var nextTemporaryID: Int64 = -1
+  private(set) var nextTemporaryID: Int64 = -1
+  private var runs = TemporaryIDRuns()
   /// The temporary id that comes first in the numbering of those that have no final one.
   private(set) var firstTemporaryID: Int64 = -1
   /// The one that was given out last.
   var lastTemporaryID: Int64 { nextTemporaryID + 1 }
   /// How many deletions were pending when one of them was denied to a flush: until there are others, none is tried.
   private var deniedDeletions = 0
+
+  /// Whether some of the new objects may have their ids already, as those that a flush left out.
+  private(set) var hasLeftOut = false
 
   package init() {}
 
@@ -37,7 +44,9 @@ package struct PendingChanges {
   }
 
   /// Whether there may be anything to save: quickly said.
-  var mayBeLive: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty || !touched.isEmpty }
+  var mayBeLive: Bool {
+    !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty || !touched.isEmpty || !gained.isEmpty
+  }
 
   /// How many objects a fetch has to look at, about: quickly said.
   package var count: Int { inserted.count + updated.count }
@@ -61,6 +70,12 @@ package struct PendingChanges {
     return nextTemporaryID
   }
 
+  /// The same for an object of a table, by the index of the entity at its root.
+  @inline(__always) mutating func makeTemporaryID(table: Int) -> Int64 {
+    if let id = runs.next(table) { return id }
+    return runs.begin(table, &nextTemporaryID)
+  }
+
   package mutating func didInsert(_ object: ManagedObject) { inserted.append(object) }
 
   /// A new object is none any more.
@@ -78,6 +93,18 @@ package struct PendingChanges {
   package mutating func didDelete(_ object: ManagedObject) { deleted.append(object) }
   package mutating func didTouch(_ object: ManagedObject) { touched.insert(object) }
 
+  /// An object became a member of one whose members nobody has asked for.
+  @inline(__always) mutating func didGain(_ member: ManagedObject, _ owner: ManagedObject, _ slot: Int) {
+    gained.add(member, to: owner, slot)
+  }
+
+  /// Takes out what one relationship of an object gained, which is asked for its members now.
+  mutating func takeGained(of owner: ManagedObject, _ slot: Int) -> [ManagedObject] {
+    let members = gained.take(of: owner, slot)
+    if !members.isEmpty { touched.insert(owner) }
+    return members
+  }
+
   /// A flush was denied one of the deletions.
   mutating func didDenyDeletions() { deniedDeletions = deleted.count }
 
@@ -87,17 +114,17 @@ package struct PendingChanges {
     _ source: ManagedObject, _ target: ManagedObject, _ join: JoinTable, isAdded: Bool, isKnown: Bool
   ) {
     let key = LinkKey(table: join.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
-    touched.insert(source)
-    touched.insert(target)
     // Two changes come to none only where the first is known to differ from the file. Else the last word is written,
     // which does nothing to a link that is as it should be.
     let new = PendingLink(
-      source: source, target: target, join: join, isAdded: isAdded, isKnown: isKnown && links[key] == nil)
-    guard let pending = links[key] else {
-      links[key] = new
-      return
+      source: source, target: target, join: join, isAdded: isAdded, isKnown: isKnown)
+    // Looked for once, as of most there was none.
+    guard let former = links.updateValue(new, forKey: key) else { return }
+    if former.isAdded == isAdded {
+      links[key] = former
+    } else {
+      links[key] = former.isKnown ? nil : new.unknown
     }
-    if pending.isAdded != isAdded { links[key] = pending.isKnown ? nil : new }
   }
 
   // MARK: What a save leaves
@@ -105,6 +132,7 @@ package struct PendingChanges {
   /// Nothing is pending any more.
   mutating func clear() {
     waiting = [:]
+    gained = GainedMembers()
     keep(inserted: [], updated: [], deleted: [])
   }
 
@@ -113,6 +141,7 @@ package struct PendingChanges {
     let isEmpty = inserted.isEmpty && updated.isEmpty
     mayReferToForgotten = !isEmpty && (mayReferToForgotten || !self.deleted.isEmpty)
     self.inserted = inserted
+    hasLeftOut = !inserted.isEmpty
     forgotten = 0
     self.updated = updated
     self.deleted = deleted
@@ -120,11 +149,13 @@ package struct PendingChanges {
     touched = []
     links = [:]
     firstTemporaryID = nextTemporaryID
+    runs = TemporaryIDRuns()
   }
 
   /// The members of to-manys are as the store has them, but for those that were left out. Whom a flush has looked at
   /// only waits for these: the next one looks at nobody twice, however many there are.
   mutating func settleMembers(but unsaved: Set<ManagedObject>) {
+    gained.keep(of: unsaved)
     for object in waiting.keys.filter({ !unsaved.contains($0) }) {
       touched.formUnion(waiting.removeValue(forKey: object) ?? [])
     }
@@ -167,69 +198,11 @@ struct PendingLink {
   /// Whether it is known to differ from the file, because the members were in memory.
   let isKnown: Bool
 
+  /// The same where something else was pending before, so that it may differ from the file or not.
+  fileprivate var unknown: PendingLink {
+    PendingLink(source: source, target: target, join: join, isAdded: isAdded, isKnown: false)
+  }
+
   /// Whether neither end is gone meanwhile.
   var isLive: Bool { source.state != .invalid && target.state != .invalid }
-}
-
-// MARK: Invariants
-
-extension PendingChanges {
-  /// What does not agree with itself, for tests; empty when all is well.
-  /// - Parameter objects: All live objects of the context.
-  package func violations(among objects: [ManagedObject]) -> [String] {
-    var found: [String] = []
-    for (name, list) in [("inserted", inserted), ("updated", updated), ("deleted", deleted)]
-    where Set(list).count != list.count {
-      found.append("an object is twice among the \(name)")
-    }
-    let new = inserted.filter { $0.state == .inserted }
-    if inserted.count - new.count != forgotten {
-      found.append("\(inserted.count - new.count) objects are forgotten, not \(forgotten)")
-    }
-    let (isNew, isUpdated, isDeleted) = (Set(new), Set(updated), Set(deleted))
-    for object in objects {
-      found += violations(
-        of: object, isNew.contains(object), isUpdated.contains(object), isDeleted.contains(object)
-      ).map { "\(object.entity?.name ?? "?") \(object.rowID), \(object.state), \($0)" }
-    }
-    return found + linkViolations
-  }
-
-  private func violations(
-    of object: ManagedObject, _ isNew: Bool, _ isUpdated: Bool, _ isDeleted: Bool
-  ) -> [String] {
-    var found: [String] = []
-    if (object.state == .inserted) != isNew { found.append("is new, or is said to be") }
-    if (object.state == .deleted) != isDeleted { found.append("is deleted, or is said to be") }
-    if object.state == .loaded, object.overlay != nil, !isUpdated { found.append("changed unheard") }
-    // One that is to be deleted takes no changes any more.
-    if object.isRegistered != isUpdated, object.state != .deleted {
-      found.append("does not know whether it is pending")
-    }
-    if object.rowID <= nextTemporaryID || (object.rowID > firstTemporaryID && object.rowID <= 0) {
-      found.append("has an id that was not given out")
-    }
-    object.toMany.forEach { state in
-      guard state.isChanged, !touched.contains(object) else { return }
-      let others = state.added.union(state.removed)
-      guard !others.allSatisfy({ waiting[$0]?.contains(object) == true }) else { return }
-      found.append("has other members than the file, and nobody knows")
-    }
-    return found
-  }
-
-  private var linkViolations: [String] {
-    links.flatMap { key, link -> [String] in
-      var found: [String] = []
-      if key.source != ObjectIdentifier(link.source) || key.target != ObjectIdentifier(link.target)
-        || key.table != link.join.name
-      {
-        found.append("a link has another's key")
-      }
-      if !touched.contains(link.source) || !touched.contains(link.target) {
-        found.append("an end of a link is not kept alive")
-      }
-      return found
-    }
-  }
 }

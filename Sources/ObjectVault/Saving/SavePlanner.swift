@@ -45,7 +45,7 @@ package struct SavePlanner {
   /// Reserves an id for each new object.
   private mutating func planIDs() throws {
     // Those that an earlier flush left out have theirs.
-    let isFresh = plan.leftOut.isEmpty && plan.inserted.allSatisfy { $0.objects.allLent { $0.rowID < 0 } }
+    let isFresh = plan.leftOut.isEmpty && !pending.hasLeftOut
     let new =
       isFresh
       ? plan.inserted
@@ -75,6 +75,7 @@ package struct SavePlanner {
   }
 
   private mutating func planLinks() {
+    plan.links.reserveCapacity(pending.links.count)
     for link in pending.links.values where link.isLive {
       // A new object that goes with a deleted one has no row to be linked.
       if link.isAdded, plan.goes(link.source) || plan.goes(link.target) { continue }
@@ -82,8 +83,11 @@ package struct SavePlanner {
       guard source > 0, target > 0 else { continue }
       plan.links.append(PlannedLink(link: link, source: source, target: target))
     }
-    plan.links.sort {
-      ($0.link.join.name, $0.source, $0.target) < ($1.link.join.name, $1.source, $1.target)
+    plan.links.sort { left, right in
+      // Mostly all of one table, whose name need not be compared.
+      let (table, other) = (left.link.join, right.link.join)
+      if table !== other, table.name != other.name { return table.name < other.name }
+      return left.source == right.source ? left.target < right.target : left.source < right.source
     }
   }
 

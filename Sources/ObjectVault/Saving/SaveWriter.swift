@@ -63,8 +63,11 @@ final class SaveWriter {
     var rest = plan.links[...]
     while let first = rest.first {
       // They are sorted by their table.
-      let end = rest.firstIndex { $0.link.join.name != first.link.join.name } ?? rest.endIndex
-      try writeLinks(rest[..<end], first.link.join)
+      let join = first.link.join
+      let end =
+        rest.indices.first { rest[$0].link.join !== join && rest[$0].link.join.name != join.name }
+        ?? rest.endIndex
+      try writeLinks(rest[..<end], join)
       rest = rest[end...]
     }
   }
@@ -75,15 +78,17 @@ final class SaveWriter {
   /// Writes the links of one table: new ones in one statement, where they are many and nobody looks at each, who listens or by
   /// a trigger.
   private func writeLinks(_ links: ArraySlice<PlannedLink>, _ join: JoinTable) throws {
-    let added = links.lazy.filter { $0.link.isAdded }
+    // By their places: a link that is taken out of the array counts the references of both ends.
+    let added = links.indices.filter { links[$0].link.isAdded }
     let isFed =
       try record == nil && added.count > Self.fewLinks
       && !ConnectionReader(connection: connection).firesTriggers(table: join.name)
     if isFed {
-      let feed = RowFeed(pairs: added.map { ($0.source, $0.target) })
+      let feed = RowFeed(pairs: added.lazy.map { (links[$0].source, links[$0].target) })
       try connection.run(feed, from: 0, sql: join.linkFeedSQL)
-      if connection.changes < feed.count { for planned in added { try requireWritten(planned) } }
+      if connection.changes < feed.count { for index in added { try requireWritten(links[index]) } }
     }
+    if isFed, added.count == links.count { return }
     for planned in links where !isFed || !planned.link.isAdded {
       let count = try connection.execute(
         sql: planned.link.isAdded ? join.linkSQL : join.unlinkSQL, planned.ends)

@@ -133,4 +133,12 @@ import Testing
     let equal = try await store.read { try $0.fetch(Book.self).where("price == 0.1").all().map(\.title) }
     #expect(equal == ["0.1"])
   }
+
+  @Test func `a UUID is stored as the text that Foundation makes of it`() throws {
+    for _ in 0..<500 {
+      let id = UUID()
+      #expect(try id.stored() == .text(id.uuidString))
+      #expect(UUID(stored: try id.stored()) == id)
+    }
+  }
 }

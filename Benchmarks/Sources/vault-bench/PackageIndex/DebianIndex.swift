@@ -81,7 +81,8 @@ enum DebianIndex {
     Entity(Maintainer.self)
   }
 
-  static func open(_ url: URL) async throws -> Store {
-    try await Store.open(at: url, key: .raw(rawKey), schema: schema, migrations: .creatingSchema)
+  static func open(_ url: URL, _ configuration: Store.Configuration = .init()) async throws -> Store {
+    try await Store.open(
+      at: url, key: .raw(rawKey), schema: schema, migrations: .creatingSchema, configuration: configuration)
   }
 }

@@ -18,7 +18,9 @@ struct PackageImport {
   private var packages: Named<DebianIndex.Package>
   private var maintainers: Named<DebianIndex.Maintainer>
   private var tags: Named<DebianIndex.Tag>
-  private var seen: Set<Key> = []
+  /// The keys of all paragraphs: two of one key describe the same file.
+  private var seen = ByteNames()
+  private var key: [UInt8] = []
   /// The numbers of paragraphs whose key was seen before.
   private var repeated: Set<Int> = []
   private(set) var rows: [String: Int] = [:]
@@ -28,22 +30,20 @@ struct PackageImport {
     (.depends, .depends), (.preDepends, .preDepends), (.recommends, .recommends), (.suggests, .suggests),
   ]
 
-  /// Two paragraphs of one key describe the same file.
-  private struct Key: Hashable {
-    let name, version, architecture: String
-  }
-
   /// How many paragraphs are held before they are written.
   private static let batch = 1000
 
   /// Imports a file in a process of its own, and prints a report.
   static func run(_ index: String, into url: URL) async throws {
-    let store = try await DebianIndex.open(url)
+    // All that is written stays in memory until the commit: what is put out before is written twice, and summed up again.
+    var configuration = Store.Configuration()
+    configuration.cacheSize = 56 << 20
+    let store = try await DebianIndex.open(url, configuration)
     let rows = try await store.write { context in
       var run = PackageImport(context)
       // Packages first, as versions need those that are described further down.
       try forEach(in: index, savingTo: context) { run.addPackage($0, $1) }
-      run.seen = []
+      run.seen = ByteNames()
       try forEach(in: index, savingTo: context) { run.addVersion($0, $1) }
       return run.counts
     }
@@ -82,19 +82,16 @@ struct PackageImport {
   }
 
   private mutating func addPackage(_ paragraph: PackageParagraph, _ number: Int) {
-    let key = Key(
-      name: paragraph.text(.package) ?? "", version: paragraph.text(.version) ?? "",
-      architecture: paragraph.text(.architecture) ?? "")
-    guard seen.insert(key).inserted else {
+    guard isNew(paragraph) else {
       repeated.insert(number)
       return
     }
-    let package = packages.find(key.name)
+    let package = packages.find(paragraph[.package])
     var found: Set<DebianIndex.Tag> = []
-    paragraph.forEachTag { found.insert(tags.find($0.text)) }
+    paragraph.forEachTag { found.insert(tags.find($0)) }
     // Others of the same name have the same section, and may have more tags.
     if package.section == nil {
-      package.section = sections.find(paragraph.text(.section) ?? "unknown")
+      package.section = sections.find(paragraph[.section], or: "unknown")
       package.homepage = paragraph.text(.homepage)
       if !found.isEmpty { package.tags = found }
       rows["Tag_packages", default: 0] += found.count
@@ -103,6 +100,16 @@ struct PackageImport {
       package.tags.formUnion(found)
       rows["Tag_packages", default: 0] += package.tags.count - before
     }
+  }
+
+  private mutating func isNew(_ paragraph: PackageParagraph) -> Bool {
+    key.removeAll(keepingCapacity: true)
+    for field in [PackageField.package, .version, .architecture] {
+      if let value = paragraph[field] { key.append(contentsOf: value) }
+      key.append(0)
+    }
+    let count = seen.count
+    return key.withUnsafeBytes { seen.number(of: $0) } == count
   }
 
   private mutating func addVersion(_ paragraph: PackageParagraph, _ number: Int) {
@@ -115,8 +122,8 @@ struct PackageImport {
       $0.size = paragraph.number(.size)
       $0.summary = paragraph.text(.description) ?? ""
       $0.seen = Self.day
-      $0.package = packages.find(paragraph.text(.package) ?? "")
-      if let address = paragraph.text(.maintainer) { $0.maintainer = maintainers.find(address) }
+      $0.package = packages.find(paragraph[.package])
+      if let address = paragraph[.maintainer] { $0.maintainer = maintainers.find(address) }
     }
     rows["Version", default: 0] += 1
     if let digest = paragraph[.digest].flatMap(UUID.init(digits:)) {
@@ -133,7 +140,7 @@ struct PackageImport {
     var count = 0
     for (field, relation) in Self.relations {
       paragraph.forEachNeed(field) { need in
-        let target = packages.find(need.name.text)
+        let target = packages.find(need.name)
         context.insert(DebianIndex.Dependency.self) {
           $0.kind = relation
           $0.group = need.group
@@ -155,18 +162,22 @@ struct PackageImport {
 private struct Named<Object: ManagedObject> {
   let context: ObjectContext
   let path: ReferenceWritableKeyPath<Object, String>
-  private var known: [String: Object] = [:]
+  private var names = ByteNames()
+  private var objects: [Object] = []
 
   init(_ context: ObjectContext, _ path: ReferenceWritableKeyPath<Object, String>) {
     (self.context, self.path) = (context, path)
   }
 
-  var count: Int { known.count }
+  var count: Int { objects.count }
 
-  mutating func find(_ name: String) -> Object {
-    if let object = known[name] { return object }
-    let object = context.insert(Object.self) { $0[keyPath: path] = name }
-    known[name] = object
+  /// - Parameter other: The name in place of none.
+  mutating func find(_ name: Slice?, or other: StaticString = "") -> Object {
+    let name = name ?? Slice(start: other.utf8Start, count: other.utf8CodeUnitCount)
+    let number = names.number(of: name)
+    if number < objects.count { return objects[number] }
+    let object = context.insert(Object.self) { $0[keyPath: path] = name.text }
+    objects.append(object)
     return object
   }
 }

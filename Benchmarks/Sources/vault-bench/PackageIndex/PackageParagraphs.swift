@@ -16,73 +16,106 @@ enum PackageField: Int, CaseIterable {
     "Suggests", "Description", "Homepage", "Tag", "Section", "Priority", "Size", "MD5sum",
   ]
 
+  /// By the length of their names: each line of an index asks.
+  private static let byLength: [[(field: PackageField, name: StaticString)]] = (0...16).map { length in
+    zip(allCases, names).filter { $0.1.utf8CodeUnitCount == length }.map { ($0, $1) }
+  }
+
   /// The field of a name; nil for all others.
   init?(_ name: Slice) {
-    guard
-      let start = name.baseAddress,
-      let place = Self.names.firstIndex(where: {
-        $0.utf8CodeUnitCount == name.count && memcmp($0.utf8Start, start, name.count) == 0
-      })
-    else { return nil }
-    self.init(rawValue: place)
+    guard let start = name.baseAddress, name.count < Self.byLength.count else { return nil }
+    for (field, known) in Self.byLength[name.count]
+    where memcmp(known.utf8Start, start, name.count) == 0 {
+      self = field
+      return
+    }
+    return nil
   }
 }
 
 /// One version of a package, as the index describes it.
 struct PackageParagraph {
-  fileprivate var values = [Slice?](repeating: nil, count: PackageField.allCases.count)
+  private var values = [Slice?](repeating: nil, count: PackageField.allCases.count)
+  /// The field whose line was the last one, where it is one that is read.
+  private var current: PackageField?
+  private var isEmpty = true
 
   subscript(_ field: PackageField) -> Slice? { values[field.rawValue] }
   func text(_ field: PackageField) -> String? { values[field.rawValue].map { $0.text } }
   func number(_ field: PackageField) -> Int? { text(field).flatMap { Int($0) } }
 
-  fileprivate var isEmpty: Bool { values.allSatisfy { $0 == nil } }
-
-  /// Takes lines in, without the blank one behind them.
-  fileprivate init(_ lines: Slice) {
-    var current: PackageField?
-    lines.forEachPart(of: UInt8(ascii: "\n")) { line in
-      guard let first = line.first, first != UInt8(ascii: " "), first != UInt8(ascii: "\t") else {
-        // A line that goes on is put to the one before with the break between.
-        if let field = current, let start = values[field.rawValue]?.baseAddress, let end = line.end {
-          values[field.rawValue] = Slice(start: start, count: end - start)
-        }
-        return
+  /// Takes a line in.
+  private mutating func add(_ line: Slice) {
+    guard let first = line.first, first != UInt8(ascii: " "), first != UInt8(ascii: "\t") else {
+      // A line that goes on is put to the one before with the break between.
+      if let field = current, let start = values[field.rawValue]?.baseAddress, let end = line.end {
+        values[field.rawValue] = Slice(start: start, count: end - start)
       }
-      guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
-      current = PackageField(Slice(rebasing: line[..<colon]))
-      if let current { values[current.rawValue] = Slice(rebasing: line[(colon + 1)...]).trimmed }
+      return
     }
+    guard let colon = line.place(of: UInt8(ascii: ":")) else { return }
+    current = PackageField(Slice(rebasing: line[..<colon]))
+    guard let current else { return }
+    values[current.rawValue] = Slice(rebasing: line[(colon + 1)...]).trimmed
+    isEmpty = false
+  }
+
+  private mutating func clear() {
+    guard !isEmpty || current != nil else { return }
+    for place in values.indices { values[place] = nil }
+    (current, isEmpty) = (nil, true)
   }
 
   /// Calls `body` for each paragraph of a file.
   static func forEach(in path: String, _ body: (PackageParagraph) throws -> Void) throws {
-    let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-    defer { try? file.close() }
-    var buffer = [UInt8]()
-    while let more = try file.read(upToCount: 1 << 18), !more.isEmpty {
-      buffer += more
-      let used = try buffer.withUnsafeBytes { try forEach(of: $0, body) }
-      buffer.removeFirst(used)
-    }
-    try buffer.withUnsafeBytes { bytes in
-      let last = PackageParagraph(bytes)
-      if !last.isEmpty { try body(last) }
+    guard let file = fopen(path, "r") else { throw CocoaError(.fileReadNoSuchFile) }
+    defer { fclose(file) }
+    // Read straight into our own.
+    setvbuf(file, nil, _IONBF, 0)
+    var paragraph = PackageParagraph()
+    var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
+    defer { buffer.deallocate() }
+    // How many bytes of a paragraph that is not whole stand in front.
+    var rest = 0
+    while let base = buffer.baseAddress {
+      let count = fread(base + rest, 1, buffer.count - rest, file)
+      let bytes = Slice(start: base, count: rest + count)
+      let used = try paragraph.take(bytes, body)
+      if count == 0 {
+        // The last one, with no line behind.
+        if used < bytes.count {
+          Slice(rebasing: bytes[used...]).forEachPart(of: UInt8(ascii: "\n")) { paragraph.add($0) }
+          if !paragraph.isEmpty { try body(paragraph) }
+        }
+        return
+      }
+      rest = bytes.count - used
+      memmove(base, base + used, rest)
+      guard rest == buffer.count else { continue }
+      let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: rest * 2, alignment: 16)
+      larger.copyMemory(from: Slice(buffer))
+      buffer.deallocate()
+      buffer = larger
     }
   }
 
-  /// - Returns: How many bytes whole paragraphs have.
-  private static func forEach(of bytes: Slice, _ body: (PackageParagraph) throws -> Void) throws -> Int {
+  /// Calls `body` for each whole paragraph.
+  /// - Returns: How many bytes these have.
+  private mutating func take(_ bytes: Slice, _ body: (PackageParagraph) throws -> Void) throws -> Int {
     var (start, line) = (0, 0)
+    clear()
     while let base = bytes.baseAddress, let found = memchr(base + line, 10, bytes.count - line) {
       let end = UnsafeRawPointer(found) - base
       if end == line {
-        let paragraph = PackageParagraph(Slice(rebasing: bytes[start..<end]))
-        if !paragraph.isEmpty { try body(paragraph) }
+        if !isEmpty { try body(self) }
+        clear()
         start = end + 1
+      } else {
+        add(Slice(start: base + line, count: end - line))
       }
       line = end + 1
     }
+    clear()
     return start
   }
 }
@@ -100,16 +133,16 @@ extension PackageParagraph {
     /// - Parameter text: `name:any (>= 1.0)`, all but the name optional.
     fileprivate init(_ text: Slice, _ group: Int, _ position: Int) {
       (self.group, self.position) = (group, position)
-      let bracket = text.firstIndex(of: UInt8(ascii: "("))
+      let bracket = text.place(of: UInt8(ascii: "("))
       let whole = Slice(rebasing: text[..<(bracket ?? text.count)])
-      let colon = whole.firstIndex(of: UInt8(ascii: ":"))
+      let colon = whole.place(of: UInt8(ascii: ":"))
       name = Slice(rebasing: whole[..<(colon ?? whole.count)]).trimmed
       qualifier = colon.map { Slice(rebasing: whole[($0 + 1)...]).trimmed }
       guard let bracket else {
         (comparison, bound) = (nil, nil)
         return
       }
-      let close = text.firstIndex(of: UInt8(ascii: ")")) ?? text.count
+      let close = text.place(of: UInt8(ascii: ")")) ?? text.count
       let inside = Slice(rebasing: text[(bracket + 1)..<close]).trimmed
       let signs = inside.prefix { (UInt8(ascii: "<")...UInt8(ascii: ">")).contains($0) }.count
       comparison = Slice(rebasing: inside[..<signs])
@@ -149,6 +182,12 @@ extension Slice {
     while start < end, isBlank(self[start]) { start += 1 }
     while start < end, isBlank(self[end - 1]) { end -= 1 }
     return Slice(rebasing: self[start..<end])
+  }
+
+  /// Where a byte first is.
+  fileprivate func place(of byte: UInt8) -> Int? {
+    guard let base = baseAddress, let found = memchr(base, Int32(byte), count) else { return nil }
+    return UnsafeRawPointer(found) - base
   }
 
   /// Calls `body` for what is between separators.

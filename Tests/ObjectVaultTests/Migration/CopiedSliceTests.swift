@@ -1,0 +1,67 @@
+// Rows that a step copies slice by slice: what a slice that fails leaves, and what need not be looked at.
+
+import CipherSQLite
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct CopiedSlices {
+  private static let base = """
+    create entity Item {
+      attribute a string optional
+      attribute b double
+    }
+    """
+  // Two slices, as ids far apart are copied by themselves.
+  private static let fill =
+    "INSERT INTO Item(id, a, b) VALUES (1, '1', 1.5), (2, 'x', 2.5), (900000, NULL, 3.5)"
+
+  @Test func `a slice that fails takes those before along`() async throws {
+    let lab = try await MigrationLab(Self.base, fill: [Self.fill])
+    let before = try lab.rows("SELECT id, a, b FROM Item ORDER BY id")
+    await #expect(throws: StoreError.self) {
+      try await lab.migrate("retype Item.b to int using (CASE WHEN $Item.id < 5 THEN 1 END)")
+    }
+    #expect(try lab.rows("SELECT id, a, b FROM Item ORDER BY id") == before)
+    #expect(try lab.rows("SELECT name FROM sqlite_master WHERE name LIKE '%mig%Item%'").isEmpty)
+    try await lab.migrate("retype Item.b to int using (CAST($Item.b AS INTEGER))")
+    #expect(
+      try lab.rows("SELECT id, b FROM Item ORDER BY id") == [
+        [.integer(1), .integer(1)], [.integer(2), .integer(2)], [.integer(900000), .integer(3)],
+      ])
+    #expect(try lab.isSound())
+  }
+
+  @Test(arguments: [
+    ("CAST(a AS INTEGER)", "INTEGER"), (" cast ( (a) + 1 as integer ) -- why", "INTEGER"),
+    ("CAST(CAST(a AS TEXT) AS REAL)", "REAL"), ("CAST(`as` AS BLOB)", "BLOB"),
+    ("CAST(')' AS INTEGER)", "INTEGER"), ("CAST(/* ) */ a AS INTEGER)", "INTEGER"),
+  ])
+  func `a cast of the whole is known`(_ sql: String, _ type: String) {
+    #expect(SQLScanner.castType(sql) == type)
+  }
+
+  @Test(arguments: [
+    "a", "", "CAST", "CAST(a AS INTEGER) + 0.5", "1 + CAST(a AS INTEGER)", "(CAST(a AS INTEGER))", "CAST(a)",
+    "CAST(a AS VARCHAR(10))", "CAST(a AS LONG INTEGER)", "coalesce(CAST(a AS INTEGER), 'x')",
+    "CAST(a AS \"INTEGER\")", "CAST(a AS INTEGER", "CAST(a AS INTEGER)(b)", "CAST (a) AS INTEGER",
+    "CAST(a AS INTEGER) || CAST(b AS INTEGER)", "cast(a as INTEGER) COLLATE nocase",
+  ])
+  func `nothing else is taken for one`(_ sql: String) { #expect(SQLScanner.castType(sql) == nil) }
+
+  /// The engine is asked what a cast gives that is not looked at.
+  @Test func `a whole cast gives what is said of it, of whatever value`() throws {
+    let connection = try Connection.inMemory()
+    defer { connection.close() }
+    let values = [
+      "NULL", "1", "1.5", "'x'", "''", "'12abc'", "'9e999'", "9e999", "-9e999", "x'00ff'", "zeroblob(3)",
+      "9223372036854775807", "'99999999999999999999'", "1e300", "-1e300", "'1e300'",
+    ]
+    for value in values {
+      let types = try connection.rows(
+        sql: "SELECT typeof(CAST(\(value) AS INTEGER)), typeof(CAST(\(value) AS REAL))")[0]
+      #expect([.text("integer"), .text("null")].contains(types[0]))
+      #expect([.text("real"), .text("null")].contains(types[1]))
+    }
+  }
+}
