@@ -171,7 +171,7 @@ extension MigrationStep {
         append(.transform(transform), operation)
       case .data(let sql, let access):
         flush()
-        do { try operation.apply(to: &run.after) } catch { throw failed(operation, error.reason) }
+        do { try run.check(operation) } catch { throw failed(operation, error.reason) }
         append(.data(try resolved(sql, model, operation, format), access), operation)
       case .parts(let composite): try add(composite, operation)
       case .tables:

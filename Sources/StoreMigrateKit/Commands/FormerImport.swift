@@ -37,7 +37,7 @@ struct FormerImport {
           + (released
             ? "released: people have it. Name another folder with --migrations."
             : "it and \(classes.path) are not as that wrote them. To import anew, remove the former first:\n"
-              + "  rm \(files.map(Session.quoted).joined(separator: " "))\n"))
+              + "  rm \(files.map(shellPath).joined(separator: " "))\n"))
     }
     if let step = steps.first {
       throw refusal(
