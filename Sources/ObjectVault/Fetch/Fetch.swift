@@ -150,8 +150,7 @@ public struct Fetch<Object: ManagedObject> {
       found = try merge.all()
     } else {
       let compiled = try compile(.objects, try present(entity), entity)
-      found = try context.objects(
-        entity, compiled.rowsQuery, compiled.bindings, isBranch: parameters.includesSubentities)
+      found = try context.objects(entity, compiled, isBranch: parameters.includesSubentities)
     }
     for path in parameters.prefetch { try prefetch(path, of: found, entity) }
     return typed(found)

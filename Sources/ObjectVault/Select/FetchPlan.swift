@@ -15,9 +15,13 @@ final class FetchPlan: Sendable {
   let bindings: [Binding]
   /// Whether it serves for other captured values, too.
   let isReusable: Bool
+  let lookup: LateLookup?
 
-  init(text: String, rowsQuery: RowsQuery, bindings: [Binding], isReusable: Bool) {
+  init(
+    text: String, rowsQuery: RowsQuery, bindings: [Binding], isReusable: Bool, lookup: LateLookup? = nil
+  ) {
     (self.text, self.rowsQuery, self.bindings, self.isReusable) = (text, rowsQuery, bindings, isReusable)
+    self.lookup = lookup
   }
 
   /// With the values that a request gives.
@@ -36,7 +40,7 @@ final class FetchPlan: Sendable {
       values.append(.integer(Int64(request.limit ?? -1)))
       if request.offset > 0 { values.append(.integer(Int64(request.offset))) }
     }
-    return CompiledFetch(text: text, bindings: values, rowsQuery: rowsQuery)
+    return CompiledFetch(text: text, bindings: values, plan: self)
   }
 }
 
@@ -84,6 +88,8 @@ final class FetchPlans: Sendable {
   private static let capacity = 500
   private let known = Locked<[Key: Entry]>([:])
   private let knownPlain = Locked<[PlainKey: Entry]>([:])
+  /// By the text, of fetches whose plans are not kept, too: those for which the engine was asked how it finds their ids.
+  private let lookups = Locked<[String: LateLookup]>([:])
   private let entity: EntityMapping
 
   init(_ entity: EntityMapping) { self.entity = entity }
@@ -153,6 +159,30 @@ final class FetchPlans: Sendable {
     // Of what entity below a row is, its columns tell by an expression each.
     return try compiler.plan(
       statement, columnCount: selection == .objects ? columnCount : nil,
-      columnsAreNames: !isBranch || !entity.hasChildren)
+      columnsAreNames: !isBranch || !entity.hasChildren
+    ) { selection == .objects && isBranch ? lookup($0, statement) : nil }
+  }
+
+  // MARK: Ids first
+
+  /// What is known of a statement for whole rows whose ids could be asked for first; nil where that could never help.
+  private func lookup(_ text: String, _ statement: SelectStatement) -> LateLookup? {
+    guard statement.condition != nil, statement.grouping.isEmpty, statement.columns.values.isEmpty else {
+      return nil
+    }
+    if let known = lookups.withLock({ $0.isEmpty ? nil : $0[text] }) { return known }
+    return LateLookup(text) {
+      var ids = statement
+      ids.columns = "t0.\"id\""
+      return .init(text: ids.sql.text, query: ids.rowsQuery(columnCount: 1, columnsAreNames: true))
+    }
+  }
+
+  /// Keeps what the engine has said.
+  func keep(_ lookup: LateLookup) {
+    lookups.withLock { lookups in
+      if lookups.count >= Self.capacity { lookups.removeAll(keepingCapacity: true) }
+      lookups[lookup.text] = lookup
+    }
   }
 }
