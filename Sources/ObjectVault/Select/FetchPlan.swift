@@ -1,6 +1,7 @@
 // The SQL of fetches that differ in values only, kept by the shape of their predicates.
 
 internal import CipherSQLite
+private import Synchronization
 
 /// What a fetch selects.
 enum Selection: UInt8 {
@@ -63,7 +64,7 @@ final class FetchPlans: Sendable {
   /// The same of a fetch with a single condition that is not sorted, which most are: no array, and one word to hash.
   private struct PlainKey: Hashable {
     private let template: UInt
-    private let details: UInt
+    let details: UInt
 
     init?(_ selection: Selection, _ request: FetchParameters) {
       guard request.conditions.count == 1, request.sort.isEmpty, let template = request.conditions[0].template
@@ -91,6 +92,10 @@ final class FetchPlans: Sendable {
   /// By the text, of fetches whose plans are not kept, too: those for which the engine was asked how it finds their ids.
   private let lookups = Locked<[String: LateLookup]>([:])
   private let entity: EntityMapping
+  // An address could be that of former ones, of a store that is closed.
+  private static let count = Atomic(0)
+  /// That of no others in this process.
+  private let number = count.wrappingAdd(1, ordering: .relaxed).newValue
 
   init(_ entity: EntityMapping) { self.entity = entity }
 
@@ -98,8 +103,11 @@ final class FetchPlans: Sendable {
   private func plan(_ selection: Selection, _ request: FetchParameters, make: () throws -> FetchPlan) rethrows
     -> FetchPlan
   {
-    if let key = PlainKey(selection, request) {
-      return try Self.plan(key, in: knownPlain, request, make: make)
+    if let key = PlainKey(selection, request), let template = request.conditions[0].template {
+      if let plan = template.recent(of: number, key.details) as? FetchPlan { return plan }
+      let plan = try Self.plan(key, in: knownPlain, request, make: make)
+      if plan.isReusable { template.keep(plan, of: number, key.details) }
+      return plan
     }
     guard let key = Self.key(selection, request) else { return try make() }
     return try Self.plan(key, in: known, request, make: make)
