@@ -259,4 +259,7 @@ for workload in workloads where only.isEmpty || only.contains(workload.number) {
   if !isJSON { FileHandle.standardError.write(Data("\(workload.number) \(workload.name) …\n".utf8)) }
   results.append(try await workload.measure(runs: runs, showingEach: showsEachRun))
 }
+if only.isEmpty || only.contains(33) {
+  results += try await SlopeBench.measure(runs: runs, showingEach: showsEachRun)
+}
 try show(results, runs: runs, asJSON: isJSON)

@@ -138,6 +138,15 @@ extension ObjectContext {
     }
   }
 
+  /// All objects of a fetch.
+  /// - Parameter isBranch: As below.
+  func objects(_ entity: EntityMapping, _ compiled: CompiledFetch, isBranch: Bool) throws -> [ManagedObject] {
+    if isBranch, let lookup = compiled.plan.lookup {
+      return try LateFetch(compiled: compiled, lookup: lookup, entity: entity, context: self).objects()
+    }
+    return try objects(entity, compiled.rowsQuery, compiled.bindings, isBranch: isBranch)
+  }
+
   /// All objects of a query whose columns are those of ``EntityMapping/objectColumns``.
   /// - Parameters:
   ///   - values: Of its question marks.
@@ -164,6 +173,25 @@ extension ObjectContext {
     let found = try query()
     statistics.rows += found.count
     return found
+  }
+
+  /// The ids that a query of one column gives.
+  func ids(_ text: String, _ values: [SQLValue]) throws -> [Int64] {
+    statistics.queries += 1
+    return try withConnection { connection in
+      try connection.query(sql: text, values) { $0.int64(0) }
+    }
+  }
+
+  /// The same in the way that is the quickest for many.
+  func ids(_ statements: LateLookup.IDs, _ values: [SQLValue]) throws -> [Int64] {
+    guard case .taken(let text) = statements.query else { return try ids(statements.text, values) }
+    statistics.queries += 1
+    return try withConnection { connection in
+      let collector = RowIDCollector()
+      try connection.handRows(to: collector) { _ = try connection.execute(sql: text, values) }
+      return collector.ids
+    }
   }
 
   /// The objects of some rows, by one query.

@@ -125,3 +125,12 @@ final class FamilyCollector: RowCollecting {
     if collectsOwners { owners.append(row.int64(columnCount - 1)) }
   }
 }
+
+/// Collects ids alone, which are the only column.
+final class RowIDCollector: RowTaker {
+  // Safe: as above.
+  @safe @exclusivity(unchecked) private(set) var ids: [Int64] = []
+  let columnCount = 1
+
+  func take(_ row: borrowing TakenRow) { ids.append(row.int64(0)) }
+}

@@ -43,7 +43,8 @@ public struct Fetch<Object: ManagedObject> {
 
   /// Only objects for which the predicate holds, and all earlier ones.
   /// - Throws: ``StoreError/predicate(_:)`` for an expression that has no counterpart in SQL.
-  public func `where`(_ predicate: Predicate<Object>) throws -> Fetch {
+  public consuming func `where`(_ predicate: Predicate<Object>) throws -> Fetch {
+    // Consuming: a fetch that is built in one go is handed on, and not copied at each step.
     adding(try PredicateTemplate.condition(of: predicate))
   }
 
@@ -60,15 +61,14 @@ public struct Fetch<Object: ManagedObject> {
   /// Only objects for which the condition holds.
   public func `where`(_ node: PredicateNode) -> Fetch { adding(FetchCondition(node: node)) }
 
-  private func adding(_ condition: FetchCondition) -> Fetch {
-    var copy = self
+  private consuming func adding(_ condition: FetchCondition) -> Fetch {
     // An array of one at once, as most are, and not an empty one that grows.
     if parameters.conditions.isEmpty {
-      copy.parameters.conditions = [condition]
+      parameters.conditions = [condition]
     } else {
-      copy.parameters.conditions.append(condition)
+      parameters.conditions.append(condition)
     }
-    return copy
+    return self
   }
 
   /// Sorted by a property, through to-ones if need be, after the keys given before. Strings sort by code
@@ -149,9 +149,8 @@ public struct Fetch<Object: ManagedObject> {
     if let merge = try merge(entity) {
       found = try merge.all()
     } else {
-      let compiled = try compile(.objects, try present(entity), entity)
-      found = try context.objects(
-        entity, compiled.rowsQuery, compiled.bindings, isBranch: parameters.includesSubentities)
+      let compiled = try compiled(.objects, entity)
+      found = try context.objects(entity, compiled, isBranch: parameters.includesSubentities)
     }
     for path in parameters.prefetch { try prefetch(path, of: found, entity) }
     return typed(found)
@@ -174,7 +173,7 @@ public struct Fetch<Object: ManagedObject> {
     let entity = try entity()
     return try atOneMoment {
       if let merge = try merge(entity) { return try merge.count() }
-      return Int(try value(try compile(.count, try present(entity), entity))?.int64 ?? 0)
+      return Int(try value(try compiled(.count, entity))?.int64 ?? 0)
     }
   }
 
@@ -183,7 +182,7 @@ public struct Fetch<Object: ManagedObject> {
     let entity = try entity()
     return try atOneMoment {
       if let merge = try atMost(1).merge(entity) { return try merge.exists() }
-      return try value(try compile(.existence, try atMost(1).present(entity), entity)) != nil
+      return try value(try atMost(1).compiled(.existence, entity)) != nil
     }
   }
 
@@ -196,7 +195,7 @@ public struct Fetch<Object: ManagedObject> {
     let entity = try entity()
     return try atOneMoment {
       if let merge = try merge(entity) { return try merge.ids().map(make) }
-      let compiled = try compile(.ids, try present(entity), entity)
+      let compiled = try compiled(.ids, entity)
       context.statistics.queries += 1
       return try context.withConnection { connection in
         try connection.query(sql: compiled.text, compiled.bindings) { make($0.int64(0)) }
@@ -208,7 +207,7 @@ public struct Fetch<Object: ManagedObject> {
   public var sql: CompiledFetch {
     get throws {
       let entity = try known()
-      return try compile(.objects, try present(entity), entity)
+      return try compiled(.objects, entity)
     }
   }
 
@@ -262,7 +261,7 @@ public struct Fetch<Object: ManagedObject> {
 
   func known() throws -> EntityMapping {
     if let entityName { return try context.core.entity(named: entityName) }
-    if let entity = context.core.entity(of: type) { return entity }
+    if let entity = context.entity(of: type) { return entity }
     throw StoreError.unknownEntity(name: name)
   }
 
@@ -274,10 +273,13 @@ public struct Fetch<Object: ManagedObject> {
     return entity
   }
 
-  private func compile(
-    _ selection: Selection, _ request: FetchParameters, _ entity: EntityMapping
-  ) throws -> CompiledFetch {
-    try context.core.plans[entity.index].compiled(selection, request, in: context.core.mark)
+  private func compiled(_ selection: Selection, _ entity: EntityMapping) throws -> CompiledFetch {
+    let plans = context.core.plans[entity.index]
+    // As mostly: the request as it stands, which is not copied.
+    guard !newObjects.isEmpty || !context.pending.deleted.isEmpty else {
+      return try plans.compiled(selection, parameters, in: context.core.mark)
+    }
+    return try plans.compiled(selection, try present(entity), in: context.core.mark)
   }
 
   private func value(_ compiled: CompiledFetch) throws -> SQLValue? {

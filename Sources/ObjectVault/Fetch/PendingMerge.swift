@@ -238,16 +238,12 @@ struct PendingMerge {
 
   private func objects(_ request: FetchParameters) throws -> [ManagedObject] {
     let compiled = try Self.compiled(.objects, request, entity, context)
-    return try context.objects(
-      entity, compiled.rowsQuery, compiled.bindings, isBranch: request.includesSubentities)
+    return try context.objects(entity, compiled, isBranch: request.includesSubentities)
   }
 
   private func ids(_ request: FetchParameters) throws -> [Int64] {
     let compiled = try Self.compiled(.ids, request, entity, context)
-    context.statistics.queries += 1
-    return try context.withConnection { connection in
-      try connection.query(sql: compiled.text, compiled.bindings) { $0.int64(0) }
-    }
+    return try context.ids(compiled.text, compiled.bindings)
   }
 
   private func value(_ selection: Selection, _ request: FetchParameters) throws -> SQLValue? {

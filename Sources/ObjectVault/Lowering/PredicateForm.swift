@@ -119,6 +119,8 @@ extension TapedExpression {
   private let operators: [(offset: Int, byte: UInt8)]
   /// With each variable the first of them that is the same; 0 is the one that the predicate is over.
   private let variables: [(offset: Int, first: Int)]
+  /// Whether all of them are that one, as in most predicates.
+  private let hasOneVariable: Bool
   /// The words of the captured values.
   private let values: [UInt]
 
@@ -147,6 +149,7 @@ extension TapedExpression {
     self.template = template
     self.keyPaths = keyPaths
     self.variables = variables
+    hasOneVariable = variables.allSatisfy { $0.first == 0 }
     self.values = values.map(\.word)
     operators = layout.operators.map {
       (offset: $0, byte: unsafe address.load(fromByteOffset: $0, as: UInt8.self))
@@ -173,6 +176,13 @@ extension TapedExpression {
   private func hasVariables(
     _ address: UnsafeRawPointer, _ variable: PredicateExpressions.VariableID
   ) -> Bool {
+    if hasOneVariable {
+      for (offset, _) in variables {
+        let here = unsafe address.load(fromByteOffset: offset, as: PredicateExpressions.VariableID.self)
+        guard here == variable else { return false }
+      }
+      return true
+    }
     func one(_ index: Int) -> PredicateExpressions.VariableID {
       guard index > 0 else { return variable }
       return unsafe address.load(

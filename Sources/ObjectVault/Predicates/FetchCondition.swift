@@ -2,16 +2,37 @@
 
 internal import CipherSQLite
 
-// Safe to share: nothing in it changes, and key paths are immutable.
+// Safe to share: nothing in it changes but what stands behind a lock, and key paths are immutable.
 /// The lowered form of all predicates of one shape: captured values are variables, named by their numbers.
 final class PredicateTemplate: @unchecked Sendable {
   let node: PredicateNode
   /// Held, so that no other key path gets the address that stands for one of them in the shape.
   private let keyPaths: [AnyKeyPath]
+  /// What was made of the template the last time: mostly it is asked for again, and nothing is looked up.
+  private let recent = Locked<Recent?>(nil)
+
+  private struct Recent {
+    let maker: Int
+    let details: UInt
+    let made: AnyObject
+  }
 
   init(node: PredicateNode, keyPaths: [AnyKeyPath]) {
     self.node = node
     self.keyPaths = keyPaths
+  }
+
+  /// What ``keep(_:of:_:)`` was told last, when it was by the same maker, and with the same details.
+  /// - Parameter maker: The number of who asks, which nobody else has.
+  func recent(of maker: Int, _ details: UInt) -> AnyObject? {
+    recent.withLock { recent in
+      guard let recent, recent.maker == maker, recent.details == details else { return nil }
+      return recent.made
+    }
+  }
+
+  func keep(_ made: AnyObject, of maker: Int, _ details: UInt) {
+    recent.withLock { $0 = Recent(maker: maker, details: details, made: made) }
   }
 }
 

@@ -8,13 +8,16 @@ public struct CompiledFetch: Sendable, Hashable {
   public internal(set) var text: String
   /// The values, in the order of the question marks.
   public internal(set) var bindings: [SQLValue]
+  /// What it was made by.
+  let plan: FetchPlan
   /// The same for whole rows, as they are fetched.
-  var rowsQuery: RowsQuery
+  var rowsQuery: RowsQuery { plan.rowsQuery }
   /// How the store runs the statement. What it finds is the same.
   ///
   /// Whole rows are mostly handed over inside of the engine, to functions that a shell has not: there ``text`` finds them.
   public var execution: Execution {
-    switch rowsQuery {
+    if let lookup = plan.lookup, lookup.isUsed { return .idsFirst(lookup.ids.text) }
+    return switch rowsQuery {
     case .stepped: .stepped
     case .taken(let text): .handedOver(text)
     case .whole(let text, _): .split(text)
@@ -30,6 +33,24 @@ public struct CompiledFetch: Sendable, Hashable {
     case handedOver(String)
     /// The same; of a large table a second connection reads a part of the ids at the same time, where one is free.
     case split(String)
+    /// By this text, which an index answers without the rows. They are then looked up in the order of their ids, by a second
+    /// statement in the same snapshot, and are handed over as the others are. A fetch is run so where the last one of its
+    /// shape has found many rows that lie apart.
+    case idsFirst(String)
+  }
+}
+
+extension CompiledFetch {
+  /// Whether both are one statement with the same values. How a fetch is run may change from one moment to the next, and is no
+  /// part of what it is.
+  public static func == (one: CompiledFetch, other: CompiledFetch) -> Bool {
+    one.text == other.text && one.bindings == other.bindings && one.rowsQuery == other.rowsQuery
+  }
+
+  /// Of what is compared.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(text)
+    hasher.combine(bindings)
   }
 }
 
@@ -48,6 +69,7 @@ extension CompiledFetch.Execution: CustomStringConvertible {
     case .stepped: "run row by row"
     case .handedOver: "run with the rows handed over inside of the engine"
     case .split: "run with the rows handed over inside of the engine, of a large table by two connections"
+    case .idsFirst: "run in two statements: the ids by an index alone, then the rows by their ids"
     }
   }
 }

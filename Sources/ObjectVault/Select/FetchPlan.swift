@@ -1,6 +1,7 @@
 // The SQL of fetches that differ in values only, kept by the shape of their predicates.
 
 internal import CipherSQLite
+private import Synchronization
 
 /// What a fetch selects.
 enum Selection: UInt8 {
@@ -15,9 +16,13 @@ final class FetchPlan: Sendable {
   let bindings: [Binding]
   /// Whether it serves for other captured values, too.
   let isReusable: Bool
+  let lookup: LateLookup?
 
-  init(text: String, rowsQuery: RowsQuery, bindings: [Binding], isReusable: Bool) {
+  init(
+    text: String, rowsQuery: RowsQuery, bindings: [Binding], isReusable: Bool, lookup: LateLookup? = nil
+  ) {
     (self.text, self.rowsQuery, self.bindings, self.isReusable) = (text, rowsQuery, bindings, isReusable)
+    self.lookup = lookup
   }
 
   /// With the values that a request gives.
@@ -36,7 +41,7 @@ final class FetchPlan: Sendable {
       values.append(.integer(Int64(request.limit ?? -1)))
       if request.offset > 0 { values.append(.integer(Int64(request.offset))) }
     }
-    return CompiledFetch(text: text, bindings: values, rowsQuery: rowsQuery)
+    return CompiledFetch(text: text, bindings: values, plan: self)
   }
 }
 
@@ -59,7 +64,7 @@ final class FetchPlans: Sendable {
   /// The same of a fetch with a single condition that is not sorted, which most are: no array, and one word to hash.
   private struct PlainKey: Hashable {
     private let template: UInt
-    private let details: UInt
+    let details: UInt
 
     init?(_ selection: Selection, _ request: FetchParameters) {
       guard request.conditions.count == 1, request.sort.isEmpty, let template = request.conditions[0].template
@@ -84,7 +89,13 @@ final class FetchPlans: Sendable {
   private static let capacity = 500
   private let known = Locked<[Key: Entry]>([:])
   private let knownPlain = Locked<[PlainKey: Entry]>([:])
+  /// By the text, of fetches whose plans are not kept, too: those for which the engine was asked how it finds their ids.
+  private let lookups = Locked<[String: LateLookup]>([:])
   private let entity: EntityMapping
+  // An address could be that of former ones, of a store that is closed.
+  private static let count = Atomic(0)
+  /// That of no others in this process.
+  private let number = count.wrappingAdd(1, ordering: .relaxed).newValue
 
   init(_ entity: EntityMapping) { self.entity = entity }
 
@@ -92,8 +103,11 @@ final class FetchPlans: Sendable {
   private func plan(_ selection: Selection, _ request: FetchParameters, make: () throws -> FetchPlan) rethrows
     -> FetchPlan
   {
-    if let key = PlainKey(selection, request) {
-      return try Self.plan(key, in: knownPlain, request, make: make)
+    if let key = PlainKey(selection, request), let template = request.conditions[0].template {
+      if let plan = template.recent(of: number, key.details) as? FetchPlan { return plan }
+      let plan = try Self.plan(key, in: knownPlain, request, make: make)
+      if plan.isReusable { template.keep(plan, of: number, key.details) }
+      return plan
     }
     guard let key = Self.key(selection, request) else { return try make() }
     return try Self.plan(key, in: known, request, make: make)
@@ -153,6 +167,30 @@ final class FetchPlans: Sendable {
     // Of what entity below a row is, its columns tell by an expression each.
     return try compiler.plan(
       statement, columnCount: selection == .objects ? columnCount : nil,
-      columnsAreNames: !isBranch || !entity.hasChildren)
+      columnsAreNames: !isBranch || !entity.hasChildren
+    ) { selection == .objects && isBranch ? lookup($0, statement) : nil }
+  }
+
+  // MARK: Ids first
+
+  /// What is known of a statement for whole rows whose ids could be asked for first; nil where that could never help.
+  private func lookup(_ text: String, _ statement: SelectStatement) -> LateLookup? {
+    guard statement.condition != nil, statement.grouping.isEmpty, statement.columns.values.isEmpty else {
+      return nil
+    }
+    if let known = lookups.withLock({ $0.isEmpty ? nil : $0[text] }) { return known }
+    return LateLookup(text) {
+      var ids = statement
+      ids.columns = "t0.\"id\""
+      return .init(text: ids.sql.text, query: ids.rowsQuery(columnCount: 1, columnsAreNames: true))
+    }
+  }
+
+  /// Keeps what the engine has said.
+  func keep(_ lookup: LateLookup) {
+    lookups.withLock { lookups in
+      if lookups.count >= Self.capacity { lookups.removeAll(keepingCapacity: true) }
+      lookups[lookup.text] = lookup
+    }
   }
 }

@@ -139,9 +139,11 @@ struct PredicateCompiler {
   /// - Parameters:
   ///   - columnCount: How many columns it has, when they are those of whole rows.
   ///   - columnsAreNames: Whether none of these is computed.
-  func plan(_ statement: SelectStatement, columnCount: Int? = nil, columnsAreNames: Bool = false) throws
-    -> FetchPlan
-  {
+  ///   - lookup: Finds by the text what is known of its ids.
+  func plan(
+    _ statement: SelectStatement, columnCount: Int? = nil, columnsAreNames: Bool = false,
+    lookup: (String) -> LateLookup? = { _ in nil }
+  ) throws -> FetchPlan {
     let sql = statement.sql
     let bindings = sql.bindings
     guard bindings.count <= PredicateError.maximumValues else {
@@ -152,7 +154,8 @@ struct PredicateCompiler {
     let rows =
       columnCount.map { statement.rowsQuery(columnCount: $0, columnsAreNames: columnsAreNames) }
       ?? .stepped(sql.text)
-    return FetchPlan(text: sql.text, rowsQuery: rows, bindings: bindings, isReusable: isReusable)
+    return FetchPlan(
+      text: sql.text, rowsQuery: rows, bindings: bindings, isReusable: isReusable, lookup: lookup(sql.text))
   }
 
   /// Gives errors the entity, and the text of the condition where it has one.
