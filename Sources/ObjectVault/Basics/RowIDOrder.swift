@@ -43,8 +43,9 @@ package struct RowIDOrder {
   /// Brings what was read in the order of ``rising`` into that of the ids which were given, none of them twice.
   ///
   /// By moving each to its place: a copy would count a reference to each, which waits for the memory of all of them.
-  package func putBack<Element>(_ elements: inout [Element]) {
-    precondition(elements.count == given.count && given.count == rising.count, "ids that were given twice")
+  /// - Returns: Whether there is one element for each id, and no id twice; else they are left as they are.
+  package func putBack<Element>(_ elements: inout [Element]) -> Bool {
+    guard elements.count == given.count, given.count == rising.count else { return false }
     var sources = given.map { Int32(truncatingIfNeeded: place(of: $0)) }
     // Safe: the places of ids that are each there once are a permutation of the elements' own, so that a cycle ends where it
     // began, and every element is taken out of one place and put into one. Nothing in between can throw or ask for memory.
@@ -63,6 +64,7 @@ package struct RowIDOrder {
         sources[hole] = Int32(hole)
       }
     }
+    return true
   }
 
   /// About how many rows lie on one page.

@@ -31,9 +31,7 @@ struct LateFetch {
     guard isScattered, let order = RowIDOrder(ids) else { return try context.rows(ids, of: entity) }
     var found = try context.rows(order.rising, of: entity)
     // An index that knows of a row which is not there is damaged, or of one that is there twice: the one statement says so.
-    guard found.count == ids.count else { return nil }
-    order.putBack(&found)
-    return found
+    return order.putBack(&found) ? found : nil
   }
 
   private func note(_ found: [ManagedObject]) {

@@ -193,23 +193,18 @@ extension UUID: AttributeValue {
   // uuidString prints each byte with a format, which takes twenty times as long.
   /// The digits of ``uuidString``.
   private var text: String {
-    // Both of 16 bytes, whatever they hold.
-    let bytes = unsafe unsafeBitCast(uuid, to: SIMD16<UInt8>.self)
-    // 36 places are written, each once: 32 digits and four dashes.
-    return unsafe String(unsafeUninitializedCapacity: 36) { text in
-      var place = 0
-      for number in 0..<16 {
-        if number == 4 || number == 6 || number == 8 || number == 10 {
-          unsafe text[place] = UInt8(ascii: "-")
-          place += 1
-        }
-        let (high, low) = (bytes[number] >> 4, bytes[number] & 15)
-        unsafe text[place] = high < 10 ? 0x30 + high : 0x37 + high
-        unsafe text[place + 1] = low < 10 ? 0x30 + low : 0x37 + low
-        place += 2
-      }
-      return place
+    let (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) = uuid
+    let bytes = SIMD16(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
+    // The dashes are there already.
+    var (text, place) = ([UInt8](repeating: UInt8(ascii: "-"), count: 36), 0)
+    for number in 0..<16 {
+      if number == 4 || number == 6 || number == 8 || number == 10 { place += 1 }
+      let (high, low) = (bytes[number] >> 4, bytes[number] & 15)
+      text[place] = high < 10 ? 0x30 + high : 0x37 + high
+      text[place + 1] = low < 10 ? 0x30 + low : 0x37 + low
+      place += 2
     }
+    return String(decoding: text, as: UTF8.self)
   }
   /// From upper-case text.
   public init?(stored value: SQLValue) {

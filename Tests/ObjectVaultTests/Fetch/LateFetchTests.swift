@@ -243,7 +243,8 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
       let order = try #require(RowIDOrder(ids))
       #expect(order.rising == ids.sorted())
       var elements = order.rising.map { "\($0)" }
-      order.putBack(&elements)
+      let isBack = order.putBack(&elements)
+      #expect(isBack)
       #expect(elements == ids.map { "\($0)" })
     }
     let again = try #require(RowIDOrder([5, 3, 5, 4]))

@@ -232,7 +232,7 @@ import Testing
       #expect(try MigrationStep(number: 1, name: "s", text: step.text) == step)
     }
     for (line, reason) in [
-      ("make A.t one picking", "( … ) is missing behind picking"), ("make A.t on", "is missing"),
+      ("make A.t one picking", "( … ) is missing behind picking"), ("make A.t on", "did you mean \"one\"?"),
       ("make A.t many picking (x)", "has no meaning here"), ("make A.t one picking ()", "nothing stands"),
     ] {
       #expect {

@@ -90,7 +90,7 @@ private final class Reader: ManagedObject {
     ("create raw trigger T { ON $Reader BEGIN SELECT 1; END }", "begins with AFTER"),
     ("create raw trigger T { AFTER INSERT ON $Reader }", "BEGIN … END"),
     ("create raw view V { SELECT 'a }", "no end"),
-    ("create raw table T { (a) }", "\"table\" is none of view, trigger, index; write one of these"),
+    ("create raw table T { (a) }", "\"table\" is none of view, trigger, index"),
     ("create raw view { SELECT 1 }", "name is missing"),
     ("create raw view V unique { SELECT 1 }", "{ is missing"), ("create raw view V", "{ is missing"),
   ])

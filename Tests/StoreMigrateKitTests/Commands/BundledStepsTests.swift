@@ -17,7 +17,7 @@ import Testing
       let folder = try TemporaryFolder()
       let result = try run(step, words, in: folder)
       #expect(result.status == 1 && result.output.isEmpty, "\(result)")
-      for word in ["this tool was built with", "0007", "store-migrate embed"] {
+      for word in ["this tool was built with", "0007", "microblog-migrate embed"] {
         #expect(result.errors.contains(word), "\(result)")
       }
       #expect(folder.names.isEmpty)
