@@ -249,6 +249,9 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
     }
     let again = try #require(RowIDOrder([5, 3, 5, 4]))
     #expect(again.rising == [3, 4, 5])
+    var three = ["3", "4", "5"]
+    let isBack = again.putBack(&three)
+    #expect(!isBack && three == ["3", "4", "5"])
   }
 
   @Test func `ids far apart, ids in order and ids of few pages are read as they are`() {
