@@ -162,8 +162,8 @@ public struct MigrationStep: Sendable, Hashable {
       sql.split(separator: "\n").map { $0.trimmed }.filter { !$0.isEmpty }.joined(separator: "\n")
     }
     let lines = operations.map { operation in
-      if operation.isData, case .block(let line, let lines) = operation.rules.text {
-        OperationText.block(line, lines: lines.map(trimmed)).whole
+      if operation.isData, case .sql(let line, let sql) = operation.rules.text {
+        OperationText.sql(line, trimmed(sql)).whole
       } else {
         operation.description
       }

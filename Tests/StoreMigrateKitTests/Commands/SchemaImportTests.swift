@@ -34,7 +34,7 @@ import Testing
     // And back again, byte by byte.
     #expect(try run(Self.line).status == 0)
     #expect(try text("Taken/0001_adopted.migration") == step && text("Adopted.swift") == classes)
-    let adopted = try run("baseline coredata.db new.store -m Taken --to 1 --new-key-env NEW_KEY")
+    let adopted = try run("baseline coredata.db adopted.store -m Taken --to 1 --new-key-env NEW_KEY")
     #expect(adopted.status == 0, "\(adopted)")
   }
 
