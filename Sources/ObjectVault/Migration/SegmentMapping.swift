@@ -229,6 +229,9 @@ struct SegmentMapping {
     }
   }
 
+  /// Whether the run picks who stays of several already.
+  var picks: Bool { moves.contains { !$0.picking.isEmpty } }
+
   mutating func follow(_ move: LinkMove) {
     moves.append(move)
     changedWords.formUnion(move.words.map { $0.lowercased() })

@@ -155,6 +155,8 @@ import Testing
       "make User.team many",
       "retype User.nick to string using ((SELECT count(*) FROM $User.team WHERE $User.team.User = $User.id))",
     ],
+    // A run has one table of who was picked.
+    ["make User.favourites one picking ($Team.title)", "make Team.users one picking ($User.name DESC)"],
     // Both ends of one relationship.
     ["make User.favourites one picking ($Team.title)", "make Team.fans one picking ($User.name)"],
     ["make User.team many", "make Team.users one picking ($User.name DESC)"],

@@ -63,7 +63,8 @@ struct MakeOne: TableOperation {
 
   // An order is asked of the rows before the run, and a run has one table of who was picked.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
-    mapping.movesLinks(of: entity, name, in: model) || order.map(mapping.changes(wordsOf:)) ?? false
+    mapping.movesLinks(of: entity, name, in: model)
+      || order.map { mapping.picks || mapping.changes(wordsOf: $0) } ?? false
   }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError) {
     let resolved = try order.map { sql throws(ModelError) in
