@@ -75,7 +75,23 @@ public final class TemporaryStore: Sendable {
 }
 
 /// Runs `test-child` to its end.
+/// - Parameter signal: One that may end it.
 /// - Returns: Its lines.
-public func runChild(_ mode: String, _ path: String) throws -> [String] {
-  try runTool(builtExecutable("test-child"), [mode, path]).output.split(separator: "\n").map(String.init)
+/// - Throws: ``ChildCrash`` where another signal ends it: its lines so far may be all that a test looks for.
+public func runChild(_ mode: String, _ path: String, allowing signal: Int32? = nil) throws -> [String] {
+  let result = try runTool(builtExecutable("test-child"), [mode, path])
+  guard !result.isKilled || result.status == signal else {
+    throw ChildCrash(mode: mode, signal: result.status, errors: result.errors)
+  }
+  return result.output.split(separator: "\n").map(String.init)
+}
+
+/// A child that nobody killed, and that a signal ended.
+public struct ChildCrash: Error {
+  /// What it did.
+  public let mode: String
+  /// The signal.
+  public let signal: Int32
+  /// What it wrote to standard error.
+  public let errors: String
 }

@@ -10,6 +10,8 @@ public struct ToolResult: Sendable {
   public let output: String
   /// What was written to standard error.
   public let errors: String
+  /// Whether a signal ended it, whose number is the status then.
+  public let isKilled: Bool
 }
 
 /// Runs a program to its end. `input` goes to its standard input.
@@ -67,7 +69,7 @@ public final class StartedTool {
     process.waitUntilExit()
     return ToolResult(
       status: process.terminationStatus, output: String(decoding: output, as: UTF8.self),
-      errors: String(decoding: said, as: UTF8.self))
+      errors: String(decoding: said, as: UTF8.self), isKilled: process.terminationReason == .uncaughtSignal)
   }
 }
 

@@ -15,8 +15,11 @@ package func shellWord(_ word: String) -> String {
   return isPlain ? word : "'\(word.replacing("'", with: "'\\''"))'"
 }
 
-/// The path of a file as a shell takes it behind a command, which does not take it for an option.
-package func shellPath(_ path: String) -> String { shellWord(path.hasPrefix("-") ? "./\(path)" : path) }
+/// The path of a file as an argument that no command takes for an option.
+package func argumentPath(_ path: String) -> String { path.hasPrefix("-") ? "./\(path)" : path }
+
+/// The same as a shell takes it.
+package func shellPath(_ path: String) -> String { shellWord(argumentPath(path)) }
 
 private func spelledWord(_ word: String) -> String {
   var result = "$'"

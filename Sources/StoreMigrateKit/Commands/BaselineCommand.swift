@@ -137,7 +137,7 @@ extension Session {
     let allowed = losses.flatMap { ["--allow", "lossy:\($0.name)"] }
     let toOnes = arguments.all(BaselineCommand.toOne.name).flatMap { [BaselineCommand.toOne.name, $0] }
     return offer(
-      BaselineCommand.self, [ToolLine.path(file), "NEW.store", "--to", "\(version)"] + allowed + toOnes)
+      BaselineCommand.self, [argumentPath(file), "NEW.store", "--to", "\(version)"] + allowed + toOnes)
   }
 
   /// Whether a store may be made without these: by `--yes`, or by a yes at the question.

@@ -61,7 +61,7 @@ enum EncryptCommand: Command {
         code: .cannotDecrypt,
         description:
           "\(plain): this is no plain SQLite file. If it is encrypted already, look at it with "
-          + "\(ToolLine("info", ToolLine.path(plain))), and give it another key with rekey. Nothing was changed."
+          + "\(ToolLine("info", argumentPath(plain))), and give it another key with rekey. Nothing was changed."
       )
     }
     bar.finish()

@@ -24,7 +24,7 @@ extension Session {
   /// A command that works on this run's store.
   /// - Parameter words: What stands behind the store.
   func line(_ command: any Command.Type, _ words: [String] = []) -> String {
-    offer(command, [ToolLine.path(storePath)] + words)
+    offer(command, [argumentPath(storePath)] + words)
   }
 
   /// What a screen offers that knows no command.
@@ -37,7 +37,7 @@ extension Session {
   }
 
   /// The line that rebases files.
-  func rebaseLine(_ files: [String]) -> String { offer(RebaseCommand.self, files.map(ToolLine.path)) }
+  func rebaseLine(_ files: [String]) -> String { offer(RebaseCommand.self, files.map(argumentPath)) }
 
   /// What to do with a conflict of a merge in a generated file.
   var conflictAdvice: String {

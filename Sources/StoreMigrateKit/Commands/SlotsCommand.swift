@@ -73,7 +73,7 @@ enum SlotsCommand: Command {
       self.file = file
       self.recoveryCode = recoveryCode
       loss = recoveryCode.map { _ in
-        "The slot \(slot) was made and its code never shown: \(ToolLine("slots", "remove", ToolLine.path(file), slot))"
+        "The slot \(slot) was made and its code never shown: \(ToolLine("slots", "remove", argumentPath(file), slot))"
       }
       slots = try KeyFile.slots(at: file).map {
         Slot(name: $0.name, kind: "\($0.kind)", work: $0.work.map { "\($0)" })

@@ -7,7 +7,7 @@ import ObjectVault
 struct ToolLine: CustomStringConvertible {
   private let words: [String]
 
-  /// - Parameter words: The command and what stands behind it. A path goes in by ``path(_:)``.
+  /// - Parameter words: The command and what stands behind it. A path goes in by `argumentPath`.
   init(_ words: String...) { self.words = words }
   init(_ words: [String]) { self.words = words }
 
@@ -17,9 +17,6 @@ struct ToolLine: CustomStringConvertible {
   static var program: String {
     CommandLine.arguments.first.map { DatabasePath.split($0).name } ?? "store-migrate"
   }
-
-  /// A path that is not taken for an option.
-  static func path(_ path: String) -> String { path.hasPrefix("-") ? "./\(path)" : path }
 
   /// Where more is said of a command, as the last sentence of a mistake in its line.
   static func help(_ command: String) -> String { "See: \(ToolLine("help", command))" }

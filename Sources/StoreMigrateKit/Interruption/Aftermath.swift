@@ -52,7 +52,7 @@ struct KeyChange: Aftermath {
     "\(store) opens with the NEW key, and with no other; not every page was read with it."
   }
   private var unknown: String {
-    "Keep both keys, and find out which one it is: \(ToolLine("verify", ToolLine.path(store)))"
+    "Keep both keys, and find out which one it is: \(ToolLine("verify", argumentPath(store)))"
   }
 
   private func opens(_ key: Key) -> Bool {
@@ -117,7 +117,7 @@ struct SlotChange: Aftermath {
       return
         "\(file) is whole; its slots are \(try KeyFile.slots(at: file).map(\.name).joined(separator: ", "))."
     } catch SQLError.notFound { return "There is no key file \(file)." } catch {
-      return "Look at it: \(ToolLine("slots", "list", ToolLine.path(file)))"
+      return "Look at it: \(ToolLine("slots", "list", argumentPath(file)))"
     }
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
@@ -140,7 +140,7 @@ struct Rotation: Aftermath {
     }
     if opens(former) { return asBefore }
     return opens(.keyFile(file, unlock: secret))
-      ? renewed : "Look at it: \(ToolLine("verify", ToolLine.path(store), "--slots", file))"
+      ? renewed : "Look at it: \(ToolLine("verify", argumentPath(store), "--slots", file))"
   }
 
   func leftBehind(_ phase: CommitGate.Phase) -> String {

@@ -288,13 +288,15 @@ extension NewFiles {
     _ = try Connection.create(path, key: childKeys.first) {
       try $0.executeScript("CREATE TABLE visit(id INTEGER PRIMARY KEY, who); PRAGMA journal_mode = \(mode)")
     }
+    // Below: the former file gets pages of another size out of the new one's journal, and SQLCipher 3.4.1 falls over that.
+    let crash = mode == "delete" && Engine.current.cipherMajor == 3 ? SIGSEGV : nil
     let (path, visitors) = (path, Locked(2))
     let lines = try await withThrowingTaskGroup(of: [String].self) { group in
       for _ in 0..<2 {
         group.addTask {
           try await onThread {
             defer { visitors.withLock { $0 -= 1 } }
-            return try runChild("visit", path)
+            return try runChild("visit", path, allowing: crash)
           }
         }
       }

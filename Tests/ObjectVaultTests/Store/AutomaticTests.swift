@@ -6,101 +6,103 @@ import ObjectVault
 import TestSupport
 import Testing
 
-private enum First {
-  final class Song: ManagedObject {
-    @Attribute var title: String
-    @Attribute var plays: Int = 0
+extension Automatic {
+  enum First {
+    final class Song: ManagedObject {
+      @Attribute var title: String
+      @Attribute var plays: Int = 0
+    }
   }
-}
-private enum Second {
-  final class Song: ManagedObject {
-    @Attribute(.indexed) var title: String
-    @Attribute(.renamed(from: "plays")) var count: Int = 0
-    @Attribute var stars: Int = 3
-    @Attribute var note: String?
-    @ToOne var album: Album?
+  enum Second {
+    final class Song: ManagedObject {
+      @Attribute(.indexed) var title: String
+      @Attribute(.renamed(from: "plays")) var count: Int = 0
+      @Attribute var stars: Int = 3
+      @Attribute var note: String?
+      @ToOne var album: Album?
+    }
+    final class Album: ManagedObject {
+      @Attribute var name: String
+      @ToMany(inverse: \Song.album) var songs: Set<Song>
+    }
   }
-  final class Album: ManagedObject {
-    @Attribute var name: String
-    @ToMany(inverse: \Song.album) var songs: Set<Song>
+  enum Lossy { final class Song: ManagedObject { @Attribute var title: String } }
+  enum Doubtful {
+    final class Song: ManagedObject {
+      @Attribute var title: String
+      @Attribute var listens: Int = 0
+    }
   }
-}
-private enum Lossy { final class Song: ManagedObject { @Attribute var title: String } }
-private enum Doubtful {
-  final class Song: ManagedObject {
-    @Attribute var title: String
-    @Attribute var listens: Int = 0
+  enum Other {
+    final class Track: ManagedObject {
+      @Attribute var title: String
+      @Attribute var plays: Int = 0
+    }
   }
-}
-private enum Other {
-  final class Track: ManagedObject {
-    @Attribute var title: String
-    @Attribute var plays: Int = 0
+  enum Chained {
+    final class Song: ManagedObject {
+      @Attribute var title: String
+      @Attribute(.renamed(from: "plays")) var count: Int = 0
+      /// A name that is free again, for something else.
+      @Attribute var plays: Int = 5
+    }
   }
-}
-private enum Chained {
-  final class Song: ManagedObject {
-    @Attribute var title: String
-    @Attribute(.renamed(from: "plays")) var count: Int = 0
-    /// A name that is free again, for something else.
-    @Attribute var plays: Int = 5
+  enum Exchanged {
+    final class Song: ManagedObject {
+      @Attribute(.renamed(from: "count")) var plays: Int = 0
+      @Attribute(.renamed(from: "plays")) var count: Int = 0
+      @Attribute var title: String
+    }
   }
-}
-private enum Exchanged {
-  final class Song: ManagedObject {
-    @Attribute(.renamed(from: "count")) var plays: Int = 0
-    @Attribute(.renamed(from: "plays")) var count: Int = 0
-    @Attribute var title: String
+  /// The properties of ``Exchanged``, without a former name.
+  enum Same {
+    final class Song: ManagedObject {
+      @Attribute var plays: Int = 0
+      @Attribute var count: Int = 0
+      @Attribute var title: String
+    }
   }
-}
-/// The properties of ``Exchanged``, without a former name.
-private enum Same {
-  final class Song: ManagedObject {
-    @Attribute var plays: Int = 0
-    @Attribute var count: Int = 0
-    @Attribute var title: String
+  enum Required {
+    final class Song: ManagedObject {
+      @Attribute var title: String
+      @Attribute var plays: Int = 0
+      @Attribute var artist: String
+    }
   }
-}
-private enum Required {
-  final class Song: ManagedObject {
-    @Attribute var title: String
-    @Attribute var plays: Int = 0
-    @Attribute var artist: String
-  }
-}
 
-private enum Noted {
-  final class Song: ManagedObject {
-    @Attribute var title: String
-    @Attribute var plays: Int = 0
-    @Attribute var note: String?
+  enum Noted {
+    final class Song: ManagedObject {
+      @Attribute var title: String
+      @Attribute var plays: Int = 0
+      @Attribute var note: String?
+    }
   }
-}
-private enum Starred {
-  final class Song: ManagedObject {
-    @Attribute var title: String
-    @Attribute var plays: Int = 0
-    @Attribute var note: String?
-    @Attribute var stars: Int = 3
+  enum Starred {
+    final class Song: ManagedObject {
+      @Attribute var title: String
+      @Attribute var plays: Int = 0
+      @Attribute var note: String?
+      @Attribute var stars: Int = 3
+    }
   }
 }
 
 @Suite struct Automatic {
-  private let folder: TemporaryFolder
-  private var url: URL { folder.url.appendingPathComponent("cache.store") }
-  private let first = Schema { Entity(First.Song.self) }
-  private let second = Schema {
+  let folder: TemporaryFolder
+  var url: URL { folder.url.appendingPathComponent("cache.store") }
+  let first = Schema { Entity(First.Song.self) }
+  let second = Schema {
     Entity(Second.Song.self)
     Entity(Second.Album.self)
   }
 
   init() throws { folder = try TemporaryFolder() }
 
-  private func open(_ schema: Schema) async throws -> Store {
+  func open(_ schema: Schema) async throws -> Store {
     try await Store.open(at: url, key: testKey, schema: schema, migrations: .automatic)
   }
 
-  private func fill() async throws {
+  func fill() async throws {
     let store = try await open(first)
     #expect(store.opening.isNew && store.opening.version == 1 && store.opening.automaticStep == nil)
     try await store.write { context in
@@ -276,114 +278,6 @@ private enum Starred {
     store.close()
   }
 
-  @Test func `of two that open at once one makes the step, and both work`() async throws {
-    try await fill()
-    async let one = open(second)
-    async let other = open(second)
-    let stores = try await [one, other]
-    #expect(stores.compactMap(\.opening.automaticStep).count == 1)
-    for (number, store) in stores.enumerated() {
-      #expect(store.opening.version == 2)
-      try await store.write { _ = $0.insert(Second.Song.self) { $0.title = "by \(number)" } }
-    }
-    #expect(try await stores[0].read { try $0.fetch(Second.Song.self).count() } == 5)
-    for store in stores { store.close() }
-  }
-
-  @Test func `of two with other classes that open at once neither is told of a step that was edited`()
-    async throws
-  {
-    try await fill()
-    let schemas = [Schema { Entity(Noted.Song.self) }, Schema { Entity(Starred.Song.self) }]
-    async let small = Result(opening: { try await open(schemas[0]) })
-    async let large = Result(opening: { try await open(schemas[1]) })
-    // Who has more properties can go on from the other's, and not the other way round.
-    let store = try await large.get()
-    switch await small {
-    case .success(let other):
-      #expect(other.opening.version == 2 && store.opening.version == 3)
-      other.close()
-    case .failure(StoreError.notAutomatic): #expect(store.opening.version == 2)
-    case .failure(let error): Issue.record(error)
-    }
-    store.close()
-  }
-
-  /// Steps of others, and what becomes of an opening that read the store before them: the version, or nil where its classes
-  /// do not fit any more.
-  static let stepsOfOthers: [(names: [String], lines: [String], version: Int?)] = [
-    (["automatic"], ["add attribute Song.note string optional"], 2),
-    (["notes"], ["add attribute Song.note string optional"], 2),
-    (
-      ["notes", "size"],
-      ["add attribute Song.note string optional", "add attribute Song.size int default 0"], nil
-    ),
-    (
-      ["automatic", "size"],
-      ["add attribute Song.note string optional", "add attribute Song.size int default 0"], nil
-    ),
-    (
-      ["size", "no_size"],
-      [
-        "add attribute Song.size int default 0",
-        "drop attribute Song.size\nadd attribute Song.note string optional",
-      ], 3
-    ),
-  ]
-
-  @Test(arguments: stepsOfOthers.indices)
-  func `steps that others add behind the reading of a store and before its lock are gone along with`(
-    _ index: Int
-  ) async throws {
-    let (names, lines, version) = Self.stepsOfOthers[index]
-    try await fill()
-    let later = folder.url.appendingPathComponent("later.store")
-    try FileManager.default.copyItem(at: url, to: later)
-    let carried = try await Store.carriedSteps(at: url, key: testKey)
-    let steps = try zip(names, lines).enumerated().map { place, step in
-      try MigrationStep(
-        number: place + 2, name: step.0,
-        text: "format: 1\nallow: lossy:Song.size\n[up]\n\(step.1)\n")
-    }
-    _ = try await Store.migrate(
-      at: later, key: testKey, migrations: MigrationSet(carried.steps + steps), makesBackups: false)
-    // The lock is held until the opening waits for it, and the store is then what the other one is.
-    let other = try Connection.open(url.path, key: testKey)
-    try other.attach(later.path, as: "later", key: testKey)
-    try other.begin()
-    let hasEnded = Locked(false)
-    let opening = Task {
-      defer { hasEnded.withLock { $0 = true } }
-      // Longer than a busy machine takes until the steps are there.
-      var configuration = Store.Configuration()
-      configuration.busyTimeout = 300
-      return try await Store.open(
-        at: url, key: testKey, schema: Schema { Entity(Noted.Song.self) }, migrations: .automatic,
-        configuration: configuration)
-    }
-    // As long as the tasks of other tests may take.
-    while !MigrationMark.isHeld(url.path), !hasEnded.withLock({ $0 }) {
-      try await Task.sleep(for: .milliseconds(2))
-    }
-    try #require(MigrationMark.isHeld(url.path))
-    for row in try other.rows("SELECT name, sql FROM later.sqlite_master WHERE type = 'table'") {
-      guard let name = row[0].string, let sql = row[1].string, !name.hasPrefix("sqlite_") else { continue }
-      try other.executeScript("DROP TABLE IF EXISTS main.\"\(name)\"")
-      try other.executeScript(sql)
-      try other.executeScript("INSERT INTO main.\"\(name)\" SELECT * FROM later.\"\(name)\"")
-    }
-    try other.commit()
-    other.close()
-    do {
-      let store = try await opening.value
-      #expect(store.opening.version == version && store.opening.automaticStep == nil)
-      #expect(try await store.read { try $0.fetch(Noted.Song.self).count() } == 3)
-      store.close()
-    } catch StoreError.notAutomatic(_, let reasons, _) {
-      #expect(version == nil, "\(reasons)")
-    }
-  }
-
   @Test func `a limit holds for the step that is made, too`() async throws {
     try await fill()
     let (url, second) = (url, second)
@@ -397,11 +291,5 @@ private enum Starred {
       at: url, key: testKey, schema: second, migrations: .automatic, migratingAtMost: .rows(100))
     #expect(store.opening.automaticStep != nil)
     store.close()
-  }
-}
-
-extension Result where Failure == any Error, Success: Sendable {
-  fileprivate init(opening body: () async throws -> Success) async {
-    do { self = .success(try await body()) } catch { self = .failure(error) }
   }
 }
