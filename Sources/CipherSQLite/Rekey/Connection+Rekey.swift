@@ -16,9 +16,9 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - newKey: The key from now on.
-  ///   - progress: Called with the pages done and in all, where each page counts twice: written, and verified; from
-  ///     another thread while they are written. What it throws stops the change: before the commit the transaction is
-  ///     rolled back and the old key stays; after it the verification alone ends.
+  ///   - progress: Called with the pages done and in all, where each page counts twice: written, and verified; with 0
+  ///     before the first, and from another thread while they are written. What it throws stops the change: before the
+  ///     commit the transaction is rolled back and the old key stays; after it the verification alone ends.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when somebody else keeps a lock longer than the busy timeout;
   ///   ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``; ``SQLError/uncommittedChanges(file:)`` inside
   ///   a transaction; what `progress` throws. The old key is then still the one that opens the file. When the engine
@@ -80,6 +80,8 @@ extension Connection {
   ) throws {
     let mode = try value("PRAGMA journal_mode")?.string ?? "delete"
     let pages = Int(try value("PRAGMA page_count")?.int64 ?? 0)
+    // A file may be written before anybody has looked how far it is: who wants to stop it is asked once in any case.
+    try progress?(0, pages * 2)
     // An empty log grows with each page; one that is begun anew would hide the first ones. Readers in the way
     // only make the progress coarser.
     if mode == "wal", progress != nil { _ = try? checkpoint(.truncate) }

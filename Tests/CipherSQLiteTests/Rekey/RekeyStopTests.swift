@@ -54,7 +54,23 @@ import Testing
   }
 
   @Test(arguments: modes)
-  func `what progress throws while pages are written leaves the old key`(_ mode: Connection.JournalMode)
+  func `what progress throws while pages are written is told by the key that is in force`(
+    _ mode: Connection.JournalMode
+  ) throws {
+    try create(mode)
+    let connection = try Connection.open(path, key: childKeys.first, configuration: configuration())
+    // Of a quick machine that is busy the first report may be one of the verification.
+    let error = #expect(throws: (any Error).self) {
+      try connection.rekey(to: childKeys.second) { done, _ in if done > 0 { throw Stop() } }
+    }
+    let isStopped = error is Stop
+    #expect(isStopped || error as? SQLError == .notVerified(file: path), "\(String(describing: error))")
+    connection.close()
+    #expect(try keyInForce() == (isStopped ? "first" : "second"))
+  }
+
+  @Test(arguments: modes)
+  func `what progress throws before pages are written leaves the old key`(_ mode: Connection.JournalMode)
     throws
   {
     try create(mode)
