@@ -52,7 +52,18 @@ extension Connection {
   ///
   /// Nested use of the same SQL gets a statement of its own.
   public func withStatement<Result>(sql: String, _ body: (Statement) throws -> Result) throws -> Result {
-    let statement = try lend(sql)
+    try checkOpen()
+    if let cached = unsafe cache.take(sql) {
+      // The cache keeps it as long as it is in use, and the connection keeps the cache.
+      return try unsafe cached._withUnsafeGuaranteedRef { statement in
+        defer {
+          statement.reset()
+          unsafe statement.isInUse = false
+        }
+        return try body(statement)
+      }
+    }
+    let statement = try keep(sql)
     defer {
       statement.reset()
       unsafe statement.isInUse = false
@@ -84,7 +95,11 @@ extension Connection {
 
   private func lend(_ sql: String) throws -> Statement {
     try checkOpen()
-    if let cached = unsafe cache.take(sql) { return cached }
+    if let cached = unsafe cache.take(sql) { return unsafe cached.takeUnretainedValue() }
+    return try keep(sql)
+  }
+
+  private func keep(_ sql: String) throws -> Statement {
     let statement = try prepare(sql: sql)
     unsafe cache.insert(statement)
     return statement

@@ -20,15 +20,19 @@ struct StatementCache {
   private var clock = 0
   /// The one that was found last: loops run one statement, and comparing is faster than hashing.
   private var latest: Statement?
+  /// Statements that were given up while somebody ran them: whoever they are lent to counts on the cache to keep them.
+  private var givenUp: [Statement] = []
 
   init(capacity: Int) { statistics = StatementCacheStatistics(capacity: max(0, capacity)) }
 
-  /// A statement that nobody is stepping, taken for use; nil when there is none.
-  mutating func take(_ sql: String) -> Statement? {
+  /// A statement that nobody is stepping, taken for use; nil when there is none. It is kept while it is in use, so that a look-up
+  /// need count no reference: of a cached statement that is a quarter of its time.
+  mutating func take(_ sql: String) -> Unmanaged<Statement>? {
     let found: Statement?
     if let latest, latest.sql == sql { found = latest } else { found = entries[sql] }
     guard let statement = found, unsafe !statement.isInUse else {
       statistics.misses += 1
+      if !givenUp.isEmpty { givenUp.removeAll { unsafe !$0.isInUse } }
       return nil
     }
     if statement !== latest { latest = statement }
@@ -36,7 +40,7 @@ struct StatementCache {
     clock += 1
     unsafe statement.lastUse = clock
     unsafe statement.isInUse = true
-    return statement
+    return unsafe Unmanaged.passUnretained(statement)
   }
 
   /// Notes that a statement which was found before is taken for use once more.
@@ -82,7 +86,10 @@ struct StatementCache {
 
   mutating func removeAll() {
     latest = nil
-    for statement in entries.values { statement.finalize() }
+    for statement in entries.values {
+      statement.finalize()
+      if unsafe statement.isInUse { givenUp.append(statement) }
+    }
     entries.removeAll()
     statistics.count = 0
   }

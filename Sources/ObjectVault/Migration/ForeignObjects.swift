@@ -3,49 +3,59 @@
 
 internal import CipherSQLite
 
-/// Tables, views, triggers and indexes that are neither of a model nor the store's own.
+/// A table, view, trigger or index that is neither of a model nor the store's own.
+struct ForeignObject: Hashable {
+  let type, name, table, sql: String
+
+  /// What it is, such as `the trigger spy on Thing is none of the store's`.
+  var title: String {
+    let place = type == "trigger" || type == "index" ? " on \(table)" : ""
+    return "the \(type) \(name)\(place) is none of the store's"
+  }
+
+  /// The line of SQL that takes it away.
+  var drop: String { "DROP \(type.uppercased()) \(SQLName(name));" }
+
+  /// What to do with it.
+  var remedy: String {
+    let other =
+      switch type {
+      case "table": ""
+      // On a table of the store's no step runs until it is gone.
+      case "index": "; a step can make it then: create raw index"
+      default: ", or let a step make it: create raw \(type)"
+      }
+    return "Drop it with the sqlcipher shell (\(drop))\(other)"
+  }
+
+  var sentence: String { "\(title): no step has made it. \(remedy)" }
+}
+
+/// Those in a file.
 struct ForeignObjects {
   let layout: StoreLayout
-
-  private struct Found {
-    let type, name, table: String
-
-    /// What it is, such as `the trigger spy on Thing is none of the store's`.
-    var title: String {
-      let place = type == "trigger" || type == "index" ? " on \(table)" : ""
-      return "the \(type) \(name)\(place) is none of the store's"
-    }
-
-    /// The line of SQL that takes it away.
-    var drop: String { "DROP \(type.uppercased()) \(SQLName(name));" }
-
-    var sentence: String {
-      let remedy =
-        switch type {
-        case "table": ""
-        // On a table of the store's no step runs until it is gone.
-        case "index": "; a step can make it then: create raw index"
-        default: ", or let a step make it: create raw \(type)"
-        }
-      return "\(title): no step has made it. Drop it with the sqlcipher shell (\(drop))\(remedy)"
-    }
-  }
 
   /// A sentence for each of those in a file.
   func findings(_ connection: Connection) throws -> [String] { try found(connection).map(\.sentence) }
 
   /// A sentence for each that is in the way of steps, which are refused before the first of them: what a step would drop without
-  /// a word, and what has a name that a step gives.
+  /// a word, what has a name that a step gives, and what names something that a step takes away.
   func obstacles(to steps: [CompiledStep], _ connection: Connection) throws -> [String] {
     let found = try found(connection)
     // The models of all steps need not be laid out for a store that has nothing of somebody else's.
     guard !found.isEmpty else { return [] }
-    return doomed(found, by: steps) + taken(found, from: steps)
+    let doomed = doomed(found, by: steps)
+    let readers = found.filter { found in
+      ["view", "trigger"].contains(found.type)
+        && !doomed.contains(found)
+    }
+    return doomed.map(\.sentence) + taken(found, from: steps)
+      + (try ForeignReaders(connection: connection, readers: readers).obstacles(to: steps))
   }
 
   /// Those whose names steps give to tables, indexes and raw objects of their own. A raw object takes the place of one of its
   /// kind, and triggers have names apart.
-  private func taken(_ found: [Found], from steps: [CompiledStep]) -> [String] {
+  private func taken(_ found: [ForeignObject], from steps: [CompiledStep]) -> [String] {
     var left = found.filter { found in
       // An index on a table of the store's is a difference between that and the model, and told as one.
       found.type != "trigger"
@@ -71,7 +81,7 @@ struct ForeignObjects {
   }
 
   /// What to do with something whose name a step gives, as a line of SQL.
-  private func remedy(_ found: Found, among names: Set<String>) -> String {
+  private func remedy(_ found: ForeignObject, among names: Set<String>) -> String {
     guard found.type == "table" else { return "Drop it with the sqlcipher shell: \(found.drop)" }
     let free = SQLName(freeName("\(found.name)_before", among: names))
     return
@@ -79,9 +89,9 @@ struct ForeignObjects {
       + "(\(found.drop))"
   }
 
-  /// A sentence for each trigger that steps would drop without a word, where they write its table anew. One that such a step, or
+  /// The triggers that steps would drop without a word, where they write its table anew. One that such a step, or
   /// one before it, makes of its own SQL is the store's from then on.
-  private func doomed(_ found: [Found], by steps: [CompiledStep]) -> [String] {
+  private func doomed(_ found: [ForeignObject], by steps: [CompiledStep]) -> [ForeignObject] {
     var (copied, made): (Set<String>, Set<String>) = ([], [])
     // Triggers by the first step that writes their tables anew: what that makes, and what those before it have made.
     var claimed: [String: Set<String>] = [:]
@@ -97,21 +107,21 @@ struct ForeignObjects {
     guard !copied.isEmpty else { return [] }
     return found.filter { found in
       found.type == "trigger" && claimed[found.table.lowercased()]?.contains(found.name.lowercased()) == false
-    }.map(\.sentence)
+    }
   }
 
-  private func found(_ connection: Connection) throws -> [Found] {
+  private func found(_ connection: Connection) throws -> [ForeignObject] {
     let expected = Set(
       OwnTables.names.map { "table \($0)" } + layout.tables.map { "table \($0.name)".lowercased() }
         + layout.tables.flatMap(\.indexes).map { "index \($0.name)".lowercased() }
         + layout.rawObjects.keys.map { $0.lowercased() })
-    let rows = try connection.rows("SELECT type, name, tbl_name FROM sqlite_master ORDER BY type, name")
+    let rows = try connection.rows("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name")
     return rows.compactMap { row in
       let (type, name, table) = (row[0].string ?? "", row[1].string ?? "", row[2].string ?? "")
       guard !expected.contains("\(type) \(name)".lowercased()), !Self.isEngines(type, name) else {
         return nil
       }
-      return Found(type: type, name: name, table: table)
+      return ForeignObject(type: type, name: name, table: table, sql: row[3].string ?? "")
     }
   }
 

@@ -79,15 +79,7 @@ extension MigrationRunner {
     let table = try connection.value(
       "SELECT tbl_name FROM sqlite_master WHERE type = 'trigger' AND name = \(trigger.name)")
     guard let name = table?.string else { return nil }
-    let columns = try connection.tableInfo(name).columns.map { SQLName($0.name) }
-    switch trigger.event {
-    case "insert":
-      let values = SQL.joined(columns.map { _ in "NULL" })
-      return "INSERT INTO \(identifier: name) (\(SQL.names(columns))) VALUES (\(values))"
-    case "update":
-      return "UPDATE \(identifier: name) SET \(SQL.joined(columns.map { "\($0) = \($0)" }))"
-    default: return "DELETE FROM \(identifier: name)"
-    }
+    return try connection.statement(firing: trigger.event, on: name)
   }
 
   private static func misfit(_ object: RawObject, _ error: any Error) -> any Error {

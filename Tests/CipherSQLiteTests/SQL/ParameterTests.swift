@@ -158,6 +158,29 @@ import Testing
     #expect(connection.statementCacheStatistics.count == 0)
   }
 
+  @Test func `a statement that the cache gives up while it runs is there until it has run`() throws {
+    let database = try TemporaryDatabase("CREATE TABLE t(a)")
+    let connection = database.connection
+    for isClosed in [false, true] {
+      // The second look-up finds it.
+      for isFound in [false, true] {
+        var names = 0
+        try connection.withStatement(sql: "SELECT a FROM t") { statement in
+          // The cache is emptied, and filled with others.
+          try? connection.withAuthorizer { _ in
+            .allow
+          } body: {
+            for number in 0..<20 { _ = try connection.value(sql: "SELECT \(number)") }
+          }
+          if isClosed, isFound { connection.close() }
+          #expect(statement.sql == "SELECT a FROM t" && statement.columnName(0) == "")
+          names += 1
+        }
+        #expect(names == 1)
+      }
+    }
+  }
+
   @Test(arguments: [0, 2, 256])
   func `a statement that is kept by its user works after the cache gave it up`(_ size: Int) throws {
     var configuration = Connection.Configuration()

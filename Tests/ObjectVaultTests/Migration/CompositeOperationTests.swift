@@ -136,6 +136,55 @@ import Testing
     #expect(operations.map(\.description) == ["move attribute User.number -> Home.number by User.home"])
   }
 
+  @Test(arguments: [false, true])
+  func `who gets nothing of what was required is told, and the lines that are named help`(
+    _ isInward: Bool
+  ) async throws {
+    // Bob has no address, and nobody leads to the second of two addresses.
+    let base =
+      isInward
+      ? """
+      create entity User {
+          attribute name string
+      }
+      create entity Address {
+          attribute street string
+          relationship user -> User inverse User.address
+      }
+      add relationship User.address -> Address inverse Address.user
+      """
+      : """
+      create entity User {
+          attribute street string
+      }
+      create entity Address {
+          attribute code int default 0
+          relationship user -> User inverse User.address
+      }
+      add relationship User.address -> Address inverse Address.user
+      """
+    let fill =
+      isInward
+      ? [
+        "INSERT INTO User(id, name) VALUES (1, 'Ann'), (2, 'Bob')",
+        "INSERT INTO Address(id, street, user_id) VALUES (5, 'A 1', 1)",
+        "UPDATE User SET address_id = 5 WHERE id = 1",
+      ]
+      : ["INSERT INTO User(id, street) VALUES (1, 'A 1')", "INSERT INTO Address(id) VALUES (5)"]
+    let (source, destination) = isInward ? ("Address", "User") : ("User", "Address")
+    let move = "move attribute \(source).street -> \(destination).street by User.address"
+    let lines = ["make \(source).street optional", "make \(destination).street required filling VALUE"]
+    let reason = try await refusal(move, base, fill: fill)
+    #expect(
+      reason.hasPrefix(
+        "1 object of \(destination) would have no street, as no \(source) has one for them; write ")
+        && lines.allSatisfy(reason.contains), "\(reason)")
+    let lab = try await lab(
+      base, lines[0], move, lines[1].replacingOccurrences(of: "VALUE", with: "\"?\""), fill: fill)
+    try await lab.up()
+    #expect(try lab.rows("SELECT street FROM \(SQLName(destination)) ORDER BY street") == [["?"], ["A 1"]])
+  }
+
   @Test func `rows that the move does not fit are refused with their number`() async throws {
     let shared = [
       "INSERT INTO Home(id) VALUES (3)",
@@ -160,7 +209,7 @@ import Testing
         "INSERT INTO Home(id, number) VALUES (3, 1)",
         "INSERT INTO User(id, home_id) VALUES (1, 3), (2, NULL)",
       ])
-    #expect(unfilled.contains("1 object has no number") && unfilled.contains("(row 2)"))
+    #expect(unfilled.contains("1 object of User would have no number") && unfilled.contains("(row 2)"))
   }
 
   // MARK: Links

@@ -47,7 +47,10 @@ extension AttributeMove: CompositeOperation {
           AttributeDescription(name: attribute.passing, type: attribute.former.type, isOptional: true)))
     }
     parts += isOutward ? outward(relationship, moved, model) : inward(relationship, moved, model)
-    for attribute in moved { parts += Self.restored(attribute.former, destination, attribute.passing) }
+    for attribute in moved {
+      parts += filled(attribute, model).map { .check($0) }
+      parts += Self.restored(attribute.former, destination, attribute.passing)
+    }
     parts += moved.map { .operation(.dropAttribute(source, $0.from)) }
     return parts
       + moved.filter { $0.passing != $0.to }.map {
@@ -99,6 +102,22 @@ extension AttributeMove: CompositeOperation {
     try model.requireDeclared(source, pair.name)
     let hint = didYouMean(nearest(pair.name, among: entity.attributes.map(\.name)))
     throw ModelError(reason: "there is no attribute \(source).\(pair.name)\(hint.map { "; \($0)" } ?? "")")
+  }
+
+  /// That everything at the destination gets a value of what was required, and has no default to be filled with.
+  private func filled(_ attribute: Moved, _ model: Schema) -> [CompiledStatement] {
+    guard !attribute.former.isOptional, attribute.former.defaultValue == nil else { return [] }
+    let place = model.place(of: destination)
+    let lacking: SQL =
+      "FROM \(place.tableName) WHERE \(place.own("\(identifier: attribute.passing) IS NULL"))"
+    return [
+      .check(
+        query: "SELECT count(*) \(lacking)", rows: "SELECT \"id\" \(lacking) ORDER BY 1 LIMIT 5",
+        message:
+          "%d objects of \(destination) would have no \(attribute.to), as no \(source) has one for them; write "
+          + "make \(source).\(attribute.from) optional before the move, and make \(destination).\(attribute.to) "
+          + "required filling VALUE behind it")
+    ]
   }
 
   /// What an attribute was beside its type.

@@ -1,0 +1,129 @@
+// Views and triggers of somebody else that name what a step takes away. SQLite 3.15 lets them stand, and they fail whenever
+// somebody reads; from 3.25 on it changes no column while one of them does not fit. Here both engines refuse before the first step.
+
+internal import CipherSQLite
+
+/// What views and triggers that are none of the store's name of its tables.
+struct ForeignReaders {
+  let connection: Connection
+  /// The views and triggers.
+  let readers: [ForeignObject]
+
+  private struct Column: Hashable {
+    let table, name: String
+  }
+
+  /// A sentence for each that is in the way, with the first step that it is in the way of.
+  func obstacles(to steps: [CompiledStep]) throws -> [String] {
+    var left = readers
+    var lines: [String] = []
+    for step in steps where !left.isEmpty {
+      for part in step.parts where !part.isData {
+        let gone = Gone(from: part.before.layout, to: part.model.layout)
+        guard !gone.isNothing else { continue }
+        // A step's own raw object took the place of one of its kind and name.
+        left.removeAll { reader in
+          part.before.rawObjects.contains {
+            $0.kind.rawValue == reader.type && $0.name.asciiLowercased == reader.name.asciiLowercased
+          }
+        }
+        let title = "step \(numbered(step.step.number)) \(step.step.name)"
+        var told: [ForeignObject] = []
+        for reader in left {
+          guard let cause = try cause(of: reader, gone, title) else { continue }
+          told.append(reader)
+          lines.append("\(reader.title), and \(cause). \(reader.remedy)")
+        }
+        // What names a view that has to go would fit no longer; triggers of a view go with it.
+        var next = 0
+        while next < told.count {
+          let view = told[next]
+          next += 1
+          for other in left where view.type == "view" && other.table != view.name && !told.contains(other) {
+            guard SQLTemplate.words(other.sql).contains(view.name.asciiLowercased) else { continue }
+            told.append(other)
+            lines.append(
+              "\(other.title), and names the view \(view.name), which is in the way. \(other.remedy)")
+          }
+        }
+        left.removeAll(where: told.contains)
+      }
+    }
+    return lines
+  }
+
+  /// The tables and columns that one change takes away, by their names: what is renamed is away by its former name.
+  private struct Gone {
+    var tables: [String] = []
+    var columns: [(table: String, name: String)] = []
+
+    init(from before: StoreLayout, to after: StoreLayout) {
+      let kept = Dictionary(after.tables.map { ($0.name.asciiLowercased, $0) }) { first, _ in first }
+      for table in before.tables {
+        guard let now = kept[table.name.asciiLowercased] else {
+          tables.append(table.name)
+          continue
+        }
+        let names = Set(now.columns.map(\.name.asciiLowercased))
+        columns += table.columns.filter { !names.contains($0.name.asciiLowercased) }
+          .map { (table.name, $0.name) }
+      }
+    }
+
+    var isNothing: Bool { tables.isEmpty && columns.isEmpty }
+  }
+
+  private func cause(of reader: ForeignObject, _ gone: Gone, _ step: String) throws -> String? {
+    let words = SQLTemplate.words(reader.sql)
+    if let table = gone.tables.first(where: { words.contains($0.asciiLowercased) }) {
+      return "names \(table), which \(step) drops or renames"
+    }
+    let named = gone.columns.filter { words.contains($0.name.asciiLowercased) }
+    guard !gone.columns.isEmpty else { return nil }
+    let reads: Set<Column>?
+    do { reads = try columns(of: reader) } catch SQLError.engine(_, _, let message, _) {
+      return "cannot be run (\(message)): no column is dropped or renamed beside it, as \(step) does"
+    }
+    let hit = named.first { column in
+      reads?.contains(Column(table: column.table.asciiLowercased, name: column.name.asciiLowercased))
+        ?? words.contains(column.table.asciiLowercased)
+    }
+    return hit.map { "names \($0.table).\($0.name), which \(step) drops or renames" }
+  }
+
+  /// The columns that a view reads, in lower case; nil of a trigger, whose head names columns that nothing reads.
+  /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` for what does not fit the tables.
+  private func columns(of reader: ForeignObject) throws -> Set<Column>? {
+    guard reader.type == "view" else {
+      let event = RawObject(.trigger, reader.name, sql: reader.sql).event
+      try connection.validate(sql: try connection.statement(firing: event, on: reader.table).text)
+      return nil
+    }
+    var columns: Set<Column> = []
+    try connection.withAuthorizer { action in
+      if case .read(let table, let column) = action {
+        columns.insert(Column(table: table.asciiLowercased, name: column.asciiLowercased))
+      }
+      return .allow
+    } body: {
+      try connection.validate(sql: "SELECT * FROM \(SQLName(reader.name))")
+    }
+    return columns
+  }
+}
+
+extension Connection {
+  /// A statement for which the engine has to read the triggers of a table that wait for an event: `insert`, `update` or
+  /// `delete`.
+  func statement(firing event: String?, on table: String) throws -> SQL {
+    let columns = try tableInfo(table).columns.map { SQLName($0.name) }
+    switch event {
+    case "insert":
+      let values = SQL.joined(columns.map { _ in "NULL" })
+      return "INSERT INTO \(identifier: table) (\(SQL.names(columns))) VALUES (\(values))"
+    case "update":
+      return "UPDATE \(identifier: table) SET \(SQL.joined(columns.map { "\($0) = \($0)" }))"
+    default: return "DELETE FROM \(identifier: table)"
+    }
+  }
+}

@@ -1,0 +1,122 @@
+// Views and triggers that somebody has made by hand, of what a step takes away: both engines refuse before the first step, a
+// plan says so, and nobody is in the way of what he does not name.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct ForeignReaders {
+  private static let base = """
+    create entity Thing {
+     attribute name string
+     attribute size int default 0
+    }
+    create entity Tag {
+     attribute size int default 0
+     attribute label string default "?"
+    }
+    """
+  private static let fill = [
+    "INSERT INTO Thing(id, name, size) VALUES (1, 'a', 3)", "INSERT INTO Tag(id) VALUES (1)",
+  ]
+
+  struct Case: Sendable, CustomTestStringConvertible {
+    /// What somebody has made.
+    let sql: String
+    let step: String
+    /// What the refusal says; nil where none is.
+    let words: [String]?
+    var testDescription: String { "\(sql) | \(step)" }
+
+    init(_ sql: String, _ step: String, _ words: String...) {
+      (self.sql, self.step, self.words) = (sql, step, words.isEmpty ? nil : words)
+    }
+  }
+
+  static let drop = "drop attribute Thing.size"
+  static let rename = "rename attribute Thing.size -> length"
+  static let cases = [
+    Case(
+      "CREATE VIEW v AS SELECT size FROM Thing", drop,
+      "the view v is none of the store's, and names Thing.size, which step 0003 step3 drops or renames",
+      #"DROP VIEW "v";"#, "create raw view"),
+    Case(#"CREATE VIEW v AS SELECT "SIZE" AS s FROM thing"#, rename, "names Thing.size, which step 0003"),
+    Case("CREATE VIEW v AS SELECT count(*) FROM Thing", "drop entity Thing", "names Thing, which step 0003"),
+    Case("CREATE VIEW v AS SELECT count(*) FROM Thing", "rename entity Thing -> Item", "names Thing, which"),
+    Case(
+      "CREATE VIEW v AS SELECT size FROM Thing; CREATE VIEW w AS SELECT * FROM v", drop, "the view v",
+      "the view w"),
+    // Somebody else's size, and all columns whatever they are.
+    Case("CREATE VIEW v AS SELECT t.name, g.size FROM Thing t JOIN Tag g ON g.id = t.id", drop),
+    Case("CREATE VIEW v AS SELECT * FROM Thing", rename),
+    Case("CREATE VIEW v AS SELECT size FROM Thing", "drop attribute Tag.label"),
+    Case("CREATE VIEW v AS SELECT size FROM Thing", "retype Thing.name to string using (upper($Thing.name))"),
+    Case("CREATE VIEW v AS SELECT 1 AS size", drop),
+    // What does not fit before already.
+    Case(
+      "CREATE VIEW v AS SELECT x FROM nowhere", drop, "the view v is none of the store's, and cannot be run",
+      "nowhere", "no column is dropped or renamed beside it, as step 0003 step3 does"),
+    Case("CREATE VIEW v AS SELECT x FROM nowhere", "add attribute Thing.more string optional"),
+    Case("CREATE VIEW v AS SELECT x FROM nowhere", "retype Thing.name to string using (upper($Thing.name))"),
+    // Triggers: of the store's tables, of somebody else's, and of views.
+    Case(
+      "CREATE TRIGGER t AFTER UPDATE OF size ON Thing BEGIN SELECT 1; END", rename, "the trigger t on Thing"),
+    Case(
+      "CREATE TABLE notes(a); CREATE TRIGGER t AFTER INSERT ON notes BEGIN UPDATE Thing SET size = NEW.a; END",
+      drop,
+      "the trigger t on notes", "names Thing.size", #"DROP TRIGGER "t";"#),
+    Case(
+      "CREATE TABLE notes(a); CREATE TRIGGER t AFTER DELETE ON notes BEGIN DELETE FROM nowhere; END", drop,
+      "the trigger t on notes", "cannot be run"),
+    Case(
+      "CREATE VIEW v AS SELECT name FROM Thing; CREATE TRIGGER t INSTEAD OF INSERT ON v BEGIN "
+        + "INSERT INTO Thing(name, size) VALUES (NEW.name, 1); END", rename, "the trigger t on v"),
+    Case(
+      "CREATE TABLE notes(a); CREATE TRIGGER t AFTER INSERT ON notes BEGIN UPDATE Thing SET name = NEW.a; END",
+      rename),
+  ]
+
+  private func objects(_ lab: MigrationLab) throws -> [[SQLValue]] {
+    try lab.rows("SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2")
+  }
+
+  @Test(arguments: cases)
+  func `what names something that a step takes away is told before the first step, on both engines`(
+    _ each: Case
+  )
+    async throws
+  {
+    let lab = try await MigrationLab(Self.base, fill: Self.fill)
+    try lab.open().executeScript(each.sql)
+    let before = try objects(lab)
+    let set = try lab.set([Self.base, "add attribute Thing.first string optional", each.step])
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
+    guard let words = each.words else {
+      #expect(plan.drift == [])
+      try await Store.migrate(
+        at: lab.url, key: testKey, migrations: set, allowing: ["Thing.size", "Tag.label", "Thing"])
+      let kept = try objects(lab)
+      #expect(before.filter { ["view", "trigger"].contains($0[0].string) && !kept.contains($0) } == [])
+      return
+    }
+    let told = plan.drift.joined(separator: "\n")
+    #expect(words.allSatisfy(told.contains), "\(told)")
+    await #expect {
+      try await Store.migrate(
+        at: lab.url, key: testKey, migrations: set, allowing: ["Thing.size", "Tag.label", "Thing"])
+    } throws: {
+      guard case StoreError.schemaDrift(_, plan.drift) = $0 else { return false }
+      return true
+    }
+    #expect(try objects(lab) == before)
+    // The line that is told makes room.
+    let drops = plan.drift.compactMap { $0.firstMatch(of: #/\((DROP .*;)\)/#).map { String($0.1) } }
+    #expect(drops.count == plan.drift.count)
+    for line in drops { try lab.open().executeScript(line) }
+    _ = try await Store.migrate(
+      at: lab.url, key: testKey, migrations: set, allowing: ["Thing.size", "Tag.label", "Thing"])
+    #expect(try lab.rows("SELECT count(*) FROM vault_migrations") == [[3]])
+  }
+}
