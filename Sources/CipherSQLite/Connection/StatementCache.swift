@@ -14,12 +14,14 @@ public struct StatementCacheStatistics: Sendable, Hashable {
   public internal(set) var evictions = 0
 }
 
-struct StatementCache {
+// Safe: what is not counted is one of the entries, which keep it.
+@safe struct StatementCache {
   private var entries: [String: Statement] = [:]
   private(set) var statistics: StatementCacheStatistics
   private var clock = 0
-  /// The one that was found last: loops run one statement, and comparing is faster than hashing.
-  private var latest: Statement?
+  /// The one that was found last: loops run one statement, and comparing is faster than hashing. One of the entries, and nil
+  /// before any of them goes.
+  private var latest: Unmanaged<Statement>?
   /// Statements that were given up while somebody ran them: whoever they are lent to counts on the cache to keep them.
   private var givenUp: [Statement] = []
 
@@ -28,19 +30,22 @@ struct StatementCache {
   /// A statement that nobody is stepping, taken for use; nil when there is none. It is kept while it is in use, so that a look-up
   /// need count no reference: of a cached statement that is a quarter of its time.
   mutating func take(_ sql: String) -> Unmanaged<Statement>? {
-    let found: Statement?
-    if let latest, latest.sql == sql { found = latest } else { found = entries[sql] }
-    guard let statement = found, unsafe !statement.isInUse else {
+    guard let latest = unsafe latest,
+      unsafe latest._withUnsafeGuaranteedRef({ unsafe !$0.isInUse && $0.sql == sql })
+    else { return unsafe find(sql) }
+    unsafe latest._withUnsafeGuaranteedRef { retake($0) }
+    return unsafe latest
+  }
+
+  @inline(never) private mutating func find(_ sql: String) -> Unmanaged<Statement>? {
+    guard let statement = entries[sql], unsafe !statement.isInUse else {
       statistics.misses += 1
       if !givenUp.isEmpty { givenUp.removeAll { unsafe !$0.isInUse } }
       return nil
     }
-    if statement !== latest { latest = statement }
-    statistics.hits += 1
-    clock += 1
-    unsafe statement.lastUse = clock
-    unsafe statement.isInUse = true
-    return unsafe Unmanaged.passUnretained(statement)
+    unsafe latest = Unmanaged.passUnretained(statement)
+    retake(statement)
+    return unsafe latest
   }
 
   /// Notes that a statement which was found before is taken for use once more.
@@ -65,7 +70,7 @@ struct StatementCache {
 
   /// Gives up the quarter that was not used for longest: a scan now and then, and none for each insertion.
   private mutating func evict() {
-    latest = nil
+    unsafe latest = nil
     let idle = entries.values.filter { unsafe !$0.isInUse }.sorted { unsafe $0.lastUse < $1.lastUse }
     for statement in idle.prefix(max(1, statistics.capacity / 4)) {
       entries[statement.sql] = nil
@@ -76,7 +81,7 @@ struct StatementCache {
   }
 
   mutating func removeIdle() {
-    latest = nil
+    unsafe latest = nil
     for statement in entries.values where unsafe !statement.isInUse {
       entries[statement.sql] = nil
       statement.finalize()
@@ -85,7 +90,7 @@ struct StatementCache {
   }
 
   mutating func removeAll() {
-    latest = nil
+    unsafe latest = nil
     for statement in entries.values {
       statement.finalize()
       if unsafe statement.isInUse { givenUp.append(statement) }
