@@ -20,8 +20,8 @@ extension EntityMapping {
   /// A row of these columns behind its id.
   func insertStatement(_ columns: [SQLName]) -> String {
     let names = SQL.names([idName] + columns)
-    let (column, value) = ownMark
-    return text("INSERT INTO \(table) (\(names)\(column)) VALUES (\(parameters: columns.count + 1)\(value))")
+    let (more, values) = beginning
+    return text("INSERT INTO \(table) (\(names)\(more)) VALUES (\(parameters: columns.count + 1)\(values))")
   }
 
   /// Rows of these columns behind their ids, out of a feed.
@@ -30,8 +30,8 @@ extension EntityMapping {
     let feed = SQLName(RowFeed.tableName(columnCount: columns.count + 1))
     // FAIL, and not ABORT: what stands before the row that fails stays, as it would after a statement for each row, and
     // the engine keeps no copies of pages for the case that the statement alone is undone.
-    let (column, value) = ownMark
-    return text("INSERT OR FAIL INTO \(table) (\(names)\(column)) SELECT *\(value) FROM \(feed)")
+    let (more, values) = beginning
+    return text("INSERT OR FAIL INTO \(table) (\(names)\(more)) SELECT *\(values) FROM \(feed)")
   }
 
   /// The whole rows of the ids of a feed, however many.
@@ -180,9 +180,12 @@ extension EntityMapping {
 
   // MARK: Pieces
 
-  /// What says of a new row which entity it is of: the column behind the others, and its value.
-  private var ownMark: (column: SQL, value: SQL) {
-    isInFamily ? (", \(Self.entityColumn)", ", \(literal: name)") : ("", "")
+  /// What a new row has behind the columns of its values: its first version, and of which entity it is where others are in
+  /// the table.
+  private var beginning: (columns: SQL, values: SQL) {
+    let (columns, values): (SQL, SQL) = (", \"_version\"", ", \(number: RowVersions.first)")
+    return isInFamily
+      ? ("\(columns), \(Self.entityColumn)", "\(values), \(literal: name)") : (columns, values)
   }
 
   /// That a row of the table is one of the entity, where others are in it.

@@ -59,7 +59,9 @@ package struct RowIDs {
 
 /// The versions of a row: each write of it gives the next.
 enum RowVersions {
-  static let first: Int64 = 1
+  /// That of a row which a save makes, or an operation of a step. SQLite has 0 and 1 in no byte of their own: a row that began
+  /// with 1, as the column's default is, would become longer by its first change, and full pages would split.
+  static let first: Int64 = 2
   /// The highest one that a row may come from outside with: there is room above it for all writes of its life.
   static let highest = Int64.max >> 1
   /// Behind a number that no row may have comes one that none has: the row was changed meanwhile, says the next save.
