@@ -14,7 +14,7 @@ public struct StatementCacheStatistics: Sendable, Hashable {
   public internal(set) var evictions = 0
 }
 
-// Safe: what is not counted is one of the entries, which keep it.
+// Safe: what is not counted is one of the entries, or of those given up, which keep it.
 @safe struct StatementCache {
   private var entries: [String: Statement] = [:]
   private(set) var statistics: StatementCacheStatistics

@@ -11,8 +11,8 @@ extension ConnectionPool {
   ///
   /// - Parameters:
   ///   - newKey: The key from now on.
-  ///   - progress: Called with the pages done and in all, where each page counts twice: written, and verified; from
-  ///     another thread while they are written. What it throws stops the change: before the commit the transaction is
+  ///   - progress: Called with the pages done and in all, where each page counts twice: written, and verified; with 0
+  ///     before the first, and from another thread while they are written. What it throws stops the change: before the commit the transaction is
   ///     rolled back and the old key stays; after it the verification alone ends.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when somebody else keeps the write lock, or a read of
   ///   this pool lasts, longer than the busy timeout; ``SQLError/emptyKey``,
@@ -34,7 +34,8 @@ extension ConnectionPool {
       }
       defer { readers.unbar() }
       let gate = CommitGate()
-      do { try writer.rekeyInTransaction(new, gate, progress: progress) } catch {
+      let extent = try writer.beginRekey(gate, progress: progress)
+      do { try writer.rekeyInTransaction(new, gate, extent, progress: progress) } catch {
         // The engine may hold the new key for writing although nothing was written: one more write would
         // leave a file that opens with neither key. So this connection never writes again.
         self.writer.connection?.close()

@@ -21,12 +21,12 @@ extension Connection {
   ///     commit the transaction is rolled back and the old key stays; after it the verification alone ends.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when somebody else keeps a lock longer than the busy timeout;
   ///   ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``; ``SQLError/uncommittedChanges(file:)`` inside
-  ///   a transaction; what `progress` throws. The old key is then still the one that opens the file. When the engine
-  ///   itself failed or was stopped, this connection is closed, because one more write of it could leave a file that no
-  ///   key opens.
-  ///   ``SQLError/corrupted(file:pages:)`` for damage that was there before, ``SQLError/folderNotWritable(folder:)`` where no
-  ///   journal can be made, ``SQLError/diskFull(file:)``, or ``SQLError/verificationFailed(file:reason:)`` when the engine
-  ///   reported success and changed nothing for another reason. The old key stays then, too.
+  ///   a transaction; ``SQLError/corrupted(file:pages:)`` for damage that was there before,
+  ///   ``SQLError/folderNotWritable(folder:)`` where no journal can be made; what `progress` throws. The old key is then
+  ///   still the one that opens the file, and where nothing was written yet this connection goes on.
+  ///   ``SQLError/diskFull(file:)``, or ``SQLError/verificationFailed(file:reason:)`` when the engine reported success and
+  ///   changed nothing for another reason. The old key stays then, too. Once the engine has begun to write, an error
+  ///   closes this connection, because one more write of it could leave a file that no key opens.
   ///   ``SQLError/rekeyDamaged(file:pages:)`` when what was written could not be read back, and
   ///   ``SQLError/notVerified(file:)`` when `progress` ended the verification: then the new key is the one.
   public func rekey(to newKey: Key, progress: ((Int, Int) throws -> Void)? = nil) throws {
@@ -41,8 +41,9 @@ extension Connection {
     guard !isInTransaction else { throw SQLError.uncommittedChanges(file: path) }
     let new = try UnlockedKey(deriving: newKey, salt: unlocked.salt, profile: unlocked.profile)
     let fresh: Connection
+    let extent = try beginRekey(gate, progress: progress)
     do {
-      try rekeyInTransaction(new, gate, progress: progress)
+      try rekeyInTransaction(new, gate, extent, progress: progress)
       fresh = try Connection.openingAfterRekey(file, gate) {
         try Connection.open(file, unlocked: new, configuration: configuration)
       }
@@ -74,31 +75,48 @@ extension Connection {
     }
   }
 
-  /// Changes the key, or throws with the file as it was. After an error nothing may be written here.
-  func rekeyInTransaction(
-    _ new: UnlockedKey, _ gate: CommitGate, progress: ((Int, Int) throws -> Void)?
-  ) throws {
-    let mode = try value("PRAGMA journal_mode")?.string ?? "delete"
+  /// What is to be written, and where it can be seen to grow.
+  struct RekeyExtent {
+    let pages: Int
+    let usesLog: Bool
+  }
+
+  /// Begins the transaction that changes the key, where every page can be read and the engine can write. After an error
+  /// there is none, and this connection goes on as before.
+  func beginRekey(_ gate: CommitGate, progress: ((Int, Int) throws -> Void)?) throws -> RekeyExtent {
+    let usesLog = try value("PRAGMA journal_mode")?.string == "wal"
     let pages = Int(try value("PRAGMA page_count")?.int64 ?? 0)
-    // A file may be written before anybody has looked how far it is: who wants to stop it is asked once in any case.
-    try progress?(0, pages * 2)
     // An empty log grows with each page; one that is begun anew would hide the first ones. Readers in the way
     // only make the progress coarser.
-    if mode == "wal", progress != nil { _ = try? checkpoint(.truncate) }
+    if usesLog, progress != nil { _ = try? checkpoint(.truncate) }
+    // BEGIN IMMEDIATE turns contention into an error: without it sqlite3_rekey answers 0 and does nothing.
+    try execute("BEGIN IMMEDIATE")
+    do {
+      // A file may be written before anybody has looked how far it is: who wants to stop it is asked here in any case.
+      try progress?(0, pages * 2)
+      try requireRewritable(gate) { try progress?(0, pages * 2) }
+    } catch {
+      _ = try? execute("ROLLBACK")
+      throw error
+    }
+    return RekeyExtent(pages: pages, usesLog: usesLog)
+  }
+
+  /// Changes the key, or throws with the file as it was. After an error nothing may be written here.
+  func rekeyInTransaction(
+    _ new: UnlockedKey, _ gate: CommitGate, _ extent: RekeyExtent, progress: ((Int, Int) throws -> Void)?
+  ) throws {
     // The commit shall not copy the log: that is done while pages are verified.
     let copiesAfter = try value("PRAGMA wal_autocheckpoint")?.int64 ?? 1000
     try execute("PRAGMA wal_autocheckpoint = 0")
     defer { unsafe sqlite3_wal_autocheckpoint(handle, Int32(clamping: copiesAfter)) }
-    // BEGIN IMMEDIATE turns contention into an error: without it sqlite3_rekey answers 0 and does nothing.
-    try execute("BEGIN IMMEDIATE")
-    try requireRewritable(gate)
     // Who else lets files fail goes on doing so.
     let former = fileWatch?.body
     try onFileCall(gate.answers(before: former))
     let growth = progress.map {
       GrowthWatch(
-        mode == "wal" ? file.log : file.journal, pageBytes: unlocked.profile.pageBytes + 24,
-        pages: pages, report: $0, onError: { gate.stop() })
+        extent.usesLog ? file.log : file.journal, pageBytes: unlocked.profile.pageBytes + 24,
+        pages: extent.pages, report: $0, onError: { gate.stop() })
     }
     // The engine commits within this call.
     let result = Result {

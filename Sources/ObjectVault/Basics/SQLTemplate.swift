@@ -89,6 +89,19 @@ package enum SQLTemplate {
     return statements
   }
 
+  /// Whether rows may take the place of others in it: `OR REPLACE`, `REPLACE INTO`.
+  static func replacesRows(_ sql: String) -> Bool {
+    var scanner = SQLScanner(sql)
+    var former = ""
+    while let piece = scanner.next() {
+      guard piece.kind == .word else { continue }
+      let word = scanner.text(piece.range).lowercased()
+      if (former, word) == ("or", "replace") || (former, word) == ("replace", "into") { return true }
+      former = word
+    }
+    return false
+  }
+
   /// What a statement can speak of, in lower case: its words, the names in quotes, and of `$Status.tags` the entity.
   static func words(_ sql: String) -> Set<String> {
     var scanner = SQLScanner(sql)
@@ -133,7 +146,12 @@ package enum SQLTemplate {
         }
         list.wasName = false
       case .word where TableList.beginnings.contains(text.lowercased()):
-        list = TableList(isOpen: true, expectsName: true)
+        list = TableList(isOpen: true, expectsName: true, isBehindUpdate: text.lowercased() == "update")
+      // UPDATE OR IGNORE t
+      case .word where list.isBehindUpdate && list.expectsName && text.lowercased() == "or":
+        (list.expectsName, list.isBehindUpdate) = (false, false)
+        list.skipsWord = true
+      case .word where list.skipsWord: (list.expectsName, list.skipsWord) = (true, false)
       case .word where text.lowercased() == "in": (list.expectsName, list.isBehindIn) = (true, true)
       case .word where TableList.ends.contains(text.lowercased()): list = TableList()
       case .word where TableList.parts.contains(text.lowercased()):
@@ -165,6 +183,9 @@ package enum SQLTemplate {
     var isOpen = false
     var expectsName = false
     var isBehindIn = false
+    var isBehindUpdate = false
+    /// Whether what to do about a conflict follows.
+    var skipsWord = false
     /// Whether the piece before was a name that was expected.
     var wasName = false
 

@@ -28,9 +28,12 @@ struct LateFetch {
     let ids = try context.ids(lookup.ids, compiled.bindings)
     let isScattered = ids.count >= Self.fewest && RowIDOrder.isScattered(ids)
     lookup.note(isScattered: isScattered) { true }
-    guard isScattered, let order = RowIDOrder(ids) else { return try context.rows(ids, of: entity) }
-    var found = try context.rows(order.rising, of: entity)
     // An index that knows of a row which is not there is damaged, or of one that is there twice: the one statement says so.
+    guard isScattered, let order = RowIDOrder(ids) else {
+      let found = try context.rows(ids, of: entity)
+      return found.count == ids.count ? found : nil
+    }
+    var found = try context.rows(order.rising, of: entity)
     return order.putBack(&found) ? found : nil
   }
 

@@ -104,6 +104,9 @@ public enum StoreError: Error, Sendable, Equatable {
   case schemaMismatch(differences: [String], lines: [String])
   /// The file's tables are not those of the model that the file names.
   case schemaDrift(file: String, differences: [String])
+  /// Others have put into the file what is in the way of the steps: a trigger that a step would drop with its table, something
+  /// that has a name which a step gives, a view or a trigger that names what a step takes away. Nothing was changed.
+  case stepsObstructed(file: String, obstacles: [String])
   /// An encrypted database, but not a store of this library.
   case notAStore(file: String)
   /// The file is laid out as another release does it. Opening it with steps brings an older one up to date.
@@ -283,11 +286,11 @@ extension StoreError: CustomStringConvertible {
     case .notAutomatic(let file, let reasons, let lines):
       "\(file): "
         + (lines.isEmpty
-          ? "nobody can tell whether the store's model is that of the classes: "
+          ? "nobody could tell whether the model of a store there is that of the classes: "
           : "the classes are not the store's model, and what leads to them is not made by itself: ")
         + reasons.map(ended).joined(separator: " ")
         + (lines.isEmpty
-          ? " Steps of your own are those behind the store (Store.carriedSteps), and the new one."
+          ? " Steps of your own are those behind the store, where there is one (Store.carriedSteps), and the new one."
           : " Write the steps down from now on: those behind the store (Store.carriedSteps), and one with these lines, "
             + "looked at before:\n" + lines.joined(separator: "\n"))
     case .madeOfOtherClasses(let file, let differences, let lines):
@@ -302,6 +305,9 @@ extension StoreError: CustomStringConvertible {
     case .schemaDrift(let file, let differences):
       "\(file): the tables are not those of the store's model: \(differences.joined(separator: "; ")). "
         + "Undo what was changed by hand, or restore the file from a backup."
+    case .stepsObstructed(let file, let obstacles):
+      "\(file): what others have put into the file is in the way of the steps: \(obstacles.map(ended).joined(separator: " ")) "
+        + "Nothing was changed."
     case .notAStore(let file):
       "\(file): the key fits, but this is no store of ObjectVault (it has no vault_meta table). Check the path."
     case .otherFormat(let file, let found, let supported) where found < supported:

@@ -11,7 +11,9 @@ extension Schema {
     let doubts = renamingDoubts(from: self)
     guard doubts.isEmpty else {
       throw StoreError.notAutomatic(
-        file: file, reasons: doubts.map { $0.reason(of: "the class has") }, lines: [])
+        file: file,
+        reasons: doubts.map { $0.reason(of: $0.renaming.isOfEntity ? "the schema has" : "the class has") },
+        lines: [])
     }
   }
 }

@@ -17,11 +17,16 @@ struct DeclaredColumns {
   private var links: [String: [Place]] = [:]
   private var deeds: [String] = []
   private var missing: [(word: TransformAccess.Word, place: TransformAccess.Place)] = []
+  /// Whether what is updated may take the place of other rows, of which the engine does not say that it deletes them.
+  private let replacesRows: Bool
 
   /// nil where the author says nothing.
-  init?(_ access: TransformAccess, _ model: Schema) {
+  init?(_ access: TransformAccess, _ model: Schema, sql: String) {
     guard access.reads != nil || access.writes != nil else { return nil }
     (self.access, self.model) = (access, model)
+    // A statement says it for the triggers that it wakes, too.
+    replacesRows = ([sql] + model.rawStatements.filter(\.isTrigger).map(\.create)).contains(
+      where: SQLTemplate.replacesRows)
     // Who declares a property comes before those who inherit it.
     for entity in model.parentsFirst { add(entity, entity) }
     for entity in model.parentsFirst { add(model.flattened(entity), entity) }
@@ -56,7 +61,9 @@ struct DeclaredColumns {
   mutating func note(_ action: AuthorizerAction, in object: String?) {
     switch action {
     case .read(let table, let column): note(.reads, table, column, object)
-    case .update(let table, let column): note(.writes, table, column, object)
+    case .update(let table, let column):
+      note(.writes, table, column, object)
+      if replacesRows { note(.writes, rowsOf: table, "may replace rows of", object) }
     case .insert(let table): note(.writes, rowsOf: table, "makes rows of", object)
     case .delete(let table): note(.writes, rowsOf: table, "deletes rows of", object)
     default: break
@@ -104,6 +111,6 @@ struct DeclaredColumns {
 
   /// What the block does beyond what is said; nil for nothing.
   var refusal: ModelError? {
-    deeds.isEmpty ? nil : ModelError(reason: "it " + TransformAccess.refusal(deeds, missing))
+    deeds.isEmpty ? nil : ModelError(reason: "it " + access.refusal(deeds, missing))
   }
 }

@@ -32,7 +32,7 @@ struct ForeignReaders {
         for reader in left {
           guard let cause = try cause(of: reader, gone, title) else { continue }
           told.append(reader)
-          lines.append("\(reader.title), and \(cause). \(reader.remedy)")
+          lines.append("\(reader.title), and \(cause). \(Self.remedy(reader))")
         }
         // What names a view that has to go would fit no longer; triggers of a view go with it.
         var next = 0
@@ -43,13 +43,18 @@ struct ForeignReaders {
             guard SQLTemplate.words(other.sql).contains(view.name.asciiLowercased) else { continue }
             told.append(other)
             lines.append(
-              "\(other.title), and names the view \(view.name), which is in the way. \(other.remedy)")
+              "\(other.title), and names the view \(view.name), which is in the way. \(Self.remedy(other))")
           }
         }
         left.removeAll(where: told.contains)
       }
     }
     return lines
+  }
+
+  /// What to do with one: of what the step itself makes it is too late.
+  private static func remedy(_ reader: ForeignObject) -> String {
+    "Drop it with the sqlcipher shell (\(reader.drop)), or let a step before that one make it: create raw \(reader.type)"
   }
 
   /// The tables and columns that one change takes away, by their names: what is renamed is away by its former name.
@@ -75,21 +80,32 @@ struct ForeignReaders {
 
   private func cause(of reader: ForeignObject, _ gone: Gone, _ step: String) throws -> String? {
     let words = SQLTemplate.words(reader.sql)
-    if let table = gone.tables.first(where: { words.contains($0.asciiLowercased) }) {
+    var tables = SQLTemplate.sources(reader.sql)
+    if reader.type == "trigger" { tables.insert(reader.table.asciiLowercased) }
+    if let table = gone.tables.first(where: { tables.contains($0.asciiLowercased) }) {
       return "names \(table), which \(step) drops or renames"
     }
-    let named = gone.columns.filter { words.contains($0.name.asciiLowercased) }
     guard !gone.columns.isEmpty else { return nil }
     let reads: Set<Column>?
     do { reads = try columns(of: reader) } catch SQLError.engine(_, _, let message, _) {
-      return "cannot be run (\(message)): no column is dropped or renamed beside it, as \(step) does"
+      // The engine reads whatever a view or a statement leads to, and does not say where it met this.
+      if !SQLTemplate.words(message).isDisjoint(with: words.subtracting(Self.wordsOfMessages)) {
+        return "cannot be run (\(message)): no column is dropped or renamed beside it, as \(step) does"
+      }
+      reads = nil
     }
-    let hit = named.first { column in
-      reads?.contains(Column(table: column.table.asciiLowercased, name: column.name.asciiLowercased))
-        ?? words.contains(column.table.asciiLowercased)
+    let hit = gone.columns.first { column in
+      words.contains(column.name.asciiLowercased)
+        && reads?.contains(Column(table: column.table.asciiLowercased, name: column.name.asciiLowercased))
+          ?? tables.contains(column.table.asciiLowercased)
     }
     return hit.map { "names \($0.table).\($0.name), which \(step) drops or renames" }
   }
+
+  /// Words of the engine's own in what it says of names that it does not find.
+  private static let wordsOfMessages: Set<String> = [
+    "no", "such", "table", "column", "function", "has", "named", "main",
+  ]
 
   /// The columns that a view reads, in lower case; nil of a trigger, whose head names columns that nothing reads.
   /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` for what does not fit the tables.

@@ -86,7 +86,7 @@ public struct MigrationPlan: Sendable, Hashable {
   public let cipher: CipherProfile
   /// Why the steps would be refused whatever the rows are, a sentence each: what the tables have that the store's model has
   /// not, or the reverse, triggers that no step has made and that a step would drop with their tables, and what no step has
-  /// made and has a name that a step gives; empty when nothing is in the way.
+  /// made and has a name that a step gives, and views and triggers of somebody else's that name what a step takes away; empty when nothing is in the way.
   public let drift: [String]
   /// Whether the tables are those of the store's model.
   package let hasOwnTables: Bool

@@ -21,10 +21,10 @@ extension MigrationRunner {
   }
 
   /// What somebody else has put into the file is not dropped without a word, and its name is not given to something else.
-  /// - Throws: ``StoreError/schemaDrift(file:differences:)``.
+  /// - Throws: ``StoreError/stepsObstructed(file:obstacles:)``.
   func checkObstacles(to work: MigrationWork) throws {
     let lines = try ForeignObjects(layout: work.model.layout).obstacles(to: work.steps, connection)
-    guard lines.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: lines) }
+    guard lines.isEmpty else { throw StoreError.stepsObstructed(file: connection.path, obstacles: lines) }
   }
 
   /// Who opens a store at once may have said how long that may take.

@@ -11,7 +11,7 @@ extension MigrationRunner {
   /// - Returns: What they wrote.
   func run(data sql: String, _ access: TransformAccess, _ model: Schema) throws -> TouchedColumns {
     var written = TouchedColumns()
-    let declared = DeclaredColumns(access, model)
+    let declared = DeclaredColumns(access, model, sql: sql)
     // Entities with a parent have no table of their own, and no mark.
     let names = model.roots.map(\.name)
     do {

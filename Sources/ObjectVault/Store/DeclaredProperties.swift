@@ -16,6 +16,8 @@ final class DeclaredProperties {
   var reads: ((_ entity: String, _ property: String, _ row: Int64) -> Void)? {
     guard access.reads != nil else { return nil }
     return { [self] entity, property, row in
+      // Of an object that it has made itself there was nothing to read.
+      guard row > 0 else { return }
       let place = TransformAccess.Place(entity: entity, property: property)
       guard asked.insert(place).inserted, !covers(.reads, entity, property) else { return }
       undeclared.append((place, row))
@@ -28,7 +30,7 @@ final class DeclaredProperties {
     guard !undeclared.isEmpty else { return }
     throw TransformFailure(
       "\(place): "
-        + TransformAccess.refusal(
+        + access.refusal(
           undeclared.map { "read \($0.place) of row \($0.row)" }, undeclared.map { (.reads, $0.place) }))
   }
 
@@ -57,7 +59,7 @@ final class DeclaredProperties {
   private func require(_ entity: String, _ property: String?, _ deed: String) throws(TransformFailure) {
     guard !covers(.writes, entity, property) else { return }
     let place = TransformAccess.Place(entity: entity, property: property)
-    throw TransformFailure(TransformAccess.refusal([deed], [(.writes, place)]))
+    throw TransformFailure(access.refusal([deed], [(.writes, place)]))
   }
 
   private func covers(_ word: TransformAccess.Word, _ entity: String, _ property: String?) -> Bool {

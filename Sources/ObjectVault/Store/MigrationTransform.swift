@@ -40,7 +40,8 @@ public struct MigrationTransform: Sendable {
   /// ends of relationships, required and unique properties. Memory holds one batch. Objects that it makes are not visited,
   /// and none is of use behind its batch. Where the step says what it `reads` or
   /// `writes`, any other property that is read by its name, and anything else that changes, is an error; conditions of fetches
-  /// are not held against it.
+  /// are not held against it, nor what is read of objects that it has made itself. Who moves members of an ordered
+  /// relationship reads it.
   /// - Parameters:
   ///   - name: What steps call it.
   ///   - body: Gets the object, and the context that the batch is saved by. May be called again for the same rows, when a

@@ -69,26 +69,52 @@ import Testing
     #expect(try keyInForce() == (isStopped ? "first" : "second"))
   }
 
-  @Test(arguments: modes)
-  func `what progress throws before pages are written leaves the old key`(_ mode: Connection.JournalMode)
-    throws
-  {
+  @Test(arguments: modes, [1, 2, 7])
+  func `what progress throws before pages are written leaves the old key, and a connection that goes on`(
+    _ mode: Connection.JournalMode, _ last: Int
+  ) throws {
     try create(mode)
     let connection = try Connection.open(path, key: childKeys.first, configuration: configuration())
     let calls = Locked(0)
+    // All pages are read first, and who wants to stop that is asked as well.
     #expect(throws: Stop()) {
-      try connection.rekey(to: childKeys.second) { done, total in
-        calls.withLock { $0 += 1 }
-        if done <= total / 2 { throw Stop() }
+      try connection.rekey(to: childKeys.second) { done, _ in
+        if calls.withLock({
+          $0 += 1; return $0 == last
+        }) {
+          throw Stop()
+        }
+        #expect(done == 0)
       }
     }
-    #expect(calls.withLock { $0 } == 1)
-    // It is closed, because one more write of it could leave a file that no key opens.
-    #expect(throws: SQLError.closed(file: path)) { try connection.value("SELECT 1") }
+    #expect(calls.withLock { $0 } == last)
+    #expect(
+      try !connection.isInTransaction
+        && connection.execute("UPDATE t SET x = zeroblob(4000) WHERE id = 1") == 1)
+    connection.close()
     #expect(try keyInForce() == "first")
     // And it goes through when nobody stops it.
     try Connection.open(path, key: childKeys.first).rekey(to: childKeys.second)
     #expect(try keyInForce() == "second")
+  }
+
+  @Test(arguments: modes)
+  func `a connection that was stopped while pages are written is closed`(_ mode: Connection.JournalMode)
+    throws
+  {
+    try create(mode)
+    let connection = try Connection.open(path, key: childKeys.first, configuration: configuration())
+    #expect(throws: (any Error).self) {
+      try connection.rekey(to: childKeys.second) { done, total in
+        if done > 0, done < total / 2 { throw Stop() }
+      }
+      // Nobody was asked in between.
+      throw Stop()
+    }
+    // One more write of it could leave a file that no key opens.
+    let isOld = try keyInForce() == "first"
+    if isOld { #expect(throws: SQLError.closed(file: path)) { try connection.value("SELECT 1") } }
+    connection.close()
   }
 
   @Test func `a pool that was stopped goes on under the old key`() async throws {

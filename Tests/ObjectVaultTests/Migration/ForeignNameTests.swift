@@ -87,7 +87,7 @@ import Testing
       await #expect {
         try await Store.migrate(at: lab.url, key: testKey, migrations: set, commitsEachStep: isEach)
       } throws: { error in
-        guard case StoreError.schemaDrift(_, let differences) = error else { return false }
+        guard case StoreError.stepsObstructed(_, let differences) = error else { return false }
         return isTold(differences)
       }
       // Not even the step before it has run.

@@ -78,7 +78,7 @@ import Testing
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set([base, step]))
     #expect(plan.drift.count == 1 && plan.drift[0].contains(words), "\(plan.drift)")
     await #expect { try await lab.migrate(step) } throws: { error in
-      guard case StoreError.schemaDrift(_, let differences) = error else { return false }
+      guard case StoreError.stepsObstructed(_, let differences) = error else { return false }
       return differences.count == 1 && differences[0].contains(words)
     }
     #expect(try lab.rows("SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2") == objects)
@@ -119,7 +119,7 @@ import Testing
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set([base, step]))
     #expect(plan.drift.count == 1 && plan.drift[0].contains("the trigger spy on Thing"), "\(plan.drift)")
     await #expect { try await lab.migrate(step) } throws: {
-      if case StoreError.schemaDrift = $0 { true } else { false }
+      if case StoreError.stepsObstructed = $0 { true } else { false }
     }
     #expect(try lab.rows("SELECT count(*) FROM sqlite_master WHERE name = 'spy'") == [[2]])
   }

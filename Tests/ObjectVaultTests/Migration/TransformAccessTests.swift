@@ -63,25 +63,29 @@ import Testing
   @Test(arguments: [
     (
       "reads User.name writes User.city { UPDATE $User SET $User.city = $User.name, $User.age = 1 }",
-      "it writes User.age, and the step does not say so; write into its line: writes User.age"
+      "it writes User.age, and the step does not say so; write in its line: writes User.age, User.city"
     ),
     (
       "reads User.name writes User.city { UPDATE $User SET $User.city = $User.age WHERE $User.badge = 1 }",
-      "it reads User.age, reads User.badge, and the step does not say so; write into its line: reads User.age, User.badge"
+      "it reads User.age, reads User.badge, and the step does not say so; write in its line: reads User.age, User.badge, User.name"
     ),
     (
       "writes User.city { INSERT INTO $User ($User.name) VALUES ('x') }",
-      "it makes rows of User, and the step does not say so; write into its line: writes User"
+      "it makes rows of User, and the step does not say so; write in its line: writes User, User.city"
     ),
     (
       "reads Post.text writes Post.text { DELETE FROM $Post WHERE $Post.text = '' }",
-      "it deletes rows of Post, and the step does not say so; write into its line: writes Post"
+      "it deletes rows of Post, and the step does not say so; write in its line: writes Post, Post.text"
+    ),
+    (
+      "writes User.age { UPDATE OR REPLACE $User SET $User.age = 1 }",
+      "it may replace rows of User, and the step does not say so; write in its line: writes User, User.age"
     ),
     ("writes Post.text { INSERT INTO $Post.tags (Post_id, Tag_id) VALUES (2, 2) }", "writes Post.tags"),
     ("writes User.age { UPDATE $User SET $User.id = 100 WHERE $User.id = 9 }", "writes User"),
     (
       "reads User.age { UPDATE $User SET $User.age = (SELECT count(*) FROM $Post WHERE $Post.user = $User.id) }",
-      "it reads Post.user, and the step does not say so; write into its line: reads Post.user"
+      "it reads Post.user, and the step does not say so; write in its line: reads Post.user, User.age"
     ),
     (
       "reads User.age writes User.city { UPDATE $User SET $User.city = (SELECT name FROM Names LIMIT 1) }",
@@ -138,7 +142,39 @@ import Testing
     }
     let lab = try await FunctionLab(
       [base, "transform sql reads Dog writes Animal.name \(sql)"], [], fill: fill)
-    await #expect { try await lab.up() } throws: { "\($0)".contains("write into its line: writes Dog.tail") }
+    await #expect { try await lab.up() } throws: {
+      "\($0)".contains("write in its line: writes Animal.name, Dog.tail")
+    }
+  }
+
+  @Test func `who may write a new heir may reach the rows of its parent, so that nothing leads back`()
+    async throws
+  {
+    let base = "create entity Animal {\n attribute name string\n}"
+    let fill = ["INSERT INTO Animal(id, name) VALUES (1, 'Rex'), (2, 'Tom')"]
+    for (words, sql, isReversible) in [
+      ("Dog", "DELETE FROM $Animal WHERE id = 2", false),
+      ("Dog.name", "UPDATE $Dog SET $Dog.name = 'x'", false),
+      ("Dog.tail", "UPDATE $Dog SET $Dog.tail = 1 WHERE _entity = 'Dog'", true),
+      ("Toy", "INSERT INTO $Toy ($Toy.kind) VALUES ('ball')", true),
+    ] {
+      let step =
+        "create entity Dog : Animal {\n attribute tail int optional\n}\ncreate entity Toy {\n attribute kind string\n}\n"
+        + "transform sql writes \(words) { \(sql) }"
+      let lab = try await FunctionLab([base, step], [], fill: fill)
+      try await lab.up()
+      let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
+      #expect((plan.irreversible[2] == nil) == isReversible, "\(words): \(plan.irreversible)")
+    }
+  }
+
+  @Test func `the words that a refusal gives are all that the line has to say`() async throws {
+    let sql = "{ UPDATE $User SET $User.age = length($User.name) + coalesce($User.badge, 0) }"
+    let lab = try await lab("transform sql reads User.name writes User.city \(sql)")
+    let reason = try await #require(throws: StoreError.self) { try await lab.up() }
+    let words = try #require("\(reason)".firstMatch(of: #/write in its line: (.*?)\. /#)?.1)
+    #expect(words == "reads User.badge, User.name writes User.age, User.city")
+    #expect(try await self.lab("transform sql \(words) \(sql)").up().steps == [2])
   }
 
   @Test func `a block that writes what its step has added is taken back with it`() async throws {
@@ -184,7 +220,8 @@ import Testing
     await #expect { try await lab.up() } throws: { error in
       guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
       return reason.contains("User row 1: read \(place) of row ")
-        && reason.hasSuffix("and the step does not say so; write into its line: reads \(place)")
+        && reason.contains("and the step does not say so; write in its line: reads ")
+        && reason.contains(place)
     }
     #expect(try lab.version == 1)
   }

@@ -44,13 +44,13 @@ import Testing
     try context.save()
     let written = try rows("SELECT id, age, _version FROM Author WHERE age <> 30 ORDER BY id")
     let expected: [[SQLValue]] = changed.map { index in
-      [.integer(Int64(index + 1)), .integer(Int64(40 + index % 100)), .integer(2)]
+      [.integer(Int64(index + 1)), .integer(Int64(40 + index % 100)), .integer(3)]
     }
     #expect(written == expected)
     // Memory knows the version, too: the next save finds no conflict.
     for index in changed { authors[index].age = index % 30 }
     try context.save()
-    #expect(try rows("SELECT DISTINCT _version FROM Author WHERE age <> 30") == [[.integer(3)]])
+    #expect(try rows("SELECT DISTINCT _version FROM Author WHERE age <> 30") == [[.integer(4)]])
     #expect(changed.allSatisfy { authors[$0].age == $0 % 30 && authors[$0].name == "author \($0)" })
   }
 
@@ -102,7 +102,7 @@ import Testing
     } throws: { error in
       guard case StoreError.conflict(let conflict) = error else { return false }
       return conflict.entity == "Author" && conflict.rowID == authors[700].id.rowID
-        && conflict.fetchedVersion == 1 && conflict.storedVersion == 2 && conflict.properties == ["age"]
+        && conflict.fetchedVersion == 2 && conflict.storedVersion == 3 && conflict.properties == ["age"]
     }
     try #require(try other.existing(authors[300].id)).age = 60
     for author in [authors[3], authors[700]] { other.delete(try #require(try other.existing(author.id))) }

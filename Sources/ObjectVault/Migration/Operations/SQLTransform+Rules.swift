@@ -23,7 +23,7 @@ extension SQLTransform: DataOperation {
 
   /// What only the step's own properties hold goes with these.
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
-    !mapping.hasMovedRows && access.writesOnlyNew(mapping, in: model)
+    !mapping.hasMovedRows && access.writesOnlyNew(mapping, in: model, seesTables: true)
       ? .operations([]) : .none(reason: "what it wrote over is gone")
   }
 

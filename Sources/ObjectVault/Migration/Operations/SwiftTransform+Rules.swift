@@ -31,7 +31,7 @@ extension SwiftTransform: DataOperation {
 
   /// What only the step's own properties hold goes with these.
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
-    !mapping.hasMovedRows && access.writesOnlyNew(mapping, in: model)
+    !mapping.hasMovedRows && access.writesOnlyNew(mapping, in: model, seesTables: false)
       ? .operations([]) : .none(reason: "what it wrote over is gone")
   }
 

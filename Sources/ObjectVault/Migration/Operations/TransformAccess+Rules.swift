@@ -45,15 +45,18 @@ extension MigrationLine {
 
 extension TransformAccess {
   /// Whether nothing of what it writes was there before the step.
-  /// - Parameter model: The model as the step has made it so far.
-  func writesOnlyNew(_ mapping: SegmentMapping, in model: Schema) -> Bool {
+  /// - Parameters:
+  ///   - model: The model as the step has made it so far.
+  ///   - seesTables: Whether what is said is held against tables, which entities with one root share: who may write a new
+  ///     one of them may reach rows of the others.
+  func writesOnlyNew(_ mapping: SegmentMapping, in model: Schema, seesTables: Bool) -> Bool {
     writes?.allSatisfy { place in
-      mapping.entities[place.entity] == nil
-        || place.property.map { property in
-          // An inherited one is as old as it is where it is declared.
-          let owner = model.entity(named: place.entity).flatMap { model.declarer(of: property, in: $0) }
-          return mapping.former(owner?.name ?? place.entity, property) == nil
-        } ?? false
+      guard let property = place.property else {
+        return mapping.entities[seesTables ? model.root(of: place.entity) : place.entity] == nil
+      }
+      // An inherited one is as old as it is where it is declared.
+      let owner = model.entity(named: place.entity).flatMap { model.declarer(of: property, in: $0) }
+      return mapping.former(owner?.name ?? place.entity, property) == nil
     } ?? false
   }
 }

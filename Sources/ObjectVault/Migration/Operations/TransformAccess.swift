@@ -70,13 +70,15 @@ public struct TransformAccess: Sendable, Hashable {
   /// - Parameters:
   ///   - deeds: What it does beyond that, such as `reads User.name`.
   ///   - places: What would allow it, by its word.
-  static func refusal(_ deeds: [String], _ places: [(word: Word, place: Place)]) -> String {
+  func refusal(_ deeds: [String], _ places: [(word: Word, place: Place)]) -> String {
+    // All that the line has to say then, as a word stands in it once.
     let words = Word.allCases.compactMap { word -> String? in
-      let names = Set(places.filter { $0.word == word }.map(\.place.description)).sorted()
-      return names.isEmpty ? nil : "\(word.rawValue) \(names.joined(separator: ", "))"
+      let lacking = places.filter { $0.word == word }.map(\.place)
+      guard !lacking.isEmpty, let said = self.places(word) else { return nil }
+      return "\(word.rawValue) \(Self.sorted(said + lacking).map(\.description).joined(separator: ", "))"
     }
     return
-      "\(deeds.joined(separator: ", ")), and the step does not say so; write into its line: \(words.joined(separator: " "))"
+      "\(deeds.joined(separator: ", ")), and the step does not say so; write in its line: \(words.joined(separator: " "))"
   }
 }
 
