@@ -11,7 +11,7 @@ FLAGS4 = --scratch-path .build/v4 --pkg-config-path "$$PKG_CONFIG_PATH"
 REVISION := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 GOLDENS := PredicateSQL|Goldens|MigrationPage|Tutorial|CommandPage
 # What is tried at random: texts of steps and lock files, pairs of models.
-RANDOM := Fuzz|RandomSteps|RandomScripts
+RANDOM := Fuzz|RandomSteps|RandomScripts|FolderPairs
 TORTURES := Kills|Processes|KeyMemory|Faults|Signals|PackageIndex|$(RANDOM)
 TORTURE = VAULT_KILLS=$(or $(KILLS),300) VAULT_SECONDS=$(or $(SECONDS),60) VAULT_PAIRS=$(or $(PAIRS),2000) \
 	  VAULT_FAULTS=all VAULT_INDEX=all

@@ -30,6 +30,23 @@ import Testing
     #expect(try ReaderPackage.text("README.md").contains("(\(page))"))
   }
 
+  @Test func `the tool of one's own and the test of the README are those of the tutorial, which a test runs`()
+    throws
+  {
+    func words(_ text: some StringProtocol) -> String { String(text.filter { !$0.isWhitespace }) }
+    let tutorial = words(
+      try ReaderPackage.text("Sources/StoreMigrateKit/Documentation.docc/changing-your-model.md"))
+    let blocks = try ReaderPackage.readme().filter { $0.language == "swift" }.map { block in
+      words(block.lines.filter { !$0.hasPrefix("// import") }.joined())
+    }
+    for mark in ["@mainstructTool", "checkAll()"] {
+      let found = blocks.filter { $0.contains(mark) }
+      #expect(found.count == 1 && tutorial.contains(found[0]), "\(mark): \(found)")
+    }
+    #expect(tutorial.contains("importAppMigrationsimportAppModelimportStoreMigrateKit@main"))
+    #expect(tutorial.contains("importAppMigrationsimportAppModelimportObjectVaultTesting"))
+  }
+
   @Test func `the README has under 200 lines`() throws {
     let text = try ReaderPackage.text("README.md")
     #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count < 200)

@@ -54,13 +54,16 @@ extension MigrationLab {
   /// Both have run the same steps, the one in one run and the other beginning at the first version. What is found by it makes
   /// other rows each time, as of `random()`, or a function of the app that remembers.
   /// - Throws: ``CheckFailure`` with each difference, and the step behind which it begins.
-  public func checkCreatedEqualsMigrated() async throws {
+  public func checkCreatedEqualsMigrated() async throws { try await checkCreatedEqualsMigrated { _ in } }
+
+  /// The same of migrated stores to which something was done: the check is checked by it.
+  package func checkCreatedEqualsMigrated(after change: (LabStore) throws -> Void) async throws {
     let place = "version \(migrations.version)"
     try await run("checkCreatedEqualsMigrated", place) {
       let first = try await store(at: .number(versions.lowerBound))
-      let (tables, rows) = try await differences(of: .latest, from: first)
+      let (tables, rows) = try await differences(of: .latest, from: first, change)
       guard !tables.isEmpty || !rows.isEmpty else { return }
-      let number = try await firstVersion(apartFrom: first)
+      let number = try await firstVersion(apartFrom: first, change)
       throw CheckFailure(
         "checkCreatedEqualsMigrated", place, tables + rows,
         advice: ([number.flatMap(step).map { "It begins behind \(called($0)), \($0.fileName)." }]
@@ -73,9 +76,10 @@ extension MigrationLab {
 
   /// What a store that is created at a version has and one that was migrated to it has not, and the reverse.
   private func differences(
-    of version: LabVersion, from first: LabStore
+    of version: LabVersion, from first: LabStore, _ change: (LabStore) throws -> Void
   ) async throws -> (tables: [String], rows: [String]) {
     let (created, migrated) = (try await store(at: version), try await first.migrate(to: version))
+    try change(migrated)
     let tables = try physicalSchema(at: created.url).differences(
       from: physicalSchema(at: migrated.url), called: "a created store", and: "a migrated one")
     let rows = try migrated.content().rowDifferences(
@@ -84,9 +88,11 @@ extension MigrationLab {
   }
 
   /// The first version at which both differ; nil where they do so at the last one alone sometimes.
-  private func firstVersion(apartFrom first: LabStore) async throws -> Int? {
+  private func firstVersion(apartFrom first: LabStore, _ change: (LabStore) throws -> Void) async throws
+    -> Int?
+  {
     for version in versions.dropFirst() {
-      let (tables, rows) = try await differences(of: .number(version), from: first)
+      let (tables, rows) = try await differences(of: .number(version), from: first, change)
       if !tables.isEmpty || !rows.isEmpty { return version }
     }
     return nil

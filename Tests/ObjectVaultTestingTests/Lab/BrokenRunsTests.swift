@@ -16,6 +16,31 @@ import Testing
     try #require(await #expect(throws: CheckFailure.self) { try await check() })
   }
 
+  // MARK: Created and migrated
+
+  @Test(arguments: [
+    ("DROP INDEX ix_User_nick", "ix_User_nick", ", 0004_step4.migration"), ("CREATE INDEX more ON User (age)", "more", ", 0002_step2.migration"),
+    ("CREATE VIEW more AS SELECT 1", "more", ", 0002_step2.migration"),
+  ])
+  func `a migrated store with other tables than a created one is found, with the step`(
+    _ sql: String, _ name: String, _ step: String
+  ) async throws {
+    let lab = try Steps.lab(Self.steps + ["add index User(nick)"])
+    let error = try await failure {
+      try await lab.checkCreatedEqualsMigrated { store in
+        let connection = try Connection.open(store.url.path, key: lab.key)
+        defer { connection.close() }
+        // Of versions that have it.
+        _ = try? connection.execute(sql: sql)
+      }
+    }
+    #expect(
+      error.check == "checkCreatedEqualsMigrated" && error.findings.contains { $0.contains(name) }, "\(error)"
+    )
+    #expect("\(error)".contains("It begins behind ") && "\(error)".contains(step), "\(error)")
+    try await lab.checkCreatedEqualsMigrated()
+  }
+
   // MARK: Killed anywhere
 
   @Test func `a migration that commits step by step is neither the old store nor the new one`() async throws {

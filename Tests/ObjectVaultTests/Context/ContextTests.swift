@@ -63,7 +63,7 @@ import Testing
     same.age = 50
     #expect(
       throws: StoreError.conflict(
-        Conflict(entity: "Author", rowID: 1, fetchedVersion: 1, storedVersion: 2, properties: ["age"]))
+        Conflict(entity: "Author", rowID: 1, fetchedVersion: 2, storedVersion: 3, properties: ["age"]))
     ) { try other.save() }
     #expect(same.age == 50)
     other.refresh(same)
@@ -81,7 +81,7 @@ import Testing
     try context.save()
     same.age = 50
     let gone = Conflict(
-      entity: "Author", rowID: 1, fetchedVersion: 1, storedVersion: nil, properties: ["age"])
+      entity: "Author", rowID: 1, fetchedVersion: 2, storedVersion: nil, properties: ["age"])
     #expect(throws: StoreError.conflict(gone)) { try other.save() }
     other.rollback()
     other.delete(same)

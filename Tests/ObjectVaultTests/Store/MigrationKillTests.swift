@@ -153,11 +153,18 @@ func contentWithoutTimes(_ url: URL) throws -> [String] {
   // What was taken back tells of the way. The order of columns is not the same on each.
   let contents = try names.filter { !$0.hasPrefix("vault_") && !$0.hasPrefix("sqlite_") }.flatMap { name in
     let table = try connection.tableInfo(name)
-    let columns = try table.columns.sorted { $0.name < $1.name }.map { column in
-      let sql: SQL = "SELECT total(length(quote(\(identifier: column.name)))) FROM \(identifier: name)"
-      return "\(name) \(column) \(try connection.rows(sql))"
+    let columns = table.columns.sorted { $0.name < $1.name }.map { column in
+      "\(name) \(column)"
     }
-    return [name] + columns + table.foreignKeys.map { "\(name) \($0)" }.sorted()
+    // The rows themselves, whatever their order: rows that exchanged a value have as many of each.
+    let values = SQL.joined(
+      table.columns.map(\.name).sorted().map { "quote(\(identifier: $0))" }, by: " || ' ' || ")
+    // An index has none.
+    let rows =
+      columns.isEmpty
+      ? [] : try connection.rows("SELECT \(values) FROM \(identifier: name) ORDER BY 1")
+    return [name, "\(name) \(rows.count) rows, \(rows.hashValue)"] + columns
+      + table.foreignKeys.map { "\(name) \($0)" }.sorted()
       + table.indexes.map { "\(name) \($0)" }.sorted()
   }
   let history = try connection.rows("SELECT version, checksum FROM vault_migrations ORDER BY version")
