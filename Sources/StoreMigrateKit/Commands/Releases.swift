@@ -107,9 +107,7 @@ package struct Releases {
 
   /// Why the lock file cannot be relied on; nil where it is whole, or where there never was one.
   func damage(beside set: MigrationSet) -> LockDamage? {
-    let embedded = files.embedded ?? ""
-    guard let lock = files.lock else { return LockDamage(missingBeside: embedded) }
-    return LockDamage(lock) ?? LockDamage(lock, beside: embedded, of: set)
+    LockDamage(files.lock, beside: files.embedded ?? "", of: set)
   }
 
   /// - Throws: ``RefusedError`` where the lock file was cut off, or where the steps are not those that were released: a new
@@ -119,8 +117,8 @@ package struct Releases {
       throw RefusedError(
         code: .failed,
         description:
-          "migrations.lock: \(damage.reason), and what it says of releases is nowhere else. \(damage.advice), and run this "
-          + "again. Nothing was written.")
+          "\(damage.text), and what it says of releases is nowhere else. \(damage.advice), and run this again. Nothing was "
+          + "written.")
     }
     guard let step = edited(in: set).first else { return }
     throw RefusedError(
