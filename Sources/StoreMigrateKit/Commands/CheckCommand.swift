@@ -131,9 +131,11 @@ enum CheckCommand: Command {
       }
       let step = files.set.steps[number - 1]
       guard step.name == words[1] else {
-        return release.map {
-          "  \(words[0]) was released with \($0) as \(words[1]), and is \(step.name) now. Give \(words[1]) its number back."
-        } ?? "  \(words[0]) was locked as \(words[1]), and is \(step.name) now."
+        guard let release else { return "  \(words[0]) was locked as \(words[1]), and is \(step.name) now." }
+        let file = files.set.steps.first { $0.name == words[1] && $0.number != number }?.fileName
+        return "  \(words[0]) was released with \(release) as \(words[1]), and is \(step.name) now. "
+          + (file.map { "Give \($0) that number back, and rebase \(step.fileName) behind it." }
+            ?? "Put the file of \(words[1]) back, and rebase \(step.fileName) behind it.")
       }
       let fold = words.first { $0.hasPrefix(Releases.foldWord) }?.dropFirst(Releases.foldWord.count)
       let isSameFold = fold.map { step.isPlaceholder || step.contentChecksum == $0 } ?? true

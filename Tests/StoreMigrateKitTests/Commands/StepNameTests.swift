@@ -99,8 +99,16 @@ import Testing
     try write("0002_theirs", "add attribute A.theirs int optional")
     let check = try run("check")
     #expect(
-      check.status == 2 && check.output.contains("0002 was released with 1.0 as mine, and is theirs now"),
+      check.status == 2
+        && check.output.contains(
+          "0002 was released with 1.0 as mine, and is theirs now. Give 0003_mine.migration that number back, and rebase 0002_theirs.migration behind it."
+        ),
       "\(check)")
     #expect(!check.output.contains("edited"), "\(check)")
+    // What it says, done.
+    try FileManager.default.moveItem(
+      atPath: "\(steps)/0003_mine.migration", toPath: "\(steps)/0002_mine.migration")
+    #expect(try run("rebase", "0002_theirs.migration").status == 0)
+    #expect(try run("check").status == 0)
   }
 }
