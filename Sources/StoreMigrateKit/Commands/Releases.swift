@@ -71,8 +71,9 @@ package struct Releases {
   /// The words of a line about a step: its number, its name, which may have spaces in it, and what stands behind.
   static func words(of line: Substring) -> [String] {
     let words = line.split(separator: " ").map(String.init)
-    guard let start = line.firstIndex(of: " "), let end = line.range(of: " s1:"), start < end.lowerBound,
-      let first = words.firstIndex(where: { $0.hasPrefix("s1:") })
+    // The last one: a name may have such a word, and what stands behind the checksum begins otherwise.
+    guard let start = line.firstIndex(of: " "), let end = line.range(of: " s1:", options: .backwards),
+      start < end.lowerBound, let first = words.lastIndex(where: { $0.hasPrefix("s1:") })
     else { return words }
     return [words[0], String(line[line.index(after: start)..<end.lowerBound])] + words[first...]
   }
