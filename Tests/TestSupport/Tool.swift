@@ -15,11 +15,20 @@ public struct ToolResult: Sendable {
 }
 
 /// Runs a program to its end. `input` goes to its standard input.
+/// - Parameter keepsPath: As of ``StartedTool``.
 public func runTool(
   _ path: String, _ arguments: [String], input: String = "", environment: [String: String] = [:],
-  directory: String? = nil
+  directory: String? = nil, keepsPath: Bool = false
 ) throws -> ToolResult {
-  try StartedTool(path, arguments, input: input, environment: environment, directory: directory).end()
+  try StartedTool(
+    path, arguments, input: input, environment: environment, directory: directory, keepsPath: keepsPath
+  ).end()
+}
+
+/// A text in which our own executables are called by their names, where they were called by their paths.
+public func callingByName(_ text: String, _ path: String) -> String {
+  let name = URL(fileURLWithPath: path).lastPathComponent
+  return text.replacing("'\(path)'", with: name).replacing(path, with: name)
 }
 
 /// A program that runs beside the test, whose calls all block: a test that awaits while it holds what the program waits
@@ -28,12 +37,18 @@ public final class StartedTool {
   private let process = Process()
   private let (output, errors) = (Pipe(), Pipe())
   private var said = Data()
+  /// The path under which the program calls itself, where texts are to have its name alone.
+  private let calledPath: String?
 
   /// Starts it. `input` goes to its standard input.
+  /// - Parameter keepsPath: Whether an executable of ours that offers lines calls itself in them by the path by which it was called
+  ///   here; else by its name, which is the same on every machine.
   public init(
     _ path: String, _ arguments: [String], input: String = "", environment: [String: String] = [:],
-    directory: String? = nil
+    directory: String? = nil, keepsPath: Bool = false
   ) throws {
+    let isOurs = builtExecutable(URL(fileURLWithPath: path).lastPathComponent) == path
+    calledPath = isOurs && !keepsPath ? path : nil
     if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
     process.executableURL = URL(fileURLWithPath: path)
     process.arguments = arguments
@@ -67,9 +82,13 @@ public final class StartedTool {
     let output = try output.fileHandleForReading.readWhole()
     said += try errors.fileHandleForReading.readWhole()
     process.waitUntilExit()
+    func text(_ data: Data) -> String {
+      let text = String(decoding: data, as: UTF8.self)
+      return calledPath.map { callingByName(text, $0) } ?? text
+    }
     return ToolResult(
-      status: process.terminationStatus, output: String(decoding: output, as: UTF8.self),
-      errors: String(decoding: said, as: UTF8.self), isKilled: process.terminationReason == .uncaughtSignal)
+      status: process.terminationStatus, output: text(output), errors: text(said),
+      isKilled: process.terminationReason == .uncaughtSignal)
   }
 }
 

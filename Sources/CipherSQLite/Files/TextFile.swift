@@ -13,6 +13,12 @@ package enum TextFile {
     try NewFile(at: target, isPrivate: false).sealed(holding: bytes).replaceText(old)
   }
 
+  /// Makes a file of a text where nothing has its name, in one step that is done or not done.
+  /// - Throws: As ``NewFile``; ``SQLError/alreadyExists(file:)``, ``SQLError/pathUnusable(file:reason:)``.
+  package static func create(_ bytes: [UInt8], at path: String) throws {
+    try NewFile(at: DatabasePath(path), isPrivate: false).sealed(holding: bytes).publish()
+  }
+
   /// Removes what a process has left in a folder that was killed while it wrote there. A name that is not ours stays.
   package static func sweep(_ folder: String) { Leftovers.sweep(folder) }
 }

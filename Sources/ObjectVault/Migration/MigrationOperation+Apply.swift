@@ -35,7 +35,7 @@ extension MigrationStep {
       let known = model.flattenedEntity(named: entity)?.propertyNames, !known.contains(property),
       let hint = didYouMean(nearest(property, among: known))
     else { return "\(fault)" }
-    return "There is no property \(entity).\(property); \(hint)"
+    return "there is no property \(entity).\(property); \(hint)"
   }
 
   func failed(_ operation: MigrationOperation, _ reason: String) -> StoreError {

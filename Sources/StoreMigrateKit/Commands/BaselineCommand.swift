@@ -72,6 +72,10 @@ enum BaselineCommand: Command {
 
   private static func inPlace(_ session: Session, _ set: MigrationSet) async throws -> any Report {
     let start = Date()
+    // Before anybody is asked for the key of a file that has none.
+    if try session.isPlainFile(session.storePath) {
+      throw refusal(SQLError.notEncrypted(file: session.storePath), session, set)
+    }
     let key = try session.key()
     session.interruption.begin(
       MigrationRun(
@@ -83,15 +87,19 @@ enum BaselineCommand: Command {
         busyTimeout: session.lockTimeout())
     } catch let error as StoreError {
       guard error.isRemediedByTakingRows else { throw error }
-      throw RefusedError(
-        code: ExitCode(error),
-        description:
-          "\(error) The line that takes the rows:\n      \(session.taking(session.storePath, to: set.version))"
-      )
+      throw refusal(error, session, set)
     }
     return BaselineReport(
       store: session.storeAfterwards,
       version: set.version, file: nil, tables: [], left: [], seconds: Date().timeIntervalSince(start))
+  }
+
+  /// An error with the line that makes a new store of the file.
+  private static func refusal(_ error: any Error, _ session: Session, _ set: MigrationSet) -> RefusedError {
+    RefusedError(
+      code: ExitCode(error),
+      description:
+        "\(error) The line that takes the rows:\n      \(session.taking(session.storePath, to: set.version))")
   }
 
   // MARK: Into a new store
@@ -100,7 +108,7 @@ enum BaselineCommand: Command {
     _ session: Session, _ file: String, into path: String, _ set: MigrationSet
   ) async throws -> any Report {
     let start = Date()
-    guard !FileManager.default.fileExists(atPath: path) else { throw SQLError.alreadyExists(file: path) }
+    try session.requireFree(path)
     let fileKey = try session.keyOfForeignFile(file)
     // An encrypted file keeps its key where no other is given.
     let hasOwnKey = fileKey == nil || session.hasNewKey
@@ -113,10 +121,19 @@ enum BaselineCommand: Command {
         migrations: set, profile: session.newProfile(), relationships: session.toOnes(), allowing: losses,
         busyTimeout: session.lockTimeout(), progress: session.progress)
     }
-    let allowed = session.arguments.all("--allow").map { String($0.trimmingPrefix("lossy:")) }
+    let allowed = try session.allowances().map { String($0.dropFirst("lossy:".count)) }
     let adoption: Adoption
-    do { adoption = try await adopt(Set(allowed)) } catch let error as StoreError {
+    do {
+      adoption = try await adopt(Set(allowed))
+      session.warnOfIdle(allowed, among: adoption.losses, of: file)
+    } catch let error as StoreError {
       guard case .adoptionLoses(_, let losses) = error else { throw error }
+      // The error has those that are not allowed, and a name may be right beside them.
+      if !allowed.isEmpty {
+        do { _ = try await adopt([]) } catch StoreError.adoptionLoses(_, let all) {
+          session.warnOfIdle(allowed, among: all, of: file)
+        }
+      }
       // Nothing is being made while somebody thinks about it.
       session.interruption.pause()
       guard session.accepts(losses, of: file) else { throw error }
@@ -138,6 +155,16 @@ extension Session {
     let toOnes = arguments.all(BaselineCommand.toOne.name).flatMap { [BaselineCommand.toOne.name, $0] }
     return offer(
       BaselineCommand.self, [argumentPath(file), "NEW.store", "--to", "\(version)"] + allowed + toOnes)
+  }
+
+  /// Says which names of `--allow` allow nothing.
+  fileprivate func warnOfIdle(_ allowed: [String], among losses: [AdoptionLoss], of file: String) {
+    let names = losses.map(\.name)
+    for name in Set(allowed).subtracting(names).sorted() {
+      warn(
+        "--allow lossy:\(name) allows nothing: \(file) has no such loss.\(didYouMean(lossy: name, among: names))"
+      )
+    }
   }
 
   /// Whether a store may be made without these: by `--yes`, or by a yes at the question.

@@ -95,7 +95,7 @@ enum CheckCommand: Command {
     // Asked where something is wrong alone: it reads all of the embedded steps.
     let damage = { isLock ? files.releases.damage(beside: files.set) : nil }
     guard let data = FileManager.default.contents(atPath: path) else {
-      return [damage().map { "\(name) \($0.reason). \($0.advice)." } ?? "\(name) is missing."]
+      return [damage().map { "\($0.text). \($0.advice)." } ?? "\(name) is missing."]
     }
     // Line ends and a mark of the byte order are those of whoever checked the files out.
     let text = String(decoding: data, as: UTF8.self).replacing("\r\n", with: "\n").trimmingPrefix("\u{FEFF}")
@@ -103,7 +103,7 @@ enum CheckCommand: Command {
     if MergeConflict.isIn(data) {
       return ["\(name) has the marks of a merge conflict. \(session.conflictAdvice)"]
     }
-    if let damage = damage() { return ["\(name): \(damage.reason). \(damage.advice)."] }
+    if let damage = damage() { return ["\(damage.text). \(damage.advice)."] }
     return ["\(name) is not what the steps make."] + (isLock ? edited(String(text), files) : [])
   }
 
@@ -121,7 +121,7 @@ enum CheckCommand: Command {
   /// Steps whose checksum in the lock is another.
   private static func edited(_ lock: String, _ files: GeneratedFiles) -> [String] {
     lock.split(whereSeparator: \.isNewline).compactMap { line in
-      let words = line.split(separator: " ")
+      let words = Releases.words(of: line)
       guard words.count >= 3, let number = Int(words[0]), number > 0 else { return nil }
       let release = files.releases.release(of: number)
       guard number <= files.set.version else {
@@ -130,6 +130,13 @@ enum CheckCommand: Command {
         }
       }
       let step = files.set.steps[number - 1]
+      guard step.name == words[1] else {
+        guard let release else { return "  \(words[0]) was locked as \(words[1]), and is \(step.name) now." }
+        let file = files.set.steps.first { $0.name == words[1] && $0.number != number }?.fileName
+        return "  \(words[0]) was released with \(release) as \(words[1]), and is \(step.name) now. "
+          + (file.map { "Give \($0) that number back, and rebase \(step.fileName) behind it." }
+            ?? "Put the file of \(words[1]) back, and rebase \(step.fileName) behind it.")
+      }
       let fold = words.first { $0.hasPrefix(Releases.foldWord) }?.dropFirst(Releases.foldWord.count)
       let isSameFold = fold.map { step.isPlaceholder || step.contentChecksum == $0 } ?? true
       guard step.checksum != words[2] || !isSameFold else { return nil }

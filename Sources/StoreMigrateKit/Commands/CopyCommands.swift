@@ -47,8 +47,8 @@ enum EncryptCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let start = Date()
     let (plain, target) = (session.positional(0), session.positional(1))
-    guard try DatabasePath.isTaken(plain) else { throw SQLError.notFound(file: plain) }
-    guard !FileManager.default.fileExists(atPath: target) else { throw SQLError.alreadyExists(file: target) }
+    try session.requireThere(plain)
+    try session.requireFree(target)
     let (key, profile) = (try session.newKey(), try session.newProfile())
     session.interruption.begin(NewCopy(target: target, source: "\(plain) is as it was, in clear."))
     let bar = ProgressBar("encrypt", session)
@@ -88,7 +88,7 @@ enum ExportCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let start = Date()
     let target = session.positional(1)
-    guard !FileManager.default.fileExists(atPath: target) else { throw SQLError.alreadyExists(file: target) }
+    try session.requireFree(target)
     let key = try session.key()
     try session.confirm("\(target) will hold everything in clear.", allow: "--yes")
     let connection = try Connection.open(
@@ -123,7 +123,7 @@ enum BackupCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let start = Date()
     let target = session.positional(1)
-    guard !FileManager.default.fileExists(atPath: target) else { throw SQLError.alreadyExists(file: target) }
+    try session.requireFree(target)
     let inspection = try session.inspection()
     let hasOwnKey = session.hasNewKey
     let newKey = hasOwnKey ? try session.newKey() : nil

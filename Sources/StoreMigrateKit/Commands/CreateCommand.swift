@@ -38,8 +38,7 @@ enum CreateCommand: Command {
     let all = try session.migrations()
     let set = try session.target(of: all, isFresh: true).map { try all.upTo($0) } ?? all
     let path = session.storePath
-    guard !FileManager.default.fileExists(atPath: path) else { throw SQLError.alreadyExists(file: path) }
-    if let link = session.danglingLink() { throw link }
+    try session.requireFree(path)
     // A new store has no rows that expressions of its steps are computed of: what cannot run would be found by other stores.
     let faults = try set.compileFaults()
     guard faults.isEmpty else {

@@ -24,6 +24,11 @@ enum DiffCommand: Command {
     let losses: [String]
     let notes: [String]
     let doubts: [String]
+    /// The line that writes them into a step.
+    let next: String
+
+    private enum CodingKeys: String, CodingKey { case operations, losses, notes, doubts }
+
     var exitCode: ExitCode { operations.isEmpty ? .ok : .attention }
 
     var description: String {
@@ -32,15 +37,18 @@ enum DiffCommand: Command {
       if !losses.isEmpty || !notes.isEmpty || !doubts.isEmpty { lines.append("") }
       lines += losses.map { "LOSES \($0)" } + notes.map { "? \($0)" }
       lines += doubts.map { "May be a renaming: --rename \($0)" }
-      return (lines + ["", "To write them down: new NAME --from-model"]).joined(separator: "\n")
+      return (lines + ["", "To write them down: \(next)"]).joined(separator: "\n")
     }
   }
 
   static func run(_ session: Session) async throws -> any Report {
-    let (model, renaming) = (try session.requiredModel(), try session.renaming())
-    let proposal = try session.authored().proposal(for: model, renaming: renaming)
+    let proposal = try session.proposedOperations(session.authored())
     return DiffReport(
       operations: proposal.lines, losses: proposal.losses, notes: proposal.notes,
-      doubts: session.arguments.has("--no-rename") ? [] : proposal.doubts.map(\.description))
+      doubts: session.arguments.has("--no-rename") ? [] : proposal.doubts.map(\.description),
+      next: session.offer(
+        NewCommand.self,
+        ["NAME", "--from-model"] + session.arguments.all("--rename").flatMap { ["--rename", $0] }
+          + (session.arguments.has("--no-rename") ? ["--no-rename"] : [])))
   }
 }

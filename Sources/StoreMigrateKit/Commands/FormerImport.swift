@@ -1,4 +1,5 @@
-// What an earlier `schema import` has written into a folder: it is replaced by the next one as long as nobody has touched it.
+// What an earlier `schema import` has written into a folder: it is replaced by the next one of the same file as long as nobody has
+// touched it.
 
 import CipherSQLite
 import Foundation
@@ -6,14 +7,21 @@ import ObjectVault
 
 /// The step and the classes of an earlier import, where there are any.
 struct FormerImport {
-  /// In front of the digest of both files, in a comment of the step.
-  private static let mark = "# As it was written, with its classes: "
   private static let fileName = "0001_adopted.migration"
 
   private let folder: URL
   private let classes: URL
+  /// The name of the file that is imported.
+  private let source: String
 
-  init(folder: URL, classes: URL) { (self.folder, self.classes) = (folder, classes) }
+  /// - Parameters:
+  ///   - folder: That of the steps.
+  ///   - classes: Where the classes go.
+  ///   - source: The path of the file that is imported.
+  init(folder: URL, classes: URL, source: String) {
+    (self.folder, self.classes) = (folder, classes)
+    self.source = URL(fileURLWithPath: source).lastPathComponent
+  }
 
   private var step: URL { folder.appendingPathComponent(Self.fileName) }
 
@@ -25,28 +33,44 @@ struct FormerImport {
   /// Whether there is a former step to be replaced; asked behind ``check()``.
   var isThere: Bool { FileManager.default.fileExists(atPath: step.path) }
 
-  /// Refuses a folder with steps, and a file that is there, but for those of an earlier import that are as it wrote them.
+  /// Refuses a folder with steps, and a file that is there, but for those of an earlier import of the same file that are as it
+  /// wrote them.
   func check() throws {
     let steps = steps
-    guard steps != [Self.fileName] || !isUntouched else { return }
-    if steps == [Self.fileName], Self.digest(in: Self.text(step) ?? "") != nil {
-      let released = Releases(folder).version > 0
-      let files = [step, classes].map(\.path).filter(FileManager.default.fileExists)
-      throw refusal(
-        "\(step.path) is of an earlier import, and "
-          + (released
-            ? "released: people have it. Name another folder with --migrations."
-            : "it and \(classes.path) are not as that wrote them. To import anew, remove the former first:\n"
-              + "  rm \(files.map(shellPath).joined(separator: " "))\n"))
-    }
-    if let step = steps.first {
+    let record = steps == [Self.fileName] ? Self.text(step).flatMap(ImportRecord.init(of:)) : nil
+    let ours = record.map { URL(fileURLWithPath: "\(base.path)/\($0.classes)") }
+    if record == nil, let step = steps.first {
       throw refusal(
         "\(folder.path) has \(step) already. The tables of a file are a first step: name a folder without any, with "
           + "--migrations.")
     }
-    guard !FileManager.default.fileExists(atPath: classes.path) else {
+    // Nothing but an import's own file is replaced, or named in a line that removes it: another is somebody's work.
+    if isTaken(classes), ours.map(Self.place) != Self.place(classes) {
       throw refusal("\(classes.path) is there already. Name another file with --classes.")
     }
+    guard let record, let ours else { return }
+    guard Releases(folder).version == 0 else {
+      throw refusal(
+        "\(step.path) is of an earlier import, and released: people have it. Name another folder with --migrations."
+      )
+    }
+    guard let difference = difference(from: record, ours) else { return }
+    let files = [step, ours].map { $0.standardizedFileURL.path }.filter(FileManager.default.fileExists)
+    throw refusal(
+      "\(step.path) is of an earlier import\(difference). To import anew, remove the former first:\n"
+        + "  rm \(files.map(shellPath).joined(separator: " "))\n")
+  }
+
+  /// What keeps the former import from being replaced, as the end of a sentence; nil where nothing does.
+  private func difference(from record: ImportRecord, _ ours: URL) -> String? {
+    guard record.source == source else { return ", of \(record.source) and not of \(source)" }
+    guard Self.place(ours) == Self.place(classes) else {
+      return ", with its classes in \(ours.standardizedFileURL.path)"
+    }
+    guard let text = Self.text(step), let classes = Self.text(ours), record.isOf(text, classes) else {
+      return ", and it and \(ours.standardizedFileURL.path) are not as that wrote them"
+    }
+    return nil
   }
 
   private func refusal(_ reason: String) -> RefusedError {
@@ -54,30 +78,114 @@ struct FormerImport {
       code: .failed, description: "\(reason)\(reason.hasSuffix("\n") ? "" : " ")Nothing was written.")
   }
 
-  /// Whether both files are as an import wrote them, and no release has the step.
-  private var isUntouched: Bool {
-    guard let text = Self.text(step), let classes = Self.text(classes), let digest = Self.digest(in: text)
-    else { return false }
-    return Releases(folder).version == 0 && Self.digest(of: Self.unmarked(text), classes) == digest
+  /// A link that leads nowhere is one, too.
+  private func isTaken(_ file: URL) -> Bool {
+    FileManager.default.fileExists(atPath: file.path)
+      || (try? FileManager.default.destinationOfSymbolicLink(atPath: file.path)) != nil
   }
 
-  /// The text of a step with the digest of both files in it.
-  static func marked(_ text: String, classes: String) -> String {
-    text.replacing("\n[up]\n", with: "\(mark)\(digest(of: text, classes))\n\n[up]\n", maxReplacements: 1)
+  // MARK: Writing
+
+  /// Writes both files, or none: in the place of the former ones, where ``check()`` has found these.
+  /// - Throws: ``RefusedError`` with what the system says.
+  func write(_ text: String, classes code: String) throws {
+    let record = ImportRecord(source: source, classes: Self.path(to: classes, from: base))
+    do {
+      let former = isThere ? try Data(contentsOf: step) : nil
+      // One that is replaced is found out again where this is stopped between the two: the classes fit neither record then.
+      try write(record.marked(text, classes: code), to: step, replacing: former != nil)
+      do { try write(code, to: classes, replacing: former != nil) } catch {
+        if let former {
+          try TextFile.write(Array(former), to: step.path)
+        } else {
+          try FileManager.default.removeItem(at: step)
+        }
+        throw error
+      }
+    } catch {
+      throw RefusedError(
+        code: ExitCode(error),
+        description: "\(ended(ErrorText.of(error, hasStore: false))) Nothing was written.")
+    }
   }
 
-  private static func unmarked(_ text: String) -> String {
-    guard let digest = digest(in: text) else { return text }
-    return text.replacing("\(mark)\(digest)\n\n[up]\n", with: "\n[up]\n", maxReplacements: 1)
+  private func write(_ text: String, to file: URL, replacing: Bool) throws {
+    if replacing {
+      try TextFile.write(Array(text.utf8), to: file.path)
+    } else {
+      try TextFile.create(Array(text.utf8), at: file.path)
+    }
   }
 
-  private static func digest(in text: String) -> String? {
-    text.split(separator: "\n").first { $0.hasPrefix(mark) }.map { String($0.dropFirst(mark.count)) }
+  // MARK: Paths
+
+  /// The folder without links, from which the path of the classes leads on: both move along with the app.
+  private var base: URL { URL(fileURLWithPath: folder.resolvingSymlinksInPath().path, isDirectory: true) }
+
+  private static func place(_ file: URL) -> String { file.standardizedFileURL.resolvingSymlinksInPath().path }
+
+  /// The path from a folder to a file.
+  private static func path(to file: URL, from folder: URL) -> String {
+    let target =
+      file.deletingLastPathComponent().resolvingSymlinksInPath().pathComponents + [file.lastPathComponent]
+    let start = folder.pathComponents
+    let shared = zip(start, target).prefix { $0 == $1 }.count
+    return (start.dropFirst(shared).map { _ in ".." } + target.dropFirst(shared)).joined(separator: "/")
+  }
+
+  private static func text(_ file: URL) -> String? { try? String(contentsOf: file, encoding: .utf8) }
+}
+
+/// What a step says in its comments of the import that wrote it.
+private struct ImportRecord {
+  private static let (sourceMark, classesMark) = ("# Imported from: ", "# With classes in: ")
+  /// In front of the digest of both files.
+  private static let mark = "# Both as they were written: "
+
+  /// The name of the file that was imported.
+  let source: String
+  /// The path of the classes, from the folder of the steps.
+  let classes: String
+  private var digest = ""
+
+  init(source: String, classes: String) { (self.source, self.classes) = (source, classes) }
+
+  /// nil for a step that no import wrote.
+  init?(of text: String) {
+    func value(_ mark: String) -> String? {
+      text.split(separator: "\n").first { $0.hasPrefix(mark) }?.dropFirst(mark.count).removingPercentEncoding
+    }
+    guard let source = value(Self.sourceMark), let classes = value(Self.classesMark),
+      let digest = value(Self.mark)
+    else { return nil }
+    (self.source, self.classes, self.digest) = (source, classes, digest)
+  }
+
+  /// The text of a step with all that is said here in it.
+  func marked(_ text: String, classes: String) -> String {
+    let lines = "\(Self.sourceMark)\(Self.line(source))\n\(Self.classesMark)\(Self.line(self.classes))\n"
+    let text = text.replacing("\n[up]\n", with: "\(lines)\n[up]\n", maxReplacements: 1)
+    return text.replacing(
+      "\n[up]\n", with: "\(Self.mark)\(Self.digest(of: text, classes))\n\n[up]\n", maxReplacements: 1)
+  }
+
+  /// Whether a step and its classes are as they were written.
+  func isOf(_ text: String, _ classes: String) -> Bool {
+    let unmarked = text.replacing("\(Self.mark)\(digest)\n\n[up]\n", with: "\n[up]\n", maxReplacements: 1)
+    return Self.digest(of: unmarked, classes) == digest
   }
 
   private static func digest(of text: String, _ classes: String) -> String {
     sha256(Data((text + "\0" + classes).utf8))
   }
 
-  private static func text(_ file: URL) -> String? { try? String(contentsOf: file, encoding: .utf8) }
+  /// A name, which may have the end of a line in it, in one.
+  private static func line(_ name: String) -> String {
+    name.unicodeScalars.reduce(into: "") { line, scalar in
+      guard scalar == "%" || scalar.isHidden || scalar.properties.isWhitespace && scalar != " " else {
+        return line.unicodeScalars.append(scalar)
+      }
+      for byte in String(scalar).utf8 { line += "%" + String(Int(byte) + 0x100, radix: 16).dropFirst() }
+    }
+  }
 }

@@ -108,7 +108,7 @@ struct GeneratedFiles {
         .map { $0.isEmpty ? "" : "        \($0)" }.joined(separator: "\n")
       text += """
             MigrationSet.Embedded(
-              number: \(step.number), name: "\(step.name)",
+              number: \(step.number), name: \(SwiftLiteral.quoted(step.name)),
               checksum: "\(step.contentChecksum)",
               text: \(marks)\"""
         \(body)

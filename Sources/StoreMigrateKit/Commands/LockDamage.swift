@@ -6,10 +6,10 @@ import ObjectVault
 
 /// Why a text is no whole lock file.
 struct LockDamage {
-  /// Where, and what is so, such as `line 5 has no end`.
-  let reason: String
-  /// What goes where nothing was released.
-  private var rest = "it"
+  /// What is so, such as `migrations.lock: line 5 has no end`.
+  let text: String
+  /// What goes where nothing was released: as long as one of both is there, the other is missed.
+  private let rest: String
 
   /// What to do.
   var advice: String {
@@ -17,21 +17,31 @@ struct LockDamage {
       + "was ever released with these steps, delete \(rest)"
   }
 
-  /// nil for what is no text that is written together with a lock file.
-  init?(missingBeside embedded: String) {
-    guard embedded.contains("MigrationSet.Embedded") else { return nil }
-    (reason, rest) = (
-      "is missing, and Embedded.swift, which is written with it, is there", "Embedded.swift, too"
-    )
-  }
-
-  /// nil for a text that is whole, be it with the marks of a merge. Whether its steps are those of the folder is another
-  /// question.
-  init?(_ text: String) {
-    guard !text.allSatisfy(\.isWhitespace) else {
-      reason = "is empty"
+  /// What is wrong with the lock file of a folder.
+  /// - Parameters:
+  ///   - lock: Its text; nil for one that is not there.
+  ///   - embedded: That of the `Embedded.swift` beside it; empty where there is none.
+  ///   - set: The steps at hand: what a step was that is there no more is not asked.
+  /// - Returns: nil where the file is whole, be it with the marks of a merge, or where there never was one.
+  init?(_ lock: String?, beside embedded: String, of set: MigrationSet) {
+    let hasEmbedded = embedded.contains("MigrationSet.Embedded")
+    guard let lock else {
+      guard hasEmbedded else { return nil }
+      text = "migrations.lock is missing, and Embedded.swift, which is written with it, is there"
+      rest = "Embedded.swift"
       return
     }
+    rest = hasEmbedded ? "migrations.lock and Embedded.swift" : "migrations.lock"
+    guard !lock.allSatisfy(\.isWhitespace) else {
+      text = "migrations.lock is empty"
+      return
+    }
+    guard let reason = Self.reason(lock) ?? Self.reason(lock, beside: embedded, of: set) else { return nil }
+    text = "migrations.lock: \(reason)"
+  }
+
+  /// Why a text is not whole; nil for one that is. Whether its steps are those of the folder is another question.
+  private static func reason(_ text: String) -> String? {
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     var isInConflict = false
     let isWhole = lines.map { line -> Bool in
@@ -41,36 +51,31 @@ struct LockDamage {
       return isInConflict || Self.isWhole(line)
     }
     if let index = isWhole.firstIndex(of: false), index < lines.count - 1 {
-      reason = "line \(index + 1) is no line of such a file"
-    } else if lines.last?.isEmpty == false {
-      reason = "line \(lines.count) has no end"
-    } else {
-      let numbers = Set(lines.compactMap(Self.number))
-      guard let missing = (1...max(1, numbers.max() ?? 1)).first(where: { !numbers.contains($0) }),
-        !numbers.isEmpty
-      else { return nil }
-      reason = "the line of step \(numbered(missing)) is missing"
+      return "line \(index + 1) is no line of such a file"
+    }
+    if lines.last?.isEmpty == false { return "line \(lines.count) has no end" }
+    let numbers = Set(lines.compactMap(number))
+    guard !numbers.isEmpty else { return nil }
+    return (1...(numbers.max() ?? 1)).first { !numbers.contains($0) }.map {
+      "the line of step \(numbered($0)) is missing"
     }
   }
 
   /// What a lock file lacks that was written together with it.
-  /// - Parameters:
-  ///   - text: The lock file's.
-  ///   - embedded: That of the `Embedded.swift` beside it.
-  ///   - set: The steps at hand: what a step was that is there no more is not asked.
-  init?(_ text: String, beside embedded: String, of set: MigrationSet) {
+  private static func reason(_ text: String, beside embedded: String, of set: MigrationSet) -> String? {
     let lines = text.split(whereSeparator: \.isNewline)
-    let numbers = Set(lines.compactMap(Self.number))
+    let numbers = Set(lines.compactMap(number))
     // By one walk over a text that has all steps in it.
     let known = Set(
-      embedded.matches(of: /number: (\d+), name: "([^"]*)"/).map { "\($0.1) \($0.2)" }
+      embedded.matches(of: /number: (\d+), name: "((?:[^"\\]|\\.)*)"/).map { "\($0.1) \($0.2)" }
         + embedded.matches(of: /checksum: "([^"]*)"/).map { String($0.1) })
     let missing = set.steps.first { step in
       !numbers.contains(step.number) && known.contains(step.contentChecksum)
-        && known.contains("\(step.number) \(step.name)")
+        && known.contains("\(step.number) \(SwiftLiteral.body(step.name))")
     }
-    guard let missing else { return nil }
-    reason = "the line of step \(numbered(missing.number)) is missing, which Embedded.swift beside it has"
+    return missing.map {
+      "the line of step \(numbered($0.number)) is missing, which Embedded.swift beside it has"
+    }
   }
 
   /// Whether a command, or git, has written such a line.

@@ -132,7 +132,7 @@ extension Session {
   /// - Throws: ``UsageError`` in a tool that has no classes, and for a renaming that is none; ``RefusedError`` where nobody
   ///   says what is a renaming.
   func proposal(_ set: MigrationSet) throws -> MigrationProposal {
-    let proposal = try set.proposal(for: try requiredModel(), renaming: try renaming())
+    let proposal = try proposedOperations(set)
     guard proposal.doubts.isEmpty || arguments.has("--no-rename") else {
       throw RefusedError(
         code: .refused,
@@ -142,6 +142,26 @@ extension Session {
           + "\nor that there is none more, with --no-rename. Nothing was written.")
     }
     return proposal
+  }
+
+  /// The same, whatever is in doubt.
+  func proposedOperations(_ set: MigrationSet) throws -> MigrationProposal {
+    let (model, renaming) = (try requiredModel(), try renaming())
+    for case .entity(let name, let new) in renaming { try requireEntities(name, new, set, model) }
+    return try set.proposal(for: model, renaming: renaming)
+  }
+
+  /// - Throws: ``UsageError`` where both sides of a renaming are names of properties, and none of entities.
+  private func requireEntities(_ name: String, _ new: String, _ set: MigrationSet, _ model: Schema) throws {
+    let former = try set.model(at: set.version)
+    guard former.entity(named: name) == nil, model.entity(named: new) == nil else { return }
+    let forms = model.entities.filter { entity in
+      entity.ownNames.contains(new) && former.entity(named: entity.name)?.ownNames.contains(name) == true
+    }.map { "--rename \($0.name).\(name)=\(new)" }
+    guard !forms.isEmpty else { return }
+    throw UsageError(
+      "--rename \(name)=\(new) is of entities, and there are none of these names. Of a property its entity is said, too: "
+        + "\(forms.joined(separator: ", or ")).")
   }
 
   /// What `--rename` says.
@@ -164,4 +184,9 @@ extension Session {
     }
     return model
   }
+}
+
+extension EntityDescription {
+  /// The names of its own attributes and relationships.
+  fileprivate var ownNames: [String] { attributes.map(\.name) + relationships.map(\.name) }
 }

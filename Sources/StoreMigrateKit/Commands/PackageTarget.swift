@@ -42,7 +42,7 @@ struct PackageTarget {
   private func names() throws -> [String] {
     var visited: Set<String> = []
     return Set(try others(in: folder, "", &visited) + generated).sorted()
-      .map { "\"\($0.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\"," }
+      .map { "\(SwiftLiteral.quoted($0))," }
   }
 
   /// What is not Swift. A folder with Swift in it is compiled, so that only what else it has is named; any other is named whole.

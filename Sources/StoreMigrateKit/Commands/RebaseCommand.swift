@@ -17,8 +17,9 @@ enum RebaseCommand: Command {
 
     When two branches have added a step of the same number, the files that are named get the next free numbers, in their
     order, behind all others. Then the steps are replayed and compiled, and what embed writes is written anew, also where
-    the merge has left conflicts in it. A step that the lock file says was released stays where it is. Needs no store
-    and no key. A store that has run a step under its old number remembers it: migrate it down before, or make it anew.
+    the merge has left conflicts in it. The file of Swift that has a step's name goes along. A step that the lock file
+    says was released stays where it is. Needs no store and no key. A store that has run a step under its old number
+    remembers it: migrate it down before, or make it anew.
     """
 
   struct Move: Encodable {
@@ -52,15 +53,18 @@ enum RebaseCommand: Command {
     let moves = try self.moves(of: named, files, Releases(folder))
     guard moves.contains(where: { $0.from != $0.to }) else {
       throw UsageError(
-        "\(named.joined(separator: ", ")): nothing stands behind them that they could go behind.")
+        "\(named.joined(separator: ", ")): nothing stands behind "
+          + (named.count == 1 ? "it that it could go behind." : "them that they could go behind."))
     }
     let set = try tried(moves, of: named, files, folder, session)
     let generated = try GeneratedFiles(folder: folder, set: set)
     try generated.releases.requireKept(in: set)
-    let renamed = moves.filter { $0.from != $0.to }
+    let steps = moves.filter { $0.from != $0.to }
+    let renamed = steps + (try functions(of: steps, folder))
     session.interruption.begin(RenamedSteps(folder: folder, moves: renamed.map { ($0.from, $0.to) }))
     try move(renamed, in: folder)
-    return RebaseReport(moved: moves, written: try EmbedCommand.written(generated, session))
+    return RebaseReport(
+      moved: moves + renamed.dropFirst(steps.count), written: try EmbedCommand.written(generated, session))
   }
 
   /// The steps as they will be: all is tried in memory before a file is touched.
@@ -156,6 +160,22 @@ enum RebaseCommand: Command {
       }
       throw error
     }
+  }
+
+  /// The files beside steps in which their functions stand: both go together.
+  /// - Throws: ``RefusedError`` where somebody has a file of the new name.
+  private static func functions(of moves: [Move], _ folder: URL) throws -> [Move] {
+    let found = moves.map { Move(from: StepFunctions.file(of: $0.from), to: StepFunctions.file(of: $0.to)) }
+      .filter { StepFunctions.isThere($0.from, in: folder) }
+    for move in found where !found.contains(where: { $0.from == move.to }) {
+      guard !StepFunctions.isThere(move.to, in: folder) else {
+        throw RefusedError(
+          code: .failed,
+          description:
+            "\(move.from) would be \(move.to), which is there already. Move that away. No file was renamed.")
+      }
+    }
+    return found
   }
 
   /// The file that an argument names, by its name or its path.

@@ -71,8 +71,9 @@ package struct Releases {
   /// The words of a line about a step: its number, its name, which may have spaces in it, and what stands behind.
   static func words(of line: Substring) -> [String] {
     let words = line.split(separator: " ").map(String.init)
-    guard let start = line.firstIndex(of: " "), let end = line.range(of: " s1:"), start < end.lowerBound,
-      let first = words.firstIndex(where: { $0.hasPrefix("s1:") })
+    // The last one: a name may have such a word, and what stands behind the checksum begins otherwise.
+    guard let start = line.firstIndex(of: " "), let end = line.range(of: " s1:", options: .backwards),
+      start < end.lowerBound, let first = words.lastIndex(where: { $0.hasPrefix("s1:") })
     else { return words }
     return [words[0], String(line[line.index(after: start)..<end.lowerBound])] + words[first...]
   }
@@ -107,9 +108,7 @@ package struct Releases {
 
   /// Why the lock file cannot be relied on; nil where it is whole, or where there never was one.
   func damage(beside set: MigrationSet) -> LockDamage? {
-    let embedded = files.embedded ?? ""
-    guard let lock = files.lock else { return LockDamage(missingBeside: embedded) }
-    return LockDamage(lock) ?? LockDamage(lock, beside: embedded, of: set)
+    LockDamage(files.lock, beside: files.embedded ?? "", of: set)
   }
 
   /// - Throws: ``RefusedError`` where the lock file was cut off, or where the steps are not those that were released: a new
@@ -119,8 +118,8 @@ package struct Releases {
       throw RefusedError(
         code: .failed,
         description:
-          "migrations.lock: \(damage.reason), and what it says of releases is nowhere else. \(damage.advice), and run this "
-          + "again. Nothing was written.")
+          "\(damage.text), and what it says of releases is nowhere else. \(damage.advice), and run this again. Nothing was "
+          + "written.")
     }
     guard let step = edited(in: set).first else { return }
     throw RefusedError(

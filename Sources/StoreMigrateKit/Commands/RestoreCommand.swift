@@ -24,6 +24,7 @@ enum RestoreCommand: Command {
     let start = Date()
     let (backup, target) = (session.positional(0), session.positional(1))
     let isThere = try DatabasePath.isTaken(target)
+    if let link = session.danglingLink(target) { throw link }
     // The key is the backup's, which is the first argument.
     let key = try session.key()
     if isThere { try session.confirm("\(target) is there and will be replaced.", allow: "--yes") }

@@ -38,8 +38,8 @@ enum SchemaCommand: Command {
     import looks at the tables of a SQLite or SQLCipher file, also of Core Data or SwiftData, and writes the first step
     into the folder of the steps, which has none yet, and the classes. Rules, views and the like that a model has no word
     for are named; rows that have no place, as of a table WITHOUT ROWID, make it end with 2. Nothing of the file changes;
-    baseline takes the rows. A second import, as with --to-one, replaces what the first one wrote as long as nobody has
-    edited it and no release has it. A store that is called import is ./import.
+    baseline takes the rows. A second import of the same file, as with --to-one, replaces what the first one wrote as long
+    as nobody has edited it and no release has it. A store that is called import is ./import.
     """
 
   struct SchemaReport: Report {

@@ -22,6 +22,8 @@ enum SchemaImport {
     let losses: [AdoptionLoss]
     let obstacles: [String]
     let written: [String]
+    /// Whether they stand in the place of those of an earlier import.
+    let isReplaced: Bool
     /// The line that takes the rows.
     let next: String
 
@@ -38,7 +40,7 @@ enum SchemaImport {
         + tableLines(tables)
       lines +=
         notes.map { "? \($0)" } + losses.map { "LOSES \($0)" } + obstacles.map { "CANNOT be taken: \($0)" }
-      lines += written.map { "wrote \($0)" }
+      lines += written.map { "\(isReplaced ? "replaced" : "wrote") \($0)" }
       lines.append(
         obstacles.isEmpty
           ? "Review them. Then take the rows: \(next)"
@@ -63,26 +65,19 @@ enum SchemaImport {
   private static func run(
     _ session: Session, _ file: String, _ folder: URL, _ classes: URL
   ) async throws -> ImportReport {
-    let former = FormerImport(folder: folder, classes: classes)
+    let former = FormerImport(folder: folder, classes: classes, source: file)
     try former.check()
+    let isReplaced = former.isThere
     let adoption = try await Store.planAdoption(
       of: URL(fileURLWithPath: file), key: try session.keyOfForeignFile(file), profile: session.profile(),
       relationships: session.toOnes(), busyTimeout: session.lockTimeout())
     let rendered = adoption.schema.rendered(as: .swift)
     let step = folder.appendingPathComponent(adoption.step.fileName)
-    let text = FormerImport.marked(text(adoption, of: file), classes: rendered.text)
-    // One that is replaced is found out again where this is stopped between the two: the classes fit neither mark then.
-    for (text, file) in [(text, step), (rendered.text, classes)] {
-      if former.isThere {
-        try TextFile.write(Array(text.utf8), to: file.path)
-      } else {
-        try Data(text.utf8).write(to: file, options: .withoutOverwriting)
-      }
-    }
+    try former.write(text(adoption, of: file), classes: rendered.text)
     return ImportReport(
       file: file, origin: adoption.origin, tables: adoption.tables, notes: adoption.notes + rendered.notes,
       losses: adoption.losses, obstacles: adoption.obstacles, written: [step.path, classes.path],
-      next: session.taking(file, to: 1, losses: adoption.losses))
+      isReplaced: isReplaced, next: session.taking(file, to: 1, losses: adoption.losses))
   }
 
   /// The step, with where everything came from in front.
@@ -109,12 +104,19 @@ enum SchemaImport {
 extension Session {
   /// The key of a file of another program; nil for one in clear, for which nobody is asked.
   func keyOfForeignFile(_ path: String) throws -> Key? {
-    guard try DatabasePath.isTaken(path) else { throw SQLError.notFound(file: path) }
-    let head = (try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 16)) ?? Data()
-    let isPlain = head.isEmpty || head == Data("SQLite format 3\0".utf8)
-    if isPlain, try profile()?.clearHeaderBytes ?? 0 == 0 { return nil }
+    try requireThere(path)
+    let isEmpty = (try? DatabasePath(path))?.byteCount == 0
+    if try isEmpty && profile()?.clearHeaderBytes ?? 0 == 0 || isPlainFile(path) { return nil }
     return try KeySource(arguments: arguments, prefix: "key", standardError: standardError, warn: warn).read(
       for: path)
+  }
+
+  /// Whether a file is one of SQLite's, in clear. That of an encrypted one may begin so where the settings say it.
+  func isPlainFile(_ path: String) throws -> Bool {
+    // A pipe, which has no size, would be waited for.
+    guard (try? DatabasePath(path))?.byteCount ?? 0 >= 16 else { return false }
+    let head = (try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 16)) ?? Data()
+    return try head == Data("SQLite format 3\0".utf8) && profile()?.clearHeaderBytes ?? 0 == 0
   }
 
   /// What `--to-one` says.

@@ -18,7 +18,8 @@ extension Session {
       guard let value = arguments.value(option), !(option == "--key-file" && value == "-") else { return [] }
       return [option == "--migrations" ? "-m" : option, value]
     }
-    return "\(ToolLine([command.name] + words + options))"
+    let flags = ["--immutable"].filter { taken.contains($0) && arguments.has($0) }
+    return "\(ToolLine([command.name] + words + options + flags))"
   }
 
   /// A command that works on this run's store.

@@ -35,13 +35,16 @@ extension Session {
       let edits = EditedSteps(applied, set)
       // One of several cannot be recorded alone.
       let screen = ConflictScreen(
-        store: storePath, applied: applied, returning: returning(applied)
+        store: storePath, applied: applied, returning: returning(applied),
+        isRepairable: !edits.contains(conflict) || isRepairable(inspection, set, edits)
       ) { command, words in
         line(command, command == .repair && edits.contains(conflict) ? edits.numbers : words)
       }
       let others = edits.contains(conflict) ? edits.others(than: [conflict]) : nil
       return screen.text(of: conflict).map { text in
-        text + (others.map { "\n  \($0), too; that line is about all of them." } ?? "")
+        text
+          + (others.map { "\n  \($0), too\(screen.isRepairable ? "; that line is about all of them" : "")." }
+            ?? "")
       }
     case .storeIsNewer(_, let found, let supported, let migratedBy, _):
       return NewerScreen(
@@ -50,6 +53,18 @@ extension Session {
       ).text
     default: return nil
     }
+  }
+
+  /// Whether the steps make the same model as before they were edited.
+  private func isRepairable(_ inspection: Inspection, _ set: MigrationSet, _ edits: EditedSteps) -> Bool {
+    do { _ = try HistoryRepair(inspection, edits.steps.map { $0.number }, set) } catch StoreError
+      .repairRefused
+    {
+      return false
+    } catch {
+      // Whatever else is so, the command itself tells.
+    }
+    return true
   }
 
   /// What is to be recorded anew for steps that were edited.
@@ -75,7 +90,7 @@ extension Session {
 
 /// The steps behind a store that were edited since they ran.
 private struct EditedSteps {
-  private var steps: [(number: Int, name: String)] = []
+  private(set) var steps: [(number: Int, name: String)] = []
 
   init(_ applied: [AppliedStep], _ set: MigrationSet) {
     steps = set.conflicts(with: applied).compactMap { Self.step($0) }

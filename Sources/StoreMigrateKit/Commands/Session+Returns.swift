@@ -27,15 +27,11 @@ extension Session {
       moves.append((named[0].0, "\(numbered(step.number))_\(step.name).migration"))
     }
     guard !moves.isEmpty, others.allSatisfy({ isFree($0.1) }) else { return [] }
-    let behind = others.enumerated().map { index, file in
-      (from: file.0, to: "\(numbered(applied.count + index + 1))_\(file.1.1).migration")
-    }
     let rebase = others.isEmpty ? [] : [rebaseLine(others.map(\.0))]
-    return moves.flatMap { lines($0, in: folder) + functionLines($0, in: folder) } + rebase
-      + behind.flatMap { functionLines($0, in: folder) }
+    return moves.flatMap { lines($0) + functionLines($0, in: folder) } + rebase
   }
 
-  private func lines(_ move: (from: String, to: String), in folder: URL) -> [String] {
+  private func lines(_ move: (from: String, to: String)) -> [String] {
     guard move.from != move.to else { return [] }
     let parent = arguments.value("--migrations") ?? "Migrations"
     let words = [move.from, move.to].map { shellPath("\(parent)/\($0)") }
@@ -44,10 +40,16 @@ extension Session {
 
   /// Where the functions of a step stand in a file of its name.
   private func functionLines(_ move: (from: String, to: String), in folder: URL) -> [String] {
-    func swift(_ file: String) -> String { "\(file.dropLast(".migration".count)).swift" }
-    guard FileManager.default.fileExists(atPath: folder.appendingPathComponent(swift(move.from)).path) else {
-      return []
-    }
-    return lines((swift(move.from), swift(move.to)), in: folder)
+    guard StepFunctions.isThere(StepFunctions.file(of: move.from), in: folder) else { return [] }
+    return lines((StepFunctions.file(of: move.from), StepFunctions.file(of: move.to)))
+  }
+}
+
+/// The file beside a step in which its functions stand, by its name.
+enum StepFunctions {
+  static func file(of step: String) -> String { "\(step.dropLast(".migration".count)).swift" }
+
+  static func isThere(_ name: String, in folder: URL) -> Bool {
+    FileManager.default.fileExists(atPath: folder.appendingPathComponent(name).path)
   }
 }

@@ -99,11 +99,12 @@ struct Session: Sendable {
   func key() throws -> Key {
     // Asked for only when there is something to open.
     guard try DatabasePath.isTaken(storePath) else {
-      if let link = danglingLink() { throw RefusedError(code: .notFound, description: "\(link)") }
-      let error = SQLError.notFound(file: storePath)
-      guard offersCreation, let creation else { throw error }
+      if let link = danglingLink(storePath) {
+        throw RefusedError(code: .notFound, description: "\(link)")
+      }
+      guard offersCreation, let creation else { throw SQLError.notFound(file: storePath) }
       throw RefusedError(
-        code: ExitCode(error),
+        code: .notFound,
         description:
           "\(storePath): there is no such file. Check the path, or make the store:\n      \(creation)")
     }
@@ -111,10 +112,25 @@ struct Session: Sendable {
       for: storePath)
   }
 
-  /// The error for a store's path that is a link to nothing; nil for another path.
-  func danglingLink() -> SQLError? {
-    guard let file = try? DatabasePath(storePath), file.isDanglingLink else { return nil }
-    return .danglingLink(file: storePath, target: file.path)
+  /// The error for a path that is a link to nothing; nil for another one.
+  func danglingLink(_ path: String) -> SQLError? {
+    guard let file = try? DatabasePath(path), file.isDanglingLink else { return nil }
+    return .danglingLink(file: path, target: file.path)
+  }
+
+  /// Goes on where a file can be made.
+  /// - Throws: `SQLError.alreadyExists`, `SQLError.danglingLink`.
+  func requireFree(_ path: String) throws {
+    guard !FileManager.default.fileExists(atPath: path) else { throw SQLError.alreadyExists(file: path) }
+    if let link = danglingLink(path) { throw link }
+  }
+
+  /// Goes on where there is a file.
+  /// - Throws: `SQLError.notFound`; ``RefusedError`` for a link to nothing.
+  func requireThere(_ path: String) throws {
+    guard try !DatabasePath.isTaken(path) else { return }
+    if let link = danglingLink(path) { throw RefusedError(code: .notFound, description: "\(link)") }
+    throw SQLError.notFound(file: path)
   }
 
   /// The key that a store is made with: where it is typed, twice.

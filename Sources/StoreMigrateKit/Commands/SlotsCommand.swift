@@ -112,6 +112,7 @@ enum SlotsCommand: Command {
     switch action.name {
     case "list": return try SlotsReport(file)
     case "create":
+      try session.requireFree(file)
       let unlock = try source("new-key", session).unlock(for: file)
       session.interruption.begin(SlotChange(file: file))
       _ = try KeyFile.create(at: file, slot: words[2], unlock: unlock)
@@ -124,7 +125,12 @@ enum SlotsCommand: Command {
   private static func change(
     _ file: String, _ action: String, _ words: [String], _ session: Session
   ) throws -> SlotsReport {
-    guard try DatabasePath.isTaken(file) else { throw SQLError.notFound(file: file) }
+    try session.requireThere(file)
+    // Before anybody is asked for secrets of a slot that is not there.
+    let names = try KeyFile.slots(at: file).map(\.name)
+    guard action == "add" || names.contains(words[2]) else {
+      throw SQLError.noSuchSlot(file: file, name: words[2], available: names)
+    }
     var keys = try KeyFile.open(at: file, unlock: source("key", session).unlock(for: file))
     keys.lockTimeout = try session.lockTimeout()
     let isRecovery = session.arguments.has("--recovery")

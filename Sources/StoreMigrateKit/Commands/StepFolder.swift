@@ -80,7 +80,9 @@ extension Session {
 
   private func noteRenaming(in folder: URL) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-    let renamed = names.filter { $0.hasSuffix(".migration" + RenamedSteps.suffix) }.sorted()
+    let renamed = names.filter { name in
+      [".migration", ".swift"].contains { name.hasSuffix($0 + RenamedSteps.suffix) }
+    }.sorted()
     guard !renamed.isEmpty else { return }
     standardError(
       "store-migrate: a rebase was stopped while it renamed files. These have their new numbers: take "

@@ -61,6 +61,8 @@ enum UpCommand: Command {
     let empty: [String]
     /// What was asked for, where the store is beyond it.
     var below: Int?
+    /// The command line that leads the store back to that.
+    var wayBack: String?
     /// What the file has of free pages, in bytes, and whether that was given back to the disk.
     var unusedBytes = 0
     var isVacuumed = false
@@ -98,7 +100,8 @@ enum UpCommand: Command {
     private var outcome: String {
       if let below {
         return
-          "\(store.path) is at version \(to), beyond \(below). Nothing to do: up takes no step back; down --to \(below) does."
+          "\(store.path) is at version \(to), beyond \(below). Nothing to do: up takes no step back."
+          + (wayBack.map { " This does:\n  \($0)" } ?? "")
       }
       return applied.isEmpty
         ? "\(store.path) is at version \(to)\(byAnother ? meanwhile : ".") "
@@ -114,13 +117,12 @@ enum UpCommand: Command {
     let (set, plan) = try plan(session, key, all)
     guard !plan.isUpToDate else {
       MigrationLeavings.remove(of: try DatabasePath(session.storePath))
+      let below = try session.target(of: all).flatMap { $0 < plan.storeVersion ? $0 : nil }
       return try withPages(
         UpReport(
           store: session.storeAfterwards, from: plan.storeVersion, to: plan.storeVersion, applied: [],
-          backup: nil,
-          seconds: 0,
-          changedFormat: false, byAnother: false, empty: [],
-          below: try session.target(of: all).flatMap { $0 < plan.storeVersion ? $0 : nil }), session, key)
+          backup: nil, seconds: 0, changedFormat: false, byAnother: false, empty: [], below: below,
+          wayBack: below.map { session.line(DownCommand.self, ["--to", "\($0)"]) }), session, key)
     }
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: plan.storeVersion, to: set.version,

@@ -16,12 +16,12 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   case historyConflict = 3
   /// The store is newer than the steps.
   case storeTooNew = 4
-  /// A step that loses data was not allowed; or there are rows that a step refuses, found by a plan or by the step; or a
+  /// A step that loses data, or what replaces, removes or exports something, was not allowed; or there are rows that a step refuses, found by a plan or by the step; or a
   /// step has no way back, or calls a function of the app that this tool has not got.
   case refused = 5
   /// The backup could not be made, or there is not enough room on the disk.
   case noSpace = 6
-  /// No such store.
+  /// No such store, file or folder.
   case notFound = 10
   /// Another process keeps the lock.
   case locked = 11
@@ -46,9 +46,9 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .historyConflict: "history conflict: a step was edited, lost or moved"
     case .storeTooNew: "the store is newer than the steps"
     case .refused:
-      "refused: a step loses data, see up --allow; refuses rows, see plan; has no way back; or calls Swift of the app"
+      "refused: what needs a yes, see up --allow; rows that a step refuses, see plan; no way back; or Swift of the app"
     case .noSpace: "the backup could not be made, or not enough disk"
-    case .notFound: "no such store"
+    case .notFound: "no such store, file or folder"
     case .locked: "locked by another process"
     case .cannotDecrypt: "cannot decrypt: wrong key, other settings, or not a store"
     case .usage: "wrong arguments"

@@ -11,12 +11,15 @@ struct ToolLine: CustomStringConvertible {
   init(_ words: String...) { self.words = words }
   init(_ words: [String]) { self.words = words }
 
-  var description: String { ([Self.program] + words).map(shellWord).joined(separator: " ") }
+  var description: String { ([Self.program] + words.map(shellWord)).joined(separator: " ") }
 
-  /// How this tool is called: an app's own has another name.
-  static var program: String {
-    CommandLine.arguments.first.map { DatabasePath.split($0).name } ?? "store-migrate"
-  }
+  /// How this tool is called, as a shell takes it: an app's own has another name. One that was called by a path would not be
+  /// found by its name alone.
+  static let program: String = {
+    guard let name = CommandLine.arguments.first, !name.isEmpty else { return "store-migrate" }
+    // With an equals sign in it the first word of a line sets a variable.
+    return name.contains("=") && shellPath(name) == name ? "'\(name)'" : shellPath(name)
+  }()
 
   /// Where more is said of a command, as the last sentence of a mistake in its line.
   static func help(_ command: String) -> String { "See: \(ToolLine("help", command))" }

@@ -1,4 +1,6 @@
-// What may stand as the name of a type in generated Swift.
+// What stands in generated Swift: the names of types, and texts.
+
+import ObjectVault
 
 enum SwiftName {
   /// Words that Swift keeps for itself where a type is declared or used.
@@ -20,5 +22,22 @@ enum SwiftName {
     let isWord = letters.allSatisfy { $0 == "_" || $0.properties.isXIDContinue }
     let begins = letters.first.map { $0 == "_" || $0.properties.isXIDStart } ?? false
     return begins && isWord && !reserved.contains(text)
+  }
+}
+
+/// Texts as Swift has them between two quotation marks.
+enum SwiftLiteral {
+  /// A whole literal.
+  static func quoted(_ text: String) -> String { "\"\(body(text))\"" }
+
+  /// What stands between the marks. No sign is left in it that ends the literal, or that the compiler does not take.
+  static func body(_ text: String) -> String {
+    text.unicodeScalars.reduce(into: "") { body, scalar in
+      switch scalar {
+      case "\\", "\"": body += "\\\(scalar)"
+      case _ where scalar.isHidden: body += "\\u{\(String(scalar.value, radix: 16))}"
+      default: body.unicodeScalars.append(scalar)
+      }
+    }
   }
 }

@@ -41,13 +41,17 @@ enum CellWidth {
 
   /// The beginning of a text that takes so many cells, with an ellipsis where something is left out.
   static func cut(_ text: String, to width: Int) -> String {
-    guard of(text) > width else { return text }
+    of(text) > width ? prefix(text, width - 1) + "…" : text
+  }
+
+  /// The beginning of a text that takes so many cells, or less.
+  static func prefix(_ text: String, _ width: Int) -> String {
     var (result, used) = ("", 0)
     for character in text {
       used += of(character)
-      if used >= width { break }
+      if used > width { break }
       result.append(character)
     }
-    return result + "…"
+    return result
   }
 }

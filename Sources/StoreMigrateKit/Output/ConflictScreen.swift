@@ -15,6 +15,8 @@ struct ConflictScreen {
   let applied: [AppliedStep]
   /// The lines that give the steps behind the store their numbers back; none where that is not known.
   let returning: [String]
+  /// Whether the steps that were edited can be recorded as they are now: they make the same model.
+  let isRepairable: Bool
   /// A command line with this store.
   let line: (ScreenCommand, [String]) -> String
 
@@ -30,10 +32,16 @@ struct ConflictScreen {
           Screen.part("file now", Screen.short(found)),
         ]
         + changes.enumerated().map { Screen.part($0.offset == 0 ? "what changed" : "", $0.element) }
-        + [
-          "  Undo the edit, or put the change into a new step. Where the edit is meant and makes the same model:",
-          "      \(line(.repair, [numbered(number)]))",
-        ]).joined(separator: "\n")
+        + (isRepairable
+          ? [
+            "  Undo the edit, or put the change into a new step. Where the edit is meant and makes the same model:",
+            "      \(line(.repair, [numbered(number)]))",
+          ]
+          : [
+            "  Undo the edit, and put the change into a new step: with the edit the steps make another model than the store",
+            "  has, so that it cannot be recorded.",
+          ]))
+        .joined(separator: "\n")
     case .refolded(let number, let name, let recorded, let found, let into, let intoName):
       return """
         \(numbered(number)) \(name) ran on \(store) as another than was folded into \(numbered(into)) \(intoName).

@@ -5,10 +5,15 @@ import Foundation
 import ObjectVault
 
 enum ErrorText {
-  /// - Parameter hasStore: Whether the command is about a store; else nothing is said of one.
-  static func of(_ error: any Error, hasStore: Bool = true) -> String {
-    guard hasStore else { return StoreError.withoutUnchanged(of(error)) }
+  /// - Parameters:
+  ///   - hasStore: Whether the command is about a store; else nothing is said of one.
+  ///   - takesImmutable: Whether the command has the option that does without locks.
+  static func of(_ error: any Error, hasStore: Bool = true, takesImmutable: Bool = false) -> String {
+    guard hasStore else {
+      return StoreError.withoutUnchanged(of(error, takesImmutable: takesImmutable))
+    }
     return switch error {
+    case SQLError.logUnreadable(let file): logUnreadable(file, takesImmutable)
     case SQLError.emptyFile(let file):
       "\(file): the file has no bytes. Check the path, or restore it from a backup."
     case SQLError.busy(let file, let waited, let holders): locked(file, waited, holders)
@@ -18,6 +23,12 @@ enum ErrorText {
     case let error as CocoaError: text(of: error)
     default: "\(error)"
     }
+  }
+
+  private static func logUnreadable(_ file: String, _ takesImmutable: Bool) -> String {
+    "\(file): to read it beside programs that write, its -shm has to be written, and this user may not. Run it as the file's "
+      + "owner, or make the file and its folder writable"
+      + (takesImmutable ? "; or, where nobody writes to it meanwhile, run it with --immutable." : ".")
   }
 
   private static func locked(_ file: String, _ waited: Double, _ holders: [LockHolder]) -> String {

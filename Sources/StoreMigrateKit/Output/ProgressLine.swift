@@ -41,17 +41,19 @@ package struct ProgressLine {
     let isStill = doing != nil && rate.stillSeconds > 1
     let more = (isStill ? [] : speed(total - done)) + (doing.map { [$0] } ?? [])
     let text = percent < 100 ? fitting([bar] + more) : bar
-    defer { length = text.count }
-    return padded(text, min(length, width - 1))
+    let cells = CellWidth.of(text)
+    defer { length = cells }
+    return text + String(repeating: " ", count: max(0, min(length, width - 1) - cells))
   }
 
   /// The parts of a line, as many as it has room for; of the last one its beginning, where only that is too long.
   private func fitting(_ parts: [String]) -> String {
     let lines = parts.indices.map { parts[...$0].joined(separator: "  ") }
     // The last cell stays free: some terminals begin a new line behind it.
-    let whole = lines.last { $0.count < width } ?? parts[0]
-    guard parts.count == 2, whole == parts[0], width - whole.count > 12 else { return whole }
-    return "\(whole)  \(parts[1].prefix(width - whole.count - 6))..."
+    let whole = lines.last { CellWidth.of($0) < width } ?? parts[0]
+    let room = width - CellWidth.of(whole)
+    guard parts.count == 2, whole == parts[0], room > 12 else { return whole }
+    return "\(whole)  \(CellWidth.prefix(parts[1], room - 6))..."
   }
 
   private func speed(_ left: Int) -> [String] {

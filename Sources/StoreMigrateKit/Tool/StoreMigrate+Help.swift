@@ -91,6 +91,7 @@ extension StoreMigrate {
       if lines[lines.count - 1].count + word.count > 84 { lines.append("") }
       lines[lines.count - 1] += word
     }
-    return lines
+    // What a line was folded at is nothing at its end.
+    return lines.map { $0.hasSuffix(" ") ? String($0.dropLast()) : $0 }
   }
 }

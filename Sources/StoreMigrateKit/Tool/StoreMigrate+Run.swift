@@ -93,8 +93,13 @@ extension StoreMigrate {
 
   private static func failed(_ error: any Error, _ line: Line, _ interruption: Interruption? = nil) -> Output
   {
-    let hasStore = (try? command(named: line.name)).map { $0.hasStore } ?? true
-    var (code, message) = (ExitCode(error), ErrorText.of(error, hasStore: hasStore))
+    let command = try? command(named: line.name)
+    var (code, message) = (
+      ExitCode(error),
+      ErrorText.of(
+        error, hasStore: command?.hasStore ?? true,
+        takesImmutable: command?.options.contains { $0.name == Option.immutable.name } ?? false)
+    )
     if let aftermath = interruption?.aftermath, let signal = interruption?.signal {
       code = ExitCode(signal: signal)
       // Another error than the one that the signal made is told besides.

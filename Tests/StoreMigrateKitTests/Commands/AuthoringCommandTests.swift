@@ -75,6 +75,9 @@ import Testing
     arguments: [
       (["new", "x", "--from-model", "--rename", "nonsense"], 64, "neither"),
       (["new", "x", "--rename", "User.a=b"], 64, "belong to --from-model"),
+      (["diff", "--rename", "name=city"], 64, "--rename User.name=city"),
+      (["new", "x", "--from-model", "--rename", "name=city"], 64, "--rename User.name=city"),
+      (["diff", "--rename", "nothing=city"], 64, "no entity \"nothing\""),
       (["diff", "--rename", "User.nmae=x"], 64, "User has no property \"nmae\""),
       (["diff", "--rename", "User.city=name"], 64, "User.name is in the steps already"),
       (["sql", "--from", "9"], 64, "from 1 to 6"), (["sql", "--engine", "3"], 64, "3.15.2"),

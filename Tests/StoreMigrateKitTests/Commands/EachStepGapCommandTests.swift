@@ -129,7 +129,8 @@ import Testing
     #expect(
       result.status == 0
         && result.output.hasPrefix(
-          "old.store is at version 4, beyond 2. Nothing to do: up takes no step back; down --to 2 does."),
+          "old.store is at version 4, beyond 2. Nothing to do: up takes no step back. This does:\n  store-migrate down old.store "
+            + "--to 2 "),
       "\(result)")
   }
 }

@@ -128,6 +128,16 @@ import Testing
     #expect(try name(old, "horse") == "canary Ann")
   }
 
+  @Test func `of a slot that is not there nobody is asked for anything`() throws {
+    let keys = folder.path("notes.keys")
+    #expect(try run("slots", "create", keys, "Ann", newKey: "ann's horse").status == 0)
+    for words in [["remove", keys, "Bob"], ["change", keys, "Bob"], ["rename", keys, "Bob", "Bo"]] {
+      // With no key at all.
+      let told = try runTool(builtExecutable("store-migrate"), ["slots"] + words + ["--no-input"])
+      #expect(told.status == 1 && told.errors.contains("there is no slot Bob. The slots are Ann."), "\(told)")
+    }
+  }
+
   @Test func `slots from the first to the last`() async throws {
     try await create()
     let keys = folder.path("notes.keys")

@@ -67,6 +67,28 @@ import Testing
     #expect(try run("embed").status == 0 && run("check").status == 0)
   }
 
+  @Test func `one refusal says all that goes where nothing was released, in whole sentences`() throws {
+    for (text, sentence) in [
+      ("", "migrations.lock is empty, and what it says of releases"),
+      (String(whole.dropLast(1)), "migrations.lock: line 5 has no end, and what it says"),
+    ] {
+      try Data(text.utf8).write(to: lock)
+      let told = try run("embed")
+      #expect(told.errors.contains(sentence), "\(told)")
+      #expect(
+        told.errors.contains("delete migrations.lock and Embedded.swift, and run this again"), "\(told)")
+      #expect(try run("check").output.contains(sentence.prefix { $0 != "," }), "\(text)")
+    }
+    for name in ["migrations.lock", "Embedded.swift"] {
+      try FileManager.default.removeItem(atPath: "\(steps)/\(name)")
+    }
+    #expect(try run("embed").status == 0)
+    // Without the other one there is nothing else that goes.
+    try FileManager.default.removeItem(atPath: "\(steps)/Embedded.swift")
+    try Data().write(to: lock)
+    #expect(try run("embed").errors.contains("delete migrations.lock, and run this again"))
+  }
+
   @Test func `a lock file that is gone is no reason to forget what was released`() throws {
     try FileManager.default.removeItem(at: lock)
     let message = "is missing, and Embedded.swift, which is written with it, is there"
@@ -75,7 +97,7 @@ import Testing
       let told = try runTool(builtExecutable("store-migrate"), words + ["-m", steps, "--no-input"])
       #expect(
         told.status != 0 && told.errors.contains(message)
-          && told.errors.contains("delete Embedded.swift, too"),
+          && told.errors.contains("delete Embedded.swift, and run"),
         "\(told)")
       #expect(try FileManager.default.contentsOfDirectory(atPath: steps).sorted() == files)
     }

@@ -76,7 +76,7 @@ import Testing
   @Test func `a rebased step that does not fit is named as its file is, with the next command`() throws {
     try write("0004_theirs", "rename attribute A.c -> d")
     for (step, words) in [
-      ("add index A(c)", "\"add index A(c)\": There is no property A.c"),
+      ("add index A(c)", "\"add index A(c)\": there is no property A.c"),
       ("transform sql { UPDATE $A SET $A.c = 1 }", "\"transform sql\": \"$A.c\""),
     ] {
       try write("0004_ours", step)

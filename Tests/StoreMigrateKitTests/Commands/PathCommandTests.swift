@@ -4,6 +4,7 @@ import CipherSQLite
 import Foundation
 import Migrations
 import ObjectVault
+import StoreMigrateKit
 import TestSupport
 import Testing
 
@@ -122,6 +123,63 @@ import Testing
     #expect(try changed(real) == folderBefore)
     #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == bytes && names == ["s.store"])
     #expect(try Connection.open(folder.path("copy.store"), key: .raw(Template.key)).auditPages().isEmpty)
+  }
+
+  @Test func `who may not write beside a log is told of the option, where the command has it`() throws {
+    // Mode bits count for the superuser, too.
+    chmod(store, 0o400)
+    for words in [["status", store, "-m", migrations], ["info", store], ["verify", store]] {
+      let refused = try run(words)
+      #expect(refused.status == 1 && refused.errors.contains("run it with --immutable."), "\(refused)")
+      #expect(try run(words + ["--immutable"]).status == 0)
+    }
+    for words in [
+      ["up", store, "-m", migrations], ["down", store, "--to", "0"], ["redo", store, "-m", migrations],
+    ] {
+      let refused = try run(words)
+      #expect(
+        refused.status == 1 && !refused.errors.contains("immutable")
+          && refused.errors.contains("make the file and its folder writable."), "\(refused)")
+    }
+    chmod(store, 0o600)
+    #expect(try run(["up", store, "-m", migrations, "--no-backup"]).status == 0)
+  }
+
+  @Test(arguments: [
+    "create l -m $m", "encrypt plain l", "restore s.store l", "backup s.store l", "export s.store l --yes",
+    "baseline plain l --to 1 -m $m", "slots create l Ann",
+  ])
+  func `what is to be made where a link to nothing is says so, and asks for nothing before`(_ line: String)
+    throws
+  {
+    #expect(try run(["export", "s.store", "plain", "--yes"]).status == 0)
+    try FileManager.default.createSymbolicLink(
+      atPath: real.appendingPathComponent("l").path, withDestinationPath: "none")
+    let before = names
+    // Without any key.
+    let result = try runTool(
+      builtExecutable("store-migrate"),
+      line.split(separator: " ").map { $0 == "$m" ? migrations : String($0) } + ["--no-input"]
+        + (line.hasPrefix("restore") ? ["--key-env", "OLD", "--key-format", "hex"] : []),
+      environment: ["OLD": Template.hex(Template.key)], directory: real.path)
+    #expect(result.status == 1 && result.errors.contains("l: this is a link to "), "\(result)")
+    #expect(names == before)
+  }
+
+  @Test func `a link to nothing is said to be one where a file is read`() throws {
+    try FileManager.default.createSymbolicLink(
+      atPath: real.appendingPathComponent("l").path, withDestinationPath: "none")
+    for words in [["schema", "import", "l"], ["encrypt", "l", "n"], ["slots", "remove", "l", "Ann"]] {
+      let result = try runTool(builtExecutable("store-migrate"), words + ["--no-input"], directory: real.path)
+      #expect(result.status == 10 && result.errors.contains("l: this is a link to "), "\(result)")
+    }
+    #expect(names == ["l", "s.store"])
+  }
+
+  @Test func `a folder that is missing has the code of what is not there, whose meaning says so`() throws {
+    let result = try run(["backup", "s.store", "none/copy"])
+    #expect(result.status == 10 && result.errors.contains("none: this folder does not exist"), "\(result)")
+    #expect(ExitCode.notFound.meaning.contains("folder"))
   }
 
   func changed(_ url: URL) throws -> Date? {

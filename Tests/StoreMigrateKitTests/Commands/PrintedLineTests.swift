@@ -3,6 +3,7 @@
 import CipherSQLite
 import Foundation
 import ObjectVault
+import StoreMigrateKit
 import TestSupport
 import Testing
 
@@ -24,15 +25,25 @@ import Testing
   private static let hexKey = testKey
   private static let key = ["--key-env", "KEY", "--key-format", "hex"]
 
+  /// Runs the tool by its path, so that lines which it offers run as they stand, wherever it lies.
   private func run(_ words: String..., tool: String = "store-migrate") throws -> ToolResult {
+    try call(words + ["--no-input"], tool: tool)
+  }
+
+  private func call(_ words: [String], tool: String = "store-migrate") throws -> ToolResult {
     try runTool(
-      builtExecutable(tool), words + ["--no-input"], environment: Self.environment,
-      directory: folder.url.path)
+      builtExecutable(tool), words, environment: Self.environment, directory: folder.url.path, keepsPath: true
+    )
+  }
+
+  /// A text with the name of a tool in the place of its path.
+  private func named(_ text: String, tool: String = "store-migrate") -> String {
+    callingByName(text, builtExecutable(tool))
   }
 
   /// The line of a text that begins with the name of a tool, as a shell takes it.
   private func line(in text: String, tool: String = "store-migrate", _ command: String) throws -> String {
-    let start = try #require(text.range(of: "\(tool) \(command)"), "\(text)").lowerBound
+    let start = try #require(text.range(of: "\(builtExecutable(tool)) \(command)"), "\(text)").lowerBound
     let line = text[start...].prefix { !$0.isNewline }
     // In a sentence it ends with the sentence, or before its next part.
     return String(line.firstRange(of: ", and ").map { line[..<$0.lowerBound] } ?? line)
@@ -40,10 +51,8 @@ import Testing
   }
 
   private func paste(_ line: String) throws -> ToolResult {
-    let path = (builtExecutable("store-migrate") as NSString).deletingLastPathComponent
-    return try runTool(
-      "/bin/sh", ["-c", "PATH='\(path)':$PATH; \(line) --no-input"], environment: Self.environment,
-      directory: folder.url.path)
+    try runTool(
+      "/bin/sh", ["-c", "\(line) --no-input"], environment: Self.environment, directory: folder.url.path)
   }
 
   @Test func `no message writes a command of its own`() throws {
@@ -74,6 +83,90 @@ import Testing
     #expect(seen > 1000)
   }
 
+  @Test func `no message has a command and its options without the tool in front`() throws {
+    let sources = packageRoot.appendingPathComponent("Sources/StoreMigrateKit")
+    // Where the reader looks, and not what is to be typed.
+    let allowed = [
+      "see up --allow", "attention: pending, drift (status --exit-code)", "; up --dry-run: plan",
+      "what `down --to N` would do", "\"squash --to \\(number): ",
+    ]
+    let names = StoreMigrate.commandNames.joined(separator: "|")
+    let command = try Regex("(?:^|[^\\w.\\-/])(?:\(names)) (?:[A-Z]{2,} )*--[a-z]")
+    let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+    var seen = 0
+    for case let file as URL in files where file.pathExtension == "swift" {
+      var isHelp = false
+      for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+        let text = line.drop { $0 == " " }
+        if text.hasPrefix("static let help = \"\"\"") { isHelp = true }
+        defer { if text == "\"\"\"" { isHelp = false } }
+        // Mistakes of a line's own words are told in them.
+        guard !isHelp, !text.hasPrefix("//"), !text.hasPrefix("store-migrate "), text.contains("\"") else {
+          continue
+        }
+        seen += 1
+        guard text.firstMatch(of: command) != nil, !text.contains("UsageError") else { continue }
+        #expect(allowed.contains { text.contains($0) }, "\(file.lastPathComponent): \(text)")
+      }
+    }
+    #expect(seen > 500)
+  }
+
+  @Test func `a tool that was called by a path calls itself by it, whatever is in it`() throws {
+    for name in ["My Tools", "a=b"] {
+      try FileManager.default.createDirectory(
+        atPath: folder.path(name), withIntermediateDirectories: false)
+      try FileManager.default.createSymbolicLink(
+        atPath: folder.path("\(name)/store-migrate"), withDestinationPath: builtExecutable("store-migrate"))
+      let made = try paste("'\(name)/store-migrate' new more -m 'My Steps'")
+      let start = try #require(made.output.firstRange(of: "run: "), "\(made)").upperBound
+      let line = made.output[start...].prefix { $0 != "\n" }
+      #expect(line == "'\(name)/store-migrate' embed -m 'My Steps'")
+      #expect(try paste(String(line)).status == 0)
+    }
+    // By its name alone it was found by the shell, which finds it again.
+    let path = (builtExecutable("store-migrate") as NSString).deletingLastPathComponent
+    let made = try paste("PATH='\(path)':$PATH; store-migrate new more -m 'My Steps'")
+    #expect(made.output.contains("run: store-migrate embed -m 'My Steps'"), "\(made)")
+  }
+
+  @Test func `a store that is looked at without locks is looked at so by the next line, too`() throws {
+    let words = ["-m", "My Steps"] + Self.key
+    #expect(try call(["create", "a.store"] + words).status == 0)
+    try write("0002_b", "add attribute A.b int optional")
+    let status = try call(["status", "a.store", "--immutable"] + words)
+    let plan = try line(in: status.output, "plan")
+    #expect(plan.hasSuffix(" --immutable"), "\(status)")
+    #expect(try paste(plan).status == 0, "\(plan)")
+    let up = try line(in: status.output, "up")
+    #expect(!up.contains("--immutable"), "\(status)")
+    #expect(try paste(up).status == 0, "\(up)")
+  }
+
+  @Test func `a store that is beyond what was asked for is led back by the line that is said`() throws {
+    try write("0002_b", "add attribute A.b int optional")
+    let words = ["-m", "My Steps"] + Self.key
+    #expect(try call(["create", "a.store"] + words).status == 0)
+    let beyond = try call(["up", "a.store", "--to", "1"] + words)
+    #expect(beyond.status == 0, "\(beyond)")
+    let down = try line(in: beyond.output, "down")
+    #expect(try paste(down + " --yes").status == 0, "\(down)")
+    #expect(try call(["up", "a.store", "--to", "1"] + words).output.contains("at version 1."))
+  }
+
+  @Test func `what a diff shows is written into a step by the line that is said`() throws {
+    let tool = "microblog-migrate"
+    try write(
+      "0001_base", "create entity User {\n attribute name string\n attribute label string optional\n}")
+    let words = ["-m", "My Steps", "--no-rename"]
+    let diff = try call(["diff"] + words, tool: tool)
+    #expect(diff.status == 2, "\(diff)")
+    let line = try line(in: diff.output, tool: tool, "new")
+    #expect(named(line, tool: tool) == "microblog-migrate new NAME --from-model --no-rename -m 'My Steps'")
+    let made = try paste(line)
+    #expect(made.status == 0 && made.output.contains("0002_name.migration"), "\(made)")
+  }
+
   @Test func `new, check and lint lead on in the folder that was given`() throws {
     let made = try run("new", "more", "-m", "My Steps")
     #expect(try paste(line(in: made.output, "embed")).status == 0, "\(made)")
@@ -88,7 +181,7 @@ import Testing
   @Test func `a folder that is not there is made by the line that is said`() throws {
     let absent = try run("check", "-m", "New Steps")
     let line = try line(in: absent.errors, "new")
-    #expect(line == "store-migrate new NAME -m 'New Steps'", "\(absent)")
+    #expect(named(line) == "store-migrate new NAME -m 'New Steps'", "\(absent)")
     #expect(try paste(line).status == 0)
     #expect(FileManager.default.fileExists(atPath: folder.path("New Steps/0001_name.migration")))
   }
@@ -96,12 +189,11 @@ import Testing
   @Test func `an app's own tool calls itself by its name`() throws {
     let tool = "microblog-migrate"
     let made = try run("new", "more", "-m", "My Steps", tool: tool)
-    #expect(made.output.contains("run: microblog-migrate embed -m 'My Steps'"), "\(made)")
+    #expect(named(made.output, tool: tool).contains("run: microblog-migrate embed -m 'My Steps'"), "\(made)")
     for words in [["up"], ["schema", "a", "b"], ["slots"], ["nothing"]] {
-      let wrong = try runTool(
-        builtExecutable(tool), words + ["--no-input"], environment: Self.environment,
-        directory: folder.url.path)
-      #expect(wrong.status == 64 && wrong.errors.contains("See: microblog-migrate "), "\(wrong)")
+      let wrong = try call(words + ["--no-input"], tool: tool)
+      #expect(
+        wrong.status == 64 && named(wrong.errors, tool: tool).contains("See: microblog-migrate "), "\(wrong)")
       #expect(!wrong.errors.contains("store-migrate help"), "\(wrong)")
     }
   }
@@ -118,7 +210,7 @@ import Testing
     try FileManager.default.copyItem(atPath: folder.path("My Steps"), toPath: folder.path("Migrations"))
     let made = try run("schema", "import", "old one.db", "-m", "Its Steps")
     let line = try line(in: made.output, "baseline")
-    #expect(line == "store-migrate baseline 'old one.db' NEW.store --to 1 -m 'Its Steps'", "\(made)")
+    #expect(named(line) == "store-migrate baseline 'old one.db' NEW.store --to 1 -m 'Its Steps'", "\(made)")
     let taken = try paste(line + " --new-key-env KEY")
     #expect(taken.status == 0 && taken.output.contains("Thing"), "\(taken)")
   }
@@ -134,12 +226,11 @@ import Testing
     connection.close()
     try write("0001_base", "create entity A {\n attribute n int\n attribute m int optional\n}")
     let words = ["baseline", "a.store", "--to", "1", "-m", "My Steps"] + Self.key
-    let refused = try runTool(
-      builtExecutable("store-migrate"), words + ["--no-input"], environment: Self.environment,
-      directory: folder.url.path)
+    let refused = try call(words + ["--no-input"])
     let line = try line(in: refused.errors, "baseline")
     #expect(
-      line == "store-migrate baseline a.store NEW.store --to 1 -m 'My Steps' --key-env KEY --key-format hex",
+      named(line)
+        == "store-migrate baseline a.store NEW.store --to 1 -m 'My Steps' --key-env KEY --key-format hex",
       "\(refused)")
     let taken = try paste(line + " --yes")
     #expect(![64, 10, 12].contains(taken.status), "\(taken)")
@@ -147,26 +238,22 @@ import Testing
 
   @Test func `a store whose tables were changed is verified with the steps that were given`() throws {
     let words = ["-m", "My Steps"] + Self.key
-    let tool = builtExecutable("store-migrate")
-    _ = try runTool(
-      tool, ["create", "a.store"] + words, environment: Self.environment, directory: folder.url.path)
+    _ = try call(["create", "a.store"] + words)
     let connection = try Connection.open(folder.path("a.store"), key: Self.hexKey)
     try connection.execute("ALTER TABLE A ADD COLUMN more INTEGER")
     connection.close()
-    let status = try runTool(
-      tool, ["status", "a.store"] + words, environment: Self.environment, directory: folder.url.path)
+    let status = try call(["status", "a.store"] + words)
     let line = try line(in: status.output, "verify")
-    #expect(line == "store-migrate verify a.store -m 'My Steps' --key-env KEY --key-format hex", "\(status)")
+    #expect(
+      named(line) == "store-migrate verify a.store -m 'My Steps' --key-env KEY --key-format hex", "\(status)")
     #expect(try paste(line).status == 2)
   }
 
   @Test func `what was done is told with the size that the file has then`() throws {
     try write("0002_b", "seed { INSERT INTO $A ($A.n) VALUES (1) }")
-    let (tool, words) = (builtExecutable("store-migrate"), ["-m", "My Steps", "--json", "--yes"] + Self.key)
+    let words = ["-m", "My Steps", "--json", "--yes"] + Self.key
     func run(_ line: [String]) throws -> (bytes: Int, file: Int) {
-      let result = try runTool(
-        tool, line + words, environment: Self.environment,
-        directory: folder.url.path)
+      let result = try call(line + words)
       #expect(result.status == 0, "\(result)")
       struct Answer: Decodable {
         struct Store: Decodable { let bytes: Int }
@@ -175,9 +262,7 @@ import Testing
       let answer = try JSONDecoder().decode(Answer.self, from: Data(result.output.utf8))
       return (answer.store.bytes, try folder.bytes("a.store").count)
     }
-    _ = try runTool(
-      tool, ["create", "a.store", "--to", "2", "-m", "My Steps"] + Self.key, environment: Self.environment,
-      directory: folder.url.path)
+    _ = try call(["create", "a.store", "--to", "2", "-m", "My Steps"] + Self.key)
     try write(
       "0003_c",
       "transform sql { INSERT INTO $A ($A.n) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT i FROM n }\nmake A.n optional\n[down]\ntransform sql { DELETE FROM $A }\nmake A.n required"

@@ -69,6 +69,61 @@ import Testing
     #expect(both.status == 0, "\(both)")
   }
 
+  @Test func `rebase takes the file of a step's functions along, or nothing`() throws {
+    try write("0002_theirs", "add attribute User.theirs int optional")
+    try write("0002_mine", "add attribute User.mine int optional")
+    try folder.write(Data("// mine\n".utf8), to: "Migrations/0002_mine.swift")
+    try folder.write(Data("// another\n".utf8), to: "Migrations/0003_mine.swift")
+    let refused = try run("rebase 0002_mine.migration")
+    #expect(
+      refused.status == 1 && refused.errors.contains("0003_mine.swift, which is there already")
+        && refused.errors.contains("No file was renamed."), "\(refused)")
+    let migrations = folder.url.appendingPathComponent("Migrations")
+    func names() throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: migrations.path).filter { $0.hasPrefix("0") }
+        .sorted()
+    }
+    #expect(try names().contains("0002_mine.migration"))
+    try FileManager.default.removeItem(at: migrations.appendingPathComponent("0003_mine.swift"))
+    let moved = try run("rebase 0002_mine.migration")
+    #expect(
+      moved.status == 0 && moved.output.contains("0002_mine.swift is 0003_mine.swift now"), "\(moved)")
+    #expect(
+      try names() == [
+        "0001_base.migration", "0002_theirs.migration", "0003_mine.migration", "0003_mine.swift",
+      ])
+    #expect(
+      try String(contentsOf: migrations.appendingPathComponent("0003_mine.swift"), encoding: .utf8)
+        == "// mine\n")
+    let last = try run("rebase 0003_mine.migration")
+    #expect(last.errors.contains("nothing stands behind it that it could go behind."), "\(last)")
+  }
+
+  @Test func `a line that would be refused is not offered for an edit that makes another model`() throws {
+    #expect(try run("create s.store").status == 0)
+    try write("0001_base", "create entity User {\n attribute name string\n attribute age int optional\n}")
+    for command in ["status", "plan", "up"] {
+      let told = try run("\(command) s.store")
+      #expect(
+        told.status == 3 && told.errors.contains("make another model than the store")
+          && !told.errors.contains("repair"), "\(told)")
+    }
+    #expect(try run("repair s.store 1 --yes").errors.contains("make another model"))
+    // The same in other words can be recorded.
+    try write(
+      "0001_base", "create entity User {\n attribute name string\n}\nadd attribute User.age string optional")
+    #expect(try run("status s.store").errors.contains("repair s.store 0001"))
+  }
+
+  @Test func `what is no property is said in the middle of a sentence`() throws {
+    try write("0002_index", "add index User(naem)")
+    let check = try run("check")
+    #expect(
+      (check.output + check.errors).contains(
+        "\"add index User(naem)\": there is no property User.naem; did you mean"),
+      "\(check)")
+  }
+
   @Test func `a link to nothing is called that, by whoever makes a store and by whoever opens one`() throws {
     try FileManager.default.createSymbolicLink(atPath: folder.path("link.store"), withDestinationPath: "none")
     let (create, up) = (try run("create link.store"), try run("up link.store"))

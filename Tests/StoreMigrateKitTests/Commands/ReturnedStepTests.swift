@@ -7,6 +7,7 @@ import Testing
 
 @Suite struct ReturnedSteps {
   private let folder: TemporaryFolder
+  private static let tool = builtExecutable("store-migrate")
   private var store: String { folder.path("a.store") }
   private var names: [String] {
     get throws {
@@ -32,20 +33,19 @@ import Testing
   private func run(_ words: String...) throws -> ToolResult {
     let key = ["up", "status", "create", "verify"].contains(words[0]) ? ["--key-file", "key"] : []
     return try runTool(
-      builtExecutable("store-migrate"), words + ["-m", "My Steps", "--no-input"] + key,
-      directory: folder.url.path)
+      Self.tool, words + ["-m", "My Steps", "--no-input"] + key, directory: folder.url.path,
+      keepsPath: true)
   }
 
   /// Runs the lines that a screen has for the steps' files, as a shell does.
   private func paste(_ text: String) throws -> [String] {
     let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-      .filter { $0.hasPrefix("mv ") || $0.hasPrefix("store-migrate rebase ") }
+      .filter { $0.hasPrefix("mv ") || $0.hasPrefix("\(Self.tool) rebase ") }
     for line in lines {
-      let command = line.replacing("store-migrate ", with: "\(builtExecutable("store-migrate")) ")
-      let done = try runTool("/bin/sh", ["-c", command], directory: folder.url.path)
+      let done = try runTool("/bin/sh", ["-c", line], directory: folder.url.path)
       #expect(done.status == 0, "\(line): \(done)")
     }
-    return lines
+    return lines.map { callingByName($0, Self.tool) }
   }
 
   @Test func `the lines for a store that ran our step before a rebase lead on`() throws {
@@ -84,7 +84,6 @@ import Testing
         "mv 'My Steps/0004_more.migration' 'My Steps/0003_more.migration'",
         "mv 'My Steps/0004_more.swift' 'My Steps/0003_more.swift'",
         "store-migrate rebase 0002_theirs.migration 0005_late.migration -m 'My Steps'",
-        "mv 'My Steps/0002_theirs.swift' 'My Steps/0004_theirs.swift'",
       ], "\(told)")
     #expect(
       try names == [

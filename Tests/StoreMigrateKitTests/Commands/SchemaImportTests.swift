@@ -63,4 +63,102 @@ import Testing
     let released = try run(Self.line)
     #expect(released.status == 1 && released.errors.contains("people have it"), "\(released)")
   }
+
+  /// The lines that a text offers to be pasted.
+  private func pasted(_ text: String) throws -> [String] {
+    let lines = text.split(separator: "\n").filter { $0.hasPrefix("  rm ") }.map(String.init)
+    for line in lines { #expect(try runTool("/bin/sh", ["-c", line]).status == 0) }
+    return lines
+  }
+
+  @Test func `a file of one's own is in no line that removes files`() throws {
+    #expect(try run(Self.line).status == 0)
+    try folder.write(Data("// mine\n".utf8), to: "Models.swift")
+    let refused = try run(Self.line + " --classes Models.swift")
+    #expect(
+      refused.status == 1
+        && refused.errors.contains("Models.swift is there already. Name another file with --classes."),
+      "\(refused)")
+    #expect(try pasted(refused.errors) == [])
+    try folder.write(
+      Data((text("Taken/0001_adopted.migration") + "# edited\n").utf8), to: "Taken/0001_adopted.migration")
+    let edited = try run(Self.line + " --classes Models.swift")
+    #expect(edited.status == 1 && !edited.errors.contains("rm "), "\(edited)")
+    #expect(try text("Models.swift") == "// mine\n")
+  }
+
+  @Test func `classes that were written elsewhere go with the step, by the line that is printed`() throws {
+    #expect(try run(Self.line).status == 0)
+    let other = try run(Self.line + " --classes Other.swift")
+    #expect(other.status == 1 && other.errors.contains("with its classes in "), "\(other)")
+    let lines = try pasted(other.errors)
+    #expect(lines.count == 1 && !folder.names.contains("Adopted.swift"), "\(lines)")
+    #expect(try run(Self.line + " --classes Other.swift").status == 0)
+    #expect(folder.names.contains("Other.swift"))
+  }
+
+  @Test func `the step of another file is not replaced, and that of the same one is said to be`() throws {
+    #expect(try run(Self.line).output.contains("wrote "))
+    let (step, classes) = (try text("Taken/0001_adopted.migration"), try text("Adopted.swift"))
+    try FileManager.default.copyItem(atPath: folder.path("coredata.db"), toPath: folder.path("other.db"))
+    let other = try run("schema import other.db -m Taken")
+    #expect(
+      other.status == 1 && other.errors.contains("of coredata.db and not of other.db")
+        && other.errors.contains("Nothing was written"), "\(other)")
+    #expect(try text("Taken/0001_adopted.migration") == step && text("Adopted.swift") == classes)
+    let same = try run(Self.line)
+    #expect(same.output.contains("replaced ") && !same.output.contains("wrote "), "\(same)")
+    #expect(try pasted(other.errors).count == 1)
+    #expect(try run("schema import other.db -m Taken").output.contains("wrote "))
+  }
+
+  @Test func `names with ends of lines and percent signs in them are the same names afterwards`() throws {
+    for name in ["a\nb%0A.db", "陳\u{2028}大.db"] {
+      try FileManager.default.copyItem(atPath: folder.path("coredata.db"), toPath: folder.path(name))
+      func run() throws -> ToolResult {
+        try runTool(
+          builtExecutable("store-migrate"),
+          ["schema", "import", name, "-m", "To \(name)", "--classes", "\(name).swift", "--no-input"],
+          directory: folder.url.path)
+      }
+      #expect(try run().status == 0)
+      let again = try run()
+      #expect(again.status == 0 && again.output.contains("replaced "), "\(again)")
+    }
+  }
+
+  @Test func `where the classes cannot be written there is no step either`() throws {
+    let missing = try run(Self.line + " --classes nodir/A.swift")
+    #expect(
+      missing.status == 10 && missing.errors.contains("nodir: this folder does not exist")
+        && missing.errors.contains("Nothing was written."), "\(missing)")
+    #expect(!folder.names.contains("Taken"))
+    // A name that no file system takes: what a folder without the right to write does, for whoever has all rights.
+    let long = try run(Self.line + " --classes \(String(repeating: "x", count: 244)).swift")
+    #expect(long.status != 0 && long.errors.contains("Nothing was written."), "\(long)")
+    #expect(!folder.names.contains("Taken"))
+    #expect(try run(Self.line).status == 0)
+  }
+
+  @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
+  func `a step is as before where its classes cannot be written`() throws {
+    #expect(try run(Self.line).status == 0)
+    let (step, classes) = (try text("Taken/0001_adopted.migration"), try text("Adopted.swift"))
+    func fail(_ call: String, _ more: String...) throws -> ToolResult {
+      let words = ["schema", "import", folder.path("coredata.db"), "-m", folder.path("Taken"), "--no-input"]
+      return try FaultInjector.run(
+        builtExecutable("store-migrate"), words + ["--classes", folder.path("Adopted.swift")] + more,
+        in: folder.url.path, calls: [call], fault: Fault(.error(EIO), at: 2)
+      ).result
+    }
+    let failed = try fail("rename", "--to-one", "Note.person=")
+    #expect(failed.status == 1 && failed.errors.contains("Nothing was written."), "\(failed)")
+    #expect(try text("Taken/0001_adopted.migration") == step && text("Adopted.swift") == classes)
+    // There were none before.
+    for name in ["Taken", "Adopted.swift"] { try FileManager.default.removeItem(atPath: folder.path(name)) }
+    let before = folder.names
+    let first = try fail("write")
+    #expect(first.status == 1 && first.errors.contains("Nothing was written."), "\(first)")
+    #expect(folder.names == before)
+  }
 }

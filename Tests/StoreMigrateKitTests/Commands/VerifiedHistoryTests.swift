@@ -14,7 +14,9 @@ import Testing
     let folder = try await CommandFolder()
     let edited = try run("verify @new.store -m @Edited", in: folder)
     #expect(edited.status == 3 && edited.output.contains("0001 step was edited"), "\(edited)")
-    #expect(edited.output.contains("store-migrate repair ") && edited.errors.isEmpty, "\(edited)")
+    #expect(edited.output.contains("make another model") && edited.errors.isEmpty, "\(edited)")
+    let reworded = try run("verify @new.store -m @Reworded", in: folder)
+    #expect(reworded.status == 3 && reworded.output.contains("store-migrate repair "), "\(reworded)")
     let newer = try run("verify @new.store -m @First", in: folder)
     #expect(newer.status == 4 && newer.output.contains("these migrations end at 1"), "\(newer)")
   }

@@ -42,6 +42,8 @@ private func normalizedText(_ text: String, _ folder: String) -> String {
   for path in [folder, URL(fileURLWithPath: folder).resolvingSymlinksInPath().path] {
     text = text.replacing(path, with: "FOLDER")
   }
+  // A tool that was called by its path offers lines with it.
+  for tool in ["store-migrate", "microblog-migrate"] { text = callingByName(text, builtExecutable(tool)) }
   let engine = Engine.current
   text = text.replacing("\(engine)", with: "SQLCipher CIPHER / SQLite SQLITE")
     .replacing("SQLite \(engine.sqliteVersion)", with: "SQLite SQLITE")

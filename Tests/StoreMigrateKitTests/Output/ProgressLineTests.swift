@@ -72,6 +72,23 @@ import Testing
     #expect(frame.count < 60)
   }
 
+  @Test func `names in wide scripts take no more cells than the line has`() throws {
+    for (label, name) in [("up", String(repeating: "步", count: 60)), (String(repeating: "移", count: 9), "x")]
+    {
+      for width in 40...70 {
+        var line = ProgressLine(label, unit: "rows", width: width)
+        _ = line.frame(0, of: 10, at: 0)
+        _ = line.frame(5, of: 10, at: 1)
+        let shown = line.frame(5, of: 10, at: 3, doing: name)
+        let frame = try #require(shown)
+        let cells = frame.unicodeScalars.reduce(0) { $0 + ($1.value >= 0x4E00 ? 2 : 1) }
+        // The bar itself is never cut.
+        #expect(cells < max(width, 50), "\(width): \(frame)")
+        #expect(label != "up" || width < 44 || cells >= width - 3, "\(width): \(frame)")
+      }
+    }
+  }
+
   @Test func `the time before the first row is no speed`() throws {
     var line = ProgressLine("up", unit: "rows", width: 100)
     for tenth in 0...100 { _ = line.frame(0, of: 1000, at: Double(tenth) * 0.1) }
