@@ -19,7 +19,8 @@ import Testing
   // MARK: Created and migrated
 
   @Test(arguments: [
-    ("DROP INDEX ix_User_nick", "ix_User_nick", ", 0004_step4.migration"), ("CREATE INDEX more ON User (age)", "more", ", 0002_step2.migration"),
+    ("DROP INDEX ix_User_nick", "ix_User_nick", ", 0004_step4.migration"),
+    ("CREATE INDEX more ON User (age)", "more", ", 0002_step2.migration"),
     ("CREATE VIEW more AS SELECT 1", "more", ", 0002_step2.migration"),
   ])
   func `a migrated store with other tables than a created one is found, with the step`(

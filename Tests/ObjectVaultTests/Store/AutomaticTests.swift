@@ -235,7 +235,8 @@ extension Automatic {
       } throws: { error in
         guard case StoreError.notAutomatic(_, let reasons, []) = error else { return false }
         return reasons.count == 2 && reasons[0].contains("and the class has both")
-          && "\(error)".contains("nobody could tell whether the model of a store there is that of the classes")
+          && "\(error)".contains(
+            "nobody could tell whether the model of a store there is that of the classes")
           && !"\(error)".contains("are not the store's model") && "\(error)".contains("Store.carriedSteps")
       }
     }
