@@ -13,7 +13,9 @@ extension Connection {
     let handle = try unsafe opened()
     var raw: OpaquePointer?
     var text = sql
-    let (code, isWhole) = text.withUTF8 { bytes in
+    let (code, isWhole) = try text.withUTF8 { bytes in
+      // The engine would end the text there, and run what stands before.
+      guard unsafe !bytes.contains(0) else { throw SQLError.holdsNUL(sql) }
       let start = unsafe UnsafeRawPointer(bytes.baseAddress ?? emptyAddress).assumingMemoryBound(
         to: CChar.self)
       var tail: UnsafePointer<CChar>?
@@ -119,6 +121,7 @@ extension Connection {
   /// Runs a text of many statements, made at run time. Takes no parameters; stops at the first error.
   public func executeScript(_ sql: String) throws {
     let handle = try unsafe opened()
+    guard !sql.utf8.contains(0) else { throw SQLError.holdsNUL(sql) }
     let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw error(code, sql: sql) }
   }
@@ -127,6 +130,7 @@ extension Connection {
   /// - Throws: ``SQLError`` at the first error; what `onRow` throws, which ends the script.
   public func executeScript(_ sql: String, onRow: (Row) throws -> Void) throws {
     try checkOpen()
+    guard !sql.utf8.contains(0) else { throw SQLError.holdsNUL(sql) }
     // A copy with an address of its own: the statements are prepared one behind the other.
     let bytes = ContiguousArray(sql.utf8CString)
     try unsafe bytes.withUnsafeBufferPointer { buffer in

@@ -4,6 +4,15 @@ private import CSQLCipher
 private import Foundation
 
 extension SQLError {
+  /// Of a text that the engine would not read to its end.
+  static func holdsNUL(_ sql: String) -> SQLError {
+    .engine(
+      code: Int(SQLITE_ERROR), extendedCode: Int(SQLITE_ERROR),
+      message:
+        "the SQL has a NUL character (U+0000), at which the engine would end it; take it out, or write char(0)",
+      sql: sql.replacing("\0", with: "\u{FFFD}"))
+  }
+
   static func from(
     code: Int32, handle: OpaquePointer?, sql: String, file: String
   ) -> SQLError {

@@ -17,16 +17,20 @@ struct DeclaredColumns {
   private var links: [String: [Place]] = [:]
   private var deeds: [String] = []
   private var missing: [(word: TransformAccess.Word, place: TransformAccess.Place)] = []
-  /// Whether what is updated may take the place of other rows, of which the engine does not say that it deletes them.
-  private let replacesRows: Bool
+  /// Whether rows that the block updates, or those that triggers do, may take the place of others, of which the engine does
+  /// not say that it deletes them.
+  private let replacesRows: (itself: Bool, byTriggers: Bool)
 
   /// nil where the author says nothing.
   init?(_ access: TransformAccess, _ model: Schema, sql: String) {
     guard access.reads != nil || access.writes != nil else { return nil }
     (self.access, self.model) = (access, model)
     // A statement says it for the triggers that it wakes, too.
-    replacesRows = ([sql] + model.rawStatements.filter(\.isTrigger).map(\.create)).contains(
-      where: SQLTemplate.replacesRows)
+    let itself = SQLTemplate.replacesRows(sql)
+    replacesRows = (
+      itself,
+      itself || model.rawStatements.contains { $0.isTrigger && SQLTemplate.replacesRows($0.create) }
+    )
     // Who declares a property comes before those who inherit it.
     for entity in model.parentsFirst { add(entity, entity) }
     for entity in model.parentsFirst { add(model.flattened(entity), entity) }
@@ -63,7 +67,9 @@ struct DeclaredColumns {
     case .read(let table, let column): note(.reads, table, column, object)
     case .update(let table, let column):
       note(.writes, table, column, object)
-      if replacesRows { note(.writes, rowsOf: table, "may replace rows of", object) }
+      if object == nil ? replacesRows.itself : replacesRows.byTriggers {
+        note(.writes, rowsOf: table, "may replace rows of", object)
+      }
     case .insert(let table): note(.writes, rowsOf: table, "makes rows of", object)
     case .delete(let table): note(.writes, rowsOf: table, "deletes rows of", object)
     default: break

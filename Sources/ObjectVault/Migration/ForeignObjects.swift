@@ -45,10 +45,7 @@ struct ForeignObjects {
     // The models of all steps need not be laid out for a store that has nothing of somebody else's.
     guard !found.isEmpty else { return [] }
     let doomed = doomed(found, by: steps)
-    let readers = found.filter { found in
-      ["view", "trigger"].contains(found.type)
-        && !doomed.contains(found)
-    }
+    let readers = found.filter { $0.type != "index" && !doomed.contains($0) }
     return doomed.map(\.sentence) + taken(found, from: steps)
       + (try ForeignReaders(connection: connection, readers: readers).obstacles(to: steps))
   }
@@ -64,6 +61,17 @@ struct ForeignObjects {
     }
     let names = Set(found.map(\.name) + layout.tables.map(\.name))
     var lines: [String] = []
+    if let first = steps.first {
+      // Tables that are written anew, and rows that move, pass through tables of such names, which are dropped before.
+      let passing = left.filter { found in
+        ["_mig_", "_mig-"].contains { found.name.lowercased().hasPrefix($0) }
+      }
+      lines += passing.map { found in
+        "\(found.title), and steps such as \(numbered(first.step.number)) \(first.step.name) make tables of such names for a "
+          + "while. \(remedy(found, among: names))"
+      }
+      left.removeAll(where: passing.contains)
+    }
     for step in steps {
       for part in step.parts where !part.isData {
         let given = part.model.layout.givenNames.subtracting(part.before.layout.givenNames)
@@ -83,7 +91,9 @@ struct ForeignObjects {
   /// What to do with something whose name a step gives, as a line of SQL.
   private func remedy(_ found: ForeignObject, among names: Set<String>) -> String {
     guard found.type == "table" else { return "Drop it with the sqlcipher shell: \(found.drop)" }
-    let free = SQLName(freeName("\(found.name)_before", among: names))
+    let free = SQLName(
+      freeName("\(found.name.lowercased().hasPrefix("_mig") ? "kept" : "")\(found.name)_before", among: names)
+    )
     return
       "Rename it with the sqlcipher shell (ALTER TABLE \(SQLName(found.name)) RENAME TO \(free);), or drop it "
       + "(\(found.drop))"
@@ -108,6 +118,11 @@ struct ForeignObjects {
     return found.filter { found in
       found.type == "trigger" && claimed[found.table.lowercased()]?.contains(found.name.lowercased()) == false
     }
+  }
+
+  /// The views and triggers among them.
+  func readers(_ connection: Connection) throws -> [ForeignObject] {
+    try found(connection).filter { ["view", "trigger"].contains($0.type) }
   }
 
   private func found(_ connection: Connection) throws -> [ForeignObject] {

@@ -1,12 +1,12 @@
-// Views and triggers of somebody else that name what a step takes away. SQLite 3.15 lets them stand, and they fail whenever
+// Views, triggers and tables of somebody else that name what a step takes away. SQLite 3.15 lets them stand, and they fail whenever
 // somebody reads; from 3.25 on it changes no column while one of them does not fit. Here both engines refuse before the first step.
 
 internal import CipherSQLite
 
-/// What views and triggers that are none of the store's name of its tables.
+/// What views, triggers and references that are none of the store's name of its tables.
 struct ForeignReaders {
   let connection: Connection
-  /// The views and triggers.
+  /// The views, triggers and tables.
   let readers: [ForeignObject]
 
   private struct Column: Hashable {
@@ -54,7 +54,10 @@ struct ForeignReaders {
 
   /// What to do with one: of what the step itself makes it is too late.
   private static func remedy(_ reader: ForeignObject) -> String {
-    "Drop it with the sqlcipher shell (\(reader.drop)), or let a step before that one make it: create raw \(reader.type)"
+    "Drop it with the sqlcipher shell (\(reader.drop)), or "
+      + (reader.type == "table"
+        ? "make it anew without that reference"
+        : "let a step before that one make it: create raw \(reader.type)")
   }
 
   /// The tables and columns that one change takes away, by their names: what is renamed is away by its former name.
@@ -79,6 +82,13 @@ struct ForeignReaders {
   }
 
   private func cause(of reader: ForeignObject, _ gone: Gone, _ step: String) throws -> String? {
+    if reader.type == "table" {
+      let keys = try connection.tableInfo(reader.name).foreignKeys
+      let hit = gone.tables.first { table in
+        keys.contains { $0.table.asciiLowercased == table.asciiLowercased }
+      }
+      return hit.map { "refers to \($0), which \(step) drops or renames" }
+    }
     let words = SQLTemplate.words(reader.sql)
     var tables = SQLTemplate.sources(reader.sql)
     if reader.type == "trigger" { tables.insert(reader.table.asciiLowercased) }
@@ -86,13 +96,13 @@ struct ForeignReaders {
       return "names \(table), which \(step) drops or renames"
     }
     guard !gone.columns.isEmpty else { return nil }
-    let reads: Set<Column>?
-    do { reads = try columns(of: reader) } catch SQLError.engine(_, _, let message, _) {
-      // The engine reads whatever a view or a statement leads to, and does not say where it met this.
-      if !SQLTemplate.words(message).isDisjoint(with: words.subtracting(Self.wordsOfMessages)) {
+    var reads: Set<Column>?
+    if let message = try reader.misfit(connection) {
+      if reader.isNamed(in: message) {
         return "cannot be run (\(message)): no column is dropped or renamed beside it, as \(step) does"
       }
-      reads = nil
+    } else if reader.type == "view" {
+      reads = try columns(of: reader)
     }
     let hit = gone.columns.first { column in
       words.contains(column.name.asciiLowercased)
@@ -102,19 +112,8 @@ struct ForeignReaders {
     return hit.map { "names \($0.table).\($0.name), which \(step) drops or renames" }
   }
 
-  /// Words of the engine's own in what it says of names that it does not find.
-  private static let wordsOfMessages: Set<String> = [
-    "no", "such", "table", "column", "function", "has", "named", "main",
-  ]
-
-  /// The columns that a view reads, in lower case; nil of a trigger, whose head names columns that nothing reads.
-  /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` for what does not fit the tables.
-  private func columns(of reader: ForeignObject) throws -> Set<Column>? {
-    guard reader.type == "view" else {
-      let event = RawObject(.trigger, reader.name, sql: reader.sql).event
-      try connection.validate(sql: try connection.statement(firing: event, on: reader.table).text)
-      return nil
-    }
+  /// The columns that a view reads, in lower case. What the head of a trigger names nothing reads.
+  private func columns(of reader: ForeignObject) throws -> Set<Column> {
     var columns: Set<Column> = []
     try connection.withAuthorizer { action in
       if case .read(let table, let column) = action {

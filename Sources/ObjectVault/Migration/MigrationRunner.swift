@@ -205,6 +205,7 @@ struct MigrationRunner {
     try raiseHighWaterMarks(model)
     var audit = try RowAudit(connection, readers: readers, model: model, behind: former)
     let partners = try PartnerWatch(work.back + work.ahead, from: model, connection)
+    let foreign = try ForeignFit(model, connection)
     for compiled in work.back {
       do {
         try run(compiled, &audit) { try takeBack(compiled.step, since: $0) }
@@ -229,6 +230,7 @@ struct MigrationRunner {
       // Whatever did it, it was not seen behind the part that did.
       throw step.failed("the end of all steps", reason)
     }
+    try foreign.requireFit(model, connection)
     try finish(
       model, version: work.version, minimumReader: work.minimumReader, generation: generation)
     return audit

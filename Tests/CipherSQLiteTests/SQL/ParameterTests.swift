@@ -129,6 +129,25 @@ import Testing
   }
 }
 
+@Suite struct StatementTexts {
+  @Test(arguments: ["DELETE FROM t\0 WHERE a = 1", "\0DELETE FROM t", "DELETE FROM t;\0", "SELECT '\0'"])
+  func `a text with a NUL, at which the engine would end it, is run by nobody`(_ sql: String) throws {
+    let database = try TemporaryDatabase("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2)")
+    let connection = database.connection
+    let calls: [() throws -> Void] = [
+      { try connection.validate(sql: sql) }, { _ = try connection.prepare(sql: sql) },
+      { try connection.execute(sql: sql) }, { _ = try connection.rows(sql: sql) },
+      { try connection.executeScript(sql) }, { try connection.executeScript(sql) { _ in } },
+    ]
+    for (index, call) in calls.enumerated() {
+      #expect("call \(index)") { try call() } throws: {
+        "\($0)".contains("has a NUL character") && !"\($0)".contains("\0")
+      }
+    }
+    #expect(try connection.value("SELECT count(*) FROM t") == 2)
+  }
+}
+
 @Suite struct Cache {
   @Test func `the cache keeps what is used, and counts`() throws {
     var configuration = Connection.Configuration()

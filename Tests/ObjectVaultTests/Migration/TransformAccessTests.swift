@@ -168,6 +168,44 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (
+      "add relationship Post.likers -> User many inverse User.likes",
+      "add relationship User.likes -> Post many",
+      "Post.likers { DELETE FROM $User.likes }"
+    ),
+    (
+      "add relationship User.owned -> Post many inverse Post.owner", "add relationship Post.owner -> User",
+      "User.owned { UPDATE $Post SET $Post.owner = NULL }"
+    ),
+  ])
+  func `a new end of links that were there before is no way back`(
+    _ add: String, _ base: String, _ sql: String
+  )
+    async throws
+  {
+    let entities =
+      "create entity User {\n attribute name string\n}\ncreate entity Post {\n attribute text string\n}\n"
+    for isOld in [true, false] {
+      let steps = isOld ? [entities + base, add] : [entities, base + "\n" + add]
+      let lab = try await FunctionLab([steps[0], steps[1] + "\ntransform sql writes " + sql], [], fill: [])
+      try await lab.up()
+      let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
+      #expect((plan.irreversible[2] != nil) == isOld, "\(plan.irreversible)")
+    }
+  }
+
+  @Test func `who may replace rows is who says so, and what wakes a trigger that does`() async throws {
+    let trigger =
+      "create raw trigger T { AFTER UPDATE OF $User.city ON $User BEGIN UPDATE OR REPLACE $Post SET $Post.text = 'x'; END }\n"
+    let sql = "{ UPDATE $User SET $User.city = 'Rom' WHERE $User.id = 1 }"
+    let lab = try await lab(trigger + "transform sql writes User.city, Post \(sql)")
+    #expect(try lab.set.compileFaults() == [])
+    let other = try await self.lab(trigger + "transform sql writes User.city, Post.text \(sql)")
+    let faults = try other.set.compileFaults()
+    #expect(faults.count == 1 && faults[0].contains("it may replace rows of Post (by T), and"), "\(faults)")
+  }
+
   @Test func `the words that a refusal gives are all that the line has to say`() async throws {
     let sql = "{ UPDATE $User SET $User.age = length($User.name) + coalesce($User.badge, 0) }"
     let lab = try await lab("transform sql reads User.name writes User.city \(sql)")

@@ -54,9 +54,19 @@ extension TransformAccess {
       guard let property = place.property else {
         return mapping.entities[seesTables ? model.root(of: place.entity) : place.entity] == nil
       }
-      // An inherited one is as old as it is where it is declared.
-      let owner = model.entity(named: place.entity).flatMap { model.declarer(of: property, in: $0) }
-      return mapping.former(owner?.name ?? place.entity, property) == nil
+      guard isNew(place.entity, property, mapping, model) else { return false }
+      // Either end of a relationship stands for its links: a new end of one that was there is a new way to old links.
+      let description = model.flattenedEntity(named: place.entity)?.relationship(named: property)
+      guard let description, let inverse = description.inverse else { return true }
+      return isNew(description.destination, inverse, mapping, model)
     } ?? false
+  }
+
+  /// Whether a property was not there before. An inherited one is as old as it is where it is declared.
+  private func isNew(
+    _ entity: String, _ property: String, _ mapping: SegmentMapping, _ model: Schema
+  ) -> Bool {
+    let owner = model.entity(named: entity).flatMap { model.declarer(of: property, in: $0) }
+    return mapping.former(owner?.name ?? entity, property) == nil
   }
 }
