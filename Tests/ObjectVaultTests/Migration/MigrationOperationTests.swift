@@ -214,6 +214,15 @@ struct StoppedStep {
     ("transform sql { UPDATE $Post SET $Post.user = 99 }", "references lead to rows that are gone"),
     ("transform sql { UPDATE $User SET $User.name = 'same' }", "UNIQUE"),
     ("add index Post(user) unique", "UNIQUE"),
+    // The engine would end each of these at the NUL.
+    ("transform sql { DELETE FROM $Post \0 WHERE $Post.id = 1 }", "has a NUL character"),
+    ("require \"none\" { SELECT 1 \0 WHERE 0 }", "has a NUL character"),
+    ("create raw view V { SELECT $User.id FROM $User \0 WHERE 0 }", "has a NUL character"),
+    ("retype User.city to string using ('x' \0 || $User.city)", "has a NUL character"),
+    (
+      (0..<5000).map { "add attribute User.p\($0) int optional" }.joined(separator: "\n"),
+      "1025 properties; 512 are possible"
+    ),
   ])
   func `a step that fails says why, and leaves the store as it was`(_ step: String, _ reason: String)
     async throws

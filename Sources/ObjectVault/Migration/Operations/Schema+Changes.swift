@@ -58,6 +58,11 @@ extension Schema {
 
 extension EntityDescription {
   func requireFree(_ name: String) throws(ModelError) {
+    // Steps may pass through more than a model may have; each one that is added looks at all.
+    let count = propertyNames.count
+    guard count < 1024 else {
+      throw ModelError(reason: "\(SchemaFault.tooManyProperties(entity: self.name, count: count + 1))")
+    }
     guard !propertyNames.contains(name) else {
       throw ModelError(reason: "\(self.name).\(name) exists already")
     }
