@@ -62,9 +62,10 @@ struct ForeignObjects {
     let names = Set(found.map(\.name) + layout.tables.map(\.name))
     var lines: [String] = []
     if let first = steps.first {
-      // Tables that are written anew, and rows that move, pass through tables of such names, which are dropped before.
+      // Tables that are written anew, and rows that move, pass through tables of such names: one that was left there stops no
+      // step, and a view cannot be dropped as that.
       let passing = left.filter { found in
-        ["_mig_", "_mig-"].contains { found.name.lowercased().hasPrefix($0) }
+        found.type == "view" && ["_mig_", "_mig-"].contains { found.name.lowercased().hasPrefix($0) }
       }
       lines += passing.map { found in
         "\(found.title), and steps such as \(numbered(first.step.number)) \(first.step.name) make tables of such names for a "
@@ -91,9 +92,7 @@ struct ForeignObjects {
   /// What to do with something whose name a step gives, as a line of SQL.
   private func remedy(_ found: ForeignObject, among names: Set<String>) -> String {
     guard found.type == "table" else { return "Drop it with the sqlcipher shell: \(found.drop)" }
-    let free = SQLName(
-      freeName("\(found.name.lowercased().hasPrefix("_mig") ? "kept" : "")\(found.name)_before", among: names)
-    )
+    let free = SQLName(freeName("\(found.name)_before", among: names))
     return
       "Rename it with the sqlcipher shell (ALTER TABLE \(SQLName(found.name)) RENAME TO \(free);), or drop it "
       + "(\(found.drop))"
