@@ -12,8 +12,8 @@ extension ConnectionPool {
   /// - Parameters:
   ///   - newKey: The key from now on.
   ///   - progress: Called with the pages done and in all, where each page counts twice: written, and verified; with 0
-  ///     before the first, and from another thread while they are written. What it throws stops the change: before the commit the transaction is
-  ///     rolled back and the old key stays; after it the verification alone ends.
+  ///     before the first, and from another thread while they are written. What it throws stops the change: before the
+  ///     commit the transaction is rolled back and the old key stays; after it the verification alone ends.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when somebody else keeps the write lock, or a read of
   ///   this pool lasts, longer than the busy timeout; ``SQLError/emptyKey``,
   ///   ``SQLError/keyLength(expected:found:)``, ``SQLError/nestedWrite(file:)``; what `progress` throws. The old key is

@@ -52,7 +52,6 @@ extension ForeignObject {
 
   private static let wordsOfMessages: Set<String> = [
     "no", "such", "table", "column", "columns", "function", "index", "has", "named", "main", "but", "values",
-    "were",
-    "expected", "for", "got",
+    "were", "expected", "for", "got",
   ]
 }

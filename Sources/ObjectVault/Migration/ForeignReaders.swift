@@ -28,28 +28,32 @@ struct ForeignReaders {
           }
         }
         let title = "step \(numbered(step.step.number)) \(step.step.name)"
-        var told: [ForeignObject] = []
-        for reader in left {
-          guard let cause = try cause(of: reader, gone, title) else { continue }
-          told.append(reader)
-          lines.append("\(reader.title), and \(cause). \(Self.remedy(reader))")
+        var told = try left.compactMap { reader in
+          try cause(of: reader, gone, title).map { (reader: reader, cause: $0) }
         }
-        // What names a view that has to go would fit no longer; triggers of a view go with it.
-        var next = 0
-        while next < told.count {
-          let view = told[next]
-          next += 1
-          for other in left where view.type == "view" && other.table != view.name && !told.contains(other) {
-            guard SQLTemplate.words(other.sql).contains(view.name.asciiLowercased) else { continue }
-            told.append(other)
-            lines.append(
-              "\(other.title), and names the view \(view.name), which is in the way. \(Self.remedy(other))")
-          }
-        }
-        left.removeAll(where: told.contains)
+        addReaders(among: left, to: &told)
+        lines += told.map { "\($0.reader.title), and \($0.cause). \(Self.remedy($0.reader))" }
+        left.removeAll { reader in told.contains { $0.reader == reader } }
       }
     }
     return lines
+  }
+
+  /// What names a view that has to go would fit no longer, and so on; triggers of a view go with it.
+  private func addReaders(
+    among readers: [ForeignObject], to told: inout [(reader: ForeignObject, cause: String)]
+  ) {
+    var place = 0
+    while place < told.count {
+      let view = told[place].reader
+      place += 1
+      guard view.type == "view" else { continue }
+      let others = readers.filter { other in
+        other.table != view.name && !told.contains { $0.reader == other }
+          && SQLTemplate.words(other.sql).contains(view.name.asciiLowercased)
+      }
+      told += others.map { ($0, "names the view \(view.name), which is in the way") }
+    }
   }
 
   /// What to do with one: of what the step itself makes it is too late.
