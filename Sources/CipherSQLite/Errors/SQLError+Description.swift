@@ -80,7 +80,7 @@ extension SQLError: CustomStringConvertible {
         + "Run it as the file's owner, or as root."
     case .logUnreadable(let file):
       "\(file): to read it beside programs that write, its -shm has to be written, and this user may not. "
-        + "Run it as the file's owner; or, where nobody writes, open it as immutable."
+        + "Make the file and its folder writable, or run it as their owner; or, where nobody writes, open it as immutable."
     case .journalTooLarge(let file, let byteCount):
       "\(file): this journal has \(byteCount) bytes, more than its database can need or the disk can take. "
         + "Look where it comes from, and move it away if it does not belong there."

@@ -9,7 +9,7 @@ struct AdoptionReader {
   /// - Parameters:
   ///   - relationships: Targets of to-ones that a file of Core Data's does not tell; an empty one is a number's.
   ///   - steps: A model that tells them as well, and of which types columns are.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:)``.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``.
   static func adoption(
     _ file: ForeignFile, relationships: [String: String], steps: Schema? = nil
   ) throws -> Adoption {
@@ -57,7 +57,7 @@ struct AdoptionReader {
   }
 
   /// Opens a file.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:)`` where the engine cannot read its tables.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)`` where the engine cannot read its tables.
   static func open(
     _ path: String, _ key: Key?, _ profile: CipherProfile?, _ busyTimeout: Double
   ) throws -> ForeignFile {
@@ -102,7 +102,7 @@ struct AdoptionRun {
   let progress: Progress?
 
   /// Goes on where all that is lost is allowed.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:)``, ``StoreError/adoptionLoses(file:losses:)``.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``, ``StoreError/adoptionLoses(file:losses:)``.
   static func check(_ fit: AdoptionFit, allowing losses: Set<String>, file: String) throws {
     guard fit.obstacles.isEmpty else {
       throw StoreError.adoptionRefused(file: file, reason: fit.obstacles.joined(separator: " "))

@@ -15,8 +15,8 @@ public struct MigrationSyntaxError: Error, Sendable, Hashable {
 }
 
 extension MigrationSyntaxError: CustomStringConvertible {
-  /// `file:line:column: reason; hint`, or `file: reason; hint`.
+  /// `file:line:column: reason; hint`, or `file: reason; hint`. What a file says in it is cut where it is long.
   public var description: String {
-    "\(file)\(line > 0 ? ":\(line):\(column)" : ""): \(reason); \(ended(hint))"
+    "\(file)\(line > 0 ? ":\(line):\(column)" : ""): \(legible(reason)); \(ended(legible(hint)))"
   }
 }

@@ -85,8 +85,9 @@ public enum StoreError: Error, Sendable, Equatable {
   case wayBackLoses(step: Int, name: String, losses: [String])
   /// The record of a step cannot be written anew, for this reason; nothing was changed.
   case repairRefused(file: String, step: Int, reason: String)
-  /// A file of another program cannot be made a store, for this reason; nothing was changed.
-  case adoptionRefused(file: String, reason: String)
+  /// A file of another program cannot be made a store, for this reason; nothing was changed. `takesRows`: whether its rows can be
+  /// taken into a new one (``Store/adopt(_:fileKey:fileProfile:into:key:migrations:profile:relationships:allowing:busyTimeout:progress:)``).
+  case adoptionRefused(file: String, reason: String, takesRows: Bool = false)
   /// Not all of a file of another program has a place in a store, and nobody allowed that; nothing was changed.
   case adoptionLoses(file: String, losses: [AdoptionLoss])
   /// Steps cannot be folded into one, for this reason.
@@ -247,7 +248,7 @@ extension StoreError: CustomStringConvertible {
     case .migrationSyntax(let error): error.description
     case .migrationFailed(let step, let name, let operation, let reason),
       .rowsRefused(let step, let name, let operation, let reason):
-      "Step \(numbered(step)) \(name) failed at \"\(operation)\": \(ended(reason))\(Self.unchanged)"
+      "Step \(numbered(step)) \(name) failed at \"\(legible(operation))\": \(ended(legible(reason)))\(Self.unchanged)"
     case .stopped(let version, let cause): Self.stopped(version, cause)
     case .steppedBack(let file, let left, let found):
       "\(file): another process leads the store the other way: it was left at version \(left) here, and is at \(found) "
@@ -275,8 +276,9 @@ extension StoreError: CustomStringConvertible {
         + losses.map { "--allow lossy:\($0)" }.joined(separator: " ") + ". Nothing was changed."
     case .repairRefused(let file, let step, let reason):
       "\(file): step \(numbered(step)) cannot be recorded anew: \(ended(reason)) Nothing was changed."
-    case .adoptionRefused(let file, let reason):
-      "\(file) cannot be adopted: \(ended(reason)) Nothing was changed."
+    case .adoptionRefused(let file, let reason, let takesRows):
+      "\(file) cannot be adopted: \(ended(reason)) "
+        + (takesRows ? "Its rows can be taken into a new store. " : "") + "Nothing was changed."
     case .adoptionLoses(let file, let losses):
       "\(file): not all of it has a place in a store. Nothing was changed."
         + losses.map { "\n  \($0)" }.joined() + "\nWhat may be left is allowed: "

@@ -13,13 +13,21 @@ struct SQLNames {
   /// What stands behind an ordered relationship for the column of places.
   private static let position = "position"
 
-  /// - Throws: ``ModelError`` that says which name there is instead, or which parameter would be nothing.
+  /// - Throws: ``ModelError`` that says which name there is instead, which parameter would be nothing, or which name would mean
+  ///   another column than it says.
   func resolved(_ sql: String) throws(ModelError) -> String {
     if let parameter = SQLTemplate.parameter(sql) {
       throw ModelError(
         reason:
           "\(parameter) is a parameter, and nothing gives it a value: the engine would take NULL; write the value itself"
       )
+    }
+    if let capture = OuterNames.capture(in: sql, model) {
+      throw ModelError(
+        reason:
+          "$\(capture.name) stands in a query over \(capture.table), whose own column \(capture.column) would be read; write "
+          + "$\(capture.name.prefix { $0 != "." }).$\(capture.name) for the row outside of it, or give that query a FROM with "
+          + "$\(capture.name.prefix { $0 != "." })")
     }
     return try SQLTemplate.resolved(sql, name)
   }

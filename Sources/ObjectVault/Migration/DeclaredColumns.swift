@@ -20,6 +20,8 @@ struct DeclaredColumns {
   /// Whether rows that the block updates, or those that triggers do, may take the place of others, of which the engine does
   /// not say that it deletes them.
   private let replacesRows: (itself: Bool, byTriggers: Bool)
+  /// The tables that the statement at hand names, in lower case, and those that it was seen to write to.
+  private var (sources, written): (Set<String>, Set<String>) = ([], [])
 
   /// nil where the author says nothing.
   init?(_ access: TransformAccess, _ model: Schema, sql: String) {
@@ -60,18 +62,30 @@ struct DeclaredColumns {
     columns[table, default: [:]][column.lowercased(), default: []].append(place)
   }
 
+  /// The same for one statement of the block.
+  func of(_ statement: String) -> DeclaredColumns {
+    var columns = self
+    columns.sources = SQLTemplate.sources(statement)
+    return columns
+  }
+
   /// Notes what the engine asks leave for.
   /// - Parameter object: The view or the trigger that wants it; nil for the statement itself.
   mutating func note(_ action: AuthorizerAction, in object: String?) {
     switch action {
     case .read(let table, let column): note(.reads, table, column, object)
     case .update(let table, let column):
+      written.insert(table.lowercased())
       note(.writes, table, column, object)
       if object == nil ? replacesRows.itself : replacesRows.byTriggers {
         note(.writes, rowsOf: table, "may replace rows of", object)
       }
-    case .insert(let table): note(.writes, rowsOf: table, "makes rows of", object)
-    case .delete(let table): note(.writes, rowsOf: table, "deletes rows of", object)
+    case .insert(let table):
+      written.insert(table.lowercased())
+      note(.writes, rowsOf: table, "makes rows of", object)
+    case .delete(let table):
+      written.insert(table.lowercased())
+      note(.writes, rowsOf: table, "deletes rows of", object)
     default: break
     }
   }
@@ -115,8 +129,30 @@ struct DeclaredColumns {
     }
   }
 
+  /// Notes the tables whose rows alone count, as in `SELECT count(*)`: the engine asks no leave for those, and they were read
+  /// all the same. Of an entity that the author names anything of, it may be read which objects there are.
+  private mutating func noteSources() {
+    let named = Set(((access.reads ?? []) + (access.writes ?? [])).flatMap(tables))
+    for table in sources.subtracting(written).sorted() where !named.contains(table) {
+      note(.reads, rowsOf: table, "reads rows of", nil)
+    }
+  }
+
+  /// The tables in which what a place names lies, or the links of it.
+  private func tables(of place: Place) -> [String] {
+    let relationship = place.property.flatMap {
+      model.flattenedEntity(named: place.entity)?.relationship(named: $0)
+    }
+    return ([place.entity] + [relationship?.destination].compactMap(\.self)).map {
+      model.root(of: $0).lowercased()
+    }
+  }
+
   /// What the block does beyond what is said; nil for nothing.
   var refusal: ModelError? {
-    deeds.isEmpty ? nil : ModelError(reason: "it " + access.refusal(deeds, missing))
+    var columns = self
+    columns.noteSources()
+    return columns.deeds.isEmpty
+      ? nil : ModelError(reason: "it " + access.refusal(columns.deeds, columns.missing))
   }
 }

@@ -55,7 +55,7 @@ extension StoreHistory {
     case .again(let count):
       guard set.version >= version else { throw newer(than: set, file: file) }
       let target = max(0, version - max(0, count))
-      try set.requireReach(from: target)
+      try set.requireRepeatable(after: target, of: version)
       var work = try workBack(to: target, with: set, file: file, format: format)
       // An edited step is taken back as it was and runs as it is.
       let again = set.prefix(version)

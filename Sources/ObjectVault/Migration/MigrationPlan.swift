@@ -127,12 +127,7 @@ extension MigrationPlan {
     _ inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest, asksRows: Bool = false
   ) throws {
     let connection = inspection.connection
-    let history: StoreHistory
-    do { history = try StoreHistory.read(connection) } catch StoreError.notAStore {
-      throw StoreError.notAStore(file: inspection.path)
-    } catch StoreError.bookkeepingDamaged(_, let place, let reason) {
-      throw StoreError.bookkeepingDamaged(file: inspection.path, place: place, reason: reason)
-    }
+    let history = try Self.history(inspection)
     let work = try history.work(goal, with: set, file: inspection.path)
     let model = try history.model()
     let expected = model.layout(format: history.format)
@@ -145,12 +140,13 @@ extension MigrationPlan {
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
     let amounts = try RowForecast.amounts(of: work.steps, in: connection)
     let rows = amounts.map(\.rows)
-    let (standing, trial) = (StandingTables(model, format: history.format), asksRows ? SQLTrial(set) : nil)
+    let standing = StandingTables(model, format: history.format)
     var questions = RowQuestions(connection, standing, isSound: hasOwnTables)
+    // Who looks at a store without asking its rows is not kept from it by what a pending step says.
+    let trial = asksRows ? SQLTrial(set) : nil
     var steps: [Step] = []
     for (index, compiled) in work.steps.enumerated() {
       let leadsBack = index < work.back.count
-      // Who looks at a store without asking its rows is not kept from it by what a pending step says.
       let asked = try questions.asked(by: compiled, trial, before: work.steps[(index + 1)...])
       let reason = leadsBack ? nil : irreversible[compiled.step.number]
       steps.append(Step(compiled, leadsBack, asked, set.transforms, reason, rows: rows[index]))
@@ -170,6 +166,15 @@ extension MigrationPlan {
       for: history, amounts: amounts, storeBytes: size ?? 0, makesBackups: true)
     cipher = connection.unlocked.profile
     minimumReader = history.minimumReader
+  }
+
+  /// The history of a store, whose errors call the file as its user did.
+  private static func history(_ inspection: Inspection) throws -> StoreHistory {
+    do { return try StoreHistory.read(inspection.connection) } catch StoreError.notAStore {
+      throw StoreError.notAStore(file: inspection.path)
+    } catch StoreError.bookkeepingDamaged(_, let place, let reason) {
+      throw StoreError.bookkeepingDamaged(file: inspection.path, place: place, reason: reason)
+    }
   }
 }
 

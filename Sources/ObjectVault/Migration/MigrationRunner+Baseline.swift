@@ -20,9 +20,11 @@ extension MigrationRunner {
   }
 
   /// Makes a store of a file whose tables are those of the last model.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:)``, ``StoreError/schemaDrift(file:differences:)``.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``, ``StoreError/schemaDrift(file:differences:)``.
   func adoptInPlace(_ model: Schema) throws {
-    let refuse = { (reason: String) in StoreError.adoptionRefused(file: connection.path, reason: reason) }
+    func refuse(_ reason: String, takesRows: Bool = false) -> StoreError {
+      .adoptionRefused(file: connection.path, reason: reason, takesRows: takesRows)
+    }
     try withoutForeignKeys {
       try connection.transaction(.exclusive) {
         guard try !OwnTables(connection).meta.exists() else {
@@ -32,16 +34,16 @@ extension MigrationRunner {
           found: try layout(of: model), expected: model.layout, isStore: false)
         guard drift.isEmpty else {
           throw refuse(
-            "its tables are not those of the steps (\(drift.prefix(5).joined(separator: "; "))). Take "
-              + StoreError.rowsIntoNewStore)
+            "its tables are not those of the steps (\(drift.prefix(5).joined(separator: "; ")))",
+            takesRows: true)
         }
         if let foreign = try ForeignObjects(layout: model.layout).findings(connection).first {
-          throw refuse("\(foreign). Or take \(StoreError.rowsIntoNewStore)")
+          throw refuse(foreign, takesRows: true)
         }
         for entity in model.roots {
           let id = try connection.tableInfo(entity.name).columns.first { $0.name == "id" }
           guard id?.isPrimaryKey == true else {
-            throw refuse("\(entity.name).id is no INTEGER PRIMARY KEY. Take \(StoreError.rowsIntoNewStore)")
+            throw refuse("\(entity.name).id is no INTEGER PRIMARY KEY", takesRows: true)
           }
           let low = try connection.value("SELECT 1 FROM \(SQLName(entity.name)) WHERE \"id\" < 1 LIMIT 1")
           guard low == nil else {
@@ -81,16 +83,5 @@ extension MigrationRunner {
       before = after
     }
     try finish(model, version: set.version, minimumReader: set.minimumReader, generation: 1)
-  }
-}
-
-extension StoreError {
-  /// What a reason ends with where a file cannot become a store, and its rows can be taken into one.
-  fileprivate static let rowsIntoNewStore = "its rows into a new store"
-
-  /// Whether a file that cannot become a store may give its rows to one.
-  package var isRemediedByTakingRows: Bool {
-    guard case .adoptionRefused(_, let reason) = self else { return false }
-    return reason.hasSuffix(Self.rowsIntoNewStore)
   }
 }

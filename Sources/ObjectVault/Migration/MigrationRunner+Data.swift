@@ -27,7 +27,7 @@ extension MigrationRunner {
         }
         let seen = try run(
           statement, beginning,
-          DataWatch(written, names, NumberedInsert(statement, entities: names), declared))
+          DataWatch(written, names, NumberedInsert(statement, entities: names), declared?.of(statement)))
         written = seen.written
         try ids.check()
         for name in names where seen.changedIDs.contains(name.lowercased()) {

@@ -27,4 +27,17 @@ extension MigrationSet {
     throw StoreError.historyConflict(
       .folded(version: version, into: fold.number, name: fold.name, release: fold.folds[version].release))
   }
+
+  /// That steps can run anew behind a version which a store is taken back to: what was folded runs as a whole.
+  /// - Throws: ``StoreError/noWayBack(step:name:reason:)`` with the numbers of steps that can be repeated.
+  func requireRepeatable(after target: Int, of version: Int) throws {
+    guard target > 0, let fold = steps.last(where: { !$0.folds.isEmpty }), target < fold.number else {
+      return
+    }
+    let least = version > fold.number ? ", or no more than the last \(version - fold.number)" : ""
+    throw StoreError.noWayBack(
+      step: target + 1, name: steps[target].name,
+      reason: "the steps up to \(numbered(fold.number)) \(fold.name) are folded into it and run as a whole; "
+        + "repeat them all (redo --steps \(version))\(least)")
+  }
 }

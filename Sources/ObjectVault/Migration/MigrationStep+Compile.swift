@@ -135,75 +135,53 @@ extension MigrationStep {
     }
   }
 
-  /// - Parameters:
-  ///   - model: The model before the step.
-  ///   - engine: The engine that will run the statements.
-  ///   - format: The format of the file when the run began.
-  ///   - known: The model after the step, where it was made and asked for its faults before.
-  func compiled(
-    from model: Schema, engine: Engine, format: Int = FileFormat.current, to known: Schema? = nil
-  ) throws -> CompiledStep {
-    var parts: [CompiledStep.Part] = []
-    var run = Run(model)
+  /// A step on its way to parts: those that are there, and the operations of the next.
+  private struct Compilation {
+    let step: MigrationStep
+    let engine: Engine
+    let format: Int
+    private(set) var parts: [CompiledStep.Part] = []
+    private(set) var run: Run
 
-    func flush() {
-      // What changes no table leaves the model as it is.
-      guard !run.operations.isEmpty else { return }
-      parts.append(run.part(engine))
-      run = Run(run.after)
-    }
-    func append(_ statement: CompiledStatement, _ operation: MigrationOperation) {
-      let planned = PlannedStatement(statement: statement, operations: [operation])
-      parts.append(
-        CompiledStep.Part(
-          operations: [operation], planned: [planned], before: run.after, model: run.after))
+    init(_ step: MigrationStep, from model: Schema, engine: Engine, format: Int) {
+      (self.step, self.engine, self.format) = (step, engine, format)
+      run = Run(model)
     }
 
-    func add(_ operation: MigrationOperation) throws {
+    mutating func add(_ operation: MigrationOperation) throws {
       let (rules, model) = (operation.rules, run.after)
       switch rules.work {
       case .require(let text, let query):
         flush()
-        append(.require(text: text, query: try resolved(query, model, operation, format)), operation)
+        append(.require(text: text, query: try step.resolved(query, model, operation, format)), operation)
       case .transform(let transform):
         flush()
-        do { try run.check(operation) } catch { throw failed(operation, error.reason) }
+        do { try run.check(operation) } catch { throw step.failed(operation, error.reason) }
         append(.transform(transform), operation)
       case .data(let sql, let access):
         flush()
-        do { try run.check(operation) } catch { throw failed(operation, error.reason) }
-        append(.data(try resolved(sql, model, operation, format), access), operation)
+        do { try run.check(operation) } catch { throw step.failed(operation, error.reason) }
+        append(.data(try step.resolved(sql, model, operation, format), access), operation)
       case .parts(let composite): try add(composite, operation)
       case .tables:
         if !run.takes(rules) { flush() }
-        do { try run.append(operation) } catch { throw failed(operation, error.reason) }
+        do { try run.append(operation) } catch { throw step.failed(operation, error.reason) }
         // What follows asks nothing of rows that are gone by then.
         if rules.subject.movesRows || rules.subject.dropsChild(in: model) { flush() }
       }
     }
-    func add(_ composite: any CompositeOperation, _ operation: MigrationOperation) throws {
+
+    /// Adds what an operation stands for, as parts that are known by its name.
+    private mutating func add(_ composite: any CompositeOperation, _ operation: MigrationOperation) throws {
       flush()
       let (first, before) = (parts.count, run.after)
       do {
-        for part in try composite.parts(in: before) {
-          switch part {
-          case .operation(let operation): try add(operation)
-          case .check(let check):
-            flush()
-            append(check, operation)
-          case .sql(let sql):
-            flush()
-            let triggers = run.after.withoutTriggers
-            for statement in triggers.before + [.sql(sql.text)] + triggers.after {
-              append(statement, operation)
-            }
-          }
-        }
+        for part in try composite.parts(in: before) { try add(part, of: operation) }
       } catch let error as ModelError {
-        throw failed(operation, error.reason)
-      } catch StoreError
-        .migrationFailed(_, _, _, let reason)
-      { throw failed(operation, reason) }
+        throw step.failed(operation, error.reason)
+      } catch StoreError.migrationFailed(_, _, _, let reason) {
+        throw step.failed(operation, reason)
+      }
       flush()
       for index in first..<parts.count {
         parts[index].stand(for: operation, keeping: composite.kept(in: before))
@@ -217,12 +195,50 @@ extension MigrationStep {
       }
     }
 
-    for operation in operations { try add(operation) }
-    flush()
-    let isKnown = known.map { $0.entities == run.after.entities } ?? false
-    let faults = isKnown ? [] : run.after.modelFaults(after: model)
+    private mutating func add(_ part: CompositePart, of operation: MigrationOperation) throws {
+      switch part {
+      case .operation(let operation): try add(operation)
+      case .check(let check):
+        flush()
+        append(check, operation)
+      case .sql(let sql):
+        flush()
+        let triggers = run.after.withoutTriggers
+        for statement in triggers.before + [.sql(sql.text)] + triggers.after { append(statement, operation) }
+      }
+    }
+
+    private mutating func append(_ statement: CompiledStatement, _ operation: MigrationOperation) {
+      let planned = PlannedStatement(statement: statement, operations: [operation])
+      parts.append(
+        CompiledStep.Part(operations: [operation], planned: [planned], before: run.after, model: run.after))
+    }
+
+    /// Makes a part of the operations that wait for one.
+    mutating func flush() {
+      // What changes no table leaves the model as it is.
+      guard !run.operations.isEmpty else { return }
+      parts.append(run.part(engine))
+      run = Run(run.after)
+    }
+  }
+
+  /// - Parameters:
+  ///   - model: The model before the step.
+  ///   - engine: The engine that will run the statements.
+  ///   - format: The format of the file when the run began.
+  ///   - known: The model after the step, where it was made and asked for its faults before.
+  func compiled(
+    from model: Schema, engine: Engine, format: Int = FileFormat.current, to known: Schema? = nil
+  ) throws -> CompiledStep {
+    var compilation = Compilation(self, from: model, engine: engine, format: format)
+    for operation in operations { try compilation.add(operation) }
+    compilation.flush()
+    let after = compilation.run.after
+    let isKnown = known.map { $0.entities == after.entities } ?? false
+    let faults = isKnown ? [] : after.modelFaults(after: model)
     guard faults.isEmpty else { throw failed(faults, of: model) }
-    return CompiledStep(step: self, parts: parts, model: run.after)
+    return CompiledStep(step: self, parts: compilation.parts, model: after)
   }
 
   private func resolved(

@@ -33,14 +33,14 @@ extension SaveWriter {
         changes.append(object.rowID, version: object.rowVersion, $0.values, replace: finalID)
       }
     }
-    let sql = entity.feedUpdateSQL(slots)
+    let (sql, single) = (entity.feedUpdateSQL(slots), entity.feedSingleSQL(slots))
     var start = 0
     var waiting: Set<Int> = []
     while start < changes.count {
       do {
         // The overlays keep what was written to them: they change behind the save only.
         let missed = try withExtendedLifetime((sorted, plan)) {
-          try connection.run(changes, from: start, sql: sql)
+          try connection.run(changes, from: start, sql: sql, single: single)
         }
         if let missed { throw try unwritten(sorted[missed], entity, slots) }
         start = changes.count

@@ -16,7 +16,7 @@ extension Store {
   ///   - relationships: Targets of to-ones that a file of Core Data's does not tell, such as `["Note.owner": "Person"]`;
   ///     an empty one, `["Note.rank": ""]`, says that it is a number.
   ///   - busyTimeout: How long to wait for another process that uses the file, in seconds.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:)``; ``SQLError`` for file and key.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``; ``SQLError`` for file and key.
   public static func planAdoption(
     of url: URL, key: Key?, profile: CipherProfile? = nil, relationships: [String: String] = [:],
     busyTimeout: Double = 5
@@ -57,7 +57,7 @@ extension Store {
   ///   - busyTimeout: How long to wait for another process that uses the file, in seconds.
   ///   - progress: Counts the rows; cancelling it ends the work.
   /// - Returns: What was taken, and what was allowed to be left.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:)``, ``StoreError/adoptionLoses(file:losses:)``;
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``, ``StoreError/adoptionLoses(file:losses:)``;
   ///   `SQLError.alreadyExists`; `CancellationError`. There is no new file then.
   @discardableResult
   public static func adopt(
@@ -97,7 +97,7 @@ extension Store {
   ///   - migrations: The steps up to the version that the store is to have.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
   ///   - busyTimeout: How long to wait for another process's lock, in seconds.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:)``; ``SQLError``. The file is then as it was.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``; ``SQLError``. The file is then as it was.
   public static func adoptInPlace(
     _ url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5
   ) async throws {

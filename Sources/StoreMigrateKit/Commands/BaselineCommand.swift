@@ -85,9 +85,8 @@ enum BaselineCommand: Command {
       try await Store.adoptInPlace(
         URL(fileURLWithPath: session.storePath), key: key, migrations: set, profile: session.profile(),
         busyTimeout: session.lockTimeout())
-    } catch let error as StoreError {
-      guard error.isRemediedByTakingRows else { throw error }
-      throw refusal(error, session, set)
+    } catch StoreError.adoptionRefused(let file, let reason, takesRows: true) {
+      throw refusal(StoreError.adoptionRefused(file: file, reason: reason, takesRows: true), session, set)
     }
     return BaselineReport(
       store: session.storeAfterwards,

@@ -26,8 +26,8 @@ enum ErrorText {
   }
 
   private static func logUnreadable(_ file: String, _ takesImmutable: Bool) -> String {
-    "\(file): to read it beside programs that write, its -shm has to be written, and this user may not. Run it as the file's "
-      + "owner, or make the file and its folder writable"
+    "\(file): to read it beside programs that write, its -shm has to be written, and this user may not. Make the file "
+      + "and its folder writable, or run it as their owner"
       + (takesImmutable ? "; or, where nobody writes to it meanwhile, run it with --immutable." : ".")
   }
 

@@ -55,7 +55,7 @@ import Testing
     await #expect {
       _ = try await rows("INSERT INTO t VALUES (\(row));", by: Self.full, "*")
     } throws: { error in
-      guard case StoreError.adoptionRefused(_, let reason) = error else { return false }
+      guard case StoreError.adoptionRefused(_, let reason, _) = error else { return false }
       return reason.contains(name)
     }
   }

@@ -154,7 +154,7 @@ import Testing
     #expect(obstacles.count == 1 && obstacles[0].contains("lower seq in sqlite_sequence"), "\(obstacles)")
     let own = try AdoptionLab("CREATE TABLE vault_meta (key TEXT, value TEXT)")
     await #expect { _ = try await own.plan() } throws: { error in
-      guard case StoreError.adoptionRefused(_, let reason) = error else { return false }
+      guard case StoreError.adoptionRefused(_, let reason, _) = error else { return false }
       return reason.contains("has a table vault_meta") && reason.contains("Rename that")
     }
   }

@@ -186,7 +186,7 @@ import Testing
     let table = "CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, t TEXT NOT NULL);"
     let lab = try AdoptionLab(table + "INSERT INTO notes VALUES (\(Self.limit + 1), 'a'); DELETE FROM notes")
     await #expect { try await lab.adopt() } throws: { error in
-      guard case StoreError.adoptionRefused(_, let reason) = error else { return false }
+      guard case StoreError.adoptionRefused(_, let reason, _) = error else { return false }
       return reason.contains("Notes: ids up to \(Self.limit + 1) were given out")
     }
     let last = try AdoptionLab(table + "INSERT INTO notes VALUES (\(Self.limit), 'a'); DELETE FROM notes")

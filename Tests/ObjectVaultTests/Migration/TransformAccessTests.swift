@@ -84,8 +84,16 @@ import Testing
     ("writes Post.text { INSERT INTO $Post.tags (Post_id, Tag_id) VALUES (2, 2) }", "writes Post.tags"),
     ("writes User.age { UPDATE $User SET $User.id = 100 WHERE $User.id = 9 }", "writes User"),
     (
-      "reads User.age { UPDATE $User SET $User.age = (SELECT count(*) FROM $Post WHERE $Post.user = $User.id) }",
+      "reads User.age { UPDATE $User SET $User.age = (SELECT count(*) FROM $Post WHERE $Post.user = $User.$User.id) }",
       "it reads Post.user, and the step does not say so; write in its line: reads Post.user, User.age"
+    ),
+    (
+      "reads User.age { UPDATE $User SET $User.age = (SELECT count(*) FROM $Post) }",
+      "it reads rows of Post, and the step does not say so; write in its line: reads Post, User.age"
+    ),
+    (
+      "reads User.age writes User.age { UPDATE $User SET $User.age = 1 WHERE EXISTS (SELECT 1 FROM $Post.tags) }",
+      "it reads Post.tags, and the step does not say so; write in its line: reads Post.tags, User.age"
     ),
     (
       "reads User.age writes User.city { UPDATE $User SET $User.city = (SELECT name FROM Names LIMIT 1) }",
@@ -109,7 +117,11 @@ import Testing
   }
 
   @Test(arguments: [
-    "reads User.posts, User.name writes User.city { UPDATE $User SET $User.city = (SELECT count(*) FROM $Post WHERE $Post.user = $User.id AND $User.name <> '') }",
+    "reads User.posts, User.name writes User.city { UPDATE $User SET $User.city = (SELECT count(*) FROM $Post WHERE $Post.user = $User.$User.id AND $User.name <> '') }",
+    "reads Post.text writes User.age { UPDATE $User SET $User.age = (SELECT count(*) FROM $Post) }",
+    "reads Badge.user writes User.city { UPDATE $User SET $User.city = (SELECT count(*) FROM $Badge b, $User u) }",
+    "reads Post, Tag writes User.age { UPDATE $User SET $User.age = (SELECT count(*) FROM $Post.tags) }",
+    "writes User.age { UPDATE $User SET $User.age = (SELECT count(*) FROM $Badge) }",
     "writes Tag { INSERT INTO $Post.tags (Post_id, Tag_id) VALUES (2, 2) }",
     "writes Tag.posts { DELETE FROM $Post.tags }", "writes User { DELETE FROM $User WHERE $User.id = 9 }",
     "writes User { INSERT INTO $User ($User.name) VALUES ('x') }",

@@ -91,6 +91,24 @@ import Testing
     #expect(made.status == 64 && made.errors.contains("Take 2 or a higher one"), "\(made)")
   }
 
+  @Test func `steps that were folded run again as a whole, and not by themselves`() throws {
+    #expect(try run("create", "--to", "3").status == 0)
+    #expect(
+      try runTool(
+        builtExecutable("store-migrate"), ["squash", "--to", "2", "-m", folder.path("Steps"), "--no-input"]
+      ).status == 0)
+    let told = try run("redo", "--steps", "2", "--yes", "--no-backup")
+    #expect(
+      told.status != 0
+        && told.errors.contains("the steps up to 0002 s are folded into it and run as a whole")
+        && told.errors.contains("repeat them all (redo --steps 3), or no more than the last 1"), "\(told)")
+    #expect(!told.errors.contains("Migrate the store"), "\(told)")
+    for count in ["1", "3"] {
+      let again = try run("redo", "--steps", count, "--yes", "--no-backup", "--allow", "lossy")
+      #expect(again.status == 0, "\(again)")
+    }
+  }
+
   @Test func `who goes back into a fold is told the release of before it, and not a later one`() throws {
     #expect(try run("create", "--to", "3").status == 0)
     for line in [

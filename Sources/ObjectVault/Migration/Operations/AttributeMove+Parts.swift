@@ -145,10 +145,43 @@ extension AttributeMove: CompositeOperation {
     let (own, others) = (model.place(of: source), model.place(of: destination))
     let (from, to) = (own.tableName, others.tableName)
     let column = SQLName(relationship.columnName)
-    let leading = own.own("\(column) NOT NULL")
+    let back = relationship.inverse.flatMap {
+      model.entity(named: relationship.destination)?.relationship(named: $0)
+    }
+    let table = PassingTable.name
+    let values = moved.map { attribute -> SQL in
+      let led = own.own("s.\(column) = \(to).\"id\"", SQLName("s"))
+      return
+        "\(identifier: attribute.passing) = (SELECT s.\(identifier: attribute.from) FROM \(from) AS s WHERE \(led) LIMIT 1)"
+    }
+    let isLedTo: SQL = "\"id\" IN (SELECT \(column) FROM \(from) WHERE \(own.own("\(column) NOT NULL")))"
+    let rows: [SQL] = [
+      PassingTable.drop, "CREATE TABLE \(table) (vault_own INTEGER PRIMARY KEY, vault_other INTEGER)",
+      "INSERT INTO \(table) SELECT \"id\", \"id\" + \(IdentifierTable.highest(of: others.table)) \(lone(column, from))",
+      insertion(back, model),
+      "UPDATE \(from) SET \(column) = (SELECT vault_other FROM \(table) WHERE vault_own = \(from).\"id\") WHERE \"id\" IN (SELECT vault_own FROM \(table))",
+      PassingTable.end,
+      "UPDATE \(to) SET \(SQL.joined(values)) WHERE \(others.own(isLedTo))",
+    ]
+    return outwardChecks(relationship, back, moved, model).map { .check($0) } + rows.map { .sql($0) }
+  }
+
+  /// The objects that lead nowhere and have a value.
+  private func lone(_ column: SQLName, _ from: SQLName) -> SQL {
+    "FROM \(from) WHERE \(column) IS NULL AND (\(hasValue))"
+  }
+
+  /// What of the rows would have several values, no place for one, or no object to be made for it.
+  private func outwardChecks(
+    _ relationship: RelationshipDescription, _ back: RelationshipDescription?, _ moved: [Moved],
+    _ model: Schema
+  ) -> [CompiledStatement] {
+    let (own, others) = (model.place(of: source), model.place(of: destination))
+    let (from, column) = (own.tableName, SQLName(relationship.columnName))
     let differs = SQL.joined(moved.map { Self.severalValues($0.former) }, by: " OR ")
+    let leading = own.own("\(column) NOT NULL")
     let shared: SQL = "FROM \(from) WHERE \(leading) GROUP BY \(column) HAVING \(differs)"
-    let lone: SQL = "FROM \(from) WHERE \(column) IS NULL AND (\(hasValue))"
+    let lone = lone(column, from)
     var checks: [CompiledStatement] = [
       .check(
         query: "SELECT count(*) FROM (SELECT 1 \(shared))",
@@ -166,9 +199,6 @@ extension AttributeMove: CompositeOperation {
             "%d objects of \(source) have values, and their \(self.relationship) is no \(destination); "
             + "clear them, or let them lead to one, by a transform before"))
     }
-    let back = relationship.inverse.flatMap {
-      model.entity(named: relationship.destination)?.relationship(named: $0)
-    }
     if let missing = model.flattenedEntity(named: destination)?.unfilled(but: back?.name) {
       checks.append(
         .check(
@@ -176,24 +206,7 @@ extension AttributeMove: CompositeOperation {
           message: "%d objects of \(source) have no \(self.relationship), and none can be made for them: "
             + "\(destination).\(missing) is required and has no default"))
     }
-    checks += sameDefaults(back, of: "\(from) WHERE \(column) IS NULL AND (\(hasValue))", model)
-    let parts = checks.map { CompositePart.check($0) }
-    let table = PassingTable.name
-    let values = moved.map { attribute -> SQL in
-      let led = own.own("s.\(column) = \(to).\"id\"", SQLName("s"))
-      return
-        "\(identifier: attribute.passing) = (SELECT s.\(identifier: attribute.from) FROM \(from) AS s WHERE \(led) LIMIT 1)"
-    }
-    let isLedTo: SQL = "\"id\" IN (SELECT \(column) FROM \(from) WHERE \(leading))"
-    let rows: [SQL] = [
-      PassingTable.drop, "CREATE TABLE \(table) (vault_own INTEGER PRIMARY KEY, vault_other INTEGER)",
-      "INSERT INTO \(table) SELECT \"id\", \"id\" + \(IdentifierTable.highest(of: others.table)) \(lone)",
-      insertion(back, model),
-      "UPDATE \(from) SET \(column) = (SELECT vault_other FROM \(table) WHERE vault_own = \(from).\"id\") WHERE \"id\" IN (SELECT vault_own FROM \(table))",
-      PassingTable.end,
-      "UPDATE \(to) SET \(SQL.joined(values)) WHERE \(others.own(isLedTo))",
-    ]
-    return parts + rows.map { .sql($0) }
+    return checks + sameDefaults(back, of: "\(from) WHERE \(column) IS NULL AND (\(hasValue))", model)
   }
 
   /// That the objects of those who lead nowhere differ in what is unique, where their defaults are all that they have.

@@ -1,0 +1,189 @@
+// `$User.id` within a query over other tables: as a bare column it would be theirs, where they have one of the name, and no
+// engine says so. Such a name is refused, since nobody can have meant it.
+
+/// Finds names of an outer query's rows that an inner query would take from its own tables.
+struct OuterNames {
+  /// A name that means another column than it says.
+  struct Capture {
+    /// Without its dollar sign, such as `User.id`.
+    let name: String
+    /// The table whose column it would be.
+    let table: String
+    /// That column.
+    let column: String
+  }
+
+  private struct Reference {
+    let name: String
+    let query: Int
+  }
+
+  /// A query, or what stands around all queries, such as an UPDATE.
+  private struct Query {
+    let parent: Int?
+    /// The tables of entities that it reads.
+    var tables: Set<String> = []
+    /// Whether it reads others as well: what a dollar sign does not name, links, queries in brackets.
+    var readsOthers = false
+    var hasSelect = false
+  }
+
+  private let model: Schema
+  private var queries = [Query(parent: nil)]
+  private var references: [Reference] = []
+  private var current = 0
+  /// Whether the next name is that of a table, and whether a comma leads to one.
+  private var (expectsTable, isInList) = (false, false)
+  private var brackets: [(query: Int, isInList: Bool)] = []
+
+  /// - Returns: The first such name in an SQL that a person wrote; nil where there is none, and where nobody can tell.
+  static func capture(in sql: String, _ model: Schema) -> Capture? {
+    // Only a query has tables of its own.
+    guard sql.contains("$"), sql.lowercased().contains("select") else { return nil }
+    var names = OuterNames(model: model)
+    names.read(sql)
+    return names.references.lazy.compactMap(names.capture).first
+  }
+
+  private init(model: Schema) { self.model = model }
+
+  // MARK: Reading
+
+  private mutating func read(_ sql: String) {
+    var scanner = SQLScanner(sql)
+    // The piece before, in lower case.
+    var former = ""
+    while let piece = scanner.next() {
+      var text = scanner.text(piece.range)
+      if piece.kind == .comment || text.unicodeScalars.allSatisfy(\.properties.isWhitespace) { continue }
+      switch piece.kind {
+      case .word: word(text.lowercased(), former)
+      case .text: other()
+      case .other where text == "$":
+        if scanner.scalar(at: scanner.position) == "$" {
+          scanner.position += 1
+          other()
+        } else {
+          text = scanner.name()
+          name(text, former)
+        }
+      case .other, .comment: sign(text)
+      }
+      former = text.lowercased()
+    }
+  }
+
+  private mutating func word(_ word: String, _ former: String) {
+    switch word {
+    case "select", "with":
+      if former == "(" {
+        begin(in: current)
+      } else if word == "select", queries[current].hasSelect {
+        // Behind UNION and its like.
+        begin(in: queries[current].parent)
+      }
+      queries[current].hasSelect = queries[current].hasSelect || word == "select"
+      (expectsTable, isInList) = (false, false)
+    // A statement of a trigger.
+    case "begin": endStatement()
+    case "from", "join", "into": (expectsTable, isInList) = (true, word != "into")
+    case "update": (expectsTable, isInList) = (former != "do", false)
+    // UPDATE OR IGNORE $User
+    case _ where former == "or" && expectsTable: break
+    case "or" where former == "update": break
+    case "where", "group", "order", "having", "limit", "union", "intersect", "except", "set", "values", "on",
+      "using",
+      "of":
+      (expectsTable, isInList) = (false, isInList && (word == "on" || word == "using"))
+    default: other()
+    }
+  }
+
+  private mutating func sign(_ sign: String) {
+    switch sign {
+    case "(":
+      // A query in its place, or tables in brackets.
+      if expectsTable { queries[current].readsOthers = true }
+      brackets.append((current, isInList))
+      (expectsTable, isInList) = (false, false)
+    case ")":
+      if let bracket = brackets.popLast() { (current, isInList) = bracket }
+      expectsTable = false
+    case ",": expectsTable = isInList
+    case ";": endStatement()
+    default: other()
+    }
+  }
+
+  private mutating func name(_ name: String, _ former: String) {
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    if expectsTable {
+      if parts.count == 1, let entity = model.entity(named: String(parts[0])) {
+        queries[current].tables.insert(model.root(of: entity.name))
+      } else {
+        queries[current].readsOthers = true
+      }
+      expectsTable = false
+      return
+    }
+    // Behind a dot its table stands in front of it.
+    guard parts.count == 2, !parts[1].isEmpty, !former.hasSuffix(".") else { return }
+    references.append(Reference(name: name, query: current))
+  }
+
+  /// Something that is no table of the model, where one was expected.
+  private mutating func other() {
+    if expectsTable { queries[current].readsOthers = true }
+    expectsTable = false
+  }
+
+  private mutating func begin(in parent: Int?) {
+    queries.append(Query(parent: parent))
+    current = queries.count - 1
+  }
+
+  private mutating func endStatement() {
+    begin(in: nil)
+    (brackets, expectsTable, isInList) = ([], false, false)
+  }
+
+  // MARK: Asking
+
+  private func capture(_ reference: Reference) -> Capture? {
+    let parts = reference.name.split(separator: ".").map(String.init)
+    guard let entity = model.flattenedEntity(named: parts[0]),
+      let column = Self.column(parts[1], of: entity)
+    else { return nil }
+    let table = model.root(of: entity.name)
+    var next: Int? = reference.query
+    while let index = next {
+      let query = queries[index]
+      if query.readsOthers || query.tables.contains(table) { return nil }
+      if let other = query.tables.sorted().first(where: { has($0, column) }) {
+        return Capture(name: reference.name, table: other, column: column)
+      }
+      next = query.parent
+    }
+    return nil
+  }
+
+  private static func column(_ property: String, of entity: EntityDescription) -> String? {
+    if let relationship = entity.relationship(named: property) {
+      return relationship.isToMany ? nil : RelationshipDescription.columnName(relationship.name)
+    }
+    return property == "id" ? property : entity.attribute(named: property)?.name
+  }
+
+  /// Whether the table of a root has a column, whatever the capitals.
+  private func has(_ table: String, _ column: String) -> Bool {
+    let wanted = column.lowercased()
+    return wanted == "id"
+      || model.entities.contains { entity in
+        model.root(of: entity.name) == table
+          && (entity.attributes.contains { $0.name.lowercased() == wanted }
+            || entity.relationships.contains {
+              !$0.isToMany && RelationshipDescription.columnName($0.name).lowercased() == wanted
+            })
+      }
+  }
+}

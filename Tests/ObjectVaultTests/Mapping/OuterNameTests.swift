@@ -1,0 +1,118 @@
+// A name of an outer query's row, within a query over another table that has such a column itself.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct OuterNamesOfQueries {
+  private static let base = """
+    create entity User {
+     attribute name string
+     attribute count int default 0
+     relationship posts -> Post many inverse Post.user
+     relationship tags -> Tag many inverse Tag.users
+    }
+    create entity Admin : User {
+     attribute level int default 0
+    }
+    create entity Post {
+     attribute title string
+     attribute name string
+     relationship user -> User inverse User.posts
+    }
+    create entity Tag {
+     attribute label string
+     relationship users -> User many inverse User.tags
+    }
+    """
+
+  private func outcome(of step: String) -> String {
+    do {
+      let set = try MigrationSet([
+        MigrationStep(number: 1, name: "a", text: "format: 1\n[up]\n\(Self.base)\n"),
+        MigrationStep(number: 2, name: "b", text: "format: 1\n[up]\n\(step)\n"),
+      ])
+      return try set.compileFaults().joined(separator: "\n")
+    } catch { return "\(error)" }
+  }
+
+  @Test(arguments: [
+    (
+      "UPDATE $User SET $User.count = (SELECT count(*) FROM $Post WHERE $Post.user = $User.id)", "User.id",
+      "Post"
+    ),
+    (
+      "UPDATE $User SET $User.count = (select count(*) from $Post p where p.$Post.user = $User.id)",
+      "User.id", "Post"
+    ),
+    (
+      "UPDATE $Admin SET $Admin.count = (SELECT 1 FROM $Post WHERE $Post.title = $Admin.name)", "Admin.name",
+      "Post"
+    ),
+    (
+      "DELETE FROM $User WHERE EXISTS (SELECT 1 FROM $Tag JOIN $Post ON 1 WHERE $User.name = '')",
+      "User.name", "Post"
+    ),
+    (
+      "DELETE FROM $User WHERE 1 IN (SELECT 1 FROM $User UNION SELECT $User.id FROM $Post)", "User.id", "Post"
+    ),
+    (
+      "DELETE FROM $User WHERE (SELECT 1 FROM $Post WHERE (SELECT $User.id FROM $Tag WHERE 1) > 0) = 1",
+      "User.id",
+      "Tag"
+    ),
+    (
+      "UPDATE $Post SET $Post.title = ''; UPDATE $User SET $User.count = (SELECT 1 FROM $Tag, $Post WHERE $User.id = 1)",
+      "User.id", "Post"
+    ),
+  ])
+  func `is refused, with what means that row`(_ sql: String, _ name: String, _ table: String) throws {
+    let told = outcome(of: "transform sql { \(sql) }")
+    let entity = try #require(name.split(separator: ".").first)
+    #expect(
+      told.contains("$\(name) stands in a query over \(table), whose own column")
+        && told.contains("write $\(entity).$\(name) for the row outside of it"), "\(told)")
+    // What is told runs.
+    #expect(outcome(of: "transform sql { \(qualified(sql, name)) }") == "")
+  }
+
+  /// The SQL with its last such name as the message says.
+  private func qualified(_ sql: String, _ name: String) -> String {
+    guard let range = sql.range(of: "$\(name)", options: .backwards) else { return sql }
+    return sql.replacingCharacters(in: range, with: "$\(name.prefix { $0 != "." }).$\(name)")
+  }
+
+  @Test(arguments: [
+    // The column is there outside alone.
+    "UPDATE $User SET $User.count = (SELECT count(*) FROM $Post WHERE $Post.title = '' AND $User.count = 1)",
+    // The query has a table of the name's own entity.
+    "DELETE FROM $User WHERE $User.id IN (SELECT $User.id FROM $User)",
+    "DELETE FROM $Post WHERE $Post.user IN (SELECT u.$User.id FROM $User u JOIN $Tag t ON t.$Tag.id = u.$User.id)",
+    "DELETE FROM $Admin WHERE $Admin.id IN (SELECT $User.id FROM $Admin)",
+    "INSERT INTO $Tag ($Tag.label) SELECT $User.name FROM $User",
+    "INSERT INTO $Tag ($Tag.label) SELECT $User.name FROM $User UNION SELECT $Post.title FROM $Post",
+    // Links have no such column.
+    "UPDATE $User SET $User.count = (SELECT count(*) FROM $User.tags WHERE $User.tags.User = $User.id)",
+    // What a query in brackets has, nobody tells.
+    "DELETE FROM $User WHERE EXISTS (SELECT 1 FROM (SELECT 1 AS id) WHERE $User.id = 1)",
+    "DELETE FROM $User WHERE EXISTS (WITH p AS (SELECT $Post.id FROM $Post) SELECT 1 FROM p WHERE $User.id = 1)",
+    // A text, and a name in front of it.
+    "DELETE FROM $Post WHERE $Post.title IN (SELECT '$User.id' FROM $Tag)",
+    "UPDATE $User SET $User.count = (SELECT 1 FROM $Post WHERE $Post.user = $User.$User.id)",
+    "UPDATE OR IGNORE $User SET $User.count = (SELECT 1)",
+  ])
+  func `is what it says in all other places`(_ sql: String) {
+    #expect(outcome(of: "transform sql { \(sql) }") == "")
+  }
+
+  @Test(arguments: [
+    "retype User.name to int using (SELECT count(*) FROM $Post WHERE $Post.user = $User.id)",
+    "create raw view Busy { SELECT $User.id FROM $User WHERE EXISTS (SELECT 1 FROM $Post WHERE $Post.user = $User.id) }",
+    "require \"x\" { SELECT count(*) = 0 FROM $User WHERE EXISTS (SELECT 1 FROM $Post WHERE $Post.user = $User.id) }",
+  ])
+  func `is refused wherever SQL stands`(_ step: String) {
+    #expect(outcome(of: step).contains("$User.id stands in a query over Post"))
+  }
+}
