@@ -130,9 +130,11 @@ struct DeclaredColumns {
   }
 
   /// Notes the tables whose rows alone count, as in `SELECT count(*)`: the engine asks no leave for those, and they were read
-  /// all the same. Of an entity that the author names anything of, it may be read which objects there are.
+  /// all the same. Of an entity that the author names anything of, it may be read which objects there are; what is told of one
+  /// already says as much.
   private mutating func noteSources() {
-    let named = Set(((access.reads ?? []) + (access.writes ?? [])).flatMap(tables))
+    let places = (access.reads ?? []) + (access.writes ?? []) + missing.map(\.place)
+    let named = Set(places.flatMap(tables))
     for table in sources.subtracting(written).sorted() where !named.contains(table) {
       note(.reads, rowsOf: table, "reads rows of", nil)
     }

@@ -104,7 +104,7 @@ import Testing
         && told.errors.contains("repeat them all (redo --steps 3), or no more than the last 1"), "\(told)")
     #expect(!told.errors.contains("Migrate the store"), "\(told)")
     for count in ["1", "3"] {
-      let again = try run("redo", "--steps", count, "--yes", "--no-backup", "--allow", "lossy")
+      let again = try run("redo", "--steps", count, "--yes", "--no-backup")
       #expect(again.status == 0, "\(again)")
     }
   }
