@@ -65,25 +65,21 @@ extension Connection {
   ///   - changes: When the statement fails, ``RowChanges/position`` tells where.
   ///   - start: The row with which it begins.
   ///   - sql: Has two parameters: the first id of a run, and the last.
-  ///   - single: The same for a single row, whose id is its one parameter.
   /// - Returns: The first row that was not written, as it is gone or has another version, and behind whose run nothing was; nil
   ///   when all were.
-  package func run(_ changes: RowChanges, from start: Int, sql: String, single: String) throws -> Int? {
+  package func run(_ changes: RowChanges, from start: Int, sql: String) throws -> Int? {
     var run = start..<start
     var isWhole = true
     do {
       try lend(changes, from: start) {
-        try withStatement(sql: sql) { range in
-          try withStatement(sql: single) { single in
-            while isWhole, run.upperBound < changes.count {
-              run = run.upperBound..<changes.endOfRun(run.upperBound)
-              let statement = run.count == 1 ? single : range
-              try statement.bind(changes.feed.rows[run.lowerBound].id, at: 1)
-              if run.count > 1 { try statement.bind(changes.feed.rows[run.upperBound - 1].id, at: 2) }
-              while try statement.step() {}
-              statement.reset()
-              isWhole = self.changes == run.count
-            }
+        try withStatement(sql: sql) { statement in
+          while isWhole, run.upperBound < changes.count {
+            run = run.upperBound..<changes.endOfRun(run.upperBound)
+            try statement.bind(changes.feed.rows[run.lowerBound].id, at: 1)
+            try statement.bind(changes.feed.rows[run.upperBound - 1].id, at: 2)
+            while try statement.step() {}
+            statement.reset()
+            isWhole = self.changes == run.count
           }
         }
       }

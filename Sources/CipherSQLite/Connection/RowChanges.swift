@@ -3,8 +3,6 @@
 //
 //   UPDATE OR FAIL t SET a = vault_value(id, 0), v = v + 1 WHERE id BETWEEN ? AND ? AND v = vault_version(id)
 //
-// A row that stands alone is changed by `WHERE id = ?` in place of the range: the engine keeps no copies of pages for one row.
-//
 // Both take the id, and find what belongs to it in whatever order they are called: some engines gather all rows before they
 // change the first one, others change each as they meet it. The engine's side is RowChanger.
 
@@ -15,8 +13,6 @@ package final class RowChanges {
   /// The version that each row must have.
   // Unchecked exclusivity, here and below: never passed inout but for Connection.run, in which nobody else looks.
   @safe @exclusivity(unchecked) private(set) var versions: [Int64] = []
-  /// Where the rows end that are changed one by one.
-  private var endOfSingles = 0
   /// Of which rows a value was asked for.
   @safe @exclusivity(unchecked) var written: [Bool] = []
 
@@ -58,21 +54,20 @@ package final class RowChanges {
   /// anew, unless it lies in a page of its own.
   private static let step: Int64 = 3
 
-  /// So many rows are at least in a run that gets a statement of its own. SQLite 3.46 takes a function for something that may stop
-  /// a statement halfway (3.15 does not), and keeps copies of pages for each that changes several rows; to let go of those it
-  /// passes over all that the savepoint around has kept. Of runs of a few rows that was most of a save.
-  private static let leastRun = 64
+  /// So many rows of a run are worth a statement that goes through it. SQLite 3.46 takes a function for something that may stop a
+  /// statement halfway (3.15 does not), and keeps copies of pages for each that changes several rows; to let go of those
+  /// it passes over all that the savepoint around has kept. Of runs of a few rows that was most of a save.
+  package static let leastRun = 64
 
-  /// The end of the run of rows that begins with one of them: one row, or many.
+  /// Whether two ids, in order, are of one run.
+  package static func isRun(_ id: Int64, _ next: Int64) -> Bool { next &- id <= step }
+
+  /// The end of the run of rows that begins with one of them.
   func endOfRun(_ start: Int) -> Int {
     let rows = feed.rows
-    // The rows of a short run were looked at before, when its first one was.
-    guard start >= endOfSingles else { return start + 1 }
     var end = start + 1
-    while end < rows.count, rows[end].id &- rows[end - 1].id <= Self.step { end += 1 }
-    guard end - start < Self.leastRun else { return end }
-    endOfSingles = end
-    return start + 1
+    while end < rows.count, Self.isRun(rows[end - 1].id, rows[end].id) { end += 1 }
+    return end
   }
 
   /// The first of some rows that was not written, as it is gone or has another version.

@@ -41,6 +41,23 @@ package enum SQLTemplate {
     return result
   }
 
+  /// Puts values in the place of `?` and of `?2`, which counts from 1.
+  /// - Parameter values: As SQL literals. A parameter beyond them stays.
+  static func filled(_ sql: String, with values: [String]) -> String {
+    var (scanner, result, next) = (SQLScanner(sql), "", 0)
+    while let piece = scanner.next() {
+      guard piece.kind == .other, scanner.scalars[piece.range.lowerBound] == "?" else {
+        result += scanner.text(piece.range)
+        continue
+      }
+      let number = scanner.name()
+      let index = Int(number).map { $0 - 1 } ?? next
+      next = index + 1
+      result += values.indices.contains(index) ? values[index] : "?\(number)"
+    }
+    return result
+  }
+
   /// The first parameter that SQLite would see: `?`, `?1`, `:name`, `@name`, `#name`, and `$$name` where it is no part of a name.
   package static func parameter(_ sql: String) -> String? {
     var scanner = SQLScanner(sql)

@@ -123,18 +123,13 @@ extension EntityMapping {
   }
 
   /// The same of rows whose ids are in a run, out of ``RowChanges`` of these slots.
-  func feedUpdateSQL(_ slots: [Int]) -> String { feedUpdate(slots, of: "\"id\" BETWEEN ? AND ?") }
-
-  /// The same of a single row.
-  func feedSingleSQL(_ slots: [Int]) -> String { feedUpdate(slots, of: "\"id\" = ?") }
-
-  private func feedUpdate(_ slots: [Int], of rows: SQL) -> String {
+  func feedUpdateSQL(_ slots: [Int]) -> String {
     let settings = columns(slots).enumerated().map { "\($1) = \(RowChanges.value($0, id: idName))" as SQL }
     // FAIL: as in ``feedStatement(_:)``.
     return text(
       """
       UPDATE OR FAIL \(table) SET \(SQL.joined(settings + leaving(slots) + [Self.nextVersion])) \
-      WHERE \(rows) AND "_version" = \(RowChanges.version(id: idName))
+      WHERE "id" BETWEEN ? AND ? AND "_version" = \(RowChanges.version(id: idName))
       """)
   }
 

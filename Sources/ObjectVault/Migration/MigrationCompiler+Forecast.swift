@@ -80,9 +80,9 @@ extension MigrationCompiler {
     for name in members(of: table) {
       for property in (mapping.expressions[name] ?? [:]).keys {
         let operations = mapping.trail.operations(of: [name], column: property)
-        guard !operations.allSatisfy(\.rules.isFilling) else { continue }
+        guard !operations.allSatisfy(\.rules.keepsValues) else { continue }
         let toOne = after.entity(named: name)?.relationship(named: property)
-        changed[toOne?.columnName ?? property] = operations.filter { !$0.rules.isFilling }.map(\.summary)
+        changed[toOne?.columnName ?? property] = operations.filter { !$0.rules.keepsValues }.map(\.summary)
           .joined(separator: "; ")
       }
       for (column, _) in mapping.moves.flatMap({ $0.columns(of: name) }) {

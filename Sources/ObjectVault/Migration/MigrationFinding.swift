@@ -52,6 +52,14 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
       default: false
       }
     }
+
+    /// Whether it can be broken by a step that meets no rows.
+    var holdsWithoutRows: Bool {
+      switch self {
+      case .namedOtherwise, .rawNamesPlain, .triggerWrites, .namesNoEntity, .namesFormerly: true
+      default: false
+      }
+    }
   }
 
   /// Which rule.

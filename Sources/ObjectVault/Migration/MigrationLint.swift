@@ -14,13 +14,12 @@ extension MigrationSet {
     var former = FormerNames(steps.prefix(max(0, version)))
     for step in steps.dropFirst(max(0, version)) {
       defer { for operation in step.operations { former.follow(operation, of: step.number) } }
-      // No store has rows yet that the first step could meet.
-      guard step.number > 1, !step.isFolded else {
+      guard !step.isFolded else {
         model = try step.applied(to: model)
         continue
       }
       let lint = try StepLint(step, model, former)
-      findings += try lint.findings()
+      findings += try step.number > 1 ? lint.findings() : lint.findingsWithoutRows()
       model = lint.compiled.model
     }
     return findings
@@ -82,7 +81,12 @@ struct StepLint {
   }
 
   func findings() throws -> [MigrationFinding] {
-    try losses() + head() + operations() + rebuilds() + wayBack()
+    try losses() + head() + operations() + deniedDeletions() + rebuilds() + wayBack()
+  }
+
+  /// The same of a first step, which no rows can meet.
+  func findingsWithoutRows() throws -> [MigrationFinding] {
+    try (head() + operations()).filter(\.rule.holdsWithoutRows)
   }
 
   func finding(
@@ -160,6 +164,23 @@ struct StepLint {
         .readerTooOld, operation,
         "reader: \(step.reader) lets programs of that version open the store, which look for the links of "
           + "\(join.source).\(join.relationship) where they are no more")
+    }
+  }
+
+  /// References without an action of the engine to what was there before: a program that does not know them deletes what they
+  /// lead to, and its save fails.
+  private func deniedDeletions() -> [MigrationFinding] {
+    guard step.reader < step.number else { return [] }
+    let former = Dictionary(before.tables.map { ($0.name, $0.foreignKeys) }) { first, _ in first }
+    return compiled.model.tables.flatMap { table in
+      table.foreignKeys.filter { key in
+        key.onDelete == "NO ACTION" && former[key.table] != nil && former[table.name]?.contains(key) != true
+      }.map { key in
+        finding(
+          .readerTooOld, nil,
+          "reader: \(step.reader) lets programs of that version open the store, and what they delete of \(key.table) fails "
+            + "where \(table.name).\(key.column) leads to it; its other end can say on delete cascade")
+      }
     }
   }
 

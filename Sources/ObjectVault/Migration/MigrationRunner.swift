@@ -214,6 +214,9 @@ struct MigrationRunner {
         throw StoreError.rowsRefused(
           step: step, name: name, operation: operation,
           reason: reason + "; this is on the way back: the step's [down] can say what becomes of such rows")
+      } catch StoreError.migrationFailed(let step, let name, let operation, let reason) {
+        throw StoreError.migrationFailed(
+          step: step, name: name, operation: operation, reason: "\(reason); this is on the way back")
       }
       model = compiled.model
     }

@@ -14,13 +14,35 @@ extension SaveWriter {
     return try !ConnectionReader(connection: connection).firesTriggers(entity)
   }
 
+  /// Those whose ids are in a run that is worth a statement, in their order, and those that lie alone.
+  func runs(of objects: [ManagedObject]) -> (inRuns: [ManagedObject], alone: [ManagedObject]) {
+    let sorted = sortedByID(objects)
+    var (starts, index, last) = ([0], 0, Int64.min)
+    sorted.forEachLent { object in
+      if index > 0, !RowChanges.isRun(last, object.rowID) { starts.append(index) }
+      (index, last) = (index + 1, object.rowID)
+    }
+    guard starts.count > 1 else { return (sorted, []) }
+    var (inRuns, alone): ([ManagedObject], [ManagedObject]) = ([], [])
+    for (start, end) in zip(starts, starts.dropFirst() + [sorted.count]) {
+      if end - start < RowChanges.leastRun {
+        alone += sorted[start..<end]
+      } else {
+        inRuns += sorted[start..<end]
+      }
+    }
+    return (inRuns, alone)
+  }
+
   /// Writes them, each if its row still has the version that was fetched.
-  /// - Parameter wait: Called with an object whose unique values collide, if such may wait, and the columns of the index.
+  /// - Parameters:
+  ///   - sorted: By their ids.
+  ///   - wait: Called with an object whose unique values collide, if such may wait, and the columns of the index.
   func feedChanges(
-    _ objects: [ManagedObject], _ entity: EntityMapping, _ slots: [Int],
+    _ sorted: [ManagedObject], _ entity: EntityMapping, _ slots: [Int],
     wait: (ManagedObject, _ columns: [String]) -> Void
   ) throws {
-    let sorted = sortedByID(objects)
+    guard !sorted.isEmpty else { return }
     let references = entity.hasToOne ? slots.filter { entity.isToOne[$0] } : []
     let changes = RowChanges(slots: slots, replacing: references, capacity: sorted.count)
     // Read once: a plan that is asked for anew is a copy with all its references.
@@ -33,14 +55,14 @@ extension SaveWriter {
         changes.append(object.rowID, version: object.rowVersion, $0.values, replace: finalID)
       }
     }
-    let (sql, single) = (entity.feedUpdateSQL(slots), entity.feedSingleSQL(slots))
+    let sql = entity.feedUpdateSQL(slots)
     var start = 0
     var waiting: Set<Int> = []
     while start < changes.count {
       do {
         // The overlays keep what was written to them: they change behind the save only.
         let missed = try withExtendedLifetime((sorted, plan)) {
-          try connection.run(changes, from: start, sql: sql, single: single)
+          try connection.run(changes, from: start, sql: sql)
         }
         if let missed { throw try unwritten(sorted[missed], entity, slots) }
         start = changes.count

@@ -133,11 +133,11 @@ extension SaveWriter {
     guard !changed.isEmpty else { return }
     let slots = entity.storedSlots.filter(changed.contains)
     var collided: [(object: ManagedObject, columns: [String])] = []
-    if try canFeedChanges(objects, entity) {
-      try feedChanges(objects, entity, slots) { collided.append(($0, $1)) }
-    } else {
+    let (inRuns, alone) = try canFeedChanges(objects, entity) ? runs(of: objects) : ([], objects)
+    try feedChanges(inRuns, entity, slots) { collided.append(($0, $1)) }
+    if !alone.isEmpty {
       try connection.withStatement(sql: entity.updateSQL(slots)) { statement in
-        for object in objects {
+        for object in alone {
           try unlessColliding {
             try update(object, entity, slots, statement)
           } wait: { columns in

@@ -55,10 +55,12 @@ extension CompiledFetch {
 }
 
 extension CompiledFetch: CustomStringConvertible {
-  /// The statement, below it a line for each binding, and at last, as a comment, how it is run.
+  /// The statement with its values in their places, as a person can paste it into the shell; below it, as comments, each value that
+  /// is bound, and how it is run.
   public var description: String {
-    let lines = bindings.enumerated().map { "  ?\($0.offset + 1) = \($0.element.literal)" }
-    return ([text] + lines + ["-- \(execution)"]).joined(separator: "\n")
+    let lines = bindings.enumerated().map { "-- ?\($0.offset + 1) = \($0.element.literal)" }
+    let statement = SQLTemplate.filled(text, with: bindings.map(\.literal))
+    return (["\(statement);"] + lines + ["-- \(execution)"]).joined(separator: "\n")
   }
 }
 

@@ -21,7 +21,7 @@ extension Store {
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
   ///   - busyTimeout: How long to wait for another process's lock, in seconds.
   ///   - makesBackups: Whether an encrypted copy is made before values are lost or rewritten.
-  ///   - losses: What may be lost, such as `User.city`: see ``planDowngrade(at:key:to:migrations:profile:)``.
+  ///   - losses: What may be lost, such as `User.city`: see ``planDowngrade(at:key:to:migrations:profile:busyTimeout:)``.
   ///   - commitsEachStep: As ``Store/Configuration/commitsEachStep``. Steps that `migrations` has as one
   ///     (``MigrationSet/foldedVersion``) are taken back in one transaction even so.
   ///   - progress: Counts the steps; cancelling it ends the run.
@@ -78,13 +78,15 @@ extension Store {
   ///   - version: The version that it is to have.
   ///   - migrations: The steps at hand.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  ///   - busyTimeout: How long it waits, in seconds, while another process keeps the file to itself.
   /// - Throws: ``StoreError/noWayBack(step:name:reason:)``; ``StoreError/historyConflict(_:)`` for a version below 0; else as
-  ///   ``plan(at:key:migrations:profile:)``.
+  ///   ``plan(at:key:migrations:profile:busyTimeout:)``.
   public static func planDowngrade(
-    at url: URL, key: Key, to version: Int, migrations: MigrationSet, profile: CipherProfile? = nil
+    at url: URL, key: Key, to version: Int, migrations: MigrationSet, profile: CipherProfile? = nil,
+    busyTimeout: Double = 5
   ) async throws -> MigrationPlan {
     try requireVersion(version, migrations)
-    return try await plan(.back(to: version), at: url, key: key, migrations, profile)
+    return try await plan(.back(to: version), at: url, key: key, migrations, profile, busyTimeout)
   }
 
   private static func requireVersion(_ version: Int, _ migrations: MigrationSet) throws {

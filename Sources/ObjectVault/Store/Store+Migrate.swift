@@ -108,21 +108,24 @@ extension Store {
   ///   - key: Its key.
   ///   - migrations: The steps.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  ///   - busyTimeout: How long it waits, in seconds, while another process keeps the file to itself.
   /// - Throws: The errors that opening would throw: ``StoreError/historyConflict(_:)``,
   ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``, ``StoreError/notAStore(file:)``;
   ///   ``SQLError``.
   public static func plan(
-    at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil
+    at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5
   ) async throws -> MigrationPlan {
-    try await plan(.latest, at: url, key: key, migrations, profile)
+    try await plan(.latest, at: url, key: key, migrations, profile, busyTimeout)
   }
 
   static func plan(
-    _ goal: MigrationGoal, at url: URL, key: Key, _ migrations: MigrationSet, _ profile: CipherProfile?
+    _ goal: MigrationGoal, at url: URL, key: Key, _ migrations: MigrationSet, _ profile: CipherProfile?,
+    _ busyTimeout: Double
   ) async throws -> MigrationPlan {
     let key = try await key.resolved()
     return try await detached {
-      let inspection = try Inspection(path: url.path, key: key, profile: profile)
+      let inspection = try Inspection(
+        path: url.path, key: key, busyTimeout: busyTimeout, profile: profile)
       try StoreFunctions.register(on: inspection.connection)
       return try MigrationPlan(inspection, migrations, goal, asksRows: true)
     }

@@ -192,8 +192,10 @@ public final class Store: Sendable {
 
   /// Checks the file: the authentication code of every page, SQLite's structure, the references, and every value
   /// against its attribute's type, the cases of enums included. Of a one-to-one both ends have to say the same. Tables, views,
-  /// triggers and indexes that no step has made are named, too.
+  /// triggers and indexes that no step has made are named, too. Of a store that a later version of the program has migrated its own
+  /// model counts, and not that of these classes.
   /// - Returns: What is wrong, a sentence each; empty when all is well.
+  /// - Throws: ``SQLError``; ``StoreError/bookkeepingDamaged(file:place:reason:)`` where the store's own tables cannot be read.
   public func verify() async throws -> [String] {
     let (core, pool) = (core, pool)
     return try await detached {
@@ -201,10 +203,13 @@ public final class Store: Sendable {
         _ = try connection.checkpoint()
         let findings = try connection.findings()
         guard findings.isEmpty else { return findings }
-        return try ForeignObjects(layout: core.mapping.schema.layout).findings(connection)
-          + core.mapping.schema.typeCheck.findings(connection).map { "\($0)" }
-          + PartnerCheck(model: core.mapping.schema).findings(connection).map { "\($0)" }
-          + ReferenceCheck.misled(connection, core.mapping.schema)
+        let (classes, history) = (core.mapping.schema, try StoreHistory.read(connection))
+        let own = try history.model()
+        let model = own.meaningHash == classes.meaningHash ? classes : own
+        return try ForeignObjects(layout: model.layout(format: history.format)).findings(connection)
+          + model.typeCheck.findings(connection).map { "\($0)" }
+          + PartnerCheck(model: model).findings(connection).map { "\($0)" }
+          + ReferenceCheck.misled(connection, model)
       }
     }
   }

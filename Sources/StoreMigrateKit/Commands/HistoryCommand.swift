@@ -52,8 +52,9 @@ enum HistoryCommand: Command {
 
     var description: String {
       let width = events.map(\.name.count).max() ?? 0
+      let kindWidth = events.map(\.kind.count).max() ?? 0
       let lines = events.map { event in
-        "  \(padded(event.kind, 7))  \(numbered(event.number))  \(padded(event.name, width))  \(event.date)"
+        "  \(padded(event.kind, kindWidth))  \(numbered(event.number))  \(padded(event.name, width))  \(event.date)"
           + "  (\(event.seconds) s)  \(event.app)"
       }
       let others = (history?.mismatches ?? []).map { step in

@@ -13,7 +13,7 @@ extension Session {
       isDirectory.boolValue
     else {
       throw RefusedError(
-        code: .failed,
+        code: .notFound,
         description:
           "\(folder.path): there is no folder of migrations. Name it with --migrations, or write the first "
           + "step into it: \(offer(NewCommand.self, ["NAME"]))")

@@ -18,14 +18,11 @@ import Testing
   }
 
   static let id = SQLName("id")
-  static let update = update(of: "id BETWEEN ? AND ?")
-
-  static func update(of rows: SQL) -> String {
+  static let update: String =
     ("""
-    UPDATE OR FAIL t SET b = \(RowChanges.value(1, id: id)), v = v + 1, a = \(RowChanges.value(0, id: id)) \
-    WHERE \(rows) AND v = \(RowChanges.version(id: id))
-    """ as SQL).text
-  }
+  UPDATE OR FAIL t SET b = \(RowChanges.value(1, id: id)), v = v + 1, a = \(RowChanges.value(0, id: id)) \
+  WHERE id BETWEEN ? AND ? AND v = \(RowChanges.version(id: id))
+  """ as SQL).text
 
   /// Has the draft of a row.
   private final class Owner {
@@ -49,8 +46,7 @@ import Testing
     let changes = RowChanges(slots: [2, 1], capacity: ids.count)
     for (id, owner) in zip(ids, owners) { changes.append(id, version: versions(id), owner.draft) }
     defer { withExtendedLifetime(owners) {} }
-    let missed = try connection.run(
-      changes, from: start, sql: sql, single: Self.update(of: "id = ?"))
+    let missed = try connection.run(changes, from: start, sql: sql)
     if missed == nil { #expect(changes.position == ids.count) }
     return missed
   }
@@ -58,9 +54,6 @@ import Testing
   static let spreads: [[Int64]] = [
     Array(1...1000), [1], [1000], [], Array(stride(from: 1, through: 1000, by: 3)),
     Array(stride(from: 2, through: 1000, by: 4)), [1, 2, 3, 500, 503, 504, 999], [7, 11, 900],
-    // Runs beside rows that are changed one by one, and one row less than makes a run.
-    [1, 5] + Array(20...120) + [200, 204] + Array(300...362) + [400]
-      + Array(stride(from: 500, to: 1000, by: 2)),
   ]
 
   @Test(arguments: spreads)
@@ -122,13 +115,12 @@ import Testing
     let backwards: SQL =
       "INSERT INTO seen SELECT id, \(version), \(value) FROM t WHERE id BETWEEN ? AND ? ORDER BY id * 7919 % 1000"
     try connection.execute("CREATE TABLE seen(id, v, a)")
-    let ids = Array(Array<Int64>(5...200).filter { $0 != 7 })
-    _ = try run(ids, sql: backwards.text)
+    _ = try run([5, 6, 8], sql: backwards.text)
     #expect(
-      try connection.rows("SELECT * FROM seen ORDER BY id")
-        == (5...200).map { id in
-          id == 7 ? [.integer(7), .null, .null] : [.integer(id), .integer(7), .text("a\(id)")]
-        })
+      try connection.rows("SELECT * FROM seen ORDER BY id") == [
+        [.integer(5), .integer(7), .text("a5")], [.integer(6), .integer(7), .text("a6")],
+        [.integer(7), .null, .null], [.integer(8), .integer(7), .text("a8")],
+      ])
   }
 
   @Test func `each row is told to those who listen, and the functions answer nobody else`() throws {

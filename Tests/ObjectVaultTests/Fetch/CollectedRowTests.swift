@@ -117,10 +117,18 @@ import Testing
 
   @Test func `a fetch prints the statement that a person can run`() throws {
     let context = store.makeContext()
-    for fetch in [context.fetch(Book.self), context.fetch(Book.self).sorted(by: \.title)] {
-      let text = try fetch.sql.text
-      #expect(!text.contains("vault_"))
-      _ = try Connection.open(store.url.path, key: testKey).rows(sql: text)
+    try fill(200)
+    let connection = try Connection.open(store.url.path, key: testKey)
+    let fetches = [
+      context.fetch(Book.self), context.fetch(Book.self).sorted(by: \.title),
+      try context.fetch(Book.self).where("title BEGINSWITH 'book 1' AND year > %d AND title != '?'", 1900),
+      try context.fetch(Book.self).where("author.name IN %@ OR rating > 0.5", ["author 1", "it's"]).limit(7),
+    ]
+    for fetch in fetches {
+      let printed = "\(try fetch.sql)"
+      #expect(!printed.contains("vault_"))
+      // As it stands there, values and comments included.
+      #expect(try connection.rows(sql: printed).map { $0[0].int64 } == fetch.all().map(\.id.rowID))
     }
   }
 

@@ -29,6 +29,23 @@ import Testing
     }
   }
 
+  @Test
+  func `a block that fails on the way back says so, as one of the same words may stand in both directions`()
+    async throws
+  {
+    let lab = try await lab(
+      Self.first,
+      "[up]\ntransform sql { UPDATE $A SET $A.n = 'z' }\n[down]\ntransform sql { UPDATE $A SET $A.n = abs(-9223372036854775807 - 1) }",
+      at: 2)
+    await #expect {
+      try await lab.down(1)
+    } throws: { error in
+      guard case StoreError.migrationFailed(2, _, "transform sql", let reason) = error else { return false }
+      return reason.hasSuffix("; this is on the way back")
+    }
+    #expect(try lab.rows("SELECT n FROM A") == [["z"], ["z"]])
+  }
+
   @Test func `what is lost on the way back is refused until it is allowed, and a copy is made first`()
     async throws
   {

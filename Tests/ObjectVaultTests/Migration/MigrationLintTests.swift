@@ -124,11 +124,42 @@ private final class Titled: ManagedObject {
 
   @Test(arguments: [
     "rename attribute U.s -> t", "drop relationship U.vs", "make U.y optional", "add index U(s) unique",
-    "create raw index i unique { ON $U (lower($U.s)) }",
+    "create raw index i unique { ON $U (lower($U.s)) }", "add attribute U.a int unique default 1",
+    "create raw trigger t { BEFORE INSERT ON $U BEGIN SELECT raise(ABORT, 'no') WHERE NEW.$U.n = 1; END }",
+    "create entity W {\n relationship u -> U required\n}",
+    "create entity W {\n relationship u -> U\n}\nadd relationship U.ws -> W many inverse W.u on delete deny",
+    "set delete rule of U.vs to deny",
   ])
   func `a reader that does not know what changed is told`(_ up: String) throws {
     #expect(try rules(up, head: "reader: 1").contains(.readerTooOld))
     #expect(try !rules(up).contains(.readerTooOld))
+  }
+
+  @Test(arguments: [
+    "create entity W {\n relationship u -> U\n}", "add relationship U.next -> U",
+    "create entity W {\n relationship u -> U required\n}\nadd relationship U.ws -> W many inverse W.u on delete cascade",
+    "create entity W {\n attribute n int\n}\ncreate entity X {\n relationship w -> W required\n}",
+    "add attribute U.a int unique optional", "add attribute U.a int default 1",
+    "create raw trigger t { AFTER INSERT ON $U BEGIN UPDATE $U SET $U.n = 1 WHERE $U.id = NEW.$U.id; END }",
+  ])
+  func `a reader that what changed does not keep from its writes is let in`(_ up: String) throws {
+    #expect(try !rules(up, head: "reader: 1").contains(.readerTooOld))
+  }
+
+  @Test func `a first step is looked at for what needs no rows`() throws {
+    let text = """
+      format: 1
+      name: other
+      [up]
+      create entity U {
+          attribute n int unique
+      }
+      create raw view Few { SELECT n FROM U }
+      create raw trigger t { AFTER INSERT ON $U BEGIN UPDATE $U SET $U.n = 1; END }
+      seed { INSERT INTO $U ($U.n) VALUES (1) }
+      """
+    let set = try MigrationSet([MigrationStep(number: 1, name: "base", text: text)])
+    #expect(try Set(set.findings().map(\.rule)) == [.namedOtherwise, .rawNamesPlain, .triggerWrites])
   }
 
   @Test(arguments: [

@@ -169,6 +169,45 @@ import Testing
     #expect(fetched.map(\.age) == (0..<300).map { $0 % 150 })
   }
 
+  @Test
+  func
+    `rows in runs and rows that lie alone are saved together, and a value that is taken is told of either`()
+    async throws
+  {
+    let authors = try makeAuthors(2000)
+    func isChanged(_ number: Int) -> Bool { number < 100 || number % 10 == 0 }
+    for (number, author) in authors.enumerated() where isChanged(number) { author.age = 100 + number % 3 }
+    try context.save()
+    let expected = authors.indices.map { isChanged($0) ? 100 + $0 % 3 : 30 }
+    #expect(try rows("SELECT age FROM Author ORDER BY id") == expected.map { [.integer(Int64($0))] })
+
+    for taken in [50, 1510] {
+      for (number, author) in authors.enumerated() where isChanged(number) { author.name = "new \(number)" }
+      authors[taken].name = "author 1999"
+      #expect {
+        try context.save()
+      } throws: { error in
+        guard case StoreError.validation(let failures) = error, failures.count == 1 else { return false }
+        return failures[0].rowID == authors[taken].id.rowID && failures[0].property == "name"
+      }
+      #expect(try rows("SELECT count(*) FROM Author WHERE name LIKE 'new%'") == [[.integer(0)]])
+    }
+    context.rollback()
+    try await store.write { context in
+      let authors = try context.fetch(Author.self).sorted(by: \.id).all()
+      for (number, author) in authors.enumerated() where isChanged(number) { author.name = "new \(number)" }
+      (authors[60].name, authors[1500].name) = ("author 1999", "author 1999")
+      // Asked within, it finds what could be written.
+      #expect(try context.fetch(Author.self).where(#Predicate { $0.name.starts(with: "new") }).count() == 288)
+      (authors[60].name, authors[1500].name) = ("late 60", "late 1500")
+    }
+    #expect(
+      try rows("SELECT name FROM Author WHERE name LIKE 'late%' ORDER BY id") == [
+        [.text("late 60")], [.text("late 1500")],
+      ])
+    #expect(try rows("SELECT count(*) FROM Author WHERE name LIKE 'new%'") == [[.integer(288)]])
+  }
+
   @Test func `references lead to new objects, and to nobody`() throws {
     let books = (0..<200).map { number in context.insert(Book.self) { $0.title = "\(number)" } }
     try context.save()

@@ -23,6 +23,7 @@ import Testing
     try write("Steps/0001_base", "create entity A {\n attribute n int\n attribute m int optional\n}")
     try write("Fewer/0001_base", "create entity A {\n attribute n int\n attribute m int optional\n}")
     try write("Edited/0001_base", "create entity A {\n attribute n int\n}")
+    try write("Broken/0001_base", "make entity A")
     try write("Steps/0002_seed", "seed { INSERT INTO $A ($A.n, $A.m) VALUES (1, 2) }")
     try write("Steps/0003_drop", "drop attribute A.m")
     for (name, version) in [("new", "3"), ("old", "2"), ("big", "2")] {
@@ -64,7 +65,7 @@ import Testing
     let up = ["up", "old.store", "-m", "Steps", "--no-input"]
     switch code {
     case .ok: return try run(["status", "new.store", "-m", "Steps"] + Self.key)
-    case .failed: return try run(["check", "-m", "Nowhere"])
+    case .failed: return try run(["check", "-m", "Broken"])
     case .attention: return try run(["status", "old.store", "-m", "Steps", "--exit-code"] + Self.key)
     case .historyConflict: return try run(["up", "new.store", "-m", "Edited"] + Self.key)
     case .storeTooNew: return try run(["up", "new.store", "-m", "Fewer"] + Self.key)

@@ -23,14 +23,17 @@ struct AddAttribute: TableOperation {
   var subject: OperationSubject { .made(entity, attribute.name, isRelationship: false) }
   var traits: OperationTraits {
     OperationTraits(
-      rewritesValues: false, completesInverses: false, breaksReaders: lacksValue,
+      rewritesValues: false, completesInverses: false, breaksReaders: lacksValue || repeatsDefault,
       hasForeignSQL: false)
   }
-  var isFilling: Bool { true }
+  var keepsValues: Bool { true }
   var indexedEntity: String? { attribute.isUnique || attribute.isIndexed ? entity : nil }
 
   /// Whether rows that are there have nothing that they must have.
   private var lacksValue: Bool { !attribute.isOptional && attribute.defaultValue == nil }
+
+  /// Whether each row that a program makes which does not know it gets the same value, where it has to be unique.
+  private var repeatsDefault: Bool { attribute.isUnique && attribute.defaultValue != nil }
 
   func change(_ model: inout Schema) throws(ModelError) {
     try model.change(entity) { entity throws(ModelError) in

@@ -22,7 +22,7 @@ struct AddIndex: TableOperation {
       rewritesValues: false, completesInverses: false, breaksReaders: index.isUnique,
       hasForeignSQL: false)
   }
-  var isFilling: Bool { true }
+  var keepsValues: Bool { true }
   var indexedEntity: String? { entity }
 
   func change(_ model: inout Schema) throws(ModelError) {
@@ -83,7 +83,11 @@ struct DropIndex: TableOperation {
     guard let index = model.entities[owner].indexes.firstIndex(where: { $0.properties == names }) else {
       // That of a to-one stays with it.
       if names.count == 1, model.entities[owner].relationship(named: names[0])?.isToMany == false { return }
-      throw ModelError(reason: "there is no index \(entity)(\(names.joined(separator: ", ")))")
+      let known = model.entities[owner].indexedProperties.map {
+        "\(entity)(\($0.joined(separator: ", ")))"
+      }
+      let others = known.isEmpty ? "it has none" : "there are \(known.joined(separator: ", "))"
+      throw ModelError(reason: "there is no index \(entity)(\(names.joined(separator: ", "))); \(others)")
     }
     model.entities[owner].indexes.remove(at: index)
   }
@@ -104,5 +108,12 @@ extension Schema {
       attribute.isUnique || attribute.isIndexed
     else { return nil }
     return IndexDescription(properties: properties, isUnique: attribute.isUnique)
+  }
+}
+
+extension EntityDescription {
+  /// The properties of each index that can be dropped by itself.
+  fileprivate var indexedProperties: [[String]] {
+    attributes.filter { $0.isUnique || $0.isIndexed }.map { [$0.name] } + indexes.map(\.properties)
   }
 }

@@ -26,7 +26,7 @@ struct AddRelationship: TableOperation {
       rewritesValues: false, completesInverses: true,
       breaksReaders: relationship.isRequired, hasForeignSQL: false)
   }
-  var isFilling: Bool { true }
+  var keepsValues: Bool { true }
   var indexedEntity: String? { relationship.isToMany ? nil : entity }
 
   func change(_ model: inout Schema) throws(ModelError) {

@@ -29,6 +29,8 @@ extension AttributeMove: CompositeOperation {
 
   func kept(in model: Schema) -> Set<String> { Set(attributes.map { "\(source).\($0.name)" }) }
   var subject: OperationSubject { .parts }
+  // All that its pieces lose is kept at the other end.
+  func losses(in model: Schema) -> [String] { [] }
   func filled(in model: Schema) -> [TransformAccess.Place] {
     attributes.map { TransformAccess.Place(entity: destination, property: $0.new) }
   }

@@ -33,9 +33,6 @@ protocol CompositeOperation: OperationRules, CustomStringConvertible {
 }
 
 extension CompositeOperation {
-  func losses(in model: Schema) -> [String] { [] }
-  func filled(in model: Schema) -> [TransformAccess.Place] { [] }
-
   var text: OperationText { .line(description) }
   var work: OperationWork { .parts(self) }
   var traits: OperationTraits {

@@ -26,10 +26,14 @@ struct CreateRawObject: TableOperation {
   var subject: OperationSubject { .rawObject }
   var traits: OperationTraits {
     OperationTraits(
-      rewritesValues: false, completesInverses: false, breaksReaders: object.isUnique,
+      rewritesValues: false, completesInverses: false, breaksReaders: object.isUnique || refusesWrites,
       hasForeignSQL: true)
   }
   var refusesLate: Bool { object.isUnique }
+  /// Whether it is a trigger that may end a write of a program that does not know it.
+  private var refusesWrites: Bool {
+    object.kind == .trigger && SQLScanner.words(object.sql).contains("raise")
+  }
 
   func change(_ model: inout Schema) throws(ModelError) {
     guard model.rawObject(named: object.name) == nil else {

@@ -27,6 +27,8 @@ extension EntityToRelationship: CompositeOperation {
   func kept(in model: Schema) -> Set<String> { [entity] }
   var subject: OperationSubject { .mergedEntity(entity, into: nil) }
 
+  // Links have no columns but the two ids, of objects that are there.
+  func filled(in model: Schema) -> [TransformAccess.Place] { [] }
   func losses(in model: Schema) -> [String] {
     guard let link = model.entity(named: entity) else { return [] }
     return model.flattened(link).attributes.map { "\(entity).\($0.name)" }
@@ -171,6 +173,9 @@ extension RelationshipToEntity: CompositeOperation {
     }
   ]
 
+  func losses(in model: Schema) -> [String] { [] }
+  // The two to-ones get the ids of links, which lead to objects that are there.
+  func filled(in model: Schema) -> [TransformAccess.Place] { [] }
   func kept(in model: Schema) -> Set<String> {
     let former = model.entity(named: owner)?.relationship(named: relationship)
     return Set(

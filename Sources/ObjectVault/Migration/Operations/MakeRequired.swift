@@ -20,11 +20,12 @@ struct MakeRequired: TableOperation {
       rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
-  var isFilling: Bool { true }
+  var keepsValues: Bool { true }
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     try requireFitting(model)
+    try model.requireAttributeOrToOne(entity, name)
     if try model.changeRelationship(entity, name, { $0.isRequired = true }) { return }
     try model.changeAttribute(entity, name) { $0.isOptional = false }
   }
@@ -128,10 +129,11 @@ struct MakeOptional: TableOperation {
       rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
-  var isFilling: Bool { true }
+  var keepsValues: Bool { true }
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
+    try model.requireAttributeOrToOne(entity, name)
     if try model.changeRelationship(entity, name, { $0.isRequired = false }) { return }
     try model.changeAttribute(entity, name) { $0.isOptional = true }
   }
@@ -144,6 +146,15 @@ struct MakeOptional: TableOperation {
 }
 
 extension Schema {
+  /// - Throws: ``ModelError`` that says what there is instead.
+  fileprivate func requireAttributeOrToOne(_ entity: String, _ name: String) throws(ModelError) {
+    let owner = try known(entity)
+    guard owner.attribute(named: name) == nil, owner.relationship(named: name) == nil else { return }
+    let names = owner.attributes.map(\.name) + owner.relationships.filter { !$0.isToMany }.map(\.name)
+    let hint = didYouMean(nearest(name, among: names)).map { "; \($0)" } ?? ""
+    throw ModelError(reason: "there is no attribute or to-one \(entity).\(name)\(hint)")
+  }
+
   fileprivate func isRequired(_ entity: String, _ name: String) -> Bool {
     guard let owner = self.entity(named: entity) else { return false }
     return owner.attribute(named: name).map { !$0.isOptional }

@@ -35,8 +35,8 @@ protocol OperationRules: Sendable {
 
   /// The function of the app that it calls.
   var function: AppFunction? { get }
-  /// Whether it gives a constant to rows that have no value, and leaves others as they are.
-  var isFilling: Bool { get }
+  /// Whether it changes no value of rows that are there, but that it may give one to those that have none.
+  var keepsValues: Bool { get }
   /// The type that values which it takes as they are have to be of; nil where it takes none so.
   var fittingType: AttributeType? { get }
   /// The entity whose rows get an index, or move their links, where its table may stay as it is otherwise.
@@ -54,7 +54,7 @@ protocol OperationRules: Sendable {
 // What few have to say anything about, and nothing of which is an answer as well.
 extension OperationRules {
   var function: AppFunction? { nil }
-  var isFilling: Bool { false }
+  var keepsValues: Bool { false }
   var fittingType: AttributeType? { nil }
   var indexedEntity: String? { nil }
   var refusesLate: Bool { false }

@@ -19,7 +19,7 @@ struct RenameAttribute: TableOperation {
       rewritesValues: false, completesInverses: false, breaksReaders: true,
       hasForeignSQL: false)
   }
-  var isFilling: Bool { true }
+  var keepsValues: Bool { true }
   func missingStatement(_ engine: Engine) -> String? { engine.canRenameColumn ? nil : "RENAME COLUMN" }
 
   func change(_ model: inout Schema) throws(ModelError) {

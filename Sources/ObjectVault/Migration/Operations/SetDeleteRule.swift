@@ -25,9 +25,8 @@ struct SetDeleteRule: TableOperation {
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
-    guard try model.changeRelationship(entity, name, { $0.deleteRule = rule }) else {
-      throw ModelError(reason: "there is no relationship \(entity).\(name)")
-    }
+    _ = try model.known(entity, relationship: name)
+    _ = try model.changeRelationship(entity, name) { $0.deleteRule = rule }
   }
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
