@@ -138,6 +138,8 @@ def write(tables, path):
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
+    # As much as the store has for the same.
+    connection.execute("PRAGMA cache_size = -57344")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.executescript(SCHEMA)
     connection.execute("BEGIN IMMEDIATE")

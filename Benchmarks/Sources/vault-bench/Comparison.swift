@@ -37,9 +37,8 @@ struct Comparison {
           order.append(one.name)
           rows[one.name] = Row(name: "\(one.number) | \(one.name)")
         }
-        let isThread = other.threadRatio != nil
-        rows[one.name]?.former.append(isThread ? other.threadRatio ?? .nan : other.ratio)
-        rows[one.name]?.present.append(isThread ? one.threadRatio ?? .nan : one.ratio)
+        rows[one.name]?.former.append(other.counted)
+        rows[one.name]?.present.append(one.counted)
       }
     }
     let head =
@@ -86,6 +85,6 @@ extension Comparison.Row {
     let wins = zip(former, present).filter { $0 > $1 }.count
     let verdict = chance > 0.05 ? "no difference seen" : wins * 2 > former.count ? "faster" : "slower"
     return
-      "| \(name) | \(two(median(former))) | \(two(median(present))) | \(wins) of \(former.count) | \(verdict) (p = \(two(chance))) |"
+      "| \(name) | \(two(median(former))) | \(two(median(present))) | \(wins) of \(former.count) | \(verdict) (p = \((chance * 10_000).rounded() / 10_000)) |"
   }
 }

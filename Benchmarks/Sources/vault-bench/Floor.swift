@@ -60,6 +60,13 @@ final class Floor {
     return rows
   }
 
+  /// Binds bytes that stay where they are until the statement is reset.
+  func lend(_ statement: OpaquePointer?, _ index: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
+    _ = bytes.baseAddress?.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+      sqlite3_bind_text(statement, index, $0, Int32(bytes.count), nil)
+    }
+  }
+
   func bind(_ statement: OpaquePointer?, _ index: Int32, _ text: String) {
     var text = text
     text.withUTF8 { bytes in

@@ -25,8 +25,11 @@ struct Measured: Codable {
   /// Of row 33: the ratio by that of the smallest table.
   var slope: Double?
 
-  /// The ratio that is judged: that of the time of the thread, where there is one.
-  var counted: Double { threadRatio ?? ratio }
+  /// Of these a second thread reads a part at the same time.
+  private static let readByTwo: Set = [2, 3, 4, 32]
+
+  /// The ratio that is judged: that of the time of the thread, where there is one and it does all of the work.
+  var counted: Double { Self.readByTwo.contains(number) ? ratio : threadRatio ?? ratio }
 }
 
 /// What is measured, where it is not seconds.

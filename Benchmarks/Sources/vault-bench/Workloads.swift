@@ -50,17 +50,25 @@ import ObjectVault
         sqlite3_bind_int64(statement, 4, sqlite3_int64(track.year))
         sqlite3_bind_double(statement, 5, track.seconds)
         sqlite3_bind_double(statement, 6, track.rating)
-        floor.bind(statement, 7, track.title)
-        floor.bind(statement, 8, track.artist)
-        if let comment = track.comment {
-          floor.bind(statement, 9, comment)
-        } else {
-          sqlite3_bind_null(statement, 9)
-        }
         sqlite3_bind_double(statement, 10, track.added.timeIntervalSinceReferenceDate)
         sqlite3_bind_int(statement, 11, track.isLoved ? 1 : 0)
-        if sqlite3_step(statement) != SQLITE_DONE { fatalError("floor insert") }
-        sqlite3_reset(statement)
+        // The bytes are lent until the reset, as a careful programmer would have it, and copied nowhere.
+        var (title, artist, comment) = (track.title, track.artist, track.comment ?? "")
+        title.withUTF8 { title in
+          artist.withUTF8 { artist in
+            comment.withUTF8 { comment in
+              floor.lend(statement, 7, title)
+              floor.lend(statement, 8, artist)
+              if track.comment == nil {
+                sqlite3_bind_null(statement, 9)
+              } else {
+                floor.lend(statement, 9, comment)
+              }
+              if sqlite3_step(statement) != SQLITE_DONE { fatalError("floor insert") }
+              sqlite3_reset(statement)
+            }
+          }
+        }
       }
       sqlite3_finalize(statement)
       floor.run("COMMIT")
