@@ -37,15 +37,7 @@ struct RepairWork {
   ///   are not what ran: all that were edited are named.
   init(_ numbers: [Int], of history: StoreHistory, as set: MigrationSet, file: String) throws {
     guard history.format <= FileFormat.current else { throw history.newer(than: set, file: file) }
-    for number in numbers {
-      let reason =
-        !(1...max(1, history.version)).contains(number) || history.version == 0
-        ? "it has not run there; the store is at version \(history.version)"
-        : number > set.version
-          ? "the steps at hand end at \(numbered(set.version))"
-          : set.steps[number - 1].isFolded ? "its file is gone, as it was folded into a later step" : nil
-      if let reason { throw StoreError.repairRefused(file: file, step: number, reason: reason) }
-    }
+    try Self.requireRepairable(numbers, history, set, file)
     let wanted = Set(numbers).filter { !set.steps[$0 - 1].isRecorded(as: history.steps[$0 - 1].checksum) }
       .sorted()
     repair = HistoryRepair(
@@ -63,19 +55,7 @@ struct RepairWork {
       minimumReader: history.minimumReader,
       generation: history.generation, format: history.format, storeID: history.storeID)
     try repaired.checkSteps(against: set)
-    var models = [Schema()]
-    var ways: [String?] = []
-    for step in try repaired.steps(with: set, file: file).steps {
-      do {
-        models.append(try step.applied(to: models[step.number - 1]))
-        let back = try step.wayBack(from: models[step.number - 1], to: models[step.number])
-        ways.append(step.backup.carrying(back.text))
-      } catch StoreError.migrationFailed(let number, let name, let operation, let reason) {
-        throw StoreError.repairRefused(
-          file: file, step: first,
-          reason: "with it \(numbered(number)) \(name) does not fit any more, at \"\(operation)\": \(reason)")
-      }
-    }
+    let (models, ways) = try Self.ways(of: repaired.steps(with: set, file: file), first, file)
     let (model, reached) = (try history.model(), models[models.count - 1])
     guard reached.meaningHash == model.meaningHash else {
       let lines = SchemaDifference.lines(
@@ -89,6 +69,41 @@ struct RepairWork {
     records = steps.dropFirst(first - 1).map { step in
       (step.leading(back: ways[step.number - 1]), models[step.number].meaningHash)
     }
+  }
+
+  /// That what is named has run, and is at hand as a step of its own.
+  private static func requireRepairable(
+    _ numbers: [Int], _ history: StoreHistory, _ set: MigrationSet, _ file: String
+  ) throws {
+    for number in numbers {
+      let reason =
+        !(1...max(1, history.version)).contains(number) || history.version == 0
+        ? "it has not run there; the store is at version \(history.version)"
+        : number > set.version
+          ? "the steps at hand end at \(numbered(set.version))"
+          : set.steps[number - 1].isFolded ? "its file is gone, as it was folded into a later step" : nil
+      if let reason { throw StoreError.repairRefused(file: file, step: number, reason: reason) }
+    }
+  }
+
+  /// The models before, between and behind steps, and what leads back from each step as a store carries it.
+  /// - Parameter first: The first step that is recorded anew, which errors are about.
+  private static func ways(of set: MigrationSet, _ first: Int, _ file: String) throws -> (
+    models: [Schema], ways: [String]
+  ) {
+    var (models, ways): ([Schema], [String]) = ([Schema()], [])
+    for step in set.steps {
+      do {
+        models.append(try step.applied(to: models[step.number - 1]))
+        let back = try step.wayBack(from: models[step.number - 1], to: models[step.number])
+        ways.append(step.backup.carrying(back.text))
+      } catch StoreError.migrationFailed(let number, let name, let operation, let reason) {
+        throw StoreError.repairRefused(
+          file: file, step: first,
+          reason: "with it \(numbered(number)) \(name) does not fit any more, at \"\(operation)\": \(reason)")
+      }
+    }
+    return (models, ways)
   }
 
   /// Writes it, in the transaction of the caller.

@@ -10,16 +10,19 @@ import Testing
 private final class Item: ManagedObject {
   @Attribute(.unique) var name: String
   @Attribute var count: Int
-  @ToMany(inverse: \Part.item, onDelete: .cascade) var parts: Set<Part>
+  @ToMany(inverse: \Gear.item, onDelete: .cascade) var parts: Set<Gear>
 }
 
-private final class Part: ManagedObject {
+private final class Gear: ManagedObject {
   @Attribute var size: Int
   @ToOne var item: Item?
 }
 
 @Suite struct OlderApps {
-  private static let schema = Schema(Item.self, Part.self)
+  private static let schema = Schema {
+    Entity(Item.self)
+    Entity(Gear.self)
+  }
 
   @Test(arguments: [
     "add attribute Item.note string optional", "add attribute Item.level int default 3",
@@ -50,7 +53,7 @@ private final class Part: ManagedObject {
       try await store.write { context in
         for number in names {
           let item = context.insert(Item.self) { ($0.name, $0.count) = ("item \(number)", number) }
-          context.insert(Part.self) { ($0.size, $0.item) = (number, item) }
+          context.insert(Gear.self) { ($0.size, $0.item) = (number, item) }
         }
       }
       #expect(try await store.verify().isEmpty)
@@ -66,7 +69,7 @@ private final class Part: ManagedObject {
     }
     #expect(try await store.verify().isEmpty)
     let left = try await store.read { context in
-      try (context.fetch(Item.self).sorted(by: \.id).all().map(\.name), context.fetch(Part.self).count())
+      try (context.fetch(Item.self).sorted(by: \.id).all().map(\.name), context.fetch(Gear.self).count())
     }
     store.close()
     let expected = (0..<40).filter { $0 >= 30 || $0 % 2 == 1 }.map {

@@ -61,33 +61,38 @@ extension EntityToRelationship: CompositeOperation {
       throw ModelError(reason: "\(owner).\(relationship) would keep no links of its own")
     }
     let place = model.place(of: entity)
-    let table = place.tableName
     let (ownColumn, otherColumn) = (SQLName(own.columnName), SQLName(other.columnName))
-    let isLone: SQL = "\(ownColumn) IS NULL OR \(otherColumn) IS NULL"
-    let lone: SQL = "FROM \(table) WHERE \(place.condition().map { "(\(isLone)) AND \($0)" } ?? isLone)"
-    let twice: SQL = "FROM \(table)\(place.filter) GROUP BY \(ownColumn), \(otherColumn) HAVING count(*) > 1"
     let columns = join.columns(from: isSource)
     let inverses = declared.compactMap { end in end.inverse.map { (end.destination, $0) } }
     let gone =
       [entity] + after.parentsFirst.map(\.name).filter(Set(after.descendants(of: link).map(\.name)).contains)
+    var parts: [CompositePart] = linkable(place, ownColumn, otherColumn).map { .check($0) }
+    parts += operations.map { .operation($0) }
+    parts.append(
+      .sql(
+        "INSERT INTO \(join.tableName) (\(columns.own), \(columns.other)) SELECT \(ownColumn), \(otherColumn) FROM \(place.tableName)\(place.filter)"
+      ))
+    parts += inverses.map { .operation(.dropRelationship($0.0, $0.1)) }
+    return parts + gone.reversed().map { .operation(.dropEntity($0)) }
+  }
+
+  /// That each object has both ends, and no two the same.
+  private func linkable(_ place: EntityPlace, _ own: SQLName, _ other: SQLName) -> [CompiledStatement] {
+    let table = place.tableName
+    let isLone: SQL = "\(own) IS NULL OR \(other) IS NULL"
+    let lone: SQL = "FROM \(table) WHERE \(place.condition().map { "(\(isLone)) AND \($0)" } ?? isLone)"
+    let twice: SQL = "FROM \(table)\(place.filter) GROUP BY \(own), \(other) HAVING count(*) > 1"
     return [
       .check(
-        .check(
-          query: "SELECT count(*) \(lone)", rows: "SELECT \"id\" \(lone) ORDER BY 1 LIMIT 5",
-          message: "%d objects of \(entity) lack an end that a link has; delete them by a transform before")),
+        query: "SELECT count(*) \(lone)", rows: "SELECT \"id\" \(lone) ORDER BY 1 LIMIT 5",
+        message: "%d objects of \(entity) lack an end that a link has; delete them by a transform before"),
       .check(
-        .check(
-          query: "SELECT count(*) FROM (SELECT 1 \(twice))",
-          rows: "SELECT max(\"id\") \(twice) ORDER BY 1 LIMIT 5",
-          message:
-            "%d pairs are linked by several \(entity), and a link is there once; delete the others by a "
-            + "transform before")),
-    ] + operations.map { .operation($0) } + [
-      .sql(
-        "INSERT INTO \(join.tableName) (\(columns.own), \(columns.other)) SELECT \(ownColumn), \(otherColumn) FROM \(table)\(place.filter)"
-      )
-    ] + inverses.map { .operation(.dropRelationship($0.0, $0.1)) }
-      + gone.reversed().map { .operation(.dropEntity($0)) }
+        query: "SELECT count(*) FROM (SELECT 1 \(twice))",
+        rows: "SELECT max(\"id\") \(twice) ORDER BY 1 LIMIT 5",
+        message:
+          "%d pairs are linked by several \(entity), and a link is there once; delete the others by a "
+          + "transform before"),
+    ]
   }
 
   /// That there is nothing but the two ends.
@@ -199,6 +204,23 @@ extension RelationshipToEntity: CompositeOperation {
       throw ModelError(
         reason: "\(owner).\(relationship) leads to \(former.destination), and not to \(inverses.destination)")
     }
+    let operations = operations(leadingTo: former.destination)
+    let columns = join.columns(from: isSource)
+    let table = PassingTable.name
+    let rows: [SQL] = [
+      PassingTable.drop,
+      "CREATE TABLE \(table) (vault_link INTEGER PRIMARY KEY, vault_own INTEGER, vault_other INTEGER)",
+      "INSERT INTO \(table) (vault_own, vault_other) SELECT \(columns.own), \(columns.other) FROM \(join.tableName) ORDER BY 1, 2",
+      "INSERT INTO \(identifier: entity) (\"id\", \"_version\", \(identifier: RelationshipDescription.columnName(own)), \(identifier: RelationshipDescription.columnName(other))) SELECT vault_link + \(IdentifierTable.highest(of: entity)), \(number: RowVersions.first), vault_own, vault_other FROM \(table)",
+      PassingTable.end,
+    ]
+    let drops = [(owner, relationship)] + (former.inverse.map { [(former.destination, $0)] } ?? [])
+    return operations.map { .operation($0) } + rows.map { .sql($0) }
+      + drops.map { .operation(.dropRelationship($0.0, $0.1)) }
+  }
+
+  /// The entity, and what leads to it where it has inverses.
+  private func operations(leadingTo destination: String) -> [MigrationOperation] {
     func toOne(_ name: String, _ destination: String, _ inverse: String?) -> RelationshipDescription {
       RelationshipDescription(
         name: name, destination: destination, isRequired: inverse != nil, inverse: inverse)
@@ -212,27 +234,16 @@ extension RelationshipToEntity: CompositeOperation {
         EntityDescription(
           name: entity,
           relationships: [
-            toOne(own, owner, inverses?.own), toOne(other, former.destination, inverses?.other),
+            toOne(own, owner, inverses?.own), toOne(other, destination, inverses?.other),
           ]))
     ]
     if let inverses {
       operations += [
         .addRelationship(owner, toMany(inverses.own, own)),
-        .addRelationship(former.destination, toMany(inverses.other, other)),
+        .addRelationship(destination, toMany(inverses.other, other)),
       ]
     }
-    let columns = join.columns(from: isSource)
-    let table = PassingTable.name
-    let rows: [SQL] = [
-      PassingTable.drop,
-      "CREATE TABLE \(table) (vault_link INTEGER PRIMARY KEY, vault_own INTEGER, vault_other INTEGER)",
-      "INSERT INTO \(table) (vault_own, vault_other) SELECT \(columns.own), \(columns.other) FROM \(join.tableName) ORDER BY 1, 2",
-      "INSERT INTO \(identifier: entity) (\"id\", \"_version\", \(identifier: RelationshipDescription.columnName(own)), \(identifier: RelationshipDescription.columnName(other))) SELECT vault_link + \(IdentifierTable.highest(of: entity)), \(number: RowVersions.first), vault_own, vault_other FROM \(table)",
-      PassingTable.end,
-    ]
-    let drops = [(owner, relationship)] + (former.inverse.map { [(former.destination, $0)] } ?? [])
-    return operations.map { .operation($0) } + rows.map { .sql($0) }
-      + drops.map { .operation(.dropRelationship($0.0, $0.1)) }
+    return operations
   }
 
   // Its links are rows of a new entity.
