@@ -8,6 +8,9 @@ public enum HistoryConflict: Sendable, Hashable {
   case misembedded(number: Int, name: String)
   /// A step ran there as another than the one that was folded into a later one since: its file was edited in between.
   case refolded(number: Int, name: String, applied: String, found: String, into: Int, intoName: String)
+  /// The step that others were folded into makes another model than these did: its file was edited since. `difference` lists
+  /// what differs.
+  case foldEdited(number: Int, name: String, difference: [String])
   /// A step that was applied is not at hand.
   case missing(number: Int, name: String)
   /// Another step has the number that this one was applied under.
@@ -39,6 +42,9 @@ extension HistoryConflict: CustomStringConvertible {
         + "\(applied.prefix(11))…, folded \(found.prefix(11))…), and its file is gone. Take the files of before the fold out of "
         + "the repository's past, and record the step as it is there: store-migrate repair STORE \(numbered(number)) "
         + "--migrations FOLDER."
+    case .foldEdited(let number, let name, let difference):
+      "The steps up to \(numbered(number)) \(name) were folded into it, and its file makes another model now than they did: "
+        + "\(difference.joined(separator: "; ")). Undo the edit, and put the change into a new step."
     case .missing(let number, let name):
       "\(numbered(number)) \(name) was applied to this store and is missing from the steps. Put the file back."
     case .reordered(let number, let applied, let found):

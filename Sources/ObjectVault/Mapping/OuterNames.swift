@@ -1,5 +1,5 @@
-// `$User.id` within a query over other tables: as a bare column it would be theirs, where they have one of the name, and no
-// engine says so. Such a name is refused, since nobody can have meant it.
+// `$User.id` where other tables are read, as in a query within a query: as a bare column it would be theirs, where they have one of
+// the name, and no engine says so. Such a name is refused, since nobody can have meant it.
 
 /// Finds names of an outer query's rows that an inner query would take from its own tables.
 struct OuterNames {
@@ -11,6 +11,8 @@ struct OuterNames {
     let table: String
     /// That column.
     let column: String
+    /// Whether the table that it says may be read around there.
+    let isOutside: Bool
   }
 
   private struct Reference {
@@ -23,9 +25,15 @@ struct OuterNames {
     let parent: Int?
     /// The tables of entities that it reads.
     var tables: Set<String> = []
-    /// Whether it reads others as well: what a dollar sign does not name, links, queries in brackets.
+    /// The columns of the tables of links that it reads, in lower case.
+    var linkColumns: Set<String> = []
+    /// Whether it reads others as well: what a dollar sign does not name, and queries in brackets.
     var readsOthers = false
     var hasSelect = false
+    /// Whether it inserts what a query behind it finds.
+    var inserts = false
+    /// Whether it stands behind a UNION or its like, so that an ORDER BY is about what all of them find.
+    var isCompound = false
   }
 
   private let model: Schema
@@ -34,13 +42,16 @@ struct OuterNames {
   private var current = 0
   /// Whether the next name is that of a table, and whether a comma leads to one.
   private var (expectsTable, isInList) = (false, false)
-  private var brackets: [(query: Int, isInList: Bool)] = []
+  /// Whether what follows is about rows that are found already, or about those of the table that is inserted into.
+  private var isBehindQuery = false
+  private var brackets: [(query: Int, isInList: Bool, expectedTable: Bool, isBehindQuery: Bool)] = []
 
+  /// - Parameter entity: That of the rows which an expression is asked of; nil for statements.
   /// - Returns: The first such name in an SQL that a person wrote; nil where there is none, and where nobody can tell.
-  static func capture(in sql: String, _ model: Schema) -> Capture? {
-    // Only a query has tables of its own.
-    guard sql.contains("$"), sql.lowercased().contains("select") else { return nil }
+  static func capture(in sql: String, _ model: Schema, of entity: String? = nil) -> Capture? {
+    guard sql.contains("$") else { return nil }
     var names = OuterNames(model: model)
+    if let entity { names.queries[0].tables.insert(model.root(of: entity)) }
     names.read(sql)
     return names.references.lazy.compactMap(names.capture).first
   }
@@ -77,16 +88,28 @@ struct OuterNames {
     switch word {
     case "select", "with":
       if former == "(" {
+        // A query where a table is expected, whose columns nobody tells.
+        if brackets.last?.expectedTable == true { queries[current].readsOthers = true }
         begin(in: current)
       } else if word == "select", queries[current].hasSelect {
-        // Behind UNION and its like.
+        begin(in: queries[current].parent)
+        queries[current].isCompound = true
+      } else if word == "select", queries[current].inserts {
         begin(in: queries[current].parent)
       }
       queries[current].hasSelect = queries[current].hasSelect || word == "select"
       (expectsTable, isInList) = (false, false)
+    // The table of an index.
+    case "on" where former.isEmpty: expectsTable = true
+    case "conflict" where former == "on": (expectsTable, isInList, isBehindQuery) = (false, false, true)
+    case "order" where queries[current].isCompound:
+      (expectsTable, isInList, isBehindQuery) = (false, false, true)
     // A statement of a trigger.
     case "begin": endStatement()
-    case "from", "join", "into": (expectsTable, isInList) = (true, word != "into")
+    case "from", "join": (expectsTable, isInList) = (true, true)
+    case "into":
+      queries[current].inserts = true
+      (expectsTable, isInList) = (true, false)
     case "update": (expectsTable, isInList) = (former != "do", false)
     // UPDATE OR IGNORE $User
     case _ where former == "or" && expectsTable: break
@@ -102,12 +125,11 @@ struct OuterNames {
   private mutating func sign(_ sign: String) {
     switch sign {
     case "(":
-      // A query in its place, or tables in brackets.
-      if expectsTable { queries[current].readsOthers = true }
-      brackets.append((current, isInList))
-      (expectsTable, isInList) = (false, false)
+      // Where a table is expected, tables in brackets, or a query in its place.
+      brackets.append((current, isInList, expectsTable, isBehindQuery))
+      (isInList, isBehindQuery) = (expectsTable, false)
     case ")":
-      if let bracket = brackets.popLast() { (current, isInList) = bracket }
+      if let bracket = brackets.popLast() { (current, isInList, _, isBehindQuery) = bracket }
       expectsTable = false
     case ",": expectsTable = isInList
     case ";": endStatement()
@@ -120,6 +142,8 @@ struct OuterNames {
     if expectsTable {
       if parts.count == 1, let entity = model.entity(named: String(parts[0])) {
         queries[current].tables.insert(model.root(of: entity.name))
+      } else if let columns = linkColumns(parts.map(String.init)) {
+        queries[current].linkColumns.formUnion(columns)
       } else {
         queries[current].readsOthers = true
       }
@@ -127,7 +151,7 @@ struct OuterNames {
       return
     }
     // Behind a dot its table stands in front of it.
-    guard parts.count == 2, !parts[1].isEmpty, !former.hasSuffix(".") else { return }
+    guard parts.count == 2, !parts[1].isEmpty, !former.hasSuffix("."), !isBehindQuery else { return }
     references.append(Reference(name: name, query: current))
   }
 
@@ -144,7 +168,17 @@ struct OuterNames {
 
   private mutating func endStatement() {
     begin(in: nil)
-    (brackets, expectsTable, isInList) = ([], false, false)
+    (brackets, expectsTable, isInList, isBehindQuery) = ([], false, false, false)
+  }
+
+  /// The columns of a table of links, in lower case; nil for what is none.
+  private func linkColumns(_ names: [String]) -> [String]? {
+    guard names.count == 2, let entity = model.flattenedEntity(named: names[0]),
+      let relationship = entity.relationship(named: names[1]),
+      let (join, _) = model.joinTable(of: relationship, in: entity)
+    else { return nil }
+    return [join.sourceColumn, join.targetColumn].map { $0.lowercased() }
+      + [join.sourceOrder, join.targetOrder].compactMap { $0?.lowercased() }
   }
 
   // MARK: Asking
@@ -158,13 +192,29 @@ struct OuterNames {
     var next: Int? = reference.query
     while let index = next {
       let query = queries[index]
-      if query.readsOthers || query.tables.contains(table) { return nil }
+      if query.readsOthers || query.tables.contains(table)
+        || query.linkColumns.contains(column.lowercased())
+      {
+        return nil
+      }
       if let other = query.tables.sorted().first(where: { has($0, column) }) {
-        return Capture(name: reference.name, table: other, column: column)
+        return Capture(
+          name: reference.name, table: other, column: column, isOutside: mayRead(table, around: query))
       }
       next = query.parent
     }
     return nil
+  }
+
+  private func mayRead(_ table: String, around query: Query) -> Bool {
+    var next = query.parent
+    while let index = next {
+      let outer = queries[index]
+      // What an order is of, or an expression, has no table here.
+      if outer.readsOthers || outer.tables.isEmpty || outer.tables.contains(table) { return true }
+      next = outer.parent
+    }
+    return false
   }
 
   private static func column(_ property: String, of entity: EntityDescription) -> String? {

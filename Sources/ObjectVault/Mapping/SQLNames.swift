@@ -15,27 +15,34 @@ struct SQLNames {
 
   /// - Throws: ``ModelError`` that says which name there is instead, which parameter would be nothing, or which name would mean
   ///   another column than it says.
-  func resolved(_ sql: String) throws(ModelError) -> String {
+  /// - Parameter entity: That of the rows which an expression is asked of; nil for statements.
+  func resolved(_ sql: String, of entity: String? = nil) throws(ModelError) -> String {
     if let parameter = SQLTemplate.parameter(sql) {
       throw ModelError(
         reason:
           "\(parameter) is a parameter, and nothing gives it a value: the engine would take NULL; write the value itself"
       )
     }
-    if let capture = OuterNames.capture(in: sql, model) {
-      throw ModelError(
-        reason:
-          "$\(capture.name) stands in a query over \(capture.table), whose own column \(capture.column) would be read; write "
-          + "$\(capture.name.prefix { $0 != "." }).$\(capture.name) for the row outside of it, or give that query a FROM with "
-          + "$\(capture.name.prefix { $0 != "." })")
-    }
+    if let capture = OuterNames.capture(in: sql, model, of: entity) { throw misread(capture) }
     return try SQLTemplate.resolved(sql, name)
   }
 
   /// The same of an expression that a person wrote, in brackets where it is a query: as one, the engine takes it there only.
-  func resolved(expression sql: String) throws(ModelError) -> String {
-    let expression = try resolved(sql)
+  func resolved(expression sql: String, of entity: String? = nil) throws(ModelError) -> String {
+    let expression = try resolved(sql, of: entity)
     return SQLScanner.isQuery(expression) ? "(\(expression))" : expression
+  }
+
+  private func misread(_ capture: OuterNames.Capture) -> ModelError {
+    let own = capture.name.prefix { $0 != "." }
+    let remedy =
+      capture.isOutside
+      ? "write $\(own).$\(capture.name) for the row outside of it, or give that query a FROM with $\(own)"
+      : "\(own) is read nowhere around; give it a FROM with $\(own), or name the column of \(capture.table)"
+    return ModelError(
+      reason:
+        "$\(capture.name) stands where \(capture.table) is read, whose own column \(capture.column) it would be; \(remedy)"
+    )
   }
 
   private func name(_ words: String) throws(ModelError) -> String {

@@ -46,6 +46,7 @@ extension StoreHistory {
     case .latest:
       try check(against: set, file: file)
       try set.requireReach(from: version)
+      if set.version >= version { try set.requireModel(try model(), at: version) }
       return MigrationWork(
         model: try set.version < version ? model() : set.model(at: version),
         ahead: try set.compiled(after: version, format: format), version: max(version, set.version),
@@ -57,6 +58,8 @@ extension StoreHistory {
       let target = max(0, version - max(0, count))
       try set.requireRepeatable(after: target, of: version)
       var work = try workBack(to: target, with: set, file: file, format: format)
+      // Behind a fold whose text was edited the steps would go on from a model that no store has.
+      try set.requireModel(work.back.last?.model ?? work.model, at: target)
       // An edited step is taken back as it was and runs as it is.
       let again = set.prefix(version)
       work.ahead = try again.compiled(after: target, format: format)

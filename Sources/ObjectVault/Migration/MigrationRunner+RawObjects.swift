@@ -43,7 +43,25 @@ extension MigrationRunner {
   /// Checks that the statements of a raw object can run as the tables are now.
   /// - Throws: ``ModelError`` with what the engine has against it.
   func requireFit(of statement: RawStatement) throws {
-    let object = statement.object
+    try probe(statement.object)
+    // A name in double quotes that nothing has is a text to the engine, and in other quotes an error. An index is not made
+    // twice over rows.
+    let strict = SQLTemplate.namesOnly(statement.create)
+    guard strict != statement.create, statement.object.kind != .index || isTrial else { return }
+    struct Passed: Error {}
+    do {
+      try connection.savepoint {
+        _ = try connection.execute(sql: statement.drop)
+        do { _ = try connection.execute(sql: strict) } catch { throw Self.misfit(statement.object, error) }
+        try probe(statement.object)
+        // Nothing of it stays.
+        throw Passed()
+      }
+    } catch is Passed {}
+  }
+
+  /// Lets the engine read a raw object that is there.
+  private func probe(_ object: RawObject) throws {
     let probe: SQL?
     switch object.kind {
     // The engine read its expressions when it was made.

@@ -40,4 +40,17 @@ extension MigrationSet {
       reason: "the steps up to \(numbered(fold.number)) \(fold.name) are folded into it and run as a whole; "
         + "repeat them all (redo --steps \(version))\(least)")
   }
+
+  /// That the steps make the model which a store has at a version. Each step at hand has the checksum of what ran; what was
+  /// folded has one for what it stands for, and a text of its own.
+  /// - Throws: ``StoreError/historyConflict(_:)``.
+  func requireModel(_ model: Schema, at version: Int) throws {
+    guard let fold = steps.last(where: { !$0.folds.isEmpty }), version >= fold.number else { return }
+    let made = try self.model(at: version)
+    guard made.meaningHash != model.meaningHash else { return }
+    throw StoreError.historyConflict(
+      .foldEdited(
+        number: fold.number, name: fold.name,
+        difference: SchemaDifference.lines(made, model, found: "the steps make", expected: "the store has")))
+  }
 }

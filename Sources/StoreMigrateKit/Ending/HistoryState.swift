@@ -37,7 +37,7 @@ struct HistoryState: Encodable {
       case .refolded(let number, let name, let applied, let found, _, _):
         (kind, self.number, self.name) = ("refolded", number, name)
         (self.applied, self.found, difference) = (applied, found, [])
-      case .gap, .noVersion, .duplicate, .folded, .misembedded: return nil
+      case .gap, .noVersion, .duplicate, .folded, .misembedded, .foldEdited: return nil
       }
     }
   }

@@ -65,7 +65,7 @@ struct ConflictScreen {
           Applied steps keep their numbers: give the new one the next free number, and \(name) its own again\(
             returning.isEmpty ? "." : ":\n" + returning.map { "      \($0)" }.joined(separator: "\n"))
         """ + "\n" + wayBack(to: number - 1, name)
-    case .gap, .noVersion, .duplicate, .folded, .misembedded: return nil
+    case .gap, .noVersion, .duplicate, .folded, .misembedded, .foldEdited: return nil
     }
   }
 

@@ -342,4 +342,26 @@ private final class Reader: ManagedObject {
     #expect(try connection.rows("SELECT count(*) FROM Reader WHERE name LIKE '%!'") == [[19]])
     #expect(try connection.rows("SELECT count(*) FROM Adults") == [[20]])
   }
+
+  @Test(arguments: [
+    "create raw trigger keep { BEFORE DELETE ON $A WHEN $A.a = 3 BEGIN SELECT RAISE(ABORT, 'stays'); END }",
+    "create raw view V { SELECT $A.id, $C.size FROM $A }",
+    "create raw index I { ON $A ($A.a) WHERE $C.size > 3 }",
+  ])
+  func `a column of what is not read is no text, in whatever object`(_ step: String) async throws {
+    let base = "create entity A {\n attribute a int\n}\ncreate entity C {\n attribute size int\n}"
+    let set = try MigrationSet([
+      MigrationStep(number: 1, name: "a", text: "format: 1\n[up]\n\(base)\n"),
+      MigrationStep(number: 2, name: "b", text: "format: 1\n[up]\n\(step)\n"),
+    ])
+    let faults = try set.compileFaults()
+    #expect(faults.count == 1 && faults[0].contains("no such column"), "\(faults)")
+    if !step.contains("index") {
+      let folder = try TemporaryFolder()
+      await #expect {
+        try await Store.create(
+          at: folder.url.appendingPathComponent("a.store"), key: testKey, migrations: set)
+      } throws: { "\($0)".contains("no such column") }
+    }
+  }
 }

@@ -109,6 +109,36 @@ import Testing
     }
   }
 
+  @Test func `steps behind a fold that was edited since run on no store`() throws {
+    #expect(try run("create", "--to", "3").status == 0)
+    let connection = try Connection.open(url.path, key: testKey)
+    try connection.execute("INSERT INTO Note(id, body, town) VALUES (1, 'a', 'secret')")
+    connection.close()
+    func tool(_ words: String...) throws -> ToolResult {
+      try runTool(builtExecutable("store-migrate"), words + ["-m", folder.path("Steps"), "--no-input"])
+    }
+    #expect(try tool("squash", "--to", "2").status == 0)
+    let file = folder.url.appendingPathComponent("Steps/0002_s.migration")
+    let text = try String(contentsOf: file, encoding: .utf8)
+    let edited = text.split(separator: "\n", omittingEmptySubsequences: false)
+      .filter { !$0.contains("attribute town") }.joined(separator: "\n")
+    #expect(edited != text)
+    try Data(edited.utf8).write(to: file)
+    #expect(try tool("embed").status == 0)
+    for command in ["redo", "up"] {
+      let told = try run(command, "--yes", "--no-backup")
+      #expect(
+        told.status == 3 && told.errors.contains("its file makes another model now than they did"), "\(told)")
+    }
+    let after = try Connection.open(url.path, key: testKey)
+    #expect(try after.value("SELECT town FROM Note", as: String.self) == "secret")
+    after.close()
+    // Put back, they run.
+    try Data(text.utf8).write(to: file)
+    #expect(try tool("embed").status == 0)
+    #expect(try run("redo", "--yes", "--no-backup").status == 0)
+  }
+
   @Test func `who goes back into a fold is told the release of before it, and not a later one`() throws {
     #expect(try run("create", "--to", "3").status == 0)
     for line in [

@@ -80,7 +80,8 @@ struct Retype: TableOperation {
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError) {
     switch way {
     case .sql(let sql):
-      let expression = try SQLNames(model: model).resolved(expression: sql)
+      let expression = try SQLNames(model: model).resolved(
+        expression: sql, of: entity)
       if SQLScanner.spansRows(expression), let owner = model.entity(named: entity), model.isInFamily(owner) {
         throw ModelError(
           reason:
