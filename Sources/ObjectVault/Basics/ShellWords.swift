@@ -41,7 +41,9 @@ extension Unicode.Scalar {
   /// Whether it would move the cursor of a terminal, end a line, or turn its direction, and shows nothing itself.
   package var isHidden: Bool {
     switch value {
-    case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+    case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200B, 0x200E, 0x200F, 0x2028...0x202E, 0x2060, 0x2066...0x2069,
+      0xFEFF:
+      true
     default: false
     }
   }

@@ -152,8 +152,10 @@ extension Session {
   func taking(_ file: String, to version: Int, losses: [AdoptionLoss] = []) -> String {
     let allowed = losses.flatMap { ["--allow", "lossy:\($0.name)"] }
     let toOnes = arguments.all(BaselineCommand.toOne.name).flatMap { [BaselineCommand.toOne.name, $0] }
+    // A file in clear has no key, and the one that was given is the store's.
     return offer(
-      BaselineCommand.self, [argumentPath(file), "NEW.store", "--to", "\(version)"] + allowed + toOnes)
+      BaselineCommand.self, [argumentPath(file), "NEW.store", "--to", "\(version)"] + allowed + toOnes,
+      keyIsNew: (try? isPlainFile(file)) == true)
   }
 
   /// Says which names of `--allow` allow nothing.

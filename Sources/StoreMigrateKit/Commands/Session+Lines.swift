@@ -6,8 +6,10 @@ import ObjectVault
 extension Session {
   /// A command of this tool, as a shell takes it: with those options by which this run found its steps and its key, and which
   /// the command takes, too. They are no secrets.
-  /// - Parameter words: What stands behind the command.
-  func offer(_ command: any Command.Type, _ words: [String]) -> String {
+  /// - Parameters:
+  ///   - words: What stands behind the command.
+  ///   - keyIsNew: Whether the key of this run is to be that of the file which the command makes.
+  func offer(_ command: any Command.Type, _ words: [String], keyIsNew: Bool = false) -> String {
     let taken = command.options.map(\.name)
     let kept = [
       "--migrations", "--cipher", "--key-file", "--key-env", "--key-command", "--key-format", "--slots",
@@ -16,7 +18,10 @@ extension Session {
     let options = kept.flatMap { option -> [String] in
       // From standard input a key comes once.
       guard let value = arguments.value(option), !(option == "--key-file" && value == "-") else { return [] }
-      return [option == "--migrations" ? "-m" : option, value]
+      let isOfKey = option.hasPrefix("--key-")
+      return [
+        option == "--migrations" ? "-m" : keyIsNew && isOfKey ? "--new" + option.dropFirst() : option, value,
+      ]
     }
     let flags = ["--immutable"].filter { taken.contains($0) && arguments.has($0) }
     return "\(ToolLine([command.name] + words + options + flags))"
