@@ -38,12 +38,12 @@ private final class Gear: ManagedObject {
   func `which a step lets in save, delete and verify as before`(_ up: String) async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
-    let lines = try MigrationSet.empty.proposal(for: Self.schema).lines.joined(separator: "\n")
+    let lines = try MigrationSet([MigrationStep]()).proposal(for: Self.schema).lines.joined(separator: "\n")
     let set = try MigrationSet([
       MigrationStep(number: 1, name: "base", text: "format: 1\n[up]\n\(lines)\n"),
       MigrationStep(number: 2, name: "more", text: "format: 1\nreader: 1\n[up]\n\(up)\n"),
     ])
-    #expect(try !set.findings().contains { $0.rule == .readerTooOld })
+    #expect(try !set.findings().contains { $0.rule == MigrationFinding.Rule.readerTooOld })
     func open() async throws -> Store {
       try await Store.open(at: url, key: testKey, schema: Self.schema, migrations: .set(set.upTo(1)))
     }
@@ -86,7 +86,7 @@ private final class Gear: ManagedObject {
   @Test func `a plan of a store that another process keeps waits as long as it is told`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
-    let lines = try MigrationSet.empty.proposal(for: Self.schema).lines.joined(separator: "\n")
+    let lines = try MigrationSet([MigrationStep]()).proposal(for: Self.schema).lines.joined(separator: "\n")
     let set = try MigrationSet([
       MigrationStep(number: 1, name: "base", text: "format: 1\n[up]\n\(lines)\n")
     ])
@@ -98,10 +98,11 @@ private final class Gear: ManagedObject {
     for isBack in [false, true] {
       let start = Date()
       await #expect {
-        _ =
-          isBack
-          ? try await Store.planDowngrade(at: url, key: testKey, to: 0, migrations: set, busyTimeout: 0.2)
-          : try await Store.plan(at: url, key: testKey, migrations: set, busyTimeout: 0.2)
+        if isBack {
+          _ = try await Store.planDowngrade(at: url, key: testKey, to: 0, migrations: set, busyTimeout: 0.2)
+        } else {
+          _ = try await Store.plan(at: url, key: testKey, migrations: set, busyTimeout: 0.2)
+        }
       } throws: { if case SQLError.busy = $0 { true } else { false } }
       #expect(Date().timeIntervalSince(start) < 4)
     }

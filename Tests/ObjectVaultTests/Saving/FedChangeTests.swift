@@ -175,7 +175,7 @@ import Testing
     async throws
   {
     let authors = try makeAuthors(2000)
-    func isChanged(_ number: Int) -> Bool { number < 100 || number % 10 == 0 }
+    @Sendable func isChanged(_ number: Int) -> Bool { number < 100 || number % 10 == 0 }
     for (number, author) in authors.enumerated() where isChanged(number) { author.age = 100 + number % 3 }
     try context.save()
     let expected = authors.indices.map { isChanged($0) ? 100 + $0 % 3 : 30 }

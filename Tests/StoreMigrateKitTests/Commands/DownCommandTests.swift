@@ -221,7 +221,7 @@ import Testing
     #expect(down.status == 0, "\(down)")
     #expect(try version() == 1 && folder.names == ["Steps", "notes.store"])
     // A folder that was named has to be there.
-    #expect(try run("down", "-m", folder.path("Absent"), withSteps: false).status == 1)
+    #expect(try run("down", "-m", folder.path("Absent"), withSteps: false).status == 10)
   }
 
   @Test func `redo runs an edited step anew, and history tells all of it`() throws {

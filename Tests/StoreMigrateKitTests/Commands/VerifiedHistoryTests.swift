@@ -49,7 +49,7 @@ import Testing
   @Test func `a folder of steps that is named and not there is no reason to compare nothing`() async throws {
     let folder = try await CommandFolder()
     let result = try run("verify @new.store -m @Absent", in: folder)
-    #expect(result.status == 1 && result.errors.contains("there is no folder of migrations"), "\(result)")
+    #expect(result.status == 10 && result.errors.contains("there is no folder of migrations"), "\(result)")
   }
 
   @Test func `tables that cannot be read behind whole pages are told with the next command`() async throws {
