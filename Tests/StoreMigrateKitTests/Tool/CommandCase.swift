@@ -62,7 +62,7 @@ struct CommandCase: Sendable, CustomStringConvertible {
     .init("verify @new.store -m @Edited", 3, golden: "verify-edited"),
     .init("verify @damaged.store -m @Edited", 2, golden: "verify-damaged-edited"),
     .init("verify @new.store -m @First", 4),
-    .init("verify @new.store -m @Absent", 1),
+    .init("verify @new.store -m @Absent", 10),
     .init("fetch @new.store Note", golden: "fetch"),
     .init(
       "fetch @new.store Note --columns id,author.name --sort id:desc --where author·!=·nil",
