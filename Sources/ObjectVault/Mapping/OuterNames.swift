@@ -44,6 +44,8 @@ struct OuterNames {
   private var (expectsTable, isInList) = (false, false)
   /// Whether what follows is about rows that are found already, or about those of the table that is inserted into.
   private var isBehindQuery = false
+  /// Whether it is asked of rows, which a query in it may speak of, too.
+  private var isExpression = false
   private var brackets: [(query: Int, isInList: Bool, expectedTable: Bool, isBehindQuery: Bool)] = []
 
   /// - Parameter entity: That of the rows which an expression is asked of; nil for statements.
@@ -51,7 +53,10 @@ struct OuterNames {
   static func capture(in sql: String, _ model: Schema, of entity: String? = nil) -> Capture? {
     guard sql.contains("$") else { return nil }
     var names = OuterNames(model: model)
-    if let entity { names.queries[0].tables.insert(model.root(of: entity)) }
+    if let entity {
+      names.isExpression = true
+      names.queries[0].tables.insert(model.root(of: entity))
+    }
     names.read(sql)
     return names.references.lazy.compactMap(names.capture).first
   }
@@ -87,7 +92,7 @@ struct OuterNames {
   private mutating func word(_ word: String, _ former: String) {
     switch word {
     case "select", "with":
-      if former == "(" {
+      if former == "(" || former.isEmpty && isExpression {
         // A query where a table is expected, whose columns nobody tells.
         if brackets.last?.expectedTable == true { queries[current].readsOthers = true }
         begin(in: current)

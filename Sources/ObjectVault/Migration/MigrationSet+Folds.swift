@@ -51,6 +51,7 @@ extension MigrationSet {
     throw StoreError.historyConflict(
       .foldEdited(
         number: fold.number, name: fold.name,
-        difference: SchemaDifference.lines(made, model, found: "the steps make", expected: "the store has")))
+        difference: SchemaDifference.lines(
+          made, model, found: "what the steps make now", expected: "the store")))
   }
 }

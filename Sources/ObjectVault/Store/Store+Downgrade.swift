@@ -24,7 +24,7 @@ extension Store {
   ///   - losses: What may be lost, such as `User.city`: see ``planDowngrade(at:key:to:migrations:profile:busyTimeout:)``.
   ///   - commitsEachStep: As ``Store/Configuration/commitsEachStep``. Steps that `migrations` has as one
   ///     (``MigrationSet/foldedVersion``) are taken back in one transaction even so.
-  ///   - progress: Counts the steps; cancelling it ends the run.
+  ///   - progress: Counts the steps; cancelling it, or the task, ends the run.
   /// - Throws: ``StoreError/noWayBack(step:name:reason:)``, ``StoreError/wayBackLoses(step:name:losses:)``,
   ///   ``StoreError/rowsRefused(step:name:operation:reason:)``; ``StoreError/historyConflict(_:)`` for a version below 0; else as
   ///   ``open(at:key:schema:migrations:configuration:progress:)``. The file is then as it was, or behind
@@ -53,7 +53,7 @@ extension Store {
   ///   - busyTimeout: How long to wait for another process's lock, in seconds.
   ///   - makesBackups: Whether an encrypted copy is made before values are lost or rewritten.
   ///   - losses: What may be lost on the way back, and on the way again beside what the steps' files allow.
-  ///   - progress: Counts the steps, each twice; cancelling it ends the run.
+  ///   - progress: Counts the steps, each twice; cancelling it, or the task, ends the run.
   /// - Throws: As ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``;
   ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)`` where a step is missing.
   @discardableResult

@@ -21,13 +21,7 @@ extension Store {
     -> Store
   {
     let key = try await key.resolved()
-    let stop = CancellableRun()
-    return try await withTaskCancellationHandler {
-      try Task.checkCancellation()
-      return try await detached { try open(url, key, configuration, stop) }
-    } onCancel: {
-      stop.cancel()
-    }
+    return try await cancellable { try open(url, key, configuration, $0) }
   }
 
   private static func open(

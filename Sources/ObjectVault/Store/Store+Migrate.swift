@@ -16,7 +16,7 @@ extension Store {
   ///   - makesBackups: Whether the encrypted copy is made that a pending step asks for.
   ///   - losses: What pending steps may lose beside what their files allow, such as `User.city`.
   ///   - commitsEachStep: As ``Store/Configuration/commitsEachStep``.
-  ///   - progress: Counts the steps; cancelling it ends the run.
+  ///   - progress: Counts the steps; cancelling it, or the task, ends the run.
   /// - Throws: As ``open(at:key:schema:migrations:configuration:progress:)``; the file is then as it was, or behind the last
   ///   step that was committed by itself.
   @discardableResult
@@ -65,15 +65,12 @@ extension Store {
   package static func run(
     _ goal: MigrationGoal, at url: URL, key: Key, _ migrations: MigrationSet, _ settings: RunSettings
   ) async throws -> MigrationOutcome {
-    let key = try await key.resolved()
-    return try await detached {
+    let (key, progress) = (try await key.resolved(), settings.progress)
+    return try await cancellable(by: progress) { run in
       let path = try DatabasePath(url.path).path
       var configuration = Connection.Configuration()
       configuration.busyTimeout = settings.busyTimeout
       configuration.profile = settings.profile
-      let (run, progress) = (CancellableRun(), settings.progress)
-      progress?.cancellationHandler = { run.cancel() }
-      defer { progress?.cancellationHandler = nil }
       let (patience, record) = (RunPatience(path, settings), RunRecord())
       defer { if record.hasSteps { settings.leaves?(record.outcome) } }
       return try record.telling {
@@ -111,7 +108,7 @@ extension Store {
   ///   - busyTimeout: How long it waits, in seconds, while another process keeps the file to itself.
   /// - Throws: The errors that opening would throw: ``StoreError/historyConflict(_:)``,
   ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``, ``StoreError/notAStore(file:)``;
-  ///   ``SQLError``.
+  ///   ``SQLError``; `CancellationError` when the task is cancelled.
   public static func plan(
     at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5
   ) async throws -> MigrationPlan {
@@ -123,11 +120,16 @@ extension Store {
     _ busyTimeout: Double
   ) async throws -> MigrationPlan {
     let key = try await key.resolved()
-    return try await detached {
+    return try await cancellable { run in
       let inspection = try Inspection(
         path: url.path, key: key, busyTimeout: busyTimeout, profile: profile)
-      try StoreFunctions.register(on: inspection.connection)
-      return try MigrationPlan(inspection, migrations, goal, asksRows: true)
+      return try run.run(inspection.connection) {
+        try StoreFunctions.register(on: inspection.connection)
+        let plan = try MigrationPlan(inspection, migrations, goal, asksRows: true)
+        // A question that was ended is none that rows have answered.
+        try run.check()
+        return plan
+      }
     }
   }
 }
@@ -208,19 +210,16 @@ extension Store {
   ///   - key: Its key.
   ///   - migrations: The steps.
   ///   - profile: Its cipher settings; by default the engine's for new files.
-  ///   - progress: Cancelling it ends the work.
+  ///   - progress: Cancelling it, or the task, ends the work.
   /// - Throws: `SQLError.alreadyExists`, `SQLError.folderMissing`, `SQLError.emptyKey`;
   ///   ``StoreError``; `CancellationError`. There is no file then.
   public static func create(
     at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, progress: Progress? = nil
   ) async throws {
     let key = try await key.resolved()
-    try await detached {
+    try await cancellable(by: progress) { run in
       var configuration = Connection.Configuration()
       configuration.profile = profile
-      let run = CancellableRun()
-      progress?.cancellationHandler = { run.cancel() }
-      defer { progress?.cancellationHandler = nil }
       _ = try Connection.create(url.path, key: key, configuration: configuration) { connection in
         try StoreFunctions.register(on: connection)
         try run.run(connection) {

@@ -65,13 +65,7 @@ extension Store {
     PredicateWarmUp.start()
     let opening = try StoreOpening(url, schema, migrations, configuration, progress)
     let key = try await key.resolved()
-    return try await withTaskCancellationHandler {
-      try Task.checkCancellation()
-      return try await detached { try opening.open(key) }
-    } onCancel: {
-      progress?.cancel()
-      opening.stop.cancel()
-    }
+    return try await cancellable(opening.stop, by: progress) { _ in try opening.open(key) }
   }
 
   /// Opens a store on the caller's thread and before it returns, unless that would take too long: for the start of an app.

@@ -52,8 +52,6 @@ struct StoreOpening: Sendable {
   func open(_ key: Key) throws -> Store {
     // Once: the file that is migrated, and whose connections the pool holds, is the same whatever becomes of a link.
     let file = try DatabasePath(url.path)
-    progress?.cancellationHandler = { [stop] in stop.cancel() }
-    defer { progress?.cancellationHandler = nil }
     var steps = steps
     // Who said how long it may take is not kept waiting for somebody else's steps.
     let record = RunRecord()

@@ -11,6 +11,10 @@ extension MigrationLab {
   /// before the commit; then with each statement ended by the engine, with writes and syncs of files that fail, and
   /// with a disk that is full. Every time the store is opened, compared, and migrated to the end.
   ///
+  /// Where it is the old store, all of it has to be as it was. Where it is migrated, it is compared with one that nobody has
+  /// stopped: the version, the objects and the links; and of objects that were there before, the values and the orders of members
+  /// that no step computes anew. What a step computes may differ from run to run, such as times.
+  ///
   /// Not tried is a power loss that keeps some writes and loses others.
   /// - Parameters:
   ///   - version: Where the store begins.
@@ -38,7 +42,9 @@ extension MigrationLab {
       let old = try await filledStore(at: version)
       let before = try old.content()
       let start = try await old.copied().withFile(LabStore.fileName)
-      try MigrationTrial(lab: self, start: start, before: before, migrating: migrating).run(moments)
+      let names = try NameTrail(migrations, from: number, to: migrations.version)
+      try MigrationTrial(lab: self, start: start, before: before, names: names, migrating: migrating)
+        .run(moments)
     }
   }
 }
@@ -58,6 +64,8 @@ private struct MigrationTrial {
   let lab: MigrationLab
   let start: FolderFile
   let before: StoreContent
+  /// What the steps make of the names, and what they keep.
+  let names: NameTrail
   let migrating: MigrationLab.FileMigration
 
   func run(_ moments: Int) throws {
@@ -109,9 +117,9 @@ private struct MigrationTrial {
     var failure: (any Error)?
     do { try migrate(file) { try fault.arm($0) } } catch { failure = error }
     let found = try content(file.url)
-    if failure == nil, !found.isLike(after) {
+    if failure == nil, !isMigrated(found, as: after) {
       throw CheckFailure(
-        "", "\(fault)", ["no error was thrown"] + found.differences(from: after),
+        "", "\(fault)", ["no error was thrown"] + differences(found, after),
         advice:
           "Who calls the migration has to pass its error on, and so has a function of the app that a step calls."
       )
@@ -131,30 +139,69 @@ private struct MigrationTrial {
     do { found = try content(url) } catch {
       throw CheckFailure("", place, ["the store cannot be read: \(error)"])
     }
-    guard found == before || found.isLike(after) else {
+    guard found == before || isMigrated(found, as: after) else {
+      let isAtEnd = found.version == after.version
       throw CheckFailure(
         "", place,
         [
-          "the store is neither as it was (version \(before.version)) nor migrated, but at version \(found.version)"
+          isAtEnd
+            ? "the store is at version \(found.version), and another one than without a stop"
+            : "the store is neither as it was (version \(before.version)) nor migrated, but at version \(found.version)"
         ]
-          + found.differences(from: found.version == before.version ? before : after),
+          + (isAtEnd
+            ? differences(found, after)
+            : found.differences(from: found.version == before.version ? before : after)),
         advice: "Steps that belong together run in one transaction" + calls)
     }
     try migrating(url) { _ in }
     let end = try content(url)
-    guard end.isLike(after) else {
+    guard isMigrated(end, as: after) else {
       throw CheckFailure(
-        "", place, ["migrated again, the store is another one"] + end.differences(from: after),
+        "", place, ["migrated again, the store is another one"] + differences(end, after),
         advice: "After a stop the steps run again, and have to do the same" + calls)
     }
+  }
+
+  /// Whether a store has become what it becomes when nobody stops it.
+  private func isMigrated(_ found: StoreContent, as after: StoreContent) -> Bool {
+    found.version == after.version && differences(found, after).isEmpty
+  }
+
+  private func differences(_ found: StoreContent, _ after: StoreContent) -> [String] {
+    found.repeatable(before, names).differences(from: after.repeatable(before, names))
   }
 }
 
 extension StoreContent {
-  /// Whether both have the same objects at the same version. A step may compute values that differ from run to run, such as
-  /// times.
-  fileprivate func isLike(_ other: StoreContent) -> Bool {
-    version == other.version && objects.mapValues { Set($0.keys) } == other.objects.mapValues { Set($0.keys) }
-      && links == other.links
+  /// What a second run of the steps has to leave as the first one did. Of objects that the steps have made themselves it has no
+  /// values, and no places among members: they may be of the moment, as all that a step computes.
+  fileprivate func repeatable(_ before: StoreContent, _ names: NameTrail) -> StoreContent {
+    var values = objects.mapValues { $0.mapValues { _ in Values() } }
+    for (former, rows) in before.objects {
+      guard let entity = names.entities[former] else { continue }
+      let kept = Set(names.keptProperties(of: former).values)
+      for id in rows.keys {
+        guard let all = objects[entity]?[id] else { continue }
+        values[entity]?[id] = all.filter { kept.contains($0.key) }
+      }
+    }
+    return StoreContent(
+      version: version, objects: values, links: links, orders: keptOrders(before, names),
+      linkEntities: linkEntities)
+  }
+
+  private func keptOrders(_ before: StoreContent, _ names: NameTrail) -> [String: [Int64: [Int64]]] {
+    var kept: [String: [Int64: [Int64]]] = [:]
+    for (former, owners) in before.orders {
+      let parts = former.split(separator: ".", maxSplits: 1).map(String.init)
+      guard parts.count == 2, let entity = names.entities[parts[0]],
+        let property = names.keptProperties(of: parts[0])[parts[1]],
+        let now = orders["\(entity).\(property)"]
+      else { continue }
+      kept["\(entity).\(property)"] = owners.reduce(into: [:]) { lists, owner in
+        lists[owner.key] = (now[owner.key] ?? []).filter(owner.value.contains)
+      }
+    }
+    return kept
   }
 }

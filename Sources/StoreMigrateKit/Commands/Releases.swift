@@ -32,9 +32,13 @@ package struct Releases {
         String(decoding: $0.starts(with: [0xEF, 0xBB, 0xBF]) ? $0.dropFirst(3) : $0, as: UTF8.self)
       }
     }
-    let lock = text("migrations.lock")
+    self.init(lock: text("migrations.lock"), embedded: text("Embedded.swift"))
+  }
+
+  /// Those of a lock file, with the file of the steps beside it; nil for one that is not there.
+  package init(lock: String?, embedded: String?) {
     self.init(text: lock ?? "")
-    files = (lock, text("Embedded.swift"))
+    files = (lock, embedded)
   }
 
   /// Those of a lock file's text, whatever it is.

@@ -37,6 +37,14 @@ public enum StoreMigrate {
     (commands.filter { $0.name == name }.flatMap { $0.options } + Option.common).distinct.map(\.name)
   }
 
+  /// How the values of a command's options are called, by the options' names; of those of its actions, too.
+  package static func optionValues(of name: String) -> [String: String] {
+    let options = commands.filter { $0.name == name }.flatMap { $0.options + $0.actions.flatMap(\.options) }
+    return (options + Option.common).reduce(into: [:]) { values, option in
+      if let value = option.value { values[option.name] = value }
+    }
+  }
+
   /// What a command is for, in a few words; nil where there is none of this name.
   package static func summary(of name: String) -> String? {
     commands.first { $0.name == name }.map { $0.summary }

@@ -92,6 +92,78 @@ import Testing
     #expect("\(error)".contains("User: "), "\(error)")
   }
 
+  @Test(arguments: [
+    (
+      "UPDATE User SET name = name || 'x' WHERE id = 3",
+      "User.name: 1 of 13 values is another, the first in row 3"
+    ),
+    (
+      "UPDATE Status SET user_id = NULL WHERE id = (SELECT min(id) FROM Status WHERE user_id NOT NULL)",
+      "Status.user: 1 of "
+    ),
+    ("UPDATE Status SET \"_user_position\" = -\"_user_position\"", "User.statuses: the members of "),
+    // What a step computes may be of the moment, and so may what is in objects that it makes.
+    ("UPDATE User SET age = age + 1, nick = 'x'", nil), ("UPDATE User SET name = 'x' WHERE id > 12", nil),
+  ])
+  func
+    `a migration that leaves another value or another order behind a stop is found, and computed values are not`(
+      _ sql: String, _ finding: String?
+    ) async throws
+  {
+    let blog = Steps.blog.replacing("Status many inverse", with: "Status many ordered inverse")
+    let seed = "seed { INSERT INTO $User($User.name, $User.age) VALUES ('new', 1) }"
+    let lab = try Steps.lab([blog] + Self.steps.dropFirst() + [seed])
+    let runs = Mutex(0)
+    let migrating: MigrationLab.FileMigration = { url, prepare in
+      _ = try Store.rehearseMigration(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
+      let isFirst = runs.withLock {
+        $0 += 1
+        return $0 == 1
+      }
+      // That is the one which nobody stops.
+      if isFirst { return }
+      let connection = try Connection.open(url.path, key: lab.key)
+      defer { connection.close() }
+      try StoreInfo.prepare(connection)
+      try connection.execute(sql: sql)
+    }
+    guard let finding else {
+      return try await lab.checkKilledAnywhere(from: 1, moments: 4, migrating: migrating)
+    }
+    let error = try await failure {
+      try await lab.checkKilledAnywhere(from: 1, moments: 4, migrating: migrating)
+    }
+    #expect(error.findings.first == "migrated again, the store is another one", "\(error)")
+    #expect(error.findings.count == 2 && error.findings[1].hasPrefix(finding), "\(error)")
+  }
+
+  @Test func `a store that a stop leaves migrated, and with another value, is not taken for migrated`()
+    async throws
+  {
+    let lab = try Steps.lab(Self.steps)
+    @Sendable func migrate(_ url: URL, _ prepare: (Connection) throws -> Void) throws {
+      _ = try Store.rehearseMigration(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
+    }
+    let error = try await failure {
+      try await lab.checkKilledAnywhere(from: 1, moments: 4) { url, prepare in
+        do { try migrate(url, prepare) } catch {
+          // It tells of its error, and goes on in its own way.
+          try migrate(url) { _ in }
+          let connection = try Connection.open(url.path, key: lab.key)
+          defer { connection.close() }
+          try StoreInfo.prepare(connection)
+          try connection.execute("UPDATE User SET name = 'other' WHERE id = 5")
+          throw error
+        }
+      }
+    }
+    #expect(
+      error.findings.first == "the store is at version 3, and another one than without a stop", "\(error)")
+    #expect(
+      error.findings.dropFirst().allSatisfy { $0.hasPrefix("User.name: 1 of 12 values is another") }
+        && error.findings.count == 2, "\(error)")
+  }
+
   // MARK: Others
 
   @Test func `a step that takes rows away is found beside others, too`() async throws {

@@ -48,10 +48,23 @@ private struct ToolFolder {
   {
     let environment = ProcessInfo.processInfo.environment
     let seed = UInt64(environment["VAULT_SEED"].flatMap { Int($0) } ?? 4711)
-    let count = environment["VAULT_PAIRS"].flatMap { Int($0) } ?? 8
+    let count = environment["VAULT_PAIRS"].flatMap { Int($0) } ?? 12
     var random = SeededGenerator(seed: seed)
     var tally = RandomSteps.Tally()
     for round in 0..<count {
+      if round % 3 == 1 {
+        // With names that are others, of which the tool is told.
+        let schema = round % 6 == 4 ? RandomSchemas.families(&random) : RandomSchemas.schema(&random)
+        let change = RandomRenaming(schema, &random)
+        guard change.old != change.new else { continue }
+        do { try await check(change, &tally) } catch {
+          Issue.record(
+            "seed \(seed), round \(round): \(error)\n\(change.old.json)\n\(change.new.json)\n\(change.renaming)"
+          )
+          return
+        }
+        continue
+      }
       let hasParents = round % 3 == 2
       let old = hasParents ? RandomSchemas.families(&random) : RandomSchemas.schema(&random)
       let new = hasParents ? RandomSchemas.changedFamilies(old, &random) : RandomSchemas.changed(old, &random)
@@ -65,13 +78,21 @@ private struct ToolFolder {
     #expect(tally.migrated > count / 8 && (tally.back > 0 || count < 40), "\(tally)")
   }
 
-  private func check(
-    _ old: Schema, _ new: Schema, edits: Bool, _ tally: inout RandomSteps.Tally
-  ) async throws {
+  private func check(_ change: RandomRenaming, _ tally: inout RandomSteps.Tally) async throws {
     let folder = try ToolFolder()
+    let set = try write(change.old, change.new, change.renaming, in: folder)
+    try await RandomSteps.check(change.old, set.upTo(1), set.steps[1], &tally)
+    try await RandomSteps.checkNames(change, set)
+  }
+
+  /// The steps of two models, as the tool writes them.
+  private func write(
+    _ old: Schema, _ new: Schema, _ renaming: [MigrationRenaming] = [], in folder: ToolFolder
+  ) throws -> MigrationSet {
     try folder.done(["new", "first", "--from-model"], old)
     try folder.done(["embed"], old)
-    try folder.done(["new", "change", "--from-model", "--no-rename"], new)
+    let told = renaming.flatMap { ["--rename", "\($0)"] }
+    try folder.done(["new", "change", "--from-model", "--no-rename"] + told, new)
     try folder.allowLosses(of: "0002_change.migration")
     // Not in the lock file yet.
     #expect(try folder.run(["check"], new).status != 0)
@@ -81,6 +102,14 @@ private struct ToolFolder {
     try #require(set.version == 2)
     // What the tool shows is what is missing: nothing.
     #expect(try set.proposal(for: new).lines == [])
+    return set
+  }
+
+  private func check(
+    _ old: Schema, _ new: Schema, edits: Bool, _ tally: inout RandomSteps.Tally
+  ) async throws {
+    let folder = try ToolFolder()
+    let set = try write(old, new, in: folder)
     try await RandomSteps.check(old, set.upTo(1), set.steps[1], &tally)
     guard edits else { return }
     try folder.change("0001_first.migration") { $0 + "create entity Zebra {\n  attribute stripes int\n}\n" }

@@ -1,5 +1,6 @@
 // Random pairs of models with made-up objects: the proposed step, written and read back, runs in a store, keeps what it
 // does not say it loses, makes the tables of a new store, and goes back where it can; or it refuses, and changes nothing.
+// Renamings that the diff is told keep everything under the new names. Longer: VAULT_PAIRS.
 
 import CipherSQLite
 import Foundation
@@ -77,6 +78,106 @@ import Testing
     #expect(tally.migrated > count / (hasParents ? 8 : 5) && tally.back > 0, "\(tally)")
   }
 
+  @Test(arguments: [false, true])
+  func `a random renaming that the diff is told keeps everything under the new names`(_ hasParents: Bool)
+    async throws
+  {
+    let environment = ProcessInfo.processInfo.environment
+    let seed = UInt64(environment["VAULT_SEED"].flatMap { Int($0) } ?? 3107)
+    let count = environment["VAULT_PAIRS"].flatMap { Int($0) } ?? 24
+    var random = SeededGenerator(seed: seed)
+    var (tally, kinds) = (Tally(), Set<RandomRenaming.Kind>())
+    for round in 0..<count {
+      let schema = hasParents ? RandomSchemas.families(&random) : RandomSchemas.schema(&random)
+      let change = RandomRenaming(schema, &random)
+      guard change.old != change.new else { continue }
+      kinds.formUnion(change.kinds)
+      do {
+        let first = try MigrationSet.creating(change.old)
+        let proposal = try first.proposal(for: change.new, renaming: change.renaming)
+        // What nobody takes away, nobody loses.
+        #expect(!change.gone.isEmpty || proposal.losses == [], "\(proposal.lines)")
+        let step = try Self.step(proposal)
+        let set = try MigrationSet(first.steps + [step])
+        #expect(try set.proposal(for: change.new).lines == [])
+        try await Self.check(change.old, first, step, &tally)
+        try await Self.checkNames(change, set)
+      } catch {
+        Issue.record(
+          "seed \(seed), round \(round): \(error)\n\(change.old.json)\n\(change.new.json)\n\(change.renaming)"
+        )
+        return
+      }
+    }
+    // Nothing of it is a matter of the rows.
+    #expect(tally.migrated > count / 2 && tally.refused == 0 && tally.back > 0, "\(tally)")
+    #expect(hasParents || kinds == Set(RandomRenaming.Kind.allCases), "\(kinds)")
+  }
+
+  /// All values and links are under the names that the diff was told: read by SQL, and as objects.
+  static func checkNames(_ change: RandomRenaming, _ set: MigrationSet) async throws {
+    let (lab, old) = (try MigrationLab(set), change.old)
+    let former = try await lab.filledStore(at: 1)
+    let migrated = try await former.migrate()
+    let (before, after) = (try former.content(), try migrated.content())
+    for entity in old.entities {
+      let (name, names) = (change.entityNames[entity.name] ?? "", change.propertyNames(of: entity.name))
+      // What an entity declares, those below it have, too.
+      for owner in [entity] + old.descendants(of: entity) {
+        let (rows, now) = (
+          before.objects[owner.name] ?? [:], after.objects[change.entityNames[owner.name] ?? ""] ?? [:]
+        )
+        #expect(rows.keys.sorted() == now.keys.sorted(), "\(owner.name)")
+        for attribute in entity.attributes {
+          let new = try #require(names[attribute.name])
+          #expect(
+            rows.mapValues { $0[attribute.name] } == now.mapValues { $0[new] }, "\(entity.name).\(new)")
+        }
+      }
+      let (objects, found) = (try former.objects(entity.name), try migrated.objects(name))
+      for relationship in entity.relationships
+      where !change.gone.contains("\(entity.name).\(relationship.name)")
+        && !liesElsewhere(relationship, change)
+      {
+        let new = try #require(names[relationship.name])
+        let (were, are) = (
+          try members(relationship.name, of: objects), try members(new, of: found)
+        )
+        #expect(
+          were == are,
+          "\(entity.name).\(relationship.name), now \(new): \(were) and \(are) by\n\(set.steps[1].text)\n\(old.json)"
+        )
+      }
+    }
+  }
+
+  /// Whether the links of a to-many were the values of the to-one at its other end, which is gone: its loss is theirs.
+  private static func liesElsewhere(_ relationship: RelationshipDescription, _ change: RandomRenaming) -> Bool
+  {
+    guard relationship.isToMany, let inverse = relationship.inverse else { return false }
+    let other = change.old.entity(named: relationship.destination)?.relationship(named: inverse)
+    return other?.isToMany == false && change.gone.contains("\(relationship.destination).\(inverse)")
+  }
+
+  /// Whom objects lead to, by their ids.
+  private static func members(_ name: String, of objects: [LabObject]) throws -> [Int64: [Int64]] {
+    try objects.reduce(into: [:]) { members, object in
+      let isToMany = object.object.entityDescription?.relationship(named: name)?.isToMany
+      members[object.id.rowID] =
+        try isToMany == true
+        ? object[toMany: name].map(\.id.rowID) : [object[toOne: name]?.id.rowID].compactMap { $0 }
+    }
+  }
+
+  private static func step(_ proposal: MigrationProposal) throws -> MigrationStep {
+    let allowed =
+      proposal.losses.isEmpty
+      ? "" : "allow: \(proposal.losses.map { "lossy:\($0)" }.joined(separator: ", "))\n"
+    return try MigrationStep(
+      number: 2, name: "change",
+      text: "format: 1\n\(allowed)[up]\n\(proposal.lines.joined(separator: "\n"))\n")
+  }
+
   private static func step(_ lines: [String], _ first: MigrationSet) throws -> MigrationStep {
     let draft = try MigrationStep(
       number: 2, name: "change", text: "format: 1\n[up]\n\(lines.joined(separator: "\n"))\n")
@@ -88,14 +189,7 @@ import Testing
 
   private static func check(_ old: Schema, _ new: Schema, _ tally: inout Tally) async throws {
     let first = try MigrationSet.creating(old)
-    let proposal = try first.proposal(for: new)
-    let allowed =
-      proposal.losses.isEmpty
-      ? "" : "allow: \(proposal.losses.map { "lossy:\($0)" }.joined(separator: ", "))\n"
-    let step = try MigrationStep(
-      number: 2, name: "change",
-      text: "format: 1\n\(allowed)[up]\n\(proposal.lines.joined(separator: "\n"))\n")
-    try await check(old, first, step, &tally)
+    try await check(old, first, step(first.proposal(for: new)), &tally)
   }
 
   static func check(

@@ -1,6 +1,7 @@
 // Migration files that nobody meant: cut, doubled, mixed and with other bytes in them. Whatever is read is a step that is
 // read back as the same one; whatever is not is an error with its place. Longer: VAULT_SECONDS.
 
+import CipherSQLite
 import Foundation
 import Migrations
 import ObjectVault
@@ -153,8 +154,97 @@ import Testing
       let set = try MigrationSet([step])
       _ = try set.model(at: 1)
       _ = try set.losses(ofStep: 1)
-      _ = try set.findings()
       _ = try step.wayBack(from: Schema())
     } catch is StoreError {}
+  }
+
+  // MARK: Behind another step
+
+  /// Steps that make what the seeds name, or leave it to them: of a first one, lint asks nothing.
+  private static let firsts: [MigrationStep] = {
+    let forms = """
+      create entity P {
+          attribute z int optional
+      }
+      create entity E {
+          attribute a string optional
+          attribute b int default 1
+          relationship r -> F many ordered inverse F.s
+      }
+      create entity F {
+          attribute a string optional
+          attribute b double optional
+          attribute c string default "c"
+          relationship s -> E inverse E.r
+      }
+      create entity A {
+          attribute a string
+          relationship r -> B many inverse B.s
+      }
+      create entity B {
+          attribute a string
+          relationship s -> A inverse A.r
+      }
+      create entity U {
+          attribute s string
+      }
+      create raw view V { SELECT $P.z FROM $P }
+      create raw index I { ON $P ($P.z) WHERE $P.z > 1 }
+      """
+    let few = "create entity U {\n    attribute s string\n}"
+    let texts =
+      ["format: 1\n[up]\n\(forms)\n", "format: 1\n[up]\n\(few)\n"]
+      + ((try? MigrationSet.embedded(MicroblogMigrations.steps).steps.first?.text).map { ["\($0)\n"] } ?? [])
+    return texts.compactMap { try? MigrationStep(number: 1, name: "first", text: $0) }
+  }()
+
+  /// What became of the steps that were read.
+  private struct Uses {
+    var (read, asked, compiled, tried, faulty) = (0, 0, 0, 0, 0)
+  }
+
+  @Test
+  func
+    `whatever step is read behind another one is asked about and compiled for both engines, or is an error`()
+    throws
+  {
+    #expect(Self.firsts.count == 3)
+    let engines = try ["3.15.2", "3.46.1"].map { try #require(Engine(sqliteVersion: $0)) }
+    var random = SeededGenerator(seed: 1648)
+    let end = Date(timeIntervalSinceNow: max(1, childSeconds))
+    var (rounds, uses) = (0, Uses())
+    while rounds < 12 || Date() < end {
+      rounds += 1
+      for _ in 0..<50 {
+        let seed = Self.seeds.randomElement(using: &random) ?? ""
+        // What is whole fits more often.
+        let text = Int.random(in: 0..<3, using: &random) == 0 ? seed : Self.mutated(seed, &random)
+        guard let first = Self.firsts.randomElement(using: &random) else { return }
+        do {
+          let step = try MigrationStep(number: 2, name: Self.name, text: text)
+          try Self.use(MigrationSet([first, step]), engines, &uses)
+        } catch is StoreError {}
+      }
+    }
+    #expect(uses.asked > 15 && uses.compiled > 30 && uses.tried > 10 && uses.faulty > 0, "\(uses)")
+  }
+
+  private static func use(_ set: MigrationSet, _ engines: [Engine], _ uses: inout Uses) throws {
+    let before = try set.model(at: 1)
+    _ = try? set.steps[1].wayBack(from: before)
+    uses.read += 1
+    // The engine reads the SQL of these, which takes longer than all the rest.
+    if uses.read.isMultiple(of: 2), let faults = try faults(set) {
+      uses.tried += 1
+      if !faults.isEmpty { uses.faulty += 1 }
+    }
+    if try !set.findings().isEmpty { uses.asked += 1 }
+    for engine in engines { _ = try set.sql(ofStep: 2, on: engine) }
+    uses.compiled += 1
+  }
+
+  /// nil for steps whose model cannot be.
+  private static func faults(_ set: MigrationSet) throws -> [String]? {
+    do { return try set.compileFaults() } catch is StoreError { return nil }
   }
 }

@@ -110,6 +110,7 @@ import Testing
   }
 
   @Test func `steps behind a fold that was edited since run on no store`() throws {
+    try write(4, "[up]\ncreate entity Extra {\n  attribute n int\n}")
     #expect(try run("create", "--to", "3").status == 0)
     let connection = try Connection.open(url.path, key: testKey)
     try connection.execute("INSERT INTO Note(id, body, town) VALUES (1, 'a', 'secret')")

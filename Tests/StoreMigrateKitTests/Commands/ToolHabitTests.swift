@@ -203,18 +203,97 @@ import Testing
       directory: folder.url.path)
     // It has read its key, and waits.
     #expect(try tool.says("Another process uses old.store"))
+    try expectHidden([secret], from: tool, naming: "old.store")
+    try other.execute("COMMIT")
+    other.close()
+    let result = try tool.end()
+    #expect(result.status == 0 && !(result.output + result.errors).contains(secret), "\(result)")
+  }
+
+  /// No process shows one of these in its list of arguments, and the tool's own has this in it.
+  private func expectHidden(_ secrets: [String], from tool: StartedTool, naming name: String) throws {
     var lists: [String] = []
     for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int32(name) != nil {
       guard let data = FileManager.default.contents(atPath: "/proc/\(name)/cmdline") else { continue }
       lists.append(String(decoding: data, as: UTF8.self))
     }
     let own = FileManager.default.contents(atPath: "/proc/\(tool.processID)/cmdline") ?? Data()
-    #expect(String(decoding: own, as: UTF8.self).contains("old.store"))
-    #expect(!lists.contains { $0.contains(secret) })
-    try other.execute("COMMIT")
-    other.close()
+    #expect(String(decoding: own, as: UTF8.self).contains(name))
+    #expect(!lists.contains { list in secrets.contains { list.contains($0) } })
+  }
+
+  @Test(
+    .enabled(if: hasProcesses, "there is no /proc"),
+    arguments: [["rekey", "old.store"], ["slots", "add", "n.keys", "Bo"]])
+  func `nor has that of a command which is given a new one`(_ words: [String]) async throws {
+    let (folder, secrets) = (
+      try await CommandFolder().folder, [Template.hex(Template.key), Template.hex(Template.newKey)]
+    )
+    for (name, secret) in zip(["key.txt", "new.txt"], secrets) {
+      try Data(secret.utf8).write(to: folder.url.appendingPathComponent(name))
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path(name))
+    }
+    let end = folder.url.appendingPathComponent("end")
+    // It has read both keys, and waits for the rest of what the command writes.
+    let command = "cat new.txt; echo both are read >&2; while [ ! -e end ]; do sleep 0.02; done"
+    let tool = try StartedTool(
+      builtExecutable("store-migrate"),
+      words + [
+        "--key-file", "key.txt", "--key-format", "hex", "--new-key-command", command, "--new-key-format",
+        "hex", "--no-input",
+      ], directory: folder.url.path)
+    #expect(try tool.says("both are read"))
+    try expectHidden(secrets, from: tool, naming: words[words.count - 1])
+    try Data().write(to: end)
     let result = try tool.end()
-    #expect(result.status == 0 && !(result.output + result.errors).contains(secret), "\(result)")
+    #expect(result.status == 0, "\(result)")
+    #expect(!secrets.contains { (result.output + result.errors).contains($0) }, "\(result)")
+  }
+
+  /// The options that have to do with a key, and how their values are called: where it is, and how it is written there.
+  private static let ways: [String: String] = {
+    let ways = ["file": "PATH", "fd": "N", "env": "NAME", "command": "COMMAND", "format": "FORMAT"]
+    return ["--key", "--new-key"].reduce(
+      into: ["--slots": "FILE", "--new-slots": "FILE", "--slots-work": "SECONDS", "--keep": "NAME=FILE"]
+    ) { all, name in
+      for (way, value) in ways { all["\(name)-\(way)"] = value }
+    }
+  }()
+
+  @Test(arguments: StoreMigrate.commandNames)
+  func `no option of any command takes a key itself`(_ name: String) {
+    // Who adds a kind of value says here that it is none.
+    let kinds: Set = [
+      "CODES", "DIR", "FILE", "FORMAT", "K", "N", "NAME", "NAME,…", "NAME=ENTITY", "NAME[:desc],…", "OLD=NEW",
+      "PREDICATE", "SCOPE", "SECONDS", "SETTINGS", "TEXT", "VERSION", "WHEN", "lossy:NAME",
+    ]
+    let words = ["key", "pass", "secret", "slot", "code", "unlock", "salt", "token", "pin"]
+    for (option, value) in StoreMigrate.optionValues(of: name) {
+      if let way = Self.ways[option] {
+        #expect(value == way, "\(name) \(option)")
+      } else {
+        #expect(kinds.contains(value), "\(name) \(option) \(value)")
+        #expect(!words.contains { option.contains($0) }, "\(name) \(option) \(value)")
+      }
+    }
+  }
+
+  @Test func `the ways of a key are those that commands have`() {
+    let all = StoreMigrate.commandNames.flatMap { StoreMigrate.optionValues(of: $0).keys }
+    #expect(Set(Self.ways.keys).isSubset(of: all))
+  }
+
+  @Test(arguments: [["status", "old.store", "-m", "Steps"], ["fetch", "old.store", "Author"]])
+  func `a key in the place of any option's value opens nothing`(_ words: [String]) async throws {
+    // In another form than that which the tests beside this one look for among all processes.
+    let (folder, secret) = (try await CommandFolder().folder, Data(Template.key).base64EncodedString())
+    for option in StoreMigrate.optionValues(of: words[0]).keys.sorted() {
+      let format = option == "--key-format" ? [] : ["--key-format=base64"]
+      let result = try runTool(
+        builtExecutable("store-migrate"), words + ["\(option)=\(secret)", "--no-input"] + format,
+        directory: folder.url.path)
+      #expect(result.status != 0 && result.output.isEmpty, "\(option): \(result)")
+    }
   }
 
   @Test(arguments: ["--key", "--password", "--passphrase", "--new-key"])

@@ -16,7 +16,7 @@ import Testing
 
   init() throws {
     folder = try TemporaryFolder()
-    for name in ["Steps", "Fewer", "Edited"] {
+    for name in ["Steps", "Fewer", "Edited", "Broken"] {
       try FileManager.default.createDirectory(
         at: folder.url.appendingPathComponent(name), withIntermediateDirectories: false)
     }

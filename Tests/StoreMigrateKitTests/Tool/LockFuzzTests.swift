@@ -1,5 +1,6 @@
 // Lock files that a merge, an editor or a disk made something else of: they are read as far as they say something, and a
-// step that was released is never taken for another. Longer: VAULT_SECONDS.
+// step that was released is never taken for another, nor one without its line for one that never had any. Longer:
+// VAULT_SECONDS.
 
 import Foundation
 import Migrations
@@ -22,8 +23,33 @@ import Testing
   }
 
   private static func isRefused(_ text: String, _ set: MigrationSet) -> Bool {
-    do { try Releases(text: text).requireKept(in: set) } catch { return true }
+    isRefused(Releases(text: text), set)
+  }
+
+  private static func isRefused(_ releases: Releases, _ set: MigrationSet) -> Bool {
+    do { try releases.requireKept(in: set) } catch { return true }
     return false
+  }
+
+  /// A text that bytes went into, out of, or from one place of to another.
+  private static func mutated(_ text: String, _ random: inout SeededGenerator) -> String {
+    var bytes = Array(text.utf8)
+    for _ in 0..<Int.random(in: 1...4, using: &random) {
+      let place = Int.random(in: 0...bytes.count, using: &random)
+      let stop = min(bytes.count, place + Int.random(in: 0...80, using: &random))
+      switch Int.random(in: 0..<5, using: &random) {
+      case 0: bytes.insert(UInt8.random(in: 0...255, using: &random), at: place)
+      case 1: bytes.removeSubrange(place..<stop)
+      case 4 where place < bytes.count:
+        bytes[place] = Array("0123456789abcdef".utf8).randomElement(using: &random) ?? 48
+      case 2:
+        bytes.insert(contentsOf: Array((words.randomElement(using: &random) ?? "").utf8), at: place)
+      default:
+        bytes.insert(
+          contentsOf: Array(bytes[place..<stop]), at: Int.random(in: 0...bytes.count, using: &random))
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// Whether a text says in so many words, outside of conflicts and in front of a release, that a step was another one.
@@ -82,23 +108,7 @@ import Testing
     while rounds < 5 || Date() < end {
       rounds += 1
       for _ in 0..<50 {
-        var bytes = Array(released.utf8)
-        for _ in 0..<Int.random(in: 1...4, using: &random) {
-          let place = Int.random(in: 0...bytes.count, using: &random)
-          let stop = min(bytes.count, place + Int.random(in: 0...80, using: &random))
-          switch Int.random(in: 0..<5, using: &random) {
-          case 0: bytes.insert(UInt8.random(in: 0...255, using: &random), at: place)
-          case 1: bytes.removeSubrange(place..<stop)
-          case 4 where place < bytes.count:
-            bytes[place] = Array("0123456789abcdef".utf8).randomElement(using: &random) ?? 48
-          case 2:
-            bytes.insert(contentsOf: Array((Self.words.randomElement(using: &random) ?? "").utf8), at: place)
-          default:
-            bytes.insert(
-              contentsOf: Array(bytes[place..<stop]), at: Int.random(in: 0...bytes.count, using: &random))
-          }
-        }
-        let text = String(decoding: bytes, as: UTF8.self)
+        let text = Self.mutated(released, &random)
         let isRefused = Self.isRefused(text, set)
         if isRefused { refused += 1 } else { kept += 1 }
         guard Self.tellsOfAnother(text, than: set) else { continue }
@@ -107,5 +117,94 @@ import Testing
       }
     }
     #expect(kept > 5 && refused > 5 && told > 5, "\(kept), \(refused) and \(told)")
+  }
+
+  // MARK: Beside the steps that were written with it
+
+  private static let folder = packageRoot.appendingPathComponent("Migrations")
+
+  /// The text with a line more.
+  private static func extended(_ text: String, _ random: inout SeededGenerator) -> String {
+    var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    let more =
+      ["", " ", "# more", "<<<<<<< ours", "=======", "\r", "more"].randomElement(using: &random) ?? ""
+    lines.insert(more, at: Int.random(in: 0..<lines.count, using: &random))
+    return lines.joined(separator: "\n")
+  }
+
+  /// Whether a line of the text begins with the number of each step.
+  private static func hasLines(_ text: String, of set: MigrationSet) -> Bool {
+    let numbers = Set(text.split(whereSeparator: \.isNewline).compactMap { Int($0.prefix { $0 != " " }) })
+    return set.steps.allSatisfy { numbers.contains($0.number) }
+  }
+
+  @Test
+  func `a lock file without the line of a step that the embedded code has is refused, whatever else it says`()
+    throws
+  {
+    let set = try MigrationSet.embedded(MicroblogMigrations.steps)
+    let released = try Self.released()
+    let embedded = try String(
+      contentsOf: Self.folder.appendingPathComponent("Embedded.swift"), encoding: .utf8)
+    #expect(!Self.isRefused(Releases(lock: released, embedded: embedded), set))
+    #expect(Self.isRefused(Releases(lock: nil, embedded: embedded), set))
+    var random = SeededGenerator(seed: 1492)
+    let end = Date(timeIntervalSinceNow: max(1, childSeconds))
+    var (rounds, kept, damaged) = (0, 0, 0)
+    while rounds < 5 || Date() < end {
+      rounds += 1
+      for _ in 0..<50 {
+        let text = Self.mutated(released, &random)
+        let isRefused = Self.isRefused(Releases(lock: text, embedded: embedded), set)
+        if !isRefused { kept += 1 }
+        // Who knows nothing of the files beside it refuses less.
+        let isRefusedAlone = Self.isRefused(text, set)
+        if isRefused, !isRefusedAlone { damaged += 1 }
+        #expect(isRefused || !isRefusedAlone, "\(text)")
+        #expect(isRefused || Self.hasLines(text, of: set), "\(text)")
+      }
+    }
+    #expect(kept > 2 && damaged > 5, "\(kept) and \(damaged)")
+  }
+
+  @Test func `commands that read a fuzzed lock file end well, or name what is wrong with it`() throws {
+    let set = try MigrationSet.embedded(MicroblogMigrations.steps)
+    let released = try Self.released()
+    let folder = try TemporaryFolder()
+    let steps = folder.url.appendingPathComponent("Migrations")
+    try FileManager.default.copyItem(at: Self.folder, to: steps)
+    let lock = steps.appendingPathComponent("migrations.lock")
+    func run(_ command: String) throws -> ToolResult {
+      try runTool(builtExecutable("store-migrate"), [command, "-m", steps.path, "--no-input"])
+    }
+    var random = SeededGenerator(seed: 1517)
+    let end = Date(timeIntervalSinceNow: childSeconds)
+    var (rounds, written, refused) = (0, 0, 0)
+    while rounds < 16 || childSeconds > 1 && Date() < end {
+      rounds += 1
+      // What is mutated is refused nearly always; a line more need not be.
+      let text = rounds % 3 == 0 ? Self.extended(released, &random) : Self.mutated(released, &random)
+      try Data(text.utf8).write(to: lock)
+      for (command, codes) in [("check", [0, 2]), ("embed", [0, 1, 3])] as [(String, [Int32])] {
+        let result = try run(command)
+        #expect(!result.isKilled && codes.contains(result.status), "\(command): \(result)\n\(text)")
+        let said = result.output + result.errors
+        // Of a step that was released as another one the file of the step is named, with the release.
+        #expect(
+          result.status == 0 || said.contains("migrations.lock") || said.contains("released with"),
+          "\(command): \(result)\n\(text)")
+        guard command == "embed" else { continue }
+        let now = try String(contentsOf: lock, encoding: .utf8)
+        if result.status == 0 {
+          written += 1
+          #expect(Releases(text: now).version == Releases(text: text).version, "\(text)\n\(now)")
+          #expect(Self.hasLines(now, of: set) && !Self.isRefused(now, set), "\(text)\n\(now)")
+        } else {
+          refused += 1
+          #expect(now == text, "a refused one is another now")
+        }
+      }
+    }
+    #expect(written > 0 && refused > 0, "\(written) and \(refused)")
   }
 }
