@@ -46,3 +46,14 @@ public final class ThreadWork<Value: Sendable>: Sendable {
     }
   }
 }
+
+/// Cancels a task as soon as somebody says that it is where it shall be cancelled.
+///
+/// By a thread of its own: those of the pool may be busy with other tests for minutes, in which an endless statement would
+/// keep a core from them.
+public func cancel<Value>(_ task: Task<Value, any Error>, when isThere: DispatchSemaphore) {
+  Thread.detachNewThread {
+    isThere.wait()
+    task.cancel()
+  }
+}

@@ -65,19 +65,18 @@ import Testing
   }
 
   @Test func `a cancelled write stops its statement, rolls back and leaves the pool usable`() async throws {
-    let started = AsyncStream<Void>.makeStream()
+    let started = DispatchSemaphore(value: 0)
     let task = Task { [pool] in
       // Also when it fails before: nobody is to wait for ever.
-      defer { started.continuation.finish() }
+      defer { started.signal() }
       try await pool.write { connection in
         _ = try connection.execute("INSERT INTO t VALUES (1)")
-        started.continuation.finish()
+        started.signal()
         _ = try connection.value(
           "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n")
       }
     }
-    for await _ in started.stream {}
-    task.cancel()
+    cancel(task, when: started)
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(try pool.withReader { try $0.value("SELECT count(*) FROM t") } == 0)
     try await pool.write { _ = try $0.execute("INSERT INTO t VALUES (2)") }

@@ -89,19 +89,18 @@ import Testing
   }
 
   @Test func `cancelling a task interrupts its statement and leaves the queue usable`() async throws {
-    let started = AsyncStream<Void>.makeStream()
+    let started = DispatchSemaphore(value: 0)
     let task = Task { [queue] in
       // Also when it fails before: nobody is to wait for ever.
-      defer { started.continuation.finish() }
+      defer { started.signal() }
       try await queue.transaction { connection -> Void in
         _ = try connection.execute("INSERT INTO t VALUES (1)")
-        started.continuation.finish()
+        started.signal()
         _ = try connection.value(
           "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n")
       }
     }
-    for await _ in started.stream {}
-    task.cancel()
+    cancel(task, when: started)
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(try queue.withConnection { try $0.value("SELECT count(*) FROM t") } == 0)
   }

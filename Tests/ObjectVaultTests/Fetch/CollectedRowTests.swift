@@ -151,11 +151,7 @@ import Testing
         ending.wasReached = true
       }
     }
-    // A thread of its own: tasks of other tests may keep those of the pool busy for longer than the fetch takes.
-    Thread.detachNewThread {
-      started.wait()
-      task.cancel()
-    }
+    cancel(task, when: started)
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(!ending.wasReached)
     #expect(try await store.read { try $0.fetch(Book.self).count() } == 4000)

@@ -210,8 +210,7 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
         }
       }
     }
-    try await onThread { begun.wait() }
-    reading.cancel()
+    cancel(reading, when: begun)
     await #expect(throws: CancellationError.self) { try await reading.value }
   }
 

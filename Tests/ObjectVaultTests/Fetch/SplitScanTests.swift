@@ -136,8 +136,7 @@ private let isShared = ProcessInfo.processInfo.activeProcessorCount > 1
         }
       }
       // In the middle of one of the next fetches.
-      try await onThread { isThere.wait() }
-      reading.cancel()
+      cancel(reading, when: isThere)
       await #expect(throws: CancellationError.self) { try await reading.value }
       opened.close()
     }
