@@ -43,7 +43,10 @@ final class FileLook {
   func state(_ key: Key, _ candidates: KeyCandidates, known: CipherProfile?, isThorough: Bool) throws
     -> FileState
   {
-    guard let header else { return .foreign(reason: "it has only \(counted(file.byteCount, "byte"))") }
+    // The engine calls a file of one byte empty, as it makes such ones itself; empty ones have been refused before.
+    guard let header else {
+      return .foreign(reason: "it has only \(counted(max(1, file.byteCount), "byte"))")
+    }
     if let known, !known.isUsable { return .unusable(known) }
     if header.starts(with: Array("SQLite format 3\0".utf8)) {
       return try stateUnderClearHeader(header, key, known)

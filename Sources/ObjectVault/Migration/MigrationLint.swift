@@ -189,8 +189,19 @@ struct StepLint {
     let isOldest = Engine.current.sqliteVersion == oldest.sqliteVersion
     let old = isOldest ? compiled : try step.compiled(from: before, engine: oldest)
     // The run copies it once; the first operation of those that it is copied for stands for all.
-    return old.parts.flatMap { $0.rebuilds(oldest) }.map { rebuild in
-      finding(.rebuildsTable, rebuild.operations.first, "on SQLCipher 3, \(rebuild.table) is copied whole")
+    var causes: [(operation: MigrationOperation?, tables: [String])] = []
+    for rebuild in old.parts.flatMap({ $0.rebuilds(oldest) }) {
+      let cause = rebuild.operations.first
+      if let known = causes.firstIndex(where: { $0.operation == cause }) {
+        if !causes[known].tables.contains(rebuild.table) { causes[known].tables.append(rebuild.table) }
+      } else {
+        causes.append((cause, [rebuild.table]))
+      }
+    }
+    return causes.map { operation, tables in
+      let verb = tables.count == 1 ? "is" : "are"
+      return finding(
+        .rebuildsTable, operation, "on SQLCipher 3, \(tables.joined(separator: ", ")) \(verb) copied whole")
     }
   }
 

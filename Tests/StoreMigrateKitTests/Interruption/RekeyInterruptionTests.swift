@@ -8,17 +8,15 @@ import Testing
 @Suite(.serialized) struct RekeyInterruptions {
   let folder: TemporaryFolder
   let store: String
-  static let rows = 6000
+  /// Some 16 MB, made once and copied: making them takes longer than the rekey that is interrupted.
+  private let template: TemporaryFolder
+  static let rows = 4000
 
   init() throws {
     folder = try TemporaryFolder()
+    template = try TemporaryFolder()
     store = folder.path("a.store")
-  }
-
-  /// Some 24 MB.
-  func create() throws {
-    for name in folder.names { try FileManager.default.removeItem(atPath: folder.path(name)) }
-    _ = try Connection.create(store, key: .passphrase("horse")) {
+    _ = try Connection.create(template.path("a.store"), key: .passphrase("horse")) {
       try $0.executeScript(
         """
         CREATE TABLE t(id INTEGER PRIMARY KEY, x BLOB);
@@ -26,6 +24,11 @@ import Testing
         INSERT INTO t SELECT i, zeroblob(4000) FROM n;
         """)
     }
+  }
+
+  func create() throws {
+    for name in folder.names { try FileManager.default.removeItem(atPath: folder.path(name)) }
+    try FileManager.default.copyItem(atPath: template.path("a.store"), toPath: store)
   }
 
   /// Which keys open the store, with all that is in it.
