@@ -54,5 +54,6 @@ import Testing
 }
 
 private func expectGolden(_ text: String, _ name: String) throws {
-  #expect(try Golden.difference(of: text, from: "\(name).txt", in: "ObjectVaultTests") == nil)
+  let difference = try Golden.difference(of: text, from: "\(name).txt", in: "ObjectVaultTests")
+  #expect(difference == nil, "\(difference ?? "")")
 }

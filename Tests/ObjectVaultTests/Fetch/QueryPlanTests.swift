@@ -53,7 +53,8 @@ import Testing
       Self.common($0.text(3) ?? "")
     }
     let text = "\(sql.text)\n\n\(plan.joined(separator: "\n"))\n"
-    #expect(try Golden.difference(of: text, from: "plan-\(name).txt", in: "ObjectVaultTests") == nil)
+    let difference = try Golden.difference(of: text, from: "plan-\(name).txt", in: "ObjectVaultTests")
+    #expect(difference == nil, "\(difference ?? "")")
   }
 
   /// A line of a plan in the words that all versions share: older ones name the table beside its alias.

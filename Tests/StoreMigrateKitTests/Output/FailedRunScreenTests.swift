@@ -63,8 +63,9 @@ import Testing
     throws
   {
     #expect(screen.code == code, "\(screen.text)")
-    #expect(
-      try Golden.difference(of: screen.text, from: "screen-\(name).txt", in: "StoreMigrateKitTests") == nil)
+    let difference = try Golden.difference(
+      of: screen.text, from: "screen-\(name).txt", in: "StoreMigrateKitTests")
+    #expect(difference == nil, "\(difference ?? "")")
     let connection = try Connection.open(folder.path("old.store"), key: .raw(Template.key))
     #expect(try connection.userVersion() == version)
     connection.close()

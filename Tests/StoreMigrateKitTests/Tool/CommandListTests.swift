@@ -14,8 +14,9 @@ import Testing
     let words = topic == "overview" ? ["--help"] : ["help", topic]
     let result = try runTool(builtExecutable("store-migrate"), words)
     #expect(result.status == 0 && result.errors.isEmpty)
-    #expect(
-      try Golden.difference(of: result.output, from: "help-\(topic).txt", in: "StoreMigrateKitTests") == nil)
+    let difference = try Golden.difference(
+      of: result.output, from: "help-\(topic).txt", in: "StoreMigrateKitTests")
+    #expect(difference == nil, "\(difference ?? "")")
     if topic != "overview" {
       #expect(try runTool(builtExecutable("store-migrate"), [topic, "--help"]).output == result.output)
     }
