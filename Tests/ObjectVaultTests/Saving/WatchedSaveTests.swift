@@ -1,0 +1,100 @@
+// Saves of many objects in one statement, watched and cancelled while it runs.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct WatchedSaves {
+  enum Work: String, CaseIterable { case insertion, change }
+
+  static let count = 20_000
+  let temporary: TemporaryStore
+  var store: Store { temporary.store }
+
+  init() async throws { temporary = try await TemporaryStore(library) }
+
+  /// Makes new authors, or changes those that there are.
+  private static func run(_ work: Work, _ count: Int, in context: ObjectContext) throws {
+    switch work {
+    case .insertion:
+      for number in 0..<count { context.insert(Author.self) { $0.name = "author \(number)" } }
+    case .change:
+      for author in try context.fetch(Author.self).all() { author.age += 1 }
+    }
+  }
+
+  private func prepare(_ work: Work, _ count: Int) throws {
+    guard work == .change else { return }
+    let context = store.makeContext()
+    try Self.run(.insertion, count, in: context)
+    try context.save()
+  }
+
+  @Test(arguments: Work.allCases)
+  func `a hook is told of each row, and a trace of one statement, without its values`(_ work: Work) throws {
+    try prepare(work, 300)
+    let (rows, statements) = (Locked<[RowChange]>([]), Locked<[String]>([]))
+    try store.withWritingConnection { connection in
+      connection.onChange { change in rows.withLock { $0.append(change) } }
+      connection.onStatement { event in statements.withLock { $0.append(event.sql) } }
+    }
+    let context = store.makeContext()
+    try Self.run(work, 300, in: context)
+    try context.save()
+    try store.withWritingConnection { connection in
+      connection.onChange(nil)
+      connection.onStatement(nil)
+    }
+    let told = rows.withLock { $0.filter { $0.table == "Author" } }
+    #expect(told.map(\.rowID).sorted() == Array(1...300))
+    #expect(told.allSatisfy { $0.kind == (work == .insertion ? .insert : .update) })
+    let writing = statements.withLock { $0.filter { $0.contains("\"Author\"") && $0.contains("OR FAIL") } }
+    #expect(writing.count == 1, "\(writing)")
+    #expect(writing.first?.contains(work == .insertion ? "vault_feed" : "vault_value") == true)
+    #expect(!statements.withLock { $0.contains { $0.contains("author 17") } })
+  }
+
+  @Test(arguments: Work.allCases)
+  func `a write that is cancelled in the middle of its statement leaves nothing of it`(_ work: Work)
+    async throws
+  {
+    try prepare(work, Self.count)
+    let (isThere, wasCancelled) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let seen = Locked(0)
+    try store.withWritingConnection { connection in
+      connection.onChange { change in
+        guard change.table == "Author",
+          seen.withLock({
+            $0 += 1; return $0
+          }) == 1000
+        else { return }
+        isThere.signal()
+        wasCancelled.wait()
+      }
+    }
+    let task = Task { [store] in
+      // Also when it fails before: nobody is to wait for ever.
+      defer { isThere.signal() }
+      try await store.write { try Self.run(work, Self.count, in: $0) }
+    }
+    Thread.detachNewThread {
+      isThere.wait()
+      task.cancel()
+      wasCancelled.signal()
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    // It was one statement, and did not come to its end.
+    #expect((1000..<Self.count).contains(seen.withLock { $0 }))
+    try store.withWritingConnection { $0.onChange(nil) }
+    let context = store.makeContext()
+    let authors = try context.fetch(Author.self).all()
+    #expect(authors.count == (work == .insertion ? 0 : Self.count) && authors.allSatisfy { $0.age == 30 })
+    // The connection, and its statements, are as before.
+    try await store.write { try Self.run(work, 100, in: $0) }
+    let after = try store.makeContext().fetch(Author.self).all()
+    #expect(after.count == (work == .insertion ? 100 : Self.count))
+    #expect(work == .insertion || after.allSatisfy { $0.age == 31 })
+  }
+}
