@@ -8,6 +8,9 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
 ENGINE4 := .build/sqlcipher4/environment
 WITH4 = . ./$(ENGINE4) && 
 FLAGS4 = --scratch-path .build/v4 --pkg-config-path "$$PKG_CONFIG_PATH"
+# Of bench-compare: which engine both revisions are built for.
+COMPARED = $(if $(filter 4,$(ENGINE)),$(WITH4))
+PACKAGES = $(if $(filter 4,$(ENGINE)),--pkg-config-path "$$PKG_CONFIG_PATH")
 REVISION := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 GOLDENS := PredicateSQL|Goldens|MigrationPage|Tutorial|CommandPage
 # What is tried at random: texts of steps and lock files, pairs of models.
@@ -91,13 +94,15 @@ bench4: sqlcipher4 ## the same on SQLCipher 4
 bench-index: ## the package index of Debian as a graph, against a Python program (ENGINE=4: on SQLCipher 4)
 	@$(MAKE) --no-print-directory bench$(ENGINE) ARGS="--package-index Benchmarks/package_index.py $(ARGS)"
 
-bench-compare: deps ## this revision against another, in pairs (REV=v1.0 ARGS="--only 1,2 --runs 9")
+bench-compare: deps $(if $(filter 4,$(ENGINE)),sqlcipher4) ## this revision against another, in pairs (REV=v1.0 ENGINE=4 ARGS="--only 1,2 --runs 9")
 	@test -n "$(REV)" || { echo "Say which revision: make bench-compare REV=…"; exit 64; }
 	@test -e .build/compare/.git || git worktree add --detach .build/compare $(REV) >&2
 	@git -C .build/compare checkout --detach $(REV) >&2
-	@$(SWIFT) build -c release --package-path .build/compare/Benchmarks --scratch-path .build/bench-compare >&2
-	@$(SWIFT) build -c release --package-path Benchmarks --scratch-path .build/bench >&2
-	@.build/bench/release/vault-bench --compare .build/bench-compare/release/vault-bench --runs 9 $(ARGS)
+	@$(COMPARED) $(SWIFT) build -c release --package-path .build/compare/Benchmarks \
+	  --scratch-path .build/bench-compare$(ENGINE) $(PACKAGES) >&2
+	@$(COMPARED) $(SWIFT) build -c release --package-path Benchmarks --scratch-path .build/bench$(ENGINE) $(PACKAGES) >&2
+	@$(COMPARED) .build/bench$(ENGINE)/release/vault-bench \
+	  --compare .build/bench-compare$(ENGINE)/release/vault-bench --runs 9 $(ARGS)
 
 check: lint ## what CI runs: lint, tests on both engines, docs; warnings are errors
 	@VAULT_CHECK=1 $(MAKE) test

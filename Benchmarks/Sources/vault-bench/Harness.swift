@@ -159,6 +159,7 @@ func table(_ rows: [Measured]) -> String {
   }
   func time(_ seconds: Double, _ unit: MeasuredUnit?) -> String {
     if unit == .bytes { return "\((seconds / 1e5).rounded() / 10) MB" }
+    if seconds < 1e-6 { return "\((seconds * 1e10).rounded() / 10) ns" }
     return seconds < 0.001 ? "\((seconds * 1e7).rounded() / 10) µs" : "\((seconds * 1e5).rounded() / 100) ms"
   }
   var lines = [
