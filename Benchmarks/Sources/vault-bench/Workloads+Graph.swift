@@ -240,9 +240,21 @@ enum MemoryBench {
     let store = try await Store.open(
       at: url, key: .raw(rawKey), schema: benchSchema, migrations: .creatingSchema)
     defer { store.close() }
+    // The engine's own caches are filled before, those of both connections that the fetch reads by: each waits for the other
+    // to be open.
+    let (one, two) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    async let first: Int = store.read { context in
+      one.signal()
+      two.wait()
+      return try context.fetch(Ten.self).count()
+    }
+    async let second: Int = store.read { context in
+      two.signal()
+      one.wait()
+      return try context.fetch(Ten.self).count()
+    }
+    _ = try await (first, second)
     return try await store.read { context in
-      // The engine's own cache is filled before.
-      _ = try context.fetch(Ten.self).count()
       let before = resident()
       let rows = try context.fetch(Ten.self).all()
       let after = resident()
