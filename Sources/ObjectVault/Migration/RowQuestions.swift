@@ -54,6 +54,8 @@ struct RowQuestions {
       try ask(planned, isBehind: true)
     }
     for operation in compiled.step.operations where operation.rules.refusesLate {
+      // Whoever said why it could not be asked has said enough.
+      if unasked.contains(where: { $0.hasPrefix("\(operation.summary): ") }) { continue }
       unasked.append("\(operation.summary): rows that it refuses are found when the step runs")
     }
   }

@@ -110,12 +110,15 @@ enum CheckCommand: Command {
   /// What leads from the steps to the classes of the app, where the tool knows them.
   private static func classFindings(_ set: MigrationSet, _ session: Session) throws -> [String] {
     guard let model = session.model else { return [] }
-    let lines = try set.proposal(for: model, renaming: []).lines
-    guard !lines.isEmpty else { return [] }
-    return [
+    let proposal = try set.proposal(for: model, renaming: [])
+    guard !proposal.lines.isEmpty else { return [] }
+    let lines =
+      proposal.lines.flatMap { $0.split(separator: "\n") }.map { "  \($0)" }
+      + proposal.losses.map { "  LOSES \($0)" }
+      + proposal.doubts.map { "  May be a renaming: --rename \($0)" }
+    let head =
       "The classes are not what the steps make; this would lead to them (\(session.offer(DiffCommand.self, []))):"
-    ]
-      + lines.flatMap { $0.split(separator: "\n").map { "  \($0)" } }
+    return [([head] + lines).joined(separator: "\n")]
   }
 
   /// Steps whose checksum in the lock is another.

@@ -42,6 +42,24 @@ extension Session {
     }
   }
 
+  /// An error of a command that asked for a store, with the line that leads on from a file that another program made; any other
+  /// error as it is.
+  func leadingOn(from error: any Error, of command: any Command.Type) -> any Error {
+    switch error {
+    case SQLError.notEncrypted, StoreError.notAStore: break
+    default: return error
+    }
+    guard command.group == .look || command.options.contains(where: { $0.name == Option.migrations.name })
+    else { return error }
+    return ExplainedError(
+      code: ExitCode(error),
+      description: """
+        \(error) Of a file that another program made, this writes the first step and the classes, and baseline takes the \
+        rows then:
+            \(offer(SchemaCommand.self, ["import", argumentPath(storePath)]))
+        """)
+  }
+
   /// The line that rebases files.
   func rebaseLine(_ files: [String]) -> String { offer(RebaseCommand.self, files.map(argumentPath)) }
 

@@ -19,11 +19,27 @@ extension Session {
     _ inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest, asksRows: Bool = false
   ) throws -> MigrationPlan {
     do { return try MigrationPlan(inspection, set, goal, asksRows: asksRows) } catch let error as StoreError {
+      if let unfit = unfitStep(error, set) { throw unfit }
       guard let text = explanation(of: error, inspection, set) else { throw error }
       let applied = try? MigrationOutlook.appliedSteps(inspection.connection)
       throw ExplainedError(
         code: ExitCode(error), description: text, history: applied.map { HistoryState($0, set) })
     }
+  }
+
+  /// What is to be said of a step that does not fit the model which it meets: nothing ran, and nothing has failed.
+  private func unfitStep(_ error: StoreError, _ set: MigrationSet) -> ExplainedError? {
+    guard case .migrationFailed(let number, _, let operation, let reason) = error,
+      number >= 1, number <= set.version
+    else { return nil }
+    let place = set.steps[number - 1].place(ofOperation: operation)
+    return ExplainedError(
+      code: ExitCode(error),
+      description: """
+        \(place) cannot run: \(operation): \(ended(reason)) Nothing was changed. This tells of all steps \
+        that cannot, and needs no store:
+            \(offer(CheckCommand.self, []))
+        """, unfitStep: number)
   }
 
   /// What is to be said of a history, or a version, that is not that of the steps, with the next command; nil for other errors, and

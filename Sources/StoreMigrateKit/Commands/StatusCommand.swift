@@ -47,6 +47,8 @@ enum StatusCommand: Command {
     let irreversible: String?
     /// What a reader should look at, such as `lossy:User.name`.
     var risk: [String] = []
+    /// Why it cannot run: of one that does not fit the model which it meets.
+    var fault: String?
   }
 
   struct Version: Encodable {
@@ -126,12 +128,25 @@ enum StatusCommand: Command {
 
   static func run(_ session: Session) async throws -> any Report {
     let (inspection, set) = (try session.inspection(), try session.migrations())
-    return try withExtendedLifetime(inspection) { try report(session, inspection, set) }
+    return try withExtendedLifetime(inspection) {
+      do { return try report(session, inspection, set, of: set) } catch let error as ExplainedError {
+        // What is sound before it is told as ever.
+        guard let number = error.unfitStep, number > (try StoreInfo(inspection.connection).version) else {
+          throw error
+        }
+        return try report(session, inspection, set.upTo(number - 1), of: set, unfit: error)
+      }
+    }
   }
 
-  private static func report(_ session: Session, _ inspection: Inspection, _ set: MigrationSet) throws
-    -> StatusReport
-  {
+  /// - Parameters:
+  ///   - set: The steps that fit each other.
+  ///   - all: With those from the first on that does not.
+  ///   - unfit: What is said of that one.
+  private static func report(
+    _ session: Session, _ inspection: Inspection, _ set: MigrationSet, of all: MigrationSet,
+    unfit: ExplainedError? = nil
+  ) throws -> StatusReport {
     let (plan, outlook) = try session.planned(inspection, set)
     let profile = plan.cipher
     return StatusReport(
@@ -139,9 +154,9 @@ enum StatusCommand: Command {
       file: FileState(
         format: format(profile), pageBytes: profile.pageBytes, profile: "\(profile)"),
       version: Version(
-        store: plan.storeVersion, available: plan.availableVersion, minimumReader: plan.minimumReader,
+        store: plan.storeVersion, available: all.version, minimumReader: plan.minimumReader,
         minimumReaderAfterwards: outlook.minimumReader),
-      migrations: applied(plan, set) + pending(plan, outlook, set),
+      migrations: applied(plan, set) + pending(plan, outlook, set) + unfit(all, behind: set, unfit),
       history: HistoryState(plan.history, set),
       schema: SchemaState(matches: plan.hasOwnTables, hash: outlook.modelHash), drift: plan.drift,
       foreignKeys: References(violations: outlook.danglingReferences), makesBackup: plan.makesBackup,
@@ -149,7 +164,8 @@ enum StatusCommand: Command {
       freeBytes: outlook.freeBytes,
       cost: Cost(rows: plan.cost.rows, seconds: plan.cost.seconds),
       warnings: (session.warnings?.withLock { $0 } ?? []) + warnings(plan, outlook),
-      next: next(session, plan), signalsAttention: session.arguments.has("--exit-code"),
+      next: unfit == nil ? next(session, plan) : [session.offer(CheckCommand.self, [])],
+      signalsAttention: session.arguments.has("--exit-code"),
       isVerbose: session.arguments.has("--verbose"))
   }
 
@@ -194,6 +210,21 @@ enum StatusCommand: Command {
         irreversible: step.irreversible,
         risk: (outlook.writesData[index] ? ["data"] : []) + step.losses.map { "lossy:\($0)" }
           + step.rebuiltTables.map { "rebuild:\($0)" })
+    }
+  }
+
+  /// The first step that cannot run, and those behind it, of which nothing is known.
+  private static func unfit(_ all: MigrationSet, behind set: MigrationSet, _ error: ExplainedError?)
+    -> [StepState]
+  {
+    guard let error else { return [] }
+    // The command line that follows there stands at the end of the screen.
+    let fault = error.description.split(separator: "\n").first.map { String($0) }
+    return all.steps.dropFirst(set.version).map { step in
+      StepState(
+        number: step.number, name: step.name, state: "pending", note: step.note, checksum: step.checksum,
+        isEmpty: step.operations.isEmpty, reversible: false, irreversible: nil,
+        fault: step.number == error.unfitStep ? fault : nil)
     }
   }
 

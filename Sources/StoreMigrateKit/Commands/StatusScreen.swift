@@ -16,7 +16,7 @@ extension StatusCommand.StatusReport {
         "\(version.store) of \(version.available)" + (pending.isEmpty ? "" : ", \(pending.count) pending")),
       "",
     ]
-    lines += steps + ["", Screen.fact("history", historyLine), Screen.fact("schema", schemaLine)]
+    lines += steps + ["", Screen.fact("history", history.sentence), Screen.fact("schema", schemaLine)]
     if schema.matches { lines += drift.map { Screen.fact("in the way", "✗ \($0)") } }
     if let count = foreignKeys.violations {
       lines.append(
@@ -25,6 +25,7 @@ extension StatusCommand.StatusReport {
     }
     lines.append(Screen.fact("oldest app", readerLine))
     lines += copyLines + roomLines + warnings.map { Screen.fact("warning", $0) }
+    lines += migrations.compactMap(\.fault).map { Screen.fact("warning", $0) }
     return (lines + Screen.next(next)).joined(separator: "\n")
   }
 
@@ -35,7 +36,9 @@ extension StatusCommand.StatusReport {
       let state =
         step.state == "applied"
         ? "✓ applied  \(padded(step.appliedAt ?? "", 20))  \(Screen.took(step.milliseconds ?? 0))"
-        : "• pending  \(padded("", 20))  \(Screen.estimate(step.seconds ?? 0))"
+        : step.fault != nil
+          ? "✗ cannot run"
+          : "• pending" + (step.seconds.map { "  \(padded("", 20))  \(Screen.estimate($0))" } ?? "")
       let notes = notes(of: step)
       let line =
         "\(isNext ? " →" : "  ") \(numbered(step.number))  \(padded(step.name, width))  \(state)"
@@ -60,16 +63,6 @@ extension StatusCommand.StatusReport {
       if let app = step.app, let engine = step.engine { lines.append("by \(app), on \(engine)") }
     }
     return lines
-  }
-
-  private var historyLine: String {
-    let count = history.applied
-    guard count > 0 else { return "no step ran yet" }
-    let beyond = count - history.matching
-    let match = count == 1 ? "checksum matches" : "checksums match"
-    return (beyond == 0 ? "complete, " : "") + "\(history.matching) of \(count) \(match)"
-      + (beyond == 0
-        ? "" : "; \(beyond == 1 ? "the last is" : "the last \(beyond) are") not among these migrations")
   }
 
   private var schemaLine: String {

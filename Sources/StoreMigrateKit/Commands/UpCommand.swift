@@ -201,18 +201,20 @@ enum UpCommand: Command {
     try connection.vacuum()
   }
 
-  /// The steps as far as they are to run, and what they would do. The history is held against all of them.
+  /// The steps as far as they are to run, and what they would do. Those behind them are not asked: one may not be finished.
   private static func plan(_ session: Session, _ key: Key, _ all: MigrationSet) throws -> (
     MigrationSet, MigrationPlan
   ) {
     try session.lookingBeforeChange(key: key) { inspection in
-      let plan = try session.plan(inspection, all)
+      let version = try StoreInfo(inspection.connection).version
       let asked = try session.target(of: all)
       let steps = try session.arguments.count("--steps")
-      let target = try session.target(from: plan.storeVersion, steps: steps ?? all.version)
-      guard asked != nil || steps != nil, target < all.version else { return (all, plan) }
+      let target = try session.target(from: version, steps: steps ?? all.version)
+      guard asked != nil || steps != nil, target < all.version else {
+        return (all, try session.plan(inspection, all))
+      }
       // Steps that ran stay where they are: down takes them back.
-      let set = try all.upTo(max(target, min(plan.storeVersion, all.version)))
+      let set = try all.upTo(max(target, min(version, all.version)))
       return (set, try session.plan(inspection, set))
     }
   }

@@ -45,8 +45,12 @@ enum VerifyCommand: Command {
       guard findings.isEmpty else { return findings.joined(separator: "\n") }
       return
         "\(store.path): \(pages) pages authenticate; structure, references and tables are as they should be"
-        + (comparedWithMigrations
-          ? ", and so is the history." : "; no migrations to compare the history with.")
+        + (comparedWithMigrations ? agreement : "; no migrations to compare the history with.")
+    }
+
+    private var agreement: String {
+      guard let history, history.leadsBeyond else { return ", and so is the history." }
+      return ", and so is the history: \(history.sentence)."
     }
   }
 

@@ -131,4 +131,6 @@ struct ExplainedError: Error, CustomStringConvertible {
   let description: String
   /// The history beside the steps, for JSON.
   var history: HistoryState?
+  /// The step that cannot run, by its number, where that is what is told.
+  var unfitStep: Int?
 }

@@ -55,4 +55,16 @@ struct HistoryState: Encodable {
     (complete, applied) = (conflicts.isEmpty, steps.count)
     matching = min(steps.count, set.version) - conflicts.count
   }
+  /// Whether steps ran that are not among those at hand, which `reader:` lets programs do without.
+  var leadsBeyond: Bool { complete && matching < applied }
+
+  /// How many steps are those at hand, in words.
+  var sentence: String {
+    guard applied > 0 else { return "no step ran yet" }
+    let beyond = applied - matching
+    return (beyond == 0 ? "complete, " : "") + "\(matching) of \(applied) "
+      + (applied == 1 ? "checksum matches" : "checksums match")
+      + (beyond == 0
+        ? "" : "; \(beyond == 1 ? "the last is" : "the last \(beyond) are") not among these migrations")
+  }
 }

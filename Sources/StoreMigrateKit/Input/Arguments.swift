@@ -108,12 +108,13 @@ struct UnknownOption: Error {
   let words: [String]
 
   /// The error, with the nearest of these options.
-  func usageError(among options: [Option]) -> UsageError {
+  /// - Parameter help: The sentence that says where the options are told.
+  func usageError(among options: [Option], help: String) -> UsageError {
     if ["--key", "--password", "--passphrase", "--new-key"].contains(name) {
       return UsageError(
         "\(name) is not offered: other users could read it in the list of processes. "
           + "Use --key-file, --key-fd, --key-env, --key-command or the prompt.")
     }
-    return UsageError("\"\(name)\" is no option.\(didYouMean(name, among: options.map(\.name)))")
+    return UsageError("\"\(name)\" is no option.\(didYouMean(name, among: options.map(\.name))) \(help)")
   }
 }

@@ -37,7 +37,9 @@ extension StoreMigrate {
       try session.checkValues()
       let run: any Command.Type = arguments.has("--dry-run") ? PlanCommand.self : command
       line.name = run.name
-      let report = try await session.placing(of: run) { try await run.run(session) }
+      let report = try await session.placing(of: run) {
+        do { return try await run.run(session) } catch { throw session.leadingOn(from: error, of: run) }
+      }
       var output = Output(code: report.exitCode, text: line.text(of: report, style), loss: report.loss)
       if report.isWritten { tell(line.warnings) }
       output.errors =

@@ -189,7 +189,9 @@ public enum StoreMigrate {
   static func arguments(_ words: [String]) throws -> Arguments {
     do { return try Arguments(words, known: everyOption) } catch let error as UnknownOption {
       let named = commands.first { command in words.first { !$0.hasPrefix("-") } == command.name }
-      throw error.usageError(among: named.map { $0.options + Option.common } ?? everyOption)
+      throw error.usageError(
+        among: named.map { $0.options + Option.common } ?? everyOption,
+        help: named.map { ToolLine.help($0.name) } ?? "See: \(ToolLine("--help"))")
     }
   }
 
@@ -201,7 +203,7 @@ public enum StoreMigrate {
     guard given == command.positionalCount || command.positionalCount < 0 else {
       throw UsageError(
         "\(command.name) takes \(command.positionalCount == 0 ? "no argument" : command.positionalNames), "
-          + "\(given) given. \(ToolLine.help(command.name))")
+          + "\(given) \(given == 1 ? "is" : "are") given. \(ToolLine.help(command.name))")
     }
     try checkPaths(arguments, of: command)
   }

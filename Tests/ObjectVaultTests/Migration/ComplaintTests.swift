@@ -1,6 +1,6 @@
 // What people complain of in other migration systems, by the numbers of the list that the design rests on, as far as it is
-// about stores and steps. What is about the tool is in StoreMigrateKitTests; 16 and 17 are in MigrationLimits and
-// MigrationProcesses, 1 and 18 are the traps A1 and A9.
+// about stores and steps. What is about the tool is in StoreMigrateKitTests; 17 is in MigrationProcesses, 1 and 18 are the traps
+// A1 and A9.
 
 import CipherSQLite
 import Foundation

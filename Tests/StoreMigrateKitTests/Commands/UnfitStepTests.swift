@@ -1,0 +1,97 @@
+// A step that does not fit the model which it meets: what the others may do beside it, and what is said.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct UnfitSteps {
+  let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(
+      atPath: folder.path("Steps"), withIntermediateDirectories: false)
+    try write("0001_a", "create entity A {\n attribute n int\n}")
+    #expect(try run("create a.store").status == 0)
+    try write("0002_b", "add attribute A.m int optional")
+    // There is one of that name already.
+    try write("0003_c", "add attribute A.m int optional")
+    try write("0004_d", "add attribute A.o int optional")
+  }
+
+  private func write(_ name: String, _ text: String) throws {
+    try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
+      to: URL(fileURLWithPath: folder.path("Steps/\(name).migration")))
+  }
+
+  private func run(_ line: String) throws -> ToolResult {
+    try runTool(
+      builtExecutable("store-migrate"),
+      line.split(separator: " ").map(String.init) + [
+        "-m", "Steps", "--key-env", "KEY", "--key-format", "hex", "--no-input",
+      ], environment: ["KEY": Template.hex(Template.key)], directory: folder.url.path)
+  }
+
+  private func version() throws -> Int {
+    try StoreInfo(Inspection(path: folder.path("a.store"), key: .raw(Template.key)).connection).version
+  }
+
+  @Test(arguments: ["--to 2", "--steps 1"])
+  func `up and plan go as far as they are asked, whatever stands behind`(_ words: String) throws {
+    let plan = try run("plan a.store \(words)")
+    #expect(plan.status == 0 && plan.output.contains("up a.store \(words)"), "\(plan)")
+    #expect(try run("up a.store \(words) --dry-run").status == 0)
+    let up = try run("up a.store \(words)")
+    #expect(up.status == 0, "\(up)")
+    #expect(try version() == 2)
+  }
+
+  @Test(arguments: ["plan a.store", "up a.store", "up a.store --to 3"])
+  func `who would meet it is told the line, and that nothing was changed`(_ line: String) throws {
+    let result = try run(line)
+    #expect(result.status == 1, "\(result)")
+    #expect(
+      result.errors.contains(
+        "0003_c.migration:4 cannot run: add attribute A.m int optional: A.m exists already. Nothing was changed."
+      ), "\(result)")
+    #expect(result.errors.contains("    store-migrate check -m Steps"), "\(result)")
+    #expect(!result.errors.contains("failed at"))
+    #expect(try version() == 1)
+  }
+
+  @Test func `status tells of the store as ever, and marks the step`() throws {
+    let status = try run("status a.store")
+    #expect(status.status == 0, "\(status)")
+    for text in [
+      "version      1 of 4, 3 pending", "✓ applied", "0002  b  • pending", "0003  c  ✗ cannot run",
+      "0004  d  • pending", "warning      0003_c.migration:4 cannot run: ",
+      "next:        store-migrate check -m Steps",
+    ] { #expect(status.output.contains(text), "\(text): \(status.output)") }
+    let json = try run("status a.store --json")
+    #expect(
+      json.status == 0 && json.output.contains("\"fault\" : \"0003_c.migration:4 cannot run: "), "\(json)")
+    #expect(try run("status a.store --exit-code").status == 2)
+  }
+
+  @Test func `a file of somebody else is told with the line that takes it in`() throws {
+    let plain = try runTool(
+      "/usr/bin/env",
+      ["python3", "-c", "import sqlite3; sqlite3.connect('p.db').execute('CREATE TABLE t(x)')"],
+      directory: folder.url.path)
+    try #require(plain.status == 0)
+    _ = try Connection.create(folder.path("f.db"), key: .raw(Template.key)) {
+      try $0.execute("CREATE TABLE t(x)")
+    }
+    for (file, line) in [
+      ("p.db", "    store-migrate schema import p.db"),
+      ("f.db", "    store-migrate schema import f.db --key-env KEY"),
+    ] {
+      for command in ["status", "plan", "up", "info", "verify", "history"] {
+        let result = try run("\(command) \(file)")
+        #expect(result.status == 12 && result.errors.contains(line), "\(command): \(result)")
+      }
+    }
+  }
+}
