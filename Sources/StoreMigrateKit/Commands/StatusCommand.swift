@@ -156,7 +156,7 @@ enum StatusCommand: Command {
       version: Version(
         store: plan.storeVersion, available: all.version, minimumReader: plan.minimumReader,
         minimumReaderAfterwards: outlook.minimumReader),
-      migrations: applied(plan, set) + pending(plan, outlook, set) + unfit(all, behind: set, unfit),
+      migrations: applied(plan, set) + pending(plan, outlook, set) + unfitSteps(all, behind: set, unfit),
       history: HistoryState(plan.history, set),
       schema: SchemaState(matches: plan.hasOwnTables, hash: outlook.modelHash), drift: plan.drift,
       foreignKeys: References(violations: outlook.danglingReferences), makesBackup: plan.makesBackup,
@@ -214,7 +214,7 @@ enum StatusCommand: Command {
   }
 
   /// The first step that cannot run, and those behind it, of which nothing is known.
-  private static func unfit(_ all: MigrationSet, behind set: MigrationSet, _ error: ExplainedError?)
+  private static func unfitSteps(_ all: MigrationSet, behind set: MigrationSet, _ error: ExplainedError?)
     -> [StepState]
   {
     guard let error else { return [] }
