@@ -46,7 +46,7 @@ extension Session {
   /// error as it is.
   func leadingOn(from error: any Error, of command: any Command.Type) -> any Error {
     switch error {
-    case SQLError.notEncrypted(file: _), StoreError.notAStore(file: _): break
+    case SQLError.notEncrypted(_), StoreError.notAStore(_): break
     default: return error
     }
     guard command.group == .look || command.options.contains(where: { $0.name == Option.migrations.name })
