@@ -46,7 +46,7 @@ extension Session {
   /// error as it is.
   func leadingOn(from error: any Error, of command: any Command.Type) -> any Error {
     let isForeign =
-      if case .notEncrypted = error as? SQLError { true } else if case .notAStore = error as? StoreError {
+      if case .notEncrypted? = error as? SQLError { true } else if case .notAStore? = error as? StoreError {
         true
       } else { false }
     guard isForeign,
