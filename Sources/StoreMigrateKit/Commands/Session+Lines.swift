@@ -45,11 +45,12 @@ extension Session {
   /// An error of a command that asked for a store, with the line that leads on from a file that another program made; any other
   /// error as it is.
   func leadingOn(from error: any Error, of command: any Command.Type) -> any Error {
-    let isForeign =
-      if case .notEncrypted? = error as? SQLError { true } else if case .notAStore? = error as? StoreError {
-        true
-      } else { false }
-    guard isForeign,
+    let foreign: String? =
+      switch error {
+      case SQLError.notEncrypted(let file), StoreError.notAStore(let file): file
+      default: nil
+      }
+    guard foreign != nil,
       command.group == .look || command.options.contains(where: { $0.name == Option.migrations.name })
     else { return error }
     return ExplainedError(
