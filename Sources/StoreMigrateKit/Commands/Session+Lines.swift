@@ -1,5 +1,6 @@
 // Command lines that a screen offers, as a shell takes them.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 
@@ -45,12 +46,11 @@ extension Session {
   /// An error of a command that asked for a store, with the line that leads on from a file that another program made; any other
   /// error as it is.
   func leadingOn(from error: any Error, of command: any Command.Type) -> any Error {
-    let foreign: String? =
-      switch error {
-      case SQLError.notEncrypted(let file), StoreError.notAStore(let file): file
-      default: nil
-      }
-    guard foreign != nil,
+    switch error {
+    case SQLError.notEncrypted, StoreError.notAStore: break
+    default: return error
+    }
+    guard
       command.group == .look || command.options.contains(where: { $0.name == Option.migrations.name })
     else { return error }
     return ExplainedError(
