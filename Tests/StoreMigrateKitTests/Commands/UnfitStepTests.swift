@@ -26,23 +26,23 @@ import Testing
       to: URL(fileURLWithPath: folder.path("Steps/\(name).migration")))
   }
 
-  private func run(_ line: String) throws -> ToolResult {
+  private func run(_ line: String, steps: [String] = ["-m", "Steps"]) throws -> ToolResult {
     try runTool(
       builtExecutable("store-migrate"),
-      line.split(separator: " ").map(String.init) + [
-        "-m", "Steps", "--key-env", "KEY", "--key-format", "hex", "--no-input",
+      line.split(separator: " ").map(String.init) + steps + [
+        "--key-env", "KEY", "--key-format", "hex", "--no-input",
       ], environment: ["KEY": Template.hex(Template.key)], directory: folder.url.path)
   }
 
   private func version() throws -> Int {
-    try StoreInfo(Inspection(path: folder.path("a.store"), key: .raw(Template.key)).connection).version
+    let inspection = try Inspection(path: folder.path("a.store"), key: .raw(Template.key))
+    return try withExtendedLifetime(inspection) { try StoreInfo(inspection.connection).version }
   }
 
   @Test(arguments: ["--to 2", "--steps 1"])
   func `up and plan go as far as they are asked, whatever stands behind`(_ words: String) throws {
-    let plan = try run("plan a.store \(words)")
+    let plan = try run("up a.store \(words) --dry-run")
     #expect(plan.status == 0 && plan.output.contains("up a.store \(words)"), "\(plan)")
-    #expect(try run("up a.store \(words) --dry-run").status == 0)
     let up = try run("up a.store \(words)")
     #expect(up.status == 0, "\(up)")
     #expect(try version() == 2)
@@ -71,7 +71,7 @@ import Testing
     ] { #expect(status.output.contains(text), "\(text): \(status.output)") }
     let json = try run("status a.store --json")
     #expect(
-      json.status == 0 && json.output.contains("\"fault\" : \"0003_c.migration:4 cannot run: "), "\(json)")
+      json.status == 0 && json.output.contains("\"fault\":\"0003_c.migration:4 cannot run: "), "\(json)")
     #expect(try run("status a.store --exit-code").status == 2)
   }
 
@@ -84,13 +84,11 @@ import Testing
     _ = try Connection.create(folder.path("f.db"), key: .raw(Template.key)) {
       try $0.execute("CREATE TABLE t(x)")
     }
-    for (file, line) in [
-      ("p.db", "    store-migrate schema import p.db"),
-      ("f.db", "    store-migrate schema import f.db --key-env KEY"),
-    ] {
+    for file in ["p.db", "f.db"] {
       for command in ["status", "plan", "up", "info", "verify", "history"] {
-        let result = try run("\(command) \(file)")
-        #expect(result.status == 12 && result.errors.contains(line), "\(command): \(result)")
+        let result = try run("\(command) \(file)", steps: command == "info" ? [] : ["-m", "Steps"])
+        let leadsOn = result.errors.contains("\n    store-migrate schema import \(file) ")
+        #expect(result.status == 12 && leadsOn, "\(command): \(result)")
       }
     }
   }
