@@ -31,11 +31,18 @@ extension MigrationStep {
 
   /// What is wrong, with the name that may have been meant.
   private static func sentence(_ fault: SchemaFault, _ model: Schema) -> String {
-    guard case .unknownProperty(let entity, let property, _) = fault,
-      let known = model.flattenedEntity(named: entity)?.propertyNames, !known.contains(property),
-      let hint = didYouMean(nearest(property, among: known))
-    else { return "\(fault)" }
-    return "there is no property \(entity).\(property); \(hint)"
+    switch fault {
+    case .unknownProperty(let entity, let property, _):
+      guard let known = model.flattenedEntity(named: entity)?.propertyNames, !known.contains(property),
+        let hint = didYouMean(nearest(property, among: known))
+      else { break }
+      return "there is no property \(entity).\(property); \(hint)"
+    case .unknownDestination(let entity, let relationship, let destination):
+      guard let hint = didYouMean(nearest(destination, among: model.entities.map(\.name))) else { break }
+      return "\(entity).\(relationship) leads to \(destination), and there is no such entity; \(hint)"
+    default: break
+    }
+    return "\(fault)"
   }
 
   func failed(_ operation: MigrationOperation, _ reason: String) -> StoreError {
