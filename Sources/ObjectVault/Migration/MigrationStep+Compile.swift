@@ -167,7 +167,10 @@ extension MigrationStep {
       switch rules.work {
       case .require(let text, let query):
         flush()
-        append(.require(text: text, query: try step.resolved(query, model, operation, format)), operation)
+        append(
+          .require(
+            text: text.isBlank ? step.words(for: query, of: operation) : text,
+            query: try step.resolved(query, model, operation, format)), operation)
       case .transform(let transform):
         flush()
         do { try run.check(operation) } catch { throw step.failed(operation, error.reason) }
