@@ -155,4 +155,15 @@ import Testing
     let found = try #require(await failure(step))
     #expect(found.operation == operation && found.reason.contains(word), "\(found)")
   }
+
+  @Test func `of many attributes the one is named that is one too many, with the number and the limit`()
+    async throws
+  {
+    let user = try lab.set([MigrationOperations.base]).model(at: 1).entity(named: "User")
+    let count = try #require(user.map { $0.attributes.count + $0.relationships.count })
+    let step = (1...600).map { "add attribute User.p\($0) int optional" }.joined(separator: "\n")
+    let found = try #require(await failure(step))
+    #expect(found.operation == "add attribute User.p\(513 - count) int optional")
+    #expect(found.reason.contains("User has \(600 + count) properties; 512 are possible"), "\(found.reason)")
+  }
 }
