@@ -112,7 +112,10 @@ extension SQLError: CustomStringConvertible {
     case .interrupted:
       "The statement was interrupted and its transaction rolled back. Run it again if it is still wanted."
     case .constraint(let message, _, let sql):
-      "The change breaks a rule of the schema (\(message)) in: \(sql)"
+      // RAISE takes an empty text, and the engine has no other.
+      "The change breaks a rule of the schema ("
+        + (message.allSatisfy(\.isWhitespace) ? "a trigger's, whose RAISE has no words" : message)
+        + ") in: \(sql)"
     case .parameterCount(let expected, let found, let sql):
       "The statement takes \(expected) parameters and \(found) were given: \(sql)"
     case .parameterNames(let missing, let unknown, let sql):

@@ -98,7 +98,9 @@ struct AdoptionRun {
   let fit: AdoptionFit
   let runner: MigrationRunner
   let model: Schema
-  /// Cancels it, and counts rows.
+  /// Cancels it.
+  let run: CancellableRun
+  /// Counts rows.
   let progress: Progress?
 
   /// Goes on where all that is lost is allowed.
@@ -116,13 +118,13 @@ struct AdoptionRun {
     progress?.totalUnitCount = fit.fills.reduce(0) { $0 + $1.rows }
     var before: Int64 = 0
     for fill in fit.fills {
-      try runner.checkCancelled()
+      try run.check()
       let copied: Int
       do {
         copied = try runner.connection.transfer(from: file.connection, fill.select.text, fill.insert.text) {
           rows in
           progress?.completedUnitCount = before + Int64(rows)
-          try runner.checkCancelled()
+          try run.check()
         }
       } catch SQLError.constraint(let message, _, _) {
         throw refused(
@@ -137,6 +139,7 @@ struct AdoptionRun {
       }
     }
     try checkValues()
+    try run.check()
     try raiseMarks()
   }
 

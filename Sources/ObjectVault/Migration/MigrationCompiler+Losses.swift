@@ -71,6 +71,26 @@ extension MigrationCompiler {
     return losses
   }
 
+  /// The to-manys that stay and have no member any more, by the to-one at their other end that is lost: who reads the name of
+  /// that alone does not see what else is gone.
+  func emptied() -> [String: [String]] {
+    guard mapping.parentChange == nil else { return [:] }
+    let finals = Dictionary(mapping.entities.map { ($0.value, $0.key) }) { first, _ in first }
+    var emptied: [String: [String]] = [:]
+    for entity in before.entities where !untouched.contains(entity.name) {
+      guard let kept = finals[entity.name].map({ Set(mapping.formerNames(of: $0).values) }) else { continue }
+      for toOne in entity.relationships where !toOne.isToMany && !kept.contains(toOne.name) {
+        guard let owner = finals[toOne.destination],
+          let name = mapping.formerNames(of: owner).first(where: { $0.value == toOne.inverse })?.key,
+          after.entity(named: owner)?.relationship(named: name)?.isToMany == true
+        else { continue }
+        let loss = droppedName(entity.name, toOne.name) ?? "\(entity.name).\(toOne.name)"
+        emptied[loss, default: []].append("\(owner).\(name)")
+      }
+    }
+    return emptied
+  }
+
   /// Whether the other end of a one-to-one has all of its links behind the run, too.
   private func isKeptAtOtherEnd(_ relationship: RelationshipDescription, _ finals: [String: String]) -> Bool {
     guard let inverse = relationship.inverse, let final = finals[relationship.destination],

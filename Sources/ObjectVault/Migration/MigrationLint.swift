@@ -107,7 +107,8 @@ struct StepLint {
         ?? parts.first { $0.losses.contains(loss) }?.operations.first
       return finding(
         isEntity ? .dropsEntity : .dropsProperty, operation,
-        "\(loss) is lost for good; when that is meant, write into the head: allow: lossy:\(loss)")
+        "\(lossText(loss, compiled.emptied)) is lost for good; when that is meant, write into the head: allow: lossy:\(loss)"
+      )
     }
   }
 

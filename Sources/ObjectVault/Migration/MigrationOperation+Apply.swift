@@ -18,24 +18,43 @@ extension MigrationStep {
     var (model, present, names): (Schema, Set<SchemaFault>, [SchemaFault: String]) = (former, [], [:])
     for operation in operations {
       guard (try? operation.apply(to: &model)) != nil else { break }
-      let found = Set(model.modelFaults)
+      let found = Set(model.modelFaults.map(Self.kind))
       for fault in found.subtracting(present) { names[fault] = operation.summary }
       present = found
     }
     var makers: [String] = []
-    for name in faults.compactMap({ names[$0] }) where !makers.contains(name) { makers.append(name) }
+    for name in faults.compactMap({ names[Self.kind(of: $0)] }) where !makers.contains(name) {
+      makers.append(name)
+    }
     return failed(
       makers.isEmpty ? operations.last?.summary ?? "" : makers.joined(separator: "; "),
       faults.map { Self.sentence($0, model) }.joined(separator: " "))
   }
 
+  /// A fault without what each operation makes of it: whoever adds one property too many is to blame, and not who adds the
+  /// last of a hundred.
+  private static func kind(of fault: SchemaFault) -> SchemaFault {
+    if case .tooManyProperties(let entity, _) = fault {
+      .tooManyProperties(entity: entity, count: 0)
+    } else {
+      fault
+    }
+  }
+
   /// What is wrong, with the name that may have been meant.
   private static func sentence(_ fault: SchemaFault, _ model: Schema) -> String {
-    guard case .unknownProperty(let entity, let property, _) = fault,
-      let known = model.flattenedEntity(named: entity)?.propertyNames, !known.contains(property),
-      let hint = didYouMean(nearest(property, among: known))
-    else { return "\(fault)" }
-    return "there is no property \(entity).\(property); \(hint)"
+    switch fault {
+    case .unknownProperty(let entity, let property, _):
+      guard let known = model.flattenedEntity(named: entity)?.propertyNames, !known.contains(property),
+        let hint = didYouMean(nearest(property, among: known))
+      else { break }
+      return "there is no property \(entity).\(property); \(hint)"
+    case .unknownDestination(let entity, let relationship, let destination):
+      guard let hint = didYouMean(nearest(destination, among: model.entities.map(\.name))) else { break }
+      return "\(entity).\(relationship) leads to \(destination), and there is no such entity; \(hint)"
+    default: break
+    }
+    return "\(fault)"
   }
 
   func failed(_ operation: MigrationOperation, _ reason: String) -> StoreError {

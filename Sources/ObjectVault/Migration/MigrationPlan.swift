@@ -19,6 +19,9 @@ public struct MigrationPlan: Sendable, Hashable {
     public let sql: [String]
     /// What it loses for good, such as `User.city`.
     public let losses: [String]
+    /// The to-manys that stay and have no members any more, by the loss that takes these away, such as `Post.user` and
+    /// `User.posts`.
+    public let emptied: [String: [String]]
     /// What of it the step's author did not allow; of a step that would be taken back all of it.
     public let unallowedLosses: [String]
     /// The tables that are written again whole.
@@ -188,6 +191,7 @@ extension MigrationPlan.Step {
     (number, name, self.leadsBack) = (compiled.step.number, compiled.step.name, leadsBack)
     (operations, sql) = (compiled.step.operations.map(\.summary), statements.map(\.text))
     (losses, unallowedLosses) = (compiled.losses, compiled.unallowedLosses)
+    emptied = compiled.emptied
     let copied = statements.compactMap { if case .copy(let copy) = $0 { copy.source } else { nil } }
     // A data block between two changes has a table written twice.
     rebuiltTables = copied.indices.filter { copied.firstIndex(of: copied[$0]) == $0 }.map { copied[$0] }
@@ -200,6 +204,24 @@ extension MigrationPlan.Step {
         isMissing: !functions.covers(call.1))
     }
   }
+}
+
+extension MigrationPlan.Step {
+  /// A loss, and what it takes along under another name.
+  package func text(ofLoss loss: String) -> String { lossText(loss, emptied) }
+}
+
+extension MigrationPlan {
+  /// A loss of any step, and what it takes along under another name.
+  package func text(ofLoss loss: String) -> String {
+    steps.first { $0.emptied[loss] != nil }?.text(ofLoss: loss) ?? loss
+  }
+}
+
+/// A loss as a person reads it.
+/// - Parameter emptied: The to-manys that losses leave without members.
+func lossText(_ loss: String, _ emptied: [String: [String]]) -> String {
+  emptied[loss].map { "\(loss) (which empties \($0.joined(separator: ", ")))" } ?? loss
 }
 
 extension MigrationPlan.Refusal: CustomStringConvertible {

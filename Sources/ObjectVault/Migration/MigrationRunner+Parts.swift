@@ -84,6 +84,8 @@ extension MigrationRunner {
       return step.failed(planned.blamed(for: message), "\(error)\(Self.says(code))")
     case .constraint(let message, _, _):
       let operation = planned.blamed(for: message)
+      // Of a trigger that has no words the place is all that is known.
+      let place = message.isBlank ? planned.operations.first.map { step.atLine(of: $0) } ?? "" : ""
       do {
         if let reason = try missingValues(planned.statement, message) {
           return step.refused(operation, reason)
@@ -96,7 +98,8 @@ extension MigrationRunner {
         }
       } catch { return error }
       // A data block that breaks a rule is wrong itself; a change of tables meets rows that are.
-      return part.isData ? step.failed(operation, "\(error)") : step.refused(operation, "\(error)")
+      return part.isData
+        ? step.failed(operation, "\(error)\(place)") : step.refused(operation, "\(error)\(place)")
     default: return step.failed(planned.blamed(for: ""), "\(error)")
     }
   }
@@ -202,6 +205,13 @@ extension MigrationRunner {
 
   static func isOfEntities(_ table: String) -> Bool {
     !OwnTables.own(table) && !table.lowercased().hasPrefix("sqlite_")
+  }
+
+  /// What was given out is known behind each step, of new stores as of old ones: rows that one step moves to another table or deletes would else
+  /// leave their ids to the next, and a store that is made would get other ids than one that is migrated.
+  func raiseHighWaterMarks(behind compiled: CompiledStep) throws {
+    guard compiled.parts.contains(where: { !$0.isRequirement && !$0.onlyCopiesRows }) else { return }
+    try raiseHighWaterMarks(compiled.model)
   }
 
   /// Rows that a data block inserted take part in the promise that ids are never given out twice.

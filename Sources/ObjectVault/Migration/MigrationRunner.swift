@@ -53,6 +53,7 @@ struct MigrationRunner {
             let compiled = try step.compiled(from: before, engine: .current)
             // What a step requires of rows, it requires of those that were there before it.
             try run(compiled.parts.filter { !$0.isRequirement }, of: step, &audit)
+            try raiseHighWaterMarks(behind: compiled)
             seeding.append(compiled)
             model = compiled.model
           } else {
@@ -250,9 +251,7 @@ struct MigrationRunner {
     do {
       try connection.savepoint {
         try run(compiled.parts, of: compiled.step, &audit)
-        if compiled.parts.contains(where: { !$0.isRequirement && !$0.onlyCopiesRows }) {
-          try raiseHighWaterMarks(compiled.model)
-        }
+        try raiseHighWaterMarks(behind: compiled)
         try record(start)
       }
     } catch StoreError.idsExhausted(let entity) {

@@ -14,6 +14,8 @@ struct CompiledStep {
     let model: Schema
     /// What it loses for good, such as `User.city`.
     var losses: [String] = []
+    /// The to-manys that a loss leaves without members.
+    var emptied: [String: [String]] = [:]
     /// The columns that expressions filled, of which nobody knows yet what is in them.
     var filled = TouchedColumns()
     fileprivate var trail = OperationTrail()
@@ -55,6 +57,18 @@ struct CompiledStep {
 
   /// What it loses for good, such as `User.city`.
   var losses: [String] { parts.flatMap(\.losses) }
+
+  /// The to-manys that stay and have no members any more, by the loss that leaves them so.
+  var emptied: [String: [String]] {
+    let losses = Set(losses)
+    return parts.reduce(into: [:]) { emptied, part in
+      for (loss, names) in part.emptied where part.losses.contains(loss) {
+        // One whose order goes, too, has been named as a loss of its own.
+        let names = names.filter { !losses.contains($0) }
+        if !names.isEmpty { emptied[loss, default: []] += names }
+      }
+    }
+  }
 
   /// What it loses without its author's `allow`.
   var unallowedLosses: [String] { losses.filter { !step.allowed.contains("lossy:\($0)") } }
@@ -127,7 +141,7 @@ extension MigrationStep {
       }
       var part = CompiledStep.Part(
         operations: operations, planned: statements, before: before, model: after, losses: compiler.losses(),
-        trail: mapping.trail, compiler: compiler)
+        emptied: compiler.emptied(), trail: mapping.trail, compiler: compiler)
       for (entity, properties) in mapping.expressions {
         for property in properties.keys { part.filled.insert(after.root(of: entity), property) }
       }
@@ -153,7 +167,10 @@ extension MigrationStep {
       switch rules.work {
       case .require(let text, let query):
         flush()
-        append(.require(text: text, query: try step.resolved(query, model, operation, format)), operation)
+        append(
+          .require(
+            text: text.isBlank ? step.words(for: query, of: operation) : text,
+            query: try step.resolved(query, model, operation, format)), operation)
       case .transform(let transform):
         flush()
         do { try run.check(operation) } catch { throw step.failed(operation, error.reason) }

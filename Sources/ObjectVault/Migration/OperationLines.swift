@@ -21,6 +21,16 @@ extension MigrationStep {
     operations.firstIndex(of: operation).flatMap { lines[$0] }
   }
 
+  /// What stands in the place of the words that somebody left out of a `require`.
+  func words(for query: String, of operation: MigrationOperation) -> String {
+    "the query\(atLine(of: operation)) is true, which has no words (\(query.split(whereSeparator: \.isWhitespace).joined(separator: " ")))"
+  }
+
+  /// ` at line 7`, or nothing.
+  func atLine(of operation: MigrationOperation) -> String {
+    line(of: operation).map { " at line \($0)" } ?? ""
+  }
+
   /// The file, and the line of the operation that an error calls so, where no other one is called so.
   package func place(ofOperation summary: String) -> String { place(of: summary, among: operations, lines) }
 

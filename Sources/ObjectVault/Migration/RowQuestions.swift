@@ -43,7 +43,7 @@ struct RowQuestions {
   ) throws {
     for (index, part) in compiled.parts.enumerated() {
       // What a composite operation asks of its pieces is not all: see below.
-      let planned = part.planned + (part.compiler?.forecastChecks() ?? [])
+      let planned = part.hasAskedBefore ? [] : part.planned + (part.compiler?.forecastChecks() ?? [])
       try ask(planned, isBehind: false)
       try askPartners(of: part, in: compiled.step, behind: compiled.parts[..<index]) {
         compiled.parts[(index + 1)...] + later.flatMap(\.parts)
@@ -164,6 +164,11 @@ extension Schema {
 }
 
 extension CompiledStep.Part {
+  /// Whether it is a piece of an operation that asks for its pieces before it writes rows, of which none can be asked later.
+  fileprivate var hasAskedBefore: Bool {
+    compiler != nil && operations.contains { $0.composite?.refusesLate == false }
+  }
+
   /// Whether a part changes no row's partner and takes neither end of a one-to-one away, which its names alone tell. A block may
   /// do anything.
   fileprivate func leavesAlone(_ ends: [(entity: String, property: String)]) -> Bool {

@@ -16,16 +16,22 @@ extension Store {
   ///   - relationships: Targets of to-ones that a file of Core Data's does not tell, such as `["Note.owner": "Person"]`;
   ///     an empty one, `["Note.rank": ""]`, says that it is a number.
   ///   - busyTimeout: How long to wait for another process that uses the file, in seconds.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``; ``SQLError`` for file and key.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``; ``SQLError`` for file and key; `CancellationError` when
+  ///   the task is cancelled.
   public static func planAdoption(
     of url: URL, key: Key?, profile: CipherProfile? = nil, relationships: [String: String] = [:],
     busyTimeout: Double = 5
   ) async throws -> Adoption {
     let key = try await key?.resolved()
-    return try await detached {
+    return try await cancellable { run in
       let file = try AdoptionReader.open(url.path, key, profile, busyTimeout)
       return try withExtendedLifetime(file) {
-        try AdoptionReader.adoption(file, relationships: relationships)
+        try run.run(file.connection) {
+          let adoption = try AdoptionReader.adoption(file, relationships: relationships)
+          // What a question that was ended found is not what is there.
+          try run.check()
+          return adoption
+        }
       }
     }
   }
@@ -55,7 +61,7 @@ extension Store {
   ///   - relationships: As for ``planAdoption(of:key:profile:relationships:busyTimeout:)``; what the steps declare need not be said.
   ///   - losses: What need not be taken, by the names of ``Adoption/losses``.
   ///   - busyTimeout: How long to wait for another process that uses the file, in seconds.
-  ///   - progress: Counts the rows; cancelling it ends the work.
+  ///   - progress: Counts the rows; cancelling it, or the task, ends the work.
   /// - Returns: What was taken, and what was allowed to be left.
   /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``, ``StoreError/adoptionLoses(file:losses:)``;
   ///   `SQLError.alreadyExists`; `CancellationError`. There is no new file then.
@@ -66,22 +72,30 @@ extension Store {
     allowing losses: Set<String> = [], busyTimeout: Double = 5, progress: Progress? = nil
   ) async throws -> Adoption {
     let (fileKey, key) = (try await fileKey?.resolved(), try await key.resolved())
-    return try await detached {
+    return try await cancellable(by: progress) { run in
       let foreign = try AdoptionReader.open(file.path, fileKey, fileProfile, busyTimeout)
       defer { withExtendedLifetime(foreign) {} }
       // What is asked and what is copied is of one moment.
       return try foreign.connection.transaction(.deferred) {
         let model = try migrations.model(at: migrations.version)
-        let adoption = try AdoptionReader.adoption(foreign, relationships: relationships, steps: model)
-        let fit = AdoptionFit(adoption, model)
+        let (adoption, fit) = try run.run(foreign.connection) {
+          let adoption = try AdoptionReader.adoption(foreign, relationships: relationships, steps: model)
+          return (adoption, AdoptionFit(adoption, model))
+        }
+        try run.check()
         try AdoptionRun.check(fit, allowing: RunSettings.named(losses), file: file.path)
         var configuration = Connection.Configuration()
         configuration.profile = profile
         _ = try Connection.create(url.path, key: key, configuration: configuration) { connection in
           try StoreFunctions.register(on: connection)
           let runner = MigrationRunner(connection: connection, set: migrations, progress: progress)
-          try runner.createBaseline(model) {
-            try AdoptionRun(file: foreign, fit: fit, runner: runner, model: model, progress: progress).fill()
+          try run.run(connection) {
+            try runner.createBaseline(model) {
+              try AdoptionRun(
+                file: foreign, fit: fit, runner: runner, model: model, run: run, progress: progress
+              )
+              .fill()
+            }
           }
         }
         return fit.taken(of: adoption)
@@ -97,19 +111,22 @@ extension Store {
   ///   - migrations: The steps up to the version that the store is to have.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
   ///   - busyTimeout: How long to wait for another process's lock, in seconds.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``; ``SQLError``. The file is then as it was.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``; ``SQLError``; `CancellationError` when the task is
+  ///   cancelled. The file is then as it was.
   public static func adoptInPlace(
     _ url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5
   ) async throws {
     let key = try await key.resolved()
-    try await detached {
+    try await cancellable { run in
       var configuration = Connection.Configuration()
       (configuration.busyTimeout, configuration.profile) = (busyTimeout, profile)
       let connection = try Connection.open(url.path, key: key, configuration: configuration)
       defer { connection.close() }
       try StoreFunctions.register(on: connection)
-      try MigrationRunner(connection: connection, set: migrations, progress: nil).adoptInPlace(
-        migrations.model(at: migrations.version))
+      try run.run(connection) {
+        try MigrationRunner(connection: connection, set: migrations, progress: nil).adoptInPlace(
+          migrations.model(at: migrations.version))
+      }
     }
   }
 }

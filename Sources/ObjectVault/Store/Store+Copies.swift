@@ -10,14 +10,16 @@ extension Store {
   /// - Parameters:
   ///   - url: The new file.
   ///   - key: The copy's key; by default the store's own.
-  ///   - progress: Counts pages; cancelling it ends the copying, and there is no file then.
+  ///   - progress: Counts pages; cancelling it, or the task, ends the copying, and there is no file then.
   /// - Throws: `SQLError.alreadyExists`, `SQLError.emptyKey`, `SQLError.folderMissing`.
   public func backup(to url: URL, key: Key? = nil, progress: Progress? = nil) async throws {
     let key = try await key?.resolved()
     let pool = pool
-    try await detached {
+    try await cancellable(by: progress) { run in
       try pool.withReader { connection in
-        try connection.backup(to: url.path, key: key) { try progress?.show($0, of: $1) }
+        try run.run(connection) {
+          try connection.backup(to: url.path, key: key) { try run.show(progress, $0, of: $1) }
+        }
       }
     }
   }
@@ -26,12 +28,17 @@ extension Store {
   /// file of mode 0600. It is of one moment; writers need not wait.
   /// - Parameters:
   ///   - url: The new file.
-  ///   - progress: Counts pages, each twice: written, and compared. Cancelling it ends the writing.
+  ///   - progress: Counts pages, each twice: written, and compared. Cancelling it, or the task, ends the
+  ///     writing.
   /// - Throws: `SQLError.alreadyExists`, `SQLError.verificationFailed`; there is no file then.
   public func exportPlaintext(to url: URL, progress: Progress? = nil) async throws {
     let pool = pool
-    try await detached {
-      try pool.withReader { try $0.exportPlaintext(to: url.path) { try progress?.show($0, of: $1) } }
+    try await cancellable(by: progress) { run in
+      try pool.withReader { connection in
+        try run.run(connection) {
+          try connection.exportPlaintext(to: url.path) { try run.show(progress, $0, of: $1) }
+        }
+      }
     }
   }
 
@@ -42,17 +49,18 @@ extension Store {
   ///   - url: The new file.
   ///   - key: Its key.
   ///   - profile: Its settings; by default the engine's for new files.
-  ///   - progress: Counts pages, each twice: written, and compared. Cancelling it ends the work.
+  ///   - progress: Counts pages, each twice: written, and compared. Cancelling it, or the task, ends
+  ///     the work.
   /// - Throws: `SQLError.notADatabase` when it is no plain SQLite file, `SQLError.alreadyExists`,
   ///   `SQLError.emptyKey`, `SQLError.verificationFailed`; there is no new file then.
   public static func encrypt(
     plaintext: URL, to url: URL, key: Key, profile: CipherProfile? = nil, progress: Progress? = nil
   ) async throws {
     let key = try await key.resolved()
-    try await detached {
+    try await cancellable(by: progress) { run in
       try Connection.encrypt(
         plaintext: plaintext.path, to: url.path, key: key, profile: profile,
-        prepare: { try StoreFunctions.register(on: $0) }, progress: { try progress?.show($0, of: $1) })
+        prepare: { try StoreFunctions.register(on: $0) }, progress: { try run.show(progress, $0, of: $1) })
     }
   }
 
@@ -63,7 +71,8 @@ extension Store {
   ///   - profile: The settings from now on. By default the engine's for new files, and never fewer rounds than before.
   ///   - present: The settings that it has, where they are not found by themselves: ``Store/Configuration/profile``.
   ///   - busyTimeout: How long to wait for somebody else's lock, in seconds.
-  ///   - progress: Counts pages, each twice: written, and compared. Cancelling it ends the work.
+  ///   - progress: Counts pages, each twice: written, and compared. Cancelling it, or the task, ends
+  ///     the work.
   /// - Returns: The settings before and now; equal when nothing was to be done.
   /// - Throws: `SQLError.busy` while somebody uses the store; it is then as it was.
   public static func upgradeCipher(
@@ -71,13 +80,13 @@ extension Store {
     busyTimeout: Double = 5, progress: Progress? = nil
   ) async throws -> (from: CipherProfile, to: CipherProfile) {
     let key = try await key.resolved()
-    return try await detached {
+    return try await cancellable(by: progress) { run in
       var configuration = Connection.Configuration()
       configuration.busyTimeout = busyTimeout
       configuration.profile = present
       return try Connection.upgradeCipher(
         url.path, key: key, to: profile, configuration: configuration,
-        prepare: { try StoreFunctions.register(on: $0) }, progress: { try progress?.show($0, of: $1) })
+        prepare: { try StoreFunctions.register(on: $0) }, progress: { try run.show(progress, $0, of: $1) })
     }
   }
 
@@ -89,7 +98,7 @@ extension Store {
   ///   - profile: The backup's settings, where they are not found by themselves.
   ///   - replacesExisting: Whether a store that is there may go.
   ///   - busyTimeout: How long to wait for who uses the store, in seconds.
-  ///   - progress: Counts pages; cancelling it ends the copying.
+  ///   - progress: Counts pages; cancelling it, or the task, ends the copying.
   /// - Throws: `SQLError.alreadyExists` without `replacesExisting`; `SQLError.busy`; what opening the backup
   ///   throws. A store that was there is then as it was.
   public static func restore(
@@ -97,21 +106,22 @@ extension Store {
     busyTimeout: Double = 5, progress: Progress? = nil
   ) async throws {
     let key = try await key.resolved()
-    try await detached {
+    try await cancellable(by: progress) { run in
       try Connection.restore(
         backup.path, to: url.path, key: key, profile: profile, replacesExisting: replacesExisting,
         busyTimeout: busyTimeout, prepare: { try StoreFunctions.register(on: $0) },
-        progress: { try progress?.show($0, of: $1) })
+        progress: { try run.show(progress, $0, of: $1) })
     }
   }
 }
 
-extension Progress {
+extension CancellableRun {
   /// Says how many of so many pages are done.
-  /// - Throws: `CancellationError` when it was cancelled.
-  func show(_ done: Int, of total: Int) throws {
-    guard !isCancelled else { throw CancellationError() }
-    totalUnitCount = Int64(total)
-    completedUnitCount = Int64(done)
+  /// - Throws: `CancellationError` when the run was cancelled, or the progress.
+  func show(_ progress: Progress?, _ done: Int, of total: Int) throws {
+    progress?.totalUnitCount = Int64(total)
+    progress?.completedUnitCount = Int64(done)
+    try check()
+    if progress?.isCancelled == true { throw CancellationError() }
   }
 }

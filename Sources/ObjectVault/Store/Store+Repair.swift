@@ -18,23 +18,25 @@ extension Store {
   ///   - busyTimeout: How long to wait for another process's lock, in seconds.
   /// - Returns: The steps whose record was written anew, with what had changed.
   /// - Throws: ``StoreError/repairRefused(file:step:reason:)``; ``StoreError/historyConflict(_:)`` where other steps are not
-  ///   what ran; ``SQLError``. The store is then as it was.
+  ///   what ran; ``SQLError``; `CancellationError` when the task is cancelled. The store is then as it was.
   @discardableResult
   public static func repair(
     at url: URL, key: Key, steps numbers: [Int], migrations: MigrationSet, profile: CipherProfile? = nil,
     busyTimeout: Double = 5
   ) async throws -> HistoryRepair {
     let key = try await key.resolved()
-    return try await detached {
+    return try await cancellable { run in
       var configuration = Connection.Configuration()
       (configuration.busyTimeout, configuration.profile) = (busyTimeout, profile)
       let connection = try Connection.open(url.path, key: key, configuration: configuration)
       defer { connection.close() }
-      return try connection.transaction(.immediate) {
-        let work = try RepairWork(
-          numbers, of: try StoreHistory.read(connection), as: migrations, file: url.path)
-        try work.write(to: connection)
-        return work.repair
+      return try run.run(connection) {
+        try connection.transaction(.immediate) {
+          let work = try RepairWork(
+            numbers, of: try StoreHistory.read(connection), as: migrations, file: url.path)
+          try work.write(to: connection)
+          return work.repair
+        }
       }
     }
   }
@@ -51,8 +53,9 @@ extension Store {
     at url: URL, key: Key, steps numbers: [Int], migrations: MigrationSet, profile: CipherProfile? = nil
   ) async throws -> HistoryRepair {
     let key = try await key.resolved()
-    return try await detached {
-      try HistoryRepair(Inspection(path: url.path, key: key, profile: profile), numbers, migrations)
+    return try await cancellable { run in
+      let inspection = try Inspection(path: url.path, key: key, profile: profile)
+      return try run.run(inspection.connection) { try HistoryRepair(inspection, numbers, migrations) }
     }
   }
 }

@@ -165,14 +165,14 @@ public final class Store: Sendable {
   /// the new one. Other processes have to open the store again.
   /// - Parameters:
   ///   - key: The key from now on.
-  ///   - progress: Counts pages, each twice: written, and verified.
-  /// - Throws: `SQLError.busy`, `SQLError.emptyKey`,
-  ///   `SQLError.keyLength`; the old key is then still the one that opens the file.
+  ///   - progress: Counts pages, each twice: written, and verified. Cancelling it, or the task, ends the work.
+  /// - Throws: `SQLError.busy`, `SQLError.emptyKey`, `SQLError.keyLength`, `CancellationError`; the old key is then still
+  ///   the one that opens the file. `SQLError.notVerified` where it was cancelled when the new key was that already.
   public func rekey(to key: Key, progress: Progress? = nil) async throws {
     let key = try await key.resolved()
     let pool = pool
-    try await detached {
-      try pool.rekey(to: key) { try progress?.show($0, of: $1) }
+    try await cancellable(by: progress) { run in
+      try pool.rekey(to: key) { try run.show(progress, $0, of: $1) }
     }
   }
 
@@ -181,13 +181,15 @@ public final class Store: Sendable {
   /// - Parameters:
   ///   - key: The key from now on.
   ///   - profile: The settings from now on.
-  ///   - progress: Counts pages, each twice: written, and compared.
+  ///   - progress: Counts pages, each twice: written, and compared. Cancelling it, or the task, ends the work.
   /// - Throws: `SQLError.busy` while another process has the store open, `SQLError.cipherSettingsMismatch` for
-  ///   settings that this engine has not; the store is then as it was.
+  ///   settings that this engine has not, `CancellationError`; the store is then as it was.
   public func rekey(to key: Key, profile: CipherProfile, progress: Progress? = nil) async throws {
     let key = try await key.resolved()
     let pool = pool
-    try await detached { try pool.rekey(to: key, profile: profile) { try progress?.show($0, of: $1) } }
+    try await cancellable(by: progress) { run in
+      try pool.rekey(to: key, profile: profile) { try run.show(progress, $0, of: $1) }
+    }
   }
 
   /// Checks the file: the authentication code of every page, SQLite's structure, the references, and every value

@@ -38,6 +38,8 @@ enum PlanCommand: Command {
     let operations: [String]
     let sql: [String]
     let losses: [String]
+    /// The same for a person, with what else they take along.
+    let lossTexts: [String]
     let rebuilds: [String]
     let refusals: [Refusal]
     let unasked: [String]
@@ -47,6 +49,11 @@ enum PlanCommand: Command {
     let seconds: Double
     let reversible: Bool
     let rebuildReasons: [Rebuild]
+
+    private enum CodingKeys: String, CodingKey {
+      case number, name, leadsBack, irreversible, operations, sql, losses, rebuilds, refusals, unasked
+      case transforms, note, rows, seconds, reversible, rebuildReasons
+    }
   }
 
   struct Rebuild: Encodable {
@@ -145,7 +152,8 @@ enum PlanCommand: Command {
     let step = plan.steps[index]
     return PlannedStep(
       number: step.number, name: step.name, leadsBack: step.leadsBack, irreversible: step.irreversible,
-      operations: step.operations, sql: step.sql, losses: step.losses, rebuilds: step.rebuiltTables,
+      operations: step.operations, sql: step.sql, losses: step.losses,
+      lossTexts: step.losses.map(step.text), rebuilds: step.rebuiltTables,
       refusals: step.refusals.map { Refusal($0) }, unasked: step.unasked,
       transforms: step.transforms.map { Transform($0) },
       note: step.leadsBack || step.number > set.version ? nil : set.steps[step.number - 1].note,

@@ -54,7 +54,7 @@ extension PlanCommand.PlanReport {
   }
 
   private func lines(of step: PlanCommand.PlannedStep) -> [String] {
-    var marks = step.losses.isEmpty ? [] : ["LOSES \(step.losses.joined(separator: ", "))"]
+    var marks = step.losses.isEmpty ? [] : ["LOSES \(step.lossTexts.joined(separator: ", "))"]
     if !step.leadsBack { marks.append("reversible: \(step.irreversible == nil ? "yes" : "no")") }
     var lines = [
       "", "\(numbered(step.number)) \(step.name)   \(marks.joined(separator: "   "))".trimmingSpaces,

@@ -66,7 +66,7 @@ extension Session {
       left.append(loss)
     }
     guard !left.isEmpty, !arguments.has("--yes") else { return }
-    let list = left.joined(separator: ", ")
+    let list = left.map(plan.text).joined(separator: ", ")
     if !arguments.has("--no-input"), isatty(0) == 1 {
       for step in plan.steps {
         standardError("\(numbered(step.number)) \(step.name)\(step.leadsBack ? ", taken back:" : ":")")

@@ -37,6 +37,8 @@ enum StatusCommand: Command {
     var app: String?
     var engine: String?
     var losses: [String] = []
+    /// The same for a person, with what else they take along.
+    var lossTexts: [String] = []
     var rebuilds: [String] = []
     /// What it may take, and how many rows it writes: of one that is pending.
     var seconds: Double?
@@ -49,6 +51,12 @@ enum StatusCommand: Command {
     var risk: [String] = []
     /// Why it cannot run: of one that does not fit the model which it meets.
     var fault: String?
+
+    private enum CodingKeys: String, CodingKey {
+      case number, name, state, note, checksum, appliedAt, milliseconds, app, engine, losses, rebuilds,
+        seconds
+      case rows, isEmpty, reversible, irreversible, risk, fault
+    }
   }
 
   struct Version: Encodable {
@@ -190,7 +198,8 @@ enum StatusCommand: Command {
     plan.history.map { step in
       let file = step.number <= set.version ? set.steps[step.number - 1] : nil
       return StepState(
-        number: step.number, name: step.name, state: "applied", note: file?.note, checksum: step.checksum,
+        number: step.number, name: step.name, state: "applied", note: file.flatMap(step.note),
+        checksum: step.checksum,
         appliedAt: step.appliedAt, milliseconds: step.milliseconds, app: step.app, engine: step.engine,
         isEmpty: file.map { $0.operations.isEmpty && !$0.isPlaceholder } ?? false,
         reversible: plan.irreversible[step.number] == nil, irreversible: plan.irreversible[step.number])
@@ -205,7 +214,8 @@ enum StatusCommand: Command {
       let file = set.steps[step.number - 1]
       return StepState(
         number: step.number, name: step.name, state: "pending", note: file.note, checksum: file.checksum,
-        losses: step.losses, rebuilds: step.rebuiltTables, seconds: outlook.seconds[index], rows: step.rows,
+        losses: step.losses, lossTexts: step.losses.map(step.text), rebuilds: step.rebuiltTables,
+        seconds: outlook.seconds[index], rows: step.rows,
         isEmpty: step.operations.isEmpty, reversible: step.irreversible == nil,
         irreversible: step.irreversible,
         risk: (outlook.writesData[index] ? ["data"] : []) + step.losses.map { "lossy:\($0)" }

@@ -48,7 +48,7 @@ extension StatusCommand.StatusReport {
   }
 
   private func notes(of step: StatusCommand.StepState) -> [String] {
-    var notes = step.losses.isEmpty ? [] : ["LOSES \(step.losses.joined(separator: ", "))"]
+    var notes = step.losses.isEmpty ? [] : ["LOSES \(step.lossTexts.joined(separator: ", "))"]
     if step.isEmpty { notes.append("empty: it does nothing") }
     if let rows = step.rows, rows > 0 { notes.append("\(grouped(rows)) \(rows == 1 ? "row" : "rows")") }
     if !step.rebuilds.isEmpty { notes.append("rebuilds \(step.rebuilds.joined(separator: ", "))") }

@@ -105,7 +105,8 @@ struct NewerScreen {
     if let migratedBy { lines.append("  It was last migrated by \(migratedBy).") }
     switch wayBack {
     case .success(let plan) where plan.missingTransforms.isEmpty:
-      let losses = plan.losses.isEmpty ? "" : "; that loses \(plan.losses.joined(separator: ", "))"
+      let losses =
+        plan.losses.isEmpty ? "" : "; that loses \(plan.losses.map(plan.text).joined(separator: ", "))"
       lines += [
         "  Update the program. Or take the store back by what it carries itself\(losses):",
         "      \(line(.down, ["--to", "\(supported)"] + plan.allowances))",

@@ -16,11 +16,13 @@ import Testing
     }
     create entity Admin : User {
      attribute level int default 0
+     relationship team -> Tag
     }
     create entity Post {
      attribute title string
      attribute name string
      relationship user -> User inverse User.posts
+     relationship team -> Tag
     }
     create entity Tag {
      attribute label string
@@ -50,6 +52,11 @@ import Testing
     (
       "UPDATE $Admin SET $Admin.count = (SELECT 1 FROM $Post WHERE $Post.title = $Admin.name)", "Admin.name",
       "Post"
+    ),
+    // Of a child's own column, whose table is called after its root.
+    (
+      "UPDATE $User SET $User.count = (SELECT count(*) FROM $Post WHERE $Post.title = '' AND $Admin.team = 3)",
+      "Admin.team", "Post"
     ),
     (
       "DELETE FROM $User WHERE EXISTS (SELECT 1 FROM $Tag JOIN $Post ON 1 WHERE $User.name = '')",
@@ -112,6 +119,8 @@ import Testing
     "DELETE FROM $User WHERE $User.id IN (SELECT $User.id FROM $User)",
     "DELETE FROM $Post WHERE $Post.user IN (SELECT u.$User.id FROM $User u JOIN $Tag t ON t.$Tag.id = u.$User.id)",
     "DELETE FROM $Admin WHERE $Admin.id IN (SELECT $User.id FROM $Admin)",
+    "UPDATE $User SET $User.count = (SELECT count(*) FROM $User u WHERE $Admin.team = 3 AND u.$Admin.level = 1)",
+    "DELETE FROM $User WHERE $Admin.team IN (SELECT $Tag.id FROM $Tag WHERE $Admin.level = 2)",
     "INSERT INTO $Tag ($Tag.label) SELECT $User.name FROM $User",
     "INSERT INTO $Tag ($Tag.label) SELECT $User.name FROM $User UNION SELECT $Post.title FROM $Post",
     // Links have no such column.

@@ -362,13 +362,13 @@ import Testing
   }
 
   @Test func `a plan says what it cannot ask, and blames the operation that a person wrote`() async throws {
-    let lab = try await lab(Self.base, Self.split, fill: Self.fill)
+    let lab = try await lab(Self.groups, Self.toObjects[0].step, fill: Self.links)
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
     #expect(
       plan.steps[0].unasked.contains {
-        $0.hasPrefix("move attribute") && $0.hasSuffix("found when the step runs")
+        $0.hasPrefix("make relationship") && $0.hasSuffix("found when the step runs")
       })
-    #expect(plan.steps[0].sql.contains { $0.contains("INSERT INTO \"Address\"") })
+    #expect(plan.steps[0].sql.contains { $0.contains("INSERT INTO \"Membership\"") })
     #expect(plan.steps[0].irreversible == nil)
   }
 

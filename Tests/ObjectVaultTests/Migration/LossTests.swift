@@ -85,6 +85,47 @@ import Testing
     #expect(try lab.isSound())
   }
 
+  @Test(arguments: [
+    ("drop relationship Post.user", ["Post.user": ["User.posts"]]),
+    (
+      "rename entity User -> Person\nrename relationship Person.posts -> texts\ndrop relationship Post.user",
+      ["Post.user": ["Person.texts"]]
+    ),
+    (
+      "drop relationship Post.user\nadd relationship Post.author -> User inverse User.posts",
+      ["Post.user": ["User.posts"]]
+    ),
+    ("drop relationship Post.user\ndrop relationship User.posts", [:]),
+    ("drop relationship User.posts\ndrop relationship Post.user", [:]),
+    ("drop relationship User.posts", [:]), ("drop relationship Tag.statuses", [:]),
+    ("drop relationship User.posts\ndrop entity Post", [:]), ("make Post.user many", [:]),
+  ])
+  func `a to-many that a lost to-one leaves empty is told with that`(
+    _ step: String, _ emptied: [String: [String]]
+  )
+    async throws
+  {
+    let set = try lab.set([Self.base, step])
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
+    #expect(plan.steps[0].emptied == emptied)
+    let names = emptied.keys.sorted()
+    #expect(
+      plan.losses.map(plan.text)
+        == plan.losses.map { $0 + (emptied[$0].map { " (which empties \($0[0]))" } ?? "") })
+    let lint = try set.findings().filter { $0.rule == .dropsProperty }
+    #expect(names.allSatisfy { name in lint.contains { $0.text.hasPrefix(plan.text(ofLoss: name)) } })
+    // What is allowed is the one loss.
+    _ = try await Store.migrate(at: lab.url, key: testKey, migrations: set, allowing: Set(plan.losses))
+    #expect(plan.losses.count < 3 && plan.losses.filter { emptied[$0] != nil } == names)
+    for name in emptied.values.joined() {
+      let parts = name.split(separator: ".").map(String.init)
+      #expect(
+        try lab.set([Self.base, step]).model(at: 2).entity(named: parts[0])?.relationship(named: parts[1])
+          != nil)
+    }
+    #expect(try lab.isSound())
+  }
+
   @Test func `links that are not lost are there`() async throws {
     try await lab.migrate(
       "add relationship Status.users -> User many inverse User.statuses\ndrop relationship Tag.statuses")

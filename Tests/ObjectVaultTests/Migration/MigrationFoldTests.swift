@@ -217,4 +217,18 @@ import Testing
     let plain = try await DowngradeLab(set, at: 4)
     #expect(try await Store.carriedSteps(at: plain.url, key: testKey).foldedVersion == 0)
   }
+
+  @Test func `the note of a fold is that of stores in which the fold ran`() async throws {
+    let many = try await DowngradeLab(Self.plain, at: 4)
+    let fold = try many.set.folded(to: 3, release: "4.1").migrations
+    let note = try #require(fold.steps[2].note)
+    let one = many.folder.url.appendingPathComponent("one.store")
+    try await Store.create(at: one, key: testKey, migrations: fold)
+    func notes(_ url: URL) async throws -> [String?] {
+      let plan = try await Store.plan(at: url, key: testKey, migrations: fold)
+      return zip(plan.history, fold.steps).map { $0.note(of: $1) }
+    }
+    #expect(try await notes(many.url) == [nil, nil, nil, nil])
+    #expect(try await notes(one) == [nil, nil, note, nil])
+  }
 }

@@ -202,7 +202,12 @@ struct StoppedStep {
     ("add attribute User.name string", "exists already"), ("retype User.name to int", "does not become int"),
     ("rename attribute User.name -> user_id", "cannot be used"),
     ("create entity User {\n}", "exists already"),
-    ("add relationship User.x -> Nobody", "not in the schema"), ("add index User(nothing)", "cannot be used"),
+    ("add relationship User.x -> Nobody", "not in the schema"),
+    (
+      "add relationship User.x -> Pst",
+      "User.x leads to Pst, and there is no such entity; did you mean \"Post\"?"
+    ),
+    ("add index User(nothing)", "cannot be used"),
     ("require \"there are ten users\" { SELECT count(*) = 10 FROM $User }", "there are ten users"),
     ("transform sql { UPDATE $Usr SET x = 1 }", "did you mean \"$User\"?"),
     ("transform sql { UPDATE $User SET $User.nam = 1 }", "did you mean \"$User.name\"?"),

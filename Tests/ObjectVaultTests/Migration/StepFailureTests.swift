@@ -54,6 +54,27 @@ import Testing
     #expect(try lab.rows("SELECT text FROM Post ORDER BY id") == [[2], [0], [1], [0]])
   }
 
+  // MARK: Words
+
+  @Test func `what its author left without words is told by its line and its statement`() async throws {
+    let required = try #require(
+      await failure("make User.city optional\nrequire \" \" {\n  SELECT count(*) = 10\n  FROM $User\n}"))
+    let asked = "it is required that the query at line 4 is true"
+    #expect(
+      required.reason.hasPrefix(asked) && required.reason.contains("(SELECT count(*) = 10 FROM $User)"),
+      "\(required)")
+    let set = try lab.set([MigrationOperations.base, "require \"\" { SELECT 0 }"])
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
+    #expect("\(plan.refusals)".contains("the query at line 3 is true"), "\(plan.refusals)")
+    let raised = try #require(
+      await failure(
+        "create raw trigger T { BEFORE UPDATE ON $User BEGIN SELECT RAISE(ABORT, ''); END }\n"
+          + "transform sql { UPDATE $User SET $User.city = 'x' }"))
+    #expect(
+      raised.operation == "transform sql" && raised.reason.contains("a trigger's, whose RAISE has no words")
+        && raised.reason.contains("SET \"city\" = 'x'") && raised.reason.hasSuffix("at line 4"), "\(raised)")
+  }
+
   // MARK: Types
 
   static let refused: [(String, String)] = [
@@ -133,5 +154,16 @@ import Testing
   ) async throws {
     let found = try #require(await failure(step))
     #expect(found.operation == operation && found.reason.contains(word), "\(found)")
+  }
+
+  @Test func `of many attributes the one is named that is one too many, with the number and the limit`()
+    async throws
+  {
+    let user = try lab.set([MigrationOperations.base]).model(at: 1).entity(named: "User")
+    let count = try #require(user.map { $0.attributes.count + $0.relationships.count })
+    let step = (1...600).map { "add attribute User.p\($0) int optional" }.joined(separator: "\n")
+    let found = try #require(await failure(step))
+    #expect(found.operation == "add attribute User.p\(513 - count) int optional")
+    #expect(found.reason.contains("User has \(600 + count) properties; 512 are possible"), "\(found.reason)")
   }
 }

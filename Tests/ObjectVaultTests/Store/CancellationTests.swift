@@ -41,6 +41,25 @@ private final class HeldProgress: Progress, @unchecked Sendable {
   }
 }
 
+/// Does something once it is time for it. A thread, because tasks of a busy machine may get no turn meanwhile.
+func watch(_ isTime: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable () -> Void) {
+  Thread {
+    let end = Date(timeIntervalSinceNow: 60)
+    while !isTime(), Date() < end { usleep(500) }
+    body()
+  }.start()
+}
+
+/// How often this process has a file open; where the system does not tell, as often as anybody may ask for.
+func openings(of url: URL) -> Int {
+  let folder = "/proc/self/fd"
+  guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return .max }
+  return names.count { name in
+    let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
+    return file?.hasSuffix(url.path) == true
+  }
+}
+
 @Suite struct Cancellations {
   enum Way: CaseIterable, Sendable { case task, progress }
   enum Work: CaseIterable, Sendable { case open, migrate, downgrade, redo }
@@ -57,15 +76,6 @@ private final class HeldProgress: Progress, @unchecked Sendable {
     let end = Date(timeIntervalSinceNow: 60)
     while !isSo(), Date() < end { await Task.yield() }
     #expect(isSo())
-  }
-
-  /// Does something once it is time for it. A thread, because tasks of a busy machine may get no turn meanwhile.
-  private func watch(_ isTime: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable () -> Void) {
-    Thread {
-      let end = Date(timeIntervalSinceNow: 60)
-      while !isTime(), Date() < end { usleep(500) }
-      body()
-    }.start()
   }
 
   /// Lets what Foundation has put onto its queue come to its end.
@@ -147,16 +157,6 @@ private final class HeldProgress: Progress, @unchecked Sendable {
     #expect(try lab.version == (work == .downgrade ? 1 : 2) && content(lab) == former)
   }
 
-  /// Whether this process has a file open, where the system tells.
-  private static func isOpen(_ url: URL) -> Bool {
-    let folder = "/proc/self/fd"
-    guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return true }
-    return names.contains { name in
-      let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
-      return file?.hasSuffix(url.path) == true
-    }
-  }
-
   /// A query of some seconds.
   private static let long =
     "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000000) SELECT count(*) FROM n)"
@@ -186,7 +186,7 @@ private final class HeldProgress: Progress, @unchecked Sendable {
     ])
     let (url, set) = (lab.url, lab.set)
     let task = Task { try await Store.plan(at: url, key: testKey, migrations: set) }
-    watch({ Self.isOpen(url) }) { task.cancel() }
+    watch({ openings(of: url) > 0 }) { task.cancel() }
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(lab.folder.names == ["lab.store"])
     let late = Task {

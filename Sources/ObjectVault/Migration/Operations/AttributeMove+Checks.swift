@@ -1,0 +1,190 @@
+// Which rows a move of attributes refuses. All of it is asked before a row is written: then a plan, which writes none, finds
+// the same.
+
+internal import CipherSQLite
+
+extension AttributeMove {
+  /// An attribute on its way.
+  struct Moved {
+    let from: String
+    /// What it is called until the former one is gone.
+    let passing: String
+    let to: String
+    let former: AttributeDescription
+  }
+
+  /// What must be so of the rows, in the order in which it is asked.
+  func checks(
+    _ relationship: RelationshipDescription, _ moved: [Moved], _ model: Schema
+  ) -> [CompiledStatement] {
+    (isOutward ? outwardChecks(relationship, moved, model) : [inwardCheck(relationship, model)])
+      + moved.flatMap { filled($0, by: relationship, model) + once($0, by: relationship, model) }
+  }
+
+  // MARK: What is lost
+
+  /// Whether a row of the source has anything to move.
+  private var hasValue: SQL { .joined(attributes.map { "\(identifier: $0.name) NOT NULL" }, by: " OR ") }
+
+  /// The objects that lead nowhere and have a value.
+  func lone(_ column: SQLName, _ from: SQLName) -> SQL {
+    "FROM \(from) WHERE \(column) IS NULL AND (\(hasValue))"
+  }
+
+  /// The other end of the relationship that the owner has.
+  func back(of relationship: RelationshipDescription, _ model: Schema) -> RelationshipDescription? {
+    relationship.inverse.flatMap {
+      model.entity(named: relationship.destination)?.relationship(named: $0)
+    }
+  }
+
+  /// What of the rows would have several values, no place for one, or no object to be made for it.
+  private func outwardChecks(
+    _ relationship: RelationshipDescription, _ moved: [Moved], _ model: Schema
+  ) -> [CompiledStatement] {
+    let (own, others) = (model.place(of: source), model.place(of: destination))
+    let (from, column) = (own.tableName, SQLName(relationship.columnName))
+    let differs = SQL.joined(moved.map { Self.severalValues($0.former) }, by: " OR ")
+    let leading = own.own("\(column) NOT NULL")
+    let shared: SQL = "FROM \(from) WHERE \(leading) GROUP BY \(column) HAVING \(differs)"
+    let (lone, back) = (lone(column, from), back(of: relationship, model))
+    var checks: [CompiledStatement] = [
+      .check(
+        query: "SELECT count(*) FROM (SELECT 1 \(shared))",
+        rows: "SELECT \(column) \(shared) ORDER BY 1 LIMIT 5",
+        message: "%d objects of \(destination) are led to by several \(source) with different values; "
+          + "make them equal, or give each its own, by a transform before")
+    ]
+    if relationship.destination != destination {
+      let astray: SQL =
+        "FROM \(from) WHERE (\(hasValue)) AND \(column) NOT NULL AND \(column) NOT IN \(others.ids)"
+      checks.append(
+        .check(
+          query: "SELECT count(*) \(astray)", rows: "SELECT \"id\" \(astray) ORDER BY 1 LIMIT 5",
+          message:
+            "%d objects of \(source) have values, and their \(self.relationship) is no \(destination); "
+            + "clear them, or let them lead to one, by a transform before"))
+    }
+    if let missing = model.flattenedEntity(named: destination)?.unfilled(but: back?.name) {
+      checks.append(
+        .check(
+          query: "SELECT count(*) \(lone)", rows: "SELECT \"id\" \(lone) ORDER BY 1 LIMIT 5",
+          message: "%d objects of \(source) have no \(self.relationship), and none can be made for them: "
+            + "\(destination).\(missing) is required and has no default"))
+    }
+    return checks + sameDefaults(back, of: "\(from) WHERE \(column) IS NULL AND (\(hasValue))", model)
+  }
+
+  /// That the objects of those who lead nowhere differ in what is unique, where their defaults are all that they have.
+  private func sameDefaults(
+    _ back: RelationshipDescription?, of lone: SQL, _ model: Schema
+  ) -> [CompiledStatement] {
+    guard let entity = model.flattenedEntity(named: destination) else { return [] }
+    return entity.uniqueKeys.compactMap { key in
+      let names = key.joined(separator: ", ")
+      return ComingKey(
+        key, of: entity, rows: lone, others: "\(identifier: model.root(of: destination))"
+      ) { property in
+        if property == back?.name { return "\"id\"" }
+        return entity.attribute(named: property)?.defaultValue.map { "\(written: $0.sql)" }
+      }?.check(
+        "%d values of \(destination)(\(names)) would be there more than once, by the default of objects that are made for "
+          + "\(source) without \(relationship), and UNIQUE takes each once; give them one by a transform before",
+        rowsOf: source
+      )
+    }
+  }
+
+  /// What of the rows has a value, and nobody leads to it who could take it.
+  private func inwardCheck(_ relationship: RelationshipDescription, _ model: Schema) -> CompiledStatement {
+    let owners = model.place(of: destination)
+    let (from, column) = (model.place(of: source).tableName, SQLName(relationship.columnName))
+    let leading = owners.own("\(column) NOT NULL")
+    let lost: SQL =
+      "FROM \(from) WHERE (\(hasValue)) AND \"id\" NOT IN (SELECT \(column) FROM \(owners.tableName) WHERE \(leading))"
+    return .check(
+      query: "SELECT count(*) \(lost)", rows: "SELECT \"id\" \(lost) ORDER BY 1 LIMIT 5",
+      message:
+        "%d objects of \(source) have values, and no \(destination) leads to them; clear or delete them by a "
+        + "transform before")
+  }
+
+  /// Whether rows of a group have different values. As they are stored: what a collation takes for equal is not.
+  private static func severalValues(_ attribute: AttributeDescription) -> SQL {
+    // The values themselves: what `quote` makes of a text ends at a NUL, and what it makes of a float has fewer digits.
+    let column: SQL = "\(identifier: attribute.name) COLLATE BINARY"
+    return "count(DISTINCT \(column)) + (count(\(column)) < count(*)) > 1"
+  }
+
+  // MARK: What is not fit for its place
+
+  /// What a row of the destination gets of an attribute: a query in brackets, within one of the destination's table.
+  func given(_ attribute: String, by relationship: RelationshipDescription, _ model: Schema) -> SQL {
+    let (own, to) = (model.place(of: source), model.place(of: destination).tableName)
+    let column = SQLName(relationship.columnName)
+    let value: SQL = "SELECT s.\(identifier: attribute) FROM \(own.tableName) AS s"
+    guard isOutward else { return "(\(value) WHERE s.\"id\" = \(to).\(column))" }
+    return "(\(value) WHERE \(own.own("s.\(column) = \(to).\"id\"", SQLName("s"))) LIMIT 1)"
+  }
+
+  /// That everything at the destination gets a value of what was required, and has no default to be filled with.
+  private func filled(
+    _ attribute: Moved, by relationship: RelationshipDescription, _ model: Schema
+  ) -> [CompiledStatement] {
+    guard !attribute.former.isOptional, attribute.former.defaultValue == nil else { return [] }
+    let (own, place) = (model.place(of: source), model.place(of: destination))
+    let column = SQLName(relationship.columnName)
+    // Each row of the source has one: who has a row there gets it.
+    let lacks: SQL =
+      isOutward
+      ? "\"id\" NOT IN (SELECT \(column) FROM \(own.tableName) WHERE \(own.own("\(column) NOT NULL")))"
+      : "\(column) IS NULL OR \(column) NOT IN \(own.ids)"
+    return [
+      .mustBeEmpty(
+        RowCheck(
+          .required, destination, [attribute.to], at: place, where: "(\(lacks))",
+          message:
+            "%d objects of \(destination) would have no \(attribute.to), as no \(source) has one for them; write "
+            + "make \(source).\(attribute.from) optional before the move, and make \(destination).\(attribute.to) "
+            + "required filling VALUE behind it"))
+    ]
+  }
+
+  /// That what is unique comes to one row each, and the default to one at most.
+  private func once(
+    _ attribute: Moved, by relationship: RelationshipDescription, _ model: Schema
+  ) -> [CompiledStatement] {
+    let filling = attribute.former.isOptional ? nil : attribute.former.defaultValue
+    // Away from the owner each value stands with the one that its row leads to, so that no two have it but by the default.
+    guard attribute.former.isUnique, !isOutward || filling != nil,
+      let entity = model.flattenedEntity(named: destination)
+    else { return [] }
+    let (from, place) = (model.place(of: source).tableName, model.place(of: destination))
+    let given = given(attribute.from, by: relationship, model)
+    let value = filling.map { "ifnull(\(given), \(written: $0.sql))" as SQL } ?? given
+    // Those for whom an object is made yet.
+    let coming: SQL =
+      "(SELECT \(identifier: attribute.from) AS \(identifier: attribute.to) \(lone(SQLName(relationship.columnName), from)))"
+    let reasons = [
+      isOutward ? nil : "as several lead to one \(source)",
+      filling == nil ? nil : "by the default of those that no \(source) has one for",
+    ].compactMap { $0 }.joined(separator: " or ")
+    let key = ComingKey(
+      [attribute.to], of: entity, rows: "\(place.tableName)\(place.filter)",
+      others: isOutward ? coming : nil
+    ) { _ in value }
+    return [
+      key?.check(
+        "%d values of \(destination)(\(attribute.to)) would be there more than once, \(reasons), and UNIQUE takes each "
+          + "once; write drop index \(source)(\(attribute.from)) before the move")
+    ].compactMap { $0 }
+  }
+}
+
+extension EntityDescription {
+  /// A property that a new row would lack and must not.
+  fileprivate func unfilled(but name: String?) -> String? {
+    attributes.first { !$0.isOptional && $0.defaultValue == nil }?.name
+      ?? relationships.first { !$0.isToMany && $0.isRequired && $0.name != name }?.name
+  }
+}

@@ -1,0 +1,134 @@
+// A plan counts the rows that a move of attributes would refuse, each of them before a row is written.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct PlanMoves {
+  static let pair = """
+    create entity User {
+        attribute name string optional
+        attribute city string optional
+        relationship home -> Home inverse Home.users
+    }
+    create entity Home {
+        attribute number int default 0
+        relationship users -> User many inverse User.home
+    }
+    """
+  static let outward = "move attribute User.city -> Home.city by User.home"
+  static let inward = "move attribute Home.number -> User.number by User.home"
+  static let homes = "INSERT INTO Home(id, number) VALUES (3, 1), (4, 2)"
+
+  struct Case: Sendable {
+    /// What stands behind the pair's model in the first step.
+    var base = ""
+    let fill: [String]
+    let move: String
+    let text: String
+    var rule = RefusalRule.other
+    let rows: [Int64]
+  }
+
+  private static let unfilled = "set default of Home.number to none"
+  private static let required = "make User.city required"
+  private static let defaulted = "make User.city required\nset default of User.city to \"?\""
+  private static let leads = "INSERT INTO User(id, city, home_id) VALUES (1, 'Bonn', 3)"
+
+  static let cases: [Case] = [
+    Case(
+      fill: [homes, leads, "INSERT INTO User(id, city, home_id) VALUES (2, 'bonn', 3)"], move: outward,
+      text: "1 object of Home is led to by several User with different values", rows: [3]),
+    Case(
+      base: unfilled, fill: ["INSERT INTO User(id, city) VALUES (8, 'Bonn')"], move: outward,
+      text: "1 object of User has no home, and none can be made", rows: [8]),
+    Case(
+      base: required, fill: [homes, leads], move: outward, text: "1 object of Home would have no city",
+      rule: .required, rows: [4]),
+    Case(
+      base: "\(defaulted)\nadd index User(city) unique",
+      fill: [homes, "INSERT INTO User(id, city) VALUES (1, '?')"], move: outward,
+      text:
+        "1 value of Home(city) would be there more than once, by the default of those that no User has one for",
+      rule: .unique, rows: [4]),
+    Case(
+      fill: [homes, leads], move: inward, text: "1 object of Home has values, and no User leads to them",
+      rows: [4]),
+    Case(
+      base: unfilled,
+      fill: ["INSERT INTO Home(id, number) VALUES (3, 1)", leads, "INSERT INTO User(id) VALUES (2)"],
+      move: inward, text: "1 object of User would have no number", rule: .required, rows: [2]),
+    Case(
+      base: "\(unfilled)\nadd index Home(number) unique",
+      fill: [
+        "INSERT INTO Home(id, number) VALUES (3, 1)", leads, "INSERT INTO User(id, home_id) VALUES (2, 3)",
+      ],
+      move: inward,
+      text: "1 value of User(number) would be there more than once, as several lead to one Home,",
+      rule: .unique, rows: [2]),
+    Case(
+      base: "add index Home(number) unique",
+      fill: [
+        "INSERT INTO Home(id, number) VALUES (3, 1)", leads, "INSERT INTO User(id) VALUES (2), (5)",
+      ],
+      move: inward, text: "or by the default of those that no Home has one for", rule: .unique, rows: [5]),
+  ]
+
+  private func lab(_ each: Case, _ steps: [String]) async throws -> DowngradeLab {
+    try await DowngradeLab(["\(Self.pair)\n\(each.base)"] + steps, fill: each.fill)
+  }
+
+  @Test(arguments: cases.indices)
+  func `rows that a move would refuse are counted, and named as the step names them`(_ index: Int)
+    async throws
+  {
+    let each = Self.cases[index]
+    let lab = try await lab(each, [each.move])
+    let before = try lab.image
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
+    #expect(plan.steps[0].unasked.isEmpty && plan.refusals.count == 1, "\(plan.steps[0].unasked)")
+    let refusal = try #require(plan.refusals.first)
+    #expect(refusal.operation == each.move && refusal.rule == each.rule && refusal.rows == each.rows)
+    #expect("\(refusal)".contains(each.text), "\(refusal)")
+    await #expect {
+      try await lab.up()
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, each.move, let reason) = error else { return false }
+      return reason.contains(each.text)
+    }
+    #expect(try lab.image == before)
+  }
+
+  @Test func `what a block writes before is said to be asked when the step runs`() async throws {
+    let each = Self.cases[0]
+    let block = "transform sql { UPDATE $User SET $User.city = 'Bonn' }"
+    let lab = try await lab(each, [block + "\n" + each.move])
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
+    #expect(plan.refusals.isEmpty && plan.steps[0].unasked.count == 1, "\(plan.steps[0].unasked)")
+    #expect(plan.steps[0].unasked.first?.hasPrefix("\(each.move): the rows could not be asked") == true)
+    try await lab.up()
+    #expect(try lab.rows("SELECT id, city FROM Home ORDER BY id") == [[3, "Bonn"], [4, .null]])
+  }
+
+  @Test(arguments: [
+    (
+      "\(defaulted)\nadd index User(city) unique", outward,
+      ["INSERT INTO Home(id) VALUES (3), (4)", leads, "INSERT INTO User(id, city) VALUES (2, 'Rom')"]
+    ),
+    (
+      "add index Home(number) unique", inward,
+      [homes, leads, "INSERT INTO User(id, home_id) VALUES (2, 4)", "INSERT INTO User(id) VALUES (5)"]
+    ),
+    (required, outward, ["INSERT INTO Home(id) VALUES (3)", leads]),
+  ])
+  func `what no row stands against is no refusal`(_ base: String, _ move: String, _ fill: [String])
+    async throws
+  {
+    let lab = try await DowngradeLab(["\(Self.pair)\n\(base)", move], fill: fill)
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
+    #expect(plan.refusals.isEmpty && plan.steps[0].unasked.isEmpty, "\(plan.refusals)")
+    try await lab.up()
+  }
+}
