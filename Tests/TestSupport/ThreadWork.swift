@@ -1,6 +1,7 @@
 // Work on threads of its own, beside the tasks.
 
 private import CipherSQLite
+public import Dispatch
 private import Foundation
 
 /// Runs a body that blocks on a thread of its own: tasks share as many threads as there are cores, and would run one
