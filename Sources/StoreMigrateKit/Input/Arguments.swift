@@ -53,6 +53,13 @@ struct Arguments {
       if option.value == nil {
         guard value == nil else { throw UsageError("\(option.name) takes no value.") }
         flags.insert(option.name)
+      } else if option.isValueOptional {
+        // In front of the command the next word may be the command.
+        if let value = value ?? (firstPlace == nil ? nil : Self.optionalValue(&rest)) {
+          values[option.name, default: []].append(value)
+        } else {
+          flags.insert(option.name)
+        }
       } else {
         // Of two values one would be taken silently.
         guard option.isList || values[option.name] == nil else {
@@ -61,6 +68,12 @@ struct Arguments {
         values[option.name, default: []].append(try value ?? Self.value(of: option, &rest, options))
       }
     }
+  }
+
+  /// The word behind an option that may stand without a value; nil where it is another option, or there is none.
+  private static func optionalValue(_ rest: inout ArraySlice<String>) -> String? {
+    guard let word = rest.first, !word.hasPrefix("-") else { return nil }
+    return rest.popFirst()
   }
 
   /// The word behind an option, which is its value.
