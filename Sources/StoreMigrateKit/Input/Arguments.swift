@@ -104,11 +104,13 @@ struct Arguments {
     return count
   }
 
-  /// The option's value as a number of seconds.
-  func seconds(_ name: String, default fallback: Double) throws -> Double {
+  /// The option's value as a number of seconds, up to a day.
+  /// - Parameter least: The least number that is taken.
+  func seconds(_ name: String, default fallback: Double, from least: Double = 0) throws -> Double {
     guard let text = value(name) else { return fallback }
-    guard let seconds = Double(text), seconds >= 0, seconds <= 86_400 else {
-      throw UsageError("\(name) takes a number of seconds, and \"\(text)\" is none.")
+    guard let seconds = Double(text), seconds >= least, seconds <= 86_400 else {
+      let range = "from \(least == 0 ? "0" : "\(least)") to 86400, which is a day"
+      throw UsageError("\(name) takes a number of seconds \(range), and \"\(text)\" is none.")
     }
     return seconds
   }
