@@ -27,14 +27,7 @@ package struct DatabasePath: Sendable, Hashable {
   /// - Throws: ``SQLError/pathUnusable(file:reason:)``, ``SQLError/folderMissing(folder:)``,
   ///   ``SQLError/isDirectory(file:)``, ``SQLError/permissionDenied(file:)``.
   package init(_ given: String) throws(SQLError) {
-    guard !given.isEmpty else { throw SQLError.pathUnusable(file: given, reason: "it is empty") }
-    guard !given.utf8.contains(0) else {
-      throw SQLError.pathUnusable(file: given, reason: "it holds a NUL character, at which it would end")
-    }
-    if given.utf8.last == UInt8(ascii: "/") {
-      guard !Self.isDirectory(given) else { throw SQLError.isDirectory(file: given) }
-      throw SQLError.pathUnusable(file: given, reason: "it ends in a slash, as a folder's path does")
-    }
+    try Self.requireFile(given)
     var (next, links) = (given, 0)
     while true {
       if let real = try Self.real(next, of: given) {
@@ -60,6 +53,22 @@ package struct DatabasePath: Sendable, Hashable {
       next = target.utf8.first == UInt8(ascii: "/") ? target : Self.joined(realFolder, target)
     }
     self.given = given
+    try requireRoom()
+  }
+
+  /// What no file can be called.
+  private static func requireFile(_ given: String) throws(SQLError) {
+    guard !given.isEmpty else { throw SQLError.pathUnusable(file: given, reason: "it is empty") }
+    guard !given.utf8.contains(0) else {
+      throw SQLError.pathUnusable(file: given, reason: "it holds a NUL character, at which it would end")
+    }
+    guard given.utf8.last == UInt8(ascii: "/") else { return }
+    guard !isDirectory(given) else { throw SQLError.isDirectory(file: given) }
+    throw SQLError.pathUnusable(file: given, reason: "it ends in a slash, as a folder's path does")
+  }
+
+  /// What lies beside the file has a longer name.
+  private func requireRoom() throws(SQLError) {
     guard name.utf8.count <= Self.maximumNameBytes else {
       throw SQLError.pathUnusable(
         file: given,

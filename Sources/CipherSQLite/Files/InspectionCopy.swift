@@ -4,15 +4,12 @@ private import Foundation
 
 /// A copy in a private folder, which goes with this object, or with the next one when this process was killed.
 final class InspectionCopy {
-  private static let prefix = "vault-inspect-"
-  private static let lockName = "lock"
   private static let fileName = "copy.store"
+  private static let kind = PrivateFolder.Kind(prefix: "vault-inspect-", files: [fileName])
 
   /// The copy. Errors about it name the original.
   let file: DatabasePath
-  private let folder: String
-  /// Says that somebody uses the folder, until this process ends.
-  private let guardian: Int32
+  private let folder: PrivateFolder
 
   /// Whether a file that nobody can write to cannot be read as it lies: its journal, or its log, has content.
   static func isNeeded(_ file: DatabasePath) -> Bool {
@@ -27,12 +24,11 @@ final class InspectionCopy {
   init(of original: DatabasePath, seconds: Double) throws {
     let parent = NSTemporaryDirectory()
     guard FileStatus(parent) != nil else { throw SQLError.folderMissing(folder: parent) }
-    Self.sweep(parent)
     let deadline = Deadline(seconds)
     // Keeps everybody from putting the journal back, and from writing without a log, until all of it is copied.
     let raw = try RawFile.open(original, holding: .shared, seconds: seconds)
-    (folder, guardian) = try Self.makeFolder(in: parent)
-    file = DatabasePath(temporary: folder + "/" + Self.fileName, of: original)
+    folder = try PrivateFolder(Self.kind)
+    file = DatabasePath(temporary: folder.path + "/" + Self.fileName, of: original)
     while try !Self.copy(raw, of: original, to: file, parent) {
       guard !deadline.isOver else {
         throw SQLError.busy(
@@ -113,44 +109,6 @@ final class InspectionCopy {
     }
   }
 
-  deinit {
-    Self.remove(folder)
-    Temporaries.unregister(folder)
-    if guardian >= 0 { close(guardian) }
-  }
-
-  // MARK: The folder
-
-  /// Makes a folder and locks it.
-  private static func makeFolder(in parent: String) throws -> (path: String, guardian: Int32) {
-    // Between the making of the lock and the locking somebody's sweep may have it, and takes the folder for one that
-    // was left. It goes then, by that sweep or by the next, and another one is made.
-    for _ in 0..<100 {
-      var template = Array((parent + "/" + prefix + "XXXXXX").utf8CString)
-      // The system writes plain letters and digits in the place of the X.
-      let folder = try Temporaries.registerFolder {
-        guard unsafe mkdtemp(&template) != nil else { throw SQLError.failed("mkdtemp", on: parent) }
-        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      }
-      let lock = folder + "/" + lockName
-      let guardian = unsafe open(lock, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
-      let code = guardian < 0 || flock(guardian, LOCK_EX | LOCK_NB) != 0 ? errno : 0
-      // A lock on a file that is gone keeps nobody away.
-      if code == 0, let held = FileStatus(descriptor: guardian),
-        FileStatus(lock)?.isSameFile(as: held) ?? false
-      {
-        return (folder, guardian)
-      }
-      if guardian >= 0 { close(guardian) }
-      Temporaries.unregister(folder)
-      guard code == 0 || code == EWOULDBLOCK else {
-        remove(folder)
-        throw SQLError.failed("lock", on: folder, code: code)
-      }
-    }
-    throw SQLError.failed("lock", on: parent, code: EWOULDBLOCK)
-  }
-
   // MARK: What is copied
 
   /// A log or a journal.
@@ -183,31 +141,6 @@ final class InspectionCopy {
     var information = statvfs()
     guard unsafe statvfs(folder, &information) == 0 else { return 0 }
     return Int(clamping: UInt64(information.f_bavail) &* UInt64(information.f_frsize)) / 10 * 9
-  }
-
-  // MARK: What was left
-
-  /// Removes the copies of processes that were killed: their locks ended with them.
-  private static func sweep(_ parent: String) {
-    for name in Leftovers.names(in: parent)
-    where name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 6 {
-      let folder = parent + "/" + name
-      guard let status = FileStatus(folder), status.isDirectory, status.isOwn,
-        Set(Leftovers.names(in: folder)).subtracting([".", ".."]).isSubset(of: contents)
-      else { continue }
-      let descriptor = unsafe open(folder + "/" + lockName, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-      guard descriptor >= 0 else { continue }
-      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { remove(folder) }
-      close(descriptor)
-    }
-  }
-
-  private static let contents = Set(
-    [lockName] + ([""] + DatabasePath.companionSuffixes).map { fileName + $0 })
-
-  private static func remove(_ folder: String) {
-    for name in contents { unsafe unlink(folder + "/" + name) }
-    unsafe rmdir(folder)
   }
 }
 

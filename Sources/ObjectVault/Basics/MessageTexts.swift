@@ -1,35 +1,4 @@
-// Pieces of messages: names that are near a mistyped one, long texts cut, step numbers.
-
-/// A piece of a text that may be long, for a message.
-func shortened(_ text: some StringProtocol) -> String {
-  let start = text.prefix(60)
-  return start.endIndex == text.endIndex ? String(start) : "\(start)…"
-}
-
-/// What a message says of a text that somebody else wrote: signs that show nothing as `\\u{200F}`, a word that nobody reads to
-/// its end cut, and all of it no longer than a screen. Ends of lines and tabs stay.
-func legible(_ text: String) -> String {
-  let (longestWord, longest) = (200, 4000)
-  var (result, word, count) = (String.UnicodeScalarView(), 0, 0)
-  for scalar in text.unicodeScalars {
-    word = scalar.properties.isWhitespace ? 0 : word + 1
-    guard word <= longestWord else {
-      if word == longestWord + 1 { result.append("…") }
-      continue
-    }
-    count += 1
-    guard count <= longest else {
-      result.append("…")
-      break
-    }
-    if scalar.isHidden && scalar != "\n" && scalar != "\t" {
-      result.append(contentsOf: "\\u{\(String(scalar.value, radix: 16, uppercase: true))}".unicodeScalars)
-    } else {
-      result.append(scalar)
-    }
-  }
-  return String(result)
-}
+// Pieces of messages: names that are near a mistyped one, counts, step numbers. Texts of others are in LegibleText.swift.
 
 /// A reason as a sentence: with a full stop, unless it has one, or ends with a question.
 package func ended(_ reason: String) -> String {

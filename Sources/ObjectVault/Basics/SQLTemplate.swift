@@ -148,20 +148,7 @@ package enum SQLTemplate {
       switch piece.kind {
       case .comment: continue
       case .other where text.unicodeScalars.allSatisfy(\.properties.isWhitespace): continue
-      case .other:
-        switch text {
-        case "(":
-          outer.append(list)
-          // A list in brackets, or a query, whose first word ends it.
-          list = TableList(
-            isOpen: list.expectsName && !list.isBehindIn, expectsName: list.expectsName && !list.isBehindIn)
-        case ")": list = outer.popLast()?.continued ?? TableList()
-        case ",": (list.expectsName, list.isBehindIn) = (list.isOpen, false)
-        // Behind the name of the database.
-        case ".": list.expectsName = list.wasName
-        default: list.expectsName = false
-        }
-        list.wasName = false
+      case .other: list.take(sign: text, within: &outer)
       case .word where TableList.beginnings.contains(text.lowercased()):
         list = TableList(isOpen: true, expectsName: true, isBehindUpdate: text.lowercased() == "update")
       // UPDATE OR IGNORE t
@@ -208,6 +195,22 @@ package enum SQLTemplate {
 
     /// The list behind something in brackets.
     var continued: TableList { TableList(isOpen: isOpen) }
+
+    /// - Parameter outer: The lists around the brackets that are open.
+    mutating func take(sign: String, within outer: inout [TableList]) {
+      switch sign {
+      case "(":
+        outer.append(self)
+        // A list in brackets, or a query, whose first word ends it.
+        self = TableList(isOpen: expectsName && !isBehindIn, expectsName: expectsName && !isBehindIn)
+      case ")": self = outer.popLast()?.continued ?? TableList()
+      case ",": (expectsName, isBehindIn) = (isOpen, false)
+      // Behind the name of the database.
+      case ".": expectsName = wasName
+      default: expectsName = false
+      }
+      wasName = false
+    }
   }
 
   /// The names, in lower case, that stand behind no dollar sign and no dot, be it in quotes that SQLite reads names in.

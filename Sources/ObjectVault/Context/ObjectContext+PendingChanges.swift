@@ -17,19 +17,7 @@ extension ObjectContext {
       changes.inserted.append(
         .init(entity: entity.name, rowID: object.rowID, values: values.filter { !$0.value.isNull }))
     }
-    for object in pending.updated where object.state == .loaded {
-      guard let entity = object.entity, let overlay = object.overlay, object.hasRow else { continue }
-      let slots = entity.storedSlots.filter {
-        overlay.changed.contains($0)
-          && object.rowValue($0)?.isStored(as: remaining(overlay[$0], entity, $0)) == false
-      }
-      guard !slots.isEmpty else { continue }
-      changes.updated.append(
-        .init(
-          entity: entity.name, rowID: object.rowID,
-          old: Self.values(entity, slots) { object.rowValue($0) ?? .null },
-          new: Self.values(entity, slots) { remaining(overlay[$0], entity, $0) }))
-    }
+    changes.updated = pending.updated.compactMap(update(of:))
     for object in pending.deleted where object.state == .deleted && !object.isUnwritten {
       guard let entity = object.entity else { continue }
       let slots = object.hasRow ? entity.storedSlots : []
@@ -38,6 +26,26 @@ extension ObjectContext {
         .init(
           entity: entity.name, rowID: object.rowID, values: values.filter { !$0.value.isNull }))
     }
+    addLinks(to: &changes)
+    return changes
+  }
+
+  /// nil for an object that would be written as it is.
+  private func update(of object: ManagedObject) -> ChangeSet.Update? {
+    guard object.state == .loaded, let entity = object.entity, let overlay = object.overlay, object.hasRow
+    else { return nil }
+    let slots = entity.storedSlots.filter {
+      overlay.changed.contains($0)
+        && object.rowValue($0)?.isStored(as: remaining(overlay[$0], entity, $0)) == false
+    }
+    guard !slots.isEmpty else { return nil }
+    return .init(
+      entity: entity.name, rowID: object.rowID,
+      old: Self.values(entity, slots) { object.rowValue($0) ?? .null },
+      new: Self.values(entity, slots) { remaining(overlay[$0], entity, $0) })
+  }
+
+  private func addLinks(to changes: inout ChangeSet) {
     let ends = pending.links.values.filter { link in
       link.isLive && !(link.isAdded && (link.source.state == .deleted || link.target.state == .deleted))
     }.map { link in
@@ -48,7 +56,6 @@ extension ObjectContext {
     }
     changes.linked = ends.filter(\.1).map(\.0)
     changes.unlinked = ends.filter { !$0.1 }.map(\.0)
-    return changes
   }
 
   /// What a property holds when all that is deleted is gone.

@@ -269,7 +269,7 @@ extension StoreError: CustomStringConvertible {
           ? ", or take the store back by what it carries itself: store-migrate down \(shellPath(file)) --to \(supported)."
           : ".")
     case .noWayBack(let step, let name, let reason):
-      "Step \(numbered(step)) \(name) cannot be taken back: \(ended(reason)) Nothing was changed."
+      "Step \(numbered(step)) \(name) cannot be taken back: \(ended(legible(reason))) Nothing was changed."
     case .wayBackLoses(let step, let name, let losses):
       "Taking back step \(numbered(step)) \(name) loses what is in \(losses.joined(separator: ", ")) for good, and "
         + "nobody allowed it. When that is meant, allow it: "

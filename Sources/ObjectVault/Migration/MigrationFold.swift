@@ -1,7 +1,6 @@
 // Several steps as one, for new stores: what it does, and the proof that it does the same.
 
 internal import CipherSQLite
-private import Foundation
 
 /// The first steps of a set as one step.
 public struct MigrationFold: Sendable, Hashable {
@@ -135,6 +134,9 @@ extension MigrationFold {
 
 /// A new store by each of two ways.
 private struct FoldProof {
+  private static let names = ["steps", "one"]
+  private static let folder = PrivateFolder.Kind(prefix: "vault-fold-", files: Set(names))
+
   private let sets: [MigrationSet]
   private let model: Schema
 
@@ -144,12 +146,9 @@ private struct FoldProof {
 
   /// - Throws: ``StoreError/foldRefused(through:reason:)`` where their rows differ; what a step throws that does not run.
   func requireSame() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("fold-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let contents = try sets.indices.map {
-      try content(of: sets[$0], in: folder.appendingPathComponent("\($0)").path)
+    let folder = try PrivateFolder(Self.folder)
+    let contents = try withExtendedLifetime(folder) {
+      try zip(sets, Self.names).map { try content(of: $0, in: "\(folder.path)/\($1)") }
     }
     for (table, rows) in contents[0] where contents[1][table] != rows {
       throw StoreError.foldRefused(

@@ -171,10 +171,11 @@ struct MigrationLine {
   mutating func names() throws -> [String] {
     try expect("(")
     var names = [try name("a property's name")]
+    var seen = Set(names)
     while take(",") {
       let column = column
       let name = try name("a property's name")
-      guard !names.contains(name) else {
+      guard seen.insert(name).inserted else {
         throw failure("\(name) stands here twice", "name each property once", column)
       }
       names.append(name)

@@ -127,7 +127,8 @@ extension MigrationRenaming {
         : error.reason)
   }
 
-  var oldPath: String { path(oldName) }
+  /// What it was called: `User`, or `User.name`.
+  package var oldPath: String { path(oldName) }
   var newPath: String { path(newName) }
   private func path(_ name: String) -> String {
     if case .property(let entity, _, _) = self { "\(entity).\(name)" } else { name }

@@ -7,47 +7,54 @@ package enum SchemaDifference {
   package static func lines(
     _ found: Schema, _ expected: Schema, found foundName: String, expected expectedName: String
   ) -> [String] {
+    let names = (found: foundName, expected: expectedName)
+    return entityLines(found, expected, names) + rawLines(found, expected, names)
+  }
+
+  private typealias Names = (found: String, expected: String)
+
+  private static func entityLines(_ found: Schema, _ expected: Schema, _ names: Names) -> [String] {
+    let lines = expected.entities.flatMap { entity in
+      found.entity(named: entity.name).map { Self.lines($0, entity, names) }
+        ?? ["\(entity.name) is missing in \(names.found)"]
+    }
+    let others = found.entities.filter { expected.entity(named: $0.name) == nil }
+    return lines + others.map { "\($0.name) is missing in \(names.expected)" }
+  }
+
+  private static func lines(
+    _ found: EntityDescription, _ expected: EntityDescription, _ names: Names
+  ) -> [String] {
     var lines: [String] = []
-    for entity in expected.entities {
-      guard let other = found.entity(named: entity.name) else {
-        lines.append("\(entity.name) is missing in \(foundName)")
-        continue
-      }
-      if entity.parent != other.parent {
-        lines.append(
-          "\(entity.name) \(inheritance(of: other)) in \(foundName) and \(inheritance(of: entity)) in \(expectedName)"
-        )
-      }
-      let (ours, theirs) = (members(of: entity), members(of: other))
-      for (name, text) in ours.sorted(by: { $0.key < $1.key }) where theirs[name] != text {
-        lines.append(
-          theirs[name].map {
-            "\(entity.name).\(name) is \"\($0)\" in \(foundName) and \"\(text)\" in \(expectedName)"
-          }
-            ?? "\(entity.name).\(name) is missing in \(foundName)")
-      }
-      for name in theirs.keys.sorted() where ours[name] == nil {
-        lines.append("\(entity.name).\(name) is missing in \(expectedName)")
-      }
+    if expected.parent != found.parent {
+      lines.append(
+        "\(expected.name) \(inheritance(of: found)) in \(names.found) and \(inheritance(of: expected)) in \(names.expected)"
+      )
     }
-    for entity in found.entities where expected.entity(named: entity.name) == nil {
-      lines.append("\(entity.name) is missing in \(expectedName)")
+    let (ours, theirs) = (members(of: expected), members(of: found))
+    for (name, text) in ours.sorted(by: { $0.key < $1.key }) where theirs[name] != text {
+      lines.append(
+        theirs[name].map {
+          "\(expected.name).\(name) is \"\($0)\" in \(names.found) and \"\(text)\" in \(names.expected)"
+        } ?? "\(expected.name).\(name) is missing in \(names.found)")
     }
-    for object in expected.rawObjects {
-      guard let other = found.rawObject(named: object.name) else {
-        lines.append("the raw \(object.title) is missing in \(foundName)")
-        continue
-      }
-      if other != object {
-        lines.append(
-          "the raw \(object.title) is \"\(other.line)\" in \(foundName) and \"\(object.line)\" in \(expectedName)"
-        )
-      }
-    }
-    for object in found.rawObjects where expected.rawObject(named: object.name) == nil {
-      lines.append("the raw \(object.title) is missing in \(expectedName)")
+    for name in theirs.keys.sorted() where ours[name] == nil {
+      lines.append("\(expected.name).\(name) is missing in \(names.expected)")
     }
     return lines
+  }
+
+  private static func rawLines(_ found: Schema, _ expected: Schema, _ names: Names) -> [String] {
+    let lines = expected.rawObjects.compactMap { object -> String? in
+      guard let other = found.rawObject(named: object.name) else {
+        return "the raw \(object.title) is missing in \(names.found)"
+      }
+      return other == object
+        ? nil
+        : "the raw \(object.title) is \"\(other.line)\" in \(names.found) and \"\(object.line)\" in \(names.expected)"
+    }
+    let others = found.rawObjects.filter { expected.rawObject(named: $0.name) == nil }
+    return lines + others.map { "the raw \($0.title) is missing in \(names.expected)" }
   }
 
   private static func inheritance(of entity: EntityDescription) -> String {

@@ -74,52 +74,58 @@ extension Schema {
   }
 
   private func relationshipFaults(of entity: EntityDescription) -> [SchemaFault] {
-    var faults: [SchemaFault] = []
-    for relationship in entity.relationships {
-      let name = relationship.name
+    entity.relationships.flatMap { relationship -> [SchemaFault] in
       guard let destination = self.entity(named: relationship.destination) else {
-        faults.append(
-          .unknownDestination(entity: entity.name, relationship: name, destination: relationship.destination))
-        continue
+        return [
+          .unknownDestination(
+            entity: entity.name, relationship: relationship.name, destination: relationship.destination)
+        ]
       }
-      if relationship.isToMany && relationship.isRequired {
-        faults.append(
-          .badOption(entity: entity.name, property: name, reason: "only a to-one can be required"))
-      }
-      if relationship.isOrdered && !relationship.isToMany {
-        faults.append(
-          .badOption(entity: entity.name, property: name, reason: "only a to-many can be ordered"))
-      }
-      if relationship.isRequired, let inverse = relationship.inverse,
-        destination.relationship(named: inverse)?.deleteRule == .nullify
-      {
-        faults.append(
-          .badOption(
-            entity: entity.name, property: name,
-            reason:
-              "it is required, so the delete rule of \(destination.name).\(inverse) cannot be nullify; make that cascade or deny"
-          ))
-      }
-      guard let inverse = relationship.inverse else { continue }
-      if destination.name == entity.name && inverse == name {
-        faults.append(.ownInverse(entity: entity.name, relationship: name))
-      } else if let back = destination.relationship(named: inverse), back.destination == entity.name {
-        if let named = back.inverse, named != name {
-          faults.append(.contestedInverse(entity: entity.name, relationship: name, inverse: inverse))
-        }
-      } else if let owner = declarer(of: inverse, in: destination), owner.name != destination.name {
-        faults.append(
-          .inheritedInverse(
-            entity: entity.name, relationship: name, destination: destination.name, inverse: inverse,
-            owner: owner.name))
-      } else if let owner = above(entity, ledToBy: inverse, of: destination) {
-        faults.append(
-          .narrowInverse(entity: entity.name, relationship: name, inverse: inverse, owner: owner))
-      } else {
-        faults.append(.wrongInverse(entity: entity.name, relationship: name, inverse: inverse))
-      }
+      return optionFaults(of: relationship, to: destination).map {
+        .badOption(entity: entity.name, property: relationship.name, reason: $0)
+      } + [inverseFault(of: relationship, in: entity, to: destination)].compactMap { $0 }
     }
-    return faults
+  }
+
+  /// Which of its options a relationship cannot have, and why.
+  private func optionFaults(
+    of relationship: RelationshipDescription, to destination: EntityDescription
+  ) -> [String] {
+    var reasons: [String] = []
+    if relationship.isToMany && relationship.isRequired { reasons.append("only a to-one can be required") }
+    if relationship.isOrdered && !relationship.isToMany { reasons.append("only a to-many can be ordered") }
+    if relationship.isRequired, let inverse = relationship.inverse,
+      destination.relationship(named: inverse)?.deleteRule == .nullify
+    {
+      reasons.append(
+        "it is required, so the delete rule of \(destination.name).\(inverse) cannot be nullify; make that cascade or deny"
+      )
+    }
+    return reasons
+  }
+
+  /// What is wrong with the inverse that a relationship names; nil where nothing is, or it names none.
+  private func inverseFault(
+    of relationship: RelationshipDescription, in entity: EntityDescription, to destination: EntityDescription
+  ) -> SchemaFault? {
+    let name = relationship.name
+    guard let inverse = relationship.inverse else { return nil }
+    if destination.name == entity.name && inverse == name {
+      return .ownInverse(entity: entity.name, relationship: name)
+    }
+    if let back = destination.relationship(named: inverse), back.destination == entity.name {
+      return back.inverse.map { $0 == name } ?? true
+        ? nil : .contestedInverse(entity: entity.name, relationship: name, inverse: inverse)
+    }
+    if let owner = declarer(of: inverse, in: destination), owner.name != destination.name {
+      return .inheritedInverse(
+        entity: entity.name, relationship: name, destination: destination.name, inverse: inverse,
+        owner: owner.name)
+    }
+    if let owner = above(entity, ledToBy: inverse, of: destination) {
+      return .narrowInverse(entity: entity.name, relationship: name, inverse: inverse, owner: owner)
+    }
+    return .wrongInverse(entity: entity.name, relationship: name, inverse: inverse)
   }
 
   /// The entity above one to which an inverse leads instead, as one of its own class would lead to less.

@@ -3,25 +3,44 @@
 extension ObjectTable {
   /// What does not hold, in words; nothing when the table is sound. Looks at every place.
   package func brokenInvariants() -> [String] {
-    var broken: [String] = []
-    func check(_ holds: Bool, _ text: @autoclosure () -> String) {
-      if !holds { broken.append(text()) }
+    var broken = Broken()
+    checkCounts(&broken)
+    let firsts = checkBlocks(&broken)
+    checkLast(of: firsts, &broken)
+    return broken.texts
+  }
+
+  /// What was found not to hold.
+  private struct Broken {
+    var texts: [String] = []
+
+    mutating func check(_ holds: Bool, _ text: @autoclosure () -> String) {
+      if !holds { texts.append(text()) }
     }
+  }
+
+  private func checkCounts(_ broken: inout Broken) {
     let state = unsafe table.pointee
     let capacity = state.capacity
-    check(capacity >= 8 && capacity & (capacity - 1) == 0, "\(capacity) places are no power of two")
-    var (places, tombs) = (0, 0)
-    var firsts: Set<Int64> = []
+    broken.check(capacity >= 8 && capacity & (capacity - 1) == 0, "\(capacity) places are no power of two")
     let dense = state.dense
     let taken = (0..<Int64(dense.capacity)).count { unsafe dense.find($0) != nil }
-    check(taken == dense.count, "\(taken) ids have objects at their places, and \(dense.count) are counted")
-    check(
+    broken.check(
+      taken == dense.count, "\(taken) ids have objects at their places, and \(dense.count) are counted")
+    broken.check(
       dense.capacity <= UInt64(clamping: state.count) &* 8,
       "\(dense.capacity) ids have places, and there are \(state.count) objects")
-    unsafe check(
+    unsafe broken.check(
       state.count == taken + blocks.reduce(0) { unsafe $0 + Int($1.pointee.header & 7) + 1 },
       "\(state.count) objects are counted in all")
-    for index in 0..<capacity {
+  }
+
+  /// - Returns: The first ids of all blocks.
+  private func checkBlocks(_ broken: inout Broken) -> Set<Int64> {
+    let state = unsafe table.pointee
+    var (places, tombs) = (0, 0)
+    var firsts: Set<Int64> = []
+    for index in 0..<state.capacity {
       guard let block = unsafe state.blocks[index] else { continue }
       places += 1
       guard unsafe block != state.removed else {
@@ -29,27 +48,38 @@ extension ObjectTable {
         continue
       }
       let first = unsafe block.pointee.first
-      check(firsts.insert(first).inserted, "there are two blocks of \(first)")
-      check(!dense.covers(first), "the ids of the block of \(first) have places of their own")
-      unsafe check(steps(to: first, from: block) != nil, "no key leads to the block of \(first)")
-      let count = (0..<8).count { unsafe slot(block, $0).pointee != nil }
-      check(count > 0, "the block of \(first) is empty")
-      unsafe check(
-        count == Int(block.pointee.header & 7) + 1,
-        unsafe "the block of \(first) has \(count) objects, and counts \(block.pointee.header & 7) and one")
+      broken.check(firsts.insert(first).inserted, "there are two blocks of \(first)")
+      broken.check(!state.dense.covers(first), "the ids of the block of \(first) have places of their own")
+      unsafe check(block, of: first, &broken)
     }
-    check(places == state.used, "\(places) places are in use, and \(state.used) are counted")
+    broken.check(places == state.used, "\(places) places are in use, and \(state.used) are counted")
     // Of a search that finds nothing: it ends at a free place.
-    check(state.used * 4 <= capacity * 3, "\(state.used) of \(capacity) places are in use")
-    check(places - tombs == firsts.count, "\(places - tombs) blocks stand for \(firsts.count) of them")
+    broken.check(state.used * 4 <= state.capacity * 3, "\(state.used) of \(state.capacity) places are in use")
+    broken.check(
+      places - tombs == firsts.count, "\(places - tombs) blocks stand for \(firsts.count) of them")
+    return firsts
+  }
+
+  private func check(_ block: Pointer, of first: Int64, _ broken: inout Broken) {
+    unsafe broken.check(steps(to: first, from: block) != nil, "no key leads to the block of \(first)")
+    let count = (0..<8).count { unsafe slot(block, $0).pointee != nil }
+    broken.check(count > 0, "the block of \(first) is empty")
+    unsafe broken.check(
+      count == Int(block.pointee.header & 7) + 1,
+      unsafe "the block of \(first) has \(count) objects, and counts \(block.pointee.header & 7) and one")
+  }
+
+  /// The blocks that are kept at hand.
+  private func checkLast(of firsts: Set<Int64>, _ broken: inout Broken) {
+    let state = unsafe table.pointee
     if let last = unsafe state.last {
-      unsafe check(firsts.contains(last.pointee.first), "the block of the last look-up is not in the table")
-      unsafe check(
+      unsafe broken.check(
+        firsts.contains(last.pointee.first), "the block of the last look-up is not in the table")
+      unsafe broken.check(
         search(last.pointee.first) == last, "the block of the last look-up is not the one that is found")
     }
-    unsafe check(
+    unsafe broken.check(
       state.spare == nil || state.spare != state.last, "the spare block is the one of the last look-up")
-    return broken
   }
 
   /// How many places a search looks at before it finds a block; nil when it does not.

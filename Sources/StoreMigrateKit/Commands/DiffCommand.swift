@@ -24,6 +24,8 @@ enum DiffCommand: Command {
     let losses: [String]
     let notes: [String]
     let doubts: [String]
+    /// What may be said to the doubts.
+    let answers: [String]
     /// The line that writes them into a step.
     let next: String
 
@@ -36,19 +38,21 @@ enum DiffCommand: Command {
       var lines = ["[up]"] + operations
       if !losses.isEmpty || !notes.isEmpty || !doubts.isEmpty { lines.append("") }
       lines += losses.map { "LOSES \($0)" } + notes.map { "? \($0)" }
-      lines += doubts.map { "May be a renaming: --rename \($0)" }
+      lines += answers.map { "May be a renaming: \($0)" }
       return (lines + ["", "To write them down: \(next)"]).joined(separator: "\n")
     }
   }
 
   static func run(_ session: Session) async throws -> any Report {
     let proposal = try session.proposedOperations(session.authored())
+    let doubts = try session.doubts(in: proposal)
+    let denied = session.arguments.all("--no-rename").flatMap { ["--no-rename", $0] }
     return DiffReport(
       operations: proposal.lines, losses: proposal.losses, notes: proposal.notes,
-      doubts: session.arguments.has("--no-rename") ? [] : proposal.doubts.map(\.description),
+      doubts: doubts.map(\.description), answers: session.answers(to: doubts),
       next: session.offer(
         NewCommand.self,
-        ["NAME", "--from-model"] + session.arguments.all("--rename").flatMap { ["--rename", $0] }
+        ["NAME", "--from-model"] + session.arguments.all("--rename").flatMap { ["--rename", $0] } + denied
           + (session.arguments.has("--no-rename") ? ["--no-rename"] : [])))
   }
 }

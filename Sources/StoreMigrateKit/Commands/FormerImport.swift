@@ -34,8 +34,9 @@ struct FormerImport {
   var isThere: Bool { FileManager.default.fileExists(atPath: step.path) }
 
   /// Refuses a folder with steps, and a file that is there, but for those of an earlier import of the same file that are as it
-  /// wrote them.
-  func check() throws {
+  /// wrote them; or as it left them that was killed between the two, for which it is asked again.
+  /// - Parameter code: The classes that are about to be written; nil before it is known what they are.
+  func check(classes code: String? = nil) throws {
     let steps = steps
     let record = steps == [Self.fileName] ? Self.text(step).flatMap(ImportRecord.init(of:)) : nil
     let ours = record.map { URL(fileURLWithPath: "\(base.path)/\($0.classes)") }
@@ -54,7 +55,7 @@ struct FormerImport {
         "\(step.path) is of an earlier import, and released: people have it. Name another folder with --migrations."
       )
     }
-    guard let difference = difference(from: record, ours) else { return }
+    guard let difference = difference(from: record, ours, code) else { return }
     let files = [step, ours].map { $0.standardizedFileURL.path }.filter(FileManager.default.fileExists)
     throw refusal(
       "\(step.path) is of an earlier import\(difference). To import anew, remove the former first:\n"
@@ -62,15 +63,17 @@ struct FormerImport {
   }
 
   /// What keeps the former import from being replaced, as the end of a sentence; nil where nothing does.
-  private func difference(from record: ImportRecord, _ ours: URL) -> String? {
+  private func difference(from record: ImportRecord, _ ours: URL, _ code: String?) -> String? {
     guard record.source == source else { return ", of \(record.source) and not of \(source)" }
     guard Self.place(ours) == Self.place(classes) else {
       return ", with its classes in \(ours.standardizedFileURL.path)"
     }
-    guard let text = Self.text(step), let classes = Self.text(ours), record.isOf(text, classes) else {
-      return ", and it and \(ours.standardizedFileURL.path) are not as that wrote them"
+    if let text = Self.text(step) {
+      if let classes = Self.text(ours), record.isOf(text, classes) { return nil }
+      // Of a first import that was stopped the step is there alone; of one that replaces, the new classes beside the old step.
+      if record.isOf(step: text), !isTaken(ours) || code == nil || Self.text(ours) == code { return nil }
     }
-    return nil
+    return ", and it and \(ours.standardizedFileURL.path) are not as that wrote them"
   }
 
   private func refusal(_ reason: String) -> RefusedError {
@@ -86,21 +89,31 @@ struct FormerImport {
 
   // MARK: Writing
 
-  /// Writes both files, or none: in the place of the former ones, where ``check()`` has found these.
+  /// Writes both files, or none: in the place of the former ones, where ``check(classes:)`` has found these. Whoever is killed
+  /// between the two leaves what ``check(classes:)`` knows.
   /// - Throws: ``RefusedError`` with what the system says.
   func write(_ text: String, classes code: String) throws {
     let record = ImportRecord(source: source, classes: Self.path(to: classes, from: base))
+    let marked = record.marked(text, classes: code)
     do {
-      let former = isThere ? try Data(contentsOf: step) : nil
-      // One that is replaced is found out again where this is stopped between the two: the classes fit neither record then.
-      try write(record.marked(text, classes: code), to: step, replacing: former != nil)
-      do { try write(code, to: classes, replacing: former != nil) } catch {
-        if let former {
-          try TextFile.write(Array(former), to: step.path)
-        } else {
-          try FileManager.default.removeItem(at: step)
+      if isTaken(classes) {
+        let former = try Data(contentsOf: classes)
+        try TextFile.write(Array(code.utf8), to: classes.path)
+        do { try write(marked, to: step, replacing: isThere) } catch {
+          try TextFile.write(Array(former), to: classes.path)
+          throw error
         }
-        throw error
+      } else {
+        let former = isThere ? try Data(contentsOf: step) : nil
+        try write(marked, to: step, replacing: former != nil)
+        do { try write(code, to: classes, replacing: false) } catch {
+          if let former {
+            try TextFile.write(Array(former), to: step.path)
+          } else {
+            try FileManager.default.removeItem(at: step)
+          }
+          throw error
+        }
       }
     } catch {
       throw RefusedError(
@@ -139,14 +152,14 @@ struct FormerImport {
 /// What a step says in its comments of the import that wrote it.
 private struct ImportRecord {
   private static let (sourceMark, classesMark) = ("# Imported from: ", "# With classes in: ")
-  /// In front of the digest of both files.
+  /// In front of the digest of both files, and that of the step alone.
   private static let mark = "# Both as they were written: "
 
   /// The name of the file that was imported.
   let source: String
   /// The path of the classes, from the folder of the steps.
   let classes: String
-  private var digest = ""
+  private var digests = ""
 
   init(source: String, classes: String) { (self.source, self.classes) = (source, classes) }
 
@@ -156,23 +169,31 @@ private struct ImportRecord {
       text.split(separator: "\n").first { $0.hasPrefix(mark) }?.dropFirst(mark.count).removingPercentEncoding
     }
     guard let source = value(Self.sourceMark), let classes = value(Self.classesMark),
-      let digest = value(Self.mark)
+      let digests = value(Self.mark)
     else { return nil }
-    (self.source, self.classes, self.digest) = (source, classes, digest)
+    (self.source, self.classes, self.digests) = (source, classes, digests)
   }
 
   /// The text of a step with all that is said here in it.
   func marked(_ text: String, classes: String) -> String {
     let lines = "\(Self.sourceMark)\(Self.line(source))\n\(Self.classesMark)\(Self.line(self.classes))\n"
     let text = text.replacing("\n[up]\n", with: "\(lines)\n[up]\n", maxReplacements: 1)
-    return text.replacing(
-      "\n[up]\n", with: "\(Self.mark)\(Self.digest(of: text, classes))\n\n[up]\n", maxReplacements: 1)
+    let digests = "\(Self.digest(of: text, classes)) \(sha256(Data(text.utf8)))"
+    return text.replacing("\n[up]\n", with: "\(Self.mark)\(digests)\n\n[up]\n", maxReplacements: 1)
   }
 
   /// Whether a step and its classes are as they were written.
   func isOf(_ text: String, _ classes: String) -> Bool {
-    let unmarked = text.replacing("\(Self.mark)\(digest)\n\n[up]\n", with: "\n[up]\n", maxReplacements: 1)
-    return Self.digest(of: unmarked, classes) == digest
+    digests.split(separator: " ").first.map(String.init) == Self.digest(of: unmarked(text), classes)
+  }
+
+  /// Whether a step is as it was written, whatever became of its classes.
+  func isOf(step text: String) -> Bool {
+    digests.split(separator: " ").dropFirst().first.map(String.init) == sha256(Data(unmarked(text).utf8))
+  }
+
+  private func unmarked(_ text: String) -> String {
+    text.replacing("\(Self.mark)\(digests)\n\n[up]\n", with: "\n[up]\n", maxReplacements: 1)
   }
 
   private static func digest(of text: String, _ classes: String) -> String {

@@ -51,11 +51,12 @@ enum HistoryCommand: Command {
     let history: HistoryState?
 
     var description: String {
-      let width = events.map(\.name.count).max() ?? 0
+      let names = events.map { brief($0.name) }
+      let width = names.map(\.count).max() ?? 0
       let kindWidth = events.map(\.kind.count).max() ?? 0
-      let lines = events.map { event in
-        "  \(padded(event.kind, kindWidth))  \(numbered(event.number))  \(padded(event.name, width))  \(event.date)"
-          + "  (\(event.seconds) s)  \(event.app)"
+      let lines = zip(events, names).map { event, name in
+        "  \(padded(event.kind, kindWidth))  \(numbered(event.number))  \(padded(name, width))  \(event.date)"
+          + "  (\(event.seconds) s)  \(brief(event.app))"
       }
       let others = (history?.mismatches ?? []).map { step in
         "✗ \(numbered(step.number)) \(step.name) is another among the steps (\(step.kind)); see status."

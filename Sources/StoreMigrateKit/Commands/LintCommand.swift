@@ -38,7 +38,7 @@ enum LintCommand: Command {
       let lines =
         findings.isEmpty
         ? ["\(steps) \(steps == 1 ? "step" : "steps"); nothing to ask."]
-        : findings.map { "\($0.description)" }
+        : findings.map { legible($0.description, upTo: 1000) }
       return (lines + empty.map { "note: \($0) is empty: it does nothing." }).joined(separator: "\n")
     }
   }

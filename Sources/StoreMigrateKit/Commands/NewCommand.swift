@@ -26,7 +26,7 @@ enum NewCommand: Command {
     --from-model is for a tool of the app's own, which knows its classes: see "Building a tool with your steps inside" in
     the documentation.
     It writes the operations, what is lost by them, and what is to be looked at. What may be a renaming, or a dropping
-    and an adding, is not guessed: it ends with 5 and says which --rename to give, or --no-rename.
+    and an adding, is not guessed: it ends with 5 and says of each which --rename or --no-rename to give.
     """
 
   struct NewReport: Report {
@@ -40,7 +40,7 @@ enum NewCommand: Command {
     private enum CodingKeys: String, CodingKey { case file, operations, losses, notes }
 
     var description: String {
-      var lines = ["wrote \(file)"] + operations.map { "  · \($0)" }
+      var lines = ["wrote \(file)"] + operations.map { "  · \(brief($0))" }
       lines += losses.map { "  LOSES \($0)" } + notes.map { "  ? \($0)" }
       lines.append(
         (operations.isEmpty ? "Write its operations below [up], then run: " : "Review it, then run: ") + next)
@@ -75,7 +75,7 @@ enum NewCommand: Command {
         code: .failed,
         description: "The steps of \(folder.path) lead to the classes already: there is nothing to write.")
     }
-    if proposal == nil, session.arguments.has("--no-rename") || session.arguments.value("--rename") != nil {
+    if proposal == nil, !Set(session.arguments.given).isDisjoint(with: ["--rename", "--no-rename"]) {
       throw UsageError("--rename and --no-rename belong to --from-model.")
     }
     let file = folder.appendingPathComponent("\(numbered(set.version + 1))_\(name).migration")
@@ -118,7 +118,10 @@ extension Option {
   static let rename = Option(
     "--rename", value: "OLD=NEW", isList: true,
     "User.name=fullName, or User=Person; given for each that is called otherwise now")
-  static let noRename = Option("--no-rename", "what looks like a renaming is a dropping and an adding")
+  static let noRename = Option(
+    "--no-rename", value: "OLD", isList: true, isValueOptional: true,
+    "User.name, or User: it is dropped, and none of what is added is it; given for each, or",
+    "once without a name, of all that look like a renaming")
 }
 
 extension Session {
@@ -133,18 +136,44 @@ extension Session {
   ///   says what is a renaming.
   func proposal(_ set: MigrationSet) throws -> MigrationProposal {
     let proposal = try proposedOperations(set)
-    guard proposal.doubts.isEmpty || arguments.has("--no-rename") else {
+    let doubts = try doubts(in: proposal)
+    guard doubts.isEmpty else {
       throw RefusedError(
         code: .refused,
         description:
-          "What is dropped and what is added may be one that is called otherwise now. Say which, with\n"
-          + proposal.doubts.map { "  --rename \($0)" }.joined(separator: "\n")
-          + "\nor that there is none more, with --no-rename. Nothing was written.")
+          "What is dropped and what is added may be one that is called otherwise now. Say of each which, with\n"
+          + answers(to: doubts).map { "  \($0)" }.joined(separator: "\n")
+          + "\nor of all that none is, with --no-rename alone. Nothing was written.")
     }
     return proposal
   }
 
-  /// The same, whatever is in doubt.
+  /// What may be a renaming, and nobody has said whether it is.
+  /// - Throws: ``UsageError`` for a `--no-rename` of something that looks like none.
+  func doubts(in proposal: MigrationProposal) throws -> [MigrationRenaming] {
+    let denied = arguments.all("--no-rename")
+    for name in denied where !proposal.doubts.contains(where: { $0.isOf(name) }) {
+      let names = Set(proposal.doubts.map(\.oldPath)).sorted()
+      throw UsageError(
+        "--no-rename \(name): nothing of this name is dropped and looks like what is added."
+          + didYouMean(name, among: names)
+          + (names.isEmpty ? " Leave it out." : " In doubt: \(names.joined(separator: ", "))."))
+    }
+    guard !arguments.has("--no-rename") else { return [] }
+    return proposal.doubts.filter { doubt in !denied.contains(where: doubt.isOf) }
+  }
+
+  /// What a line may say to each of these: a text for all that may have become of one.
+  func answers(to doubts: [MigrationRenaming]) -> [String] {
+    var names: [String] = []
+    for doubt in doubts where !names.contains(doubt.oldPath) { names.append(doubt.oldPath) }
+    return names.map { name in
+      let renamings = doubts.filter { $0.oldPath == name }.map { "--rename \($0)" }
+      return (renamings + ["or --no-rename \(name)"]).joined(separator: ", ")
+    }
+  }
+
+  /// What leads from the steps to the classes, whatever is in doubt.
   func proposedOperations(_ set: MigrationSet) throws -> MigrationProposal {
     let (model, renaming) = (try requiredModel(), try renaming())
     for case .entity(let name, let new) in renaming { try requireEntities(name, new, set, model) }
@@ -189,4 +218,9 @@ extension Session {
 extension EntityDescription {
   /// The names of its own attributes and relationships.
   fileprivate var ownNames: [String] { attributes.map(\.name) + relationships.map(\.name) }
+}
+
+extension MigrationRenaming {
+  /// Whether it is of what is called so: `User`, or `User.name`.
+  fileprivate func isOf(_ name: String) -> Bool { oldPath == name }
 }

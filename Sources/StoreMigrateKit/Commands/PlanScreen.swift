@@ -59,16 +59,17 @@ extension PlanCommand.PlanReport {
     var lines = [
       "", "\(numbered(step.number)) \(step.name)   \(marks.joined(separator: "   "))".trimmingSpaces,
     ]
-    if let note = step.note { lines.append("  “\(note)”") }
+    if let note = step.note { lines.append("  “\(brief(note))”") }
     lines += step.operations.isEmpty ? ["  · empty: this step does nothing"] : step.operations.map(step.line)
     lines += step.transforms.filter(\.isMissing).map {
       "  ✗ REFUSED this program has no function \"\($0.name)\"; the app's own tool has"
     }
     lines += step.rebuildReasons.map {
-      "  ! rebuilds \($0.table)\($0.copies > 1 ? ", \($0.copies) times," : "") for \($0.operations.joined(separator: "; ")): \($0.reason)"
+      "  ! rebuilds \($0.table)\($0.copies > 1 ? ", \($0.copies) times," : "") for \(brief($0.operations.joined(separator: "; "))): \(brief($0.reason))"
     }
-    if let reason = step.irreversible { lines.append("  ! no way back: \(reason)") }
-    return lines + step.refusals.map { "  ✗ REFUSED \($0.text)" } + step.unasked.map { "  ? \($0)" }
+    if let reason = step.irreversible { lines.append("  ! no way back: \(brief(reason))") }
+    return lines + step.refusals.map { "  ✗ REFUSED \(brief($0.text))" }
+      + step.unasked.map { "  ? \(brief($0))" }
   }
 
   private var statements: [String] {
@@ -77,7 +78,7 @@ extension PlanCommand.PlanReport {
       + steps.flatMap { step in
         ["  -- \(numbered(step.number))"]
           + (step.sql.isEmpty
-            ? ["  -- nothing to do"] : step.sql.flatMap { $0.split(separator: "\n").map { "  \($0)" } })
+            ? ["  -- nothing to do"] : step.sql.flatMap(Screen.lines(ofSQL:)).map { "  \($0)" })
       }
   }
 
@@ -103,11 +104,11 @@ extension PlanCommand.PlannedStep {
   /// An operation as a person reads it: what it adds, takes away or changes.
   func line(_ operation: String) -> String {
     guard let transform = transforms.first(where: { $0.operation == operation }) else {
-      return "  \(Self.mark(operation)) \(operation)"
+      return "  \(Self.mark(operation)) \(brief(operation))"
     }
     let rows = transform.rows.map { "\(grouped($0)) " } ?? ""
     return operation.hasPrefix("retype")
-      ? "  ~ \(operation), \(rows)\(transform.entity)"
+      ? "  ~ \(brief(operation)), \(rows)\(transform.entity)"
       : "  ~ transform swift \"\(transform.name)\" on \(rows)\(transform.entity)"
   }
 

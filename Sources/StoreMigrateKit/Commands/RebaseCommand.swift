@@ -85,7 +85,8 @@ enum RebaseCommand: Command {
       guard !others.isEmpty else {
         let step = set.steps.first { $0.number == number && $0.name == name }
         let place = step?.place(ofOperation: operation) ?? "step \(numbered(number)) \(name)"
-        throw misfit(["\(place), \"\(operation)\": \(ended(reason))"], moves, named, session)
+        throw misfit(
+          ["\(place), \"\(legible(operation))\": \(ended(legible(reason)))"], moves, named, session)
       }
       throw RefusedError(
         code: .attention,

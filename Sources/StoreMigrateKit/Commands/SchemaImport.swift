@@ -73,6 +73,7 @@ enum SchemaImport {
       relationships: session.toOnes(), busyTimeout: session.lockTimeout())
     let rendered = adoption.schema.rendered(as: .swift)
     let step = folder.appendingPathComponent(adoption.step.fileName)
+    try former.check(classes: rendered.text)
     try former.write(text(adoption, of: file), classes: rendered.text)
     return ImportReport(
       file: file, origin: adoption.origin, tables: adoption.tables, notes: adoption.notes + rendered.notes,

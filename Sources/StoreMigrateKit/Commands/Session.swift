@@ -71,7 +71,7 @@ struct Session: Sendable {
   /// Before anything is opened: a mistyped number is a mistake of the line and not of the store.
   /// - Throws: ``UsageError``.
   func checkValues() throws {
-    _ = (try lockTimeout(), try profile(), try newProfile())
+    _ = (try lockTimeout(), try KeySource.budget(arguments), try profile(), try newProfile())
     _ = (try allowances(), try commitsEachStep(), try arguments.count("--to"))
     guard try arguments.count("--steps") != 0 else {
       throw UsageError("--steps takes a number from 1 on, not 0.")
@@ -168,7 +168,10 @@ struct Session: Sendable {
   private func settings(_ option: String) throws -> CipherProfile? {
     guard let profile = try CipherSettings.given(option, in: arguments)?.profile else { return nil }
     guard profile.isUsable else {
-      throw UsageError("\(option): \(Engine.current) has no such settings: \(profile).")
+      throw UsageError(
+        "\(option): \(Engine.current) has no such settings: \(profile). Pages have 1024 bytes or twice as many, up to "
+          + "65536; rounds are from 1 to 2147483647, and a header has 0, 32, 48, 64, 80 or 96 bytes. Other hashes than "
+          + "SHA1, and a header, are SQLCipher 4's.")
     }
     return profile
   }

@@ -154,24 +154,7 @@ enum SlotsCommand: Command {
   }
 
   private static func rotate(_ file: String, store: String, _ session: Session) throws -> SlotsReport {
-    let kinds = Dictionary(uniqueKeysWithValues: try KeyFile.slots(at: file).map { ($0.name, $0.kind) })
-    var secrets: [String: KeyFile.Unlock] = [:]
-    for text in session.arguments.all("--keep") {
-      let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-      guard parts.count == 2, let data = FileManager.default.contents(atPath: parts[1]) else {
-        throw UsageError("--keep takes NAME=FILE, and FILE holds the slot's secret; \"\(text)\" is not so.")
-      }
-      let bytes = KeySource.trimmed(Array(data))
-      secrets[parts[0]] =
-        switch kinds[parts[0]] {
-        case .recoveryCode: .recoveryCode(try RecoveryCode(typed: String(decoding: bytes, as: UTF8.self)))
-        case .rawKey: try KeySource.unlock(bytes, format: "hex", "keep")
-        default: try KeySource.unlock(bytes, format: "passphrase", "keep")
-        }
-      if let budget = try KeySource.budget(session.arguments) {
-        secrets[parts[0]] = secrets[parts[0]]?.allowing(budget)
-      }
-    }
+    let secrets = try keptSecrets(file, session)
     guard let secret = secrets.first?.value else {
       throw UsageError("Say with --keep NAME=FILE which slots are to stay.")
     }
@@ -194,6 +177,28 @@ enum SlotsCommand: Command {
       gate: session.interruption.gate, progress: session.steps(bar))
     bar.finish()
     return try SlotsReport(file)
+  }
+
+  /// The secrets of the slots that `--keep` names.
+  private static func keptSecrets(_ file: String, _ session: Session) throws -> [String: KeyFile.Unlock] {
+    let kinds = Dictionary(uniqueKeysWithValues: try KeyFile.slots(at: file).map { ($0.name, $0.kind) })
+    let budget = try KeySource.budget(session.arguments)
+    var secrets: [String: KeyFile.Unlock] = [:]
+    for text in session.arguments.all("--keep") {
+      let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+      guard parts.count == 2, let data = FileManager.default.contents(atPath: parts[1]) else {
+        throw UsageError("--keep takes NAME=FILE, and FILE holds the slot's secret; \"\(text)\" is not so.")
+      }
+      let bytes = KeySource.trimmed(Array(data))
+      let secret: KeyFile.Unlock =
+        switch kinds[parts[0]] {
+        case .recoveryCode: .recoveryCode(try RecoveryCode(typed: String(decoding: bytes, as: UTF8.self)))
+        case .rawKey: try KeySource.unlock(bytes, format: "hex", "keep")
+        default: try KeySource.unlock(bytes, format: "passphrase", "keep")
+        }
+      secrets[parts[0]] = budget.map { secret.allowing($0) } ?? secret
+    }
+    return secrets
   }
 
   private static func source(_ prefix: String, _ session: Session) -> KeySource {

@@ -52,12 +52,12 @@ extension StatusCommand.StatusReport {
     if step.isEmpty { notes.append("empty: it does nothing") }
     if let rows = step.rows, rows > 0 { notes.append("\(grouped(rows)) \(rows == 1 ? "row" : "rows")") }
     if !step.rebuilds.isEmpty { notes.append("rebuilds \(step.rebuilds.joined(separator: ", "))") }
-    if let reason = step.irreversible { notes.append("no way back: \(reason)") }
+    if let reason = step.irreversible { notes.append("no way back: \(brief(reason))") }
     return notes
   }
 
   private func details(of step: StatusCommand.StepState) -> [String] {
-    var lines = step.note.map { ["“\($0)”"] } ?? []
+    var lines = step.note.map { ["“\(brief($0))”"] } ?? []
     if isVerbose {
       lines.append(step.checksum)
       if let app = step.app, let engine = step.engine { lines.append("by \(app), on \(engine)") }

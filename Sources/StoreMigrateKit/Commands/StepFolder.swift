@@ -60,7 +60,8 @@ extension Session {
       else { throw error }
       let step = (try? authored())?.steps.first { $0.number == number && $0.name == name }
       let place = step?.place(ofOperation: operation) ?? "step \(numbered(number)) \(name)"
-      throw RefusedError(code: ExitCode(error), description: "\(place), \"\(operation)\": \(ended(reason))")
+      throw RefusedError(
+        code: ExitCode(error), description: "\(place), \"\(legible(operation))\": \(ended(legible(reason)))")
     } catch SQLError.engine(11, _, let message, _)
       where command.hasStore && command.group != .copy && arguments.positional.count > 1
     {

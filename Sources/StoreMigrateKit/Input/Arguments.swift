@@ -53,6 +53,13 @@ struct Arguments {
       if option.value == nil {
         guard value == nil else { throw UsageError("\(option.name) takes no value.") }
         flags.insert(option.name)
+      } else if option.isValueOptional {
+        // In front of the command the next word may be the command.
+        if let value = value ?? (firstPlace == nil ? nil : Self.optionalValue(&rest)) {
+          values[option.name, default: []].append(value)
+        } else {
+          flags.insert(option.name)
+        }
       } else {
         // Of two values one would be taken silently.
         guard option.isList || values[option.name] == nil else {
@@ -61,6 +68,12 @@ struct Arguments {
         values[option.name, default: []].append(try value ?? Self.value(of: option, &rest, options))
       }
     }
+  }
+
+  /// The word behind an option that may stand without a value; nil where it is another option, or there is none.
+  private static func optionalValue(_ rest: inout ArraySlice<String>) -> String? {
+    guard let word = rest.first, !word.hasPrefix("-") else { return nil }
+    return rest.popFirst()
   }
 
   /// The word behind an option, which is its value.
@@ -91,11 +104,13 @@ struct Arguments {
     return count
   }
 
-  /// The option's value as a number of seconds.
-  func seconds(_ name: String, default fallback: Double) throws -> Double {
+  /// The option's value as a number of seconds, up to a day.
+  /// - Parameter least: The least number that is taken.
+  func seconds(_ name: String, default fallback: Double, from least: Double = 0) throws -> Double {
     guard let text = value(name) else { return fallback }
-    guard let seconds = Double(text), seconds >= 0, seconds <= 86_400 else {
-      throw UsageError("\(name) takes a number of seconds, and \"\(text)\" is none.")
+    guard let seconds = Double(text), seconds >= least, seconds <= 86_400 else {
+      let range = "from \(least == 0 ? "0" : "\(least)") to 86400, which is a day"
+      throw UsageError("\(name) takes a number of seconds \(range), and \"\(text)\" is none.")
     }
     return seconds
   }

@@ -23,8 +23,11 @@ struct CipherSettings {
   init(_ text: String, option: String) throws {
     var profile = CipherProfile.engineDefault
     var salt: [UInt8]?
+    var seen: Set<String> = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
       let words = part.split(separator: "=", maxSplits: 1).map(String.init)
+      try Self.check(words.first ?? "", seen, option)
+      seen.insert(words.first ?? "")
       switch (words.first ?? "", words.count > 1 ? words[1] : nil) {
       case ("sqlcipher3", nil): profile = .sqlcipher3
       case ("sqlcipher4", nil): profile = .sqlcipher4
@@ -61,6 +64,17 @@ struct CipherSettings {
     if profile.clearHeaderBytes > 0 { parts.append("header=\(profile.clearHeaderBytes),salt=HEX") }
     guard !parts.isEmpty else { return nil }
     return "--cipher " + (usual == .sqlcipher3 ? "sqlcipher3," : "sqlcipher4,") + parts.joined(separator: ",")
+  }
+
+  /// Of two values one would be taken silently, and what stands in front of the version would be taken back by it.
+  private static func check(_ name: String, _ seen: Set<String>, _ option: String) throws {
+    guard !seen.contains(name) else {
+      throw UsageError("\(option) has \(name) twice. Leave one of them out.")
+    }
+    guard !name.hasPrefix("sqlcipher") || seen.isEmpty else {
+      throw UsageError(
+        "\(option): \(name) stands first, once, and the settings that differ from its own behind it.")
+    }
   }
 
   private static func number(_ text: String, _ option: String, _ part: Substring) throws -> Int {

@@ -59,7 +59,8 @@ struct KeySource {
   /// What `--slots-work` allows a key file to cost; nil where it is not given.
   static func budget(_ arguments: Arguments) throws -> ScryptBudget? {
     guard arguments.value("--slots-work") != nil else { return nil }
-    let seconds = try arguments.seconds("--slots-work", default: 0)
+    // Less opens nothing that the usual bound does not open, and is a slip of the hand.
+    let seconds = try arguments.seconds("--slots-work", default: 0, from: 0.1)
     return ScryptBudget(seconds: seconds, memoryBytes: ScryptBudget.unlimited.memoryBytes)
   }
 

@@ -20,20 +20,22 @@ struct Option: Sendable {
   let section: Section
   /// Whether it may be given several times, each time with a value of its own.
   let isList: Bool
+  /// Whether it may stand without its value, and says something else then.
+  let isValueOptional: Bool
   /// A line for each line of the help.
   let help: [String]
 
   init(
     _ name: String, short: String? = nil, value: String? = nil, in section: Section = .own,
-    isList: Bool = false, _ help: String...
+    isList: Bool = false, isValueOptional: Bool = false, _ help: String...
   ) {
     (self.name, self.short, self.value, self.section, self.help) = (name, short, value, section, help)
-    self.isList = isList
+    (self.isList, self.isValueOptional) = (isList, isValueOptional)
   }
 
   /// Such as `-m, --migrations DIR`.
   var form: String {
-    (short.map { "\($0), " } ?? "    ") + name + (value.map { " \($0)" } ?? "")
+    (short.map { "\($0), " } ?? "    ") + name + (value.map { isValueOptional ? " [\($0)]" : " \($0)" } ?? "")
   }
 }
 
@@ -127,7 +129,7 @@ extension Option {
 
   private init(_ name: String, value: String, section: Section, help: [String]) {
     (self.name, short, self.value, self.section, self.help) = (name, nil, value, section, help)
-    isList = false
+    (isList, isValueOptional) = (false, false)
   }
 
   /// What every command takes that opens a store.

@@ -24,49 +24,58 @@ struct ConflictScreen {
   func text(of conflict: HistoryConflict) -> String? {
     switch conflict {
     case .edited(let number, let name, let recorded, let found, let difference):
-      let changes = difference.isEmpty ? ["nothing but how it is written"] : difference
-      return
-        ([
-          "\(numbered(number)) \(name) was edited after it was applied to \(store).",
-          Screen.part("applied here", "\(Screen.short(recorded))\(when(number))"),
-          Screen.part("file now", Screen.short(found)),
-        ]
-        + changes.enumerated().map { Screen.part($0.offset == 0 ? "what changed" : "", $0.element) }
-        + (isRepairable
-          ? [
-            "  Undo the edit, or put the change into a new step. Where the edit is meant and makes the same model:",
-            "      \(line(.repair, [numbered(number)]))",
-          ]
-          : [
-            "  Undo the edit, and put the change into a new step: with the edit the steps make another model than the store",
-            "  has, so that it cannot be recorded.",
-          ]))
-        .joined(separator: "\n")
+      edited(number, name, recorded, found, difference)
     case .refolded(let number, let name, let recorded, let found, let into, let intoName):
-      return """
-        \(numbered(number)) \(name) ran on \(store) as another than was folded into \(numbered(into)) \(intoName).
-        \(Screen.part("applied here", "\(Screen.short(recorded))\(when(number))"))
-        \(Screen.part("folded", Screen.short(found)))
-          Its file is gone. Take the files of before the fold out of the repository's past, into a folder beside. Where they
-          make the same model, this records the step as it was folded:
-              \(line(.repair, [numbered(number), "--migrations", "FOLDER"]))
-        """
+      """
+      \(numbered(number)) \(name) ran on \(store) as another than was folded into \(numbered(into)) \(intoName).
+      \(Screen.part("applied here", "\(Screen.short(recorded))\(when(number))"))
+      \(Screen.part("folded", Screen.short(found)))
+        Its file is gone. Take the files of before the fold out of the repository's past, into a folder beside. Where they
+        make the same model, this records the step as it was folded:
+            \(line(.repair, [numbered(number), "--migrations", "FOLDER"]))
+      """
     case .missing(let number, let name):
-      return """
-        \(numbered(number)) \(name) was applied to \(store) and is missing from the steps.
-        \(Screen.part("applied here", "\(checksum(number))\(when(number))"))
-          Put the file back. All that the store knows of it:
-              \(line(.history, []))
-        """
-    case .reordered(let number, let name, let found):
-      return """
-        Step \(numbered(number)) of \(store) is \(name), and the steps have \(found) there.
-        \(Screen.part("applied here", "\(checksum(number))\(when(number))"))
-          Applied steps keep their numbers: give the new one the next free number, and \(name) its own again\(
-            returning.isEmpty ? "." : ":\n" + returning.map { "      \($0)" }.joined(separator: "\n"))
-        """ + "\n" + wayBack(to: number - 1, name)
-    case .gap, .noVersion, .duplicate, .folded, .misembedded, .foldEdited: return nil
+      """
+      \(numbered(number)) \(name) was applied to \(store) and is missing from the steps.
+      \(Screen.part("applied here", "\(checksum(number))\(when(number))"))
+        Put the file back. All that the store knows of it:
+            \(line(.history, []))
+      """
+    case .reordered(let number, let name, let found): reordered(number, name, found)
+    case .gap, .noVersion, .duplicate, .folded, .misembedded, .foldEdited: nil
     }
+  }
+
+  private func edited(
+    _ number: Int, _ name: String, _ recorded: String, _ found: String, _ difference: [String]
+  ) -> String {
+    let changes = difference.isEmpty ? ["nothing but how it is written"] : difference
+    let head = [
+      "\(numbered(number)) \(name) was edited after it was applied to \(store).",
+      Screen.part("applied here", "\(Screen.short(recorded))\(when(number))"),
+      Screen.part("file now", Screen.short(found)),
+    ]
+    let changed = changes.enumerated().map { Screen.part($0.offset == 0 ? "what changed" : "", $0.element) }
+    let advice =
+      isRepairable
+      ? [
+        "  Undo the edit, or put the change into a new step. Where the edit is meant and makes the same model:",
+        "      \(line(.repair, [numbered(number)]))",
+      ]
+      : [
+        "  Undo the edit, and put the change into a new step: with the edit the steps make another model than the store",
+        "  has, so that it cannot be recorded.",
+      ]
+    return (head + changed + advice).joined(separator: "\n")
+  }
+
+  private func reordered(_ number: Int, _ name: String, _ found: String) -> String {
+    """
+    Step \(numbered(number)) of \(store) is \(name), and the steps have \(found) there.
+    \(Screen.part("applied here", "\(checksum(number))\(when(number))"))
+      Applied steps keep their numbers: give the new one the next free number, and \(name) its own again\(
+        returning.isEmpty ? "." : ":\n" + returning.map { "      \($0)" }.joined(separator: "\n"))
+    """ + "\n" + wayBack(to: number - 1, name)
   }
 
   /// What takes steps back, where the store carries it for all of them.
@@ -112,7 +121,7 @@ struct NewerScreen {
         "      \(line(.down, ["--to", "\(supported)"] + plan.allowances))",
       ]
     case .failure(StoreError.noWayBack(let step, let name, let reason)):
-      lines.append("  Update the program: nothing takes \(numbered(step)) \(name) back (\(reason)).")
+      lines.append("  Update the program: nothing takes \(numbered(step)) \(name) back (\(brief(reason))).")
     default: lines.append("  Update the program.")
     }
     return lines.joined(separator: "\n")

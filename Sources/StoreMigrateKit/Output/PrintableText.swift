@@ -1,15 +1,10 @@
-// Whatever is printed for people comes by here: names and texts of a file that somebody else wrote do not reach the terminal
-// as what would move its cursor, or change its title.
+// Whatever is printed for people comes by printable(_:) of the library: names and texts of a file that somebody else wrote do
+// not reach the terminal as what would move its cursor, or change its title. Here is the same for programs; and what of a step
+// is cut on a screen, which JSON has whole.
 
 import ObjectVault
 
-/// A text with what a terminal would obey, or what turns the direction of a line, written as `\\u{1B}`. Ends of lines and
-/// tabs stay.
-func printable(_ text: String) -> String {
-  spelled(text) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
-}
-
-/// The same of JSON, in which such signs stand within strings.
+/// A text of JSON, in which signs that a terminal would obey stand within strings, with these as JSON writes them.
 func printable(json text: String) -> String {
   spelled(text) { scalar in
     let digits = String(scalar.value, radix: 16)
@@ -17,14 +12,5 @@ func printable(json text: String) -> String {
   }
 }
 
-private func spelled(_ text: String, _ spelling: (Unicode.Scalar) -> String) -> String {
-  let isHidden = { (scalar: Unicode.Scalar) in
-    scalar != "\n" && scalar != "\t" && scalar.isHidden
-  }
-  guard text.unicodeScalars.contains(where: isHidden) else { return text }
-  var result = ""
-  for scalar in text.unicodeScalars {
-    if isHidden(scalar) { result += spelling(scalar) } else { result.unicodeScalars.append(scalar) }
-  }
-  return result
-}
+/// A text of a step, such as an operation or why nothing leads back, as it stands in a line of a screen.
+func brief(_ text: String) -> String { legible(text, upTo: 400) }

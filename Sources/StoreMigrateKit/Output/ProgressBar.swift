@@ -2,6 +2,7 @@
 // stands in the bar's line is in ProgressLine.
 
 import Foundation
+import ObjectVault
 
 /// Shown on standard error, so that standard output holds the report alone.
 final class ProgressBar {

@@ -27,9 +27,14 @@ enum Screen {
     plan.steps.flatMap { step in
       ["\(numbered(step.number)) \(step.name)\(step.leadsBack ? ", taken back:" : ":")"]
         + (step.operations.isEmpty
-          ? ["  · empty: this step does nothing"] : step.operations.map { "  · \($0)" })
-        + step.sql.flatMap { $0.split(separator: "\n").map { "    \($0)" } }
+          ? ["  · empty: this step does nothing"] : step.operations.map { "  · \(brief($0))" })
+        + step.sql.flatMap(lines(ofSQL:)).map { "    \($0)" }
     }
+  }
+
+  /// The lines of a statement, such as one with a text of a megabyte in it.
+  static func lines(ofSQL statement: String) -> [String] {
+    statement.split(separator: "\n").map { legible(String($0)) }
   }
 
   /// What a step took, such as `   0.04 s`.

@@ -203,9 +203,19 @@ public enum StoreMigrate {
     guard given == command.positionalCount || command.positionalCount < 0 else {
       throw UsageError(
         "\(command.name) takes \(command.positionalCount == 0 ? "no argument" : command.positionalNames), "
-          + "\(given) \(given == 1 ? "is" : "are") given. \(ToolLine.help(command.name))")
+          + "\(given) \(given == 1 ? "is" : "are") given.\(taken(arguments, by: command)) "
+          + ToolLine.help(command.name))
     }
     try checkPaths(arguments, of: command)
+  }
+
+  /// A word too few may be one that an option has taken, which needs none.
+  private static func taken(_ arguments: Arguments, by command: any Command.Type) -> String {
+    guard arguments.positional.count <= command.positionalCount,
+      let option = command.options.first(where: { $0.isValueOptional && arguments.value($0.name) != nil }),
+      let value = arguments.value(option.name)
+    else { return "" }
+    return " \"\(value)\" stands behind \(option.name), and is its value there: put it in front of that."
   }
 
   private static func checkOptions(_ arguments: Arguments, of command: any Command.Type) throws {

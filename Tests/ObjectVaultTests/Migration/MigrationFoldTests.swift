@@ -40,6 +40,26 @@ import Testing
     }
   }
 
+  @Test func `what a killed proof has left goes with the next one, and no folder of somebody else`() throws {
+    let aside = try TemporaryFolder()
+    /// Gets its name when it is whole: other tests fold meanwhile, and each takes away what was left.
+    func leave(_ names: [String]) throws -> URL {
+      let letters = (0..<6).compactMap { _ in "abcdefghijklmnopqrstuvwxyz0123456789".randomElement() }
+      let url = FileManager.default.temporaryDirectory.appendingPathComponent("vault-fold-" + String(letters))
+      let built = aside.url.appendingPathComponent("built")
+      try FileManager.default.createDirectory(at: built, withIntermediateDirectories: false)
+      for name in names { try Data([1]).write(to: built.appendingPathComponent(name)) }
+      try FileManager.default.moveItem(at: built, to: url)
+      return url
+    }
+    let proof = ["steps", "steps-journal", try TemporaryName.random(for: "one"), "lock"]
+    let (left, users) = (try leave(proof), try leave(proof + ["my notes.txt"]))
+    defer { try? FileManager.default.removeItem(at: users) }
+    _ = try DowngradeLab.set(Self.steps).folded(to: 4)
+    #expect(!FileManager.default.fileExists(atPath: left.path))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: users.path).count == 5)
+  }
+
   @Test func `blocks are kept where rows are seeded, and left out where no row could meet them`() throws {
     let seeded = try DowngradeLab.set(Self.steps).folded(to: 4)
     #expect(seeded.kept == ["0001 seed", "0003 transform sql", "0003 require \"all have five\""])

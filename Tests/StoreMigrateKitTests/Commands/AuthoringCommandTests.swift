@@ -71,12 +71,36 @@ import Testing
     #expect(try run("new", "more", "--from-model").status == 1)
   }
 
+  @Test func `of each that may be renamed it is said by itself whether it is`() throws {
+    try write("0007_other", "rename attribute User.name -> label\nrename attribute Status.text -> body")
+    let doubtful = try run("new", "back", "--from-model")
+    #expect(doubtful.status == 5, "\(doubtful)")
+    #expect(
+      doubtful.errors.contains("  --rename User.label=name, or --no-rename User.label\n"), "\(doubtful)")
+    #expect(
+      doubtful.errors.contains("  --rename Status.body=text, or --no-rename Status.body\n"), "\(doubtful)")
+    let half = try run("new", "back", "--from-model", "--no-rename", "User.label")
+    #expect(half.status == 5 && half.errors.contains("--no-rename Status.body"), "\(half)")
+    #expect(!half.errors.contains("User.label"), "\(half)")
+    let diff = try run("diff", "--no-rename", "User.label")
+    #expect(
+      diff.output.contains("May be a renaming: --rename Status.body=text, or --no-rename Status.body\n"))
+    #expect(diff.output.contains("new NAME --from-model --no-rename User.label"), "\(diff)")
+    let told = try run(
+      "new", "back", "--from-model", "--no-rename", "User.label", "--no-rename=Status.body")
+    #expect(told.status == 0 && told.output.contains("drop attribute User.label"), "\(told)")
+    #expect(told.output.contains("add attribute Status.text"), "\(told)")
+  }
+
   @Test(
     arguments: [
       (["new", "x", "--from-model", "--rename", "nonsense"], 64, "neither"),
       (["new", "x", "--rename", "User.a=b"], 64, "belong to --from-model"),
       (["diff", "--rename", "name=city"], 64, "--rename User.name=city"),
       (["new", "x", "--from-model", "--rename", "name=city"], 64, "--rename User.name=city"),
+      (["diff", "--no-rename", "User.nmae"], 64, "--no-rename User.nmae: nothing of this name is dropped"),
+      (["new", "x", "--no-rename"], 64, "belong to --from-model"),
+      (["new", "--from-model", "--no-rename", "x"], 64, "\"x\" stands behind --no-rename"),
       (["diff", "--rename", "nothing=city"], 64, "no entity \"nothing\""),
       (["diff", "--rename", "User.nmae=x"], 64, "User has no property \"nmae\""),
       (["diff", "--rename", "User.city=name"], 64, "User.name is in the steps already"),

@@ -161,4 +161,46 @@ import Testing
     #expect(first.status == 1 && first.errors.contains("Nothing was written."), "\(first)")
     #expect(folder.names == before)
   }
+
+  @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"), arguments: [false, true])
+  func `an import that was killed wherever it writes is done again without a question`(_ replaces: Bool)
+    throws
+  {
+    let names = ["Taken", "Adopted.swift"]
+    let more = ["--to-one", "Note.person="]
+    func attempt(_ fault: Fault?) throws -> FaultInjector.Run {
+      let words = ["schema", "import", folder.path("coredata.db"), "-m", folder.path("Taken"), "--no-input"]
+      return try FaultInjector.run(
+        builtExecutable("store-migrate"), words + ["--classes", folder.path("Adopted.swift")] + more,
+        in: folder.url.path, calls: ["rename", "link", "unlink", "write"], fault: fault)
+    }
+    func begin() throws {
+      for name in names { try? FileManager.default.removeItem(atPath: folder.path(name)) }
+      if replaces { #expect(try run(Self.line).status == 0) }
+    }
+    try begin()
+    let whole = try attempt(nil)
+    #expect(whole.result.status == 0 && !whole.calls.isEmpty, "\(whole.result)")
+    let (step, classes) = (try text("Taken/0001_adopted.migration"), try text("Adopted.swift"))
+    for index in FaultInjector.indices(of: whole.calls.count) {
+      try begin()
+      let killed = try attempt(Fault(.kill, at: index))
+      #expect(killed.result.status != 0, "\(index): \(killed.result)")
+      let again = try attempt(nil).result
+      #expect(again.status == 0, "\(index) \(killed.calls): \(again)")
+      #expect(try text("Taken/0001_adopted.migration") == step && text("Adopted.swift") == classes)
+    }
+  }
+
+  @Test func `a step that stands alone is replaced as it was written, and kept where it was changed`() throws
+  {
+    #expect(try run(Self.line).status == 0)
+    let step = try text("Taken/0001_adopted.migration")
+    try FileManager.default.removeItem(atPath: folder.path("Adopted.swift"))
+    try folder.write(Data((step + "# mine\n").utf8), to: "Taken/0001_adopted.migration")
+    let refused = try run(Self.line)
+    #expect(refused.status == 1 && refused.errors.contains("not as that wrote them"), "\(refused)")
+    try folder.write(Data(step.utf8), to: "Taken/0001_adopted.migration")
+    #expect(try run(Self.line).status == 0 && folder.names.contains("Adopted.swift"))
+  }
 }

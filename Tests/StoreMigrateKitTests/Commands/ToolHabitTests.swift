@@ -264,7 +264,8 @@ import Testing
   func `no option of any command takes a key itself`(_ name: String) {
     // Who adds a kind of value says here that it is none.
     let kinds: Set = [
-      "CODES", "DIR", "FILE", "FORMAT", "K", "N", "NAME", "NAME,…", "NAME=ENTITY", "NAME[:desc],…", "OLD=NEW",
+      "CODES", "DIR", "FILE", "FORMAT", "K", "N", "NAME", "NAME,…", "NAME=ENTITY", "NAME[:desc],…", "OLD",
+      "OLD=NEW",
       "PREDICATE", "SCOPE", "SECONDS", "SETTINGS", "TEXT", "VERSION", "WHEN", "lossy:NAME",
     ]
     let words = ["key", "pass", "secret", "slot", "code", "unlock", "salt", "token", "pin"]

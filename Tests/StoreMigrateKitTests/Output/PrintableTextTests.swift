@@ -46,6 +46,41 @@ import Testing
     #expect("\(read)".contains("\u{202E}"))
   }
 
+  @Test func `a text of a step that nobody reads to its end is cut on screens, and whole in JSON`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    let (path, steps) = (folder.path("a.store"), folder.path("Steps"))
+    try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)
+    func write(_ name: String, _ text: String) throws {
+      try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
+        to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
+    }
+    let long = String(repeating: "words and more of them ", count: 5000)
+    try write("0001_a", "create entity A {\n attribute n int\n}")
+    try await Store.create(
+      at: URL(fileURLWithPath: path), key: testKey, migrations: .directory(URL(fileURLWithPath: steps)))
+    try write(
+      "0002_b",
+      "require \"\(long)\" { SELECT 1 }\nretype A.n to string using (trim('\(long)'))\ndrop attribute A.n\n[down]\nirreversible \"\(long)\""
+    )
+    for words in [["status", path], ["plan", path], ["lint"]] {
+      func run(_ more: String...) throws -> String {
+        let result = try runTool(
+          builtExecutable("store-migrate"),
+          words + ["-m", steps, "--no-input"]
+            + (words[0] == "lint" ? [] : ["--key-env", "K", "--key-format", "hex"])
+            + more, environment: ["K": String(repeating: "5a", count: 32)])
+        #expect(!result.output.isEmpty, "\(result)")
+        return result.output
+      }
+      let shown = try run()
+      #expect(
+        shown.utf8.count < 20_000 && shown.contains("words and more of them"), "\(words) \(shown.utf8.count)")
+      if words[0] != "lint" { #expect(try run("--json").utf8.count > 100_000) }
+    }
+  }
+
   @Test func `a printed line for a path with signs for a terminal makes that file when it is pasted`() throws
   {
     let folder = try TemporaryFolder()

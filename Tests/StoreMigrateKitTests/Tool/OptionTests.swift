@@ -76,6 +76,22 @@ import Testing
     #expect(result.status == 64 && result.errors.contains(message), "\(result)")
   }
 
+  @Test(
+    arguments: ["1e9", "nan", "inf", "-1", "0x", ""].map { ("--lock-timeout", $0, "from 0 to 86400") }
+      + ["0.01", "0", "nan", "1e9"].map { ("--slots-work", $0, "from 0.1 to 86400") } + [
+        ("--cipher", "page=512,page=1024", "--cipher has page twice"),
+        ("--cipher", "rounds=5,rounds=5", "--cipher has rounds twice"),
+        ("--cipher", "sqlcipher3,sqlcipher4", "sqlcipher4 stands first"),
+        ("--cipher", "page=8192,sqlcipher3", "sqlcipher3 stands first"),
+        ("--cipher", "page=512", "Pages have 1024 bytes or twice as many"),
+      ])
+  func `a value that cannot be meant is refused with those that can`(
+    _ option: String, _ value: String, _ message: String
+  ) throws {
+    let result = try run("info", "/nowhere/a.store", "\(option)=\(value)")
+    #expect(result.status == 64 && result.errors.contains(message), "\(result)")
+  }
+
   @Test func `a line that cannot be read has its command in the JSON`() throws {
     let result = try run("--json", "status", "a.store", "--exit-cod")
     let object = try #require(

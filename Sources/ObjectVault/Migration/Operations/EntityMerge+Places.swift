@@ -66,8 +66,17 @@ struct MergePlaces {
         try model.requireNoOrder(entity.name, relationship.name)
       }
     }
+    let names = try places(by: merge.pairs)
+    try placeAttributes(names)
+    for relationship in source.relationships { try place(relationship, names) }
+    placeOthers()
+    try requireFilling()
+  }
+
+  /// Where each property of the source goes that has a place: where a pair says, or to one of its name.
+  private func places(by pairs: [PropertyPair]) throws(ModelError) -> [String: String] {
     var names: [String: String] = [:]
-    for pair in merge.pairs {
+    for pair in pairs {
       guard source.propertyNames.contains(pair.name) else {
         guard shared.contains(pair.name) else { throw Self.unknown(pair.name, of: source) }
         throw ModelError(
@@ -85,10 +94,7 @@ struct MergePlaces {
     for name in source.propertyNames where names[name] == nil {
       if destination.propertyNames.contains(name), !names.values.contains(name) { names[name] = name }
     }
-    try placeAttributes(names)
-    for relationship in source.relationships { try place(relationship, names) }
-    placeOthers()
-    try requireFilling()
+    return names
   }
 
   /// That who leads to members of both has a place of its own in what is unique among them.
@@ -155,54 +161,73 @@ struct MergePlaces {
   private mutating func place(_ relationship: RelationshipDescription, _ names: [String: String])
     throws(ModelError)
   {
-    let back = inverse(of: relationship)
-    let isWithin = relationship.destination == source.name
     guard let name = names[relationship.name] else {
-      // The other end has the links, too: it will lead to the destination, or has a place there itself.
-      let isKept =
-        back.map {
-          $0.destination == source.name
-            && (isWithin ? names[$0.name] != nil : relationship.isToMany || !$0.isToMany)
-        } ?? false
-      if !isKept {
-        losses.append("\(source.name).\(relationship.name)")
-      }
+      if !isKeptByInverse(relationship, names) { losses.append("\(source.name).\(relationship.name)") }
       return
     }
     if let owner = model.declarer(of: relationship.name, in: source) {
       try model.requireNoOrder(owner.name, relationship.name)
     }
-    let target = isWithin ? destination.name : relationship.destination
+    let target = relationship.destination == source.name ? destination.name : relationship.destination
     guard let new = destination.relationship(named: name), model.line(of: target).contains(new.destination),
       new.isToMany == relationship.isToMany,
       hasLinks(relationship, of: source) == hasLinks(new, of: destination)
     else { throw misfit(relationship.name, name) }
     if !relationship.isToMany {
-      guard back?.isToMany != false, inverse(of: new)?.isToMany != false else {
-        throw ModelError(
-          reason:
-            "\(source.name).\(relationship.name) or \(destination.name).\(name) is one to one; drop the inverse before"
-        )
-      }
-      toOnes.append((relationship, new))
+      try placeToOne(relationship, new)
     } else if hasLinks(relationship, of: source) {
-      // Of two ends within the entity the first one says all, where they become the two ends of one.
-      if isWithin, let back, back.name < relationship.name, names[back.name] == inverse(of: new)?.name,
-        names[back.name] != nil
-      {
-        return
-      }
-      links.append((relationship, new))
-    } else if isWithin, let back, let to = inverse(of: new) {
-      // The to-one at the other end says all, and may have no place of its own, or another one.
-      if names[back.name] == to.name { return }
-      guard !names.values.contains(to.name) else { throw misfit(relationship.name, name) }
-      toOnes.append((back, to))
-    } else if let back, let to = inverse(of: new),
-      let owner = model.entity(named: relationship.destination)
-    {
-      members.append((End(entity: owner, relationship: back), to))
+      placeLinks(relationship, new, names)
+    } else {
+      try placeMembers(relationship, new, names)
     }
+  }
+
+  /// Whether the other end of a relationship without a place has the links, too: it will lead to the destination, or has a place
+  /// there itself.
+  private func isKeptByInverse(_ relationship: RelationshipDescription, _ names: [String: String]) -> Bool {
+    guard let back = inverse(of: relationship), back.destination == source.name else { return false }
+    return relationship.destination == source.name
+      ? names[back.name] != nil : relationship.isToMany || !back.isToMany
+  }
+
+  private mutating func placeToOne(_ relationship: RelationshipDescription, _ new: RelationshipDescription)
+    throws(ModelError)
+  {
+    guard inverse(of: relationship)?.isToMany != false, inverse(of: new)?.isToMany != false else {
+      throw ModelError(
+        reason:
+          "\(source.name).\(relationship.name) or \(destination.name).\(new.name) is one to one; drop the inverse before"
+      )
+    }
+    toOnes.append((relationship, new))
+  }
+
+  private mutating func placeLinks(
+    _ relationship: RelationshipDescription, _ new: RelationshipDescription, _ names: [String: String]
+  ) {
+    // Of two ends within the entity the first one says all, where they become the two ends of one.
+    if relationship.destination == source.name, let back = inverse(of: relationship),
+      back.name < relationship.name, let place = names[back.name], place == inverse(of: new)?.name
+    {
+      return
+    }
+    links.append((relationship, new))
+  }
+
+  /// A to-many whose links are those of the to-one at its other end.
+  private mutating func placeMembers(
+    _ relationship: RelationshipDescription, _ new: RelationshipDescription, _ names: [String: String]
+  ) throws(ModelError) {
+    guard let back = inverse(of: relationship), let to = inverse(of: new) else { return }
+    guard relationship.destination == source.name else {
+      guard let owner = model.entity(named: relationship.destination) else { return }
+      members.append((End(entity: owner, relationship: back), to))
+      return
+    }
+    // The to-one at the other end says all, and may have no place of its own, or another one.
+    if names[back.name] == to.name { return }
+    guard !names.values.contains(to.name) else { throw misfit(relationship.name, new.name) }
+    toOnes.append((back, to))
   }
 
   /// What leads to the source from elsewhere.
