@@ -35,7 +35,7 @@ import Testing
     ("check -m empty", 10, "/empty: there is no folder of migrations."),
     ("embed -m absent", 10, "/absent: there is no folder of migrations."),
     ("new x -m empty/y", 1, "empty/y: Not a directory\n"),
-    ("fetch empty", 64, "fetch takes STORE ENTITY, 1 given."),
+    ("fetch empty", 64, "fetch takes STORE ENTITY, 1 is given."),
     ("''", 64, "\"\" is no command. See"), ("x", 64, "\"x\" is no command. See"),
     ("help sttus", 64, "Did you mean \"status\"?"),
   ]
