@@ -26,11 +26,11 @@ import Testing
       to: URL(fileURLWithPath: folder.path("Steps/\(name).migration")))
   }
 
-  private func run(_ line: String, steps: [String] = ["-m", "Steps"]) throws -> ToolResult {
+  private func run(_ line: String) throws -> ToolResult {
     try runTool(
       builtExecutable("store-migrate"),
-      line.split(separator: " ").map(String.init) + steps + [
-        "--key-env", "KEY", "--key-format", "hex", "--no-input",
+      line.split(separator: " ").map(String.init) + [
+        "-m", "Steps", "--key-env", "KEY", "--key-format", "hex", "--no-input",
       ], environment: ["KEY": Template.hex(Template.key)], directory: folder.url.path)
   }
 
@@ -85,8 +85,8 @@ import Testing
       try $0.execute("CREATE TABLE t(x)")
     }
     for file in ["p.db", "f.db"] {
-      for command in ["status", "plan", "up", "info", "verify", "history"] {
-        let result = try run("\(command) \(file)", steps: command == "info" ? [] : ["-m", "Steps"])
+      for command in ["status", "plan", "up", "verify", "history"] {
+        let result = try run("\(command) \(file)")
         let leadsOn = result.errors.contains("\n    store-migrate schema import \(file) ")
         #expect(result.status == 12 && leadsOn, "\(command): \(result)")
       }
