@@ -37,14 +37,6 @@ extension AppliedStep {
   }
 }
 
-extension AppliedStep {
-  /// What the author of a file says of it, where the file is what ran: one that others were folded into has a note about all
-  /// of them, and in a store that was there before ran what it was then.
-  package func note(of file: MigrationStep) -> String? {
-    file.folds.isEmpty || file.canonicalText == text ? file.note : nil
-  }
-}
-
 /// The table `vault_migrations` of one file.
 struct HistoryTable {
   /// How SQL calls it.
