@@ -41,10 +41,11 @@ private final class HeldProgress: Progress, @unchecked Sendable {
   }
 }
 
-/// Does something once it is time for it. A thread, because tasks of a busy machine may get no turn meanwhile.
+/// Does something once it is time for it. A thread, because tasks of a busy machine may get no turn meanwhile: for minutes, so
+/// that the end is far away.
 func watch(_ isTime: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable () -> Void) {
   Thread {
-    let end = Date(timeIntervalSinceNow: 60)
+    let end = Date(timeIntervalSinceNow: 1200)
     while !isTime(), Date() < end { usleep(500) }
     body()
   }.start()
@@ -73,7 +74,7 @@ func openings(of url: URL) -> Int {
     "INSERT INTO Lone(id, name, old) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(rows)) SELECT i, 'name ' || i, i * 3 FROM n"
 
   private func until(_ isSo: () -> Bool) async {
-    let end = Date(timeIntervalSinceNow: 60)
+    let end = Date(timeIntervalSinceNow: 1200)
     while !isSo(), Date() < end { await Task.yield() }
     #expect(isSo())
   }

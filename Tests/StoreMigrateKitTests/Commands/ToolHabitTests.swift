@@ -160,7 +160,7 @@ import Testing
       #expect(result.status == 1 && result.errors.contains("Nobody"), "\(result)")
       #expect(!result.errors.contains("store is unchanged"), "\(result)")
     }
-    #expect(try look("up old.store -m Steps").errors.contains("The store is unchanged."))
+    #expect(try look("up old.store -m Steps").errors.contains("Nothing was changed."))
   }
 
   @Test func `marks of a merge are called so, in the lock file and in a step`() throws {
