@@ -207,8 +207,8 @@ extension MigrationRunner {
     !OwnTables.own(table) && !table.lowercased().hasPrefix("sqlite_")
   }
 
-  /// What was given out is known behind each step, of new stores as of old ones: rows that one step moves to another table or deletes would else
-  /// leave their ids to the next, and a store that is made would get other ids than one that is migrated.
+  /// What was given out is known behind each step, of new stores as of old ones: rows that one moves to another table or
+  /// deletes would else leave their ids to the next, and a store that is made would get other ids than one that is migrated.
   func raiseHighWaterMarks(behind compiled: CompiledStep) throws {
     guard compiled.parts.contains(where: { !$0.isRequirement && !$0.onlyCopiesRows }) else { return }
     try raiseHighWaterMarks(compiled.model)

@@ -115,7 +115,7 @@ enum CheckCommand: Command {
     let lines =
       proposal.lines.flatMap { $0.split(separator: "\n") }.map { "  \($0)" }
       + proposal.losses.map { "  LOSES \($0)" }
-      + proposal.doubts.map { "  May be a renaming: --rename \($0)" }
+      + session.answers(to: proposal.doubts).map { "  May be a renaming: \($0)" }
     let head =
       "The classes are not what the steps make; this would lead to them (\(session.offer(DiffCommand.self, []))):"
     return [([head] + lines).joined(separator: "\n")]

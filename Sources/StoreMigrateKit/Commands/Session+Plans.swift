@@ -33,13 +33,14 @@ extension Session {
       number >= 1, number <= set.version
     else { return nil }
     let place = set.steps[number - 1].place(ofOperation: operation)
+    let fault = "\(place) cannot run: \(operation): \(ended(reason))"
     return ExplainedError(
       code: ExitCode(error),
       description: """
-        \(place) cannot run: \(operation): \(ended(reason)) Nothing was changed. This tells of all steps \
+        \(fault) Nothing was changed. This tells of all steps \
         that cannot, and needs no store:
             \(offer(CheckCommand.self, []))
-        """, unfitStep: number)
+        """, unfitStep: (number, fault))
   }
 
   /// What is to be said of a history, or a version, that is not that of the steps, with the next command; nil for other errors, and

@@ -139,10 +139,11 @@ enum StatusCommand: Command {
     return try withExtendedLifetime(inspection) {
       do { return try report(session, inspection, set, of: set) } catch let error as ExplainedError {
         // What is sound before it is told as ever.
-        guard let number = error.unfitStep, number > (try StoreInfo(inspection.connection).version) else {
+        guard let unfit = error.unfitStep, unfit.number > (try StoreInfo(inspection.connection).version)
+        else {
           throw error
         }
-        return try report(session, inspection, set.upTo(number - 1), of: set, unfit: error)
+        return try report(session, inspection, set.upTo(unfit.number - 1), of: set, unfit: unfit)
       }
     }
   }
@@ -150,10 +151,10 @@ enum StatusCommand: Command {
   /// - Parameters:
   ///   - set: The steps that fit each other.
   ///   - all: With those from the first on that does not.
-  ///   - unfit: What is said of that one.
+  ///   - unfit: That one, by its number, and why it cannot run.
   private static func report(
     _ session: Session, _ inspection: Inspection, _ set: MigrationSet, of all: MigrationSet,
-    unfit: ExplainedError? = nil
+    unfit: (number: Int, fault: String)? = nil
   ) throws -> StatusReport {
     let (plan, outlook) = try session.planned(inspection, set)
     let profile = plan.cipher
@@ -224,17 +225,15 @@ enum StatusCommand: Command {
   }
 
   /// The first step that cannot run, and those behind it, of which nothing is known.
-  private static func unfitSteps(_ all: MigrationSet, behind set: MigrationSet, _ error: ExplainedError?)
-    -> [StepState]
-  {
-    guard let error else { return [] }
-    // The command line that follows there stands at the end of the screen.
-    let fault = error.description.split(separator: "\n").first.map { String($0) }
+  private static func unfitSteps(
+    _ all: MigrationSet, behind set: MigrationSet, _ unfit: (number: Int, fault: String)?
+  ) -> [StepState] {
+    guard let unfit else { return [] }
     return all.steps.dropFirst(set.version).map { step in
       StepState(
         number: step.number, name: step.name, state: "pending", note: step.note, checksum: step.checksum,
         isEmpty: step.operations.isEmpty, reversible: false, irreversible: nil,
-        fault: step.number == error.unfitStep ? fault : nil)
+        fault: step.number == unfit.number ? unfit.fault : nil)
     }
   }
 

@@ -131,6 +131,6 @@ struct ExplainedError: Error, CustomStringConvertible {
   let description: String
   /// The history beside the steps, for JSON.
   var history: HistoryState?
-  /// The step that cannot run, by its number, where that is what is told.
-  var unfitStep: Int?
+  /// The step that cannot run, by its number, and why, where that is what is told.
+  var unfitStep: (number: Int, fault: String)?
 }

@@ -7,19 +7,9 @@ import TestSupport
 import Testing
 
 @Suite struct PlanMoves {
-  static let pair = """
-    create entity User {
-        attribute name string optional
-        attribute city string optional
-        relationship home -> Home inverse Home.users
-    }
-    create entity Home {
-        attribute number int default 0
-        relationship users -> User many inverse User.home
-    }
-    """
-  static let outward = "move attribute User.city -> Home.city by User.home"
-  static let inward = "move attribute Home.number -> User.number by User.home"
+  static let (pair, outward, inward) = (
+    CompositeOperations.pair, CompositeOperations.outward, CompositeOperations.inward
+  )
   static let homes = "INSERT INTO Home(id, number) VALUES (3, 1), (4, 2)"
 
   struct Case: Sendable {
