@@ -61,8 +61,9 @@ public enum StoreError: Error, Sendable, Equatable {
   /// A migration step met rows that a unique index, a required property or a narrower type refuses; the store is unchanged. A plan tells
   /// it before (``MigrationPlan/refusals``), as far as the rows can be asked then.
   case rowsRefused(step: Int, name: String, operation: String, reason: String)
-  /// A pending step loses data, and its file does not allow it; nothing was changed.
-  case lossNotAllowed(step: Int, name: String, losses: [String])
+  /// A pending step loses data, and its file does not allow it; nothing was changed. `emptied`: the to-manys that a loss leaves
+  /// without members, as in ``MigrationPlan/Step/emptied``.
+  case lossNotAllowed(step: Int, name: String, losses: [String], emptied: [String: [String]] = [:])
   /// A step calls a function of the app that this program has not got; nothing was changed. The app's own tool has it:
   /// see ``MigrationTransform``.
   case transformMissing(step: Int, name: String, transform: String)
@@ -81,8 +82,9 @@ public enum StoreError: Error, Sendable, Equatable {
   case storeIsNewer(file: String, found: Int, supported: Int, migratedBy: String?, canDowngrade: Bool)
   /// A step cannot be taken back, for this reason; nothing was changed.
   case noWayBack(step: Int, name: String, reason: String)
-  /// Taking a step back loses what was entered since, and nobody allowed it; nothing was changed.
-  case wayBackLoses(step: Int, name: String, losses: [String])
+  /// Taking a step back loses what was entered since, and nobody allowed it; nothing was changed. `emptied`: as in
+  /// ``lossNotAllowed(step:name:losses:emptied:)``.
+  case wayBackLoses(step: Int, name: String, losses: [String], emptied: [String: [String]] = [:])
   /// The record of a step cannot be written anew, for this reason; nothing was changed.
   case repairRefused(file: String, step: Int, reason: String)
   /// A file of another program cannot be made a store, for this reason; nothing was changed. `takesRows`: whether its rows can be
@@ -253,8 +255,8 @@ extension StoreError: CustomStringConvertible {
     case .steppedBack(let file, let left, let found):
       "\(file): another process leads the store the other way: it was left at version \(left) here, and is at \(found) "
         + "now. See to it that only one of them runs."
-    case .lossNotAllowed(let step, let name, let losses):
-      "Step \(numbered(step)) \(name) loses \(losses.joined(separator: ", ")) for good, and nobody allowed it. When that "
+    case .lossNotAllowed(let step, let name, let losses, let emptied):
+      "Step \(numbered(step)) \(name) loses \(lossText(losses, emptied)) for good, and nobody allowed it. When that "
         + "is meant, write into the head of its file: allow: "
         + losses.map { "lossy:\($0)" }.joined(separator: ", ") + ". Nothing was changed."
     case .transformMissing(let step, let name, let transform):
@@ -270,8 +272,8 @@ extension StoreError: CustomStringConvertible {
           : ".")
     case .noWayBack(let step, let name, let reason):
       "Step \(numbered(step)) \(name) cannot be taken back: \(ended(legible(reason))) Nothing was changed."
-    case .wayBackLoses(let step, let name, let losses):
-      "Taking back step \(numbered(step)) \(name) loses what is in \(losses.joined(separator: ", ")) for good, and "
+    case .wayBackLoses(let step, let name, let losses, let emptied):
+      "Taking back step \(numbered(step)) \(name) loses what is in \(lossText(losses, emptied)) for good, and "
         + "nobody allowed it. When that is meant, allow it: "
         + losses.map { "--allow lossy:\($0)" }.joined(separator: " ") + ". Nothing was changed."
     case .repairRefused(let file, let step, let reason):

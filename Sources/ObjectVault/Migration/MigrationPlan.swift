@@ -218,6 +218,12 @@ extension MigrationPlan {
   }
 }
 
+/// Losses as a person reads them, in one line.
+/// - Parameter emptied: The to-manys that losses leave without members.
+func lossText(_ losses: [String], _ emptied: [String: [String]]) -> String {
+  losses.map { lossText($0, emptied) }.joined(separator: ", ")
+}
+
 /// A loss as a person reads it.
 /// - Parameter emptied: The to-manys that losses leave without members.
 func lossText(_ loss: String, _ emptied: [String: [String]]) -> String {

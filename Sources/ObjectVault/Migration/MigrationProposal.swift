@@ -18,6 +18,9 @@ public struct MigrationProposal: Sendable, Hashable {
   public let doubts: [MigrationRenaming]
   /// What is lost for good, such as `User.city`.
   public let losses: [String]
+  /// The to-manys that stay and have no members any more, by the loss that takes these away, such as `Post.user` and
+  /// `User.posts`.
+  public let emptied: [String: [String]]
   /// What a person has to look at before the step can be used.
   public var notes: [String] { remarks + servedHints.map(\.note) }
   /// The notes but for those of ``servedHints``.
@@ -27,6 +30,9 @@ public struct MigrationProposal: Sendable, Hashable {
 
   /// The operations as a migration file has them.
   public var lines: [String] { operations.map(\.description) }
+
+  /// The losses as a person reads them, each with what it takes along under another name.
+  package var lossTexts: [String] { losses.map { lossText($0, emptied) } }
 }
 
 extension MigrationSet {
@@ -50,11 +56,11 @@ extension MigrationSet {
     try schema.checkHints(from: model, renamed, beside: renaming)
     let operations = SchemaDifference.operations(from: model, to: schema, renaming: renaming)
     let step = MigrationStep(number: version + 1, name: "proposal", operations: operations)
+    let compiled = try? step.compiled(from: model, engine: .current)
     return MigrationProposal(
       operations: operations,
       doubts: MigrationRenaming.doubts(in: operations, from: renamed),
-      losses: (try? step.compiled(from: model, engine: .current).losses)
-        ?? operations.compactMap(\.subject.lost),
+      losses: compiled?.losses ?? operations.compactMap(\.subject.lost), emptied: compiled?.emptied ?? [:],
       remarks: operations.compactMap { $0.rules.advice(in: renamed) } + Self.faults(step, model, schema),
       servedHints: schema.renamingDoubts(from: renamed, beside: renaming))
   }

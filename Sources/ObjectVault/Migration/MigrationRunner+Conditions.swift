@@ -9,13 +9,15 @@ extension MigrationRunner {
     for compiled in work.back {
       let (step, losses) = (compiled.step, compiled.losses.filter { !allowedLosses.contains($0) })
       guard losses.isEmpty else {
-        throw StoreError.wayBackLoses(step: step.number, name: step.name, losses: losses)
+        throw StoreError.wayBackLoses(
+          step: step.number, name: step.name, losses: losses, emptied: compiled.emptied)
       }
     }
     for compiled in work.ahead {
       let (step, losses) = (compiled.step, compiled.unallowedLosses.filter { !allowedLosses.contains($0) })
       guard losses.isEmpty else {
-        throw StoreError.lossNotAllowed(step: step.number, name: step.name, losses: losses)
+        throw StoreError.lossNotAllowed(
+          step: step.number, name: step.name, losses: losses, emptied: compiled.emptied)
       }
     }
   }

@@ -10,7 +10,21 @@ extension MigrationSet {
     /// What is wrong with the ways back that authors wrote; not asked where there are ``faults``.
     package var wayBackFaults: [String] = []
     /// What steps lose without their authors' `allow`; not asked where there are ``faults``.
-    package var losses: [(step: MigrationStep, losses: [String])] = []
+    package var losses: [Losses] = []
+  }
+
+  /// What a step loses without its author's `allow`.
+  package struct Losses {
+    package let step: MigrationStep
+    /// By the names that allow them, such as `User.city`.
+    package let names: [String]
+    /// As a person reads them, each with what it takes along under another name.
+    package let texts: [String]
+
+    fileprivate init(_ compiled: CompiledStep) {
+      (step, names) = (compiled.step, compiled.unallowedLosses)
+      texts = names.map { lossText($0, compiled.emptied) }
+    }
   }
 
   /// Compiles every step, as a store that lacks them all would, has the engine read the SQL in it, and tries the ways back
@@ -24,7 +38,7 @@ extension MigrationSet {
       let before = index == 0 ? Schema() : models[index - 1]
       do {
         let compiled = try step.compiled(from: before, engine: .current, to: models[index])
-        review.losses.append((step, compiled.unallowedLosses))
+        review.losses.append(Losses(compiled))
         try trial.run(compiled)
       } catch StoreError.migrationFailed(_, _, let operation, let reason) {
         review.faults.append("\(step.place(ofOperation: operation)), \"\(operation)\": \(ended(reason))")

@@ -14,6 +14,8 @@ struct RowQuestions {
   private(set) var refusals: [MigrationPlan.Refusal] = []
   /// Sentences that say what could not be asked, and why.
   private(set) var unasked: [String] = []
+  /// The operations that one of those sentences is about.
+  private var unaskedOperations: Set<String> = []
   /// Of each function, in order; nil where nobody knows.
   private(set) var counts: [Int?] = []
 
@@ -55,7 +57,7 @@ struct RowQuestions {
     }
     for operation in compiled.step.operations where operation.rules.refusesLate {
       // Whoever said why it could not be asked has said enough.
-      if unasked.contains(where: { $0.hasPrefix("\(operation.summary): ") }) { continue }
+      guard unaskedOperations.insert(operation.summary).inserted else { continue }
       unasked.append("\(operation.summary): rows that it refuses are found when the step runs")
     }
   }
@@ -149,6 +151,7 @@ struct RowQuestions {
           operation: operation, entity: "", properties: [], rule: .requirement, count: 1, rows: [],
           text: ended(reason.prefix(1).uppercased() + reason.dropFirst())))
     case .unasked(let reason):
+      unaskedOperations.insert(operation)
       let line = "\(operation): the rows could not be asked, for \(reason)"
       if !unasked.contains(line) { unasked.append(line) }
     }

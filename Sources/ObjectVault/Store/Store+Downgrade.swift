@@ -25,7 +25,7 @@ extension Store {
   ///   - commitsEachStep: As ``Store/Configuration/commitsEachStep``. Steps that `migrations` has as one
   ///     (``MigrationSet/foldedVersion``) are taken back in one transaction even so.
   ///   - progress: Counts the steps; cancelling it, or the task, ends the run.
-  /// - Throws: ``StoreError/noWayBack(step:name:reason:)``, ``StoreError/wayBackLoses(step:name:losses:)``,
+  /// - Throws: ``StoreError/noWayBack(step:name:reason:)``, ``StoreError/wayBackLoses(step:name:losses:emptied:)``,
   ///   ``StoreError/rowsRefused(step:name:operation:reason:)``; ``StoreError/historyConflict(_:)`` for a version below 0; else as
   ///   ``open(at:key:schema:migrations:configuration:progress:)``. The file is then as it was, or behind
   ///   the last step that was committed by itself.

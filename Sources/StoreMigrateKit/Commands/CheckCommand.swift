@@ -72,10 +72,10 @@ enum CheckCommand: Command {
     try files.models.last?.validate()
     let review = try files.set.review(files.models)
     findings += review.faults + review.wayBackFaults
-    for (step, list) in review.losses where !list.isEmpty {
+    for lost in review.losses where !lost.names.isEmpty {
       findings.append(
-        "\(step.fileName) loses \(list.joined(separator: ", ")); opening refuses that. When it is meant, write into "
-          + "its head: allow: \(list.map { "lossy:\($0)" }.joined(separator: ", "))")
+        "\(lost.step.fileName) loses \(lost.texts.joined(separator: ", ")); opening refuses that. When it is meant, "
+          + "write into its head: allow: \(lost.names.map { "lossy:\($0)" }.joined(separator: ", "))")
     }
     findings += try classFindings(files.set, session)
     return CheckReport(
@@ -114,7 +114,7 @@ enum CheckCommand: Command {
     guard !proposal.lines.isEmpty else { return [] }
     let lines =
       proposal.lines.flatMap { $0.split(separator: "\n") }.map { "  \($0)" }
-      + proposal.losses.map { "  LOSES \($0)" }
+      + proposal.lossTexts.map { "  LOSES \($0)" }
       + session.answers(to: proposal.doubts).map { "  May be a renaming: \($0)" }
     let head =
       "The classes are not what the steps make; this would lead to them (\(session.offer(DiffCommand.self, []))):"

@@ -22,6 +22,8 @@ enum DiffCommand: Command {
     var isScreen: Bool { true }
     let operations: [String]
     let losses: [String]
+    /// The losses as the screen has them.
+    let lossTexts: [String]
     let notes: [String]
     let doubts: [String]
     /// What may be said to the doubts.
@@ -37,7 +39,7 @@ enum DiffCommand: Command {
       guard !operations.isEmpty else { return "The steps lead to the classes." }
       var lines = ["[up]"] + operations
       if !losses.isEmpty || !notes.isEmpty || !doubts.isEmpty { lines.append("") }
-      lines += losses.map { "LOSES \($0)" } + notes.map { "? \($0)" }
+      lines += lossTexts.map { "LOSES \($0)" } + notes.map { "? \($0)" }
       lines += answers.map { "May be a renaming: \($0)" }
       return (lines + ["", "To write them down: \(next)"]).joined(separator: "\n")
     }
@@ -48,7 +50,7 @@ enum DiffCommand: Command {
     let doubts = try session.doubts(in: proposal)
     let denied = session.arguments.all("--no-rename").flatMap { ["--no-rename", $0] }
     return DiffReport(
-      operations: proposal.lines, losses: proposal.losses, notes: proposal.notes,
+      operations: proposal.lines, losses: proposal.losses, lossTexts: proposal.lossTexts, notes: proposal.notes,
       doubts: doubts.map(\.description), answers: session.answers(to: doubts),
       next: session.offer(
         NewCommand.self,

@@ -25,9 +25,18 @@ struct FormerImport {
 
   private var step: URL { folder.appendingPathComponent(Self.fileName) }
 
-  private var steps: [String] {
+  /// The names of the steps of a folder, in their order.
+  static func steps(in folder: URL) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     return names.filter(MigrationSet.isStepFile).sorted()
+  }
+
+  /// Whether the first step of a folder is what an import of a file wrote, whatever became of it since.
+  static func isStep(of source: String, in folder: URL) -> Bool {
+    guard steps(in: folder).first == fileName,
+      let record = text(folder.appendingPathComponent(fileName)).flatMap(ImportRecord.init(of:))
+    else { return false }
+    return record.source == URL(fileURLWithPath: source).lastPathComponent
   }
 
   /// Whether there is a former step to be replaced; asked behind ``check()``.
@@ -37,7 +46,7 @@ struct FormerImport {
   /// wrote them; or as it left them that was killed between the two, for which it is asked again.
   /// - Parameter code: The classes that are about to be written; nil before it is known what they are.
   func check(classes code: String? = nil) throws {
-    let steps = steps
+    let steps = Self.steps(in: folder)
     let record = steps == [Self.fileName] ? Self.text(step).flatMap(ImportRecord.init(of:)) : nil
     let ours = record.map { URL(fileURLWithPath: "\(base.path)/\($0.classes)") }
     if record == nil, let step = steps.first {

@@ -33,6 +33,8 @@ enum NewCommand: Command {
     let file: String
     let operations: [String]
     let losses: [String]
+    /// The losses as the screen has them.
+    let lossTexts: [String]
     let notes: [String]
     /// The line that goes on from there.
     let next: String
@@ -41,7 +43,7 @@ enum NewCommand: Command {
 
     var description: String {
       var lines = ["wrote \(file)"] + operations.map { "  · \(brief($0))" }
-      lines += losses.map { "  LOSES \($0)" } + notes.map { "  ? \($0)" }
+      lines += lossTexts.map { "  LOSES \($0)" } + notes.map { "  ? \($0)" }
       lines.append(
         (operations.isEmpty ? "Write its operations below [up], then run: " : "Review it, then run: ") + next)
       return lines.joined(separator: "\n")
@@ -83,8 +85,8 @@ enum NewCommand: Command {
     try Data(text.utf8).write(to: file, options: .withoutOverwriting)
     return NewReport(
       file: file.path, operations: proposal?.operations.map(\.summary) ?? [],
-      losses: proposal?.losses ?? [], notes: proposal?.notes ?? [], next: session.offer(EmbedCommand.self, [])
-    )
+      losses: proposal?.losses ?? [], lossTexts: proposal?.lossTexts ?? [], notes: proposal?.notes ?? [],
+      next: session.offer(EmbedCommand.self, []))
   }
 
   private static func empty(_ name: String) -> String {
@@ -104,6 +106,7 @@ enum NewCommand: Command {
   private static func text(_ name: String, _ proposal: MigrationProposal) -> String {
     var lines = ["format: 1", "name: \(name)"]
     if !proposal.losses.isEmpty {
+      lines += proposal.lossTexts.filter { !proposal.losses.contains($0) }.map { "# Lost for good: \($0)." }
       // A decision to be reviewed with the file, and not one that a tool takes.
       lines.append("# What this step loses. Take the # of the next line away when it is meant.")
       lines.append("# allow: \(proposal.losses.map { "lossy:\($0)" }.joined(separator: ", "))")

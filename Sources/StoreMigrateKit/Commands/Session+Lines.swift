@@ -53,13 +53,25 @@ extension Session {
     guard
       command.group == .look || command.options.contains(where: { $0.name == Option.migrations.name })
     else { return error }
-    return ExplainedError(
-      code: ExitCode(error),
-      description: """
-        \(error) Of a file that another program made, this writes the first step and the classes, and baseline takes the \
-        rows then:
-            \(offer(SchemaCommand.self, ["import", argumentPath(storePath)]))
-        """)
+    return ExplainedError(code: ExitCode(error), description: "\(error) \(wayOfForeignFile)")
+  }
+
+  /// How a file that another program made becomes a store: by the step that an import of it wrote, or by an import.
+  private var wayOfForeignFile: String {
+    let steps = FormerImport.steps(in: migrationsFolder)
+    if FormerImport.isStep(of: storePath, in: migrationsFolder) {
+      return """
+        Of the file that \(steps[0]) was made of, this takes the rows into a store:
+            \(taking(storePath, to: 1))
+        """
+    }
+    // A folder that has a first step has no place for another.
+    let place = steps.isEmpty ? [] : ["--migrations", "NEWFOLDER"]
+    return """
+      Of a file that another program made, this writes the first step and the classes\
+      \(steps.isEmpty ? "," : ", into a folder of their own,") and baseline takes the rows then:
+          \(offer(SchemaCommand.self, ["import", argumentPath(storePath)] + place))
+      """
   }
 
   /// The line that rebases files.

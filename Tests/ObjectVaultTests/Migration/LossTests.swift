@@ -71,13 +71,15 @@ import Testing
   {
     let set = try lab.set([Self.base, step])
     #expect(try set.losses(ofStep: 2) == losses)
-    #expect(try await Store.plan(at: lab.url, key: testKey, migrations: set).losses == losses)
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
+    #expect(plan.losses == losses)
     let needsCopy = !losses.isEmpty || step.contains("transform")
-    #expect(try await Store.plan(at: lab.url, key: testKey, migrations: set).makesBackup == needsCopy)
+    #expect(plan.makesBackup == needsCopy)
     if !losses.isEmpty {
-      await #expect(throws: StoreError.lossNotAllowed(step: 2, name: "step2", losses: losses)) {
-        _ = try await Store.migrate(at: lab.url, key: testKey, migrations: set)
-      }
+      await #expect(
+        throws: StoreError.lossNotAllowed(
+          step: 2, name: "step2", losses: losses, emptied: plan.steps[0].emptied)
+      ) { try await Store.migrate(at: lab.url, key: testKey, migrations: set) }
     }
     let outcome = try await Store.migrate(
       at: lab.url, key: testKey, migrations: set, allowing: Set(losses))
@@ -114,6 +116,11 @@ import Testing
         == plan.losses.map { $0 + (emptied[$0].map { " (which empties \($0[0]))" } ?? "") })
     let lint = try set.findings().filter { $0.rule == .dropsProperty }
     #expect(names.allSatisfy { name in lint.contains { $0.text.hasPrefix(plan.text(ofLoss: name)) } })
+    if !plan.losses.isEmpty {
+      await #expect(
+        throws: StoreError.lossNotAllowed(step: 2, name: "step2", losses: plan.losses, emptied: emptied)
+      ) { try await Store.migrate(at: lab.url, key: testKey, migrations: set) }
+    }
     // What is allowed is the one loss.
     _ = try await Store.migrate(at: lab.url, key: testKey, migrations: set, allowing: Set(plan.losses))
     #expect(plan.losses.count < 3 && plan.losses.filter { emptied[$0] != nil } == names)
@@ -124,6 +131,16 @@ import Testing
           != nil)
     }
     #expect(try lab.isSound())
+  }
+
+  @Test func `what classes would lose is told with the to-many that it leaves empty`() throws {
+    let step = "drop relationship Post.user"
+    let proposal = try lab.set([Self.base]).proposal(for: lab.set([Self.base, step]).model(at: 2))
+    #expect(proposal.lines == [step] && proposal.losses == ["Post.user"])
+    #expect(proposal.emptied == ["Post.user": ["User.posts"]])
+    #expect(proposal.lossTexts == ["Post.user (which empties User.posts)"])
+    let review = try lab.set([Self.base, step]).review(lab.set([Self.base, step]).models())
+    #expect(review.losses.map(\.texts) == [[], proposal.lossTexts] && review.losses[1].names == ["Post.user"])
   }
 
   @Test func `links that are not lost are there`() async throws {

@@ -38,6 +38,25 @@ import Testing
     #expect(adopted.status == 0, "\(adopted)")
   }
 
+  @Test func `who looks at a file that another program made is led to its import, and then to its rows`() throws {
+    func offered(_ name: String) throws -> String {
+      let look = try run("status \(name) -m Taken")
+      return try #require(look.errors.split(separator: "\n").last { $0.hasPrefix("    ") }, "\(look)")
+        .trimmingCharacters(in: .whitespaces)
+    }
+    #expect(try offered("coredata.db") == "store-migrate schema import coredata.db -m Taken")
+    let tool = "store-migrate "
+    #expect(try run(String(offered("coredata.db").dropFirst(tool.count))).status == 0)
+    let line = try offered("coredata.db")
+    #expect(line == "store-migrate baseline coredata.db NEW.store --to 1 -m Taken")
+    let taken = try run(line.dropFirst(tool.count) + " --new-key-env NEW_KEY")
+    #expect(taken.status == 0, "\(taken)")
+    // Another file has no place among those steps.
+    try FileManager.default.copyItem(atPath: folder.path("coredata.db"), toPath: folder.path("other.db"))
+    let other = try offered("other.db")
+    #expect(other == "store-migrate schema import other.db --migrations NEWFOLDER", "\(other)")
+  }
+
   @Test(arguments: ["Taken/0001_adopted.migration", "Adopted.swift"])
   func `what was changed since is kept, and the line to remove it is printed`(_ name: String) throws {
     #expect(try run(Self.line).status == 0)
