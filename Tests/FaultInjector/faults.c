@@ -12,6 +12,8 @@
 //
 // VAULT_FAULT_LACKS names calls that the file system does not know, of renameat2 and link: they always fail.
 //
+// VAULT_FREE_BYTES is the room that the disk of such files is said to have.
+//
 // VAULT_FAULT_CALLS bounds what is counted: names with commas between, such as rename,unlink; all if it is not set.
 // The calls are made by number and not through the C library: nothing here comes back to itself.
 #define _GNU_SOURCE
@@ -24,6 +26,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -231,3 +235,22 @@ ssize_t pwrite64(int file, const void *bytes, size_t size, off64_t offset) {
 ssize_t pwrite(int file, const void *bytes, size_t size, off_t offset) {
   return pwrite64(file, bytes, size, offset);
 }
+
+/// What the system says of the disk of a file, in the form of another call.
+int statvfs(const char *path, struct statvfs *found) {
+  struct statfs disk;
+  if (syscall(SYS_statfs, path, &disk) != 0) return -1;
+  memset(found, 0, sizeof *found);
+  found->f_bsize = disk.f_bsize;
+  found->f_frsize = disk.f_frsize ? disk.f_frsize : disk.f_bsize;
+  found->f_blocks = disk.f_blocks;
+  found->f_bfree = disk.f_bfree;
+  found->f_bavail = disk.f_bavail;
+  found->f_files = disk.f_files;
+  found->f_ffree = found->f_favail = disk.f_ffree;
+  found->f_namemax = disk.f_namelen;
+  const char *part = getenv("VAULT_FAULT_IN"), *free = getenv("VAULT_FREE_BYTES");
+  if (part && free && strstr(path, part)) found->f_bfree = found->f_bavail = atoll(free) / found->f_frsize;
+  return 0;
+}
+int statvfs64(const char *path, struct statvfs64 *found) { return statvfs(path, (struct statvfs *)found); }

@@ -66,9 +66,9 @@ final class Tag: ManagedObject {
     print("after the change of the passphrase: \(count) notes")
     again.close()
 
-    // What a thief of the disk would look for.
+    // What a thief of the disk would look for. Three letters stand among so many random bytes by chance.
     let bytes = try Data(contentsOf: url)
-    let words = ["tea", "Kitchen", "notebook", "CREATE TABLE"].filter {
+    let words = ["Green tea", "Kitchen", "notebook", "CREATE TABLE"].filter {
       bytes.range(of: Data($0.utf8)) != nil
     }
     print("readable in the file: \(words.isEmpty ? "nothing" : words.joined(separator: ", "))")

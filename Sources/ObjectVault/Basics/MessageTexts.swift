@@ -57,6 +57,6 @@ func counted(_ text: String, _ count: Int) -> String {
 /// Room on a disk, in the unit that shows it.
 /// - Parameter isUp: What is needed is rounded up, and what is free down: two numbers that differ shall not read alike.
 func diskSize(_ bytes: Int, up isUp: Bool) -> String {
-  let (unit, name) = bytes < 10 << 20 ? (1 << 10, "KiB") : (1 << 20, "MiB")
+  let (unit, name) = bytes < 10_000_000 ? (1000, "kB") : (1_000_000, "MB")
   return "\((bytes + (isUp ? unit - 1 : 0)) / unit) \(name)"
 }

@@ -126,8 +126,10 @@ extension MigrationPlan {
   ///   - goal: What the store is to come to.
   ///   - asksRows: Whether rows are asked what the steps will ask of them. The connection needs the functions of a store
   ///     then.
+  ///   - makesBackups: Whether steps that ask for a copy get one.
   package init(
-    _ inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest, asksRows: Bool = false
+    _ inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest, asksRows: Bool = false,
+    makesBackups: Bool = true
   ) throws {
     let connection = inspection.connection
     let history = try Self.history(inspection)
@@ -155,7 +157,7 @@ extension MigrationPlan {
       steps.append(Step(compiled, leadsBack, asked, set.transforms, reason, rows: rows[index]))
     }
     self.steps = steps
-    makesBackup = work.steps.contains(where: \.wantsBackup)
+    makesBackup = makesBackups && work.steps.contains(where: \.wantsBackup)
     storeVersion = history.version
     availableVersion = set.version
     targetVersion = work.version
@@ -164,9 +166,9 @@ extension MigrationPlan {
     bytes = size ?? 0
     cost = MigrationCost(
       work, rows: rows + [try RowForecast.rowsOfFormat(history, in: connection)], storeBytes: size ?? 0,
-      makesBackups: true)
+      makesBackups: makesBackups)
     neededBytes = try work.neededBytes(
-      for: history, amounts: amounts, storeBytes: size ?? 0, makesBackups: true)
+      for: history, amounts: amounts, storeBytes: size ?? 0, makesBackups: makesBackups)
     cipher = connection.unlocked.profile
     minimumReader = history.minimumReader
   }

@@ -16,7 +16,7 @@ enum DownCommand: Command {
       Option("--steps", value: "K", "so many steps; 1 without it and without --to"),
       Option.allow, Option.noBackup, Option.yes, Option.transaction, Option.shownPlan,
       Option("--dry-run", "what plan shows, and nothing else"),
-    ] + Option.store
+    ] + Option.run
   static let aliases = ["rollback", "revert"]
   static let help = """
     EXAMPLES

@@ -26,8 +26,9 @@ enum PlanCommand: Command {
 
     Shows what `up` would do, or `down` where --to leads back. Changes no byte of it, and leaves no file behind. Asks the
     rows what the steps will ask of them, as far as no earlier step writes there: where they would refuse rows, for values
-    that are there twice, something required that is missing, or several where one is left, it counts them and ends with
-    5, as `up` would.
+    that are there twice, something required that is missing, or several where one is left, it counts them. Ends as `up`
+    would: with 5 for such rows, with 1 for what a step requires in its author's words, with 6 where the disk has not the
+    room.
     """
 
   struct PlannedStep: Encodable {
@@ -114,15 +115,20 @@ enum PlanCommand: Command {
     let freeBytes: Int?
     let cost: StatusCommand.Cost
     /// Command lines that go on from here.
-    let next: [String]
-    /// As the run would end, which is refused.
+    var next: [String]
+    /// Whether the run takes more of the disk than there is.
+    var lacksRoom: Bool { freeBytes.map { $0 < neededBytes } ?? false }
+    /// As the run would end, which is refused: by what it asks before its first step, or by that step itself.
     var exitCode: ExitCode {
       guard drift.isEmpty || steps.isEmpty && !changesFormat else { return .failed }
-      let refusals = steps.flatMap(\.refusals)
+      if steps.contains(where: { $0.transforms.contains(where: \.isMissing) }) { return .refused }
+      if lacksRoom { return .noSpace }
       // What a step requires in the words of its author fails as the author's SQL does.
-      if refusals.first?.rule == RefusalRule.requirement.rawValue { return .failed }
-      return !refusals.isEmpty || steps.contains { $0.transforms.contains(where: \.isMissing) }
-        ? .refused : .ok
+      return switch steps.flatMap(\.refusals).first?.rule {
+      case nil: .ok
+      case RefusalRule.requirement.rawValue: .failed
+      default: .refused
+      }
     }
   }
 
@@ -134,7 +140,7 @@ enum PlanCommand: Command {
   private static func report(_ session: Session, _ inspection: Inspection) throws -> PlanReport {
     let (set, goal) = try aim(session, inspection)
     let (plan, outlook) = try session.planned(inspection, set, goal, asksRows: true)
-    return PlanReport(
+    var report = PlanReport(
       store: StoreSummary(path: session.storePath, bytes: plan.bytes), from: plan.storeVersion,
       to: plan.targetVersion,
       steps: plan.steps.indices.map { planned($0, plan, outlook, set) }, drift: plan.drift,
@@ -143,7 +149,9 @@ enum PlanCommand: Command {
       makesBackup: plan.makesBackup, backup: outlook.backupName, changesFormat: plan.changesFormat,
       neededBytes: plan.neededBytes, freeBytes: outlook.freeBytes,
       cost: StatusCommand.Cost(rows: plan.cost.rows, seconds: plan.cost.seconds),
-      next: next(session, plan, goal))
+      next: [])
+    report.next = next(session, report, plan, goal)
+    return report
   }
 
   private static func planned(
@@ -162,13 +170,17 @@ enum PlanCommand: Command {
       rebuildReasons: outlook.rebuilds[index].map { Rebuild($0) })
   }
 
-  private static func next(_ session: Session, _ plan: MigrationPlan, _ goal: MigrationGoal) -> [String] {
+  /// - Parameter report: Without what leads on.
+  private static func next(
+    _ session: Session, _ report: PlanReport, _ plan: MigrationPlan, _ goal: MigrationGoal
+  ) -> [String] {
     guard plan.drift.isEmpty else { return [session.line(VerifyCommand.self)] }
-    guard !plan.steps.isEmpty, plan.refusals.isEmpty, plan.missingTransforms.isEmpty else { return [] }
+    guard !plan.steps.isEmpty, report.exitCode == .ok else { return [] }
     let target = ["--to", "--steps", "--tx"].flatMap { name in
       session.arguments.value(name).map { [name, $0] } ?? []
     }
-    return [session.line(goal == .latest ? UpCommand.self : DownCommand.self, target + plan.allowances)]
+    let flags = ["--no-backup", "--vacuum"].filter(session.arguments.has)
+    return [session.line(goal == .latest ? UpCommand.self : DownCommand.self, target + flags + plan.allowances)]
   }
 
   private static func back(to version: Int, _ set: MigrationSet, _ session: Session) -> (

@@ -90,11 +90,16 @@ extension PlanCommand.PlanReport {
   }
 
   private var wrong: String? {
-    if exitCode != .ok { return "`\(verb)` would fail, and leave the store as it is." }
-    if let freeBytes, freeBytes < neededBytes {
-      return "`\(verb)` would be refused: the disk has not that much room."
+    if exitCode == .ok { return nil }
+    if exitCode == .noSpace { return "`\(verb)` would be refused: the disk has not that much room." }
+    // What is asked before the first step keeps them all from running.
+    let isAsked = !drift.isEmpty || steps.contains { $0.transforms.contains(where: \.isMissing) }
+    if isEachStep, !isAsked, let index = steps.firstIndex(where: { !$0.refusals.isEmpty }), index > 0 {
+      let (failing, last) = (steps[index], steps[index - 1])
+      return "`\(verb)` would stop at \(numbered(failing.number)) \(failing.name), with what is before it "
+        + "\(last.leadsBack ? "taken back" : "done")."
     }
-    return nil
+    return "`\(verb)` would fail, and leave the store as it is."
   }
 
   private var outcome: String { "Nothing was written." }

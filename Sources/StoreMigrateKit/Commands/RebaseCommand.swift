@@ -13,7 +13,7 @@ enum RebaseCommand: Command {
   static let help = """
     EXAMPLES
       store-migrate rebase 0007_split_user_name.migration
-      store-migrate rebase 0007_split_user_name.migration 0008_drop_user_name.migration
+      store-migrate rebase 0007_split_user_name.migration 0008_drop_user_name.migration   all of one branch in one line
 
     When two branches have added a step of the same number, the files that are named get the next free numbers, in their
     order, behind all others. Then the steps are replayed and compiled, and what embed writes is written anew, also where
@@ -72,7 +72,18 @@ enum RebaseCommand: Command {
   private static func tried(
     _ moves: [Move], of named: [String], _ files: [String], _ folder: URL, _ session: Session
   ) throws -> MigrationSet {
-    let set = try renumbered(moves, in: folder)
+    let set: MigrationSet
+    do { set = try renumbered(moves, in: folder) } catch let error as StoreError {
+      guard case .historyConflict(.duplicate(_, let files)) = error else { throw error }
+      throw RefusedError(
+        code: ExitCode(error),
+        description: """
+          \(files.joined(separator: ", ")) would still have one number. The one of the same branch goes along, when it is \
+          named, too:
+          \(files.map { "    \(session.rebaseLine((named + [$0]).sorted()))" }.joined(separator: "\n"))
+          No file was renamed.
+          """)
+    }
     do {
       let faults = try set.compileFaults()
       guard !faults.isEmpty else { return set }

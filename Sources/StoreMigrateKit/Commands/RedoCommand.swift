@@ -13,7 +13,7 @@ enum RedoCommand: Command {
     [
       Option.migrations, Option("--steps", value: "K", "so many steps; 1 without it"),
       Option.allow, Option.noBackup, Option.yes, Option.shownPlan,
-    ] + Option.store
+    ] + Option.run
   static let help = """
     EXAMPLES
       store-migrate redo notes.store                           the last step, after an edit of its file

@@ -18,7 +18,10 @@ extension Session {
   func plan(
     _ inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest, asksRows: Bool = false
   ) throws -> MigrationPlan {
-    do { return try MigrationPlan(inspection, set, goal, asksRows: asksRows) } catch let error as StoreError {
+    do {
+      return try MigrationPlan(
+        inspection, set, goal, asksRows: asksRows, makesBackups: !arguments.has("--no-backup"))
+    } catch let error as StoreError {
       if let unfit = unfitStep(error, set) { throw unfit }
       guard let text = explanation(of: error, inspection, set) else { throw error }
       let applied = try? MigrationOutlook.appliedSteps(inspection.connection)
@@ -37,8 +40,8 @@ extension Session {
     return ExplainedError(
       code: ExitCode(error),
       description: """
-        \(fault) Nothing was changed. This tells of all steps \
-        that cannot, and needs no store:
+        \(fault) Nothing was changed. This asks the same of the steps \
+        without a store:
             \(offer(CheckCommand.self, []))
         """, unfitStep: (number, fault))
   }
@@ -53,14 +56,15 @@ extension Session {
       // One of several cannot be recorded alone.
       let screen = ConflictScreen(
         store: storePath, applied: applied, returning: returning(applied),
-        isRepairable: !edits.contains(conflict) || isRepairable(inspection, set, edits)
+        repairObstacle: edits.contains(conflict) ? repairObstacle(inspection, set, edits) : nil,
+        wayBack: { try? MigrationPlan(inspection, set, .back(to: $0)) }
       ) { command, words in
         line(command, command == .repair && edits.contains(conflict) ? edits.numbers : words)
       }
       let others = edits.contains(conflict) ? edits.others(than: [conflict]) : nil
       return screen.text(of: conflict).map { text in
         text
-          + (others.map { "\n  \($0), too\(screen.isRepairable ? "; that line is about all of them" : "")." }
+          + (others.map { "\n  \($0), too\(screen.repairObstacle == nil ? "; that line is about all of them" : "")." }
             ?? "")
       }
     case .storeIsNewer(_, let found, let supported, let migratedBy, _):
@@ -72,16 +76,21 @@ extension Session {
     }
   }
 
-  /// Whether the steps make the same model as before they were edited.
-  private func isRepairable(_ inspection: Inspection, _ set: MigrationSet, _ edits: EditedSteps) -> Bool {
-    do { _ = try HistoryRepair(inspection, edits.steps.map { $0.number }, set) } catch StoreError
-      .repairRefused
-    {
-      return false
+  /// Why steps that were edited cannot be recorded as they are now; nil where they can.
+  private func repairObstacle(_ inspection: Inspection, _ set: MigrationSet, _ edits: EditedSteps)
+    -> ConflictScreen.RepairObstacle?
+  {
+    do { _ = try HistoryRepair(inspection, edits.steps.map { $0.number }, set) } catch let error as StoreError {
+      switch error {
+      case .repairRefused: return .otherModel
+      case .historyConflict(let conflict): return .otherConflict(conflict)
+      // The command itself tells.
+      default: return nil
+      }
     } catch {
-      // Whatever else is so, the command itself tells.
+      // The same.
     }
-    return true
+    return nil
   }
 
   /// What is to be recorded anew for steps that were edited.

@@ -173,7 +173,7 @@ enum StatusCommand: Command {
       freeBytes: outlook.freeBytes,
       cost: Cost(rows: plan.cost.rows, seconds: plan.cost.seconds),
       warnings: (session.warnings?.withLock { $0 } ?? []) + warnings(plan, outlook),
-      next: unfit == nil ? next(session, plan) : [session.offer(CheckCommand.self, [])],
+      next: unfit == nil ? next(session, plan, outlook) : [session.offer(CheckCommand.self, [])],
       signalsAttention: session.arguments.has("--exit-code"),
       isVerbose: session.arguments.has("--verbose"))
   }
@@ -254,13 +254,13 @@ enum StatusCommand: Command {
     return warnings
   }
 
-  private static func next(_ session: Session, _ plan: MigrationPlan) -> [String] {
+  private static func next(_ session: Session, _ plan: MigrationPlan, _ outlook: MigrationOutlook) -> [String] {
     // Nothing leads on from tables that somebody changed.
     guard plan.drift.isEmpty else { return [session.line(VerifyCommand.self)] }
     guard !plan.isUpToDate else { return [] }
     let plan = (
       plan: session.line(PlanCommand.self), up: session.line(UpCommand.self, plan.allowances),
-      isRun: plan.missingTransforms.isEmpty
+      isRun: plan.missingTransforms.isEmpty && outlook.freeBytes ?? .max >= plan.neededBytes
     )
     return [plan.plan] + (plan.isRun ? [plan.up] : [])
   }

@@ -40,14 +40,26 @@ extension Session {
   func directory(_ folder: URL) throws -> MigrationSet {
     do { return try MigrationSet.directory(folder) } catch let error as StoreError {
       guard case .historyConflict(.duplicate(let number, let files)) = error else { throw error }
+      // Of a branch with several steps each has its number twice.
+      let others = try Self.doubled(in: folder).filter { $0.number != number }
+      let more = others.map { "\n  \(numbered($0.number)), too: \($0.files.joined(separator: ", "))." }.joined()
       throw ExplainedError(
         code: ExitCode(error),
         description: """
-          Several steps have the number \(numbered(number)): \(files.joined(separator: ", ")).
-            The one that is not released, or that is of your own branch, goes behind the other:
+          Several steps have the number \(numbered(number)): \(files.joined(separator: ", ")).\(more)
+            The one that is not released, or that is of your own branch, goes behind the other\
+          \(others.isEmpty ? "" : ", with the others of that branch in the same line"):
           \(files.map { "      \(rebaseLine([$0]))" }.joined(separator: "\n"))
           """)
     }
+  }
+
+  /// The numbers that several files of a folder have, in their order.
+  private static func doubled(in folder: URL) throws -> [(number: Int, files: [String])] {
+    Dictionary(grouping: try stepFiles(in: folder, upTo: .max)) {
+      (try? MigrationSet.numberAndName(of: $0).0) ?? 0
+    }
+    .filter { $0.value.count > 1 }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
   /// Says of a step that does not fit the model that it meets where it stands, in a command that has no store to run it on; and

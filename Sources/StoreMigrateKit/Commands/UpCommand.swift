@@ -18,7 +18,7 @@ enum UpCommand: Command {
       Option.allow, Option.noBackup, Option.yes, Option.transaction,
       Option("--dry-run", "what plan shows, and nothing else"), Option.shownPlan,
       Option("--vacuum", "afterwards give the disk back what the file has of free pages: writes it whole"),
-    ] + Option.store
+    ] + Option.run
   static let aliases = ["migrate", "run"]
   static let help = """
     EXAMPLES
@@ -114,7 +114,7 @@ enum UpCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let all = try session.migrations()
     let key = try session.key()
-    let (set, plan) = try plan(session, key, all)
+    let (set, plan, wayBack) = try plan(session, key, all)
     guard !plan.isUpToDate else {
       MigrationLeavings.remove(of: try DatabasePath(session.storePath))
       let below = try session.target(of: all).flatMap { $0 < plan.storeVersion ? $0 : nil }
@@ -122,7 +122,7 @@ enum UpCommand: Command {
         UpReport(
           store: session.storeAfterwards, from: plan.storeVersion, to: plan.storeVersion, applied: [],
           backup: nil, seconds: 0, changedFormat: false, byAnother: false, empty: [], below: below,
-          wayBack: below.map { session.line(DownCommand.self, ["--to", "\($0)"]) }), session, key)
+          wayBack: wayBack), session, key)
     }
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
@@ -202,8 +202,9 @@ enum UpCommand: Command {
   }
 
   /// The steps as far as they are to run, and what they would do. Those behind them are not asked: one may not be finished.
+  /// - Returns: With the line that leads back where the store is beyond what was asked for, and something does.
   private static func plan(_ session: Session, _ key: Key, _ all: MigrationSet) throws -> (
-    MigrationSet, MigrationPlan
+    MigrationSet, MigrationPlan, wayBack: String?
   ) {
     try session.lookingBeforeChange(key: key) { inspection in
       let version = try StoreInfo(inspection.connection).version
@@ -211,11 +212,15 @@ enum UpCommand: Command {
       let steps = try session.arguments.count("--steps")
       let target = try session.target(from: version, steps: steps ?? all.version)
       guard asked != nil || steps != nil, target < all.version else {
-        return (all, try session.plan(inspection, all))
+        return (all, try session.plan(inspection, all), nil)
       }
       // Steps that ran stay where they are: down takes them back.
       let set = try all.upTo(max(target, min(version, all.version)))
-      return (set, try session.plan(inspection, set))
+      let back = target < version ? try? session.plan(inspection, all, .back(to: target)) : nil
+      return (
+        set, try session.plan(inspection, set),
+        back.map { session.line(DownCommand.self, ["--to", "\(target)"] + $0.allowances) }
+      )
     }
   }
 }

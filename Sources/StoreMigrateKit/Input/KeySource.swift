@@ -114,9 +114,9 @@ struct KeySource {
     return try prompted(for: file)
   }
 
-  /// A variable of the environment, which nobody changes while the tool runs.
+  /// A variable of the environment, which nobody changes while the tool runs. As bytes: those of a key need not be UTF-8.
   private static func variable(_ name: String) -> [UInt8]? {
-    unsafe getenv(name).map { unsafe Array(String(cString: $0).utf8) }
+    unsafe getenv(name).map { unsafe Array(Data(bytes: $0, count: strlen($0))) }
   }
 
   private func fromFile(_ path: String) throws -> [UInt8] {
@@ -193,8 +193,21 @@ struct KeySource {
       EchoGuard.restore()
       StandardStream.error.write("\n")
     }
-    guard let line = readLine(strippingNewline: true) else { throw UsageError("No key was typed.") }
-    return Array(line.utf8)
+    return try typedLine()
+  }
+
+  /// What is typed up to the end of the line, byte by byte: a terminal may be in another encoding than UTF-8.
+  private static func typedLine() throws -> [UInt8] {
+    var line: [UInt8] = []
+    var byte: [UInt8] = [0]
+    while true {
+      let count = unsafe Foundation.read(0, &byte, 1)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 || !line.isEmpty else { throw UsageError("No key was typed.") }
+      if count <= 0 || byte[0] == UInt8(ascii: "\n") { break }
+      line.append(byte[0])
+    }
+    return line.last == UInt8(ascii: "\r") ? line.dropLast() : line
   }
 
   /// Exactly one line end goes; it is what editors and `echo` add.

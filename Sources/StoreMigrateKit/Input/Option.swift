@@ -54,6 +54,9 @@ extension Option {
   /// Of commands that run steps.
   static let shownPlan = Option("--verbose", short: "-v", "the plan, before it is done")
   static let lockTimeout = Option(
+    "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15")
+  /// Of commands that lead a store somewhere.
+  private static let runTimeout = Option(
     "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15,",
     "and for the end of a migration as long as it takes")
   static let immutable = Option(
@@ -134,6 +137,7 @@ extension Option {
 
   /// What every command takes that opens a store.
   static let store = key + [cipher, lockTimeout]
+  static let run = key + [cipher, runTimeout]
   /// What every command takes that only looks at a store.
   static let look = store + [immutable]
 }

@@ -15,10 +15,20 @@ struct ConflictScreen {
   let applied: [AppliedStep]
   /// The lines that give the steps behind the store their numbers back; none where that is not known.
   let returning: [String]
-  /// Whether the steps that were edited can be recorded as they are now: they make the same model.
-  let isRepairable: Bool
+  /// Why the steps that were edited cannot be recorded as they are now; nil where they can.
+  let repairObstacle: RepairObstacle?
+  /// What leading the store back to a version comes to; nil where that is not known.
+  let wayBack: (Int) -> MigrationPlan?
   /// A command line with this store.
   let line: (ScreenCommand, [String]) -> String
+
+  /// What keeps edited steps from being recorded.
+  enum RepairObstacle {
+    /// They make another model than the store has.
+    case otherModel
+    /// The history is another in other places, too.
+    case otherConflict(HistoryConflict)
+  }
 
   /// nil for what the error says as well.
   func text(of conflict: HistoryConflict) -> String? {
@@ -56,17 +66,28 @@ struct ConflictScreen {
       Screen.part("file now", Screen.short(found)),
     ]
     let changed = changes.enumerated().map { Screen.part($0.offset == 0 ? "what changed" : "", $0.element) }
-    let advice =
-      isRepairable
-      ? [
+    return (head + changed + advice(on: number)).joined(separator: "\n")
+  }
+
+  /// What to do about a step that was edited.
+  private func advice(on number: Int) -> [String] {
+    switch repairObstacle {
+    case nil:
+      [
         "  Undo the edit, or put the change into a new step. Where the edit is meant and makes the same model:",
         "      \(line(.repair, [numbered(number)]))",
       ]
-      : [
+    case .otherModel:
+      [
         "  Undo the edit, and put the change into a new step: with the edit the steps make another model than the store",
         "  has, so that it cannot be recorded.",
       ]
-    return (head + changed + advice).joined(separator: "\n")
+    case .otherConflict(let conflict):
+      [
+        "  Undo the edit, or put the change into a new step. As it is it can be recorded once this is mended, too:",
+        "  \(conflict)",
+      ]
+    }
   }
 
   private func reordered(_ number: Int, _ name: String, _ found: String) -> String {
@@ -85,9 +106,11 @@ struct ConflictScreen {
         "  Nothing takes \(name) back here: where it is the one that moves, a copy of before it has to be restored, or the "
         + "store made anew."
     }
+    let plan = wayBack(version)
     return """
-        Where \(name) is the one that moves, as after a rebase, this takes it back by what the store carries; then up:
-            \(line(.down, ["--to", "\(version)"]))
+        Where \(name) is the one that moves, as after a rebase, this takes it back by what the store carries\
+      \(plan?.lossClause ?? ""); then up:
+            \(line(.down, ["--to", "\(version)"] + (plan?.allowances ?? [])))
       """
   }
 
@@ -114,10 +137,8 @@ struct NewerScreen {
     if let migratedBy { lines.append("  It was last migrated by \(migratedBy).") }
     switch wayBack {
     case .success(let plan) where plan.missingTransforms.isEmpty:
-      let losses =
-        plan.losses.isEmpty ? "" : "; that loses \(plan.losses.map(plan.text).joined(separator: ", "))"
       lines += [
-        "  Update the program. Or take the store back by what it carries itself\(losses):",
+        "  Update the program. Or take the store back by what it carries itself\(plan.lossClause):",
         "      \(line(.down, ["--to", "\(supported)"] + plan.allowances))",
       ]
     case .failure(StoreError.noWayBack(let step, let name, let reason)):
@@ -129,6 +150,11 @@ struct NewerScreen {
 }
 
 extension MigrationPlan {
+  /// The end of a sentence about it that says what it loses; nothing where that is nothing.
+  var lossClause: String {
+    losses.isEmpty ? "" : "; that loses \(losses.map(text).joined(separator: ", "))"
+  }
+
   /// What the next command line has to allow, once for each.
   var allowances: [String] {
     var names: [String] = []

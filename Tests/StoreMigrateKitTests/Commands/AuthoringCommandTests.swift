@@ -182,6 +182,39 @@ import Testing
     #expect(try run("check", tool: "store-migrate").status == 0)
   }
 
+  @Test func `of two branches with two steps each, one goes behind the other by lines that are said`() throws {
+    try write("0007_theirs", "add attribute User.one int optional")
+    try write("0008_theirs_too", "rename attribute User.one -> uno")
+    try write("0007_ours", "add attribute User.two int optional")
+    try write("0008_ours_too", "rename attribute User.two -> three")
+    func lines(_ result: ToolResult) -> [[String]] {
+      result.errors.split(separator: "\n").filter { $0.contains("microblog-migrate rebase ") }.map {
+        $0.split(separator: " ").dropFirst().map(String.init)
+      }
+    }
+    let check = try run("check")
+    #expect(
+      check.status == 3 && check.errors.contains("0008, too: 0008_ours_too.migration, 0008_theirs_too.migration"),
+      "\(check)")
+    let first = try #require(lines(check).first { $0[1] == "0007_ours.migration" })
+    let half = try runTool(builtExecutable("microblog-migrate"), first, directory: folder.url.path)
+    #expect(half.status == 3 && half.errors.contains("No file was renamed."), "\(half)")
+    let whole = try #require(lines(half).first { $0.contains("0008_ours_too.migration") }, "\(half)")
+    let done = try runTool(builtExecutable("microblog-migrate"), whole, directory: folder.url.path)
+    #expect(done.status == 0, "\(done)")
+    #expect(
+      try MigrationSet.directory(URL(fileURLWithPath: steps)).steps.suffix(4).map(\.name) == [
+        "theirs", "theirs_too", "ours", "ours_too",
+      ])
+    // The second one first.
+    try FileManager.default.moveItem(
+      atPath: "\(steps)/0009_ours.migration", toPath: "\(steps)/0007_ours.migration")
+    try FileManager.default.moveItem(
+      atPath: "\(steps)/0010_ours_too.migration", toPath: "\(steps)/0008_ours_too.migration")
+    let late = try run("rebase", "0008_ours_too.migration")
+    #expect(lines(late).contains { $0.dropFirst().prefix(2) == ["0007_ours.migration", "0008_ours_too.migration"] }, "\(late)")
+  }
+
   @Test func `a step that does not fit behind the other branch stays where it is`() throws {
     try write("0007_theirs", "drop attribute User.city", head: "allow: lossy:User.city\n")
     try write("0007_ours", "add index User(city)")

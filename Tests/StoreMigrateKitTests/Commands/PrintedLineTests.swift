@@ -150,7 +150,8 @@ import Testing
     let beyond = try call(["up", "a.store", "--to", "1"] + words)
     #expect(beyond.status == 0, "\(beyond)")
     let down = try line(in: beyond.output, "down")
-    #expect(try paste(down + " --yes").status == 0, "\(down)")
+    #expect(down.contains("--allow lossy:A.b"))
+    #expect(try paste(down + " --no-input").status == 0, "\(down)")
     #expect(try call(["up", "a.store", "--to", "1"] + words).output.contains("at version 1."))
   }
 

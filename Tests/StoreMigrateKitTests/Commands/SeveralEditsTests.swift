@@ -56,6 +56,20 @@ import Testing
     #expect(try run("status s.store").status == 0)
   }
 
+  @Test func `where another step is missing, too, no record is offered`() throws {
+    try edit(2)
+    try FileManager.default.removeItem(atPath: folder.path("Migrations/0004_s.migration"))
+    let missing = try run("status s.store")
+    #expect(
+      missing.status == 3 && missing.errors.contains("0002 s was edited")
+        && missing.errors.contains("0004 s was applied to this store and is missing")
+        && !missing.errors.contains("repair"), "\(missing)")
+    #expect(try run("repair s.store 0002 -y").status == 3)
+    try write(4, Self.steps[3])
+    let whole = try run("status s.store")
+    #expect(whole.errors.contains("repair s.store 0002"), "\(whole)")
+  }
+
   @Test func `one edited step is named alone`() throws {
     try edit(3)
     let result = try run("status s.store")

@@ -36,6 +36,46 @@ import Testing
     #expect(result.status == 0 && result.output.contains("tables"), "\(result)")
   }
 
+  @Test func `a key that is no UTF-8 is the same from a variable and from a file, and no other`() throws {
+    let lines = [
+      "printf 'caf\\xe9' > key; printf 'caf\\xef\\xbf\\xbd' > other; chmod 600 key other",
+      "STORE_MIGRATE_KEY=horse K=$(cat key) $tool rekey $store --new-key-env K --no-input",
+      "$tool info $store --key-file key --no-input",
+      "STORE_MIGRATE_KEY=$(cat key) $tool info $store --no-input",
+    ]
+    for line in lines {
+      let result = try shell(line)
+      #expect(result.status == 0, "\(line): \(result)")
+    }
+    #expect(try shell("$tool info $store --key-file other --no-input").status == 12)
+    #expect(try shell("K=$(cat other) $tool info $store --key-env K --no-input").status == 12)
+  }
+
+  @Test(.enabled(if: python != nil, "needs python3, for a terminal"))
+  func `what is typed at the prompt is taken byte by byte`() throws {
+    let other = folder.path("b.store")
+    _ = try Connection.create(other, key: .passphrase(bytes: Array("caf".utf8) + [0xE9])) {
+      try $0.executeScript("CREATE TABLE t(x)")
+    }
+    let script = """
+      import os, pty, sys, termios, time
+      os.environ.pop("STORE_MIGRATE_KEY", None)
+      child, terminal = pty.fork()
+      if child == 0:
+          os.execv(sys.argv[1], [sys.argv[1], "info", sys.argv[2]])
+      text, end = b"", time.time() + 60
+      while b"Key of" not in text: text += os.read(terminal, 1024)
+      while termios.tcgetattr(terminal)[3] & termios.ECHO and time.time() < end: time.sleep(0.01)
+      os.write(terminal, b"caf\\xe9\\n")
+      try:
+          while os.read(terminal, 1024): pass
+      except OSError: pass
+      print(os.WEXITSTATUS(os.waitpid(child, 0)[1]))
+      """
+    let result = try runTool(Self.python ?? "", ["-c", script, builtExecutable("store-migrate"), other])
+    #expect(result.output == "0\n", "\(result)")
+  }
+
   @Test func `a word that is no UTF-8 is refused, and no other file is touched`() throws {
     let result = try shell("STORE_MIGRATE_KEY=horse $tool backup $store $'copy\\xff' --no-input")
     #expect(result.status == 64 && result.errors.contains("not written in UTF-8"), "\(result)")
