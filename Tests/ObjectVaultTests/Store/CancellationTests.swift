@@ -46,7 +46,8 @@ private final class HeldProgress: Progress, @unchecked Sendable {
 func watch(_ isTime: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable () -> Void) {
   Thread {
     let end = Date(timeIntervalSinceNow: 1200)
-    while !isTime(), Date() < end { usleep(500) }
+    // Not more often: what is asked may go through all files of the process, and while the pool is full nothing comes of it.
+    while !isTime(), Date() < end { usleep(10_000) }
     body()
   }.start()
 }
