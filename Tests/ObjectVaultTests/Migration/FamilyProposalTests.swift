@@ -53,6 +53,20 @@ import Testing
     #expect(proposal.losses == ["Dog.tricks", "Pet"])
   }
 
+  @Test func `an entity in the middle that has another name makes room for the new one`() throws {
+    let old = [entity("Animal", "name"), entity("Dog", below: "Animal", "rank"), entity("Puppy", below: "Dog", "teeth")]
+    let new = [entity("Animal", "name"), entity("E1", below: "Animal", "rank"), entity("Puppy", below: "E1", "teeth")]
+    let proposal = try proposal(old, new)
+    #expect(Set(proposal.lines).count == proposal.lines.count, "\(proposal.lines)")
+    #expect(proposal.lines.last == "drop entity Dog" && proposal.losses == ["Dog.rank", "Dog"], "\(proposal)")
+    // Who says so renames, and keeps all.
+    let first = try MigrationSet.creating(Schema(entities: old))
+    let doubts = try first.proposal(for: Schema(entities: new)).doubts
+    #expect(doubts == [.entity("Dog", to: "E1")])
+    let renamed = try first.proposal(for: Schema(entities: new), renaming: doubts)
+    #expect(renamed.lines == ["rename entity Dog -> E1"] && renamed.losses.isEmpty)
+  }
+
   @Test func `from one table into another an entity goes by one of its own`() throws {
     let proposal = try proposal(
       [entity("P", "a"), entity("Q", "b"), entity("R", below: "P", "c")],
