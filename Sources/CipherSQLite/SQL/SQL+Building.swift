@@ -61,9 +61,7 @@ extension SQL.StringInterpolation {
 
   /// A text as a literal of SQL, for what cannot be bound: defaults, and what a view or an index is made of.
   package mutating func appendInterpolation(literal: String) {
-    text += "'"
-    text += literal.replacing("'", with: "''")
-    text += "'"
+    text += literal.enclosed(in: "'")
   }
 
   /// So many question marks, whose values are given when the statement runs.

@@ -167,8 +167,9 @@ struct AdoptionDraft {
   /// A literal of SQL; nil for an expression.
   private static func constant(_ text: String) -> DefaultValue? {
     if let truth = ["TRUE": 1, "FALSE": 0][text.uppercased()] { return .integer(Int64(truth)) }
-    if text.wholeMatch(of: #/'([^']|'')*'/#) != nil {
-      return .text(String(text.dropFirst().dropLast()).replacing("''", with: "'"))
+    if text.wholeMatch(of: #/'([^']|'')*'/#.matchingSemantics(.unicodeScalar)) != nil {
+      let inner = text.unicodeScalars.dropFirst().dropLast()
+      return .text(String(String.UnicodeScalarView(inner.replacing("''".unicodeScalars, with: "'".unicodeScalars))))
     }
     guard text.wholeMatch(of: #/[-+]?[0-9.]+([eE][-+]?[0-9]+)?/#) != nil else { return nil }
     return Int64(text).map { .integer($0) } ?? Double(text).map { .real($0) }

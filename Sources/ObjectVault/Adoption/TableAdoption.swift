@@ -229,9 +229,14 @@ struct TableAdoption {
     }
   }
 
+  /// A text or a name in SQL, by scalars, as the engine reads it.
+  private static var quotedPart: Regex<Substring> {
+    #/'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]/#.matchingSemantics(.unicodeScalar)
+  }
+
   private mutating func remarks(_ table: ForeignTable) {
     guard draft.place(of: table.name) != nil else { return }
-    let words = table.sql.replacing(#/'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]/#, with: "").uppercased()
+    let words = table.sql.replacing(Self.quotedPart, with: "").uppercased()
     if words.contains(#/\bCHECK\s*\(/#) {
       draft.notes.append(
         "\(table.name) has CHECK rules, which are not taken. Write them into the schema: .check.")

@@ -1,6 +1,8 @@
 // Words of command lines that messages offer: what is copied from a screen into a shell has to mean the same file there, and
 // the screen shows no sign that a terminal would obey.
 
+internal import CipherSQLite
+
 /// A word as a shell takes it for one. Signs that a screen does not show as they are stand as `$'\\033'`, which bash, zsh and
 /// POSIX since 2024 take for the sign.
 package func shellWord(_ word: String) -> String {
@@ -12,7 +14,7 @@ package func shellWord(_ word: String) -> String {
         && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil
           || "_@%+=:,./-".unicodeScalars.contains(scalar))
     }
-  return isPlain ? word : "'\(word.replacing("'", with: "'\\''"))'"
+  return isPlain ? word : word.enclosed(in: "'", escaped: "'\\''")
 }
 
 /// The path of a file as an argument that no command takes for an option.

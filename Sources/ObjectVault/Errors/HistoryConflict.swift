@@ -1,5 +1,7 @@
 // What can be wrong between the steps at hand and those that a store remembers.
 
+private import CipherSQLite
+
 /// How the steps at hand and a history disagree.
 public enum HistoryConflict: Sendable, Hashable {
   /// A step was changed after it was applied; `difference` lists the lines.
@@ -32,15 +34,15 @@ extension HistoryConflict: CustomStringConvertible {
     case .edited(let number, let name, let applied, let found, let difference):
       "\(numbered(number)) \(name) was edited after it was applied (applied \(applied.prefix(11))…, found "
         + "\(found.prefix(11))…). Undo the edit, or put the change into a new step; where it is meant and makes the same model: "
-        + "store-migrate repair STORE \(numbered(number))."
+        + "\(ToolName.current) repair STORE \(numbered(number))."
         + difference.map { "\n  \($0)" }.joined()
     case .misembedded(let number, let name):
       "\(numbered(number)) \(name) stands in Embedded.swift with the checksum of another text: the file was edited or merged by "
-        + "hand. Write it anew of the steps: store-migrate embed."
+        + "hand. Write it anew of the steps: \(ToolName.current) embed."
     case .refolded(let number, let name, let applied, let found, let into, let intoName):
       "\(numbered(number)) \(name) ran as another than was folded into \(numbered(into)) \(intoName) (applied "
         + "\(applied.prefix(11))…, folded \(found.prefix(11))…), and its file is gone. Take the files of before the fold out of "
-        + "the repository's past, and record the step as it is there: store-migrate repair STORE \(numbered(number)) "
+        + "the repository's past, and record the step as it is there: \(ToolName.current) repair STORE \(numbered(number)) "
         + "--migrations FOLDER."
     case .foldEdited(let number, let name, let difference):
       "The steps up to \(numbered(number)) \(name) were folded into it, and its file makes another model now than they did: "
@@ -65,7 +67,7 @@ extension HistoryConflict: CustomStringConvertible {
     case .duplicate(let number, let files):
       "Several steps have the number \(numbered(number)): \(files.joined(separator: ", ")). The one that is not released, or "
         + "that is of your own branch, goes behind the other: "
-        + files.map { "store-migrate rebase \(shellWord($0))" }.joined(separator: ", or ") + "."
+        + files.map { "\(ToolName.current) rebase \(shellWord($0))" }.joined(separator: ", or ") + "."
     }
   }
 }

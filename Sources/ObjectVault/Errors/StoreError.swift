@@ -268,7 +268,7 @@ extension StoreError: CustomStringConvertible {
       "\(file) is at version \(found); these migrations end at \(supported)."
         + (migratedBy.map { " It was last migrated by \($0)." } ?? "") + " Update the program"
         + (canDowngrade
-          ? ", or take the store back by what it carries itself: store-migrate down \(shellPath(file)) --to \(supported)."
+          ? ", or take the store back by what it carries itself: \(ToolName.current) down \(shellPath(file)) --to \(supported)."
           : ".")
     case .noWayBack(let step, let name, let reason):
       "Step \(numbered(step)) \(name) cannot be taken back: \(ended(legible(reason))) Nothing was changed."
@@ -305,7 +305,7 @@ extension StoreError: CustomStringConvertible {
         + (lines.isEmpty ? "." : "; for what was not renamed it says:\n" + lines.joined(separator: "\n"))
     case .schemaMismatch(let differences, let lines):
       "The Swift schema is not what the migration steps make: \(differences.joined(separator: "; ")). "
-        + "Correct the classes, or write the missing step (store-migrate new NAME)"
+        + "Correct the classes, or write the missing step (\(ToolName.current) new NAME)"
         + (lines.isEmpty ? "." : "; for what was not renamed it says:\n" + lines.joined(separator: "\n"))
     case .schemaDrift(let file, let differences):
       "\(file): the tables are not those of the store's model: \(differences.joined(separator: "; ")). "
@@ -317,12 +317,12 @@ extension StoreError: CustomStringConvertible {
       "\(file): the key fits, but this is no store of ObjectVault (it has no vault_meta table). Check the path."
     case .otherFormat(let file, let found, let supported) where found < supported:
       "\(file) is laid out as an earlier release did it (format \(found); now \(supported)). Open it once with its "
-        + "classes and steps, or run store-migrate up, which changes that."
+        + "classes and steps, or run \(ToolName.current) up, which changes that."
     case .otherFormat(let file, let found, let supported):
       "\(file) is laid out as a later release does it (format \(found); known up to \(supported)). Update the program."
     case .bookkeepingDamaged(let file, let place, let reason):
       "\(file): \(place) \(ended(reason)) The store keeps this for itself, and something else has written there: undo that with "
-        + "the sqlcipher shell, or restore the file from a backup (store-migrate restore)."
+        + "the sqlcipher shell, or restore the file from a backup (\(ToolName.current) restore)."
     case .storeMigratedElsewhere(let file):
       "\(file): another process has migrated the store while it was open here. Open it again."
     case .notEnoughSpace(let file, let needed, let free):

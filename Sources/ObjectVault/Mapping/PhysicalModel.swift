@@ -106,9 +106,12 @@ extension Schema {
     guard relationship.isToMany else { return nil }
     let own = "\(declarerName(of: relationship, in: entity))_\(relationship.name)"
     guard let inverse = relationship.inverse else { return (own, true) }
-    guard self.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == true else {
-      return nil
-    }
+    // One that leads elsewhere has a table with another, or will have: in the middle of a step a name may be claimed before the
+    // relationship that had it is dropped.
+    guard let back = self.entity(named: relationship.destination)?.relationship(named: inverse), back.isToMany,
+      back.inverse == nil || back.inverse == relationship.name,
+      back.destination == declarerName(of: relationship, in: entity)
+    else { return nil }
     // Of two sides the one whose name comes first keeps the table: a rule that needs no declaration.
     let other = "\(relationship.destination)_\(inverse)"
     return own < other ? (own, true) : (other, false)
@@ -140,6 +143,11 @@ extension Schema {
         isOrdered: (isOrdered.inverse, isOrdered.own)),
       false
     )
+  }
+
+  /// Whether the members of a to-many stand anywhere: they do not before its other end is there, in the middle of a step.
+  func hasMembers(_ relationship: RelationshipDescription, of entity: EntityDescription) -> Bool {
+    joinName(of: relationship, in: entity) != nil || inverse(of: relationship)?.isToMany == false
   }
 
   /// The relationship at the other end that leads back.

@@ -106,7 +106,8 @@ extension MigrationCompiler {
     before.entities.filter { !untouched.contains($0.name) }.flatMap { entity -> [String] in
       guard let final = finals[entity.name] else { return [] }
       let names = mapping.formerNames(of: final)
-      return entity.relationships.filter(\.isOrdered).compactMap { relationship in
+      return entity.relationships.filter { $0.isOrdered && before.hasMembers($0, of: entity) }.compactMap {
+        relationship in
         let name = names.first { $0.value == relationship.name }?.key
         if let name, let new = after.entity(named: final)?.relationship(named: name),
           !new.isToMany || keepsOrder(of: new, final)

@@ -31,6 +31,15 @@ extension MigrationStep {
       faults.map { Self.sentence($0, model) }.joined(separator: " "))
   }
 
+  /// A failure of an operation that meets a model with faults in the middle of the step.
+  func failed(_ operation: MigrationOperation, _ faults: [SchemaFault], in model: Schema) -> StoreError {
+    failed(
+      operation,
+      "the model is not whole in front of it: "
+        + faults.map { Self.sentence($0, model) }.joined(separator: " ")
+        + " Write it behind the lines that make it so")
+  }
+
   /// A fault without what each operation makes of it: whoever adds one property too many is to blame, and not who adds the
   /// last of a hundred.
   private static func kind(of fault: SchemaFault) -> SchemaFault {

@@ -18,7 +18,7 @@ extension MigrationRunner {
   /// are compiled again where somebody else has changed the tables meanwhile, and not for each of them.
   /// - Parameter planned: What the goal came to before the lock.
   /// - Returns: What was done, by earlier attempts of the run too, and what the store goes by.
-  func runEachStep(_ goal: MigrationGoal, _ planned: MigrationWork, _ mark: inout MigrationMark?) throws -> (
+  func runEachStep(_ goal: MigrationGoal, _ planned: MigrationWork) throws -> (
     outcome: MigrationOutcome, standing: StoreStanding
   ) {
     try beginMeter(planned)
@@ -26,7 +26,7 @@ extension MigrationRunner {
     while true {
       var outcome = record.outcome
       let former = outcome.backup
-      let step = try inTransaction(&mark, &outcome) { try runNextStep(goal, rest, &$0) }
+      let step = try inTransaction(&outcome) { try runNextStep(goal, rest, &$0) }
       // Where nothing was left to be done, there is nothing that an error behind it would leave standing.
       if outcome.steps != record.outcome.steps || outcome.takenBack != record.outcome.takenBack {
         record.commit(
@@ -38,8 +38,6 @@ extension MigrationRunner {
       }
       guard step.rest != nil else { return (outcome, step.standing) }
       rest = step.rest
-      // Whoever gets the lock now marks the store himself.
-      mark = nil
     }
   }
 

@@ -108,21 +108,16 @@ struct MigrationRunner {
     try checkCost(of: work, history)
     try checkSpace(for: work, history)
     try registerConversions()
-    // Before the lock: who meets that asks at once who has it.
-    var mark = MigrationMark(connection.file.path)
-    defer { withExtendedLifetime(mark) {} }
     let (outcome, standing) = try withoutForeignKeys {
       // Steps that run again are there in either case: halves of that are no use.
-      try commitsEachStep && !goal.isAgain ? runEachStep(goal, work, &mark) : runAll(goal, &mark)
+      try commitsEachStep && !goal.isAgain ? runEachStep(goal, work) : runAll(goal)
     }
     return (record.end(outcome, version: standing.version), standing)
   }
 
-  private func runAll(_ goal: MigrationGoal, _ mark: inout MigrationMark?) throws -> (
-    outcome: MigrationOutcome, standing: StoreStanding
-  ) {
+  private func runAll(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, standing: StoreStanding) {
     var outcome = MigrationOutcome()
-    let standing = try inTransaction(&mark, &outcome) {
+    let standing = try inTransaction(&outcome) {
       try run(goal, &$0)
       return try StoreHistory.read(connection).standing
     }
@@ -131,16 +126,19 @@ struct MigrationRunner {
     return (outcome, standing)
   }
 
-  /// Runs `body` under the write lock. A copy that it made goes again when it fails.
+  /// Runs `body` under the write lock, with the store marked from there to the commit. A copy that it made goes again when it
+  /// fails.
   func inTransaction<Result>(
-    _ mark: inout MigrationMark?, _ outcome: inout MigrationOutcome,
-    _ body: (inout MigrationOutcome) throws -> Result
+    _ outcome: inout MigrationOutcome, _ body: (inout MigrationOutcome) throws -> Result
   ) throws -> Result {
     let former = outcome.backup
+    var mark: MigrationMark?
+    defer { withExtendedLifetime(mark) {} }
     do {
       return try connection.transaction(.immediate) {
-        // Who migrated the store while this one waited has let its mark go by now.
-        mark = mark ?? MigrationMark(connection.file.path)
+        mark = MigrationMark(connection.file.path)
+        // Nobody is waited for any more.
+        progress?.setUserInfoObject(nil, forKey: .storeIsWaitingFor)
         return try body(&outcome)
       }
     } catch {

@@ -9,14 +9,16 @@ extension MigrationSet {
   /// - Throws: ``StoreError/historyConflict(_:)`` where a file has the number of a step that was folded, and is another.
   static func unfolded(_ steps: [MigrationStep]) throws -> [MigrationStep] {
     guard let fold = steps.last(where: { !$0.folds.isEmpty }) else { return steps }
-    for step in steps where step.number <= fold.number && step != fold {
+    for step in steps where (1...fold.number).contains(step.number) && step != fold {
       // Whoever was stopped while folding has left files beside, which are what was folded.
       guard step.number < fold.number, fold.folds[step.number - 1].checksum == step.checksum else {
         throw StoreError.historyConflict(
           .duplicate(number: step.number, files: [step.fileName, fold.fileName]))
       }
     }
-    return fold.folds.dropLast().map { MigrationStep($0) } + steps.filter { $0.number >= fold.number }
+    // One that is numbered from below 1 is refused with the numbers of all.
+    return fold.folds.dropLast().map { MigrationStep($0) }
+      + steps.filter { $0.number >= fold.number || $0.number < 1 }
   }
 
   /// - Throws: ``StoreError/historyConflict(_:)`` where nothing leads on from a version, as what did was folded.

@@ -56,7 +56,10 @@ struct CompiledStep {
   let model: Schema
 
   /// What it loses for good, such as `User.city`.
-  var losses: [String] { parts.flatMap(\.losses) }
+  var losses: [String] {
+    var seen: Set<String> = []
+    return parts.flatMap(\.losses).filter { seen.insert($0).inserted }
+  }
 
   /// The to-manys that stay and have no members any more, by the loss that leaves them so.
   var emptied: [String: [String]] {
@@ -174,6 +177,9 @@ extension MigrationStep {
       case .transform(let transform):
         flush()
         do { try run.check(operation) } catch { throw step.failed(operation, error.reason) }
+        // Its objects are those of a whole model.
+        let faults = run.after.modelFaults
+        guard faults.isEmpty else { throw step.failed(operation, faults, in: run.after) }
         append(.transform(transform), operation)
       case .data(let sql, let access):
         flush()

@@ -57,7 +57,16 @@ public struct MigrationStep: Sendable, Hashable {
   ///   - file: How errors call the file; by default number and name.
   /// - Throws: ``StoreError/migrationSyntax(_:)`` with file, line, column and a hint.
   public init(number: Int, name: String, text: String, file: String? = nil) throws {
-    guard !name.isEmpty, !name.contains(where: { $0 == "/" || $0 == "\0" || $0.isNewline }) else {
+    guard number > 0 else {
+      throw StoreError.migrationSyntax(
+        MigrationSyntaxError(
+          file: file ?? Self.fileName(number, name), line: 1, column: 1, reason: "its number is \(number)",
+          hint: "numbers go from 1"))
+    }
+    let isNameOfFile = name.unicodeScalars.allSatisfy { scalar in
+      scalar != "/" && scalar != "\0" && !Character(scalar).isNewline
+    }
+    guard !name.isEmpty, isNameOfFile else {
       throw StoreError.migrationSyntax(
         MigrationSyntaxError(
           file: file ?? Self.fileName(number, name), line: 1, column: 1, reason: "its name is none of a file",

@@ -43,8 +43,20 @@ extension OperationProposer {
   /// Makes an entity that is no entity yet, and those above it.
   private mutating func makeParent(_ name: String) {
     guard present.entity(named: name) == nil, let entity = new.canonical.entity(named: name) else { return }
-    if let parent = entity.parent { makeParent(parent) }
+    if let parent = entity.parent {
+      makeParent(parent)
+      dropNamesakes(of: entity, below: parent)
+    }
     add(.createEntity(entity))
+  }
+
+  /// Drops what a new entity would share its table with under one name, and what is to go in any case: with an entity that goes
+  /// later, mostly, as those below it need the new one first.
+  private mutating func dropNamesakes(of entity: EntityDescription, below parent: String) {
+    guard let above = present.entity(named: parent) else { return }
+    for other in present.family(of: above) {
+      for name in entity.propertyNames where other.declares(name) { dropOne(name, [other.name]) }
+    }
   }
 
   /// Drops what has the name of something inherited and is another thing: whichever of the two is to go.

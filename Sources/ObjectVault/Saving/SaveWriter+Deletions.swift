@@ -19,7 +19,18 @@ extension SaveWriter {
       }
     }
     if !plan.leftOut.isEmpty || !plan.heldBack.isEmpty { try checkNothingElseGoes() }
+    try unlinkRowsThatGo()
     try deleteRows()
+  }
+
+  /// The engine takes links along with their rows only while it enforces foreign keys, and it does not while steps run.
+  private func unlinkRowsThatGo() throws {
+    guard try connection.value("PRAGMA foreign_keys") == 0 else { return }
+    for (table, side, ids) in endsThatGo {
+      for id in ids {
+        try connection.execute(sql: table.unlinkAllSQL(fromSource: side), [.integer(id)])
+      }
+    }
   }
 
   /// The plan stands for the file as it is when all is written, and a flush leaves things out.

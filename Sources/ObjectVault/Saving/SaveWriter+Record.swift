@@ -74,20 +74,32 @@ extension SaveWriter {
   func recordLinksThatGo() throws {
     guard record != nil else { return }
     var gone: Set<ChangeSet.Link> = []
-    for relationship in mapping.relationships {
-      guard let (table, isSource) = relationship.join else { continue }
-      for (entity, side) in [(relationship.owner, isSource), (relationship.destination, !isSource)] {
-        for batch in plan.deletion.branchRows(entity).chunked(batchSize) {
-          let links = try connection.query(
-            sql: table.linksSQL(fromSource: side, count: batch.count), batch.map { .integer($0) }
-          ) { table.link($0.int64(0), $0.int64(1)) }
-          gone.formUnion(links)
-        }
+    for (table, side, ids) in endsThatGo {
+      for batch in ids.chunked(batchSize) {
+        let links = try connection.query(
+          sql: table.linksSQL(fromSource: side, count: batch.count), batch.map { .integer($0) }
+        ) { table.link($0.int64(0), $0.int64(1)) }
+        gone.formUnion(links)
       }
     }
     for link in gone.sorted(by: { ($0.entity, $0.source, $0.target) < ($1.entity, $1.source, $1.target) }) {
       record?.unlink(link)
     }
+  }
+}
+
+extension SaveWriter {
+  /// The ids of rows that go, by the tables of links that may have them at one end.
+  var endsThatGo: [(table: JoinTable, isSource: Bool, ids: [Int64])] {
+    var ends: [(table: JoinTable, isSource: Bool, ids: [Int64])] = []
+    for relationship in mapping.relationships {
+      guard let (table, isSource) = relationship.join else { continue }
+      for (entity, side) in [(relationship.owner, isSource), (relationship.destination, !isSource)] {
+        let ids = plan.deletion.branchRows(entity)
+        if !ids.isEmpty { ends.append((table, side, ids)) }
+      }
+    }
+    return ends
   }
 }
 

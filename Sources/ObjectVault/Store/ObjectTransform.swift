@@ -50,21 +50,9 @@ struct ObjectTransform: RowTransform {
     let rows = "\(entity.name) rows \(ids.first ?? 0) to \(ids.last ?? 0)"
     try naming(rows) { try context.save() }
     let changes = context.written?.changes ?? ChangeSet()
-    try unlink(changes.unlinked, core, work.connection)
     try declared.check(changes)
     touched.formUnion(TouchedColumns(changes, core.mapping))
     return ids
-  }
-
-  /// Foreign keys are off while steps run, so that links do not go with the rows that they are of.
-  private func unlink(_ links: [ChangeSet.Link], _ core: StoreCore, _ connection: Connection) throws {
-    for link in links {
-      guard let owner = core.mapping.entity(named: link.entity),
-        let join = owner.relationships.first(where: { $0.name == link.relationship })?.join
-      else { continue }
-      try connection.execute(
-        sql: join.table.unlinkSQL, [.integer(link.source), .integer(link.target)])
-    }
   }
 
   /// Runs a part of a function's work; what it throws says where it was.

@@ -25,7 +25,7 @@ final class RunPatience {
 
   /// An attempt begins: who migrates the store now has its lock, whatever this run asks for first.
   func begin() {
-    if MigrationMark.isHeldByOther(path) { tell(.migration) }
+    if MigrationMark.isHeld(path) { tell(.migration) }
   }
 
   /// Waits a moment for a lock.
@@ -37,7 +37,7 @@ final class RunPatience {
     let left = settings.busyTimeout - waited
     guard left > 0 else { return false }
     if waited > Self.silentSeconds {
-      tell(MigrationMark.isHeldByOther(path) ? .migration : .lock(seconds: settings.busyTimeout))
+      tell(MigrationMark.isHeld(path) ? .migration : .lock(seconds: settings.busyTimeout))
     }
     usleep(UInt32(min(left, count < 4 ? 0.002 : 0.02) * 1e6))
     return true

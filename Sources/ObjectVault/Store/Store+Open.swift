@@ -124,18 +124,14 @@ extension Store {
     _ path: String, _ progress: Progress?, _ stop: CancellableRun, atMost seconds: Double? = nil,
     _ body: () throws -> Result
   ) throws -> Result {
-    let start = DispatchTime.now().uptimeNanoseconds
     defer { progress?.setUserInfoObject(nil, forKey: .storeIsWaitingFor) }
-    while true {
-      let wasHeld = MigrationMark.isHeld(path)
-      do { return try body() } catch let error as SQLError where error.isBusy {
-        try stop.check()
-        guard wasHeld || MigrationMark.isHeld(path) else { throw error }
-        let waited = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
-        if let seconds, waited >= seconds { throw error }
+    return try MigrationMark.waiting(for: path, atMost: seconds, unless: stop.check) { isHeld in
+      // At once: whatever this one asks for first, that one has it.
+      if isHeld {
         progress?.setUserInfoObject(
           "Another process is migrating the store; waiting for it.", forKey: .storeIsWaitingFor)
       }
+      return try body()
     }
   }
 }

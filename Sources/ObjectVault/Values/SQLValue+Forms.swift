@@ -73,7 +73,7 @@ extension SQLValue {
     case .null: "NULL"
     case .integer(let value): "\(value)"
     case .real(let value): "\(value)"
-    case .text(let value): "'\(value.replacing("'", with: "''"))'"
+    case .text(let value): value.enclosed(in: "'")
     case .blob(let value): counted(value.count, "byte")
     }
   }

@@ -55,19 +55,14 @@ extension Session {
 
   /// Looks at a store that is about to be changed: who migrates it meanwhile is waited for to the end.
   func lookingBeforeChange<Result>(key: Key, _ body: (Inspection) throws -> Result) throws -> Result {
-    let (path, waiting, start) = (try DatabasePath(storePath).path, WaitingLine(self), Date())
-    let timeout = try migrationTimeout()
-    while true {
-      let isHeld = MigrationMark.isHeld(path)
-      do {
-        // Not long at once: who waits wants to know for whom.
-        let inspection = try inspection(key: key, waiting: isHeld ? 0.5 : nil)
-        return try withExtendedLifetime(inspection) { try body(inspection) }
-      } catch let error as SQLError {
-        guard case .busy = error, isHeld || MigrationMark.isHeld(path) else { throw error }
-        if let timeout, Date().timeIntervalSince(start) >= timeout { throw error }
-        waiting.show(.migration)
-      }
+    let (path, waiting) = (try DatabasePath(storePath).path, WaitingLine(self))
+    var isAgain = false
+    return try MigrationMark.waiting(for: path, atMost: migrationTimeout()) { isHeld in
+      if isAgain { waiting.show(.migration) }
+      isAgain = true
+      // Not long at once: who waits wants to know for whom.
+      let inspection = try inspection(key: key, waiting: isHeld ? 0.5 : nil)
+      return try withExtendedLifetime(inspection) { try body(inspection) }
     }
   }
 }

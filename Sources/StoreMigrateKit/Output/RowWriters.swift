@@ -106,6 +106,6 @@ private struct CSVWriter: RowWriter {
   private func field(_ text: String) -> String {
     let isPlain =
       !text.isEmpty && text != mark && !text.utf8.contains { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }
-    return isPlain ? text : "\"\(text.replacing("\"", with: "\"\""))\""
+    return isPlain ? text : text.enclosed(in: "\"")
   }
 }

@@ -87,6 +87,7 @@ public enum StoreMigrate {
     _ bundled: BundledSteps, model: Schema?, transforms: [MigrationTransform], _ appVersion: String?
   ) async -> Never {
     StandardStream.prepare()
+    ToolName.current = ToolLine.program
     let interruption = Interruption()
     interruption.listen()
     // An app's own tool is of the app's version.

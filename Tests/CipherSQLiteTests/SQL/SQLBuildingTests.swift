@@ -13,6 +13,20 @@ import Testing
     #expect("\(name)" == quoted("a\"; DROP TABLE b;--") && name == SQLName("a\"; DROP TABLE b;--"))
   }
 
+  @Test func `a quote is doubled also where a mark behind it makes it another character`() throws {
+    let database = try TemporaryDatabase()
+    for mark in ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}"] {
+      let (name, text) = (SQLName("a\"\(mark)b"), "it'\(mark)s")
+      #expect(text.count == 4)
+      let table: SQL = "CREATE TABLE \(name) (x TEXT DEFAULT \(literal: text))"
+      try database.connection.execute(table)
+      try database.connection.execute("INSERT INTO \(name) DEFAULT VALUES")
+      let found = try database.connection.value("SELECT x FROM \(name)")?.string
+      #expect(found.map { Array($0.utf8) } == Array(text.utf8))
+      try database.connection.execute("DROP TABLE \(name)")
+    }
+  }
+
   @Test func `parameters are as many question marks, and have no values yet`() {
     for count in 0...3 {
       let sql: SQL = "(\(parameters: count))"

@@ -48,6 +48,44 @@ import Testing
     #expect(!lab.folder.names.contains { $0.contains(".migrating") })
   }
 
+  @Test func `who waits for a lock to migrate has no mark, so that a mark says of a migration that it runs`()
+    async throws
+  {
+    let (lab, set) = try await lab()
+    let (url, connection) = (lab.url, try lab.open())
+    try connection.execute("BEGIN EXCLUSIVE")
+    let waits = Locked<[Bool]>([])
+    var settings = Store.RunSettings(nil, 1200, false, [], nil, waits: { _ in
+      waits.withLock { $0.append(MigrationMark.isHeld(url.path)) }
+    })
+    settings.migrationTimeout = nil
+    let run = Task { [settings] in try await Store.run(.latest, at: url, key: testKey, set, settings) }
+    while waits.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(waits.withLock { $0 } == [false] && !MigrationMark.isHeld(url.path))
+    connection.rollback()
+    connection.close()
+    #expect(try await run.value.version == 2)
+  }
+
+  @Test func `a mark that is taken as another one goes is the one that others see`() async throws {
+    let path = try TemporaryFolder().path("a.store")
+    let (held, seen) = (Locked(0), Locked(0))
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<2 {
+        group.addTask {
+          for _ in 0..<400 {
+            guard let mark = MigrationMark(path) else { continue }
+            held.withLock { $0 += 1 }
+            if MigrationMark.isHeld(path) { seen.withLock { $0 += 1 } }
+            withExtendedLifetime(mark) {}
+          }
+        }
+      }
+    }
+    #expect(held.withLock { $0 } > 400 && held.withLock { $0 } == seen.withLock { $0 })
+    #expect(!FileManager.default.fileExists(atPath: MigrationMark.path(of: path)))
+  }
+
   @Test func `what a killed migration left is removed by the next, and nothing else`() async throws {
     let (lab, set) = try await lab()
     let left = "lab.store.v1-20200101T000000Z.backup.unfinished"
@@ -128,12 +166,19 @@ import Testing
     let descriptor = unsafe open(lab.folder.path(held), O_RDONLY)
     #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
     let schema = Schema { Entity(Former.Lone.self) }
+    // Whoever was killed has left its mark; without one nobody looks through the folder.
+    let sound = try await Store.open(
+      at: lab.url, key: testKey, schema: schema, migrations: .set(lab.set([Self.base])))
+    sound.close()
+    #expect(lab.folder.names.contains(left))
     for migrations in [Store.Migrations.set(try lab.set([Self.base])), .automatic] {
+      try lab.folder.write(Data(), to: DatabasePath.split(MigrationMark.path(of: lab.url.path)).name)
       let store = try await Store.open(at: lab.url, key: testKey, schema: schema, migrations: migrations)
       store.close()
       let names = Set(lab.folder.names)
       #expect(
         !names.contains(left) && !names.contains(left + "-wal") && names.isSuperset(of: others), "\(names)")
+      #expect(!names.contains { $0.contains(".migrating") })
       try lab.folder.write(Data("x".utf8), to: left)
     }
     close(descriptor)

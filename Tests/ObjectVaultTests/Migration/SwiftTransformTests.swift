@@ -128,6 +128,32 @@ import Testing
     #expect(try lab.isSound())
   }
 
+  @Test func `a link that is written and whose end goes in the same batch goes along`() async throws {
+    let lab = try await lab(
+      "transform swift work on Post batch 3",
+      [
+        .objects("work") { post, context in
+          let tag =
+            try post["text"] == "b"
+            ? context.fetch(entity: "Tag").where("name == 'x'").first()
+            : context.insert(entity: "Tag") { $0["name"] = "of \(post["text"] as String)" }
+          guard let tag else { return }
+          try post.add(tag, to: "tags")
+          // Writes what is new, link and all.
+          _ = try context.fetch(entity: "Post").where("ANY tags.name LIKE 'of%'").count()
+          if post["text"] != "c" { context.delete(tag) }
+        }
+      ])
+    try await lab.up()
+    #expect(
+      try lab.rows("SELECT name FROM Tag ORDER BY id") == [["y"], ["of c"]])
+    #expect(
+      try lab.rows("SELECT p.text, t.name FROM Post_tags l JOIN Post p ON p.id = Post_id JOIN Tag t ON t.id = Tag_id ORDER BY 1, 2")
+        == [["a", "y"], ["c", "of c"], ["c", "y"]])
+    #expect(try lab.rows("SELECT count(*) FROM Post_tags") == [[3]])
+    #expect(try lab.isSound())
+  }
+
   @Test func `the model is that of the step's place, whatever comes behind it`() async throws {
     let lab = try await lab(
       "rename attribute User.name -> title\ntransform swift shout on User batch 10\nrename entity User -> Person",
