@@ -84,7 +84,12 @@ extension StoreMigrate {
       let first = arguments.positional.first
       guard first == nil || first == "help" || arguments.has("--help") else { return nil }
       do {
-        report = ("help", try help(of: first == "help" ? arguments.positional.dropFirst().first : first))
+        let topics = arguments.positional.dropFirst(first == "help" ? 1 : 0)
+        if first == "help", topics.count > 1 {
+          throw UsageError(
+            "help takes one command or none, \(topics.count) are given. See: \(ToolLine("help"))")
+        }
+        report = ("help", try help(of: topics.first))
       } catch {
         return failed(error, line)
       }
