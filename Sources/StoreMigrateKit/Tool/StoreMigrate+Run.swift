@@ -38,7 +38,9 @@ extension StoreMigrate {
       let run: any Command.Type = arguments.has("--dry-run") ? PlanCommand.self : command
       line.name = run.name
       let report = try await session.placing(of: run) {
-        do { return try await run.run(session) } catch { throw session.leadingOn(from: error, of: run) }
+        do { return try await run.run(session) } catch {
+          throw session.located(session.leadingOn(from: error, of: run), of: run)
+        }
       }
       var output = Output(code: report.exitCode, text: line.text(of: report, style), loss: report.loss)
       if report.isWritten { tell(line.warnings) }
