@@ -73,7 +73,8 @@ extension StoreMigrate {
     func text(of report: any Report, _ style: TextStyle) -> String {
       if report.isWritten { return "" }
       if isJSON { return printable(json: json(name, report, warnings.withLock { $0 })) }
-      return isQuiet ? "" : style.shown(printable(report.description), isScreen: report.isScreen)
+      return isQuiet && !report.isData
+        ? "" : style.shown(printable(report.description), isScreen: report.isScreen)
     }
   }
 
