@@ -29,11 +29,11 @@ enum CheckCommand: Command {
     let empty: [String]
     /// Whether the classes of the app were compared, too.
     let comparedWithClasses: Bool
-    /// The line that writes the generated files anew.
-    let renewal: String
+    /// The line that writes the generated files anew; none where it would not mend them.
+    let next: [String]
 
     private enum CodingKeys: String, CodingKey {
-      case steps, findings, isStale, empty, comparedWithClasses
+      case steps, findings, isStale, empty, comparedWithClasses, next
     }
 
     var exitCode: ExitCode { findings.isEmpty ? .ok : .attention }
@@ -43,7 +43,7 @@ enum CheckCommand: Command {
         + "agree with \(steps == 1 ? "it" : "them")."
       let notes = empty.map { "note: \($0) is empty: it does nothing." }
       guard !findings.isEmpty else { return ([agreed] + notes).joined(separator: "\n") }
-      return (findings + notes + (isStale ? ["Run \(renewal), and commit what it writes."] : []))
+      return (findings + notes + next.map { "Run \($0), and commit what it writes." })
         .joined(separator: "\n")
     }
   }
@@ -81,7 +81,7 @@ enum CheckCommand: Command {
     return CheckReport(
       steps: files.set.version, findings: findings, isStale: isStale, empty: files.set.emptySteps,
       comparedWithClasses: session.model != nil,
-      renewal: session.offer(EmbedCommand.self, []))
+      next: isStale ? [session.offer(EmbedCommand.self, [])] : [])
   }
 
   /// What is wrong with one of the generated files.
