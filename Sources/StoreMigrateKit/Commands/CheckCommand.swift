@@ -16,8 +16,11 @@ enum CheckCommand: Command {
       store-migrate check -m App/Migrations --json
 
     Parses, replays and compiles every step, compares the generated files with what they should hold, and names losses
-    that a step's file does not allow. The app's own tool compares its classes, too. Ends with 2 when something is out of
-    step. Needs no store and no key; writes nothing.
+    that a step's file does not allow. The app's own tool compares its classes, too. Needs no store and no key; writes
+    nothing.
+
+    Ends with 2 when something is out of step, with 3 for numbers that are there twice or are left out, and with 1 for a
+    step that cannot be read, or does not fit the model which it meets.
     """
 
   struct CheckReport: Report {
