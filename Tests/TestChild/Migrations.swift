@@ -67,16 +67,42 @@ enum FirstMicroblog {
   }
 }
 
+/// The progress of an opening that stops amid its steps, with the store locked, says so, and goes on with the line that it is
+/// sent. Where another process runs the steps, it says that it waits.
+final class HeldRun: Progress, @unchecked Sendable {
+  // Written under the lock; the rest is Progress's own.
+  private let said = Locked<Set<String>>([])
+
+  private func isFirst(_ word: String) -> Bool { said.withLock { $0.insert(word).inserted } }
+
+  override var completedUnitCount: Int64 {
+    didSet {
+      guard completedUnitCount > 0, completedUnitCount < totalUnitCount - 1, isFirst("migrating") else {
+        return
+      }
+      acknowledge("migrating")
+      _ = readLine()
+    }
+  }
+
+  override func setUserInfoObject(_ object: Any?, forKey key: ProgressUserInfoKey) {
+    super.setUserInfoObject(object, forKey: key)
+    if key == .storeIsWaitingFor, object != nil, isFirst("waiting") { acknowledge("waiting") }
+  }
+}
+
 /// Opens a microblog as the app of today or as that of the first version, says which steps ran, inserts a user, and says how
 /// many there are. The old one goes on with each line that it is sent, until it is refused.
-func useStore(_ url: URL, isOld: Bool) async throws {
+/// - Parameter progress: What the app of today opens it with.
+func useStore(_ url: URL, isOld: Bool, progress: Progress? = nil) async throws {
   var configuration = Store.Configuration()
-  configuration.busyTimeout = 60
+  // Who waits for a migration says so when this is over.
+  configuration.busyTimeout = progress == nil ? 60 : 3
   let name = "user of \(ProcessInfo.processInfo.processIdentifier)"
   guard isOld else {
     let store = try await Store.open(
       at: url, key: testKey, schema: microblog, migrations: MicroblogMigrations.all,
-      configuration: configuration)
+      configuration: configuration, progress: progress)
     acknowledge("steps \(store.opening.migratedSteps)")
     try await store.write { context in
       _ = context.insert(User.self) {

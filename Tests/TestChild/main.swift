@@ -47,6 +47,7 @@ do {
   case let mode where mode.hasPrefix("lead-"):
     try await lead(url, to: Int(mode.dropFirst(5)) ?? 0, copies: false)
   case "use-old", "use-new": try await useStore(url, isOld: arguments[1] == "use-old")
+  case "use-new-held": try await useStore(url, isOld: false, progress: HeldRun(totalUnitCount: 0))
   case "rekey":
     let keys = [childKeys.first, childKeys.second]
     var index = (try? Connection.open(url.path, key: keys[0])) == nil ? 1 : 0

@@ -16,8 +16,11 @@ enum CheckCommand: Command {
       store-migrate check -m App/Migrations --json
 
     Parses, replays and compiles every step, compares the generated files with what they should hold, and names losses
-    that a step's file does not allow. The app's own tool compares its classes, too. Ends with 2 when something is out of
-    step. Needs no store and no key; writes nothing.
+    that a step's file does not allow. The app's own tool compares its classes, too. Needs no store and no key; writes
+    nothing.
+
+    Ends with 2 when something is out of step, with 3 for numbers that are there twice or are left out, and with 1 for a
+    step that cannot be read, or does not fit the model which it meets.
     """
 
   struct CheckReport: Report {
@@ -29,11 +32,11 @@ enum CheckCommand: Command {
     let empty: [String]
     /// Whether the classes of the app were compared, too.
     let comparedWithClasses: Bool
-    /// The line that writes the generated files anew.
-    let renewal: String
+    /// The line that writes the generated files anew; none where it would not mend them.
+    let next: [String]
 
     private enum CodingKeys: String, CodingKey {
-      case steps, findings, isStale, empty, comparedWithClasses
+      case steps, findings, isStale, empty, comparedWithClasses, next
     }
 
     var exitCode: ExitCode { findings.isEmpty ? .ok : .attention }
@@ -43,7 +46,7 @@ enum CheckCommand: Command {
         + "agree with \(steps == 1 ? "it" : "them")."
       let notes = empty.map { "note: \($0) is empty: it does nothing." }
       guard !findings.isEmpty else { return ([agreed] + notes).joined(separator: "\n") }
-      return (findings + notes + (isStale ? ["Run \(renewal), and commit what it writes."] : []))
+      return (findings + notes + next.map { "Run \($0), and commit what it writes." })
         .joined(separator: "\n")
     }
   }
@@ -81,7 +84,7 @@ enum CheckCommand: Command {
     return CheckReport(
       steps: files.set.version, findings: findings, isStale: isStale, empty: files.set.emptySteps,
       comparedWithClasses: session.model != nil,
-      renewal: session.offer(EmbedCommand.self, []))
+      next: isStale ? [session.offer(EmbedCommand.self, [])] : [])
   }
 
   /// What is wrong with one of the generated files.

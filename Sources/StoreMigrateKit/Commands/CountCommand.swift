@@ -21,6 +21,7 @@ enum CountCommand: Command {
     """
 
   struct CountReport: Report {
+    var isData: Bool { true }
     let entity: String
     let count: Int
     var description: String { "\(count)" }

@@ -28,10 +28,10 @@ enum DiffCommand: Command {
     let doubts: [String]
     /// What may be said to the doubts.
     let answers: [String]
-    /// The line that writes them into a step.
-    let next: String
+    /// The line that writes them into a step; none where there is nothing to write.
+    let next: [String]
 
-    private enum CodingKeys: String, CodingKey { case operations, losses, notes, doubts }
+    private enum CodingKeys: String, CodingKey { case operations, losses, notes, doubts, answers, next }
 
     var exitCode: ExitCode { operations.isEmpty ? .ok : .attention }
 
@@ -41,7 +41,7 @@ enum DiffCommand: Command {
       if !losses.isEmpty || !notes.isEmpty || !doubts.isEmpty { lines.append("") }
       lines += lossTexts.map { "LOSES \($0)" } + notes.map { "? \($0)" }
       lines += answers.map { "May be a renaming: \($0)" }
-      return (lines + ["", "To write them down: \(next)"]).joined(separator: "\n")
+      return (lines + next.flatMap { ["", "To write them down: \($0)"] }).joined(separator: "\n")
     }
   }
 
@@ -49,12 +49,14 @@ enum DiffCommand: Command {
     let proposal = try session.proposedOperations(session.authored())
     let doubts = try session.doubts(in: proposal)
     let denied = session.arguments.all("--no-rename").flatMap { ["--no-rename", $0] }
+    let line = session.offer(
+      NewCommand.self,
+      ["NAME", "--from-model"] + session.arguments.all("--rename").flatMap { ["--rename", $0] } + denied
+        + (session.arguments.has("--no-rename") ? ["--no-rename"] : []))
     return DiffReport(
-      operations: proposal.lines, losses: proposal.losses, lossTexts: proposal.lossTexts, notes: proposal.notes,
+      operations: proposal.lines, losses: proposal.losses, lossTexts: proposal.lossTexts,
+      notes: proposal.notes,
       doubts: doubts.map(\.description), answers: session.answers(to: doubts),
-      next: session.offer(
-        NewCommand.self,
-        ["NAME", "--from-model"] + session.arguments.all("--rename").flatMap { ["--rename", $0] } + denied
-          + (session.arguments.has("--no-rename") ? ["--no-rename"] : [])))
+      next: proposal.lines.isEmpty ? [] : [line])
   }
 }

@@ -62,6 +62,7 @@ enum FetchCommand: Command {
 
   /// The rows are written already.
   struct FetchReport: Report {
+    var isData: Bool { true }
     var description: String { "" }
     var isWritten: Bool { true }
   }

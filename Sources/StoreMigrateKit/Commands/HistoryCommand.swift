@@ -52,8 +52,8 @@ enum HistoryCommand: Command {
 
     var description: String {
       let names = events.map { brief($0.name) }
-      let width = names.map(\.count).max() ?? 0
-      let kindWidth = events.map(\.kind.count).max() ?? 0
+      let width = CellWidth.widest(names)
+      let kindWidth = CellWidth.widest(events.map(\.kind))
       let lines = zip(events, names).map { event, name in
         "  \(padded(event.kind, kindWidth))  \(numbered(event.number))  \(padded(name, width))  \(event.date)"
           + "  (\(event.seconds) s)  \(brief(event.app))"

@@ -37,15 +37,16 @@ enum NewCommand: Command {
     let lossTexts: [String]
     let notes: [String]
     /// The line that goes on from there.
-    let next: String
+    let next: [String]
 
-    private enum CodingKeys: String, CodingKey { case file, operations, losses, notes }
+    private enum CodingKeys: String, CodingKey { case file, operations, losses, notes, next }
 
     var description: String {
       var lines = ["wrote \(file)"] + operations.map { "  · \(brief($0))" }
       lines += lossTexts.map { "  LOSES \($0)" } + notes.map { "  ? \($0)" }
-      lines.append(
-        (operations.isEmpty ? "Write its operations below [up], then run: " : "Review it, then run: ") + next)
+      let advice =
+        operations.isEmpty ? "Write its operations below [up], then run: " : "Review it, then run: "
+      lines += next.map { advice + $0 }
       return lines.joined(separator: "\n")
     }
   }
@@ -86,7 +87,7 @@ enum NewCommand: Command {
     return NewReport(
       file: file.path, operations: proposal?.operations.map(\.summary) ?? [],
       losses: proposal?.losses ?? [], lossTexts: proposal?.lossTexts ?? [], notes: proposal?.notes ?? [],
-      next: session.offer(EmbedCommand.self, []))
+      next: [session.offer(EmbedCommand.self, [])])
   }
 
   private static func empty(_ name: String) -> String {

@@ -32,6 +32,7 @@ enum SQLCommand: Command {
   }
 
   struct SQLReport: Report {
+    var isData: Bool { true }
     let engine: String
     let steps: [Step]
     var description: String {
@@ -53,6 +54,10 @@ enum SQLCommand: Command {
     let to = try session.arguments.count("--to") ?? set.version
     let from = try session.arguments.count("--from") ?? to
     let given = ["--from", "--to"].compactMap { name in session.arguments.value(name).map { "\(name) \($0)" }
+    }
+    let isReversed = from > to && from <= set.version && to >= min(1, set.version)
+    guard !isReversed else {
+      throw UsageError("--from \(from) is behind --to \(to). Give the lower number with --from.")
     }
     guard from <= to, to <= set.version, from >= min(1, set.version) else {
       throw UsageError(

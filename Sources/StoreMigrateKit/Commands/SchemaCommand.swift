@@ -43,6 +43,7 @@ enum SchemaCommand: Command {
     """
 
   struct SchemaReport: Report {
+    var isData: Bool { true }
     let language: String
     let model: String
     let notes: [String]

@@ -24,11 +24,11 @@ enum SchemaImport {
     let written: [String]
     /// Whether they stand in the place of those of an earlier import.
     let isReplaced: Bool
-    /// The line that takes the rows.
-    let next: String
+    /// The line that takes the rows; none where there is what it would refuse.
+    let next: [String]
 
     private enum CodingKeys: String, CodingKey {
-      case file, origin, tables, notes, losses, obstacles, written
+      case file, origin, tables, notes, losses, obstacles, written, isReplaced, next
     }
 
     var exitCode: ExitCode { losses.isEmpty && obstacles.isEmpty ? .ok : .attention }
@@ -42,9 +42,8 @@ enum SchemaImport {
         notes.map { "? \($0)" } + losses.map { "LOSES \($0)" } + obstacles.map { "CANNOT be taken: \($0)" }
       lines += written.map { "\(isReplaced ? "replaced" : "wrote") \($0)" }
       lines.append(
-        obstacles.isEmpty
-          ? "Review them. Then take the rows: \(next)"
-          : "Correct in a copy of \(file) what cannot be taken, and import that: baseline refuses it as it is."
+        next.first.map { "Review them. Then take the rows: \($0)" }
+          ?? "Correct in a copy of \(file) what cannot be taken, and import that: baseline refuses it as it is."
       )
       return lines.joined(separator: "\n")
     }
@@ -78,7 +77,8 @@ enum SchemaImport {
     return ImportReport(
       file: file, origin: adoption.origin, tables: adoption.tables, notes: adoption.notes + rendered.notes,
       losses: adoption.losses, obstacles: adoption.obstacles, written: [step.path, classes.path],
-      isReplaced: isReplaced, next: session.taking(file, to: 1, losses: adoption.losses))
+      isReplaced: isReplaced,
+      next: adoption.obstacles.isEmpty ? [session.taking(file, to: 1, losses: adoption.losses)] : [])
   }
 
   /// The step, with where everything came from in front.
@@ -95,7 +95,7 @@ enum SchemaImport {
 
   /// Tables, and what their rows are.
   static func tableLines(_ tables: [Adoption.Table]) -> [String] {
-    let widths = (tables.map(\.source.count).max() ?? 0, tables.map(\.target.count).max() ?? 0)
+    let widths = (CellWidth.widest(tables.map(\.source)), CellWidth.widest(tables.map(\.target)))
     return tables.map {
       "  \(padded($0.source, widths.0)) -> \(padded($0.target, widths.1))  \($0.rows) \($0.rows == 1 ? "row" : "rows")"
     }

@@ -20,9 +20,10 @@ extension Session {
       // From standard input a key comes once.
       guard let value = arguments.value(option), !(option == "--key-file" && value == "-") else { return [] }
       let isOfKey = option.hasPrefix("--key-")
-      return [
-        option == "--migrations" ? "-m" : keyIsNew && isOfKey ? "--new" + option.dropFirst() : option, value,
-      ]
+      let name = keyIsNew && isOfKey ? "--new" + option.dropFirst() : option
+      // Behind a space it would be an option itself.
+      guard !value.hasPrefix("-") else { return ["\(name)=\(value)"] }
+      return [option == "--migrations" ? "-m" : name, value]
     }
     let flags = ["--immutable"].filter { taken.contains($0) && arguments.has($0) }
     return "\(ToolLine([command.name] + words + options + flags))"

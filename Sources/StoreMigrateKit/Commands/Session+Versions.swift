@@ -59,7 +59,7 @@ extension Session {
     for name in allowed.subtracting(plan.losses.map { "lossy:\($0)" }).sorted() where !plan.steps.isEmpty {
       warn(
         "--allow \(name) allows nothing: no step of this run loses that."
-          + didYouMean(lossy: name, among: plan.losses))
+          + didYouMean(lossy: name, among: plan.losses.filter { !allowed.contains("lossy:\($0)") }))
     }
     var left: [String] = []
     for loss in plan.unallowedLosses where !allowed.contains("lossy:\(loss)") && !left.contains(loss) {

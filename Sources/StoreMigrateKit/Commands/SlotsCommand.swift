@@ -83,7 +83,7 @@ enum SlotsCommand: Command {
     private enum CodingKeys: String, CodingKey { case file, slots, recoveryCode }
 
     var description: String {
-      let width = slots.map(\.name.count).max() ?? 0
+      let width = CellWidth.widest(slots.map(\.name))
       var lines = slots.map {
         "  \(padded($0.name, width))  \($0.kindInWords)\($0.work.map { ", \($0)" } ?? "")"
       }

@@ -30,7 +30,7 @@ extension StatusCommand.StatusReport {
   }
 
   private var steps: [String] {
-    let width = migrations.map(\.name.count).max() ?? 0
+    let width = CellWidth.widest(migrations.map(\.name))
     return migrations.flatMap { step -> [String] in
       let isNext = step.number == pending.first?.number
       let state =
@@ -87,6 +87,15 @@ extension StatusCommand.StatusReport {
 
   private var roomLines: [String] {
     guard !pending.isEmpty else { return [] }
+    // The plan knows of what stands before such a step alone, and `up` would run none of it.
+    if let unfit = migrations.first(where: { $0.fault != nil }) {
+      return [
+        Screen.fact(
+          "backup",
+          "not known: \(numbered(unfit.number)) cannot run, so that nothing is known of it and of what is behind it"
+        )
+      ]
+    }
     let free = freeBytes.map { "; \(megabytes($0)) free" } ?? ""
     var lines = [
       Screen.fact(

@@ -71,10 +71,12 @@ enum UpCommand: Command {
     var exitCode = ExitCode.ok
     /// The command line that gives the disk back what the file has of free pages; nil where that is not much.
     var offer: String?
+    /// Command lines that go on from here: the same two.
+    var next: [String] = []
 
     private enum CodingKeys: String, CodingKey {
       case store, from, to, applied, backup, seconds, changedFormat, byAnother, others, below, empty,
-        unusedBytes, isVacuumed, vacuumFailure
+        unusedBytes, isVacuumed, vacuumFailure, next
     }
 
     var description: String {
@@ -165,6 +167,12 @@ enum UpCommand: Command {
 
   /// The report with what the file has of free pages: given back where that was asked for, else offered.
   private static func withPages(_ report: UpReport, _ session: Session, _ key: Key) throws -> UpReport {
+    var report = try pages(report, session, key)
+    report.next = [report.wayBack, report.offer].compactMap { $0 }
+    return report
+  }
+
+  private static func pages(_ report: UpReport, _ session: Session, _ key: Key) throws -> UpReport {
     var report = report
     if session.arguments.has("--vacuum") {
       // Whatever keeps it from that takes nothing from the steps.

@@ -124,7 +124,9 @@ struct KeySource {
     // Opened once, and read as it comes: it may be a pipe, of the shell (`<(…)`) or with a name.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
-      throw UsageError("The key file \(path) cannot be read: \(systemText(errno)).")
+      let code = errno
+      let text = "The key file \(path) cannot be read: \(systemText(code))."
+      throw code == ENOENT ? RefusedError(code: .notFound, description: text) : UsageError(text)
     }
     defer { close(descriptor) }
     var status = stat()
@@ -210,10 +212,11 @@ struct KeySource {
     return line.last == UInt8(ascii: "\r") ? line.dropLast() : line
   }
 
-  /// Exactly one line end goes; it is what editors and `echo` add.
+  /// Exactly one line end goes, `\n` or `\r\n`; it is what editors and `echo` add.
   static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
     var bytes = bytes
-    if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+    guard bytes.last == UInt8(ascii: "\n") else { return bytes }
+    bytes.removeLast()
     if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
     return bytes
   }

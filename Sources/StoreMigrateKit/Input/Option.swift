@@ -70,7 +70,10 @@ extension Option {
   /// What every command takes.
   static let common = [
     Option("--json", in: .common, "one JSON object on standard output, of a failure too"),
-    Option("--quiet", short: "-q", in: .common, "no report and no progress; errors are told"),
+    Option(
+      "--quiet", short: "-q", in: .common,
+      "no report and no progress; errors are told, and what fetch, count,",
+      "sql and schema are asked for is written all the same"),
     Option(
       "--color", value: "WHEN", in: .common,
       "always, never, or auto: on a terminal, where NO_COLOR is not set"),

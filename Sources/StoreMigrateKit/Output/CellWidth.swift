@@ -8,6 +8,9 @@ enum CellWidth {
     return text.reduce(0) { $0 + of($1) }
   }
 
+  /// The cells of the widest of some texts, for a column that has all of them.
+  static func widest(_ texts: [String]) -> Int { texts.reduce(0) { max($0, of($1)) } }
+
   /// The cells of a character, however many scalars it is made of.
   static func of(_ character: Character) -> Int {
     let scalars = character.unicodeScalars

@@ -10,6 +10,8 @@ protocol Report: Encodable, CustomStringConvertible {
   var isWritten: Bool { get }
   /// What could not be done behind what was; nil for nothing. Told on standard error.
   var failure: String? { get }
+  /// Whether its text is what was asked for, such as rows or SQL, and tells of nothing that was done: `--quiet` leaves it.
+  var isData: Bool { get }
   /// Whether its text is a screen for people, with marks: not one that a program or a compiler reads.
   var isScreen: Bool { get }
 }
@@ -19,5 +21,6 @@ extension Report {
   var loss: String? { nil }
   var isWritten: Bool { false }
   var failure: String? { nil }
+  var isData: Bool { false }
   var isScreen: Bool { false }
 }

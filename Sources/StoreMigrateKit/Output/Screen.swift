@@ -10,7 +10,7 @@ enum Screen {
 
   /// A line of what is so.
   static func fact(_ name: String, _ text: String) -> String {
-    name.count < label ? "\(padded(name, label)) \(text)" : "\(name)   \(text)"
+    CellWidth.of(name) < label ? "\(padded(name, label)) \(text)" : "\(name)   \(text)"
   }
 
   /// A line below the first one of an error.

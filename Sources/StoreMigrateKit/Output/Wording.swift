@@ -45,8 +45,9 @@ func doneByOthers(planned: Int, from: Int, _ others: (verb: String, steps: [Stri
   return before.isEmpty && between.isEmpty ? nil : (before + between).joined(separator: "\n")
 }
 
+/// A text with spaces behind it up to a width in cells of a terminal, of which a character takes one or two.
 func padded(_ text: String, _ width: Int) -> String {
-  text + String(repeating: " ", count: max(0, width - text.count))
+  text + String(repeating: " ", count: max(0, width - CellWidth.of(text)))
 }
 
 /// Such as `312,440`.

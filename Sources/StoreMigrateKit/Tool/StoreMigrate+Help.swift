@@ -20,7 +20,7 @@ extension StoreMigrate {
 
   /// - Throws: ``UsageError`` for a topic that is no command.
   static func help(of topic: String?) throws -> HelpReport {
-    guard let topic else { return HelpReport(topic: nil, text: overview) }
+    guard let topic, topic != "help" else { return HelpReport(topic: nil, text: overview) }
     let command = try command(named: topic)
     let store = command.positionalNames.isEmpty ? "" : " " + command.positionalNames
     return HelpReport(

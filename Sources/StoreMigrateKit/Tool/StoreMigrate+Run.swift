@@ -38,7 +38,9 @@ extension StoreMigrate {
       let run: any Command.Type = arguments.has("--dry-run") ? PlanCommand.self : command
       line.name = run.name
       let report = try await session.placing(of: run) {
-        do { return try await run.run(session) } catch { throw session.leadingOn(from: error, of: run) }
+        do { return try await run.run(session) } catch {
+          throw session.located(session.leadingOn(from: error, of: run), of: run)
+        }
       }
       var output = Output(code: report.exitCode, text: line.text(of: report, style), loss: report.loss)
       if report.isWritten { tell(line.warnings) }
@@ -71,7 +73,8 @@ extension StoreMigrate {
     func text(of report: any Report, _ style: TextStyle) -> String {
       if report.isWritten { return "" }
       if isJSON { return printable(json: json(name, report, warnings.withLock { $0 })) }
-      return isQuiet ? "" : style.shown(printable(report.description), isScreen: report.isScreen)
+      return isQuiet && !report.isData
+        ? "" : style.shown(printable(report.description), isScreen: report.isScreen)
     }
   }
 
@@ -84,7 +87,12 @@ extension StoreMigrate {
       let first = arguments.positional.first
       guard first == nil || first == "help" || arguments.has("--help") else { return nil }
       do {
-        report = ("help", try help(of: first == "help" ? arguments.positional.dropFirst().first : first))
+        let topics = arguments.positional.dropFirst(first == "help" ? 1 : 0)
+        if first == "help", topics.count > 1 {
+          throw UsageError(
+            "help takes one command or none, \(topics.count) are given. See: \(ToolLine("help"))")
+        }
+        report = ("help", try help(of: topics.first))
       } catch {
         return failed(error, line)
       }

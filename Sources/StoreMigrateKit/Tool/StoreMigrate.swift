@@ -160,7 +160,7 @@ public enum StoreMigrate {
     if let command = commands.first(where: { $0.name == name || $0.aliases.contains(name) }) {
       return command
     }
-    let names = commands.flatMap { [$0.name] + $0.aliases }
+    let names = commands.flatMap { [$0.name] + $0.aliases } + ["help"]
     throw UsageError(
       "\"\(name)\" is no command.\(didYouMean(name, among: names)) See: \(ToolLine("--help"))"
     )

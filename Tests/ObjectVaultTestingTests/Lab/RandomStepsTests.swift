@@ -211,6 +211,7 @@ import Testing
       // A draft of an expression, which a person would have looked at.
       #expect((reason.contains("are no ") || reason.contains("is no ")), "\(reason)")
       tally.refused += 1
+      #expect(try store.content() == before)
       return
     }
     try await lab.checkPath(from: 1)

@@ -27,13 +27,16 @@ import Testing
 
   @Test func `of two that open an old store at once one migrates it, and both work`() async throws {
     let path = url.path
-    async let one = onThread { try runTool(builtExecutable("test-child"), ["use-new", path]) }
-    async let other = onThread { try runTool(builtExecutable("test-child"), ["use-new", path]) }
-    let results = try await [one, other]
-    #expect(results.allSatisfy { $0.status == 0 }, "\(results)")
-    let lines = results.flatMap { $0.output.split(separator: "\n").map(String.init) }
-    #expect(lines.filter { $0.hasPrefix("steps") }.sorted() == ["steps [2, 3, 4, 5, 6]", "steps []"])
+    let both = try [Running(["use-new-held", path]), Running(["use-new-held", path])]
+    // One stands amid its steps until it is told to go on, and meanwhile the other one has met its lock.
+    let first = try both.map { try $0.line() }
+    try #require(Set(first) == ["migrating", "waiting"], "\(first)")
+    let (one, other) = first[0] == "migrating" ? (both[0], both[1]) : (both[1], both[0])
+    try one.tell()
+    let lines = try [one.line(), one.line(), other.line(), other.line()]
+    #expect(lines[0] == "steps [2, 3, 4, 5, 6]" && lines[2] == "steps []", "\(lines)")
     #expect(lines.contains("users 20002"), "\(lines)")
+    #expect(one.status() == 0 && other.status() == 0)
     #expect(
       try Connection.open(path, key: testKey).value("SELECT count(*) FROM User WHERE screenName = name")
         == 20002)
@@ -99,8 +102,14 @@ private final class Running {
   }
 
   deinit {
-    kill(process.processIdentifier, SIGKILL)
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     process.waitUntilExit()
+  }
+
+  /// Waits for its end.
+  func status() -> Int32 {
+    process.waitUntilExit()
+    return process.terminationStatus
   }
 
   func tell() throws { try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8)) }

@@ -4,19 +4,23 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The numbers and lists that Python finds in an index; empty where there is no Python.
+/// The numbers and lists that Python finds in an index. Where there is no Python the tests that ask for them are skipped.
 struct PackageCounts: Sendable {
   private struct Answer: Decodable {
     let counts: [String: Int]
     let lists: [String: [String]]
   }
 
+  /// Whether there is a Python that counts.
+  static let hasPython =
+    (try? runTool("/usr/bin/env", ["python3", "-c", "import json, re, decimal"]))?.status == 0
+
   private let answer: Answer?
 
   init(of file: URL) throws {
     let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("package_counts.py").path
-    guard (try? runTool("/usr/bin/env", ["python3", "-c", "import json, re, decimal"]))?.status == 0 else {
+    guard Self.hasPython else {
       answer = nil
       return
     }
@@ -27,7 +31,7 @@ struct PackageCounts: Sendable {
 
   /// Compares a number with Python's.
   func expect(_ name: String, _ found: Int?, sourceLocation: SourceLocation = #_sourceLocation) {
-    guard let answer else { return }
+    guard let answer else { return Self.recordSilence(sourceLocation) }
     #expect(answer.counts[name] == found, "\(name)", sourceLocation: sourceLocation)
     if answer.counts[name] == nil {
       Issue.record("Python does not count \(name)", sourceLocation: sourceLocation)
@@ -36,10 +40,19 @@ struct PackageCounts: Sendable {
 
   /// Compares a list with Python's.
   func expect(_ name: String, _ found: [String], sourceLocation: SourceLocation = #_sourceLocation) {
-    guard let answer else { return }
+    guard let answer else { return Self.recordSilence(sourceLocation) }
     #expect(answer.lists[name] == found, "\(name)", sourceLocation: sourceLocation)
   }
 
-  /// A list of names that Python found; nil without Python.
-  func list(_ name: String) -> [String]? { answer?.lists[name] }
+  /// The first of a list of names that Python found.
+  func first(of name: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> String {
+    try #require(answer?.lists[name]?.first, "Python lists no \(name)", sourceLocation: sourceLocation)
+  }
+
+  /// A test that asks and has not the trait would pass without a comparison.
+  private static func recordSilence(_ sourceLocation: SourceLocation) {
+    Issue.record(
+      "There is no python3, and the test is not .enabled(if: PackageCounts.hasPython).",
+      sourceLocation: sourceLocation)
+  }
 }

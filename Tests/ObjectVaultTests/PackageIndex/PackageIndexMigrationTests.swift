@@ -81,7 +81,8 @@ extension PackageIndex {
       if [3, 9].contains(version) { #expect(try info.valueFindings(connection).isEmpty) }
     }
 
-    @Test(arguments: PackageIndexFile.available)
+    @Test(
+      .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
     func
       `each step that is taken back leaves what Python counts before it, and what it counts after it again`(
         _ kind: PackageIndexFile
@@ -103,7 +104,8 @@ extension PackageIndex {
       }
     }
 
-    @Test(arguments: PackageIndexFile.available)
+    @Test(
+      .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
     func `eight steps are taken back at once, and run again, with what Python counts at both ends`(
       _ kind: PackageIndexFile
     ) async throws {
@@ -136,7 +138,8 @@ extension PackageIndex {
       return try connection.value("SELECT value FROM vault_meta WHERE key = 'physicalHash'")
     }
 
-    @Test(arguments: PackageIndexFile.available)
+    @Test(
+      .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
     func `each of eight steps keeps what Python counts, and leaves the tables of a new store`(
       _ kind: PackageIndexFile
     ) async throws {
@@ -189,7 +192,8 @@ extension PackageIndex {
       },
     ]
 
-    @Test(arguments: PackageIndexFile.available)
+    @Test(
+      .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
     func `a store that opens runs all eight, and the classes of the last version find what Python counts`(
       _ kind: PackageIndexFile
     ) async throws {
@@ -209,7 +213,7 @@ extension PackageIndex {
         counts.expect("roomiest", roomy.map { "\($0.package?.name ?? "") \($0.number)" })
       }
       #expect(try await store.verify().isEmpty)
-      guard let popular = counts.list("popular")?.first else { return }
+      let popular = try counts.first(of: "popular")
       try await store.write { context in
         context.delete(
           try context.fetch(LastIndex.Package.self).where(#Predicate { $0.name == popular }).one())
@@ -221,7 +225,8 @@ extension PackageIndex {
       #expect(try await store.verify().isEmpty)
     }
 
-    @Test(arguments: PackageIndexFile.available)
+    @Test(
+      .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
     func `store-migrate plans, runs and verifies the eight steps`(_ kind: PackageIndexFile) async throws {
       let index = try ImportedIndexes.of(kind)
       try await index.store.backup(to: url, key: .passphrase("horse"))

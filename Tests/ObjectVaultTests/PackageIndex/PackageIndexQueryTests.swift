@@ -31,7 +31,8 @@ extension PackageIndex {
     typealias Version = FirstIndex.Version
     typealias Dependency = FirstIndex.Dependency
 
-    @Test(arguments: PackageIndexFile.available)
+    @Test(
+      .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
     func `every package, version, need, tag and maintainer of the index is a row`(_ kind: PackageIndexFile)
       async throws
     {
@@ -96,13 +97,16 @@ extension PackageIndex {
         "version.package.section == 'libs' AND target.section == 'libs'"),
     ]
 
-    @Test(arguments: PackageIndexFile.available, queries.indices)
+    @Test(
+      .enabled(if: PackageCounts.hasPython, "there is no python3"),
+      arguments: PackageIndexFile.available, queries.indices)
     func `a query finds as many as Python counts`(_ kind: PackageIndexFile, _ number: Int) async throws {
       let (index, query) = (try ImportedIndexes.of(kind), Self.queries[number])
       index.counts.expect(query.name, try await index.store.read(query.count))
     }
 
-    @Test(arguments: PackageIndexFile.available)
+    @Test(
+      .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
     func `the first of a sorted fetch are those that Python sorts first`(_ kind: PackageIndexFile)
       async throws
     {
@@ -117,7 +121,8 @@ extension PackageIndex {
       }
     }
 
-    @Test(arguments: PackageIndexFile.available)
+    @Test(
+      .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
     func `each tag has as many packages as Python counts`(_ kind: PackageIndexFile) async throws {
       let index = try ImportedIndexes.of(kind)
       let counts = index.counts
@@ -128,10 +133,11 @@ extension PackageIndex {
       }
     }
 
-    @Test(arguments: PackageIndexFile.available)
+    @Test(
+      .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
     func `a digest of the file leads to its version and back`(_ kind: PackageIndexFile) async throws {
       let index = try ImportedIndexes.of(kind)
-      guard let digest = index.counts.list("a digest")?.first.flatMap(UUID.init(digits:)) else { return }
+      let digest = try #require(UUID(digits: index.counts.first(of: "a digest")))
       try await index.store.read { context in
         let fingerprint = try context.fetch(FirstIndex.Fingerprint.self)
           .where(#Predicate { $0.digest == digest }).one()
@@ -140,12 +146,13 @@ extension PackageIndex {
       }
     }
 
-    @Test(arguments: PackageIndexFile.available)
+    @Test(
+      .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
     func `a package that others need is not deleted, and nothing of it is`(_ kind: PackageIndexFile)
       async throws
     {
       let index = try ImportedIndexes.of(kind)
-      guard let popular = index.counts.list("popular")?.first else { return }
+      let popular = try index.counts.first(of: "popular")
       let before = try await index.store.read { try $0.fetch(Dependency.self).count() }
       await #expect {
         try await index.store.write { context in

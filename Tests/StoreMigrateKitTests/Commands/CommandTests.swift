@@ -175,6 +175,11 @@ import Testing
     try folder.write(Data("SQLite format 3\0".utf8) + Data(count: 4080), to: "plain.db")
     let plain = try run("status", folder.path("plain.db"), "-m", migrations)
     #expect(plain.status == 12 && plain.errors.contains("unencrypted"))
+    let keyless = try run("status", url.path, "-m", migrations, "--key-file", folder.path("nosuch"), key: nil)
+    #expect(
+      keyless.status == 10 && keyless.errors.contains("nosuch cannot be read: No such file"), "\(keyless)")
+    // What is there and no file of a key is another mistake.
+    #expect(try run("status", url.path, "--key-file", folder.url.path, key: nil).status == 64)
 
     let steps = folder.url.appendingPathComponent("Steps")
     try FileManager.default.copyItem(at: URL(fileURLWithPath: migrations), to: steps)
@@ -237,6 +242,12 @@ import Testing
     #expect(none.status == 12)
     #expect(try run("verify", url.path, "--key-command", "exit 3").status == 64)
     #expect(try run("verify", url.path, "--key-file", file, "--key-env", "X").status == 64)
+    // A line end is one of these two; what else stands at the end is of the key.
+    for (end, code) in [("\r\n", 0), ("\r", 12), ("\n\n", 12), ("\r\r\n", 12), (" \n", 12)] {
+      try folder.write(Data("horse\(end)".utf8), to: "key.txt")
+      let result = try run("verify", url.path, "--key-file", file, key: nil)
+      #expect(result.status == Int32(code), "\(end.debugDescription): \(result)")
+    }
   }
 
   @Test func `JSON is one object, on failure too, and holds no key`() async throws {

@@ -43,7 +43,8 @@ import Testing
   @Test(arguments: [
     ("schema improt x.db", "Did you mean \"import\"?"), ("STATUS a.store", "Did you mean \"status\"?"),
     ("schema --format JSON", "Did you mean \"json\"?"), ("check --color Never", "Did you mean \"never\"?"),
-    ("check --Json", "Did you mean \"--json\"?"),
+    ("check --Json", "Did you mean \"--json\"?"), ("hlp", "Did you mean \"help\"?"),
+    ("hlep status", "Did you mean \"help\"?"),
   ])
   func `what may have been meant is asked`(_ line: String, _ hint: String) throws {
     let result = try run(line)
@@ -55,6 +56,34 @@ import Testing
     #expect(one.errors.contains("There are steps from 1 to 1; --from 9 is none of them."), "\(one)")
     let two = try run("sql --from 2 --to 3")
     #expect(two.errors.contains("--from 2 --to 3 are none of them."), "\(two)")
+  }
+
+  @Test func `numbers that are there and stand the wrong way round are told so`() throws {
+    for (name, attribute) in [("0002_b", "b"), ("0003_c", "c")] {
+      try folder.write(
+        Data("format: 1\n[up]\nadd attribute A.\(attribute) int optional\n".utf8),
+        to: "Migrations/\(name).migration")
+    }
+    let result = try run("sql --from 3 --to 2")
+    #expect(
+      result.status == 64
+        && result.errors.contains("--from 3 is behind --to 2. Give the lower number with --from."),
+      "\(result)")
+    #expect(try run("sql --from 2 --to 3").status == 0)
+  }
+
+  @Test func `help is of one command, and of itself it is the overview`() throws {
+    for line in ["help up extra", "help up extra words", "help help up"] {
+      let result = try run(line)
+      #expect(
+        result.status == 64 && result.errors.contains("help takes one command or none, "),
+        "\(line): \(result)")
+    }
+    let overview = try run("help")
+    #expect(try run("help help").output == overview.output && overview.status == 0)
+    #expect(try run("help up").status == 0)
+    // At the end of any line it is asked for, whatever stands there.
+    #expect(try run("up a.store more --help").output == run("help up").output)
   }
 
   @Test(arguments: [

@@ -61,6 +61,47 @@ import Testing
     let result = try run("create a.store \(Self.key)")
     #expect(result.status == 1 && !result.errors.contains("unchanged"), "\(result)")
     #expect(result.errors.contains("a.store was not made"), "\(result)")
+    #expect(result.errors.contains("store-migrate: 0004_bad.migration:3 failed at \"seed\": "), "\(result)")
+  }
+
+  @Test func `a step that fails on a store is named by its file and line`() throws {
+    #expect(try run("create a.store --to 1 \(Self.key)").status == 0)
+    try write(
+      "0004_bad", "add attribute A.d int optional\n\nseed { INSERT INTO $A($A.n) VALUES (NULL) }")
+    let up = try run("up a.store \(Self.key)")
+    #expect(
+      up.status == 1 && up.errors.contains("store-migrate: 0004_bad.migration:5 failed at \"seed\": "),
+      "\(up)")
+    #expect(!up.errors.contains("Step 0004"), "\(up)")
+    let json = try run("up a.store --json \(Self.key)")
+    #expect(json.output.contains("\"error\":\"0004_bad.migration:5 failed at "), "\(json)")
+    // Behind steps of the same run that stand.
+    let stopped = try run("up a.store --tx step \(Self.key)")
+    #expect(
+      stopped.errors.contains("0004_bad.migration:5 failed at ")
+        && stopped.errors.contains("is at version 3"),
+      "\(stopped)")
+    // Two that are called the same could be either.
+    try write(
+      "0004_bad", "seed { INSERT INTO $A($A.n) VALUES (NULL) }\nseed { INSERT INTO $A($A.n) VALUES (1) }")
+    let either = try run("up a.store \(Self.key)")
+    #expect(either.errors.contains("store-migrate: 0004_bad.migration failed at \"seed\""), "\(either)")
+  }
+
+  @Test func `a loss that was allowed already is not the one that may have been meant`() throws {
+    #expect(try run("create a.store \(Self.key)").status == 0)
+    try write("0004_d", "drop attribute A.b")
+    try write("0005_e", "drop attribute A.c")
+    let other = try run("up a.store --allow lossy:A.b --allow lossy:A.x \(Self.key)")
+    #expect(
+      other.status == 5
+        && other.errors.contains("--allow lossy:A.x allows nothing: no step of this run loses that."),
+      "\(other)")
+    #expect(other.errors.contains("Did you mean \"lossy:A.c\"?"), "\(other)")
+    let done = try run(
+      "up a.store --allow lossy:A.b --allow lossy:A.c --allow lossy:A.n --no-backup \(Self.key)")
+    #expect(done.status == 0 && done.errors.contains("--allow lossy:A.n allows nothing"), "\(done)")
+    #expect(!done.errors.contains("Did you mean"), "\(done)")
   }
 
   @Test func `of two steps with one number the line has the folder that was given`() throws {

@@ -154,6 +154,25 @@ import Testing
     #expect(try paste(up).status == 0, "\(up)")
   }
 
+  @Test func `a value that begins with a dash is offered so that it stays one`() throws {
+    try FileManager.default.copyItem(atPath: folder.path("My Steps"), toPath: folder.path("--json"))
+    try folder.write(Data(String(repeating: "5a", count: 32).utf8), to: "-key")
+    let words = ["-m=--json", "--key-file=-key", "--key-format", "hex"]
+    #expect(try call(["create", "a.store"] + words).status == 0)
+    try folder.write(
+      Data("format: 1\n[up]\nadd attribute A.b int optional\n".utf8), to: "--json/0002_b.migration")
+    let status = try call(["status", "a.store"] + words)
+    for command in ["plan", "up"] {
+      let offered = try line(in: status.output, command)
+      #expect(
+        named(offered)
+          == "store-migrate \(command) a.store --migrations=--json --key-file=-key --key-format hex",
+        "\(status)")
+      #expect(try paste(offered).status == 0, "\(offered)")
+    }
+    #expect(try call(["status", "a.store"] + words).output.contains("2 of 2"))
+  }
+
   @Test func `a store that is beyond what was asked for is led back by the line that is said`() throws {
     try write("0002_b", "add attribute A.b int optional")
     let words = ["-m", "My Steps"] + Self.key

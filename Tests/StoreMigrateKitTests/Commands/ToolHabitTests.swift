@@ -75,6 +75,24 @@ import Testing
     }
   }
 
+  @Test func `quiet leaves what was asked for, and takes reports away`() throws {
+    for line in [
+      "fetch new.store Note", "count new.store Note", "sql -m Steps", "schema new.store", "schema -m Steps",
+    ] {
+      let (loud, quiet) =
+        try line.hasSuffix("Steps") ? (run(line), run(line + " -q")) : (look(line), look(line + " -q"))
+      #expect(quiet.status == 0 && !quiet.output.isEmpty && quiet.output == loud.output, "\(line): \(quiet)")
+    }
+    for line in [
+      "status old.store -m Steps", "info new.store", "up old.store -m Steps", "verify new.store -m Steps",
+    ] {
+      let quiet = try look(line + " --quiet")
+      #expect(quiet.status == 0 && quiet.output.isEmpty && quiet.errors.isEmpty, "\(line): \(quiet)")
+    }
+    let help = try run("help fetch").output
+    #expect(help.contains("what fetch, count,") && help.contains("sql and schema are asked for"), "\(help)")
+  }
+
   @Test func `a dry run is what plan shows, and writes nothing`() throws {
     let before = try folder.bytes("old.store")
     for (dry, plan) in [
@@ -96,9 +114,6 @@ import Testing
   }
 
   @Test func `the lines behind next are taken by a shell as they are`() throws {
-    let status = try run(
-      "status", ["my notes.store", "-m", "Losing", "--key-env", "KEY", "--key-format", "hex"])
-    _ = status
     let shown = try runTool(
       builtExecutable("store-migrate"),
       ["status", "my notes.store", "-m", "Losing", "--key-env", "KEY", "--key-format", "hex"],

@@ -91,6 +91,7 @@ struct CommandCase: Sendable, CustomStringConvertible {
     .init("redo @new.store -m @First", 4),
     .init("up @old.store -m @Steps", golden: "up"),
     .init("up @new.store -m @Steps", golden: "up-nothing"),
+    .init("up @new.store -m @Steps --to 1", golden: "up-beyond"),
     .init("up @new.store -m @Losing", 5, golden: "up-refused"),
     .init("up @new.store -m @Losing --allow Author.city", 64, golden: "up-mistyped"),
     .init("up @new.store -m @Losing --allow lossy:Author.cty", 5),
