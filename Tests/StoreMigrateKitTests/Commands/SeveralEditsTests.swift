@@ -56,18 +56,20 @@ import Testing
     #expect(try run("status s.store").status == 0)
   }
 
-  @Test func `where another step is missing, too, no record is offered`() throws {
+  @Test func `where another step has been replaced, too, no record is offered`() throws {
     try edit(2)
-    try FileManager.default.removeItem(atPath: folder.path("Migrations/0004_s.migration"))
-    let missing = try run("status s.store")
+    let (file, other) = (folder.path("Migrations/0003_s.migration"), folder.path("Migrations/0003_other.migration"))
+    try FileManager.default.moveItem(atPath: file, toPath: other)
+    let replaced = try run("status s.store")
     #expect(
-      missing.status == 3 && missing.errors.contains("0002 s was edited")
-        && missing.errors.contains("0004 s was applied to this store and is missing")
-        && !missing.errors.contains("repair"), "\(missing)")
+      replaced.status == 3 && replaced.errors.contains("0002 s was edited")
+        && replaced.errors.contains("once this is mended, too") && replaced.errors.contains("other")
+        && !replaced.errors.contains("repair"), "\(replaced)")
     #expect(try run("repair s.store 0002 -y").status == 3)
-    try write(4, Self.steps[3])
+    try FileManager.default.moveItem(atPath: other, toPath: file)
     let whole = try run("status s.store")
     #expect(whole.errors.contains("repair s.store 0002"), "\(whole)")
+    #expect(try run("repair s.store 0002 -y").status == 0)
   }
 
   @Test func `one edited step is named alone`() throws {
