@@ -42,7 +42,9 @@ import Testing
     throws
   {
     func offered(_ name: String) throws -> String {
-      let look = try run("status \(name) -m Taken")
+      let look = try runTool(
+        builtExecutable("store-migrate"), ["status", name, "-m", "Taken", "--no-input"],
+        environment: ["STORE_MIGRATE_KEY": "correct horse"], directory: folder.url.path)
       return try #require(look.errors.split(separator: "\n").last { $0.hasPrefix("    ") }, "\(look)")
         .trimmingCharacters(in: .whitespaces)
     }
