@@ -12,7 +12,8 @@ extension String {
   package func enclosed(in quote: Unicode.Scalar, escaped: String? = nil) -> String {
     let mark = String(quote)
     // Few texts hold a quote, and looking for one takes a tenth of the time of replacing none.
-    return mark + (unicodeScalars.contains(quote) ? replacing(quote, with: escaped ?? mark + mark) : self) + mark
+    return mark + (unicodeScalars.contains(quote) ? replacing(quote, with: escaped ?? mark + mark) : self)
+      + mark
   }
 
   private func replacing(_ quote: Unicode.Scalar, with other: String) -> String {

@@ -169,7 +169,8 @@ struct AdoptionDraft {
     if let truth = ["TRUE": 1, "FALSE": 0][text.uppercased()] { return .integer(Int64(truth)) }
     if text.wholeMatch(of: #/'([^']|'')*'/#.matchingSemantics(.unicodeScalar)) != nil {
       let inner = text.unicodeScalars.dropFirst().dropLast()
-      return .text(String(String.UnicodeScalarView(inner.replacing("''".unicodeScalars, with: "'".unicodeScalars))))
+      return .text(
+        String(String.UnicodeScalarView(inner.replacing("''".unicodeScalars, with: "'".unicodeScalars))))
     }
     guard text.wholeMatch(of: #/[-+]?[0-9.]+([eE][-+]?[0-9]+)?/#) != nil else { return nil }
     return Int64(text).map { .integer($0) } ?? Double(text).map { .real($0) }

@@ -108,7 +108,8 @@ extension Schema {
     guard let inverse = relationship.inverse else { return (own, true) }
     // One that leads elsewhere has a table with another, or will have: in the middle of a step a name may be claimed before the
     // relationship that had it is dropped.
-    guard let back = self.entity(named: relationship.destination)?.relationship(named: inverse), back.isToMany,
+    guard let back = self.entity(named: relationship.destination)?.relationship(named: inverse),
+      back.isToMany,
       back.inverse == nil || back.inverse == relationship.name,
       back.destination == declarerName(of: relationship, in: entity)
     else { return nil }

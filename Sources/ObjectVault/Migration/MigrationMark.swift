@@ -94,7 +94,9 @@ package final class MigrationMark {
     let descriptor = unsafe Foundation.open(path, O_NOFOLLOW | O_NONBLOCK | O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    guard isOurs(descriptor), flock(descriptor, LOCK_EX | LOCK_NB) == 0, isAt(path, descriptor) else { return }
+    guard isOurs(descriptor), flock(descriptor, LOCK_EX | LOCK_NB) == 0, isAt(path, descriptor) else {
+      return
+    }
     body()
     unsafe unlink(path)
   }

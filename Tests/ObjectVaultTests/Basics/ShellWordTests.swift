@@ -7,7 +7,8 @@ import Testing
 
 @Suite struct ShellWords {
   @Test(arguments: [
-    "notes.store", "", "my notes", "it's", "it'\u{301}s", "$HOME `id` \"x\" !1 \\", "陳 大文", "e\u{1B}[31mz", "\u{1B}'7\\n",
+    "notes.store", "", "my notes", "it's", "it'\u{301}s", "$HOME `id` \"x\" !1 \\", "陳 大文", "e\u{1B}[31mz",
+    "\u{1B}'7\\n",
     "tab\tand\nline", "\u{7}7", "a\u{85}1", "\u{202E}back", "\u{2028}",
   ])
   func `a word is read by a shell as it is, and holds no sign that a terminal obeys`(_ word: String) throws {

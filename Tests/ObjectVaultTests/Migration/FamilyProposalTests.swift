@@ -54,11 +54,17 @@ import Testing
   }
 
   @Test func `an entity in the middle that has another name makes room for the new one`() throws {
-    let old = [entity("Animal", "name"), entity("Dog", below: "Animal", "rank"), entity("Puppy", below: "Dog", "teeth")]
-    let new = [entity("Animal", "name"), entity("E1", below: "Animal", "rank"), entity("Puppy", below: "E1", "teeth")]
+    let old = [
+      entity("Animal", "name"), entity("Dog", below: "Animal", "rank"),
+      entity("Puppy", below: "Dog", "teeth"),
+    ]
+    let new = [
+      entity("Animal", "name"), entity("E1", below: "Animal", "rank"), entity("Puppy", below: "E1", "teeth"),
+    ]
     let proposal = try proposal(old, new)
     #expect(Set(proposal.lines).count == proposal.lines.count, "\(proposal.lines)")
-    #expect(proposal.lines.last == "drop entity Dog" && proposal.losses == ["Dog.rank", "Dog"], "\(proposal)")
+    #expect(
+      proposal.lines.last == "drop entity Dog" && proposal.losses == ["Dog.rank", "Dog"], "\(proposal)")
     // Who says so renames, and keeps all.
     let first = try MigrationSet.creating(Schema(entities: old))
     let doubts = try first.proposal(for: Schema(entities: new)).doubts

@@ -106,7 +106,8 @@ import Testing
     let set = try lab.set([Self.base, step.replacing("%", with: call)])
     let faults = try set.compileFaults()
     #expect(
-      faults.count == 1 && faults[0].contains("E1.z") && faults[0].contains("\"\(call)\": the model is not whole"),
+      faults.count == 1 && faults[0].contains("E1.z")
+        && faults[0].contains("\"\(call)\": the model is not whole"),
       "\(faults)")
     await #expect {
       try await Store.migrate(at: lab.url, key: testKey, migrations: set)

@@ -55,9 +55,11 @@ import Testing
     let (url, connection) = (lab.url, try lab.open())
     try connection.execute("BEGIN EXCLUSIVE")
     let waits = Locked<[Bool]>([])
-    var settings = Store.RunSettings(nil, 1200, false, [], nil, waits: { _ in
-      waits.withLock { $0.append(MigrationMark.isHeld(url.path)) }
-    })
+    var settings = Store.RunSettings(
+      nil, 1200, false, [], nil,
+      waits: { _ in
+        waits.withLock { $0.append(MigrationMark.isHeld(url.path)) }
+      })
     settings.migrationTimeout = nil
     let run = Task { [settings] in try await Store.run(.latest, at: url, key: testKey, set, settings) }
     while waits.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(5)) }

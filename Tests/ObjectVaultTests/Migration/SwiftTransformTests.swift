@@ -148,7 +148,9 @@ import Testing
     #expect(
       try lab.rows("SELECT name FROM Tag ORDER BY id") == [["y"], ["of c"]])
     #expect(
-      try lab.rows("SELECT p.text, t.name FROM Post_tags l JOIN Post p ON p.id = Post_id JOIN Tag t ON t.id = Tag_id ORDER BY 1, 2")
+      try lab.rows(
+        "SELECT p.text, t.name FROM Post_tags l JOIN Post p ON p.id = Post_id JOIN Tag t ON t.id = Tag_id ORDER BY 1, 2"
+      )
         == [["a", "y"], ["c", "of c"], ["c", "y"]])
     #expect(try lab.rows("SELECT count(*) FROM Post_tags") == [[3]])
     #expect(try lab.isSound())

@@ -58,7 +58,9 @@ import Testing
 
   @Test func `where another step has been replaced, too, no record is offered`() throws {
     try edit(2)
-    let (file, other) = (folder.path("Migrations/0003_s.migration"), folder.path("Migrations/0003_other.migration"))
+    let (file, other) = (
+      folder.path("Migrations/0003_s.migration"), folder.path("Migrations/0003_other.migration")
+    )
     try FileManager.default.moveItem(atPath: file, toPath: other)
     let replaced = try run("status s.store")
     #expect(
