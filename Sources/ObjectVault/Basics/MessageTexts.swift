@@ -60,3 +60,15 @@ func diskSize(_ bytes: Int, up isUp: Bool) -> String {
   let (unit, name) = bytes < 10_000_000 ? (1000, "kB") : (1_000_000, "MB")
   return "\((bytes + (isUp ? unit - 1 : 0)) / unit) \(name)"
 }
+
+/// Losses as a person reads them, in one line.
+/// - Parameter emptied: The to-manys that losses leave without members.
+func lossText(_ losses: [String], _ emptied: [String: [String]]) -> String {
+  losses.map { lossText($0, emptied) }.joined(separator: ", ")
+}
+
+/// A loss as a person reads it.
+/// - Parameter emptied: The to-manys that losses leave without members.
+func lossText(_ loss: String, _ emptied: [String: [String]]) -> String {
+  emptied[loss].map { "\(loss) (which empties \($0.joined(separator: ", ")))" } ?? loss
+}

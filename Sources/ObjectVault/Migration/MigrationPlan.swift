@@ -225,18 +225,6 @@ extension MigrationPlan {
   }
 }
 
-/// Losses as a person reads them, in one line.
-/// - Parameter emptied: The to-manys that losses leave without members.
-func lossText(_ losses: [String], _ emptied: [String: [String]]) -> String {
-  losses.map { lossText($0, emptied) }.joined(separator: ", ")
-}
-
-/// A loss as a person reads it.
-/// - Parameter emptied: The to-manys that losses leave without members.
-func lossText(_ loss: String, _ emptied: [String: [String]]) -> String {
-  emptied[loss].map { "\(loss) (which empties \($0.joined(separator: ", ")))" } ?? loss
-}
-
 extension MigrationPlan.Refusal: CustomStringConvertible {
   /// The operation, what is so, and what to do.
   public var description: String { "\(operation): \(text)" }
