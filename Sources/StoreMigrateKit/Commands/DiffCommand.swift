@@ -50,7 +50,8 @@ enum DiffCommand: Command {
     let doubts = try session.doubts(in: proposal)
     let denied = session.arguments.all("--no-rename").flatMap { ["--no-rename", $0] }
     return DiffReport(
-      operations: proposal.lines, losses: proposal.losses, lossTexts: proposal.lossTexts, notes: proposal.notes,
+      operations: proposal.lines, losses: proposal.losses, lossTexts: proposal.lossTexts,
+      notes: proposal.notes,
       doubts: doubts.map(\.description), answers: session.answers(to: doubts),
       next: session.offer(
         NewCommand.self,

@@ -180,7 +180,9 @@ enum PlanCommand: Command {
       session.arguments.value(name).map { [name, $0] } ?? []
     }
     let flags = ["--no-backup", "--vacuum"].filter(session.arguments.has)
-    return [session.line(goal == .latest ? UpCommand.self : DownCommand.self, target + flags + plan.allowances)]
+    return [
+      session.line(goal == .latest ? UpCommand.self : DownCommand.self, target + flags + plan.allowances)
+    ]
   }
 
   private static func back(to version: Int, _ set: MigrationSet, _ session: Session) -> (

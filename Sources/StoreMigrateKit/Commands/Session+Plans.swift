@@ -64,7 +64,9 @@ extension Session {
       let others = edits.contains(conflict) ? edits.others(than: [conflict]) : nil
       return screen.text(of: conflict).map { text in
         text
-          + (others.map { "\n  \($0), too\(screen.repairObstacle == nil ? "; that line is about all of them" : "")." }
+          + (others.map {
+            "\n  \($0), too\(screen.repairObstacle == nil ? "; that line is about all of them" : "")."
+          }
             ?? "")
       }
     case .storeIsNewer(_, let found, let supported, let migratedBy, _):
@@ -80,7 +82,8 @@ extension Session {
   private func repairObstacle(_ inspection: Inspection, _ set: MigrationSet, _ edits: EditedSteps)
     -> ConflictScreen.RepairObstacle?
   {
-    do { _ = try HistoryRepair(inspection, edits.steps.map { $0.number }, set) } catch let error as StoreError {
+    do { _ = try HistoryRepair(inspection, edits.steps.map { $0.number }, set) } catch let error as StoreError
+    {
       switch error {
       case .repairRefused: return .otherModel
       case .historyConflict(let conflict): return .otherConflict(conflict)

@@ -254,7 +254,8 @@ enum StatusCommand: Command {
     return warnings
   }
 
-  private static func next(_ session: Session, _ plan: MigrationPlan, _ outlook: MigrationOutlook) -> [String] {
+  private static func next(_ session: Session, _ plan: MigrationPlan, _ outlook: MigrationOutlook) -> [String]
+  {
     // Nothing leads on from tables that somebody changed.
     guard plan.drift.isEmpty else { return [session.line(VerifyCommand.self)] }
     guard !plan.isUpToDate else { return [] }

@@ -42,7 +42,8 @@ extension Session {
       guard case .historyConflict(.duplicate(let number, let files)) = error else { throw error }
       // Of a branch with several steps each has its number twice.
       let others = try Self.doubled(in: folder).filter { $0.number != number }
-      let more = others.map { "\n  \(numbered($0.number)), too: \($0.files.joined(separator: ", "))." }.joined()
+      let more = others.map { "\n  \(numbered($0.number)), too: \($0.files.joined(separator: ", "))." }
+        .joined()
       throw ExplainedError(
         code: ExitCode(error),
         description: """

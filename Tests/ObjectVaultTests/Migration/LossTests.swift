@@ -140,7 +140,8 @@ import Testing
     #expect(proposal.emptied == ["Post.user": ["User.posts"]])
     #expect(proposal.lossTexts == ["Post.user (which empties User.posts)"])
     let review = try lab.set([Self.base, step]).review(lab.set([Self.base, step]).models())
-    #expect(review.losses.map(\.texts) == [[], proposal.lossTexts] && review.losses[1].names == ["Post.user"])
+    #expect(
+      review.losses.map(\.texts) == [[], proposal.lossTexts] && review.losses[1].names == ["Post.user"])
   }
 
   @Test func `links that are not lost are there`() async throws {

@@ -182,7 +182,8 @@ import Testing
     #expect(try run("check", tool: "store-migrate").status == 0)
   }
 
-  @Test func `of two branches with two steps each, one goes behind the other by lines that are said`() throws {
+  @Test func `of two branches with two steps each, one goes behind the other by lines that are said`() throws
+  {
     try write("0007_theirs", "add attribute User.one int optional")
     try write("0008_theirs_too", "rename attribute User.one -> uno")
     try write("0007_ours", "add attribute User.two int optional")
@@ -194,7 +195,8 @@ import Testing
     }
     let check = try run("check")
     #expect(
-      check.status == 3 && check.errors.contains("0008, too: 0008_ours_too.migration, 0008_theirs_too.migration"),
+      check.status == 3
+        && check.errors.contains("0008, too: 0008_ours_too.migration, 0008_theirs_too.migration"),
       "\(check)")
     let first = try #require(lines(check).first { $0[1] == "0007_ours.migration" })
     let half = try runTool(builtExecutable("microblog-migrate"), first, directory: folder.url.path)
@@ -212,7 +214,10 @@ import Testing
     try FileManager.default.moveItem(
       atPath: "\(steps)/0010_ours_too.migration", toPath: "\(steps)/0008_ours_too.migration")
     let late = try run("rebase", "0008_ours_too.migration")
-    #expect(lines(late).contains { $0.dropFirst().prefix(2) == ["0007_ours.migration", "0008_ours_too.migration"] }, "\(late)")
+    #expect(
+      lines(late).contains {
+        $0.dropFirst().prefix(2) == ["0007_ours.migration", "0008_ours_too.migration"]
+      }, "\(late)")
   }
 
   @Test func `a step that does not fit behind the other branch stays where it is`() throws {

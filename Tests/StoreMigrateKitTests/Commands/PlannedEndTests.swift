@@ -52,7 +52,9 @@ import Testing
     return try connection.userVersion()
   }
 
-  @Test func `where each step is committed by itself, a plan says before which one the run would stop`() throws {
+  @Test func `where each step is committed by itself, a plan says before which one the run would stop`()
+    throws
+  {
     try insert("a", "b", "a")
     let plan = try run("plan s.store --tx step")
     #expect(

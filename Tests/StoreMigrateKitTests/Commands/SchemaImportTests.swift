@@ -38,7 +38,9 @@ import Testing
     #expect(adopted.status == 0, "\(adopted)")
   }
 
-  @Test func `who looks at a file that another program made is led to its import, and then to its rows`() throws {
+  @Test func `who looks at a file that another program made is led to its import, and then to its rows`()
+    throws
+  {
     func offered(_ name: String) throws -> String {
       let look = try run("status \(name) -m Taken")
       return try #require(look.errors.split(separator: "\n").last { $0.hasPrefix("    ") }, "\(look)")
