@@ -1,4 +1,4 @@
-// Collations that a file of another program names and nobody here knows: texts compare byte by byte in their place, so that
+// Collations of columns, and those that a file of another program names and nobody here knows: texts compare byte by byte in their place, so that
 // the file can be read at all. What is sorted by them must not be searched.
 
 private import CSQLCipher
@@ -21,6 +21,16 @@ extension Connection {
           }, nil)
       })
     guard code == SQLITE_OK else { throw error(code, sql: "") }
+  }
+
+  /// The collation by which a column's values compare, as the table's SQL writes it: the engine has read that, and who reads it
+  /// again may take another word for the name. `BINARY` where it says nothing.
+  package func collation(ofColumn column: String, in table: String) throws -> String {
+    var name: UnsafePointer<CChar>?
+    let code = unsafe sqlite3_table_column_metadata(
+      try opened(), "main", table, column, nil, &name, nil, nil, nil)
+    guard code == SQLITE_OK, let name = unsafe name else { throw error(code, sql: "") }
+    return unsafe String(cString: name)
   }
 
   /// Whether the file asked for a collation that is not the engine's own.

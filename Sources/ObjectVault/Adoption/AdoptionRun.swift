@@ -7,11 +7,12 @@ internal import Foundation
 /// Reads a file of another program, as far as its tables go.
 struct AdoptionReader {
   /// - Parameters:
+  ///   - files: What lies beside the file.
   ///   - relationships: Targets of to-ones that a file of Core Data's does not tell; an empty one is a number's.
   ///   - steps: A model that tells them as well, and of which types columns are.
   /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``.
   static func adoption(
-    _ file: ForeignFile, relationships: [String: String], steps: Schema? = nil
+    _ file: ForeignFile, _ files: ExternalValues, relationships: [String: String], steps: Schema? = nil
   ) throws -> Adoption {
     let refuse = { (reason: String) in StoreError.adoptionRefused(file: file.path, reason: reason) }
     do {
@@ -27,7 +28,7 @@ struct AdoptionReader {
         )
       }
       guard !content.tables.isEmpty else { throw refuse("it has no tables. Check the path") }
-      let adoption = try self.adoption(content, file, relationships, steps)
+      let adoption = try self.adoption(content, (file, files), relationships, steps)
       guard let steps else { return adoption }
       // What somebody said counts, whatever the capitals.
       let given = Set(relationships.keys.map { $0.lowercased() })
@@ -35,16 +36,19 @@ struct AdoptionReader {
         !given.contains($0.key.lowercased())
       }
       guard !told.isEmpty else { return adoption }
-      return try self.adoption(content, file, relationships.merging(told) { given, _ in given }, steps)
+      return try self.adoption(
+        content, (file, files), relationships.merging(told) { given, _ in given }, steps)
     } catch SQLError.engine(let code, _, let message, _) { throw unreadable(file.path, code, message) }
   }
 
   private static func adoption(
-    _ content: ForeignContent, _ file: ForeignFile, _ relationships: [String: String], _ steps: Schema?
+    _ content: ForeignContent, _ source: (file: ForeignFile, files: ExternalValues),
+    _ relationships: [String: String], _ steps: Schema?
   ) throws -> Adoption {
+    let connection = source.file.connection
     guard CoreDataAdoption.isMade(content) else {
       guard let name = relationships.keys.min() else {
-        return try TableAdoption.adoption(content, file.connection, steps: steps)
+        return try TableAdoption.adoption(content, connection, steps: steps)
       }
       let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
       throw StoreError.propertyMisused(
@@ -52,8 +56,7 @@ struct AdoptionReader {
         reason: "has its target in the file, which is not Core Data's: it declares its references")
     }
     return try CoreDataAdoption.adoption(
-      content, file.connection, relationships: relationships, files: ExternalValues(beside: file.path),
-      steps: steps)
+      content, connection, relationships: relationships, files: source.files, steps: steps)
   }
 
   /// Opens a file.
@@ -95,6 +98,8 @@ struct AdoptionReader {
 /// Fills a new store.
 struct AdoptionRun {
   let file: ForeignFile
+  /// What lies beside the file.
+  let files: ExternalValues
   let fit: AdoptionFit
   let runner: MigrationRunner
   let model: Schema
@@ -127,9 +132,12 @@ struct AdoptionRun {
           try run.check()
         }
       } catch SQLError.constraint(let message, _, _) {
+        // What a required property got of a file that cannot be read is no matter of the rows.
+        try requireFilesRead()
         throw refused(
           "the rows of \(fill.source) do not fit \(fill.name): \(message). Write the step as the rows are")
       }
+      try requireFilesRead()
       before += fill.rows
       let found = try runner.connection.value("SELECT count(*) FROM \(SQLName(fill.target))")?.int64 ?? 0
       guard Int64(copied) == fill.rows, found == fill.rows else {
@@ -141,6 +149,14 @@ struct AdoptionRun {
     try checkValues()
     try run.check()
     try raiseMarks()
+  }
+
+  /// Only what was counted as missing, and allowed to be, may be nil.
+  private func requireFilesRead() throws {
+    guard let reason = files.unread else { return }
+    throw refused(
+      "\(ended(reason)) See to it that it can be; a file that is not there when the work begins is named as a loss, and may be allowed"
+    )
   }
 
   /// What was given out once is not given out again.

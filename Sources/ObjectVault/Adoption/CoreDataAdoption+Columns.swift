@@ -117,10 +117,9 @@ extension CoreDataAdoption {
       return
     }
     let names = try files.named(by: column, in: table, draft.connection)
-    let there = files.names
     named.formUnion(names)
     hint.data = ExternalValues.data("s.\(SQLName(column))")
-    hint.missing = Int64(names.filter { !there.contains($0) }.count)
+    hint.missing = Int64(names.filter { !files.names.contains($0) }.count)
     let others = content.values - content.plain - content.named
     if others > 0 {
       hint.note =

@@ -15,32 +15,50 @@ struct ExternalValues {
   /// What ``data(_:)`` calls.
   private static let function = "vault_external_value"
   private let folder: URL
+  /// The names of the files that were there when this was made. What is counted as missing is what is not among them, so the
+  /// folder is looked at once: a file that goes later is not missing, it is an error.
+  let names: Set<String>
+  private let firstUnread = Locked<String?>(nil)
 
   /// - Parameter path: The file that they belong to.
   init(beside path: String) {
     let url = URL(fileURLWithPath: path)
-    folder = url.deletingLastPathComponent()
+    let folder = url.deletingLastPathComponent()
       .appendingPathComponent(".\(url.deletingPathExtension().lastPathComponent)_SUPPORT")
       .appendingPathComponent("_EXTERNAL_DATA")
+    self.folder = folder
+    let found = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    names = Set(found.filter { Self.has($0, in: folder) })
   }
 
-  /// The names of the files that are there.
-  var names: Set<String> {
-    Set(((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).filter(has))
-  }
+  /// What is said of the first file that a statement wanted, and that is there or was, and cannot be read. SQL goes on behind
+  /// one, with nothing; nobody may take that for the value.
+  var unread: String? { firstUnread.withLock { $0 } }
 
   /// Lets the connection's statements read the files.
   func register(on connection: Connection) throws {
     try connection.register(function: Self.function, argumentCount: 1, isDeterministic: false) { arguments in
-      guard let name = arguments.first?.string, has(name),
-        let data = try? Data(contentsOf: folder.appendingPathComponent(name))
-      else { return .null }
-      return .blob(data)
+      guard let name = arguments.first?.string else { return .null }
+      guard Self.has(name, in: folder) else {
+        if names.contains(name) { note(name, "it is no file any more") }
+        return .null
+      }
+      do { return .blob(try Data(contentsOf: folder.appendingPathComponent(name))) } catch {
+        note(name, error.localizedDescription)
+        return .null
+      }
+    }
+  }
+
+  private func note(_ name: String, _ reason: String) {
+    let parts = folder.pathComponents.suffix(2) + [name]
+    firstUnread.withLock {
+      $0 = $0 ?? "\(parts.joined(separator: "/")), the file of a value, cannot be read (\(reason))"
     }
   }
 
   /// Whether there is a file of a value: of such a name, and no link that leads elsewhere.
-  private func has(_ name: String) -> Bool {
+  private static func has(_ name: String, in folder: URL) -> Bool {
     guard UUID(uuidString: name) != nil else { return false }
     let path = folder.appendingPathComponent(name).path
     return (try? FileManager.default.attributesOfItem(atPath: path))?[.type] as? FileAttributeType
@@ -68,7 +86,7 @@ struct ExternalValues {
     ).compactMap { $0.first?.string }
   }
 
-  /// The value itself: what follows, or what the file has; nothing where there is no file.
+  /// The value itself: what follows, or what the file has; nothing where there is no file, and where ``unread`` says so.
   static func data(_ value: SQL) -> SQL {
     """
     CASE WHEN \(isNamed(value)) THEN vault_external_value(\(name(value)))

@@ -107,6 +107,11 @@ package struct SQLScanner {
     return depth == 0 && last.former == "AS" ? last.word : nil
   }
 
+  /// Everything in an SQL that may be a name or a part of one, in lower case, whatever quotes or comments it stands in.
+  static func possibleNames(in sql: String) -> Set<String> {
+    Set(sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() })
+  }
+
   /// The words of an SQL, in lower case and in order, without those in quotes and in comments.
   static func words(_ sql: String) -> [String] {
     var (scanner, words) = (SQLScanner(sql), [String]())

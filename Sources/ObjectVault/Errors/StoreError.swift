@@ -107,9 +107,10 @@ public enum StoreError: Error, Sendable, Equatable {
   case schemaMismatch(differences: [String], lines: [String])
   /// The file's tables are not those of the model that the file names.
   case schemaDrift(file: String, differences: [String])
-  /// Others have put into the file what is in the way of the steps: a trigger that a step would drop with its table, something
-  /// that has a name which a step gives, a view, a trigger or a reference that names what a step takes away, a view or a trigger
-  /// that ran before the steps and would not behind them. Nothing was changed; a plan tells all but the last.
+  /// Others have put into the file what is in the way of the steps, or of the change of the file's format before them: a trigger
+  /// that would go with its table, something that has a name which a step gives, a view, a trigger or a reference that names what
+  /// is taken away, a view or a trigger that ran before the steps and would not behind them. Nothing was changed; a plan tells all
+  /// but the last.
   case stepsObstructed(file: String, obstacles: [String])
   /// An encrypted database, but not a store of this library.
   case notAStore(file: String)

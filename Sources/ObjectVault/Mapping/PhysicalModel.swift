@@ -89,7 +89,7 @@ enum FileFormat {
 
 extension RelationshipDescription {
   /// The column of a to-one.
-  var columnName: String { Self.columnName(name) }
+  package var columnName: String { Self.columnName(name) }
   /// The column of a to-one of this name.
   static func columnName(_ name: String) -> String { "\(name)_id" }
   /// The column beside that of a to-one of this name, with the places of objects among the members that the inverse has, where

@@ -14,9 +14,15 @@ struct ForeignReaders {
   }
 
   /// A sentence for each that is in the way, with the first step that it is in the way of.
-  func obstacles(to steps: [CompiledStep]) throws -> [String] {
+  /// - Parameter change: What becomes of the file before the steps; nil for nothing.
+  func obstacles(to steps: [CompiledStep], behind change: FormatChange?) throws -> [String] {
     var left = readers
     var lines: [String] = []
+    if let change {
+      let told = try take(
+        Gone(from: change.former, to: change.model.layout), FormatChange.title, from: &left)
+      lines = told.map { "\($0.reader.title), and \($0.cause). \($0.reader.remedyAhead)" }
+    }
     for step in steps where !left.isEmpty {
       for part in step.parts where !part.isData {
         let gone = Gone(from: part.before.layout, to: part.model.layout)
@@ -27,16 +33,24 @@ struct ForeignReaders {
             $0.kind.rawValue == reader.type && $0.name.asciiLowercased == reader.name.asciiLowercased
           }
         }
-        let title = "step \(numbered(step.step.number)) \(step.step.name)"
-        var told = try left.compactMap { reader in
-          try cause(of: reader, gone, title).map { (reader: reader, cause: $0) }
-        }
-        addReaders(among: left, to: &told)
+        let told = try take(gone, "step \(numbered(step.step.number)) \(step.step.name)", from: &left)
         lines += told.map { "\($0.reader.title), and \($0.cause). \(Self.remedy($0.reader))" }
-        left.removeAll { reader in told.contains { $0.reader == reader } }
       }
     }
     return lines
+  }
+
+  /// Takes those that one change is in conflict with out of the others.
+  /// - Parameter title: What changes.
+  private func take(_ gone: Gone, _ title: String, from left: inout [ForeignObject]) throws -> [(
+    reader: ForeignObject, cause: String
+  )] {
+    var told = try left.compactMap { reader in
+      try cause(of: reader, gone, title).map { (reader: reader, cause: $0) }
+    }
+    addReaders(among: left, to: &told)
+    left.removeAll { reader in told.contains { $0.reader == reader } }
+    return told
   }
 
   /// What names a view that has to go would fit no longer, and so on; triggers of a view go with it.
@@ -85,25 +99,25 @@ struct ForeignReaders {
     var isNothing: Bool { tables.isEmpty && columns.isEmpty }
   }
 
-  private func cause(of reader: ForeignObject, _ gone: Gone, _ step: String) throws -> String? {
+  private func cause(of reader: ForeignObject, _ gone: Gone, _ change: String) throws -> String? {
     if reader.type == "table" {
       let keys = try connection.tableInfo(reader.name).foreignKeys
       let hit = gone.tables.first { table in
         keys.contains { $0.table.asciiLowercased == table.asciiLowercased }
       }
-      return hit.map { "refers to \($0), which \(step) drops or renames" }
+      return hit.map { "refers to \($0), which \(change) drops or renames" }
     }
     let words = SQLTemplate.words(reader.sql)
     var tables = SQLTemplate.sources(reader.sql)
     if reader.type == "trigger" { tables.insert(reader.table.asciiLowercased) }
     if let table = gone.tables.first(where: { tables.contains($0.asciiLowercased) }) {
-      return "names \(table), which \(step) drops or renames"
+      return "names \(table), which \(change) drops or renames"
     }
     guard !gone.columns.isEmpty else { return nil }
     var reads: Set<Column>?
     if let message = try reader.misfit(connection) {
       if reader.isNamed(in: message) {
-        return "cannot be run (\(message)): no column is dropped or renamed beside it, as \(step) does"
+        return "cannot be run (\(message)): no column is dropped or renamed beside it, as \(change) does"
       }
     } else if reader.type == "view" {
       reads = try columns(of: reader)
@@ -113,7 +127,7 @@ struct ForeignReaders {
         && reads?.contains(Column(table: column.table.asciiLowercased, name: column.name.asciiLowercased))
           ?? tables.contains(column.table.asciiLowercased)
     }
-    return hit.map { "names \($0.table).\($0.name), which \(step) drops or renames" }
+    return hit.map { "names \($0.table).\($0.name), which \(change) drops or renames" }
   }
 
   /// The columns that a view reads, in lower case. What the head of a trigger names nothing reads.

@@ -17,6 +17,7 @@ extension MigrationCompiler {
       ? sameValues(index, of: table)
       : Self.repeatedValues(index, of: table, owners.owner(of: index.columns, in: table.name), operations)
     check.isBehind = true
+    check.foreseen = foreseenRepetitions(index, of: table, former, origin)
     return [PlannedStatement(statement: .mustBeEmpty(check), operations: operations)]
   }
 
@@ -57,6 +58,33 @@ extension MigrationCompiler {
         + "each value once; add it without unique, give each object its own by a transform, then write: "
         + "add index \(entity)(\(names)) unique",
       rule: .unique, entity: entity, properties: properties)
+  }
+
+  /// Which values expressions of the run will make more than once, asked of the rows that they are computed from.
+  /// - Returns: nil where no expression makes a column of the index: what is there can be told then. And where nobody knows it
+  ///   before: a function of the app makes one, or rows or links come from elsewhere.
+  private func foreseenRepetitions(
+    _ index: TableInfo.Index, of table: TableInfo, _ former: TableInfo, _ origin: Origin
+  ) -> RowCheck.Question? {
+    guard index.columns.contains(where: { isComputed($0, of: former, origin) }), mapping.moves.isEmpty,
+      !tablesOfMovedRows().contains(table.name)
+    else { return nil }
+    let (paired, layout) = (pairedColumns(of: table), after.layout(ofTable: table.name))
+    var (given, kept, groups): ([SQL], [SQL], [SQL]) = ([], [], [])
+    for name in index.columns {
+      guard let expression = origin.expressions[name], !expression.contains(Conversion.function),
+        paired[name] == nil, let column = table.columns.first(where: { $0.name == name })
+      else { return nil }
+      given.append("(\(written: expression)) AS \(identifier: name)")
+      kept.append("\(column.kept(SQLName(name))) AS \(identifier: name)")
+      let collation: SQL = layout.collations[name].map { " COLLATE \(written: $0)" } ?? ""
+      groups.append("\(identifier: name)\(collation)")
+    }
+    let isThere = SQL.joined(index.columns.map { "\(identifier: $0) NOT NULL" }, by: " AND ")
+    let rows: SQL =
+      "SELECT \"id\", \(SQL.joined(kept)) FROM (SELECT \"id\", \(SQL.joined(given)) FROM \(identifier: former.name))"
+    return RowCheck.Question(
+      repeated: "FROM (\(rows)) WHERE \(isThere) GROUP BY \(SQL.joined(groups)) HAVING count(*) > 1")
   }
 
   /// Whether all columns of an index are new and have a constant in each row of their entity.
@@ -143,5 +171,20 @@ extension MigrationCompiler {
         statement: .sql(IdentifierTable.renaming(renamed.map { ($0.key, $0.value) })),
         operations: mapping.trail.operations(of: Set(renamed.map(\.key))))
     ]
+  }
+}
+
+extension TableInfo.Column {
+  /// What the column makes of a value that is put into it, as far as that changes what it is equal to: the engine converts to
+  /// the type of a column, and an expression has none.
+  fileprivate func kept(_ value: SQLName) -> SQL {
+    switch type {
+    case "TEXT":
+      "CASE WHEN typeof(\(value)) IN ('integer', 'real') THEN CAST(\(value) AS TEXT) ELSE \(value) END"
+    case "INTEGER": "CASE typeof(\(value)) WHEN 'text' THEN CAST(\(value) AS NUMERIC) ELSE \(value) END"
+    case "REAL":
+      "CASE WHEN typeof(\(value)) IN ('integer', 'text') THEN CAST(\(value) AS REAL) ELSE \(value) END"
+    default: "\(value)"
+    }
   }
 }

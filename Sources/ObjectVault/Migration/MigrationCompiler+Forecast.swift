@@ -93,7 +93,7 @@ extension MigrationCompiler {
   }
 
   /// The tables that get rows, or lose some, and those that led to these.
-  private func tablesOfMovedRows() -> Set<String> {
+  func tablesOfMovedRows() -> Set<String> {
     let finals = Set(mapping.entities.values)
     var moved: [(entity: EntityDescription, left: [EntityDescription])] = before.entities.filter {
       $0.parent != nil && !finals.contains($0.name)

@@ -207,7 +207,7 @@ struct MigrationCompiler {
   }
 
   /// Whether a column of the new table is more than a copy of one of the old table.
-  private func isComputed(_ column: String, of former: TableInfo, _ origin: Origin) -> Bool {
+  func isComputed(_ column: String, of former: TableInfo, _ origin: Origin) -> Bool {
     guard let expression = origin.expressions[column] else { return true }
     return !former.columns.contains { quoted($0.name) == expression }
   }

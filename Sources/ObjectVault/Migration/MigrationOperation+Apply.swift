@@ -9,15 +9,21 @@ extension MigrationStep {
       do { try operation.apply(to: &schema) } catch { throw failed(operation, error.reason) }
     }
     let faults = schema.modelFaults(after: former)
-    guard faults.isEmpty else { throw failed(faults, of: former) }
+    guard faults.isEmpty else { throw failed(faults, from: former, to: schema) }
     return schema
   }
 
   /// A failure with what is wrong in the model behind the step, laid to the operations that made it so.
-  func failed(_ faults: [SchemaFault], of former: Schema) -> StoreError {
+  /// - Parameters:
+  ///   - former: The model before it.
+  ///   - later: That behind it, which has them.
+  func failed(_ faults: [SchemaFault], from former: Schema, to later: Schema) -> StoreError {
     var (model, present, names): (Schema, Set<SchemaFault>, [SchemaFault: String]) = (former, [], [:])
+    let reach = FaultReach(of: faults, in: later)
     for operation in operations {
       guard (try? operation.apply(to: &model)) != nil else { break }
+      // All that is asked of a model takes as long as the model is large, and a step may have an operation for each entity.
+      guard reach.contains(operation.rules.subject) else { continue }
       let found = Set(model.modelFaults.map(Self.kind))
       for fault in found.subtracting(present) { names[fault] = operation.summary }
       present = found
@@ -28,7 +34,7 @@ extension MigrationStep {
     }
     return failed(
       makers.isEmpty ? operations.last?.summary ?? "" : makers.joined(separator: "; "),
-      faults.map { Self.sentence($0, model) }.joined(separator: " "))
+      faults.map { Self.sentence($0, later) }.joined(separator: " "))
   }
 
   /// A failure of an operation that meets a model with faults in the middle of the step.

@@ -89,7 +89,8 @@ public struct MigrationPlan: Sendable, Hashable {
   public let cipher: CipherProfile
   /// Why the steps would be refused whatever the rows are, a sentence each: what the tables have that the store's model has
   /// not, or the reverse, triggers that no step has made and that a step would drop with their tables, and what no step has
-  /// made and has a name that a step gives, and views and triggers of somebody else's that name what a step takes away; empty when nothing is in the way.
+  /// made and has a name that a step gives, and views and triggers of somebody else's that name what a step takes away, or the
+  /// change of the file's format; empty when nothing is in the way.
   public let drift: [String]
   /// Whether the tables are those of the store's model.
   package let hasOwnTables: Bool
@@ -139,8 +140,12 @@ extension MigrationPlan {
     let differences = SchemaDifference.lines(
       found: try SchemaDifference.found(expected, in: connection), expected: expected)
     hasOwnTables = differences.isEmpty
-    drift = differences + (try ForeignObjects(layout: expected).obstacles(to: work.steps, connection))
-    changesFormat = history.format < FileFormat.current && (goal == .latest || !work.isNothing)
+    let change = FormatChange(of: model, format: history.format)
+    changesFormat = change != nil && (goal == .latest || !work.isNothing)
+    drift =
+      differences
+      + (try ForeignObjects(layout: expected).obstacles(
+        to: work.steps, behind: changesFormat ? change : nil, connection))
     // A later release may have run steps that this one cannot read, and be content with old readers.
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
     let amounts = try RowForecast.amounts(of: work.steps, in: connection)

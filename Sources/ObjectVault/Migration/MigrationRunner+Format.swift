@@ -7,13 +7,16 @@ extension MigrationRunner {
   func changeFormat(of history: StoreHistory) throws -> StoreHistory {
     guard history.format < FileFormat.current else { return history }
     let model = try history.model()
-    let former = model.layout(format: history.format)
+    guard let change = FormatChange(of: model, format: history.format) else { return history }
     let drift = SchemaDifference.lines(
-      found: try SchemaDifference.found(former, in: connection), expected: former)
+      found: try SchemaDifference.found(change.former, in: connection), expected: change.former)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
-    let compiler = MigrationCompiler(
-      engine: .current, before: model, after: model, mapping: SegmentMapping(model))
-    for statement in compiler.linkStatements() { try run(statement) }
+    let obstacles = try ForeignObjects(layout: change.former).obstacles(
+      to: [], behind: change, connection)
+    guard obstacles.isEmpty else {
+      throw StoreError.stepsObstructed(file: connection.path, obstacles: obstacles)
+    }
+    for statement in change.statements { try run(statement) }
     let found = try layout(of: model)
     let differences = SchemaDifference.lines(found: found, expected: model.layout)
     guard differences.isEmpty else {

@@ -79,10 +79,12 @@ extension MigrationRunner {
   func missingValues(_ statement: CompiledStatement, _ message: String) throws -> String? {
     guard case .copy(let copy) = statement,
       message.hasPrefix("NOT NULL constraint failed: \(copy.target)."),
-      let index = copy.columns.firstIndex(where: { message.hasSuffix(".\($0)") }),
-      // A function of the app's is not called for this.
-      !copy.expressions[index].contains(Conversion.function)
+      let index = copy.columns.firstIndex(where: { message.hasSuffix(".\($0)") })
     else { return nil }
+    // A function of the app's is not called for this: what it gave was noted.
+    guard !copy.expressions[index].contains(Conversion.function) else {
+      return failures.missingValue(in: copy.expressions[index])
+    }
     // Around a query, as of a window nothing can be asked where rows are picked.
     let rows: SQL =
       "FROM (SELECT \"id\", (\(written: SQLTemplate.namesOnly(copy.expressions[index]))) AS vault_value FROM \(identifier: copy.source)) WHERE vault_value IS NULL"

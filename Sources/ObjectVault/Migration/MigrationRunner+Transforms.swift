@@ -42,16 +42,21 @@ extension MigrationRunner {
   func registerConversions() throws {
     try registerIDs()
     let (table, failures) = (set.transforms.values, failures)
-    try connection.register(function: Conversion.function, argumentCount: 4) { arguments in
+    try connection.register(function: Conversion.function, argumentCount: 5) { arguments in
       // SQL goes on behind a failure, with nothing.
-      guard failures.isEmpty, case .text(let name) = arguments[0], case .text(let property) = arguments[1]
+      guard failures.isEmpty, case .text(let name) = arguments[0], case .text(let property) = arguments[1],
+        let type = arguments[4].string.flatMap(AttributeType.init(rawValue:))
       else { return .null }
-      let row = arguments[3].int64 ?? 0
+      let (row, call) = (arguments[3].int64 ?? 0, Conversion.Call(function: name, property: property))
       guard let convert = table[name] else {
         failures.note(.missing(name))
         return .null
       }
-      do { return try convert(arguments[2]) } catch {
+      do {
+        let value = try call.value(type) { try convert(arguments[2]) }
+        if value.isNull { failures.noteNothing(call, row: row) }
+        return value
+      } catch {
         failures.note(.failed(TransformFailure("\(property) of row \(row): \(error)")))
         return .null
       }

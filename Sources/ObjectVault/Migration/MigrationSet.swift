@@ -146,6 +146,7 @@ public struct MigrationSet: Sendable, Hashable {
 
   /// A set of one step that creates the schema: for a first version, tests and prototypes. Write its step's
   /// ``MigrationStep/text`` to `0001_initial.migration` before the schema changes for the first time.
+  /// - Throws: ``StoreError/invalidSchema(_:)`` with every fault of the schema.
   public static func creating(_ schema: Schema) throws -> MigrationSet {
     try schema.validate()
     return try MigrationSet([MigrationStep(number: 1, name: "initial", operations: schema.creation)])

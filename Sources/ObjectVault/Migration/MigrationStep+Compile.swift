@@ -260,7 +260,7 @@ extension MigrationStep {
     let after = compilation.run.after
     let isKnown = known.map { $0.entities == after.entities } ?? false
     let faults = isKnown ? [] : after.modelFaults(after: model)
-    guard faults.isEmpty else { throw failed(faults, of: model) }
+    guard faults.isEmpty else { throw failed(faults, from: model, to: after) }
     return CompiledStep(step: self, parts: compilation.parts, model: after)
   }
 

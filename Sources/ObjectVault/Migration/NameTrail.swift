@@ -162,8 +162,7 @@ package struct NameTrail: Sendable {
   private mutating func note(
     _ sql: String, _ written: TouchedColumns, _ mapping: SegmentMapping, _ model: Schema
   ) {
-    let words = Set(
-      sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() })
+    let words = SQLScanner.possibleNames(in: sql)
     // With `OR` before it or without; INTO tells it from the function.
     let bare = SQLScanner.words(sql)
     let replaces = zip(bare, bare.dropFirst()).contains { $0 == ("replace", "into") }

@@ -5,10 +5,19 @@ internal import CipherSQLite
 
 /// What no row of a store may be.
 struct RowCheck: Hashable {
+  /// A question, as SQL.
+  struct Question: Hashable {
+    /// Counts the rows.
+    let query: String
+    /// Finds the ids of the first of them.
+    let rows: String
+  }
+
+  private let question: Question
   /// Counts them.
-  let query: String
+  var query: String { question.query }
   /// Finds the ids of the first of them.
-  let rows: String
+  var rows: String { question.rows }
   /// What is so, with `%d` for the count (see ``counted(_:_:)``), and behind a semicolon what to do.
   let message: String
   /// What a plan says it is about.
@@ -20,6 +29,27 @@ struct RowCheck: Hashable {
   var rowEntity: String?
   /// Whether it is about the tables behind the changes of its run; else it is about those before them.
   var isBehind = false
+  /// Of one about the tables behind: what asks those before the same. nil where the table behind can be told by itself, or not
+  /// at all.
+  var foreseen: Question?
+
+  init(
+    query: String, rows: String, message: String, rule: RefusalRule = .other, entity: String = "",
+    properties: [String] = []
+  ) {
+    question = Question(query: query, rows: rows)
+    (self.message, self.rule, self.entity, self.properties) = (message, rule, entity, properties)
+  }
+
+  /// The check as a plan asks it, which runs nothing.
+  var planned: RowCheck {
+    guard let foreseen else { return self }
+    var check = RowCheck(
+      query: foreseen.query, rows: foreseen.rows, message: message, rule: rule, entity: entity,
+      properties: properties)
+    check.rowEntity = rowEntity
+    return check
+  }
 
   /// What the step fails with.
   func reason(_ count: Int, rows: String) -> String { counted(message, count) + found(count, rows) }
@@ -55,12 +85,20 @@ extension RowCheck {
 
   /// About values that are there more than once: the groups behind `FROM`.
   init(
-    repeated groups: SQL, id: SQL = "max(\"id\")", of entity: String, _ properties: [String], message: String
+    repeated groups: SQL, of entity: String, _ properties: [String], message: String
   ) {
+    let question = Question(repeated: groups)
     self.init(
-      query: ("SELECT count(*) FROM (SELECT 1 \(groups))" as SQL).text,
-      rows: ("SELECT \(id) \(groups) ORDER BY 1 LIMIT 5" as SQL).text, message: message, rule: .unique,
-      entity: entity, properties: properties)
+      query: question.query, rows: question.rows, message: message, rule: .unique, entity: entity,
+      properties: properties)
+  }
+}
+
+extension RowCheck.Question {
+  /// Which values are there more than once: the groups behind `FROM`.
+  init(repeated groups: SQL) {
+    query = ("SELECT count(*) FROM (SELECT 1 \(groups))" as SQL).text
+    rows = ("SELECT max(\"id\") \(groups) ORDER BY 1 LIMIT 5" as SQL).text
   }
 }
 

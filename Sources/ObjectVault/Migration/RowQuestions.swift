@@ -66,8 +66,8 @@ struct RowQuestions {
 
   private mutating func ask(_ planned: [PlannedStatement], isBehind: Bool) throws {
     for planned in planned {
-      if case .mustBeEmpty(let check) = planned.statement, check.isBehind == isBehind {
-        try ask(planned, check, of: standing)
+      if case .mustBeEmpty(let check) = planned.statement, check.planned.isBehind == isBehind {
+        try ask(planned, check.planned, of: standing)
       }
     }
   }

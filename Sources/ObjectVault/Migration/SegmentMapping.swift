@@ -1,4 +1,5 @@
-// Where the columns after a run of schema operations come from: names before it, or expressions.
+// Where the columns after a run of schema operations come from: names before it, or expressions. What operations ask of a run is
+// in SegmentMapping+Questions, what they ask of its rows in SegmentMapping+Requirements.
 
 internal import CipherSQLite
 
@@ -10,21 +11,8 @@ internal import CipherSQLite
 struct SegmentMapping {
   /// Whether an operation has put what was there before in another place.
   private(set) var hasMovedRows = false
-  /// A column that must hold no NULL before the run.
-  struct RequiredColumn {
-    let operation: MigrationOperation
-    let entity: String
-    let property: String
-    /// Where its rows lie before the run.
-    let place: EntityPlace
-    let column: String
-    /// What a person does about rows that have none.
-    var remedy = ""
-    /// Of a to-one that is filled: whom those lead to from then on that led nowhere.
-    var goal: (place: EntityPlace, id: Int64)?
-  }
-
-  private let before: Schema
+  /// The model before the run.
+  let before: Schema
   /// Final entity -> entity before; absent for a new one.
   private(set) var entities: [String: String]
   /// Of entities whose properties are others than before: final entity -> final property -> property before; absent for a
@@ -98,49 +86,9 @@ struct SegmentMapping {
   /// Whether it added a property.
   func isAdded(_ entity: String, _ name: String) -> Bool { added[entity]?.contains(name) == true }
 
-  /// Whether an entity may have rows: one that the run has made has none.
-  func hasRows(_ entity: String) -> Bool { entities[entity] != nil }
-
-  /// Whether every row has what an expression of the run makes.
-  func isExpressed(_ entity: String, _ name: String) -> Bool { expressions[entity]?[name] != nil }
-
-  /// Whether the run has added a property that no row has a value of yet: not by a default, nor out of its other end.
-  /// - Parameter model: The model so far.
-  func isGivenNothing(_ entity: String, _ name: String, in model: Schema) -> Bool {
-    guard isAdded(entity, name), !isExpressed(entity, name), let owner = model.entity(named: entity) else {
-      return false
-    }
-    // What is required from its addition is refused where rows are there.
-    if let attribute = owner.attribute(named: name) {
-      return attribute.isOptional && attribute.defaultValue == nil
-    }
-    guard let relationship = owner.relationship(named: name), !relationship.isRequired else { return false }
-    return relationship.inverse.map { isAdded(relationship.destination, $0) } ?? true
-  }
-
-  /// Whether an operation takes away one end of a pair whose other end the run has yet to make of it.
-  /// - Parameter model: The model before the operation.
-  func hasAddedInverse(of subject: OperationSubject, in model: Schema) -> Bool {
-    guard case .dropped(let entity, let name, isRelationship: true) = subject,
-      let relationship = model.entity(named: entity)?.relationship(named: name),
-      let inverse = relationship.inverse
-    else { return false }
-    return isAdded(relationship.destination, inverse)
-  }
-
-  /// Whether it added a property, or gave it an expression: only a column converts what is put into it to its type.
-  func isNew(_ entity: String, _ name: String) -> Bool {
-    isAdded(entity, name) || isExpressed(entity, name)
-  }
-
   /// Whether it changes anything of which an SQL speaks: only a table that is there can be read.
   func changes(wordsOf sql: String) -> Bool {
-    changesTables || !changedWords.isDisjoint(with: Self.words(sql))
-  }
-
-  /// Whether an entity lay in the table of another one before.
-  func hadParent(_ entity: String) -> Bool {
-    entities[entity].flatMap { before.entity(named: $0) }?.parent != nil
+    changesTables || !changedWords.isDisjoint(with: SQLScanner.possibleNames(in: sql))
   }
 
   /// - Parameter model: The model before the operation.
@@ -196,41 +144,7 @@ struct SegmentMapping {
   }
 
   /// A column must hold no NULL before the run.
-  mutating func require(
-    _ entity: String, _ name: String, _ column: String, _ operation: MigrationOperation, remedy: String
-  ) {
-    guard let table = entities[entity] else { return }
-    mustBeFilled.append(
-      RequiredColumn(
-        operation: operation, entity: entity, property: name, place: before.place(of: table), column: column,
-        remedy: remedy))
-  }
-
-  /// The same of a to-one that is filled: whom those lead to from then on that led nowhere has to be there.
-  mutating func require(
-    _ entity: String, _ name: String, _ column: String, _ operation: MigrationOperation,
-    leadingTo destination: String, _ id: Int64
-  ) {
-    guard let table = entities[entity], let goal = entities[destination] else { return }
-    mustBeFilled.append(
-      RequiredColumn(
-        operation: operation, entity: entity, property: name, place: before.place(of: table), column: column,
-        goal: (before.place(of: goal), id)))
-  }
-
-  /// Whether the run keeps links of a relationship elsewhere already, or those of its other end.
-  func movesLinks(of entity: String, _ name: String, in model: Schema) -> Bool {
-    let inverse = model.entity(named: entity)?.relationship(named: name).flatMap { relationship in
-      relationship.inverse.map { (relationship.destination, $0) }
-    }
-    return moves.contains { move in
-      (move.entity, move.relationship) == (entity, name)
-        || inverse.map { (move.entity, move.relationship) == $0 } ?? false
-    }
-  }
-
-  /// Whether the run picks who stays of several already.
-  var picks: Bool { moves.contains { !$0.picking.isEmpty } }
+  mutating func require(_ column: RequiredColumn) { mustBeFilled.append(column) }
 
   mutating func follow(_ move: LinkMove) {
     moves.append(move)
@@ -290,29 +204,5 @@ struct SegmentMapping {
   mutating func express(_ entity: String, _ name: String, _ sql: String) {
     expressions[entity, default: [:]][name] = sql
     changedWords.formUnion([name.lowercased(), RelationshipDescription.columnName(name).lowercased()])
-  }
-
-  /// The column that a property had before the run; nil when it was added in it, or has no column.
-  func column(_ entity: String, _ name: String) -> String? {
-    guard let former = former(entity, name),
-      let owner = entities[entity].flatMap({ before.entity(named: $0) })
-    else { return nil }
-    guard let relationship = owner.relationship(named: former) else { return quoted(former) }
-    return relationship.isToMany ? nil : quoted(RelationshipDescription.columnName(former))
-  }
-
-  /// An expression for the rows of an entity and of those below it: the other rows of the table have nothing there.
-  func ofOwnRows(_ expression: String, _ entity: String) -> String {
-    guard let condition = entities[entity].flatMap({ before.place(of: $0).condition() }) else {
-      return expression
-    }
-    let sql: SQL = "CASE WHEN \(condition) THEN (\(written: expression)) END"
-    return sql.text
-  }
-
-  /// Everything in a text that may be a name, whatever quotes it stands in.
-  private static func words(_ sql: String) -> Set<String> {
-    Set(
-      sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() })
   }
 }

@@ -29,10 +29,6 @@ struct TransformFailure: Error {
   let reason: String
 
   init(_ reason: String) { self.reason = reason }
-
-  init(_ entity: String, _ rowID: Int64, _ error: any Error) {
-    reason = "\(entity) row \(rowID): \(error)"
-  }
 }
 
 /// A function of the app that an operation calls.

@@ -18,6 +18,17 @@ extension AttributeType {
     return type == .string ? isStoredAsText : type != .string && self != .string && type.takes(self)
   }
 
+  /// Whether a stored value is of the type's class, so that no column of the type makes another of it: a whole number is any
+  /// number. Of one that is it may still not be in the type's range, or form.
+  func isKind(of value: SQLValue) -> Bool {
+    switch (traits.storage, value) {
+    case (_, .null), (.integer, .integer), (.real, .integer), (.real, .real), (.text(.decimal), .integer),
+      (.text, .text), (.blob, .blob):
+      true
+    default: false
+    }
+  }
+
   private var isFloating: Bool { isNumeric && traits.sqlType == "REAL" }
 
   /// The form in which the type stores a value.
@@ -56,6 +67,17 @@ extension SQLValue {
     case .real: "the number"
     case .text: "the text"
     case .blob: "the data"
+    }
+  }
+
+  /// The same of one that nobody has spoken of yet.
+  var kindName: String {
+    switch self {
+    case .null: "nil"
+    case .integer: "a whole number"
+    case .real: "a number"
+    case .text: "a text"
+    case .blob: "data"
     }
   }
 }

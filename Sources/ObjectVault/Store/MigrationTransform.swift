@@ -54,8 +54,9 @@ public struct MigrationTransform: Sendable {
 
   /// A function that makes a value of another: for `retype E.a to TYPE using swift NAME`.
   ///
-  /// nil stays nil, unless `Old` is optional. What it gives has to be of the attribute's new type, which is asked
-  /// afterwards of all rows.
+  /// nil stays nil, unless `Old` is optional. What it gives has to be of the attribute's new type: of each value it is asked
+  /// whether it is of the kind that the type is stored as (a whole number is any number), and afterwards, of all rows,
+  /// whether it is in the type's range and form. nil for a required attribute ends the step.
   /// - Parameters:
   ///   - name: What steps call it.
   ///   - body: Gets a value of the attribute's former type. Is called once for each row, in no certain order.

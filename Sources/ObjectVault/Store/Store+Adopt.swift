@@ -27,7 +27,8 @@ extension Store {
       let file = try AdoptionReader.open(url.path, key, profile, busyTimeout)
       return try withExtendedLifetime(file) {
         try run.run(file.connection) {
-          let adoption = try AdoptionReader.adoption(file, relationships: relationships)
+          let files = ExternalValues(beside: file.path)
+          let adoption = try AdoptionReader.adoption(file, files, relationships: relationships)
           // What a question that was ended found is not what is there.
           try run.check()
           return adoption
@@ -78,8 +79,10 @@ extension Store {
       // What is asked and what is copied is of one moment.
       return try foreign.connection.transaction(.deferred) {
         let model = try migrations.model(at: migrations.version)
+        let files = ExternalValues(beside: foreign.path)
         let (adoption, fit) = try run.run(foreign.connection) {
-          let adoption = try AdoptionReader.adoption(foreign, relationships: relationships, steps: model)
+          let adoption = try AdoptionReader.adoption(
+            foreign, files, relationships: relationships, steps: model)
           return (adoption, AdoptionFit(adoption, model))
         }
         try run.check()
@@ -92,7 +95,8 @@ extension Store {
           try run.run(connection) {
             try runner.createBaseline(model) {
               try AdoptionRun(
-                file: foreign, fit: fit, runner: runner, model: model, run: run, progress: progress
+                file: foreign, files: files, fit: fit, runner: runner, model: model, run: run,
+                progress: progress
               )
               .fill()
             }

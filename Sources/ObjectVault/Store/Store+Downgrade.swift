@@ -19,12 +19,14 @@ extension Store {
   ///   - version: The version that it is to have; nothing is done to a store of that version or a lower one.
   ///   - migrations: The steps at hand.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  ///   - busyTimeout: How long to wait for another process's lock, in seconds.
+  ///   - busyTimeout: How long to wait for another process's lock, in seconds. One that migrates the store is waited for to
+  ///     its end.
   ///   - makesBackups: Whether an encrypted copy is made before values are lost or rewritten.
   ///   - losses: What may be lost, such as `User.city`: see ``planDowngrade(at:key:to:migrations:profile:busyTimeout:)``.
   ///   - commitsEachStep: As ``Store/Configuration/commitsEachStep``. Steps that `migrations` has as one
   ///     (``MigrationSet/foldedVersion``) are taken back in one transaction even so.
-  ///   - progress: Counts the steps; cancelling it, or the task, ends the run.
+  ///   - progress: Counts the rows that are written again on the way back, and one for each step; cancelling it, or the task,
+  ///     ends the run.
   /// - Throws: ``StoreError/noWayBack(step:name:reason:)``, ``StoreError/wayBackLoses(step:name:losses:emptied:)``,
   ///   ``StoreError/rowsRefused(step:name:operation:reason:)``; ``StoreError/historyConflict(_:)`` for a version below 0; else as
   ///   ``open(at:key:schema:migrations:configuration:progress:)``. The file is then as it was, or behind
@@ -50,10 +52,12 @@ extension Store {
   ///   - count: How many steps; all of them where there are fewer.
   ///   - migrations: The steps, at least those that are behind the store.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  ///   - busyTimeout: How long to wait for another process's lock, in seconds.
+  ///   - busyTimeout: How long to wait for another process's lock, in seconds. One that migrates the store is waited for to
+  ///     its end.
   ///   - makesBackups: Whether an encrypted copy is made before values are lost or rewritten.
   ///   - losses: What may be lost on the way back, and on the way again beside what the steps' files allow.
-  ///   - progress: Counts the steps, each twice; cancelling it, or the task, ends the run.
+  ///   - progress: Counts the rows that are written again on either way, and one for each step on each; cancelling it, or the
+  ///     task, ends the run.
   /// - Throws: As ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``;
   ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)`` where a step is missing.
   @discardableResult

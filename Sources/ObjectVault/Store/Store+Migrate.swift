@@ -16,7 +16,7 @@ extension Store {
   ///   - makesBackups: Whether the encrypted copy is made that a pending step asks for.
   ///   - losses: What pending steps may lose beside what their files allow, such as `User.city`.
   ///   - commitsEachStep: As ``Store/Configuration/commitsEachStep``.
-  ///   - progress: Counts the steps; cancelling it, or the task, ends the run.
+  ///   - progress: Counts the rows that steps write again, and one for each step; cancelling it, or the task, ends the run.
   /// - Throws: As ``open(at:key:schema:migrations:configuration:progress:)``; the file is then as it was, or behind the last
   ///   step that was committed by itself.
   @discardableResult

@@ -17,19 +17,19 @@ package struct PhysicalSchema: Sendable, Equatable {
       guard let kind = row[0].string, let name = row[1].string, let sql = row[2].string else { continue }
       // Where a store keeps its history is its own matter.
       guard !name.hasPrefix("vault_") else { continue }
-      parts["\(kind) \(name)"] = kind == "table" ? try Self.lines(of: name, sql, connection) : [sql]
+      parts["\(kind) \(name)"] = kind == "table" ? try Self.lines(of: name, connection) : [sql]
     }
   }
 
   /// Of tables that were invented.
   package init(parts: [String: Set<String>]) { self.parts = parts }
 
-  private static func lines(of table: String, _ sql: String, _ connection: Connection) throws -> Set<String> {
+  private static func lines(of table: String, _ connection: Connection) throws -> Set<String> {
     let info = try connection.tableInfo(table)
     var lines: Set<String> = []
     for column in info.columns {
-      // SQLite tells the collation of a column nowhere but in the text.
-      let collation = collation(of: column.name, in: sql).map { " COLLATE \($0)" } ?? ""
+      let name = try connection.collation(ofColumn: column.name, in: table)
+      let collation = name == "BINARY" ? "" : " COLLATE \(name)"
       lines.insert(
         "column \(column.name) \(column.type)\(collation)\(column.isRequired ? " NOT NULL" : "")"
           + (column.defaultSQL.map { " DEFAULT \($0)" } ?? "") + (column.isPrimaryKey ? ", key" : ""))
@@ -42,16 +42,6 @@ package struct PhysicalSchema: Sendable, Equatable {
         "\(index.isUnique ? "unique " : "")index \(index.name) on \(index.columns.joined(separator: ", "))")
     }
     return lines
-  }
-
-  /// What stands behind a column's type in the text that made its table.
-  private static func collation(of column: String, in sql: String) -> String? {
-    guard let name = sql.range(of: "\"\(column.replacingOccurrences(of: "\"", with: "\"\""))\"") else {
-      return nil
-    }
-    let definition = sql[name.upperBound...].prefix { $0 != "," }
-    guard let word = definition.range(of: "COLLATE ") else { return nil }
-    return String(definition[word.upperBound...].prefix { $0.isLetter || $0 == "_" })
   }
 
   /// What one has and the other has not, a sentence each.

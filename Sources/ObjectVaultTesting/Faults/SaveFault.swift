@@ -134,8 +134,10 @@ extension TestStore {
   /// try test.disarm()
   /// ```
   /// It waits for writes that were asked for before. Stores that were opened again on the same file go on working.
+  /// - Throws: `SQLError.closed` when the store is closed; `SQLError` for what the engine does not take.
   public func arm(_ fault: SaveFault) throws { try store.withWritingConnection { try fault.arm($0) } }
 
   /// Lets the store work again.
+  /// - Throws: As ``arm(_:)``.
   public func disarm() throws { try store.withWritingConnection { try SaveFault.disarm($0) } }
 }

@@ -42,6 +42,7 @@ public final class LabStore: Sendable {
   public var model: Schema { store.schema }
 
   /// All that is committed.
+  /// - Throws: `SQLError`, as reading the file does.
   public func content() throws -> StoreContent { try StoreContent(at: url, key: lab.key) }
 
   /// How many objects an entity has.
@@ -100,14 +101,20 @@ public final class LabStore: Sendable {
   /// Fills the store with made-up objects, beside those that it has.
   ///
   /// What is unique among them may be there already: into a store with objects of one's own they go first.
+  /// - Parameter links: How many relationships lead somewhere.
   /// - Returns: Their ids.
+  /// - Throws: As ``MigrationLab/generated(at:links:)``; what a save throws: `StoreError.validation` for what is there already.
   @discardableResult
   public func fill(links: GeneratedObjects.Links = .some) async throws -> [DynamicID] {
     try await lab.generated(at: .number(version), links: links).write(to: store)
   }
 
   /// An object by its id, which another version of the store may have given: its entity may be called otherwise now.
-  /// - Throws: `StoreError.objectGone` when it is not there.
+  ///
+  /// An id does not say which version it is of: where this version has an entity of its name, it is taken for one of that. Of
+  /// entities that exchange their names, or leave them to others, say how the object's is called now:
+  /// `DynamicID(entity: "Person", rowID: id.rowID)`.
+  /// - Throws: `StoreError.objectGone` when it is not there; ``CheckFailure`` for an entity that no version has.
   public func object(_ id: DynamicID) throws -> LabObject {
     let context = store.makeContext()
     let id = try current(id)

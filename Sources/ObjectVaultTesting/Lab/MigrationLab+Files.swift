@@ -16,23 +16,40 @@ extension MigrationLab {
     var lab = self
     if let key { lab = MigrationLab(self, key: key) }
     let golden = lab
-    try await golden.run("checkGolden", url.lastPathComponent, refusal: Self.shipped) {
-      let file = try Self.copy(of: url)
+    let folder = try TestFolder(isInMemory: true)
+    do {
+      try await golden.checkGolden(url, in: folder, hasKey: key != nil)
+    } catch let failure as CheckFailure {
+      // Whoever gave the file knows it by its path, and nothing of the copy.
+      let copy = folder.file(LabStore.fileName).path
+      throw CheckFailure(
+        failure.check, failure.place, failure.findings.map { $0.replacing(copy, with: url.path) },
+        advice: failure.advice?.replacing(copy, with: url.path))
+    }
+  }
+
+  /// - Parameters:
+  ///   - folder: Where the copy is to lie.
+  ///   - hasKey: Whether somebody has said which key it has.
+  private func checkGolden(_ url: URL, in folder: TestFolder, hasKey: Bool) async throws {
+    try await run("checkGolden", url.lastPathComponent, refusal: Self.shipped) {
+      let file = try Self.copy(of: url, in: folder)
       let before: StoreContent
-      do { before = try StoreContent(at: file.url, key: golden.key) } catch SQLError.wrongKey {
+      do { before = try StoreContent(at: file.url, key: key) } catch SQLError.wrongKey {
         throw CheckFailure(
           "", "", ["\(url.path) cannot be decrypted with the key that was given"],
-          advice: key == nil
-            ? "Say which key it has: checkGolden(url, key: .passphrase(…)). Without one it is the lab's, which is random."
-            : "Check the key, and that the file is a store: store-migrate info.")
+          advice: hasKey
+            ? "Check the key, and that the file is a store: store-migrate info."
+            : "Say which key it has: checkGolden(url, key: .passphrase(…)). Without one it is the lab's, which is random."
+        )
       }
       let place = "version \(before.version) to \(migrations.version)"
-      _ = try await Store.migrate(at: file.url, key: golden.key, migrations: migrations, makesBackups: false)
+      _ = try await Store.migrate(at: file.url, key: key, migrations: migrations, makesBackups: false)
       try require(
-        try await golden.findings(at: file.url, version: migrations.version), "checkGolden", place)
-      try await golden.requireKept(
-        before, StoreContent(at: file.url, key: golden.key), "checkGolden", place, showsValues: false
-      ) { try Self.copy(of: url) }
+        try await findings(at: file.url, version: migrations.version), "checkGolden", place)
+      try await requireKept(
+        before, StoreContent(at: file.url, key: key), "checkGolden", place, showsValues: false
+      ) { try Self.copy(of: url, in: TestFolder(isInMemory: true)) }
     }
   }
 
@@ -40,9 +57,9 @@ extension MigrationLab {
     "Users have stores like this one: a step has to mend what it cannot take before that. Values are in no message: look "
     + "at the row with the sqlcipher shell."
 
-  private static func copy(of url: URL) throws -> FolderFile {
+  private static func copy(of url: URL, in folder: TestFolder) throws -> FolderFile {
     guard FileManager.default.fileExists(atPath: url.path) else { throw SQLError.notFound(file: url.path) }
-    let file = try TestFolder(isInMemory: true).withFile(LabStore.fileName)
+    let file = folder.withFile(LabStore.fileName)
     try copyAsItLies(url, to: file.url)
     return file
   }

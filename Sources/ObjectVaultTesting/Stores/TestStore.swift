@@ -72,9 +72,12 @@ public final class TestStore: Sendable {
   deinit { store.close() }
 
   /// A second store on the same file, as another process would have it. Close it, or let go of it, before this one.
+  /// - Throws: What ``/ObjectVault/Store/open(at:key:schema:migrations:configuration:progress:)`` throws.
   public func openedAgain() async throws -> Store { try await opened(at: store.url) }
 
   /// A store of its own with the same content.
+  /// - Throws: `SQLError`, as writing the copy does; what
+  ///   ``/ObjectVault/Store/open(at:key:schema:migrations:configuration:progress:)`` throws.
   public func copy() async throws -> TestStore {
     let copy = try emptyFolder()
     try await store.backup(to: copy.file(Self.fileName))
@@ -99,5 +102,6 @@ public final class TestStore: Sendable {
   }
 
   /// All that is committed.
+  /// - Throws: `SQLError`, as reading the file does.
   public func content() throws -> StoreContent { try StoreContent(at: store.url, key: key) }
 }

@@ -133,6 +133,21 @@ final class Clip: ManagedObject {
     #expect(found.contains { $0.contains(expected) }, "\(found)")
   }
 
+  @Test(arguments: [
+    // The table is called as the column; a reference is; a comma stands in a default; no quotes; another word order.
+    "CREATE TABLE \"name\"(\"id\" INTEGER PRIMARY KEY, \"name\" TEXT %)",
+    "CREATE TABLE A(\"b\" INTEGER REFERENCES \"name\"(id), \"name\" TEXT %)",
+    "CREATE TABLE A(\"name\" TEXT DEFAULT 'a, b' %)",
+    "CREATE TABLE A(name TEXT CHECK (name NOT IN ('a', 'b')) %)",
+    "CREATE TABLE A(\"b\" TEXT DEFAULT '\"name\" TEXT COLLATE BINARY,', \"name\" TEXT /* , */ %)",
+  ])
+  func `a comparison that a column has lost is seen, whatever stands around it`(_ script: String) throws {
+    let (with, without) = (script.replacing("%", with: "collate \"nocase\""), script.replacing("%", with: ""))
+    let found = try schema(with).differences(from: schema(without), called: "the one", and: "the other")
+    #expect(found.count == 2 && found.contains { $0.contains("column name TEXT COLLATE nocase") }, "\(found)")
+    #expect(try schema(with) == schema(script.replacing("%", with: "COLLATE nocase")))
+  }
+
   @Test func `the order of columns is none`() throws {
     let one = try schema("CREATE TABLE A(\"a\" TEXT, \"b\" INTEGER)")
     #expect(try one == schema("CREATE TABLE A(b INTEGER, a TEXT)"))

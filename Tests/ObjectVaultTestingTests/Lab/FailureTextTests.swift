@@ -213,6 +213,22 @@ import Testing
     #expect(found.last?.contains("It begins behind step 3 losing") == true, "\(found)")
   }
 
+  @Test func `what is no store, or no file of a store's key, is named by the path that was given`()
+    async throws
+  {
+    let lab = try MicroblogLab.lab()
+    let folder = try TemporaryFolder()
+    let other = folder.url.appendingPathComponent("other.store")
+    let step = try Self.step(1, "other", "create entity Other {\n attribute n int\n}")
+    try await Store.create(at: other, key: testKey, migrations: MigrationSet([step]))
+    for file in ["/etc/passwd", other.path] {
+      let found = try await text { try await lab.checkGolden(file, key: testKey) }
+      #expect(found[0] == "checkGolden, \(URL(fileURLWithPath: file).lastPathComponent):", "\(found)")
+      #expect(file == other.path || found.contains { $0.contains(file) }, "\(found)")
+      #expect(!found.contains { $0.contains("lab.store") }, "\(found)")
+    }
+  }
+
   @Test func `a shipped store without its key asks for it, and one with a wrong key to check it`()
     async throws
   {

@@ -145,6 +145,20 @@ import Testing
     #expect(try await new.migrate(to: 1).object(new.object(ada).id)["name"] == "Ada")
   }
 
+  @Test func `where names change hands an id is of the entity that has its name now, or whichever one says`()
+    async throws
+  {
+    let lab = try Steps.lab([
+      "create entity A {\n attribute a string\n}\ncreate entity B {\n attribute b string\n}",
+      "rename entity A -> C\nrename entity B -> A\nrename entity C -> B",
+    ])
+    let old = try await lab.store(at: 1)
+    let (first, second) = (try old.insert("A", ["a": "x"]), try old.insert("B", ["b": "y"]))
+    let new = try await old.migrate()
+    #expect(try new.object(first)["b"] == "y" && new.object(second)["a"] == "x")
+    #expect(try new.object(DynamicID(entity: "B", rowID: first.rowID))["a"] == "x")
+  }
+
   @Test func `a store goes back to an earlier version, as far as its steps lead back`() async throws {
     let new = try await lab().store(at: 5)
     let ada = try new.insert("User", ["name": "Ada", "city": "London"])

@@ -56,6 +56,45 @@ import Testing
       try lab.rows("SELECT photo FROM Stone ORDER BY id").map(\.[0]) == [.blob(Data([0])), .null, .null])
   }
 
+  /// Runs something when the rows that are to be taken have been asked and counted, and before the first of them is taken.
+  // Safe to share: of what it adds nothing changes.
+  private final class BeforeRows: Progress, @unchecked Sendable {
+    private let work: @Sendable () throws -> Void
+    init(_ work: @escaping @Sendable () throws -> Void) {
+      self.work = work
+      super.init(parent: nil, userInfo: nil)
+    }
+    override var totalUnitCount: Int64 { didSet { if totalUnitCount > 0 { try? work() } } }
+  }
+
+  @Test(arguments: ["gone", "a folder"])
+  func `a file that was there, and cannot be read when its row is taken, is no nil`(_ now: String)
+    async throws
+  {
+    let lab = try lab(
+      ["x'0100'", link(Self.names[0]), link(Self.names[1])],
+      files: [Self.names[0]: Data([7]), Self.names[1]: Data([8])])
+    let file = lab.folder.url.appendingPathComponent(".legacy_SUPPORT/_EXTERNAL_DATA/\(Self.names[1])")
+    let progress = BeforeRows {
+      try FileManager.default.removeItem(at: file)
+      if now == "a folder" {
+        try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+      }
+    }
+    let set = try MigrationSet([try await lab.plan().step])
+    await #expect {
+      // What is allowed is allowed of the files that were not there when they were counted.
+      try await Store.adopt(
+        lab.file, fileKey: nil, into: lab.store, key: testKey, migrations: set, allowing: ["Stone.photo"],
+        progress: progress)
+    } throws: { error in
+      guard case StoreError.adoptionRefused(lab.file.path, let reason, _) = error else { return false }
+      return reason.contains(".legacy_SUPPORT/_EXTERNAL_DATA/\(Self.names[1])")
+        && reason.contains("cannot be read")
+    }
+    #expect(!FileManager.default.fileExists(atPath: lab.store.path))
+  }
+
   @Test func `no name leads out of the folder, and no link`() async throws {
     let lab = try lab(["x'0100'", link(Self.names[0])])
     try FileManager.default.createSymbolicLink(

@@ -49,7 +49,7 @@ import Testing
     let made = lab.folder.url.appendingPathComponent("made.store")
     try await Store.create(at: made, key: testKey, migrations: set)
     let connection = try Connection.open(made.path, key: testKey)
-    let sql = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY 1, 2"
+    let sql = "SELECT type, name, tbl_name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY 1, 2"
     #expect(try connection.rows(sql: sql) == lab.rows(sql))
     connection.close()
   }
@@ -102,7 +102,7 @@ import Testing
       + "create entity E2 {\n relationship y -> E1 inverse E1.z\n}",
   ])
   func `a function of objects is refused where the model has not both ends`(_ step: String) async throws {
-    let call = "transform swift f on Animal"
+    let call = "transform swift f on Animal batch 500"
     let set = try lab.set([Self.base, step.replacing("%", with: call)])
     let faults = try set.compileFaults()
     #expect(

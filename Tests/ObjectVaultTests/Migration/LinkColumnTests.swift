@@ -218,6 +218,56 @@ import Testing
     #expect(try lab.isSound())
   }
 
+  @Test(arguments: [
+    (
+      "CREATE TRIGGER spy AFTER INSERT ON Status_tags BEGIN DELETE FROM Tag; END",
+      "the trigger spy on Status_tags is none"
+    ),
+    (
+      "CREATE VIEW Linked AS SELECT source_id FROM Status_tags",
+      "the view Linked is none of the store's, and names Status_tags.source_id, which the change of the file's format"
+    ),
+  ])
+  func `what somebody hung on the links of a former store stays, and a plan says that it is in the way`(
+    _ sql: String, _ words: String
+  ) async throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.store")
+    try FileManager.default.copyItem(
+      at: packageRoot.appendingPathComponent("Tests/Fixtures/stores/format-1/microblog.sqlcipher"), to: url)
+    func run<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+      let connection = try Connection.open(url.path, key: testKey)
+      defer { connection.close() }
+      return try body(connection)
+    }
+    func objects() throws -> [[SQLValue]] {
+      try run { try $0.rows("SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2") }
+    }
+    try run { try $0.executeScript(sql) }
+    let before = try objects()
+    let set = try MigrationSet.embedded(MicroblogMigrations.steps)
+    let plan = try await Store.plan(at: url, key: testKey, migrations: set)
+    #expect(plan.changesFormat && plan.drift.count == 1 && plan.drift[0].contains(words), "\(plan.drift)")
+    for commitsEachStep in [false, true] {
+      await #expect {
+        try await Store.migrate(at: url, key: testKey, migrations: set, commitsEachStep: commitsEachStep)
+      } throws: { error in
+        guard case StoreError.stepsObstructed(_, let obstacles) = error else { return false }
+        return obstacles == plan.drift
+      }
+    }
+    #expect(try objects() == before)
+    // A table of somebody else's, and what reads other tables, are in nobody's way.
+    try run {
+      try $0.executeScript(
+        "DROP \(sql.contains("VIEW") ? "VIEW Linked" : "TRIGGER spy"); CREATE VIEW V AS SELECT name FROM Tag; CREATE TABLE notes (a)"
+      )
+    }
+    #expect(try await Store.plan(at: url, key: testKey, migrations: set).drift.isEmpty)
+    try await Store.migrate(at: url, key: testKey, migrations: set)
+    #expect(try run { try $0.rows("SELECT count(*) FROM V") } == [[2]])
+  }
+
   @Test func `a program of a former format leaves a store of a later one alone`() async throws {
     let connection = try lab.open()
     try connection.execute("UPDATE vault_meta SET value = 3 WHERE key = 'format'")

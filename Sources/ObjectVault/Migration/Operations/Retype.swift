@@ -99,8 +99,9 @@ struct Retype: TableOperation {
       mapping.express(entity, name, isSame ? column : "CAST(\(column) AS \(type.sqlType))")
     case .swift(let function):
       guard let column = mapping.column(entity, name) else { return }
+      let call = Conversion.Call(function: function, property: "\(entity).\(name)")
       mapping.express(
-        entity, name, mapping.ofOwnRows(Conversion.sql(function, of: "\(entity).\(name)", column), entity))
+        entity, name, mapping.ofOwnRows(Conversion.sql(call, of: column, to: type), entity))
     }
   }
 

@@ -1,0 +1,68 @@
+// The entities that faults of a model have to do with: an operation that is about none of them has not made the faults.
+
+/// Which entities some faults have to do with.
+struct FaultReach {
+  /// In lower case.
+  private var names: Set<String> = []
+
+  /// - Parameter model: The one that has the faults.
+  init(of faults: [SchemaFault], in model: Schema) {
+    let words = Set(faults.flatMap(\.names).map { $0.lowercased() })
+    // Of a table, an index or links that clash with something, the name of their entity is a part of the name.
+    var left = model.entities.filter { entity in
+      let name = entity.name.lowercased()
+      return words.contains { $0.contains(name) }
+    }
+    var seen: Set<String> = []
+    names = words
+    while let entity = left.popLast() {
+      guard seen.insert(entity.name).inserted else { continue }
+      names.insert(entity.name.lowercased())
+      // What it inherits, and where it leads, may be what is wrong with it.
+      names.formUnion(entity.relationships.map { $0.destination.lowercased() })
+      guard let parent = entity.parent else { continue }
+      names.insert(parent.lowercased())
+      if let above = model.entity(named: parent) { left.append(above) }
+    }
+  }
+
+  /// Whether an operation may have to do with the faults.
+  func contains(_ subject: OperationSubject) -> Bool {
+    switch subject {
+    case .madeEntity(let entity): contains(entity.name)
+    case .droppedEntity(let name): contains(name)
+    case .renamedEntity(let name, let new): contains(name) || contains(new)
+    case .movedEntity(let name, let parent): contains(name) || parent.map(contains) == true
+    case .made(let entity, _, _), .dropped(let entity, _, _), .renamed(let entity, _, _, _),
+      .changed(let entity, _), .moved(let entity, _, _), .madeIndex(let entity, _),
+      .droppedIndex(let entity, _):
+      contains(entity)
+    // What they are about is said by their parts.
+    case .mergedEntity, .rawObject, .parts: true
+    case .rows: false
+    }
+  }
+
+  private func contains(_ entity: String) -> Bool { names.contains(entity.lowercased()) }
+}
+
+extension SchemaFault {
+  /// The names in it that are those of entities, or may have some in them.
+  fileprivate var names: [String] {
+    switch self {
+    case .duplicateName(let entity, _), .reservedName(let entity, _), .circularParents(let entity),
+      .inheritedIndex(let entity, _), .wrongInverse(let entity, _, _), .ownInverse(let entity, _),
+      .contestedInverse(let entity, _, _), .unknownProperty(let entity, _, _), .badKeyPath(let entity, _, _),
+      .badOption(let entity, _, _), .badDefault(let entity, _, _), .busyInitializer(let entity, _),
+      .emptyIndex(let entity), .tooManyProperties(let entity, _):
+      [entity]
+    case .clashingName(let name, let owner, let other): [name, owner, other]
+    case .unknownParent(let entity, let parent): [entity, parent]
+    case .familyName(let entity, _, let other): [entity, other]
+    case .unknownDestination(let entity, _, let destination): [entity, destination]
+    case .inheritedInverse(let entity, _, let destination, _, let owner): [entity, destination, owner]
+    case .narrowInverse(let entity, _, _, let owner): [entity, owner]
+    case .badRawObject(let name, _): [name]
+    }
+  }
+}

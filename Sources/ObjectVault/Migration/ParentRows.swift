@@ -1,0 +1,235 @@
+// What a change of an entity's parent does to rows: they come into another table under new ids, they get a table of their
+// own, or they stay and hold other values.
+
+internal import CipherSQLite
+
+/// The rows of an entity whose parent changes, and of all below it.
+struct ParentRows {
+  private let change: ParentChange
+  private let before: Schema
+  private let after: Schema
+  private(set) var checks: [CompiledStatement] = []
+
+  /// Where they lie before, and afterwards.
+  private let old: EntityPlace
+  private let new: EntityPlace
+
+  init(_ change: ParentChange, _ before: Schema, _ after: Schema) {
+    (self.change, self.before, self.after) = (change, before, after)
+    old =
+      before.root(of: change.entity.name) == change.entity.name
+      ? EntityPlace(table: change.entity.name, entities: []) : before.place(of: change.entity.name)
+    new = after.place(of: change.entity.name)
+    checks = gained.compactMap(check) + uniqueChecks + release.checks + ownChecks
+  }
+
+  /// The id that an object has from now on.
+  static func newID(_ id: SQL) -> SQL {
+    "(SELECT vault_other FROM \(PassingTable.name) WHERE vault_own = \(id))"
+  }
+
+  // MARK: What is asked before
+
+  private enum Gained {
+    case attribute(AttributeDescription, own: AttributeDescription?)
+    case toOne(RelationshipDescription)
+
+    var name: String {
+      switch self {
+      case .attribute(let attribute, _): attribute.name
+      case .toOne(let relationship): relationship.name
+      }
+    }
+  }
+
+  /// What the rows inherit and did not.
+  private var gained: [Gained] {
+    change.joined.flatMap { above in
+      above.attributes.map {
+        .attribute($0, own: change.way == .into ? change.entity.attribute(named: $0.name) : nil)
+      }
+        + above.relationships.filter { !$0.isToMany }.map { .toOne($0) }
+    }
+  }
+
+  private func check(_ gained: Gained) -> CompiledStatement? {
+    let (name, condition): (String, SQL?)
+    switch gained {
+    case .attribute(let attribute, let own):
+      guard !attribute.isOptional, attribute.defaultValue == nil, own?.isOptional != false else { return nil }
+      (name, condition) = (attribute.name, own.map { "\(identifier: $0.name) IS NULL" })
+    case .toOne(let relationship):
+      guard relationship.isRequired else { return nil }
+      (name, condition) = (relationship.name, nil)
+    }
+    return .mustBeEmpty(
+      RowCheck(
+        .required, change.entity.name, [name], at: old, where: condition,
+        message:
+          "%d objects of \(change.entity.name) would have no \(name), which \(change.parent ?? "") requires; fill it "
+          + "before, or make it optional"))
+  }
+
+  /// That what the rows bring, or get, differs where what they inherit is unique, and where it is so beside what is their own.
+  private var uniqueChecks: [CompiledStatement] {
+    let gained = Set(gained.map(\.name))
+    func isAsked(_ key: [String]) -> Bool { !gained.isDisjoint(with: key) }
+    return change.joined.flatMap { above in
+      above.uniqueKeys.filter(isAsked).compactMap { check(key: $0, of: above, besideOthers: true) }
+    }
+      + change.moved.compactMap { after.entity(named: $0.name) }.flatMap { own in
+        own.uniqueKeys.filter(isAsked).compactMap { check(key: $0, of: own, besideOthers: false) }
+      }
+  }
+
+  /// - Parameter besideOthers: Whether other rows of the new table have values of it.
+  /// - Returns: nil where the rows have nothing, which is like no other nothing.
+  private func check(key: [String], of owner: EntityDescription, besideOthers: Bool) -> CompiledStatement? {
+    ComingKey(
+      key, of: after.flattened(owner), rows: "\(old.tableName) AS a\(filterOfA)",
+      others: besideOthers ? "\(new.tableName)" : nil
+    ) { value(of: $0, in: owner) }?.check()
+  }
+
+  /// What the rows, as `a`, have in a property of an entity from now on; nil where they have nothing.
+  private func value(of name: String, in owner: EntityDescription) -> SQL? {
+    guard !gained.contains(where: { $0.name == name }) else { return value(of: name) }
+    let toOne = after.flattened(owner).relationship(named: name)
+    return "a.\(identifier: toOne?.columnName ?? name)"
+  }
+
+  /// What the rows, as `a`, have in an attribute that they inherit from now on; nil where they have nothing.
+  private func value(of name: String) -> SQL? {
+    for case .attribute(let attribute, let own) in gained where attribute.name == name {
+      let filling: SQL? = attribute.defaultValue.map { "\(written: $0.sql)" }
+      guard own != nil else { return filling }
+      let column: SQL = "a.\(identifier: name)"
+      guard let filling, !attribute.isOptional else { return column }
+      return "ifnull(\(column), \(filling))"
+    }
+    return nil
+  }
+
+  private var filterOfA: SQL { old.condition(SQLName("a")).map { " WHERE \($0)" } ?? "" }
+
+  private var release: RowRelease {
+    RowRelease(of: change.names, from: change.left, staying: change.way == .within, in: before)
+  }
+
+  /// To-ones of the rows that lead to what one of them is no more.
+  private var astray: [(entity: EntityDescription, relationship: RelationshipDescription)] {
+    guard change.way == .out else { return [] }
+    let left = Set(change.left.map(\.name))
+    return (change.left + change.moved).flatMap { entity in
+      entity.relationships.filter { !$0.isToMany && left.contains($0.destination) }.map { (entity, $0) }
+    }
+  }
+
+  private func isAstray(_ column: SQL) -> SQL {
+    "\(column) IN (SELECT \"id\" FROM \(old.tableName)\(old.filter))"
+  }
+
+  private var ownChecks: [CompiledStatement] {
+    astray.filter(\.relationship.isRequired).map { entity, relationship in
+      .mustBeEmpty(
+        RowCheck(
+          .leading, entity.name, [relationship.name], at: old,
+          where: isAstray("\(identifier: relationship.columnName)"),
+          message: "%d objects lead by \(relationship.name), which is required, to an object that is no "
+            + "\(relationship.destination) any more; let them lead elsewhere by a transform before"))
+    }
+  }
+
+  // MARK: Statements
+
+  /// The ids that rows get in another table.
+  var passing: [CompiledStatement] {
+    let table = PassingTable.name
+    let statements: [SQL] = [
+      PassingTable.drop, "CREATE TABLE \(table) (vault_own INTEGER PRIMARY KEY, vault_other INTEGER)",
+      // Above those of both names: an id that was given out under the own one leads to nothing else either.
+      "INSERT INTO \(table) SELECT \"id\", \"id\" + max(\(IdentifierTable.highest(of: new.table)), \(IdentifierTable.highest(of: old.table))) FROM \(old.tableName)",
+    ]
+    return statements.map { .sql($0.text) }
+  }
+
+  var statements: [CompiledStatement] {
+    switch change.way {
+    case .within: (release.statements + rewriting).map { .sql($0.text) }
+    case .into: ([insertion] + [PassingTable.end]).map { .sql($0.text) }
+    case .out:
+      ([insertion] + release.statements + ["DELETE FROM \(old.tableName)\(old.filter)"]).map { .sql($0.text) }
+    }
+  }
+
+  /// The mark of a table of its own is not below that of the table that its ids come from.
+  var mark: CompiledStatement {
+    .sql(IdentifierTable.renaming([(change.entity.name, old.table)]))
+  }
+
+  /// What the rows do not inherit any more is empty, and what they inherit has its default.
+  private var rewriting: [SQL] {
+    var settings: [SQL] = []
+    for above in change.left {
+      settings += above.attributes.map { "\(identifier: $0.name) = NULL" }
+      for relationship in above.relationships where !relationship.isToMany {
+        settings.append("\(identifier: relationship.columnName) = NULL")
+        if let order = before.orderColumn(of: relationship) { settings.append("\(identifier: order) = NULL") }
+      }
+    }
+    for case .attribute(let attribute, _) in gained {
+      if let value = attribute.defaultValue {
+        settings.append("\(identifier: attribute.name) = \(written: value.sql)")
+      }
+    }
+    return settings.isEmpty ? [] : ["UPDATE \(old.tableName) SET \(SQL.joined(settings))\(old.filter)"]
+  }
+
+  /// The rows in the table that they lie in afterwards.
+  private var insertion: SQL {
+    var (columns, values): ([SQL], [SQL]) = (
+      ["\"id\"", "\"_version\""],
+      [change.way == .into ? "m.vault_other" : "a.\"id\"", "a.\"_version\""]
+    )
+    if after.entity(named: new.table).map(after.isInFamily) == true {
+      columns.append("\(identifier: EntityColumn.name)")
+      values.append(
+        change.moved.count > 1 || change.way == .out
+          ? "a.\(identifier: EntityColumn.name)" : "\(literal: change.entity.name)")
+    }
+    for case .attribute(let attribute, _) in gained {
+      guard let value = value(of: attribute.name) else { continue }
+      columns.append("\(identifier: attribute.name)")
+      values.append(value)
+    }
+    for entity in change.moved { addOwn(of: entity, &columns, &values) }
+    let passing: SQL =
+      change.way == .into ? " JOIN \(PassingTable.name) AS m ON m.vault_own = a.\"id\"" : ""
+    return
+      "INSERT INTO \(new.tableName) (\(SQL.joined(columns))) SELECT \(SQL.joined(values)) FROM \(old.tableName) AS a\(passing)\(filterOfA)"
+  }
+
+  /// The columns of what an entity declares afterwards.
+  private func addOwn(of former: EntityDescription, _ columns: inout [SQL], _ values: inout [SQL]) {
+    guard let entity = after.entity(named: former.name) else { return }
+    for attribute in entity.attributes {
+      columns.append("\(identifier: attribute.name)")
+      values.append("a.\(identifier: attribute.name)")
+    }
+    for relationship in entity.relationships where !relationship.isToMany {
+      let value: SQL = "a.\(identifier: relationship.columnName)"
+      columns.append("\(identifier: relationship.columnName)")
+      if change.way == .into, change.moves(relationship.destination) {
+        values.append(Self.newID(value))
+      } else if astray.contains(where: { $0.relationship.name == relationship.name }) {
+        values.append("CASE WHEN \(isAstray(value)) THEN NULL ELSE \(value) END")
+      } else {
+        values.append(value)
+      }
+      if let order = after.orderColumn(of: relationship) {
+        columns.append("\(identifier: order)")
+        values.append("a.\(identifier: order)")
+      }
+    }
+  }
+}
