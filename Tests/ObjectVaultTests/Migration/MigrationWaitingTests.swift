@@ -53,7 +53,8 @@ import Testing
   {
     let (lab, set) = try await lab()
     let (url, connection) = (lab.url, try lab.open())
-    try connection.execute("BEGIN EXCLUSIVE")
+    // Who opens it may read.
+    try connection.execute("BEGIN IMMEDIATE")
     let waits = Locked<[Bool]>([])
     var settings = Store.RunSettings(
       nil, 1200, false, [], nil,
@@ -62,7 +63,8 @@ import Testing
       })
     settings.migrationTimeout = nil
     let run = Task { [settings] in try await Store.run(.latest, at: url, key: testKey, set, settings) }
-    while waits.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(5)) }
+    let end = Date(timeIntervalSinceNow: 600)
+    while waits.withLock({ $0.isEmpty }), Date() < end { try await Task.sleep(for: .milliseconds(5)) }
     #expect(waits.withLock { $0 } == [false] && !MigrationMark.isHeld(url.path))
     connection.rollback()
     connection.close()
