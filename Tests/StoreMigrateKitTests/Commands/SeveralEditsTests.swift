@@ -56,22 +56,6 @@ import Testing
     #expect(try run("status s.store").status == 0)
   }
 
-  @Test func `where others stand at each other's places, too, no record is offered`() throws {
-    try edit(2)
-    try write(3, Self.steps[3])
-    try write(4, Self.steps[2])
-    let exchanged = try run("status s.store")
-    #expect(
-      exchanged.status == 3 && exchanged.errors.contains("0002 s was edited")
-        && !exchanged.errors.contains("store-migrate repair"), "\(exchanged)")
-    #expect(try run("repair s.store 0002 -y").status == 3)
-    try write(3, Self.steps[2])
-    try write(4, Self.steps[3])
-    let whole = try run("status s.store")
-    #expect(whole.errors.contains("repair s.store 0002"), "\(whole)")
-    #expect(try run("repair s.store 0002 -y").status == 0)
-  }
-
   @Test func `one edited step is named alone`() throws {
     try edit(3)
     let result = try run("status s.store")
