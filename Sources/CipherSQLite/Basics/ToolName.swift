@@ -1,7 +1,7 @@
 // How messages call the tool on the command line.
 
-/// The tool that messages name for what they advise: `store-migrate`, or what an app calls its own. The process's name is one
-/// thing, and so is this.
+/// The tool that messages name for what they advise: `store-migrate`, or what an app calls its own. One for the process, whose
+/// name it is: whoever makes a message, far below, knows nothing of who runs it.
 package enum ToolName {
   private static let name = Locked("store-migrate")
 

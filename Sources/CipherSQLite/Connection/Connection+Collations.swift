@@ -1,5 +1,5 @@
-// Collations of columns, and those that a file of another program names and nobody here knows: texts compare byte by byte in their place, so that
-// the file can be read at all. What is sorted by them must not be searched.
+// Collations: that of a column, and those that a file of another program names and nobody here knows. Texts compare byte by
+// byte in the place of the latter, so that the file can be read at all. What is sorted by them must not be searched.
 
 private import CSQLCipher
 

@@ -93,8 +93,9 @@ extension SaveWriter {
   var endsThatGo: [(table: JoinTable, isSource: Bool, ids: [Int64])] {
     var ends: [(table: JoinTable, isSource: Bool, ids: [Int64])] = []
     for relationship in mapping.relationships {
-      guard let (table, isSource) = relationship.join else { continue }
-      for (entity, side) in [(relationship.owner, isSource), (relationship.destination, !isSource)] {
+      // Each table once, and not for the relationship at its other end again.
+      guard let (table, isSource) = relationship.join, isSource else { continue }
+      for (entity, side) in [(relationship.owner, true), (relationship.destination, false)] {
         let ids = plan.deletion.branchRows(entity)
         if !ids.isEmpty { ends.append((table, side, ids)) }
       }

@@ -72,18 +72,7 @@ enum RebaseCommand: Command {
   private static func tried(
     _ moves: [Move], of named: [String], _ files: [String], _ folder: URL, _ session: Session
   ) throws -> MigrationSet {
-    let set: MigrationSet
-    do { set = try renumbered(moves, in: folder) } catch let error as StoreError {
-      guard case .historyConflict(.duplicate(_, let files)) = error else { throw error }
-      throw RefusedError(
-        code: ExitCode(error),
-        description: """
-          \(files.joined(separator: ", ")) would still have one number. The one of the same branch goes along, when it is \
-          named, too:
-          \(files.map { "    \(session.rebaseLine((named + [$0]).sorted()))" }.joined(separator: "\n"))
-          No file was renamed.
-          """)
-    }
+    let set = try renumbered(moves, of: named, folder, session)
     do {
       let faults = try set.compileFaults()
       guard !faults.isEmpty else { return set }
@@ -126,6 +115,24 @@ enum RebaseCommand: Command {
             \(session.rebaseLine(named))
         No file was renamed.
         """)
+  }
+
+  /// The steps with their new numbers.
+  /// - Throws: ``RefusedError`` where two would still have one number, with the lines of which one names the branch whole.
+  private static func renumbered(
+    _ moves: [Move], of named: [String], _ folder: URL, _ session: Session
+  ) throws -> MigrationSet {
+    do { return try renumbered(moves, in: folder) } catch let error as StoreError {
+      guard case .historyConflict(.duplicate(_, let files)) = error else { throw error }
+      throw RefusedError(
+        code: ExitCode(error),
+        description: """
+          \(files.joined(separator: ", ")) would still have one number. The one of the same branch goes along, when it is \
+          named, too:
+          \(files.map { "    \(session.rebaseLine((named + [$0]).sorted()))" }.joined(separator: "\n"))
+          No file was renamed.
+          """)
+    }
   }
 
   private static func renumbered(_ moves: [Move], in folder: URL) throws -> MigrationSet {

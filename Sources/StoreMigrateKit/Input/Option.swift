@@ -140,6 +140,7 @@ extension Option {
 
   /// What every command takes that opens a store.
   static let store = key + [cipher, lockTimeout]
+  /// The same of commands that lead a store somewhere.
   static let run = key + [cipher, runTimeout]
   /// What every command takes that only looks at a store.
   static let look = store + [immutable]
