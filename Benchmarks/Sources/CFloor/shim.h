@@ -3,4 +3,5 @@
 #ifndef SQLITE_HAS_CODEC
 #define SQLITE_HAS_CODEC 1
 #endif
+#include <malloc.h>
 #include <sqlite3.h>

@@ -45,7 +45,8 @@ public struct Fetch<Object: ManagedObject> {
   /// - Throws: ``StoreError/predicate(_:)`` for an expression that has no counterpart in SQL.
   public consuming func `where`(_ predicate: Predicate<Object>) throws -> Fetch {
     // Consuming: a fetch that is built in one go is handed on, and not copied at each step.
-    adding(try PredicateTemplate.condition(of: predicate))
+    parameters.add(try PredicateTemplate.condition(of: predicate))
+    return self
   }
 
   /// Only objects for which the predicate in the format language holds.
@@ -62,12 +63,7 @@ public struct Fetch<Object: ManagedObject> {
   public func `where`(_ node: PredicateNode) -> Fetch { adding(FetchCondition(node: node)) }
 
   private consuming func adding(_ condition: FetchCondition) -> Fetch {
-    // An array of one at once, as most are, and not an empty one that grows.
-    if parameters.conditions.isEmpty {
-      parameters.conditions = [condition]
-    } else {
-      parameters.conditions.append(condition)
-    }
+    parameters.add(condition)
     return self
   }
 

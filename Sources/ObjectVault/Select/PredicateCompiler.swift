@@ -208,4 +208,10 @@ struct FetchParameters: Sendable {
 
   /// Whether it asks for a part of the results.
   var isWindow: Bool { limit != nil || offset > 0 }
+
+  /// Asks for a condition more.
+  mutating func add(_ condition: consuming FetchCondition) {
+    // An array of one at once, as most are, and not an empty one that grows.
+    if conditions.isEmpty { conditions = [condition] } else { conditions.append(condition) }
+  }
 }
