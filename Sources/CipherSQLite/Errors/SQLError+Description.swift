@@ -95,7 +95,7 @@ extension SQLError: CustomStringConvertible {
       "\(file): there is no database, but \(name) beside it, which would be read as its log. Put the database back that it "
         + "belongs to, or move it away."
     case .companionUnusable(let file, let kind):
-      "\(file): this is \(kind), where the engine would write. Look where it comes from, and remove it."
+      "\(file): this is \(kind), where the engine would write. Look where it comes from, and move it away."
     case .journalNamesAnother(let file):
       "\(file): this journal names a file that does not belong to it, and that would be deleted. Look where it comes from, "
         + "and move it away."

@@ -86,7 +86,7 @@ public enum SQLError: Error, Equatable, Sendable {
   /// There is no database at the path, but a log, an index or a journal beside it, which would be taken for the new one's.
   case leftBeside(file: String, name: String)
   /// What lies where the engine keeps its log, its index or its journal is no file of its own: a link, a pipe, a file with
-  /// another name. The engine would write through it.
+  /// another name, or one that begins as none of the engine's does. The engine would write through it.
   case companionUnusable(file: String, kind: String)
   /// The journal names another file, which the engine would delete, and which does not belong to it.
   case journalNamesAnother(file: String)

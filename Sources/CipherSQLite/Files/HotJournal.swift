@@ -4,7 +4,7 @@
 // The format is that of SQLite's "Database File Format", section 3, "The Rollback Journal".
 
 enum HotJournal {
-  private static let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+  static let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
 
   /// Whether there is a journal that the engine may put back.
   static func isThere(_ file: DatabasePath) -> Bool {

@@ -79,14 +79,18 @@ enum PathState: Equatable {
   }
 
   /// Goes on when the engine can keep its log, its index and its journal beside a file: it follows links, and writes.
+  /// - Parameter isRead: Whether the engine will look at them; of a file that nobody changes it does not.
   /// - Throws: ``SQLError/companionUnusable(file:kind:)``.
-  static func checkCompanions(_ file: DatabasePath) throws {
+  static func checkCompanions(_ file: DatabasePath, isRead: Bool) throws {
     for suffix in DatabasePath.companionSuffixes {
       guard let status = FileStatus(file.path + suffix) else { continue }
       guard status.isRegular, status.names == 1 else {
         let kind =
           status.isDirectory ? "a folder" : status.isRegular ? "a file with another name" : status.kind
         throw SQLError.companionUnusable(file: file.given + suffix, kind: kind)
+      }
+      guard !isRead || CompanionContent.isEngines(file.path + suffix, suffix, status) else {
+        throw SQLError.companionUnusable(file: file.given + suffix, kind: "a file that SQLite did not write")
       }
     }
   }

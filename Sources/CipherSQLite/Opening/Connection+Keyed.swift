@@ -12,7 +12,7 @@ extension Connection {
   static func keyed(
     _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration
   ) throws -> Connection {
-    try PathState.checkCompanions(file)
+    try PathState.checkCompanions(file, isRead: configuration.access != .immutable)
     var handle: OpaquePointer?
     var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
     flags |= configuration.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
@@ -75,7 +75,7 @@ extension Connection {
   /// A connection to a file in clear, for exports alone: no public call opens one.
   /// - Parameter busyTimeout: How long to wait for somebody else's lock, in seconds.
   static func plain(_ file: DatabasePath, access: Access, busyTimeout: Double = 5) throws -> Connection {
-    try PathState.checkCompanions(file)
+    try PathState.checkCompanions(file, isRead: access != .immutable)
     var handle: OpaquePointer?
     let flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
     let name = fileURI(file.path) + (access == .immutable ? "?immutable=1" : "")

@@ -21,10 +21,10 @@ extension Schema {
 extension StoreHistory {
   /// The steps behind the store as it carries them, and one more where the classes are another model.
   /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)``;
-  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)`` for a file of a later format.
+  ///   ``StoreError/otherFormat(file:found:supported:)`` for a file of a later format.
   func automaticSteps(for schema: Schema, file: String) throws -> MigrationSet {
+    try requireKnownFormat(file: file)
     let carried = try carriedSteps(in: file)
-    guard format <= FileFormat.current else { throw newer(than: carried, file: file) }
     let model = try model()
     guard model != schema else { return carried }
     let proposal = try carried.proposal(for: schema)

@@ -36,7 +36,7 @@ struct RepairWork {
   /// - Throws: ``StoreError/repairRefused(file:step:reason:)``; ``StoreError/historyConflict(_:)`` for other steps that
   ///   are not what ran: all that were edited are named.
   init(_ numbers: [Int], of history: StoreHistory, as set: MigrationSet, file: String) throws {
-    guard history.format <= FileFormat.current else { throw history.newer(than: set, file: file) }
+    try history.requireKnownFormat(file: file)
     try Self.requireRepairable(numbers, history, set, file)
     let wanted = Set(numbers).filter { !set.steps[$0 - 1].isRecorded(as: history.steps[$0 - 1].checksum) }
       .sorted()

@@ -72,7 +72,7 @@ extension StoreHistory {
   private func workBack(to target: Int, with set: MigrationSet, file: String, format: Int) throws
     -> MigrationWork
   {
-    guard self.format <= FileFormat.current else { throw newer(than: set, file: file) }
+    try requireKnownFormat(file: file)
     // What is taken back may be another step than the one at hand; what stays may not.
     let staying = set.prefix(target)
     try checkSteps(against: staying)

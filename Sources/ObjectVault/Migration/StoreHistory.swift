@@ -22,14 +22,20 @@ struct StoreHistory {
   func model() throws -> Schema { try Schema(json: modelJSON) }
 
   /// Compares the history with the steps at hand.
-  /// - Throws: ``StoreError/historyConflict(_:)``,
+  /// - Throws: ``StoreError/otherFormat(file:found:supported:)`` for a file of a later release,
+  ///   ``StoreError/historyConflict(_:)``,
   ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``.
   func check(against set: MigrationSet, file: String) throws {
+    try requireKnownFormat(file: file)
     try checkSteps(against: set)
-    guard format > FileFormat.current || (version > set.version && minimumReader > set.version) else {
-      return
-    }
-    throw newer(than: set, file: file)
+    if version > set.version, minimumReader > set.version { throw newer(than: set, file: file) }
+  }
+
+  /// Goes on where this release knows how the file is laid out: of what a later one keeps nothing else can be said.
+  /// - Throws: ``StoreError/otherFormat(file:found:supported:)``.
+  func requireKnownFormat(file: String) throws {
+    guard format > FileFormat.current else { return }
+    throw StoreError.otherFormat(file: file, found: format, supported: FileFormat.current)
   }
 
   /// The error for a store that is beyond the steps at hand.
@@ -37,7 +43,7 @@ struct StoreHistory {
     .storeIsNewer(
       file: file, found: version, supported: set.version,
       migratedBy: steps.last.map { "\($0.app) on \($0.appliedAt.prefix(10)) to \($0.number) \($0.name)" },
-      canDowngrade: format <= FileFormat.current && leadsBack(to: set, file: file))
+      canDowngrade: leadsBack(to: set, file: file))
   }
 
   /// Whether the store carries what takes the steps back that are not at hand, and needs no function that is not.

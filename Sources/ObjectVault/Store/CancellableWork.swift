@@ -4,7 +4,7 @@
 internal import CipherSQLite
 internal import Foundation
 
-/// Runs blocking work as ``detached(_:)`` does, and cancels its run when the task is cancelled, or `progress` is.
+/// Runs blocking work as ``AmpleStack/running(_:)`` does, and cancels its run when the task is cancelled, or `progress` is.
 ///
 /// The app's own handler of the progress is called as ever, and is there again afterwards. A task that is cancelled cancels the
 /// progress, too, so that who shows it sees it.
@@ -20,7 +20,7 @@ func cancellable<Result: Sendable>(
     try Task.checkCancellation()
     let listener = progress.map { ProgressListener($0, cancelling: run) }
     defer { listener?.end() }
-    return try await detached { try body(run) }
+    return try await AmpleStack.running { try body(run) }
   } onCancel: {
     run.cancel()
     progress?.cancel()

@@ -109,7 +109,7 @@ extension Store {
     -> [HistoryEvent]
   {
     let key = try await key.resolved()
-    return try await detached {
+    return try await AmpleStack.running {
       let inspection = try Inspection(path: url.path, key: key, profile: profile)
       return try withExtendedLifetime(inspection) { try HistoryEvent.all(inspection.connection) }
     }
@@ -128,7 +128,7 @@ extension Store {
     -> MigrationSet
   {
     let key = try await key.resolved()
-    return try await detached {
+    return try await AmpleStack.running {
       let inspection = try Inspection(path: url.path, key: key, profile: profile)
       return try withExtendedLifetime(inspection) {
         try StoreHistory.read(inspection.connection).carriedSteps(in: url.path)

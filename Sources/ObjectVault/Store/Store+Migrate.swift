@@ -107,8 +107,9 @@ extension Store {
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
   ///   - busyTimeout: How long it waits, in seconds, while another process keeps the file to itself.
   /// - Throws: The errors that opening would throw: ``StoreError/historyConflict(_:)``,
-  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``, ``StoreError/notAStore(file:)``;
-  ///   ``SQLError``; `CancellationError` when the task is cancelled.
+  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``,
+  ///   ``StoreError/otherFormat(file:found:supported:)``, ``StoreError/notAStore(file:)``; ``SQLError``;
+  ///   `CancellationError` when the task is cancelled.
   public static func plan(
     at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5
   ) async throws -> MigrationPlan {
@@ -144,7 +145,7 @@ package struct StoreInfo {
   private var format: Int { history.format }
 
   /// Compares the history with steps, whatever those say that have not run yet.
-  /// - Throws: ``StoreError/historyConflict(_:)``,
+  /// - Throws: ``StoreError/otherFormat(file:found:supported:)``, ``StoreError/historyConflict(_:)``,
   ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``.
   package func requireHistory(of migrations: MigrationSet, file: String) throws {
     try history.check(against: migrations, file: file)

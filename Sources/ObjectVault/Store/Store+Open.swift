@@ -68,7 +68,8 @@ extension Store {
     return try await cancellable(opening.stop, by: progress) { _ in try opening.open(key) }
   }
 
-  /// Opens a store on the caller's thread and before it returns, unless that would take too long: for the start of an app.
+  /// Opens a store before it returns, unless that would take too long: for the start of an app. The caller's thread waits; steps run
+  /// on one with a stack for the deepest of their expressions.
   ///
   /// Where the steps that the store lacks come to more than `limit`, none runs, and the error says what there is to do: show
   /// that, and call ``open(at:key:schema:migrations:configuration:progress:)`` with a `Progress`. A new store is made whatever

@@ -200,7 +200,7 @@ public final class Store: Sendable {
   /// - Throws: ``SQLError``; ``StoreError/bookkeepingDamaged(file:place:reason:)`` where the store's own tables cannot be read.
   public func verify() async throws -> [String] {
     let (core, pool) = (core, pool)
-    return try await detached {
+    return try await AmpleStack.running {
       try pool.withWriter { connection in
         _ = try connection.checkpoint()
         let findings = try connection.findings()
@@ -256,10 +256,3 @@ extension Connection {
 // Safe to share: set on the writer's queue while the body runs, read there after the commit, and then by the task that
 // waited for its end.
 private final class WritingWork: @unchecked Sendable { var context: ObjectContext? }
-
-/// Runs blocking work on a thread of its own, away from the pool that tasks share.
-func detached<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-  try await withCheckedThrowingContinuation { done in
-    DispatchQueue.global().async { done.resume(with: Swift.Result { try body() }) }
-  }
-}

@@ -48,17 +48,21 @@ struct StoreOpening: Sendable {
     let standing: StoreStanding
   }
 
-  /// Opens the store, on the caller's thread.
+  /// Opens the store before it returns: without a limit on the caller's thread, as that has an ample stack.
   func open(_ key: Key) throws -> Store {
     // Once: the file that is migrated, and whose connections the pool holds, is the same whatever becomes of a link.
     let file = try DatabasePath(url.path)
-    var steps = steps
-    // Who said how long it may take is not kept waiting for somebody else's steps.
     let record = RunRecord()
     let opened = try record.telling {
-      try limit == nil
-        ? Store.afterMigrations(file.path, progress, stop) { try prepare(file, key, &steps, record) }
-        : prepare(file, key, &steps, record)
+      guard limit != nil else {
+        var steps = steps
+        return try Store.afterMigrations(file.path, progress, stop) { try prepare(file, key, &steps, record) }
+      }
+      // Who said how long it may take is not kept waiting for somebody else's steps.
+      return try AmpleStack.waiting {
+        var steps = self.steps
+        return try prepare(file, key, &steps, record)
+      }
     }
     // Behind the pool's own: the last connection of a file takes the log away, and the next one makes it anew, which takes longer
     // than all the rest.

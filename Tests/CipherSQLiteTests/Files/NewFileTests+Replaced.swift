@@ -234,6 +234,41 @@ extension NewFiles {
     }
   }
 
+  // The engine goes by names: it truncates what is called like its index, and writes over what is called like its log.
+  @Test(arguments: ["-wal", "-journal", "-shm"], [1, 40, 5000])
+  func `somebody's file that is called like the engine's stays as it is`(_ suffix: String, _ count: Int)
+    throws
+  {
+    try create()
+    for mode in [Connection.JournalMode.wal, .delete] {
+      let connection = try Connection.open(path, key: testKey)
+      try connection.setJournalMode(mode)
+      connection.close()
+      let notes = Data(String(repeating: "my notes ", count: count).utf8.prefix(count * 9 - 1))
+      try folder.write(notes, to: "a.store" + suffix)
+      let error = SQLError.companionUnusable(file: path + suffix, kind: "a file that SQLite did not write")
+      #expect(throws: error) { try Connection.open(path, key: testKey) }
+      #expect(throws: error) { try Inspection(path: path, key: testKey) }
+      #expect(throws: error) { try ConnectionPool(path: path, key: testKey) }
+      var configuration = Connection.Configuration()
+      configuration.access = .immutable
+      try Connection.open(path, key: testKey, configuration: configuration).close()
+      #expect(try folder.bytes("a.store" + suffix) == notes)
+      unlink(path + suffix)
+    }
+  }
+
+  @Test(arguments: ["-wal", "-journal", "-shm"])
+  func `what the engine leaves in the middle of its work is its own`(_ suffix: String) throws {
+    try create()
+    // An index that is being made has 3 bytes first, and grows by 4096; a log and a journal may begin with zeros.
+    for count in suffix == "-shm" ? [0, 3, 4096, 32_768] : [0, 8, 512] {
+      try folder.write(Data(count: count), to: "a.store" + suffix)
+      try Connection.open(path, key: testKey).close()
+      unlink(path + suffix)
+    }
+  }
+
   @Test func `what is certainly no store is not replaced by a restore`() throws {
     try create()
     let backup = folder.path("b")

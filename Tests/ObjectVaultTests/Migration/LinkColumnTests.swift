@@ -272,10 +272,18 @@ import Testing
     let connection = try lab.open()
     try connection.execute("UPDATE vault_meta SET value = 3 WHERE key = 'format'")
     connection.close()
-    await #expect {
-      try await lab.migrate("add attribute Person.x int optional")
-    } throws: { error in
-      if case StoreError.storeIsNewer = error { true } else { false }
+    let isTold = { (error: any Error) in
+      if case StoreError.otherFormat(_, found: 3, supported: 2) = error { true } else { false }
     }
+    let step = "add attribute Person.x int optional"
+    await #expect { try await lab.migrate(step) } throws: { isTold($0) }
+    let set = try lab.set([Self.base, step])
+    await #expect { try await Store.plan(at: lab.url, key: testKey, migrations: set) } throws: { isTold($0) }
+    await #expect { try await Store.downgrade(at: lab.url, key: testKey, to: 0, migrations: set) } throws: {
+      isTold($0)
+    }
+    await #expect {
+      try await Store.open(at: lab.url, key: testKey, schema: Schema(entities: []), migrations: .automatic)
+    } throws: { isTold($0) }
   }
 }

@@ -1,4 +1,4 @@
-// An opening on the caller's thread does as much as it was told it may, and says otherwise what there is to do.
+// An opening that its caller waits for does as much as it was told it may, and says otherwise what there is to do.
 
 import CipherSQLite
 import Foundation
@@ -47,6 +47,34 @@ private final class Tag: ManagedObject { @Attribute var name: String }
       #expect(store.opening.isNew == isNew && store.opening.version == 2)
       store.close()
     }
+  }
+
+  // The engine reads an expression by recursion, some 500 bytes for each of its levels, of which it takes 1000.
+  @Test(arguments: [
+    "transform sql { UPDATE $Note SET $Note.stars = EXPRESSION }",
+    "retype Note.title to string using (EXPRESSION)",
+  ])
+  func `the deepest expression of a step runs though the caller's stack is small`(_ operation: String)
+    async throws
+  {
+    let lab = try await MigrationLab(Self.base, fill: Self.fill)
+    let deepest = "length('')" + String(repeating: "+1", count: 990)
+    let step = "add attribute Note.stars int default 0\n" + operation.replacing("EXPRESSION", with: deepest)
+    let (url, set) = (lab.url, try lab.set([Self.base, step]))
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      let thread = Thread {
+        done.resume(
+          with: Result {
+            try Store.open(
+              at: url, key: testKey, schema: Self.schema, migrations: .set(set), migratingAtMost: .rows(1000)
+            ).close()
+          })
+      }
+      thread.stackSize = 256 << 10
+      thread.start()
+    }
+    let column = operation.contains("stars") ? "stars" : "title"
+    #expect(try lab.rows("SELECT DISTINCT CAST(\(column) AS INTEGER) FROM Note") == [[990]])
   }
 
   /// What each step comes to, of 40 notes with a tag each and two tags.

@@ -1,0 +1,29 @@
+// Whether what has the name of a database's log, index or journal was written by the engine. SQLite goes by names: it truncates,
+// writes over and removes whatever is called so, be it somebody's notes.
+
+enum CompanionContent {
+  /// SQLite, "Database File Format": 3 for the journal, 4.1 for the log, which has one for each order of bytes in its sums.
+  private static let (journal, logs): ([UInt8], [[UInt8]]) = (
+    HotJournal.magic, [[0x37, 0x7F, 0x06, 0x82], [0x37, 0x7F, 0x06, 0x83]]
+  )
+  /// How an index grows: the engine makes one of 3 bytes first, and then writes the last byte of each page of it.
+  private static let (newIndexBytes, indexBytes) = (3, 4096)
+
+  /// Whether a file may be the engine's: it begins as one of its kind, or with nothing but zeros, as one whose beginning is
+  /// written last.
+  static func isEngines(_ path: String, _ suffix: String, _ status: FileStatus) -> Bool {
+    guard status.byteCount > 0 else { return true }
+    switch suffix {
+    case "-journal": return begins(path, [journal])
+    case "-wal": return begins(path, logs)
+    // By its size alone: to close a descriptor of it would drop the locks that this process holds on it.
+    default: return status.byteCount <= newIndexBytes || status.byteCount.isMultiple(of: indexBytes)
+    }
+  }
+
+  private static func begins(_ path: String, _ magics: [[UInt8]]) -> Bool {
+    // What cannot be read the engine will not read either, and what is gone is nobody's.
+    guard let head = SideFile(path)?.readUp(to: magics[0].count, at: 0) else { return true }
+    return head.allSatisfy { $0 == 0 } || magics.contains { $0.starts(with: head) }
+  }
+}
