@@ -116,6 +116,9 @@ extension CoreDataAdoption {
       }
       return
     }
+    if content.named > 0, let obstacle = files.obstacle {
+      throw StoreError.adoptionRefused(file: draft.connection.path, reason: obstacle)
+    }
     let names = try files.named(by: column, in: table, draft.connection)
     named.formUnion(names)
     hint.data = ExternalValues.data("s.\(SQLName(column))")

@@ -18,6 +18,9 @@ struct ExternalValues {
   /// The names of the files that were there when this was made. What is counted as missing is what is not among them, so the
   /// folder is looked at once: a file that goes later is not missing, it is an error.
   let names: Set<String>
+  /// Why nobody can say which files are there; nil where the folder could be looked at, and where there is none. A file that is out
+  /// of sight is not missing.
+  let obstacle: String?
   private let firstUnread = Locked<String?>(nil)
 
   /// - Parameter path: The file that they belong to.
@@ -27,8 +30,18 @@ struct ExternalValues {
       .appendingPathComponent(".\(url.deletingPathExtension().lastPathComponent)_SUPPORT")
       .appendingPathComponent("_EXTERNAL_DATA")
     self.folder = folder
-    let found = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-    names = Set(found.filter { Self.has($0, in: folder) })
+    do {
+      let found = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      names = try Set(found.filter { try Self.isFile($0, in: folder) })
+      obstacle = nil
+    } catch CocoaError.fileReadNoSuchFile {
+      (names, obstacle) = ([], nil)
+    } catch {
+      names = []
+      obstacle =
+        "\(Self.shown(folder)), the folder of its values, cannot be looked at (\(error.localizedDescription)). See to it that it can "
+        + "be: a file that is not there is named as a loss, and may be allowed"
+    }
   }
 
   /// What is said of the first file that a statement wanted, and that is there or was, and cannot be read. SQL goes on behind
@@ -39,11 +52,13 @@ struct ExternalValues {
   func register(on connection: Connection) throws {
     try connection.register(function: Self.function, argumentCount: 1, isDeterministic: false) { arguments in
       guard let name = arguments.first?.string else { return .null }
-      guard Self.has(name, in: folder) else {
-        if names.contains(name) { note(name, "it is no file any more") }
-        return .null
-      }
-      do { return .blob(try Data(contentsOf: folder.appendingPathComponent(name))) } catch {
+      do {
+        guard try Self.isFile(name, in: folder) else {
+          if names.contains(name) { note(name, "it is no file any more") }
+          return .null
+        }
+        return .blob(try Data(contentsOf: folder.appendingPathComponent(name)))
+      } catch {
         note(name, error.localizedDescription)
         return .null
       }
@@ -51,18 +66,26 @@ struct ExternalValues {
   }
 
   private func note(_ name: String, _ reason: String) {
-    let parts = folder.pathComponents.suffix(2) + [name]
     firstUnread.withLock {
-      $0 = $0 ?? "\(parts.joined(separator: "/")), the file of a value, cannot be read (\(reason))"
+      $0 = $0 ?? "\(Self.shown(folder))/\(name), the file of a value, cannot be read (\(reason))"
     }
   }
 
+  private static func shown(_ folder: URL) -> String {
+    folder.pathComponents.suffix(2).joined(separator: "/")
+  }
+
   /// Whether there is a file of a value: of such a name, and no link that leads elsewhere.
-  private static func has(_ name: String, in folder: URL) -> Bool {
+  /// - Throws: What the system says where it does not tell.
+  private static func isFile(_ name: String, in folder: URL) throws -> Bool {
     guard UUID(uuidString: name) != nil else { return false }
     let path = folder.appendingPathComponent(name).path
-    return (try? FileManager.default.attributesOfItem(atPath: path))?[.type] as? FileAttributeType
-      == .typeRegular
+    do {
+      return try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+        == .typeRegular
+    } catch CocoaError.fileReadNoSuchFile {
+      return false
+    }
   }
 
   /// What a column holds, as far as it is this.

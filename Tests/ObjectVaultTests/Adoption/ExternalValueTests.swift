@@ -95,6 +95,42 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: lab.store.path))
   }
 
+  // Who is the superuser may look into every folder; a link in a circle and a file are none to look into.
+  @Test(arguments: ["a link to itself", "a file"])
+  func `files in a folder that cannot be looked at are not missing`(_ now: String) async throws {
+    let lab = try lab(["x'0100'", link(Self.names[0])], files: [Self.names[0]: Data([7])])
+    let folder = lab.folder.url.appendingPathComponent(".legacy_SUPPORT/_EXTERNAL_DATA")
+    let set = try MigrationSet([try await lab.plan().step])
+    try FileManager.default.removeItem(at: folder)
+    if now == "a file" {
+      try Data().write(to: folder)
+    } else {
+      try FileManager.default.createSymbolicLink(at: folder, withDestinationURL: folder)
+    }
+    let isRefused = { (error: any Error) in
+      guard case StoreError.adoptionRefused(lab.file.path, let reason, _) = error else { return false }
+      return reason.contains(".legacy_SUPPORT/_EXTERNAL_DATA") && reason.contains("cannot be looked at")
+    }
+    await #expect { try await lab.plan() } throws: { isRefused($0) }
+    await #expect {
+      try await Store.adopt(
+        lab.file, fileKey: nil, into: lab.store, key: testKey, migrations: set, allowing: ["Stone.photo"])
+    } throws: { isRefused($0) }
+    #expect(!FileManager.default.fileExists(atPath: lab.store.path))
+  }
+
+  @Test func `without their folder the files are missing, each of them`() async throws {
+    let lab = try lab(["x'0100'", link(Self.names[0]), link(Self.names[1])])
+    try FileManager.default.removeItem(at: lab.folder.url.appendingPathComponent(".legacy_SUPPORT"))
+    #expect(try await lab.plan().losses.map(\.rows) == [2])
+    // And where no value names one, the folder is nobody's business.
+    let plain = try self.lab(["x'0100'", "x'0101'"])
+    let folder = plain.folder.url.appendingPathComponent(".legacy_SUPPORT/_EXTERNAL_DATA")
+    try FileManager.default.removeItem(at: folder)
+    try FileManager.default.createSymbolicLink(at: folder, withDestinationURL: folder)
+    #expect(try await plain.plan().losses.isEmpty)
+  }
+
   @Test func `no name leads out of the folder, and no link`() async throws {
     let lab = try lab(["x'0100'", link(Self.names[0])])
     try FileManager.default.createSymbolicLink(
