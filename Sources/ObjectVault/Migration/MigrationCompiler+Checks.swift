@@ -178,12 +178,15 @@ extension TableInfo.Column {
   /// What the column makes of a value that is put into it, as far as that changes what it is equal to: the engine converts to
   /// the type of a column, and an expression has none.
   fileprivate func kept(_ value: SQLName) -> SQL {
-    switch type {
+    // A text that is no number stays one. The comparison tells: it converts what a column would, and nothing else
+    // (sqlite.org/datatype3.html, 4.2), where CAST makes 12 of '12a' and 0 of 'a'.
+    let isNumber: SQL = "typeof(\(value)) = 'text' AND CAST(\(value) AS NUMERIC) = \(value)"
+    return switch type {
     case "TEXT":
       "CASE WHEN typeof(\(value)) IN ('integer', 'real') THEN CAST(\(value) AS TEXT) ELSE \(value) END"
-    case "INTEGER": "CASE typeof(\(value)) WHEN 'text' THEN CAST(\(value) AS NUMERIC) ELSE \(value) END"
+    case "INTEGER": "CASE WHEN \(isNumber) THEN CAST(\(value) AS NUMERIC) ELSE \(value) END"
     case "REAL":
-      "CASE WHEN typeof(\(value)) IN ('integer', 'text') THEN CAST(\(value) AS REAL) ELSE \(value) END"
+      "CASE WHEN typeof(\(value)) = 'integer' OR \(isNumber) THEN CAST(\(value) AS REAL) ELSE \(value) END"
     default: "\(value)"
     }
   }

@@ -108,9 +108,7 @@ struct RowQuestions {
   private mutating func askRequirements(of part: CompiledStep.Part) throws {
     for planned in part.planned {
       guard case .require(let text, let query) = planned.statement else { continue }
-      let answer = try answer {
-        try standing.answer(toRequirement: text, query, part.model, connection)
-      }
+      let answer = try answer { try standing.answer(toRequirement: text, query, connection) }
       // No rows are counted: one value answers.
       note(planned, answer) { _, _, _ in nil }
     }

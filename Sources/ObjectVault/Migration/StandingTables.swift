@@ -25,12 +25,15 @@ struct StandingTables {
   }
 
   private var tables: [String: Table] = [:]
+  /// What hand-made views are called in sentences, by their names in lower case.
+  private var views: [String: String]
   /// A longer or deeper expression is not made of those of earlier steps: what names its column more than once doubles them
   /// each time, and the engine reads no more than some forty brackets in each other.
   private static let (mostCharacters, mostBrackets) = (5000, 12)
 
   /// - Parameter format: That of the file.
   init(_ model: Schema, format: Int) {
+    views = model.titlesOfViews
     for table in model.tables { tables[table.name] = Table(origin: table.name) }
     guard format < FileFormat.current else { return }
     for join in model.joinTables {
@@ -51,6 +54,7 @@ struct StandingTables {
     of step: MigrationStep
   ) {
     let name = "\(numbered(step.number)) \(step.name)"
+    views = part.model.titlesOfViews
     guard let compiler = part.compiler else {
       for statement in part.statements { write(statement, written, part.model, name) }
       return
@@ -137,8 +141,7 @@ struct StandingTables {
   }
 
   func answer(_ check: RowCheck, _ connection: Connection) throws -> Answer {
-    let words = SQLTemplate.words(check.query)
-    if let reason = obstacle(to: check.query, words, check) { return .unasked(reason) }
+    if let reason = obstacle(to: check.query, check) { return .unasked(reason) }
     let head = head(for: check.query)
     do {
       guard let count = try connection.value(sql: head + check.query)?.int64, count > 0 else {
@@ -149,18 +152,9 @@ struct StandingTables {
   }
 
   /// Whether a query says true of the rows as they are now: what a step requires, in the words of its author.
-  /// - Parameters:
-  ///   - sentence: What is required.
-  ///   - model: The model at this point.
-  func answer(
-    toRequirement sentence: String, _ query: String, _ model: Schema, _ connection: Connection
-  ) throws -> Answer {
-    let words = SQLTemplate.words(query)
-    if let reason = obstacle(to: query, words, nil) { return .unasked(reason) }
-    let views = model.rawObjects.filter { $0.kind == .view && words.contains($0.name.lowercased()) }
-    if let view = views.first, tables.values.contains(where: { $0.columns != nil || $0.writer != nil }) {
-      return .unasked("the \(view.title) reads tables that change before")
-    }
+  /// - Parameter sentence: What is required.
+  func answer(toRequirement sentence: String, _ query: String, _ connection: Connection) throws -> Answer {
+    if let reason = obstacle(to: query, nil) { return .unasked(reason) }
     let head = head(for: query)
     // Without the semicolon at its end.
     let statement = SQLTemplate.statements(query).first { !$0.isBlank } ?? query
@@ -181,10 +175,9 @@ struct StandingTables {
   }
 
   /// Why a query cannot be asked before the steps run.
-  /// - Parameters:
-  ///   - words: Its words, in lower case.
-  ///   - check: What it is about, where that is known.
-  private func obstacle(to query: String, _ words: Set<String>, _ check: RowCheck?) -> String? {
+  /// - Parameter check: What it is about, where that is known.
+  private func obstacle(to query: String, _ check: RowCheck?) -> String? {
+    let words = SQLTemplate.words(query)
     // A column may be called as a table is.
     let sources = SQLTemplate.sources(query)
     let asked = tables.filter { sources.contains($0.key.lowercased()) }.sorted { $0.key < $1.key }
@@ -204,6 +197,12 @@ struct StandingTables {
           $0.lowercased() == column || RelationshipDescription.columnName($0).lowercased() == column
         } ?? column
       return "\"\(operation)\" changes \(check?.entity ?? name).\(property) before"
+    }
+    // What a view reads are the tables of the file, and not those that stand in their place here.
+    if let view = views.filter({ sources.contains($0.key) }).min(by: { $0.key < $1.key })?.value,
+      tables.values.contains(where: { $0.columns != nil || $0.writer != nil })
+    {
+      return "the \(view) reads tables that change before"
     }
     return nil
   }
@@ -236,5 +235,12 @@ extension SQLError {
   /// Whether it is about the statement, which may be of tables that are not there yet, and not about the file.
   fileprivate var isOfItsSQL: Bool {
     if case .engine(let code, _, _, _) = self { code == 1 } else { false }
+  }
+}
+
+extension Schema {
+  fileprivate var titlesOfViews: [String: String] {
+    let views = rawObjects.filter { $0.kind == .view }
+    return Dictionary(views.map { ($0.name.lowercased(), $0.title) }) { first, _ in first }
   }
 }

@@ -86,6 +86,57 @@ import Testing
     }
   }
 
+  // The column keeps a text that is no number, and the type refuses it: these are no values that are alike.
+  @Test(arguments: ["int", "double"])
+  func `texts that are no numbers are not taken for one number`(_ type: String) async throws {
+    let base = "create entity U {\n attribute n string unique\n}"
+    for (values, message) in [
+      ("'Xa', 'Xb'", "2 of 2 values"), ("'12a', '12b'", "2 of 2 values"), ("'7', '7a'", "1 of 2 values"),
+    ] {
+      let rows = values.split(separator: ",").enumerated().map { "(\($0.offset + 1), \($0.element))" }
+      let lab = try await MigrationLab(
+        base, fill: ["INSERT INTO U(id, n) VALUES \(rows.joined(separator: ", "))"])
+      let step = "retype U.n to \(type) using ($U.n || '')"
+      let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set([base, step]))
+      #expect(plan.refusals.filter { $0.rule == .unique }.isEmpty, "\(plan.refusals)")
+      await #expect { try await lab.migrate(step) } throws: { error in
+        let reason = StoppedStep(error)?.reason ?? ""
+        return reason.hasPrefix(message) && reason.contains("no \(type)")
+      }
+    }
+  }
+
+  @Test func `a view reads tables as they will be, so that what reads it is asked when it runs`() async throws
+  {
+    let base = """
+      create entity A {
+          attribute n string unique
+      }
+      create entity B {
+          attribute x int
+      }
+      create raw view V { SELECT $B.id, $B.x FROM $B }
+      """
+    let fill = [
+      "INSERT INTO A(id, n) VALUES (1, 'a'), (2, 'b')", "INSERT INTO B(id, x) VALUES (1, 0), (2, 0)",
+    ]
+    let steps = [
+      "transform sql { UPDATE $B SET $B.x = id }",
+      "retype A.n to int using ((SELECT V.x FROM V WHERE V.id = $A.$A.id))",
+    ]
+    let lab = try await MigrationLab(base, fill: fill)
+    let set = try lab.set([base] + steps)
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
+    #expect(plan.refusals.isEmpty, "\(plan.refusals)")
+    #expect(plan.steps[1].unasked.contains { $0.contains("the view V reads tables that change before") })
+    try await Store.migrate(at: lab.url, key: testKey, migrations: set, allowing: Set(set.losses(ofStep: 3)))
+    #expect(try lab.rows("SELECT n FROM A ORDER BY id") == [[1], [2]])
+    // Of tables that stay as they are the view says now what it will say then.
+    let other = try await MigrationLab(base, fill: fill)
+    let asked = try await Store.plan(at: other.url, key: testKey, migrations: other.set([base, steps[1]]))
+    #expect(asked.refusals.map(\.count) == [1], "\(asked)")
+  }
+
   @Test func `what a function of the app makes of values that may be there once is asked when it runs`()
     async throws
   {
