@@ -133,10 +133,14 @@ struct MigrationRunner {
   ) throws -> Result {
     let former = outcome.backup
     var mark: MigrationMark?
-    defer { withExtendedLifetime(mark) {} }
+    defer {
+      record.holdsLock = false
+      withExtendedLifetime(mark) {}
+    }
     do {
       return try connection.transaction(.immediate) {
         mark = MigrationMark(connection.file.path)
+        record.holdsLock = true
         // Nobody is waited for any more.
         progress?.setUserInfoObject(nil, forKey: .storeIsWaitingFor)
         return try body(&outcome)

@@ -15,6 +15,8 @@ final class RunRecord {
   private(set) var lastGeneration: Int64?
   /// Goes on where an earlier attempt left steps that stand.
   let meter = RunMeter()
+  /// Whether the run has the store's write lock now, and with it the mark.
+  var holdsLock = false
   private var isOver = false
 
   /// Whether steps of this run stand.

@@ -18,14 +18,17 @@ final class RunPatience {
 
   private let path: String
   private let settings: Store.RunSettings
+  private let record: RunRecord
   private var since = DispatchTime.now()
   private var told: Set<RunWait> = []
 
-  init(_ path: String, _ settings: Store.RunSettings) { (self.path, self.settings) = (path, settings) }
+  init(_ path: String, _ settings: Store.RunSettings, _ record: RunRecord) {
+    (self.path, self.settings, self.record) = (path, settings, record)
+  }
 
   /// An attempt begins: who migrates the store now has its lock, whatever this run asks for first.
   func begin() {
-    if MigrationMark.isHeld(path) { tell(.migration) }
+    if isMigratedByOthers { tell(.migration) }
   }
 
   /// Waits a moment for a lock.
@@ -37,11 +40,14 @@ final class RunPatience {
     let left = settings.busyTimeout - waited
     guard left > 0 else { return false }
     if waited > Self.silentSeconds {
-      tell(MigrationMark.isHeld(path) ? .migration : .lock(seconds: settings.busyTimeout))
+      tell(isMigratedByOthers ? .migration : .lock(seconds: settings.busyTimeout))
     }
     usleep(UInt32(min(left, count < 4 ? 0.002 : 0.02) * 1e6))
     return true
   }
+
+  /// A run that has the write lock has the mark itself: it waits for readers, which a commit does without a write-ahead log.
+  private var isMigratedByOthers: Bool { !record.holdsLock && MigrationMark.isHeld(path) }
 
   private func tell(_ wait: RunWait) {
     if told.insert(wait).inserted { settings.waits?(wait) }

@@ -71,7 +71,8 @@ extension Store {
       var configuration = Connection.Configuration()
       configuration.busyTimeout = settings.busyTimeout
       configuration.profile = settings.profile
-      let (patience, record) = (RunPatience(path, settings), RunRecord())
+      let record = RunRecord()
+      let patience = RunPatience(path, settings, record)
       defer { if record.hasSteps { settings.leaves?(record.outcome) } }
       return try record.telling {
         try afterMigrations(path, progress, run, atMost: settings.migrationTimeout) {

@@ -71,6 +71,29 @@ import Testing
     #expect(try await run.value.version == 2)
   }
 
+  // The engine commits without a write-ahead log when nobody reads.
+  @Test func `who waits for a reader to commit its own steps does not say that another one migrates`()
+    async throws
+  {
+    let (lab, set) = try await lab()
+    let url = lab.url
+    let reader = try lab.open()
+    #expect(try reader.value("PRAGMA journal_mode = delete")?.string == "delete")
+    try reader.execute("BEGIN")
+    _ = try reader.value("SELECT count(*) FROM Lone")
+    let told = Locked<[RunWait]>([])
+    let settings = Store.RunSettings(
+      nil, 600, false, [], nil, waits: { wait in told.withLock { $0.append(wait) } })
+    let run = Task { try await Store.run(.latest, at: url, key: testKey, set, settings) }
+    let end = Date(timeIntervalSinceNow: 600)
+    while told.withLock({ $0.isEmpty }), Date() < end { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(told.withLock { $0 } == [.lock(seconds: 600)] && MigrationMark.isHeld(url.path))
+    reader.rollback()
+    reader.close()
+    #expect(try await run.value.version == 2)
+    #expect(told.withLock { $0 } == [.lock(seconds: 600)])
+  }
+
   @Test func `a mark that is taken as another one goes is the one that others see`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path("a.store")
