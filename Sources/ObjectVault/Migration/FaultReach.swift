@@ -13,6 +13,10 @@ struct FaultReach {
       let name = entity.name.lowercased()
       return words.contains { $0.contains(name) }
     }
+    for case .tooManyProperties(let entity, _) in faults {
+      // It names the first of those that share a table; whichever has one more makes them too many.
+      if let root = model.entity(named: entity) { left += model.family(of: root) }
+    }
     var seen: Set<String> = []
     names = words
     while let entity = left.popLast() {

@@ -55,7 +55,7 @@ extension OperationProposer {
   private mutating func dropNamesakes(of entity: EntityDescription, below parent: String) {
     guard let above = present.entity(named: parent) else { return }
     for other in present.family(of: above) {
-      for name in entity.propertyNames where other.declares(name) { dropOne(name, [other.name]) }
+      for name in entity.propertyNames { dropOne(name, [other.name]) }
     }
   }
 
@@ -107,20 +107,31 @@ extension OperationProposer {
     let (theirs, ours) = (present.family(of: above), [own] + present.descendants(of: own))
     for other in theirs {
       for member in ours where member.name != other.name {
-        // What the entity and those above it have both becomes one.
-        if member.name == entity.name, line.contains(other.name) { continue }
-        for name in member.propertyNames where other.declares(name) {
+        for name in member.propertyNames where other.spelling(of: name) != nil {
+          // What the entity and those above it have both becomes one.
+          if member.name == entity.name, line.contains(other.name), other.declares(name) { continue }
           dropOne(name, [member.name, other.name])
         }
       }
     }
   }
 
-  /// Drops a property of the first of some entities that is not to have it.
+  /// Drops a property of the first of some entities that is not to have it, however that writes its name: capitals make no
+  /// other column.
   private mutating func dropOne(_ name: String, _ entities: [String]) {
-    guard let loser = entities.first(where: { new.entity(named: $0)?.declares(name) != true }),
-      let entity = present.entity(named: loser), entity.declares(name)
-    else { return }
-    drop(name, of: entity)
+    for entity in entities.compactMap({ present.entity(named: $0) }) {
+      guard let own = entity.spelling(of: name), new.entity(named: entity.name)?.declares(own) != true
+      else { continue }
+      return drop(own, of: entity)
+    }
+  }
+}
+
+extension EntityDescription {
+  /// How its property is written that has the name in whatever capitals.
+  fileprivate func spelling(of name: String) -> String? {
+    if declares(name) { return name }
+    let lowercase = name.lowercased()
+    return propertyNames.first { $0.lowercased() == lowercase }
   }
 }

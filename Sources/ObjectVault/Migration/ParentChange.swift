@@ -1,5 +1,5 @@
 // `set parent of E to P` and `set parent of E to none`: an entity that inherits from another one than before, with all that
-// is below it. What it comes to in a model; what it does to rows is in MigrationCompiler+Parents.
+// is below it. What it comes to in a model; what it does to rows is in ParentRows.
 
 internal import CipherSQLite
 

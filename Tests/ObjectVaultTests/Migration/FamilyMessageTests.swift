@@ -78,6 +78,27 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    "add attribute Child.extra int optional", "create entity Other : Child {\n attribute extra int\n}",
+  ])
+  func `the property that is one too many for a family is laid to the operation that added it`(
+    _ operation: String
+  ) throws {
+    let attributes = { (range: Range<Int>) in range.map { " attribute a\($0) int\n" }.joined() }
+    let base =
+      "create entity Root {\n\(attributes(0..<300))}\ncreate entity Child : Root {\n\(attributes(300..<512))}"
+    let set = try MigrationSet(
+      [base, operation + "\nseed { UPDATE $Root SET $Root.a1 = 1 }"].enumerated().map {
+        try MigrationStep(number: $0 + 1, name: "s\($0 + 1)", text: "format: 1\n[up]\n\($1)")
+      })
+    #expect {
+      _ = try set.model(at: 2)
+    } throws: { error in
+      guard case StoreError.migrationFailed(2, _, let found, let reason) = error else { return false }
+      return operation.hasPrefix(found) && reason.contains("513")
+    }
+  }
+
   // MARK: What is merged
 
   @Test(arguments: [

@@ -73,6 +73,28 @@ import Testing
     #expect(renamed.lines == ["rename entity Dog -> E1"] && renamed.losses.isEmpty)
   }
 
+  @Test func `capitals make no other name in the table of a family`() throws {
+    let middle = try proposal(
+      [
+        entity("Animal", "name"), entity("Dog", below: "Animal", "Rank"),
+        entity("Puppy", below: "Dog", "teeth"),
+      ],
+      [
+        entity("Animal", "name"), entity("E1", below: "Animal", "rank"),
+        entity("Puppy", below: "E1", "teeth"),
+      ])
+    #expect(middle.losses == ["Dog.Rank", "Dog"], "\(middle)")
+    let below = try proposal(
+      [entity("Pet", "name"), entity("Cat", below: "Pet", "Lives"), entity("Dog", "lives", "tricks")],
+      [entity("Pet", "name"), entity("Cat", below: "Pet"), entity("Dog", below: "Pet", "lives", "tricks")])
+    #expect(below.lines.last == "set parent of Dog to Pet", "\(below)")
+    #expect(below.losses.contains("Cat.Lives"), "\(below)")
+    let above = try proposal(
+      [entity("Pet", "Name"), entity("Dog", "name", "tricks")],
+      [entity("Pet", "Name"), entity("Dog", below: "Pet", "tricks")])
+    #expect(above.losses == ["Dog.name"], "\(above)")
+  }
+
   @Test func `from one table into another an entity goes by one of its own`() throws {
     let proposal = try proposal(
       [entity("P", "a"), entity("Q", "b"), entity("R", below: "P", "c")],

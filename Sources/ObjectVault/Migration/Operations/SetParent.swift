@@ -1,4 +1,4 @@
-// `set parent of E to P`, `set parent of E to none`. What it comes to is in ParentChange, the SQL in MigrationCompiler+Parents.
+// `set parent of E to P`, `set parent of E to none`. What it comes to is in ParentChange, the SQL in ParentRows.
 
 struct SetParent: TableOperation {
   let entity: String
