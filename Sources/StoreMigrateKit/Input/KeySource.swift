@@ -198,18 +198,19 @@ struct KeySource {
     return try typedLine()
   }
 
-  /// What is typed up to the end of the line, byte by byte: a terminal may be in another encoding than UTF-8.
+  /// What is typed up to the end of the line, byte by byte: a terminal may be in another encoding than UTF-8. Its end goes as that
+  /// of a file does, so that the same bytes are the same key.
   private static func typedLine() throws -> [UInt8] {
     var line: [UInt8] = []
     var byte: [UInt8] = [0]
     while true {
       let count = unsafe Foundation.read(0, &byte, 1)
       if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw UsageError("What is typed cannot be read: \(systemText(errno)).") }
       guard count > 0 || !line.isEmpty else { throw UsageError("No key was typed.") }
-      if count <= 0 || byte[0] == UInt8(ascii: "\n") { break }
-      line.append(byte[0])
+      if count > 0 { line.append(byte[0]) }
+      if count == 0 || byte[0] == UInt8(ascii: "\n") { return trimmed(line) }
     }
-    return line.last == UInt8(ascii: "\r") ? line.dropLast() : line
   }
 
   /// Exactly one line end goes, `\n` or `\r\n`; it is what editors and `echo` add.

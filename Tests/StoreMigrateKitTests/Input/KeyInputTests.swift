@@ -51,10 +51,17 @@ import Testing
     #expect(try shell("K=$(cat other) $tool info $store --key-env K --no-input").status == 12)
   }
 
-  @Test(.enabled(if: python != nil, "needs python3, for a terminal"))
-  func `what is typed at the prompt is taken byte by byte`() throws {
+  /// Bytes that are typed, in hexadecimal digits, and the key that they are.
+  static let typed: [(String, [UInt8])] = [
+    ("636166e90a", Array("caf".utf8) + [0xE9]), ("686f7273650d0a", Array("horse".utf8)),
+    // Return without a line end behind it, as from a file of these bytes, and the end of what is typed.
+    ("686f7273650d040404", Array("horse\r".utf8)),
+  ]
+
+  @Test(.enabled(if: python != nil, "needs python3, for a terminal"), arguments: typed)
+  func `what is typed at the prompt is taken byte by byte`(_ typed: String, _ key: [UInt8]) throws {
     let other = folder.path("b.store")
-    _ = try Connection.create(other, key: .passphrase(bytes: Array("caf".utf8) + [0xE9])) {
+    _ = try Connection.create(other, key: .passphrase(bytes: key)) {
       try $0.executeScript("CREATE TABLE t(x)")
     }
     let script = """
@@ -66,14 +73,43 @@ import Testing
       text, end = b"", time.time() + 60
       while b"Key of" not in text: text += os.read(terminal, 1024)
       while termios.tcgetattr(terminal)[3] & termios.ECHO and time.time() < end: time.sleep(0.01)
-      os.write(terminal, b"caf\\xe9\\n")
+      settings = termios.tcgetattr(terminal)
+      settings[0] &= ~termios.ICRNL
+      termios.tcsetattr(terminal, termios.TCSANOW, settings)
+      os.write(terminal, bytes.fromhex(sys.argv[3]))
       try:
           while os.read(terminal, 1024): pass
       except OSError: pass
       print(os.WEXITSTATUS(os.waitpid(child, 0)[1]))
       """
-    let result = try runTool(Self.python ?? "", ["-c", script, builtExecutable("store-migrate"), other])
+    let result = try runTool(
+      Self.python ?? "", ["-c", script, builtExecutable("store-migrate"), other, typed])
     #expect(result.output == "0\n", "\(result)")
+  }
+
+  @Test(.enabled(if: python != nil, "needs python3, for a terminal"))
+  func `a terminal that cannot be read is told as that, and not as one at which nothing was typed`() throws {
+    // A process in the background that ignores SIGTTIN gets an error of the system for what it reads.
+    let script = """
+      import os, pty, signal, sys
+      os.environ.pop("STORE_MIGRATE_KEY", None)
+      child, terminal = pty.fork()
+      if child == 0:
+          for number in [signal.SIGTTIN, signal.SIGTTOU]: signal.signal(number, signal.SIG_IGN)
+          tool = os.fork()
+          if tool == 0:
+              os.setpgid(0, 0)
+              os.execv(sys.argv[1], [sys.argv[1], "info", sys.argv[2]])
+          os._exit(os.WEXITSTATUS(os.waitpid(tool, 0)[1]))
+      text = b""
+      try:
+          while part := os.read(terminal, 1024): text += part
+      except OSError: pass
+      print(text.decode(), os.WEXITSTATUS(os.waitpid(child, 0)[1]))
+      """
+    let result = try runTool(Self.python ?? "", ["-c", script, builtExecutable("store-migrate"), store])
+    #expect(result.output.contains("What is typed cannot be read: Input/output error."), "\(result)")
+    #expect(result.output.hasSuffix(" 64\n"), "\(result)")
   }
 
   @Test func `a word that is no UTF-8 is refused, and no other file is touched`() throws {
