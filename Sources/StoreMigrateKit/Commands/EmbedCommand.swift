@@ -45,6 +45,7 @@ enum EmbedCommand: Command {
     var package: String?
     /// Why the list of a Package.swift was not written, and what to do; nil where it was, or nobody has one.
     var note: String?
+    var isData: Bool { package != nil }
     var description: String {
       let lines = written.map { "wrote      \($0)" } + unchanged.map { "unchanged  \($0)" }
       let target = package.map { ["", "Put this into the targets of Package.swift, once:", $0] } ?? []

@@ -68,6 +68,8 @@ enum SlotsCommand: Command {
     /// Shown once, and kept nowhere.
     let recoveryCode: String?
     let loss: String?
+    /// The code is nowhere else: without it the slot recovers nothing.
+    var isData: Bool { recoveryCode != nil }
 
     init(_ file: String, recoveryCode: String? = nil, of slot: String = "") throws {
       self.file = file

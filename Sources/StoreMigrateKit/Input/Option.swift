@@ -73,7 +73,8 @@ extension Option {
     Option(
       "--quiet", short: "-q", in: .common,
       "no report and no progress; errors are told, and what fetch, count,",
-      "sql and schema are asked for is written all the same"),
+      "sql and schema are asked for, a recovery code and the target of",
+      "Package.swift that embed shows are written all the same"),
     Option(
       "--color", value: "WHEN", in: .common,
       "always, never, or auto: on a terminal, where NO_COLOR is not set"),

@@ -10,7 +10,8 @@ protocol Report: Encodable, CustomStringConvertible {
   var isWritten: Bool { get }
   /// What could not be done behind what was; nil for nothing. Told on standard error.
   var failure: String? { get }
-  /// Whether its text is what was asked for, such as rows or SQL, and tells of nothing that was done: `--quiet` leaves it.
+  /// Whether its text is, or has in it, what was asked for and is not written elsewhere, such as rows, SQL or a code that is shown
+  /// once: `--quiet` leaves it.
   var isData: Bool { get }
   /// Whether its text is a screen for people, with marks: not one that a program or a compiler reads.
   var isScreen: Bool { get }

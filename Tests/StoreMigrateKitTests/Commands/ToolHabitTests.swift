@@ -93,6 +93,24 @@ import Testing
     #expect(help.contains("what fetch, count,") && help.contains("sql and schema are asked for"), "\(help)")
   }
 
+  @Test func `quiet leaves a code that is shown once, and a target that was asked for`() throws {
+    let made = try look("slots add n.keys paper --recovery -q")
+    let code = try #require(made.output.split(separator: "\n").last, "\(made)")
+    // It opens the file, so that the slot is of use.
+    let renamed = try runTool(
+      builtExecutable("store-migrate"),
+      ["slots", "rename", "n.keys", "Ann", "Anna", "--key-format", "recovery", "--no-input", "-q"],
+      environment: ["STORE_MIGRATE_KEY": code.trimmingCharacters(in: .whitespaces)],
+      directory: folder.url.path)
+    #expect(renamed.status == 0 && renamed.output.isEmpty, "\(renamed)")
+    #expect(try run("slots list n.keys -q").output.isEmpty)
+    #expect(try run("embed -m Steps -q").output.isEmpty)
+    let target = try run("embed -m Steps --package -q")
+    #expect(target.status == 0 && target.output.contains(".target("), "\(target)")
+    let help = try run("help slots").output
+    #expect(help.contains("a recovery code and the target of"), "\(help)")
+  }
+
   @Test func `a dry run is what plan shows, and writes nothing`() throws {
     let before = try folder.bytes("old.store")
     for (dry, plan) in [
