@@ -108,6 +108,8 @@ enum PlanCommand: Command {
     let hasOwnTables: Bool
     /// How much is one transaction: all, or a step.
     let transaction: String
+    /// Up to which step all go in one transaction even where each has one of its own: they were folded into one. 0 for none.
+    let foldedVersion: Int
     let makesBackup: Bool
     let backup: String?
     let changesFormat: Bool
@@ -116,6 +118,12 @@ enum PlanCommand: Command {
     let cost: StatusCommand.Cost
     /// Command lines that go on from here.
     var next: [String]
+
+    private enum CodingKeys: String, CodingKey {
+      case store, from, to, steps, drift, hasOwnTables, transaction, makesBackup, backup, changesFormat,
+        neededBytes, freeBytes, cost, next
+    }
+
     /// Whether the run takes more of the disk than there is.
     var lacksRoom: Bool { freeBytes.map { $0 < neededBytes } ?? false }
     /// As the run would end, which is refused: by what it asks before its first step, or by that step itself.
@@ -146,6 +154,7 @@ enum PlanCommand: Command {
       steps: plan.steps.indices.map { planned($0, plan, outlook, set) }, drift: plan.drift,
       hasOwnTables: plan.hasOwnTables,
       transaction: try session.commitsEachStep() ? "step" : "all",
+      foldedVersion: set.foldedVersion,
       makesBackup: plan.makesBackup, backup: outlook.backupName, changesFormat: plan.changesFormat,
       neededBytes: plan.neededBytes, freeBytes: outlook.freeBytes,
       cost: StatusCommand.Cost(rows: plan.cost.rows, seconds: plan.cost.seconds),

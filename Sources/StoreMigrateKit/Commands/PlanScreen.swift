@@ -41,8 +41,17 @@ extension PlanCommand.PlanReport {
     return lines
   }
 
-  private var isEachStep: Bool { transaction == "step" && steps.count > 1 }
-  private var scope: String { isEachStep ? "in a transaction each" : "in one transaction" }
+  /// Of steps that were folded into one, those that stand in this plan.
+  private var folded: [PlanCommand.PlannedStep] { steps.filter { $0.number <= foldedVersion } }
+  /// Whether the run has more than one transaction.
+  private var isEachStep: Bool { transaction == "step" && steps.count - max(0, folded.count - 1) > 1 }
+  private var scope: String {
+    guard isEachStep else { return "in one transaction" }
+    guard folded.count > 1, let first = folded.first, let last = folded.last else {
+      return "in a transaction each"
+    }
+    return "in a transaction each, but \(numbered(first.number)) to \(numbered(last.number)) in one"
+  }
 
   private var driftLines: [String] {
     guard !drift.isEmpty else { return [] }
@@ -94,12 +103,20 @@ extension PlanCommand.PlanReport {
     if exitCode == .noSpace { return "`\(verb)` would be refused: the disk has not that much room." }
     // What is asked before the first step keeps them all from running.
     let isAsked = !drift.isEmpty || steps.contains { $0.transforms.contains(where: \.isMissing) }
-    if isEachStep, !isAsked, let index = steps.firstIndex(where: { !$0.refusals.isEmpty }), index > 0 {
-      let (failing, last) = (steps[index], steps[index - 1])
-      return "`\(verb)` would stop at \(numbered(failing.number)) \(failing.name), with what is before it "
-        + "\(last.leadsBack ? "taken back" : "done")."
+    if isEachStep, !isAsked, let failing = steps.first(where: { !$0.refusals.isEmpty }),
+      let first = firstStep(goingWith: failing), first.number != steps[0].number
+    {
+      let place = first.number == failing.number ? "it" : "\(numbered(first.number)) \(first.name)"
+      return
+        "`\(verb)` would stop at \(numbered(failing.number)) \(failing.name), with what is before \(place) "
+        + "\(leadsBack ? "taken back" : "done")."
     }
     return "`\(verb)` would fail, and leave the store as it is."
+  }
+
+  /// The first step of the transaction that a step is in: what is before that stands where the step fails.
+  private func firstStep(goingWith step: PlanCommand.PlannedStep) -> PlanCommand.PlannedStep? {
+    step.number <= foldedVersion ? folded.first : step
   }
 
   private var outcome: String { "Nothing was written." }
