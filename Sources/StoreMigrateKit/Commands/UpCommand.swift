@@ -227,7 +227,10 @@ enum UpCommand: Command {
       let back = target < version ? try? session.plan(inspection, all, .back(to: target)) : nil
       return (
         set, try session.plan(inspection, set),
-        back.map { session.line(DownCommand.self, ["--to", "\(target)"] + $0.allowances) }
+        back.flatMap { back in
+          back.wayBackObstacle == nil
+            ? session.line(DownCommand.self, ["--to", "\(target)"] + back.allowances) : nil
+        }
       )
     }
   }

@@ -99,18 +99,23 @@ struct ConflictScreen {
     """ + "\n" + wayBack(to: number - 1, name)
   }
 
-  /// What takes steps back, where the store carries it for all of them.
+  /// What takes steps back, where the store carries it for all of them and the line for it would be run.
   private func wayBack(to version: Int, _ name: String) -> String {
-    guard applied.allSatisfy({ $0.number <= version || $0.carriesWayBack }) else {
+    guard applied.allSatisfy({ $0.number <= version || $0.carriesWayBack }), let plan = wayBack(version)
+    else {
       return
         "  Nothing takes \(name) back here: where it is the one that moves, a copy of before it has to be restored, or the "
         + "store made anew."
     }
-    let plan = wayBack(version)
+    if let obstacle = plan.wayBackObstacle {
+      return
+        "  Where \(name) is the one that moves, as after a rebase, it is taken back first, which is refused here: "
+        + "\(obstacle)."
+    }
     return """
         Where \(name) is the one that moves, as after a rebase, this takes it back by what the store carries\
-      \(plan?.lossClause ?? ""); then up:
-            \(line(.down, ["--to", "\(version)"] + (plan?.allowances ?? [])))
+      \(plan.lossClause); then up:
+            \(line(.down, ["--to", "\(version)"] + plan.allowances))
       """
   }
 
@@ -136,7 +141,7 @@ struct NewerScreen {
     var lines = ["\(store) is at version \(found); these migrations end at \(supported)."]
     if let migratedBy { lines.append("  It was last migrated by \(migratedBy).") }
     switch wayBack {
-    case .success(let plan) where plan.missingTransforms.isEmpty:
+    case .success(let plan) where plan.wayBackObstacle == nil:
       lines += [
         "  Update the program. Or take the store back by what it carries itself\(plan.lossClause):",
         "      \(line(.down, ["--to", "\(supported)"] + plan.allowances))",
@@ -150,6 +155,17 @@ struct NewerScreen {
 }
 
 extension MigrationPlan {
+  /// Why the line that takes these steps back would be refused, as the end of a sentence; nil where a screen may offer it.
+  var wayBackObstacle: String? {
+    if let name = missingTransforms.first {
+      return "this program has no function \"\(name)\"; the app's own tool has"
+    }
+    guard !drift.isEmpty else { return nil }
+    return
+      (hasOwnTables ? "what is beside its tables is in the way" : "its tables are not those of its model")
+      + " (\(drift.joined(separator: "; ")))"
+  }
+
   /// The end of a sentence about it that says what it loses; nothing where that is nothing.
   var lossClause: String {
     losses.isEmpty ? "" : "; that loses \(losses.map(text).joined(separator: ", "))"
