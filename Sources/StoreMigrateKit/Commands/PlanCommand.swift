@@ -27,8 +27,8 @@ enum PlanCommand: Command {
     Shows what `up` would do, or `down` where --to leads back. Changes no byte of it, and leaves no file behind. Asks the
     rows what the steps will ask of them, as far as no earlier step writes there: where they would refuse rows, for values
     that are there twice, something required that is missing, or several where one is left, it counts them. Ends as `up`
-    would: with 5 for such rows, with 1 for what a step requires in its author's words, with 6 where the disk has not the
-    room.
+    would once losses are allowed, which a plan shows and `up` asks for: with 5 for such rows, with 1 for what a step
+    requires in its author's words, with 6 where the disk has not the room.
     """
 
   struct PlannedStep: Encodable {
@@ -126,11 +126,13 @@ enum PlanCommand: Command {
 
     /// Whether the run takes more of the disk than there is.
     var lacksRoom: Bool { freeBytes.map { $0 < neededBytes } ?? false }
-    /// As the run would end, which is refused: by what it asks before its first step, or by that step itself.
+    /// As the run would end, but for losses, which it asks for: what it asks before its first step, in that order, and then what
+    /// the steps refuse.
     var exitCode: ExitCode {
-      guard drift.isEmpty || steps.isEmpty && !changesFormat else { return .failed }
       if steps.contains(where: { $0.transforms.contains(where: \.isMissing) }) { return .refused }
       if lacksRoom { return .noSpace }
+      // Of the tables the run asks last, under its lock.
+      guard drift.isEmpty || steps.isEmpty && !changesFormat else { return .failed }
       // What a step requires in the words of its author fails as the author's SQL does.
       return switch steps.flatMap(\.refusals).first?.rule {
       case nil: .ok

@@ -85,18 +85,33 @@ import Testing
       try bytes("up s.store --dry-run --json") - bytes("up s.store --dry-run --json --no-backup") == size)
   }
 
+  /// Runs a line where the disk has only so much room.
+  private func tight(_ line: String, bytes: Int = 20_000) throws -> ToolResult {
+    try FaultInjector.run(
+      builtExecutable("store-migrate"),
+      line.replacing("s.store", with: folder.path("s.store")).split(separator: " ").map(String.init)
+        + ["--key-format", "hex", "--no-input", "-m", folder.path("Migrations")],
+      environment: Self.key.merging(["VAULT_FREE_BYTES": "\(bytes)"]) { $1 }, in: folder.url.path
+    ).result
+  }
+
+  @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
+  func `of two reasons a plan ends by that which the run meets first`() throws {
+    let connection = try Connection.open(folder.path("s.store"), key: testKey)
+    try connection.execute("ALTER TABLE Thing ADD COLUMN shoes TEXT")
+    connection.close()
+    for (bytes, code) in [(20_000, 6), (100_000_000, 1)] as [(Int, Int32)] {
+      for command in ["plan", "up"] {
+        let result = try tight("\(command) s.store", bytes: bytes)
+        #expect(result.status == code, "\(command): \(result)")
+      }
+    }
+  }
+
   @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
   func `where the disk has not the room, a plan ends as the run does, and leads nowhere`() throws {
     try insert("a", "b")
     let image = try folder.bytes("s.store")
-    func tight(_ line: String, bytes: Int = 20_000) throws -> ToolResult {
-      try FaultInjector.run(
-        builtExecutable("store-migrate"),
-        line.replacing("s.store", with: folder.path("s.store")).split(separator: " ").map(String.init)
-          + ["--key-format", "hex", "--no-input", "-m", folder.path("Migrations")],
-        environment: Self.key.merging(["VAULT_FREE_BYTES": "\(bytes)"]) { $1 }, in: folder.url.path
-      ).result
-    }
     let plan = try tight("plan s.store")
     #expect(
       plan.status == 6 && plan.output.contains("would be refused: the disk has not that much room")

@@ -58,6 +58,18 @@ import Testing
     #expect(try folder.bytes("s.store") == before)
   }
 
+  @Test func `beside tables that somebody changed, plan and up are refused for the function first`() throws {
+    let connection = try Connection.open(store, key: .raw(Template.key))
+    try connection.execute("ALTER TABLE User ADD COLUMN shoes TEXT")
+    connection.close()
+    for (tool, code) in [("store-migrate", 5), ("microblog-migrate", 1)] as [(String, Int32)] {
+      for command in ["plan", "up"] {
+        let result = try run(command, tool: tool)
+        #expect(result.status == code, "\(tool) \(command): \(result)")
+      }
+    }
+  }
+
   @Test func `the app's own tool runs it, takes it back and runs it again`() throws {
     let plan = try run("plan")
     #expect(plan.status == 0 && plan.output.contains("~ transform swift \"shout\" on 3 User"), "\(plan)")
