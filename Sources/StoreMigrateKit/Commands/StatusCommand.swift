@@ -63,8 +63,8 @@ enum StatusCommand: Command {
     let store: Int
     let available: Int
     let minimumReader: Int
-    /// What it is when all steps ran.
-    let minimumReaderAfterwards: Int
+    /// What it is when all steps ran; nil where one cannot.
+    let minimumReaderAfterwards: Int?
   }
 
   struct FileState: Encodable {
@@ -110,12 +110,13 @@ enum StatusCommand: Command {
     let schema: SchemaState
     let drift: [String]
     let foreignKeys: References
-    let makesBackup: Bool
+    /// What `up` would do and take: nil where a step cannot run, as nothing is known of it and of those behind it.
+    let makesBackup: Bool?
     let backup: String?
     let copies: [Copy]
-    let neededBytes: Int
+    let neededBytes: Int?
     let freeBytes: Int?
-    let cost: Cost
+    let cost: Cost?
     let warnings: [String]
     /// Command lines that go on from here.
     let next: [String]
@@ -157,23 +158,25 @@ enum StatusCommand: Command {
     unfit: (number: Int, fault: String)? = nil
   ) throws -> StatusReport {
     let (plan, outlook) = try session.planned(inspection, set)
-    let profile = plan.cipher
+    let (profile, isKnown) = (plan.cipher, unfit == nil)
     return StatusReport(
       store: StoreSummary(path: session.storePath, bytes: plan.bytes),
       file: FileState(
         format: format(profile), pageBytes: profile.pageBytes, profile: "\(profile)"),
       version: Version(
         store: plan.storeVersion, available: all.version, minimumReader: plan.minimumReader,
-        minimumReaderAfterwards: outlook.minimumReader),
+        minimumReaderAfterwards: isKnown ? outlook.minimumReader : nil),
       migrations: applied(plan, set) + pending(plan, outlook, set) + unfitSteps(all, behind: set, unfit),
       history: HistoryState(plan.history, set),
       schema: SchemaState(matches: plan.hasOwnTables, hash: outlook.modelHash), drift: plan.drift,
-      foreignKeys: References(violations: outlook.danglingReferences), makesBackup: plan.makesBackup,
-      backup: outlook.backupName, copies: try copies(outlook, session), neededBytes: plan.neededBytes,
+      foreignKeys: References(violations: outlook.danglingReferences),
+      makesBackup: isKnown ? plan.makesBackup : nil, backup: isKnown ? outlook.backupName : nil,
+      copies: try copies(outlook, session), neededBytes: isKnown ? plan.neededBytes : nil,
       freeBytes: outlook.freeBytes,
-      cost: Cost(rows: plan.cost.rows, seconds: plan.cost.seconds),
-      warnings: (session.warnings?.withLock { $0 } ?? []) + warnings(plan, outlook),
-      next: unfit == nil ? next(session, plan, outlook) : [session.offer(CheckCommand.self, [])],
+      cost: isKnown ? Cost(rows: plan.cost.rows, seconds: plan.cost.seconds) : nil,
+      warnings: (session.warnings?.withLock { $0 } ?? []) + warnings(plan)
+        + (isKnown ? roomWarnings(plan, outlook) : []),
+      next: isKnown ? next(session, plan, outlook) : [session.offer(CheckCommand.self, [])],
       signalsAttention: session.arguments.has("--exit-code"),
       isVerbose: session.arguments.has("--verbose"))
   }
@@ -237,21 +240,22 @@ enum StatusCommand: Command {
     }
   }
 
-  private static func warnings(_ plan: MigrationPlan, _ outlook: MigrationOutlook) -> [String] {
-    var warnings =
+  private static func warnings(_ plan: MigrationPlan) -> [String] {
+    let drift =
       plan.drift.isEmpty
       ? []
       : plan.hasOwnTables
         ? ["steps are refused as long as that is in the way"]
         : ["steps are refused so: undo what was changed by hand, or restore a backup"]
-    warnings += plan.missingTransforms.map {
-      "this tool has no Swift function \"\($0)\": run `up` with the app's own tool"
-    }
-    if let free = outlook.freeBytes, free < plan.neededBytes {
-      warnings.append(
-        "`up` needs about \(megabytes(plan.neededBytes)) of disk, and \(megabytes(free)) are free")
-    }
-    return warnings
+    return drift
+      + plan.missingTransforms.map {
+        "this tool has no Swift function \"\($0)\": run `up` with the app's own tool"
+      }
+  }
+
+  private static func roomWarnings(_ plan: MigrationPlan, _ outlook: MigrationOutlook) -> [String] {
+    guard let free = outlook.freeBytes, free < plan.neededBytes else { return [] }
+    return ["`up` needs about \(megabytes(plan.neededBytes)) of disk, and \(megabytes(free)) are free"]
   }
 
   private static func next(_ session: Session, _ plan: MigrationPlan, _ outlook: MigrationOutlook) -> [String]

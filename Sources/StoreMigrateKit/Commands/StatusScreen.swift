@@ -72,9 +72,10 @@ extension StatusCommand.StatusReport {
   }
 
   private var readerLine: String {
-    let (now, after) = (version.minimumReader, version.minimumReaderAfterwards)
+    let now = version.minimumReader
+    let later = version.minimumReaderAfterwards.flatMap { $0 > now ? $0 : nil }
     return "version \(now) can open this store"
-      + (after > now ? " now; after `up` version \(after) and later ones alone" : "")
+      + (later.map { " now; after `up` version \($0) and later ones alone" } ?? "")
   }
 
   private var copyLines: [String] {
@@ -87,7 +88,7 @@ extension StatusCommand.StatusReport {
 
   private var roomLines: [String] {
     guard !pending.isEmpty else { return [] }
-    // The plan knows of what stands before such a step alone, and `up` would run none of it.
+    // `up` would run none of what stands before such a step, either.
     if let unfit = migrations.first(where: { $0.fault != nil }) {
       return [
         Screen.fact(
@@ -103,7 +104,7 @@ extension StatusCommand.StatusReport {
         backup.map { "`up` will write \($0) (\(megabytes(store.bytes))\(free))" }
           ?? "none: no pending step loses or rewrites values, or asks for one")
     ]
-    if neededBytes > 0 {
+    if let neededBytes, neededBytes > 0, let cost {
       lines.append(
         Screen.fact(
           "needs",

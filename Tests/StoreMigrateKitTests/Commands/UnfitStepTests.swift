@@ -77,6 +77,39 @@ import Testing
     #expect(try run("status a.store --exit-code").status == 2)
   }
 
+  @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
+  func `for programs, too, nothing is said of a run that there will not be`() throws {
+    // It asks for a copy, and by that for room.
+    try Data("format: 1\nbackup: always\n\n[up]\nadd attribute A.m int optional\n".utf8).write(
+      to: URL(fileURLWithPath: folder.path("Steps/0002_b.migration")))
+    func status(_ more: String...) throws -> ToolResult {
+      try FaultInjector.run(
+        builtExecutable("store-migrate"),
+        ["status", folder.path("a.store"), "-m", folder.path("Steps"), "--key-env", "KEY"]
+          + ["--key-format", "hex", "--no-input"] + more,
+        environment: ["KEY": Template.hex(Template.key), "VAULT_FREE_BYTES": "20000"], in: folder.url.path
+      ).result
+    }
+    func object() throws -> [String: Any] {
+      let output = try status("--json").output
+      #expect(try ReportSchema().faults(in: output) == [], "\(output)")
+      return try #require(JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
+    }
+    let unknown = ["makesBackup", "backup", "neededBytes", "cost"]
+    let unfit = try object()
+    #expect(unknown.filter { unfit[$0] != nil } == [], "\(unfit)")
+    #expect((unfit["version"] as? [String: Any])?["minimumReaderAfterwards"] == nil, "\(unfit)")
+    #expect((unfit["warnings"] as? [String])?.contains { $0.contains("of disk") } == false, "\(unfit)")
+    #expect(try !status().output.contains("of disk"))
+    for step in ["0003_c", "0004_d"] {
+      try FileManager.default.removeItem(atPath: folder.path("Steps/\(step).migration"))
+    }
+    let fit = try object()
+    #expect(unknown.filter { fit[$0] == nil } == [], "\(fit)")
+    #expect((fit["version"] as? [String: Any])?["minimumReaderAfterwards"] != nil, "\(fit)")
+    #expect((fit["warnings"] as? [String])?.contains { $0.contains("of disk") } == true, "\(fit)")
+  }
+
   @Test func `a file of somebody else is told with the line that takes it in`() throws {
     let plain = try runTool(
       "/usr/bin/env",
