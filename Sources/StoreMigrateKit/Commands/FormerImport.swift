@@ -31,8 +31,9 @@ struct FormerImport {
     return names.filter(MigrationSet.isStepFile).sorted()
   }
 
-  /// Whether the first step of a folder is what an import of a file wrote, whatever became of it since.
-  static func isStep(of source: String, in folder: URL) -> Bool {
+  /// Whether the first step of a folder is what an import of a file of this name wrote, whatever became of it since. Whether it
+  /// was this file is not known: it may have been moved since, and another may lie in its place.
+  static func isStep(ofOneNamedAs source: String, in folder: URL) -> Bool {
     guard steps(in: folder).first == fileName,
       let record = text(folder.appendingPathComponent(fileName)).flatMap(ImportRecord.init(of:))
     else { return false }

@@ -60,18 +60,20 @@ extension Session {
   /// How a file that another program made becomes a store: by the step that an import of it wrote, or by an import.
   private var wayOfForeignFile: String {
     let steps = FormerImport.steps(in: migrationsFolder)
-    if FormerImport.isStep(of: storePath, in: migrationsFolder) {
-      return """
-        Of the file that \(steps[0]) was made of, this takes the rows into a store:
-            \(taking(storePath, to: 1))
-        """
-    }
     // A folder that has a first step has no place for another.
     let place = steps.isEmpty ? [] : ["--migrations", "NEWFOLDER"]
-    return """
-      Of a file that another program made, this writes the first step and the classes\
+    let importing = """
+      this writes the first step and the classes\
       \(steps.isEmpty ? "," : ", into a folder of their own,") and baseline takes the rows then:
           \(offer(SchemaCommand.self, ["import", argumentPath(storePath)] + place))
+      """
+    guard FormerImport.isStep(ofOneNamedAs: storePath, in: migrationsFolder) else {
+      return "Of a file that another program made, \(importing)"
+    }
+    return """
+      A file of this name is what \(steps[0]) was made of. Of that one, this takes the rows into a store:
+          \(taking(storePath, to: 1))
+      Of another, \(importing)
       """
   }
 

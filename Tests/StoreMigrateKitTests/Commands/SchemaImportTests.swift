@@ -45,7 +45,7 @@ import Testing
       let look = try runTool(
         builtExecutable("store-migrate"), ["status", name, "-m", "Taken", "--no-input"],
         environment: ["STORE_MIGRATE_KEY": "correct horse"], directory: folder.url.path)
-      return try #require(look.errors.split(separator: "\n").last { $0.hasPrefix("    ") }, "\(look)")
+      return try #require(look.errors.split(separator: "\n").first { $0.hasPrefix("    ") }, "\(look)")
         .trimmingCharacters(in: .whitespaces)
     }
     #expect(try offered("coredata.db") == "store-migrate schema import coredata.db -m Taken")
@@ -59,6 +59,33 @@ import Testing
     try FileManager.default.copyItem(atPath: folder.path("coredata.db"), toPath: folder.path("other.db"))
     let other = try offered("other.db")
     #expect(other == "store-migrate schema import other.db --migrations NEWFOLDER", "\(other)")
+  }
+
+  @Test func `a file that has only its name from the one that was imported is led to an import, too`() throws
+  {
+    #expect(try run(Self.line).status == 0)
+    try FileManager.default.createDirectory(
+      atPath: folder.path("Other"), withIntermediateDirectories: false)
+    let made = try runTool(
+      "/usr/bin/env",
+      [
+        "python3", "-c",
+        "import sqlite3; sqlite3.connect('Other/coredata.db').execute('CREATE TABLE t(x INTEGER)')",
+      ], directory: folder.url.path)
+    try #require(made.status == 0, "\(made)")
+    let look = try runTool(
+      builtExecutable("store-migrate"), ["status", "Other/coredata.db", "-m", "Taken", "--no-input"],
+      environment: ["STORE_MIGRATE_KEY": "correct horse"], directory: folder.url.path)
+    #expect(look.errors.contains("A file of this name is what 0001_adopted.migration was made of"), "\(look)")
+    let lines = look.errors.split(separator: "\n").filter { $0.hasPrefix("    store-migrate ") }
+      .map { $0.dropFirst("    store-migrate ".count) }
+    try #require(lines.count == 2, "\(look)")
+    // The rows of this one fit no table of those steps.
+    #expect(try run(lines[0] + " --new-key-env NEW_KEY").status != 0)
+    let taken = try run(lines[1] + " --classes Others.swift")
+    #expect(taken.status == 0 && lines[1].hasPrefix("schema import Other/coredata.db "), "\(taken)")
+    let rows = try run("baseline Other/coredata.db NEW.store --to 1 -m NEWFOLDER --new-key-env NEW_KEY")
+    #expect(rows.status == 0, "\(rows)")
   }
 
   @Test(arguments: ["Taken/0001_adopted.migration", "Adopted.swift"])
