@@ -14,12 +14,12 @@ enum AmpleStack {
     nonisolated(unsafe) let body = body
     let end = DispatchSemaphore(value: 0)
     start {
-      result = Swift.Result { try body() }
+      unsafe result = Swift.Result { try unsafe body() }
       end.signal()
     }
     end.wait()
     // There is one: `body` ends no other way.
-    guard let result else { throw CancellationError() }
+    guard let result = unsafe result else { throw CancellationError() }
     return try result.get()
   }
 
