@@ -77,8 +77,12 @@ package enum InspectedFiles {
 
   /// Removes the index of a log, and a log without content. The caller keeps others from using the file.
   static func unlinkIndex(of file: DatabasePath) {
-    // Not what somebody planted there.
-    if FileStatus(file.sharedMemory)?.isRegular ?? false { unsafe unlink(file.sharedMemory) }
+    // Not what somebody planted there, and nobody's notes that are called so.
+    if let index = FileStatus(file.sharedMemory), index.isRegular,
+      CompanionContent.isEngines(file.sharedMemory, "-shm", index)
+    {
+      unsafe unlink(file.sharedMemory)
+    }
     if let log = FileStatus(file.log), log.isRegular, log.byteCount == 0 { unsafe unlink(file.log) }
   }
 }

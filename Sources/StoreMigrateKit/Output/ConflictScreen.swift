@@ -110,7 +110,7 @@ struct ConflictScreen {
     if let obstacle = plan.wayBackObstacle {
       return
         "  Where \(name) is the one that moves, as after a rebase, it is taken back first, which is refused here: "
-        + "\(obstacle)."
+        + ended(obstacle)
     }
     return """
         Where \(name) is the one that moves, as after a rebase, this takes it back by what the store carries\
