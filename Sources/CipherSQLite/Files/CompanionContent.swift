@@ -2,10 +2,6 @@
 // writes over and removes whatever is called so, be it somebody's notes.
 
 enum CompanionContent {
-  /// SQLite, "Database File Format": 3 for the journal, 4.1 for the log, which has one for each order of bytes in its sums.
-  private static let (journal, logs): ([UInt8], [[UInt8]]) = (
-    HotJournal.magic, [[0x37, 0x7F, 0x06, 0x82], [0x37, 0x7F, 0x06, 0x83]]
-  )
   /// How an index grows: the engine makes one of 3 bytes first, and then writes the last byte of each page of it.
   private static let (newIndexBytes, indexBytes) = (3, 4096)
 
@@ -14,8 +10,8 @@ enum CompanionContent {
   static func isEngines(_ path: String, _ suffix: String, _ status: FileStatus) -> Bool {
     guard status.byteCount > 0 else { return true }
     switch suffix {
-    case "-journal": return begins(path, [journal])
-    case "-wal": return begins(path, logs)
+    case "-journal": return begins(path, [HotJournal.magic])
+    case "-wal": return begins(path, WriteAheadLog.magics)
     // By its size alone: to close a descriptor of it would drop the locks that this process holds on it.
     default: return status.byteCount <= newIndexBytes || status.byteCount.isMultiple(of: indexBytes)
     }

@@ -7,6 +7,8 @@ private import Foundation
 
 /// The log as it was when it was read. A log without a commit is none.
 struct WriteAheadLog {
+  /// What a log begins with, one for each order of bytes in its checksums.
+  static let magics: [[UInt8]] = [[0x37, 0x7F, 0x06, 0x82], [0x37, 0x7F, 0x06, 0x83]]
   private static let headerBytes = 32
   private static let frameHeaderBytes = 24
 
@@ -21,7 +23,7 @@ struct WriteAheadLog {
 
   /// The first bytes of a log, which no two logs have in common; nil where the engine takes it for none.
   static func header(of log: SideFile?) -> [UInt8]? {
-    guard let header = log?.read(headerBytes, at: 0), SideFile.number(header[0..<4]) & ~1 == 0x377f_0682,
+    guard let header = log?.read(headerBytes, at: 0), magics.contains(where: header.starts(with:)),
       checksum(of: header).equals(header[24..<32])
     else { return nil }
     return header
