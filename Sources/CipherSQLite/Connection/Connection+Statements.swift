@@ -79,6 +79,7 @@ extension Connection {
   package func withStatement<Result>(
     sql: String, keeping kept: inout Statement?, _ body: (Statement) throws -> Result
   ) throws -> Result {
+    try checkOpen()
     let statement: Statement
     if let known = kept, unsafe known.raw != nil, unsafe !known.isInUse {
       assert(known.sql == sql, "a statement that was kept for another text")
@@ -96,7 +97,6 @@ extension Connection {
   }
 
   private func lend(_ sql: String) throws -> Statement {
-    try checkOpen()
     if let cached = unsafe cache.take(sql) { return unsafe cached.takeUnretainedValue() }
     return try keep(sql)
   }

@@ -24,6 +24,10 @@ extension Connection {
   /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
   ///
   /// Inside another transaction it becomes a savepoint.
+  ///
+  /// A full disk, an error of input or output, an interrupted change: for some errors the engine itself takes back the whole
+  /// transaction, and not the statement alone. Whatever `body` runs afterwards throws that error again, in whichever of its
+  /// closures, and so does the end of the transaction: nothing is written outside of it, also where `body` takes no notice.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` after the busy timeout, and what `body` throws.
   public func transaction<Result>(
     _ kind: TransactionKind = .immediate, _ body: () throws -> Result
@@ -31,10 +35,11 @@ extension Connection {
     guard !isInTransaction else { return try savepoint(body) }
     stateBeforeTransaction = kind == .deferred ? sharedState : nil
     defer { stateBeforeTransaction = nil }
-    try execute(sql: "BEGIN \(kind.rawValue)")
+    try begin(kind)
+    isTransactionOwed = true
     do {
       let result = try body()
-      try execute("COMMIT")
+      try commit()
       return result
     } catch {
       rollback()
@@ -44,6 +49,8 @@ extension Connection {
 
   /// Runs `body` in a savepoint: released when it returns, undone when it throws. May be nested.
   public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
+    // Outside of a transaction it is one.
+    guard isInTransaction else { return try transaction(.deferred, body) }
     transactionDepth += 1
     let name = "vault_\(transactionDepth)"
     defer { transactionDepth -= 1 }
@@ -53,11 +60,9 @@ extension Connection {
       try execute(sql: "RELEASE \(name)")
       return result
     } catch {
-      // An I/O error or a full disk may have rolled everything back already; then there is no savepoint.
-      if isInTransaction {
-        _ = try? execute(sql: "ROLLBACK TO \(name)")
-        _ = try? execute(sql: "RELEASE \(name)")
-      }
+      // With the transaction the savepoint is gone, too: then these are refused.
+      _ = try? execute(sql: "ROLLBACK TO \(name)")
+      _ = try? execute(sql: "RELEASE \(name)")
       throw error
     }
   }
@@ -67,8 +72,23 @@ extension Connection {
 
   /// Undoes the open transaction, if there is one.
   public func rollback() {
+    (isTransactionOwed, transactionLoss) = (false, nil)
     // A failed ROLLBACK leaves nothing to roll back: SQLite ended the transaction itself.
     if isInTransaction { _ = try? execute("ROLLBACK") }
+  }
+
+  /// Notes where the engine has taken back the open transaction by itself, which it does for some errors. From then on all that
+  /// asks for the engine throws this error, until whoever began the transaction ends it.
+  ///
+  /// Asked by every call that fails, and by none that does not.
+  func noteLostTransaction(_ error: SQLError) {
+    guard isTransactionOwed, transactionLoss == nil, !isInTransaction, let handle = unsafe handle else {
+      return
+    }
+    transactionLoss = error
+    // What asks for nothing more, a statement that somebody keeps and steps, would else be committed at once, by itself. It is taken
+    // back with this one.
+    unsafe sqlite3_exec(handle, "BEGIN", nil, nil, nil)
   }
 
   // MARK: By hand
@@ -86,7 +106,8 @@ extension Connection {
     } catch is Asked {}
   }
 
-  /// Begins a transaction that ``commit()`` or ``rollback()`` ends. Closures are safer: they end what they began.
+  /// Begins a transaction that ``commit()`` or ``rollback()`` ends. Closures are safer: they end what they began, and where the engine
+  /// takes the transaction back by itself, as it does where the disk is full, nothing is written behind it.
   /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` inside a transaction;
   ///   ``SQLError/busy(file:waitedSeconds:holders:)``.
   public func begin(_ kind: TransactionKind = .immediate) throws {
@@ -96,7 +117,10 @@ extension Connection {
   /// Makes the open transaction's changes stay.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/constraint(message:extendedCode:sql:)`` for
   ///   references that lead nowhere: the transaction is then still open.
-  public func commit() throws { try execute("COMMIT") }
+  public func commit() throws {
+    try execute("COMMIT")
+    isTransactionOwed = false
+  }
 
   /// Begins a savepoint of this name; begins a transaction too when there is none.
   public func beginSavepoint(_ name: String) throws { try execute(sql: "SAVEPOINT \(quoted(name))") }

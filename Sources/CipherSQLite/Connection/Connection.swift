@@ -64,6 +64,10 @@ private import Foundation
   let link = ConnectionLink()
   private var streams: [ObjectIdentifier: WeakStream] = [:]
   var transactionDepth = 0
+  /// Whether a closure has begun a transaction that nobody has ended yet.
+  var isTransactionOwed = false
+  /// Why the engine ended that transaction by itself: see ``noteLostTransaction(_:)``. Nil while it has not.
+  var transactionLoss: SQLError?
   /// The state of the file that ``reading(checking:_:)`` has met; nil before.
   var checkedState: Int64?
   /// Whether the file is known to have a log: see ``findLog()``.
@@ -123,9 +127,10 @@ private import Foundation
   }
 
   /// The engine's handle, for a call of the engine; nobody keeps it beyond one that may close it.
-  /// - Throws: ``SQLError/closed(file:)``.
+  /// - Throws: ``SQLError/closed(file:)``; what the engine ended the open transaction for.
   func opened() throws(SQLError) -> OpaquePointer {
     guard let handle = unsafe handle else { throw .closed(file: path) }
+    if let transactionLoss { throw transactionLoss }
     return unsafe handle
   }
 
@@ -180,7 +185,14 @@ private import Foundation
     streams[ObjectIdentifier(stream)] = nil
   }
 
+  /// What a code of the engine means that a call has just given.
   func error(_ code: Int32, sql: String) -> SQLError {
+    let error = meaning(of: code, sql: sql)
+    noteLostTransaction(error)
+    return error
+  }
+
+  private func meaning(of code: Int32, sql: String) -> SQLError {
     let error = unsafe SQLError.from(code: code, handle: handle, sql: sql, file: path)
     if case .schemaUnreadable = error, !hasMoved { return error }
     if isVerified, let diagnosed = diagnosis(of: extendedCode(code)) { return diagnosed }
