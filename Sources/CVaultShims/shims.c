@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
+#include <sched.h>
 #include <stdio.h>
+#include <unistd.h>
 
 _Thread_local int32_t vault_slot_counter;
 _Thread_local const uint16_t *vault_slot_places;
@@ -24,6 +26,16 @@ int vault_rename_exclusive(const char *from, const char *to) {
   errno = ENOSYS;
   return -1;
 #endif
+}
+
+int vault_usable_processors(void) {
+#ifdef CPU_COUNT
+  cpu_set_t usable;
+  // Fails where the machine has more than the set has room for.
+  if (sched_getaffinity(0, sizeof usable, &usable) == 0) return CPU_COUNT(&usable);
+#endif
+  long count = sysconf(_SC_NPROCESSORS_ONLN);
+  return count > 1 ? (int)count : 1;
 }
 
 // libcrypto takes its tables down when the process exits, and a thread that decrypts a page then would end the process

@@ -30,6 +30,7 @@ do {
       }
       acknowledge("saved")
     }
+  case "processors": acknowledge("\(usableProcessors())")
   case "migrate":
     acknowledge("begin")
     _ = try await openMicroblog(url)

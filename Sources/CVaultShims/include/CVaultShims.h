@@ -1,4 +1,4 @@
-// What Swift cannot say: a thread-local counter, wiping memory that the optimiser may not skip, and a system call that
+// What Swift cannot say: a thread-local counter, wiping memory that the optimiser may not skip, and system calls that
 // the C library's module does not show.
 #ifndef C_VAULT_SHIMS_H
 #define C_VAULT_SHIMS_H
@@ -29,6 +29,26 @@ static inline void vault_start_placing(const uint16_t *places) {
   vault_slot_counter = 0x20000;
 }
 
+/// How far this thread is with an object that it is making.
+typedef struct {
+  int32_t counter;
+  const uint16_t *places;
+} vault_making;
+
+/// Begins an object whose wrappers count from 0. Another one may be under way, one of whose properties asks for this one; what is
+/// returned is how far that is, for `vault_end_object`.
+static inline vault_making vault_begin_object(void) {
+  vault_making outer = {vault_slot_counter, vault_slot_places};
+  vault_slot_counter = 0;
+  return outer;
+}
+
+/// Goes on with the object that was under way before.
+static inline void vault_end_object(vault_making outer) {
+  vault_slot_counter = outer.counter;
+  vault_slot_places = outer.places;
+}
+
 /// The slot of a wrapper that has such a number. One that no class has recorded keeps its number.
 static inline uint16_t vault_placed_slot(int32_t number) {
   uint32_t place = (uint32_t)number - 0x20000;
@@ -46,5 +66,9 @@ static inline uint32_t vault_load_shared(const void *memory, int word) {
 /// Gives a file another name, in one step, if nothing has that name. Returns 0, or -1 with `errno`: EEXIST when
 /// something has it, EINVAL or ENOSYS where the system or the file system cannot do it.
 int vault_rename_exclusive(const char *from, const char *to);
+
+/// How many processors this process may use, 1 at least. A process that is bound to some (taskset, a container's cpuset) has no
+/// use of the others that the machine has.
+int vault_usable_processors(void);
 
 #endif

@@ -38,7 +38,7 @@ struct PageAudit {
 
   init(_ key: UnlockedKey) {
     pageBytes = key.profile.pageBytes
-    let cores = max(1, min(4, ProcessInfo.processInfo.activeProcessorCount))
+    let cores = max(1, min(4, usableProcessors()))
     lanes = (0..<cores).map { _ in PageVerifier(key) }
   }
 

@@ -185,11 +185,12 @@ public final class ObjectContext: ObjectHost {
   ) rethrows -> Object {
     guard let map = unsafe map(of: type) else {
       note(StoreError.unknownEntity(name: "\(type)"))
-      return type.init()
+      return making { type.init() }
     }
     // Of the class that the type is, which may be below the one that it is known as here: its map holds no other.
     let object = unsafe map._withUnsafeGuaranteedRef { map in
-      map.entity.parent == nil ? type.init() : unsafe unsafeDowncast(map.make(), to: Object.self)
+      map.entity.parent == nil
+        ? making { type.init() } : unsafe unsafeDowncast(map.make(), to: Object.self)
     }
     // The context has the map: it is lent, and not retained.
     try unsafe map._withUnsafeGuaranteedRef { try begin(object, $0, configure) }

@@ -3,7 +3,6 @@
 // decrypting and unpacking, which needs nothing of the context.
 
 internal import CipherSQLite
-private import Foundation
 
 /// One such fetch.
 struct SplitScan {
@@ -11,7 +10,8 @@ struct SplitScan {
   private static let fewest: Int64 = 20_000
   // This thread makes objects of all rows beside reading its own: measured, both then end at about the same time.
   private static let ownShare = 0.3
-  private static let isUseful = ProcessInfo.processInfo.activeProcessorCount > 1
+  /// Whether this process may use more than one processor; asked once.
+  private static let isUseful = usableProcessors() > 1
 
   let whole: RowsQuery
   let split: SplitQuery
@@ -74,7 +74,7 @@ struct SplitScan {
   private func middle(_ connection: Connection) throws -> Int64? {
     // Ids tell how many rows there may be; how many there were the last time, tells more.
     guard lastCount.withLock({ $0 ?? .max }) >= Self.fewest / 2,
-      let highest = try connection.value(sql: split.highest)?.int64, highest >= Self.fewest,
+      let highest = try connection.value(sql: split.highest)?.int64,
       let lowest = try connection.value(sql: split.lowest)?.int64, lowest >= 0,
       highest - lowest >= Self.fewest
     else { return nil }

@@ -67,15 +67,17 @@ struct PropertyDeclaration {
   /// What makes a new object of the class, each of whose properties has the slot that it has in the classes above.
   var maker: () -> ManagedObject {
     // Most classes are below no other, and a fetch makes an object for each row.
-    if unsafe places == nil { return { [type] in type.init() } }
+    if unsafe places == nil { return { [type] in making { type.init() } } }
     return { self.make() }
   }
 
   /// A new object of the class, as one of ``maker``.
   func make() -> ManagedObject {
-    // The places are read before the object is there, and this is retained for as long.
-    if let places = unsafe places { unsafe vault_start_placing(places) }
-    return type.init()
+    making {
+      // The places are read before the object is there, and this is retained for as long.
+      if let places = unsafe places { unsafe vault_start_placing(places) }
+      return type.init()
+    }
   }
 
   /// Whether it declares an attribute of this name, or a class above it does.

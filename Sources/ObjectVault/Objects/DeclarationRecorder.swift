@@ -33,8 +33,10 @@ enum DeclarationRecorder {
     let outer = unsafe current
     defer { unsafe current = outer }
     unsafe current = Recorded()
-    vault_start_recording()
-    let prototype = type.init()
+    let prototype = making {
+      vault_start_recording()
+      return type.init()
+    }
     var found = unsafe current ?? Recorded()
     let names = names(of: prototype)
     for index in found.properties.indices {

@@ -25,7 +25,7 @@ public final class DynamicObject: ManagedObject {
   final var origin: EntityMapping?
 
   package static func make(_ entity: EntityMapping) -> DynamicObject {
-    let object = DynamicObject()
+    let object = making { DynamicObject() }
     object.origin = entity
     return object
   }

@@ -14,6 +14,14 @@ private import CVaultShims
 
 @usableFromInline func nextSlot() -> Int32 { vault_next_slot() }
 
+/// Makes an object, whose wrappers count from 0. All objects are made in one of these: another one may be under way, whose property
+/// between two wrapped ones has a default that asks for this one, and its wrappers go on counting behind it.
+@inline(__always) func making<Object>(_ make: () -> Object) -> Object {
+  let outer = unsafe vault_begin_object()
+  defer { unsafe vault_end_object(outer) }
+  return make()
+}
+
 /// The slot of a wrapper that got this number; while declarations are being recorded, how many were set up before.
 // One test for the most of objects, the same as that of `isRecording`.
 @inlinable @inline(__always) func wrapperSlot(_ number: Int32) -> UInt16 {

@@ -9,7 +9,7 @@ import Testing
 
 private final class Flag: Sendable { let value = Atomic(false) }
 
-private let isShared = ProcessInfo.processInfo.activeProcessorCount > 1
+private let isShared = usableProcessors() > 1
 
 @Suite struct SplitScans {
   let temporary: TemporaryStore
