@@ -1,7 +1,8 @@
 // Rows that are taken in inside the engine: a statement's columns are the arguments of a function of ours, which finds
 // the values of a row side by side. So no row crosses sqlite3_step and sqlite3_column_value, which is a third of a scan.
 //
-//   SELECT vault_take(a, b) FROM t WHERE …            an aggregate: one step for all rows, in the order of the scan
+//   SELECT vault_take(a, b) FROM t WHERE …            an aggregate: one step for all rows, in the order of the scan; of a
+//                                                     sorted window in that of the query inside (Decision 0018)
 //   SELECT vault_place(a, b) FROM t … ORDER BY …      a function: a step for each row, which gives the number under which
 //                                                     the row was taken in, before or after the engine sorted
 
@@ -32,9 +33,9 @@ package protocol RowTaker: AnyObject {
 
 /// The texts by which rows are taken in.
 package enum RowFunction: String, Sendable {
-  /// The aggregate: for statements that are not sorted.
+  /// The aggregate: for statements that are not sorted, and around those whose window is.
   case take = "vault_take"
-  /// The function, whose result is the number of the row: for statements that are.
+  /// The function, whose result is the number of the row: for statements that are sorted whole.
   case place = "vault_place"
 
   /// How many columns a row may have: on no engine does a function take more arguments.

@@ -40,7 +40,7 @@ package struct RowPacker {
       if type == SQLITE_INTEGER {
         unsafe writer.put(sqlite3_value_int64(value), 1, slot)
       } else {
-        // Without memory for a text it is empty here, and the statement's next step says so.
+        // Without memory for a text or a blob it is empty here, and the statement's next step says so.
         _ = unsafe put(value, type, slot, &writer)
       }
     }
@@ -114,8 +114,11 @@ package struct RowPacker {
       unsafe put(text, Int(sqlite3_value_bytes(value)), 3, slot, &writer)
       return unsafe text != nil
     case SQLITE_BLOB:
+      // The bytes first, too: those of zeros that nobody wrote are made by asking, for which there may be no memory.
       let bytes = unsafe sqlite3_value_blob(value)
-      unsafe put(bytes, Int(sqlite3_value_bytes(value)), 4, slot, &writer)
+      let count = unsafe Int(sqlite3_value_bytes(value))
+      unsafe put(bytes, bytes == nil ? 0 : count, 4, slot, &writer)
+      return unsafe bytes != nil || count == 0
     default: unsafe writer.put(Int64(0), 0, slot)
     }
     return true

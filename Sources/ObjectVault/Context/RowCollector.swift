@@ -8,6 +8,8 @@ protocol RowCollecting: RowTaker {
   var found: [ManagedObject] { get }
   /// Of each object, the id of whose member it is.
   var owners: [Int64] { get }
+  /// Makes room for so many objects.
+  func expect(_ count: Int)
   /// Takes in the statement's present row.
   func take(_ statement: Statement) throws
 }
@@ -20,6 +22,7 @@ extension RowCollecting {
 
   /// The objects of some rows, in the order in which their ids are given.
   func rows(_ ids: [Int64], of entity: EntityMapping, on connection: Connection) throws -> [ManagedObject] {
+    expect(ids.count)
     let runs = RowFeed(runs: ids)
     // To look for a row takes the engine about twice as long as to go on to the next one.
     guard runs.count * 2 <= ids.count else { return try all(entity.fedRowsQuery, of: ids, on: connection) }
@@ -78,6 +81,8 @@ final class RowCollector: RowCollecting {
     columnCount = entity.columnCount + (collectsOwners ? 1 : 0)
   }
 
+  func expect(_ count: Int) { found.reserveCapacity(count) }
+
   func take(_ statement: Statement) throws {
     found.append(reader.read(statement, &packer))
     if collectsOwners { owners.append(statement.int64(columnCount - 1)) }
@@ -114,6 +119,8 @@ final class FamilyCollector: RowCollecting {
     self.collectsOwners = collectsOwners
     columnCount = (isBranch ? entity.columnCount : entity.ownColumnCount) + (collectsOwners ? 1 : 0)
   }
+
+  func expect(_ count: Int) { found.reserveCapacity(count) }
 
   func take(_ statement: Statement) throws {
     found.append(try reader.read(statement, &packer))

@@ -182,7 +182,11 @@ public struct Fetch<Object: ManagedObject> {
     }
   }
 
-  /// The ids of the objects, in order; no object is made but for what is pending. Those of new objects are temporary.
+  /// The ids of the objects, in the order of a sorted fetch; no object is made but for what is pending. Those of new objects are
+  /// temporary.
+  ///
+  /// Without a sort they come as an index gives them that knows them without the rows, which may be in another order than those of
+  /// ``all()``: who takes a window of them sorts.
   public func ids() throws -> [ObjectID<Object>] {
     try rowIDs { ObjectID(rowID: $0, of: context.core.mark) }
   }

@@ -1,6 +1,6 @@
-// The Swift runtime finds a conformance by a scan of every loaded library, once for each generic type, and
-// the types of a #Predicate make that nine tenths of the first one's time. A sample of the common forms is
-// compiled ahead, on another thread, while the first store opens.
+// The Swift runtime finds a conformance by a scan of every loaded library, once for each generic type, and the types of a
+// #Predicate are many: without this, the first one spends most of its time there. A sample of the common forms is compiled
+// ahead, on another thread, while the first store opens; what is left of it are the types that this one predicate alone has.
 
 internal import Foundation
 

@@ -40,9 +40,7 @@
   /// How many places an id asks for: the next power of two. nil for one that gets none.
   static func places(for id: Int64) -> UInt64? {
     guard id >= 0, id < 1 << 40 else { return nil }
-    var places = fewest
-    while places <= UInt64(id) { places *= 2 }
-    return places
+    return max(fewest, 1 << UInt64(Int64.bitWidth - id.leadingZeroBitCount))
   }
 
   /// Makes room for all ids below `places`, which are more than there are.

@@ -78,6 +78,8 @@ extension ObjectTable {
       unsafe broken.check(
         search(last.pointee.first) == last, "the block of the last look-up is not the one that is found")
     }
+    broken.check(
+      !firsts.contains(state.missed), "the block that the last search did not find is in the table")
     unsafe broken.check(
       state.spare == nil || state.spare != state.last, "the spare block is the one of the last look-up")
   }

@@ -42,6 +42,9 @@
     let removed: Pointer
     /// The block of the last look-up; nil when that one is gone.
     var last: Pointer?
+    /// The first id of the block that the last search did not find, so that who puts an object in behind a look-up in vain need
+    /// not search once more; while there is none, a number that is no multiple of eight.
+    var missed: Int64 = 1
     /// An empty block that the next insertion takes, so that objects that come and go one by one cost no
     /// allocation.
     var spare: Pointer?
@@ -213,8 +216,9 @@
   }
 
   @inline(__always) private func block(of key: Int64) -> Pointer? {
-    if let last = unsafe table.pointee.last, unsafe last.pointee.first == key & ~7 { return unsafe last }
-    return unsafe search(key & ~7)
+    let first = key & ~7
+    if let last = unsafe table.pointee.last, unsafe last.pointee.first == first { return unsafe last }
+    return unsafe table.pointee.missed == first ? nil : search(first)
   }
 
   func search(_ first: Int64) -> Pointer? {
@@ -227,6 +231,7 @@
       }
       probe.advance()
     }
+    unsafe table.pointee.missed = first
     return nil
   }
 
@@ -264,6 +269,7 @@
     unsafe block.initialize(to: Block(first: key & ~7))
     unsafe place(block)
     unsafe table.pointee.last = unsafe block
+    unsafe table.pointee.missed = 1
     return unsafe block
   }
 

@@ -1,5 +1,6 @@
 // Runs the plan of a save on one connection, inside a transaction that the caller opened. Changes no object.
-//   SaveWriter+Rows        inserts and updates     +Unique      unique values that change hands
+//   SaveWriter+Rows        inserts and updates     +Changes     updates of many rows in one statement
+//   SaveWriter+Unique      unique values that change hands
 //   SaveWriter+Deletions   what goes               +References  those that lead to rows which are gone
 //   SaveWriter+Places      the order of members   +Record      what was written, as a change set
 
@@ -130,13 +131,19 @@ final class SaveWriter {
     return StoreError.objectGone(entity: link.source.nameOfEntity, rowID: planned.source)
   }
 
+  /// What the engine says of a row that it refuses as a whole: SQLITE_CONSTRAINT_CHECK, _FOREIGNKEY, _TRIGGER, _DATATYPE.
+  private static let rowRules: Set<Int> = [275, 787, 1811, 3091]
+
   /// SQLite's constraint messages name table and columns: `UNIQUE constraint failed: User.name, User.city`.
   /// - Parameter object: The object whose row was being written.
   func translated(_ message: String, _ code: Int, _ sql: String, _ object: ManagedObject?) -> any Error {
     // SQLITE_CONSTRAINT_UNIQUE and _PRIMARYKEY, _NOTNULL.
     let isUnique = code == 2067 || code == 1555
     guard isUnique || code == 1299, let (entity, columns) = mapping.brokenColumns(message) else {
-      return SQLError.constraint(message: message, extendedCode: code, sql: sql)
+      guard Self.rowRules.contains(code), let object, let entity = object.entity else {
+        return SQLError.constraint(message: message, extendedCode: code, sql: sql)
+      }
+      return StoreError.refused(entity, object.rowID, message)
     }
     let reason =
       isUnique
@@ -154,6 +161,15 @@ final class SaveWriter {
 }
 
 extension StoreError {
+  /// What is said of a row that a rule of the file refuses: one that no property of the model has.
+  /// - Parameter message: What the engine says, such as `CHECK constraint failed: adults` or the text of a `RAISE(ABORT, …)`.
+  fileprivate static func refused(_ entity: EntityMapping, _ id: Int64, _ message: String) -> StoreError {
+    .validation([
+      ValidationFailure(
+        entity: entity.name, property: "id", rowID: id, reason: "is refused by the file: \(message)")
+    ])
+  }
+
   /// What is said where the engine has done nothing and tells of no error.
   static func ignored(
     _ entity: EntityMapping, property: String = "id", _ id: Int64, _ what: String

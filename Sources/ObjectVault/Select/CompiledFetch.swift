@@ -4,7 +4,8 @@ public import CipherSQLite
 
 /// The SQL of a fetch, with the values bound to its question marks.
 public struct CompiledFetch: Sendable, Hashable {
-  /// The statement.
+  /// The statement. Where it calls what the store brings along, such as `vault_fold` for a comparison without regard to case, a
+  /// shell cannot run it; ``description`` says so.
   public internal(set) var text: String
   /// The values, in the order of the question marks.
   public internal(set) var bindings: [SQLValue]
@@ -56,11 +57,18 @@ extension CompiledFetch {
 
 extension CompiledFetch: CustomStringConvertible {
   /// The statement with its values in their places, as a person can paste it into the shell; below it, as comments, each value that
-  /// is bound, and how it is run.
+  /// is bound, how it is run, and what of the store it calls that a shell has not.
   public var description: String {
     let lines = bindings.enumerated().map { "-- ?\($0.offset + 1) = \($0.element.literal)" }
     let statement = SQLTemplate.filled(text, with: bindings.map(\.literal))
-    return (["\(statement);"] + lines + ["-- \(execution)"]).joined(separator: "\n")
+    let own = ownNames.isEmpty ? [] : ["-- a shell has not: \(ownNames.joined(separator: ", "))"]
+    return (["\(statement);"] + lines + ["-- \(execution)"] + own).joined(separator: "\n")
+  }
+
+  /// The functions and collations of the store that the text names. Nothing else begins so: no name of a model may, and values are
+  /// bound.
+  private var ownNames: [String] {
+    Set(text.matches(of: /vault_[a-z]+/).map { String($0.output) }).sorted()
   }
 }
 

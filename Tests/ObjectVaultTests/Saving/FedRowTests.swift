@@ -70,6 +70,48 @@ import Testing
     }
   }
 
+  /// What the engine refuses of a row as a whole is told of its object, as what a property breaks is: by the one statement
+  /// for many rows, and by that for a few.
+  @Test(arguments: [2, 500])
+  func `a row that a rule of the file refuses is told with its object`(_ count: Int) throws {
+    let connection = try Connection.open(store.url.path, key: testKey)
+    // As an adopted file may have it: the engine has no other way to add a rule to a table that is there.
+    try connection.executeScript(
+      """
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_master SET sql = substr(sql, 1, length(sql) - 1) || ', CONSTRAINT sane CHECK (age < 100))'
+        WHERE name = 'Author';
+      PRAGMA schema_version = 4711;
+      """)
+    connection.close()
+    let authors = (0..<count).map { number in
+      context.insert(Author.self) {
+        $0.name = "author \(number)"
+        if number == count / 2 { $0.age = 120 }
+      }
+    }
+    let bad = authors[count / 2]
+    #expect {
+      try context.save()
+    } throws: { error in
+      guard case StoreError.validation(let failures) = error, failures.count == 1 else { return false }
+      return failures[0].entity == "Author" && failures[0].rowID == bad.id.rowID
+        && failures[0].reason.contains("is refused by the file: ") && "\(error)".contains("sane")
+    }
+    bad.age = 30
+    try context.save()
+    for author in authors { author.age = 40 }
+    authors[count - 1].age = 120
+    #expect {
+      try context.save()
+    } throws: { error in
+      guard case StoreError.validation(let failures) = error else { return false }
+      return failures.map(\.rowID) == [authors[count - 1].id.rowID]
+    }
+    let other = try Connection.open(store.url.path, key: testKey)
+    #expect(try other.rows(sql: "SELECT count(*) FROM Author WHERE age >= 40") == [[.integer(0)]])
+  }
+
   @Test func `in a write, those that collide wait, and the others are written`() async throws {
     try await store.write { context in
       let authors = (0..<300).map { number in
