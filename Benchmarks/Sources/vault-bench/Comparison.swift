@@ -9,11 +9,13 @@ struct Comparison {
   let present = CommandLine.arguments[0]
   let options: [String]
 
-  /// A workload's ratio to the floor by each of both, run after run.
+  /// What a workload took by each of both, run after run.
   struct Row {
     let name: String
-    var former: [Double] = []
-    var present: [Double] = []
+    /// Of the floor of the same run, which the machine slows down as it does ours.
+    var ratios = Turns()
+    /// By itself: a floor that was changed between the two revisions does not show in it.
+    var times = Turns()
   }
 
   func run(pairs: Int) throws -> String {
@@ -37,12 +39,13 @@ struct Comparison {
           order.append(one.name)
           rows[one.name] = Row(name: "\(one.number) | \(one.name)")
         }
-        rows[one.name]?.former.append(other.counted)
-        rows[one.name]?.present.append(one.counted)
+        rows[one.name]?.ratios.add(other.counted, one.counted)
+        rows[one.name]?.times.add(other.threadOurs ?? other.ours, one.threadOurs ?? one.ours)
       }
     }
     let head =
-      "| # | workload | before | now | faster in | sign test |\n| --- | --- | --- | --- | --- | --- |"
+      "| # | workload | before | now | faster in | sign test | ours alone: now by before | faster in | sign test |\n"
+      + "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     return ([head] + order.compactMap { rows[$0]?.line }).joined(separator: "\n")
   }
 
@@ -62,29 +65,48 @@ struct Comparison {
   }
 }
 
-extension Comparison.Row {
+/// What two programs took, in turns.
+struct Turns {
+  private var former: [Double] = []
+  private var present: [Double] = []
+
+  mutating func add(_ former: Double, _ present: Double) {
+    self.former.append(former)
+    self.present.append(present)
+  }
+
   private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+  var before: Double { median(former) }
+  var now: Double { median(present) }
+  /// The median of what the one is of the other.
+  var share: Double { median(zip(former, present).map { $1 / $0 }) }
+  private var wins: Int { zip(former, present).filter { $0 > $1 }.count }
 
   /// How likely it is that of two programs of one speed the one wins at least so often, or at most.
   private var chance: Double {
-    let different = zip(former, present).filter { $0 != $1 }
-    let wins = different.filter { $0 > $1 }.count
-    let extreme = max(wins, different.count - wins)
-    guard !different.isEmpty else { return 1 }
+    let different = zip(former, present).filter { $0 != $1 }.count
+    let extreme = max(wins, different - wins)
+    guard different > 0 else { return 1 }
     var ways = 1.0
     var sum = 0.0
-    for count in 0...different.count {
+    for count in 0...different {
       if count >= extreme { sum += ways }
-      ways = ways * Double(different.count - count) / Double(count + 1)
+      ways = ways * Double(different - count) / Double(count + 1)
     }
-    return min(1, 2 * sum / pow(2, Double(different.count)))
+    return min(1, 2 * sum / pow(2, Double(different)))
   }
 
+  /// In how many turns the present one was faster, and what that says.
+  var verdict: String {
+    let word = chance > 0.05 ? "no difference seen" : wins * 2 > former.count ? "faster" : "slower"
+    return "\(wins) of \(former.count) | \(word) (p = \((chance * 10_000).rounded() / 10_000))"
+  }
+}
+
+extension Comparison.Row {
   fileprivate var line: String {
     let two = { (value: Double) in "\((value * 100).rounded() / 100)" }
-    let wins = zip(former, present).filter { $0 > $1 }.count
-    let verdict = chance > 0.05 ? "no difference seen" : wins * 2 > former.count ? "faster" : "slower"
     return
-      "| \(name) | \(two(median(former))) | \(two(median(present))) | \(wins) of \(former.count) | \(verdict) (p = \((chance * 10_000).rounded() / 10_000)) |"
+      "| \(name) | \(two(ratios.before)) | \(two(ratios.now)) | \(ratios.verdict) | \(two(times.share)) | \(times.verdict) |"
   }
 }

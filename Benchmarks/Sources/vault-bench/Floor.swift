@@ -1,5 +1,5 @@
 // The floor: what a careful programmer writes against the engine's C interface, into plain structs. Same key,
-// same page size, same cache, same journal as the store.
+// same page size, same journal as the store; and for writing the cache of its writer, for reading that of a reader.
 
 import CFloor
 import CipherSQLite
@@ -12,7 +12,12 @@ final class Floor {
   // The engine copies the bytes before a bind returns.
   static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-  init(_ path: String, cacheBytes: Int = 32 << 20) {
+  /// Of a store's writer, and of each of its readers.
+  static let (writerCache, readerCache) = (32 << 20, 16 << 20)
+  private let cacheBytes: Int
+
+  init(_ path: String, cacheBytes: Int = writerCache) {
+    self.cacheBytes = cacheBytes
     check(
       sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil))
     let text = "x'" + rawKey.map { String($0, radix: 16) }.joined() + "'"
@@ -23,6 +28,13 @@ final class Floor {
     run("PRAGMA journal_mode = WAL")
     run("PRAGMA synchronous = NORMAL")
     run("PRAGMA foreign_keys = ON")
+  }
+
+  /// Reads with as much cache as a reader of the store has.
+  func asReader<Result>(_ body: () -> Result) -> Result {
+    run("PRAGMA cache_size = -\(Self.readerCache / 1024)")
+    defer { run("PRAGMA cache_size = -\(cacheBytes / 1024)") }
+    return body()
   }
 
   func close() {

@@ -20,6 +20,8 @@ struct Measured: Codable {
   var threadQuartiles: [Double]?
   let firstStage: Double
   var goal: Double
+  /// Whether it stands beside a row that is judged, and has no goal of its own.
+  var isBeside: Bool?
   /// What floor and ours are; nil for seconds.
   var unit: MeasuredUnit?
   /// Of row 33: the ratio by that of the smallest table.
@@ -45,6 +47,8 @@ enum MeasuredUnit: String, Codable { case bytes }
   let firstStage: Double
   let goal: Double
   var unit: MeasuredUnit?
+  /// Whether it is measured beside another one, to compare, and has no goal of its own.
+  var isBeside = false
   /// Whether the time of all threads is taken, and not that of one.
   var countsProcess = false
   /// Both return the seconds of their timed part, or what the unit says.
@@ -65,7 +69,8 @@ enum MeasuredUnit: String, Codable { case bytes }
       number: number, name: name, rows: rows, floor: walls.floor, ours: walls.ours, ratio: walls.ratio,
       quartiles: walls.quartiles, threadFloor: isThread ? threads.floor : nil,
       threadOurs: isThread ? threads.ours : nil, threadRatio: isThread ? threads.ratio : nil,
-      threadQuartiles: isThread ? threads.quartiles : nil, firstStage: firstStage, goal: goal, unit: unit)
+      threadQuartiles: isThread ? threads.quartiles : nil, firstStage: firstStage, goal: goal,
+      isBeside: isBeside ? true : nil, unit: unit)
   }
 
   private func timed(_ body: @MainActor () async throws -> Double) async throws -> (Double, thread: Double) {
@@ -87,7 +92,10 @@ struct Pairs {
 
   private func quantile(_ values: [Double], _ share: Double) -> Double {
     let sorted = values.sorted()
-    return sorted[Int((Double(sorted.count - 1) * share).rounded())]
+    let place = Double(sorted.count - 1) * share
+    let (low, part) = (Int(place), place - place.rounded(.down))
+    // Between two of them, as the quartiles of seven are.
+    return low + 1 < sorted.count ? sorted[low] + part * (sorted[low + 1] - sorted[low]) : sorted[low]
   }
 
   private var ratios: [Double] { zip(floors, all).map { $1 / $0 } }
@@ -99,6 +107,7 @@ struct Pairs {
 }
 
 func seconds(_ body: () throws -> Void) rethrows -> Double {
+  settleAllocator()
   // Of all threads only where it is asked for: what is short is timed many times, and this call is a long one.
   let startOfProcess = takesProcessTime ? clock(CLOCK_PROCESS_CPUTIME_ID) : .nan
   let startOfThread = clock(CLOCK_THREAD_CPUTIME_ID)
@@ -109,6 +118,10 @@ func seconds(_ body: () throws -> Void) rethrows -> Double {
   if takesProcessTime { lastProcessSeconds = clock(CLOCK_PROCESS_CPUTIME_ID) - startOfProcess }
   return wall
 }
+
+/// Has the allocator put in order what was freed before. It keeps small pieces as they were freed, and joins them when next
+/// asked for a large one: without this, whoever first needs a page would do so for all that the run before gave back.
+private func settleAllocator() { free(malloc(1 << 16)) }
 
 private func clock(_ id: clockid_t) -> Double {
   var time = timespec()
@@ -124,11 +137,18 @@ nonisolated(unsafe) var lastProcessSeconds = Double.nan
 /// Whether that is taken, too.
 nonisolated(unsafe) private var takesProcessTime = false
 
-/// The number that this program prints when another process runs it with `option`.
-func inFreshProcess(_ option: String) throws -> Double {
+/// The most that this process had in memory, in bytes; 0 where the system does not say.
+func peakBytes() -> Int {
+  let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+  let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+  return (line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) } ?? 0) * 1024
+}
+
+/// The number that this program prints when another process runs it with these options.
+func inFreshProcess(_ options: String...) throws -> Double {
   let process = Process()
   process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-  process.arguments = [option]
+  process.arguments = options
   let output = Pipe()
   process.standardOutput = output
   try process.run()
@@ -185,7 +205,7 @@ func table(_ rows: [Measured]) -> String {
       line += " | | |"
     }
     let goal = row.slope == nil ? "\(row.goal)" : two(row.goal)
-    line += " | ≤ \(goal) \(row.isReached ? "✓" : "✗")"
+    line += row.isBeside == true ? " | beside" : " | ≤ \(goal) \(row.isReached ? "✓" : "✗")"
     lines.append(line + (row.slope.map { " (slope \(two($0)))" } ?? "") + " |")
   }
   return lines.joined(separator: "\n")

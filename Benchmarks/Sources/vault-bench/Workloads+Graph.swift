@@ -41,7 +41,7 @@ final class Message: ManagedObject {
       }
     }
     try context.save()
-    floor = Floor(bench.folder.appendingPathComponent("ours.store").path)
+    floor = Floor(bench.folder.appendingPathComponent("ours.store").path, cacheBytes: Floor.readerCache)
   }
 
   struct PostRow {
@@ -79,14 +79,16 @@ final class Message: ManagedObject {
       author: integer(statement, 5))
   }
 
-  func oursJoin() async throws -> Double {
+  func oursJoin(readingAll: Bool = false) async throws -> Double {
     let name = tenth
     return try await bench.store.read { context in
       var rows: [Post] = []
+      var sum = 0
       let time = try seconds {
         rows = try context.fetch(Post.self).where(#Predicate { $0.author?.name == name }).all()
+        if readingAll { for row in rows { sum &+= sumOfAll(row) } }
       }
-      blackHole(rows.count)
+      blackHole(rows.count &+ sum)
       return time
     }
   }
@@ -112,13 +114,17 @@ final class Message: ManagedObject {
     return time
   }
 
-  func oursToOnes() async throws -> Double {
+  func oursToOnes(readingAll: Bool = false) async throws -> Double {
     try await bench.store.read { context in
       var rows: [Post] = []
       var sum = 0
       let time = try seconds {
         rows = try context.fetch(Post.self).sorted(by: \.id).limit(10_000).prefetch(\.author).all()
-        for row in rows { sum &+= row.author?.age ?? 0 }
+        for row in rows {
+          guard let author = row.author else { continue }
+          sum &+= author.age
+          if readingAll { sum &+= sumOfAll(row) &+ author.name.utf8.count }
+        }
       }
       if context.statistics.queries > 2 {
         FileHandle.standardError.write(Data("  \(context.statistics.queries) queries\n".utf8))
@@ -178,12 +184,17 @@ final class Message: ManagedObject {
   }
 }
 
+/// Reads every attribute.
+@inline(__always) private func sumOfAll(_ row: Post) -> Int {
+  row.text.utf8.count &+ row.likes &+ Int(row.score)
+}
+
 // MARK: 32
 
 /// A file that was just opened: nothing of it is in the memory of the connection.
 enum ColdBench {
   @MainActor static func floor(_ path: String) -> Double {
-    let floor = Floor(path)
+    let floor = Floor(path, cacheBytes: Floor.readerCache)
     defer { floor.close() }
     floor.run("SELECT count(*) FROM sqlite_master")
     return tens(floor)
@@ -213,6 +224,9 @@ enum ColdBench {
 
 /// What a million objects take: the memory of a process that does nothing else.
 enum MemoryBench {
+  /// Of a packed row: a byte and a word for each of its ten cells, the bytes filled up to a word.
+  static let rowBytes = 16 + 10 * 8
+
   /// Bytes that the process has of the allocator. What it holds of the system is more: what was freed, as rows that were read
   /// ahead are, stays its own for the next fetch.
   private static func inUse() -> Int {
@@ -260,8 +274,7 @@ enum MemoryBench {
       let rows = try context.fetch(Ten.self).all()
       let after = inUse()
       blackHole(rows.count)
-      // The packed row: a byte and a word for each of its cells, the bytes filled up to a word.
-      return after - before - rows.count * (16 + 10 * 8)
+      return after - before - rows.count * rowBytes
     }
   }
 }

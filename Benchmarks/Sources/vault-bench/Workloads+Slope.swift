@@ -9,7 +9,8 @@ import ObjectVault
   /// How much more of the floor a row may cost in a larger table than in the smallest one.
   nonisolated static let limit = 1.05
 
-  /// Each workload at each size. The time of all threads counts: how much of a fetch a second one does depends on the size.
+  /// Each workload at each size. Judged by the clock where a second thread reads a part, which it does of larger tables alone; that of
+  /// all threads stands beside it. Bound to one processor (`taskset -c 1`) nothing is read by two.
   static func measure(runs: Int, showingEach: Bool) async throws -> [Measured] {
     var results: [Int: [Measured]] = [:]
     for size in sizes {

@@ -17,7 +17,7 @@ import ObjectVault
     store = try await Store.open(
       at: folder.appendingPathComponent("ours.store"), key: .raw(rawKey), schema: benchSchema,
       migrations: .creatingSchema)
-    floor = Floor(folder.appendingPathComponent("floor.db").path, cacheBytes: 32 << 20)
+    floor = Floor(folder.appendingPathComponent("floor.db").path)
     floor.run(
       """
       CREATE TABLE Track (id INTEGER PRIMARY KEY, _version INTEGER NOT NULL DEFAULT 1, number INTEGER NOT NULL,
@@ -140,9 +140,11 @@ import ObjectVault
   func floorTens() -> Double {
     var rows: [TenRow] = []
     var sum = 0
-    let time = seconds {
-      rows = tenRows(floor)
-      for row in rows { sum &+= row.i0 &+ row.i9 }
+    let time = floor.asReader {
+      seconds {
+        rows = tenRows(floor)
+        for row in rows { sum &+= row.i0 &+ row.i9 }
+      }
     }
     blackHole(sum)
     return time
@@ -173,21 +175,23 @@ import ObjectVault
 
   func floorTracks() -> Double {
     var rows: [TrackRow] = []
-    let time = seconds {
-      let statement = floor.prepare(
-        "SELECT id, _version, number, plays, year, seconds, rating, title, artist, comment, added, isLoved FROM Track"
-      )
-      while sqlite3_step(statement) == SQLITE_ROW {
-        let hasComment = sqlite3_column_type(statement, 9) != SQLITE_NULL
-        rows.append(
-          TrackRow(
-            number: integer(statement, 2), plays: integer(statement, 3), year: integer(statement, 4),
-            seconds: real(statement, 5), rating: real(statement, 6), title: text(statement, 7),
-            artist: text(statement, 8), comment: hasComment ? text(statement, 9) : nil,
-            added: Date(timeIntervalSinceReferenceDate: real(statement, 10)),
-            isLoved: integer(statement, 11) != 0))
+    let time = floor.asReader {
+      seconds {
+        let statement = floor.prepare(
+          "SELECT id, _version, number, plays, year, seconds, rating, title, artist, comment, added, isLoved FROM Track"
+        )
+        while sqlite3_step(statement) == SQLITE_ROW {
+          let hasComment = sqlite3_column_type(statement, 9) != SQLITE_NULL
+          rows.append(
+            TrackRow(
+              number: integer(statement, 2), plays: integer(statement, 3), year: integer(statement, 4),
+              seconds: real(statement, 5), rating: real(statement, 6), title: text(statement, 7),
+              artist: text(statement, 8), comment: hasComment ? text(statement, 9) : nil,
+              added: Date(timeIntervalSinceReferenceDate: real(statement, 10)),
+              isLoved: integer(statement, 11) != 0))
+        }
+        sqlite3_finalize(statement)
       }
-      sqlite3_finalize(statement)
     }
     blackHole(rows.count)
     return time
@@ -199,11 +203,7 @@ import ObjectVault
       var rows: [Track] = []
       let time = try seconds {
         rows = try context.fetch(Track.self).all()
-        for row in rows {
-          sum &+= row.number &+ row.plays &+ row.year &+ Int(row.seconds) &+ Int(row.rating)
-          sum &+= row.title.utf8.count &+ row.artist.utf8.count &+ (row.comment?.utf8.count ?? 0)
-          sum &+= Int(row.added.timeIntervalSinceReferenceDate) &+ (row.isLoved ? 1 : 0)
-        }
+        for row in rows { sum &+= sumOfAll(row) }
       }
       blackHole(sum &+ rows.count)
       return time
@@ -215,37 +215,43 @@ import ObjectVault
   func floorLookUps(_ ids: [Int64]) -> Double {
     var sum = 0
     // One transaction around, as a read of the store has: without it each look-up would lock for itself.
-    let time = seconds {
-      floor.run("BEGIN")
-      defer { floor.run("COMMIT") }
-      let statement = floor.prepare(
-        "SELECT id, _version, number, plays, year, seconds, rating, title, artist, comment, added, isLoved "
-          + "FROM Track WHERE id = ?")
-      for id in ids {
-        sqlite3_bind_int64(statement, 1, id)
-        if sqlite3_step(statement) == SQLITE_ROW {
-          let row = TrackRow(
-            number: integer(statement, 2), plays: integer(statement, 3), year: integer(statement, 4),
-            seconds: real(statement, 5), rating: real(statement, 6), title: text(statement, 7),
-            artist: text(statement, 8), comment: text(statement, 9),
-            added: Date(timeIntervalSinceReferenceDate: real(statement, 10)),
-            isLoved: integer(statement, 11) != 0)
-          sum &+= row.number
+    let time = floor.asReader {
+      seconds {
+        floor.run("BEGIN")
+        defer { floor.run("COMMIT") }
+        let statement = floor.prepare(
+          "SELECT id, _version, number, plays, year, seconds, rating, title, artist, comment, added, isLoved "
+            + "FROM Track WHERE id = ?")
+        for id in ids {
+          sqlite3_bind_int64(statement, 1, id)
+          if sqlite3_step(statement) == SQLITE_ROW {
+            let row = TrackRow(
+              number: integer(statement, 2), plays: integer(statement, 3), year: integer(statement, 4),
+              seconds: real(statement, 5), rating: real(statement, 6), title: text(statement, 7),
+              artist: text(statement, 8), comment: text(statement, 9),
+              added: Date(timeIntervalSinceReferenceDate: real(statement, 10)),
+              isLoved: integer(statement, 11) != 0)
+            sum &+= row.number
+          }
+          sqlite3_reset(statement)
         }
-        sqlite3_reset(statement)
+        sqlite3_finalize(statement)
       }
-      sqlite3_finalize(statement)
     }
     blackHole(sum)
     return time
   }
 
-  func oursLookUps(_ ids: [Int64], isWarm: Bool) async throws -> Double {
+  func oursLookUps(_ ids: [Int64], isWarm: Bool, readingAll: Bool = false) async throws -> Double {
     try await store.read { context in
       var sum = 0
       let held = isWarm ? try context.fetch(Track.self).all() : []
       let time = try seconds {
-        for id in ids { sum &+= try context.existing(ObjectID<Track>(rowID: id))?.number ?? 0 }
+        if readingAll {
+          for id in ids { sum &+= try context.existing(ObjectID<Track>(rowID: id)).map(sumOfAll) ?? 0 }
+        } else {
+          for id in ids { sum &+= try context.existing(ObjectID<Track>(rowID: id))?.number ?? 0 }
+        }
       }
       blackHole(sum &+ held.count)
       return time
@@ -261,7 +267,7 @@ import ObjectVault
       for id in 1...count {
         sqlite3_bind_int64(statement, 1, sqlite3_int64(value))
         sqlite3_bind_int64(statement, 2, sqlite3_int64(id))
-        sqlite3_step(statement)
+        if sqlite3_step(statement) != SQLITE_DONE { fatalError("floor update") }
         sqlite3_reset(statement)
       }
       sqlite3_finalize(statement)
@@ -277,6 +283,13 @@ import ObjectVault
       try context.save()
     }
   }
+}
+
+/// Reads every attribute.
+@inline(__always) private func sumOfAll(_ row: Track) -> Int {
+  var sum = row.number &+ row.plays &+ row.year &+ Int(row.seconds) &+ Int(row.rating)
+  sum &+= row.title.utf8.count &+ row.artist.utf8.count &+ (row.comment?.utf8.count ?? 0)
+  return sum &+ Int(row.added.timeIntervalSinceReferenceDate) &+ (row.isLoved ? 1 : 0)
 }
 
 /// All rows of ten integers, by a loop.

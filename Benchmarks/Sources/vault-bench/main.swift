@@ -37,6 +37,11 @@ while let word = words.popFirst() {
   case "--first-floor":
     print(try await Bench().prepareSameSQL(1))
     exit(0)
+  // What workload 14 starts itself with: the most that a process has in memory.
+  case "--migration-peak":
+    _ = try await MigrationBench.ours(words.popFirst().flatMap { Int($0) } ?? 0)
+    print(peakBytes())
+    exit(0)
   case "--package-index": script = words.popFirst()
   // What workload 40 starts itself with.
   case "--import-index":
@@ -98,6 +103,7 @@ if only.isEmpty || !only.isDisjoint(with: [4, 5, 6, 7]) {
   _ = try reads.oursInsert(tracks)
 }
 let migrated = rows(1_000_000)
+let objects = rows(1_000_000)
 let rekeyed = 1000 * rows(200_000)
 let manyPath = bench.folder.appendingPathComponent("many.store").path
 if only.isEmpty || !only.isDisjoint(with: [19, 30]) {
@@ -144,6 +150,14 @@ let workloads = [
   } ours: {
     try await reads.oursLookUps(ids, isWarm: false)
   },
+  Workload(
+    number: 5, name: "the same, every attribute read", rows: lookUps, firstStage: 2.2, goal: 1.15,
+    isBeside: true
+  ) {
+    reads.floorLookUps(ids)
+  } ours: {
+    try await reads.oursLookUps(ids, isWarm: false, readingAll: true)
+  },
   Workload(number: 6, name: "look up by id, warm", rows: lookUps, firstStage: 0.15, goal: 0.04) {
     reads.floorLookUps(ids)
   } ours: {
@@ -168,10 +182,25 @@ let workloads = [
   } ours: {
     try await graph?.oursJoin() ?? .nan
   },
+  Workload(
+    number: 8, name: "a join, every attribute read", rows: rows(100_000) / 10, firstStage: 1.5, goal: 0.95,
+    isBeside: true
+  ) {
+    graph?.floorJoin() ?? .nan
+  } ours: {
+    try await graph?.oursJoin(readingAll: true) ?? .nan
+  },
   Workload(number: 10, name: "traverse to-ones, prefetched", rows: 10_000, firstStage: 2, goal: 1.1) {
     graph?.floorToOnes() ?? .nan
   } ours: {
     try await graph?.oursToOnes() ?? .nan
+  },
+  Workload(
+    number: 10, name: "to-ones, every attribute read", rows: 10_000, firstStage: 2, goal: 1.1, isBeside: true
+  ) {
+    graph?.floorToOnes() ?? .nan
+  } ours: {
+    try await graph?.oursToOnes(readingAll: true) ?? .nan
   },
   Workload(
     number: 11, name: "delete 1000 with 50 each", rows: GraphBench.members * GraphBench.messages,
@@ -191,6 +220,24 @@ let workloads = [
     try MigrationBench.floor(migrated)
   } ours: {
     try await MigrationBench.ours(migrated)
+  },
+  // Both larger than the caches of a connection: what grows with the rows would show.
+  Workload(
+    number: 14, name: "its peak memory, of half as many rows", rows: migrated, firstStage: 1.05, goal: 1.05,
+    unit: .bytes
+  ) {
+    try inFreshProcess("--migration-peak", "\(migrated / 2)")
+  } ours: {
+    try inFreshProcess("--migration-peak", "\(migrated)")
+  },
+  // The goal of BENCH.md as the floor: the rows, and 112 bytes for each object.
+  Workload(
+    number: 18, name: "memory of objects (rows, 112 each)", rows: objects, firstStage: 1.1, goal: 1,
+    unit: .bytes
+  ) {
+    Double(objects * (MemoryBench.rowBytes + 112))
+  } ours: {
+    Double(objects) * (Double(MemoryBench.rowBytes) + (try await MemoryBench.perObject(objects)))
   },
   Workload(number: 15, name: "rekey, with verification", rows: rekeyed / 1000, firstStage: 1.2, goal: 1.05) {
     try await ConnectionBench.floorRekey(rekeyed)

@@ -181,10 +181,3 @@ private struct Named<Object: ManagedObject> {
     return object
   }
 }
-
-/// The most that this process had in memory, in bytes; 0 where the system does not say.
-private func peakBytes() -> Int {
-  let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-  let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
-  return (line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) } ?? 0) * 1024
-}

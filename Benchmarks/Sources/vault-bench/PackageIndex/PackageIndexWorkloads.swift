@@ -43,6 +43,20 @@ extension PackageIndexBench {
     }
   }
 
+  func floorUpdateAtOnce() async throws -> Double {
+    let limit = sizeOfTenth(Floor(imported.path))
+    return try await withFloor { floor in
+      seconds {
+        floor.run(
+          """
+          BEGIN IMMEDIATE;
+          UPDATE Version SET installedSize = ifnull(installedSize, 0) + 1, _version = _version + 1 WHERE size < \(limit);
+          COMMIT
+          """)
+      }
+    }
+  }
+
   private func versions(_ floor: Floor, below limit: Int) -> [VersionRow] {
     var rows: [VersionRow] = []
     let statement = floor.prepare(
@@ -118,22 +132,24 @@ extension PackageIndexBench {
   func floorNeeds() async throws -> Double {
     try await withFloor { floor in
       var rows: [PackageRow] = []
-      let time = seconds {
-        let statement = floor.prepare(
-          """
-          SELECT id, _version, name, homepage, section_id FROM Package WHERE id IN (
-            SELECT v.package_id FROM Package t JOIN Dependency d ON d.target_id = t.id
-              JOIN Version v ON v.id = d.version_id WHERE t.name = ?)
-          """)
-        floor.bind(statement, 1, popular)
-        while sqlite3_step(statement) == SQLITE_ROW {
-          let hasHomepage = sqlite3_column_type(statement, 3) != SQLITE_NULL
-          rows.append(
-            PackageRow(
-              id: integer(statement, 0), version: integer(statement, 1), name: text(statement, 2),
-              homepage: hasHomepage ? text(statement, 3) : nil, section: optional(statement, 4)))
+      let time = floor.asReader {
+        seconds {
+          let statement = floor.prepare(
+            """
+            SELECT id, _version, name, homepage, section_id FROM Package WHERE id IN (
+              SELECT v.package_id FROM Package t JOIN Dependency d ON d.target_id = t.id
+                JOIN Version v ON v.id = d.version_id WHERE t.name = ?)
+            """)
+          floor.bind(statement, 1, popular)
+          while sqlite3_step(statement) == SQLITE_ROW {
+            let hasHomepage = sqlite3_column_type(statement, 3) != SQLITE_NULL
+            rows.append(
+              PackageRow(
+                id: integer(statement, 0), version: integer(statement, 1), name: text(statement, 2),
+                homepage: hasHomepage ? text(statement, 3) : nil, section: optional(statement, 4)))
+          }
+          sqlite3_finalize(statement)
         }
-        sqlite3_finalize(statement)
       }
       blackHole(rows.count)
       return time
