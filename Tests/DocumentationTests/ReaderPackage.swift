@@ -55,7 +55,11 @@ struct ReaderPackage: Sendable {
     sources["Sources/adopted/main.swift"] = adopted
     try Self.write(sources, into: root)
     let swift = environment["SWIFT"] ?? "/usr/bin/env"
-    var arguments = ["build", "--package-path", root.path, "--scratch-path", scratch]
+    // Nobody looks up symbols in it, or debugs it.
+    var arguments = [
+      "build", "--package-path", root.path, "--scratch-path", scratch, "--disable-index-store",
+      "-debug-info-format", "none",
+    ]
     if let configuration { arguments += ["--pkg-config-path", configuration] }
     build = try runTool(
       swift, (swift == "/usr/bin/env" ? ["swift"] : []) + arguments, environment: ["VAULT_CHECK": ""])

@@ -96,7 +96,7 @@ import Testing
   }
 
   /// Ten thousand saves in `make torture`.
-  static let saves = isTorture ? 10_000 : 1000
+  static let saves = isTorture ? 10_000 : 500
 
   @Test func `the feed of random saves, replayed onto an empty store, gives an equal graph`() async throws {
     let temporary = try await TemporaryStore(randomModel)

@@ -9,7 +9,7 @@ import ObjectVault
 
 @Suite struct OrderedScripts {
   enum Mode: CaseIterable { case context, contextWithFetches, write, writeWithFetches }
-  static let seeds: UInt64 = isTorture ? 400 : 24
+  static let seeds: UInt64 = isTorture ? 400 : 12
 
   @Test(arguments: Mode.allCases)
   func `random changes leave the orders that plain arrays have`(_ mode: Mode) async throws {

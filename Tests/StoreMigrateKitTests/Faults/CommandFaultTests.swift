@@ -9,8 +9,8 @@ import Testing
 struct CommandFaults {
   /// What goes wrong, at calls spread over all of them.
   static func faults(of count: Int) -> [Fault] {
-    let indices = FaultInjector.indices(of: count, most: 8)
-    guard indices.count == 8, count > 8 else {
+    let indices = FaultInjector.indices(of: count, most: 5)
+    guard indices.count == 5, count > 5 else {
       return [Fault.Kind.kill, .torn, .error(EIO), .error(ENOSPC), .errors(ENOSPC), .delay(milliseconds: 20)]
         .flatMap { kind in indices.map { Fault(kind, at: $0) } }
     }
