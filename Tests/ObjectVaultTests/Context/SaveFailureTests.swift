@@ -219,7 +219,7 @@ private final class Escape: @unchecked Sendable {
     one.author = ann
     one.add(genre, to: \.genres)
     let changes = store.changes()
-    #expect(throws: SQLError.self) { try context.save() }
+    #expect { try context.save() } throws: { "\($0)".contains("refused") }
     #expect([ann.state, genre.state, one.state].allSatisfy { $0 == .inserted } && context.hasChanges)
     #expect(try store.makeContext().fetch(Author.self).count() == 0)
     genre.name = "good"
@@ -228,12 +228,14 @@ private final class Escape: @unchecked Sendable {
     let found = try other.fetch(Book.self).one()
     #expect(found.author?.name == "Ann" && found.genres.map(\.name) == ["good"])
 
-    await #expect(throws: SQLError.self) {
+    await #expect {
       try await store.write { context in
         context.insert(Author.self) { $0.name = "Bob" }
         _ = try context.fetch(Author.self).count()
         context.insert(Genre.self) { $0.name = "bad" }
       }
+    } throws: {
+      "\($0)".contains("refused")
     }
     try await store.write { context in _ = context.insert(Author.self) { $0.name = "Carl" } }
     #expect(

@@ -43,13 +43,30 @@ private final class HeldProgress: Progress, @unchecked Sendable {
 
 /// Does something once it is time for it. A thread, because tasks of a busy machine may get no turn meanwhile: for minutes, so
 /// that the end is far away.
-func watch(_ isTime: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable () -> Void) {
+/// - Parameter begun: Signalled by the task that is watched when it gets its turn. Nobody asks before: what is asked may go through
+///   all files of the process, and some who asked for minutes kept a processor from all other tests.
+func watch(
+  behind begun: DispatchSemaphore, _ isTime: @escaping @Sendable () -> Bool,
+  _ body: @escaping @Sendable () -> Void
+) {
   Thread {
+    begun.wait()
     let end = Date(timeIntervalSinceNow: 1200)
-    // Not more often: what is asked may go through all files of the process, and while the pool is full nothing comes of it.
     while !isTime(), Date() < end { usleep(10_000) }
     body()
   }.start()
+}
+
+/// A task, and what it signals when it gets its turn.
+func begin<Result: Sendable>(
+  _ body: @escaping @Sendable () async throws -> Result
+) -> (task: Task<Result, any Error>, begun: DispatchSemaphore) {
+  let begun = DispatchSemaphore(value: 0)
+  let task = Task {
+    begun.signal()
+    return try await body()
+  }
+  return (task, begun)
 }
 
 /// How often this process has a file open; where the system does not tell, as often as anybody may ask for.
@@ -172,11 +189,13 @@ func openings(of url: URL) -> Int {
     ])
     let (progress, calls) = (Progress(totalUnitCount: 0), Locked(0))
     progress.cancellationHandler = { calls.withLock { $0 += 1 } }
-    let task = Task {
+    let (task, begun) = begin {
       try await Store.create(at: url, key: testKey, migrations: set, progress: progress)
     }
     // The file has another name as long as it is not whole.
-    watch({ !folder.names.isEmpty }) { if way == .task { task.cancel() } else { progress.cancel() } }
+    watch(behind: begun, { !folder.names.isEmpty }) {
+      if way == .task { task.cancel() } else { progress.cancel() }
+    }
     await #expect(throws: CancellationError.self) { try await task.value }
     await settle()
     #expect(folder.names.isEmpty && calls.withLock { $0 } == 1)
@@ -187,8 +206,8 @@ func openings(of url: URL) -> Int {
       MigrationWaiting.base, "require \"there is time\" { SELECT \(Self.long) > 0 }",
     ])
     let (url, set) = (lab.url, lab.set)
-    let task = Task { try await Store.plan(at: url, key: testKey, migrations: set) }
-    watch({ openings(of: url) > 0 }) { task.cancel() }
+    let (task, begun) = begin { try await Store.plan(at: url, key: testKey, migrations: set) }
+    watch(behind: begun, { openings(of: url) > 0 }) { task.cancel() }
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(lab.folder.names == ["lab.store"])
     let late = Task {

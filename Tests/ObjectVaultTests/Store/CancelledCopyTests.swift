@@ -37,11 +37,11 @@ private final class GatedProgress: Progress, @unchecked Sendable {
   /// Cancels the task of some work at its first count.
   private func cancel(_ work: @escaping @Sendable (Progress) async throws -> Void) async {
     let (progress, isOver) = (GatedProgress(totalUnitCount: 0), Locked(false))
-    let task = Task {
+    let (task, begun) = begin {
       defer { isOver.withLock { $0 = true } }
       try await work(progress)
     }
-    watch({ progress.isHeld || isOver.withLock { $0 } }) {
+    watch(behind: begun, { progress.isHeld || isOver.withLock { $0 } }) {
       task.cancel()
       progress.release()
     }
@@ -114,8 +114,8 @@ private final class GatedProgress: Progress, @unchecked Sendable {
     let folder = try TemporaryFolder()
     let file = try foreign(folder)
     let names = folder.names
-    let plan = Task { try await Store.planAdoption(of: file, key: nil) }
-    watch({ openings(of: file) > 0 }) { plan.cancel() }
+    let (plan, begun) = begin { try await Store.planAdoption(of: file, key: nil) }
+    watch(behind: begun, { openings(of: file) > 0 }) { plan.cancel() }
     await #expect(throws: CancellationError.self) { try await plan.value }
     let steps = try MigrationSet([try await Store.planAdoption(of: file, key: nil).step])
     let url = folder.url.appendingPathComponent("lab.store")
@@ -147,8 +147,8 @@ private final class GatedProgress: Progress, @unchecked Sendable {
     let own = try connection.rows("SELECT name FROM sqlite_master WHERE name LIKE 'vault\\_%' ESCAPE '\\'")
     for name in own.compactMap({ $0[0].string }) { try connection.executeScript("DROP TABLE \(name)") }
     connection.close()
-    let task = Task { try await Store.adoptInPlace(url, key: testKey, migrations: steps) }
-    watch({ openings(of: url) > 0 }) { task.cancel() }
+    let (task, begun) = begin { try await Store.adoptInPlace(url, key: testKey, migrations: steps) }
+    watch(behind: begun, { openings(of: url) > 0 }) { task.cancel() }
     await #expect(throws: CancellationError.self) { try await task.value }
     await #expect(throws: StoreError.notAStore(file: url.path)) {
       try await Store.open(at: url, key: testKey)
@@ -165,10 +165,10 @@ private final class GatedProgress: Progress, @unchecked Sendable {
     let other = try lab.open()
     try other.execute("BEGIN IMMEDIATE")
     let before = openings(of: url)
-    let task = Task {
+    let (task, begun) = begin {
       try await Store.repair(at: url, key: testKey, steps: [1], migrations: set, busyTimeout: 20)
     }
-    watch({ openings(of: url) > before }) { task.cancel() }
+    watch(behind: begun, { openings(of: url) > before }) { task.cancel() }
     await #expect(throws: CancellationError.self) { try await task.value }
     other.rollback()
     other.close()
