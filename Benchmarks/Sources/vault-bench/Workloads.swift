@@ -260,10 +260,11 @@ import ObjectVault
 
   // MARK: 7
 
-  func floorUpdate(_ count: Int, _ value: Int) -> Double {
+  /// - Parameter clause: Such as `OR FAIL`, without which SQLite 3.15 keeps each page for the case that the statement is undone.
+  func floorUpdate(_ count: Int, _ value: Int, _ clause: String = "") -> Double {
     seconds {
       floor.run("BEGIN IMMEDIATE")
-      let statement = floor.prepare("UPDATE Track SET plays = ? WHERE id = ?")
+      let statement = floor.prepare("UPDATE \(clause) Track SET plays = ? WHERE id = ?")
       for id in 1...count {
         sqlite3_bind_int64(statement, 1, sqlite3_int64(value))
         sqlite3_bind_int64(statement, 2, sqlite3_int64(id))

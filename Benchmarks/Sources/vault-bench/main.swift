@@ -170,6 +170,15 @@ let workloads = [
     // The same value: one that takes more bytes makes rows longer, and pages split.
     try reads.oursUpdate(lookUps, stamp)
   },
+  Workload(
+    number: 7, name: "the same, by a loop of OR FAIL", rows: lookUps, firstStage: 2.5, goal: 1.05,
+    isBeside: true
+  ) {
+    stamp += 1
+    return reads.floorUpdate(lookUps, stamp, "OR FAIL")
+  } ours: {
+    try reads.oursUpdate(lookUps, stamp)
+  },
   Workload(number: 9, name: "compile a predicate, repeated", rows: 1000, firstStage: 0.2, goal: 0.05) {
     try await bench.prepareSameSQL(1000)
   } ours: {
