@@ -72,6 +72,10 @@ extension Connection {
 
   /// Undoes the open transaction, if there is one.
   public func rollback() {
+    let hook = hooks.rollback
+    defer { hooks.rollback = hook }
+    // It was called when the engine took the transaction back; what stands in its place is nobody's.
+    if transactionLoss != nil { hooks.rollback = nil }
     (isTransactionOwed, transactionLoss) = (false, nil)
     // A failed ROLLBACK leaves nothing to roll back: SQLite ended the transaction itself.
     if isInTransaction { _ = try? execute("ROLLBACK") }

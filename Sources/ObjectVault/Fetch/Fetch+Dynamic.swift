@@ -35,8 +35,8 @@ extension Fetch where Object == DynamicObject {
     return copy
   }
 
-  /// The ids of the objects, in the order of a sorted fetch; no object is made. Each names the object's own entity: where others stand below the
-  /// one that is asked for, a second statement asks for their names.
+  /// The ids of the objects, in the order of a sorted fetch; no object is made. Each names the object's own entity: where others
+  /// stand below the one that is asked for, a second statement asks for their names.
   public func ids() throws -> [DynamicID] {
     let (entity, mark) = (try known(), context.core.mark)
     guard entity.hasChildren else {

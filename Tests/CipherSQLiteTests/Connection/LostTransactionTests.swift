@@ -53,6 +53,8 @@ import Testing
   func `a body that takes no notice writes nothing, and is told`(_ ending: Ending) throws {
     try ending.prepare(connection)
     var later: [any Error] = []
+    let rollbacks = Locked(0)
+    connection.onRollback { rollbacks.withLock { $0 += 1 } }
     #expect {
       try connection.transaction {
         try connection.execute("INSERT INTO t VALUES ('first')")
@@ -64,6 +66,7 @@ import Testing
     } throws: { ending.isIt($0) }
     #expect(later.count == 3 && later.allSatisfy { ending.isIt($0) }, "\(later)")
     #expect(try count() == 0 && !connection.isInTransaction)
+    #expect(rollbacks.withLock { $0 } == 1)
     // And then everything is as ever.
     _ = try connection.transaction { try connection.execute("INSERT INTO t VALUES ('next')") }
     #expect(try count() == 1)
