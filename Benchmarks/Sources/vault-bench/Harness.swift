@@ -1,5 +1,6 @@
 // Interleaved runs of floor and ours, medians, quartiles, the table and the JSON.
 
+import CFloor
 import CipherSQLite
 import Foundation
 import ObjectVault
@@ -12,8 +13,8 @@ struct Measured: Codable {
   let ours: Double
   let ratio: Double
   let quartiles: [Double]
-  /// The same of the times of the threads, which other programs of the machine disturb less; nil where several threads
-  /// work, or another process. Of row 33 they are those of all threads together.
+  /// The same of the times of the threads, which other programs of the machine disturb less; nil where another process
+  /// works. Of all threads together where a second one reads a part, and in row 33.
   var threadFloor: Double?
   var threadOurs: Double?
   var threadRatio: Double?
@@ -122,6 +123,14 @@ func seconds(_ body: () throws -> Void) rethrows -> Double {
 /// Has the allocator put in order what was freed before. It keeps small pieces as they were freed, and joins them when next
 /// asked for a large one: without this, whoever first needs a page would do so for all that the run before gave back.
 private func settleAllocator() { free(malloc(1 << 16)) }
+
+/// Gives what is free back to the system. The allocator keeps free memory for each of its parts, and a thread has one of
+/// them: where a connection's cache is filled, a run would pay for the first use of each page or not, as the threads fell.
+func giveMemoryBack() {
+  #if os(Linux)
+    malloc_trim(0)
+  #endif
+}
 
 private func clock(_ id: clockid_t) -> Double {
   var time = timespec()

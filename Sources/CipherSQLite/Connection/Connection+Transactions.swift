@@ -60,6 +60,7 @@ extension Connection {
       try execute(sql: "RELEASE \(name)")
       return result
     } catch {
+      transactionNumber += 1
       // With the transaction the savepoint is gone, too: then these are refused.
       _ = try? execute(sql: "ROLLBACK TO \(name)")
       _ = try? execute(sql: "RELEASE \(name)")
@@ -80,6 +81,9 @@ extension Connection {
     // A failed ROLLBACK leaves nothing to roll back: SQLite ended the transaction itself.
     if isInTransaction { _ = try? execute("ROLLBACK") }
   }
+
+  /// Whether the engine has taken back the transaction that is open for whoever began it: all that asks for it fails.
+  package var hasLostTransaction: Bool { transactionLoss != nil }
 
   /// Notes where the engine has taken back the open transaction by itself, which it does for some errors. From then on all that
   /// asks for the engine throws this error, until whoever began the transaction ends it.
@@ -116,6 +120,7 @@ extension Connection {
   ///   ``SQLError/busy(file:waitedSeconds:holders:)``.
   public func begin(_ kind: TransactionKind = .immediate) throws {
     try execute(sql: "BEGIN \(kind.rawValue)")
+    transactionNumber += 1
   }
 
   /// Makes the open transaction's changes stay.
@@ -133,5 +138,8 @@ extension Connection {
   public func releaseSavepoint(_ name: String) throws { try execute(sql: "RELEASE \(quoted(name))") }
 
   /// Undoes what was done since the savepoint, which stays open.
-  public func rollBack(toSavepoint name: String) throws { try execute(sql: "ROLLBACK TO \(quoted(name))") }
+  public func rollBack(toSavepoint name: String) throws {
+    transactionNumber += 1
+    try execute(sql: "ROLLBACK TO \(quoted(name))")
+  }
 }

@@ -11,7 +11,12 @@ final class LinkStatements: Sendable {
   let isLinked: String
 
   init(_ table: SQLName, _ source: SQLName, _ target: SQLName) {
-    link = ("INSERT OR IGNORE INTO \(table) (\(source), \(target)) VALUES (?, ?)" as SQL).text
+    // Without OR IGNORE, which would go for triggers of the table, too.
+    link =
+      ("""
+    INSERT INTO \(table) (\(source), \(target)) SELECT ?1, ?2
+    WHERE NOT EXISTS (SELECT 1 FROM \(table) WHERE \(source) = ?1 AND \(target) = ?2)
+    """ as SQL).text
     let pairs = SQLName(RowFeed.tableName(columnCount: 2))
     feed = ("INSERT OR IGNORE INTO \(table) (\(source), \(target)) SELECT * FROM \(pairs)" as SQL).text
     unlink = ("DELETE FROM \(table) WHERE \(source) = ? AND \(target) = ?" as SQL).text

@@ -116,10 +116,15 @@ extension EntityMapping {
   }
 
   /// New values of some columns of one row, if it still has a version.
-  func updateSQL(_ slots: [Int]) -> String {
-    // One row, which OR FAIL changes or leaves as ABORT would; ABORT makes the engine copy each page for the case that the
-    // statement alone is undone, and SQLCipher 3 keeps the copies until the outermost savepoint ends.
-    text("UPDATE OR FAIL \(table) SET \(settingNext(slots)) WHERE \"id\" = ? AND \"_version\" = ?")
+  /// - Parameter undoesAlone: Whether the engine is to undo the statement alone where it fails. For that it copies each page, and
+  ///   SQLCipher 3 keeps the copies until the outermost savepoint ends. But where triggers are fired it has to: what a
+  ///   statement says about conflicts goes for its triggers, too, whatever they say.
+  func updateSQL(_ slots: [Int], undoesAlone: Bool) -> String {
+    text("\(update(undoesAlone)) SET \(settingNext(slots)) WHERE \"id\" = ? AND \"_version\" = ?")
+  }
+
+  private func update(_ undoesAlone: Bool) -> SQL {
+    undoesAlone ? "UPDATE \(table)" : "UPDATE OR FAIL \(table)"
   }
 
   /// The same of rows whose ids are in a run, out of ``RowChanges`` of these slots.
@@ -150,10 +155,11 @@ extension EntityMapping {
   }
 
   /// NULL in the to-one of rows, which are new versions then.
-  func releaseSQL(_ slot: Int, count: Int) -> String {
+  /// - Parameter undoesAlone: As in ``updateSQL(_:undoesAlone:)``.
+  func releaseSQL(_ slot: Int, count: Int, undoesAlone: Bool) -> String {
     let settings = SQL.joined(
       columns([slot]).map { "\($0) = NULL" } + leaving([slot]) + [Self.nextVersion])
-    return text("UPDATE \(table) SET \(settings) WHERE \"id\" IN (\(parameters: count))")
+    return text("\(update(undoesAlone)) SET \(settings) WHERE \"id\" IN (\(parameters: count))")
   }
 
   /// The ids of rows, and those that their to-one leads to.
@@ -171,6 +177,11 @@ extension EntityMapping {
 
   func deleteSQL(count: Int) -> String {
     text("DELETE FROM \(table) WHERE \"id\" IN (\(parameters: count))")
+  }
+
+  /// The same of all ids of a feed.
+  var fedDeleteSQL: String {
+    text("DELETE FROM \(table) WHERE \"id\" IN (SELECT \(feedIDName) FROM \(fedIDs))")
   }
 
   /// The first of so many ids that a row has.

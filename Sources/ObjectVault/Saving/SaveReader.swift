@@ -72,15 +72,8 @@ struct ConnectionReader: SaveReader {
     try RowIDs(connection: connection).free(count, of: entity.root.name)
   }
 
-  func firesTriggers(_ entity: EntityMapping) throws -> Bool { try firesTriggers(table: entity.root.name) }
-
-  /// Whether writing to a table fires triggers.
-  func firesTriggers(table: String) throws -> Bool {
-    try connection.value(
-      """
-      SELECT 1 FROM (SELECT type, tbl_name FROM sqlite_master UNION ALL SELECT type, tbl_name FROM sqlite_temp_master)
-      WHERE type = 'trigger' AND tbl_name = \(table) COLLATE NOCASE LIMIT 1
-      """) != nil
+  func firesTriggers(_ entity: EntityMapping) throws -> Bool {
+    try connection.firesTriggers(table: entity.root.name)
   }
 
   func lastPlace(_ relationship: RelationshipMapping, of owner: Int64) throws -> Int64? {

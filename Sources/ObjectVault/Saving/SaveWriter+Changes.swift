@@ -4,15 +4,10 @@
 internal import CipherSQLite
 
 extension SaveWriter {
-  /// So many are written one by one: to ask for triggers goes through all that the schema of the file has.
-  private static let fewChanges = 50
-
-  /// Whether rows are changed in one statement. Not where triggers are fired: one may keep a row from being changed, and the
-  /// engine tells how many were changed, not which.
-  func canFeedChanges(_ objects: [ManagedObject], _ entity: EntityMapping) throws -> Bool {
-    guard objects.count > Self.fewChanges else { return false }
-    return try !ConnectionReader(connection: connection).firesTriggers(entity)
-  }
+  /// So many are written one by one: statements for runs of ids cost more than they spare.
+  ///
+  /// Nor are more where triggers are fired: one may keep a row from being changed, and the engine tells how many were changed, not which.
+  static let fewChanges = 50
 
   /// Those whose ids are in a run that is worth a statement, in their order, and those that lie alone.
   func runs(of objects: [ManagedObject]) -> (inRuns: [ManagedObject], alone: [ManagedObject]) {

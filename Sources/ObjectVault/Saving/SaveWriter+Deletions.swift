@@ -14,8 +14,8 @@ extension SaveWriter {
       let entity = mapping.entities[index]
       for batch in ids.chunked(batchSize) {
         try recordReleases(entity, slot, batch)
-        try connection.execute(
-          sql: entity.releaseSQL(slot, count: batch.count), batch.map { .integer($0) })
+        let sql = try entity.releaseSQL(slot, count: batch.count, undoesAlone: firesTriggers(entity))
+        try connection.execute(sql: sql, batch.map { .integer($0) })
       }
     }
     if !plan.leftOut.isEmpty || !plan.heldBack.isEmpty { try checkNothingElseGoes() }
@@ -115,10 +115,38 @@ extension SaveWriter {
   private func deleteLevels() throws {
     for level in plan.deletion.levels.reversed() {
       let entity = mapping.entities[level.entity]
-      for batch in level.ids.chunked(batchSize) {
-        let count = try connection.execute(
-          sql: entity.deleteSQL(count: batch.count), batch.map { .integer($0) })
-        if count < batch.count { try requireGone(batch, entity) }
+      let count = try deleteRows(level.ids, entity)
+      guard count < level.ids.count else { continue }
+      for batch in level.ids.chunked(batchSize) { try requireGone(batch, entity) }
+    }
+  }
+
+  /// Deletes rows in one statement, however many: each statement has a copy made of every page that it changes, for the case
+  /// that it alone is undone.
+  /// - Returns: How many there were.
+  private func deleteRows(_ ids: [Int64], _ entity: EntityMapping) throws -> Int {
+    do {
+      guard ids.count > batchSize else {
+        return try connection.execute(sql: entity.deleteSQL(count: ids.count), ids.map { .integer($0) })
+      }
+      try connection.run(RowFeed(ids: ids), from: 0, sql: entity.fedDeleteSQL)
+      return connection.changes
+    } catch SQLError.constraint(let message, let code, let sql) where Self.isRule(code) {
+      if ids.count == 1 { throw StoreError.refused(entity, ids[0], message) }
+      // Where the engine has taken all back there is nothing to look through.
+      if !connection.hasLostTransaction { try deleteUntilRefused(ids, entity) }
+      throw SQLError.constraint(message: message, extendedCode: code, sql: sql)
+    }
+  }
+
+  /// Looks for the row that the engine refuses to delete among those of a statement, which says of none that it was the one.
+  /// - Throws: What is said of that row.
+  private func deleteUntilRefused(_ ids: [Int64], _ entity: EntityMapping) throws {
+    for id in ids {
+      do {
+        try connection.execute(sql: entity.deleteSQL(count: 1), [.integer(id)])
+      } catch SQLError.constraint(let message, let code, _) where Self.isRule(code) {
+        throw StoreError.refused(entity, id, message)
       }
     }
   }

@@ -13,8 +13,7 @@ extension SaveWriter {
   /// it inserts the first one, so that nobody knows which one failed, and what a trigger does about conflicts would be
   /// overridden. Nor where rows are few.
   private func canFeed(_ objects: [ManagedObject], _ entity: EntityMapping) throws -> Bool {
-    guard objects.count > 4 else { return false }
-    return try !ConnectionReader(connection: connection).firesTriggers(entity)
+    try objects.count > 4 && !firesTriggers(entity)
   }
 
   private func insertEach(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
@@ -133,10 +132,12 @@ extension SaveWriter {
     guard !changed.isEmpty else { return }
     let slots = entity.storedSlots.filter(changed.contains)
     var collided: [(object: ManagedObject, columns: [String])] = []
-    let (inRuns, alone) = try canFeedChanges(objects, entity) ? runs(of: objects) : ([], objects)
+    let isQuiet = try !firesTriggers(entity)
+    let isFed = isQuiet && objects.count > Self.fewChanges
+    let (inRuns, alone) = isFed ? runs(of: objects) : ([], objects)
     try feedChanges(inRuns, entity, slots) { collided.append(($0, $1)) }
     if !alone.isEmpty {
-      try connection.withStatement(sql: entity.updateSQL(slots)) { statement in
+      try connection.withStatement(sql: entity.updateSQL(slots, undoesAlone: !isQuiet)) { statement in
         for object in alone {
           try unlessColliding {
             try update(object, entity, slots, statement)

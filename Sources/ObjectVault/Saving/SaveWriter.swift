@@ -18,6 +18,11 @@ final class SaveWriter {
   /// Whether objects whose unique values collide are left out from now on.
   var waits = false
 
+  /// Whether triggers see what is written to the rows of an entity.
+  func firesTriggers(_ entity: EntityMapping) throws -> Bool {
+    try connection.firesTriggers(table: entity.root.name)
+  }
+
   init(
     _ plan: SavePlan, _ mapping: SchemaMapping, _ maps: [IdentityMap], _ connection: Connection, records: Bool
   ) {
@@ -73,7 +78,7 @@ final class SaveWriter {
     }
   }
 
-  /// So many are written one by one: to ask for triggers goes through all that the schema of the file has.
+  /// So many are written one by one.
   private static let fewLinks = 50
 
   /// Writes the links of one table: new ones in one statement, where they are many and nobody looks at each, who listens or by
@@ -83,7 +88,7 @@ final class SaveWriter {
     let added = links.indices.filter { links[$0].link.isAdded }
     let isFed =
       try record == nil && added.count > Self.fewLinks
-      && !ConnectionReader(connection: connection).firesTriggers(table: join.name)
+      && !connection.firesTriggers(table: join.name)
     if isFed {
       let feed = RowFeed(pairs: added.lazy.map { (links[$0].source, links[$0].target) })
       try connection.run(feed, from: 0, sql: join.linkFeedSQL)
@@ -132,7 +137,7 @@ final class SaveWriter {
   }
 
   /// What the engine says of a row that it refuses as a whole: SQLITE_CONSTRAINT_CHECK, _FOREIGNKEY, _TRIGGER, _DATATYPE.
-  private static let rowRules: Set<Int> = [275, 787, 1811, 3091]
+  static func isRule(_ code: Int) -> Bool { [275, 787, 1811, 3091].contains(code) }
 
   /// SQLite's constraint messages name table and columns: `UNIQUE constraint failed: User.name, User.city`.
   /// - Parameter object: The object whose row was being written.
@@ -140,7 +145,7 @@ final class SaveWriter {
     // SQLITE_CONSTRAINT_UNIQUE and _PRIMARYKEY, _NOTNULL.
     let isUnique = code == 2067 || code == 1555
     guard isUnique || code == 1299, let (entity, columns) = mapping.brokenColumns(message) else {
-      guard Self.rowRules.contains(code), let object, let entity = object.entity else {
+      guard Self.isRule(code), let object, let entity = object.entity else {
         return SQLError.constraint(message: message, extendedCode: code, sql: sql)
       }
       return StoreError.refused(entity, object.rowID, message)
@@ -163,7 +168,7 @@ final class SaveWriter {
 extension StoreError {
   /// What is said of a row that a rule of the file refuses: one that no property of the model has.
   /// - Parameter message: What the engine says, such as `CHECK constraint failed: adults` or the text of a `RAISE(ABORT, …)`.
-  fileprivate static func refused(_ entity: EntityMapping, _ id: Int64, _ message: String) -> StoreError {
+  static func refused(_ entity: EntityMapping, _ id: Int64, _ message: String) -> StoreError {
     .validation([
       ValidationFailure(
         entity: entity.name, property: "id", rowID: id, reason: "is refused by the file: \(message)")

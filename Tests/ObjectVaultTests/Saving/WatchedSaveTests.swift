@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite struct WatchedSaves {
-  enum Work: String, CaseIterable { case insertion, change }
+  enum Work: String, CaseIterable { case insertion, change, deletion }
 
   static let count = 20_000
   let temporary: TemporaryStore
@@ -15,18 +15,20 @@ import Testing
 
   init() async throws { temporary = try await TemporaryStore(library) }
 
-  /// Makes new authors, or changes those that there are.
+  /// Makes new authors, or changes or deletes those that there are.
   private static func run(_ work: Work, _ count: Int, in context: ObjectContext) throws {
     switch work {
     case .insertion:
       for number in 0..<count { context.insert(Author.self) { $0.name = "author \(number)" } }
     case .change:
       for author in try context.fetch(Author.self).all() { author.age += 1 }
+    case .deletion:
+      for author in try context.fetch(Author.self).all() { context.delete(author) }
     }
   }
 
   private func prepare(_ work: Work, _ count: Int) throws {
-    guard work == .change else { return }
+    guard work != .insertion else { return }
     let context = store.makeContext()
     try Self.run(.insertion, count, in: context)
     try context.save()
@@ -34,25 +36,29 @@ import Testing
 
   @Test(arguments: Work.allCases)
   func `a hook is told of each row, and a trace of one statement, without its values`(_ work: Work) throws {
-    try prepare(work, 300)
+    let count = 600
+    try prepare(work, count)
     let (rows, statements) = (Locked<[RowChange]>([]), Locked<[String]>([]))
     try store.withWritingConnection { connection in
       connection.onChange { change in rows.withLock { $0.append(change) } }
       connection.onStatement { event in statements.withLock { $0.append(event.sql) } }
     }
     let context = store.makeContext()
-    try Self.run(work, 300, in: context)
+    try Self.run(work, count, in: context)
     try context.save()
     try store.withWritingConnection { connection in
       connection.onChange(nil)
       connection.onStatement(nil)
     }
+    let kinds: [Work: RowChange.Kind] = [.insertion: .insert, .change: .update, .deletion: .delete]
     let told = rows.withLock { $0.filter { $0.table == "Author" } }
-    #expect(told.map(\.rowID).sorted() == Array(1...300))
-    #expect(told.allSatisfy { $0.kind == (work == .insertion ? .insert : .update) })
-    let writing = statements.withLock { $0.filter { $0.contains("\"Author\"") && $0.contains("OR FAIL") } }
+    #expect(told.map(\.rowID).sorted() == (1...count).map(Int64.init))
+    #expect(told.allSatisfy { $0.kind == kinds[work] })
+    let writing = statements.withLock {
+      $0.filter { $0.contains("\"Author\"") && ($0.contains("OR FAIL") || $0.contains("DELETE")) }
+    }
     #expect(writing.count == 1, "\(writing)")
-    #expect(writing.first?.contains(work == .insertion ? "vault_feed" : "vault_value") == true)
+    #expect(writing.first?.contains(work == .change ? "vault_value" : "vault_feed") == true)
     #expect(!statements.withLock { $0.contains { $0.contains("author 17") } })
   }
 
@@ -94,7 +100,7 @@ import Testing
     // The connection, and its statements, are as before.
     try await store.write { try Self.run(work, 100, in: $0) }
     let after = try store.makeContext().fetch(Author.self).all()
-    #expect(after.count == (work == .insertion ? 100 : Self.count))
-    #expect(work == .insertion || after.allSatisfy { $0.age == 31 })
+    #expect(after.count == [.insertion: 100, .change: Self.count, .deletion: 0][work])
+    #expect(work != .change || after.allSatisfy { $0.age == 31 })
   }
 }

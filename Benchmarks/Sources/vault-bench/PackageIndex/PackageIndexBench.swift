@@ -166,6 +166,7 @@ extension PackageIndexBench {
     defer {
       for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: copy.path + suffix) }
     }
+    giveMemoryBack()
     return try await body(copy)
   }
 

@@ -1,0 +1,133 @@
+// Deletions of many rows, which one statement takes out of memory: all of them go and nothing else does, and what cannot go is named.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct FedDeletions {
+  let temporary: TemporaryStore
+  let context: ObjectContext
+  var store: Store { temporary.store }
+
+  init() async throws {
+    temporary = try await TemporaryStore(library)
+    context = temporary.store.makeContext()
+  }
+
+  /// Authors with a book each.
+  private func makeAuthors(_ count: Int) throws -> [Author] {
+    let authors = (0..<count).map { number in context.insert(Author.self) { $0.name = "author \(number)" } }
+    for (number, author) in authors.enumerated() {
+      context.insert(Book.self) {
+        $0.title = "book \(number)"
+        $0.author = author
+      }
+    }
+    try context.save()
+    return authors
+  }
+
+  private func execute(_ sql: String) throws {
+    let connection = try Connection.open(store.url.path, key: testKey)
+    defer { connection.close() }
+    try connection.executeScript(sql)
+  }
+
+  private func rows(_ sql: String) throws -> [[SQLValue]] {
+    let connection = try Connection.open(store.url.path, key: testKey)
+    defer { connection.close() }
+    return try connection.rows(sql: sql)
+  }
+
+  @Test(arguments: [1, 499, 500, 501, 1700])
+  func `what is deleted goes with what hangs on it, and the rest stays`(_ count: Int) throws {
+    let authors = try makeAuthors(count * 2)
+    // Every other, in no order of ids.
+    for index in (0..<count).reversed() { context.delete(authors[index * 2]) }
+    try context.save()
+    let left = (0..<count).map { Int64($0 * 2 + 2) }
+    #expect(try rows("SELECT id FROM Author ORDER BY id") == left.map { [.integer($0)] })
+    #expect(try rows("SELECT author_id FROM Book ORDER BY author_id") == left.map { [.integer($0)] })
+  }
+
+  @Test func `rows that are gone from the file already do not stand in the way`() throws {
+    let authors = try makeAuthors(1200)
+    try execute("DELETE FROM Author WHERE id % 3 = 0")
+    for author in authors { context.delete(author) }
+    try context.save()
+    #expect(try rows("SELECT count(*) FROM Author") == [[.integer(0)]])
+  }
+
+  @Test(arguments: [3, 1200])
+  func `a row that a trigger refuses to give up is named, and nothing is deleted`(_ count: Int) throws {
+    let authors = try makeAuthors(count)
+    try execute(
+      "CREATE TRIGGER held BEFORE DELETE ON Author WHEN old.id = \(count) BEGIN SELECT RAISE(ABORT, 'is a founder'); END"
+    )
+    for author in authors { context.delete(author) }
+    #expect {
+      try context.save()
+    } throws: { error in
+      guard case StoreError.validation(let failures) = error else { return false }
+      return failures.map(\.rowID) == [Int64(count)] && failures[0].entity == "Author"
+        && failures[0].reason.contains("is refused by the file: is a founder")
+    }
+    #expect(try rows("SELECT count(*) FROM Author") == [[.integer(Int64(count))]])
+    #expect(try rows("SELECT count(*) FROM Book") == [[.integer(Int64(count))]])
+    // Without the trigger the same save goes through.
+    try execute("DROP TRIGGER held")
+    try context.save()
+    #expect(try rows("SELECT count(*) FROM Author") == [[.integer(0)]])
+  }
+
+  @Test(arguments: [3, 1200])
+  func `a row that a table of somebody's own refers to is named`(_ count: Int) throws {
+    let authors = try makeAuthors(count)
+    try execute(
+      """
+      CREATE TABLE prizes(winner INTEGER NOT NULL REFERENCES Author(id));
+      INSERT INTO prizes VALUES (\(count - 1))
+      """)
+    for author in authors { context.delete(author) }
+    #expect {
+      try context.save()
+    } throws: { error in
+      guard case StoreError.validation(let failures) = error else { return false }
+      return failures.map(\.rowID) == [Int64(count - 1)]
+    }
+    #expect(try rows("SELECT count(*) FROM Author") == [[.integer(Int64(count))]])
+  }
+
+  @Test func `a trigger that takes the whole transaction back is told as what it was`() async throws {
+    _ = try makeAuthors(1200)
+    try execute(
+      "CREATE TRIGGER held BEFORE DELETE ON Author WHEN old.id = 700 BEGIN SELECT RAISE(ROLLBACK, 'is a founder'); END"
+    )
+    await #expect {
+      try await store.write { context in
+        for author in try context.fetch(Author.self).all() { context.delete(author) }
+      }
+    } throws: { error in
+      // No object is named by guess: the engine says which row of many no longer.
+      "\(error)".contains("is a founder")
+        && { if case StoreError.validation = error { false } else { true } }()
+    }
+    #expect(try rows("SELECT count(*) FROM Author") == [[.integer(1200)]])
+  }
+
+  @Test func `members of many are let go with their owner`() throws {
+    let club = context.insert(Club.self) { $0.name = "club" }
+    let authors = try makeAuthors(1700)
+    for author in authors { author.club = club }
+    try context.save()
+    context.delete(club)
+    try context.save()
+    #expect(
+      try rows("SELECT count(*), count(club_id), max(_version) FROM Author") == [
+        [.integer(1700), .integer(0), .integer(4)]
+      ])
+    #expect(authors.allSatisfy { $0.club == nil })
+  }
+}
