@@ -124,8 +124,16 @@ func seconds(_ body: () throws -> Void) rethrows -> Double {
 /// asked for a large one: without this, whoever first needs a page would do so for all that the run before gave back.
 private func settleAllocator() { free(malloc(1 << 16)) }
 
-/// Gives what is free back to the system. The allocator keeps free memory for each of its parts, and a thread has one of
-/// them: where a connection's cache is filled, a run would pay for the first use of each page or not, as the threads fell.
+/// Has all threads share one part of the allocator. Those that a store reads in have one each, which grows page by page, by a call of
+/// the system for each that a connection's cache asks for; that of the main thread, in which a loop runs, grows by 32 of them.
+func shareAllocator() {
+  #if os(Linux)
+    mallopt(M_ARENA_MAX, 1)
+  #endif
+}
+
+/// Gives what is free back to the system. Where a connection's cache is filled, a run would else pay for the first use of each
+/// page or not, as the runs before left the allocator.
 func giveMemoryBack() {
   #if os(Linux)
     malloc_trim(0)

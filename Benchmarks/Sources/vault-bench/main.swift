@@ -74,6 +74,7 @@ if let former {
   exit(0)
 }
 if let script {
+  shareAllocator()
   guard let index = try await PackageIndexBench(script: script) else {
     print("No package lists of Debian on this machine: there is nothing to import.")
     exit(0)

@@ -60,7 +60,7 @@ extension Connection {
       try execute(sql: "RELEASE \(name)")
       return result
     } catch {
-      transactionNumber += 1
+      triggered = nil
       // With the transaction the savepoint is gone, too: then these are refused.
       _ = try? execute(sql: "ROLLBACK TO \(name)")
       _ = try? execute(sql: "RELEASE \(name)")
@@ -77,7 +77,7 @@ extension Connection {
     defer { hooks.rollback = hook }
     // It was called when the engine took the transaction back; what stands in its place is nobody's.
     if transactionLoss != nil { hooks.rollback = nil }
-    (isTransactionOwed, transactionLoss) = (false, nil)
+    (isTransactionOwed, transactionLoss, triggered) = (false, nil, nil)
     // A failed ROLLBACK leaves nothing to roll back: SQLite ended the transaction itself.
     if isInTransaction { _ = try? execute("ROLLBACK") }
   }
@@ -93,7 +93,7 @@ extension Connection {
     guard isTransactionOwed, transactionLoss == nil, !isInTransaction, let handle = unsafe handle else {
       return
     }
-    transactionLoss = error
+    (transactionLoss, triggered) = (error, nil)
     // What asks for nothing more, a statement that somebody keeps and steps, would else be committed at once, by itself. It is taken
     // back with this one.
     unsafe sqlite3_exec(handle, "BEGIN", nil, nil, nil)
@@ -120,7 +120,6 @@ extension Connection {
   ///   ``SQLError/busy(file:waitedSeconds:holders:)``.
   public func begin(_ kind: TransactionKind = .immediate) throws {
     try execute(sql: "BEGIN \(kind.rawValue)")
-    transactionNumber += 1
   }
 
   /// Makes the open transaction's changes stay.
@@ -139,7 +138,7 @@ extension Connection {
 
   /// Undoes what was done since the savepoint, which stays open.
   public func rollBack(toSavepoint name: String) throws {
-    transactionNumber += 1
+    triggered = nil
     try execute(sql: "ROLLBACK TO \(quoted(name))")
   }
 }

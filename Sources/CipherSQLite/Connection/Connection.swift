@@ -66,9 +66,7 @@ private import Foundation
   var transactionDepth = 0
   /// Whether a closure has begun a transaction that nobody has ended yet.
   var isTransactionOwed = false
-  /// Another one for each transaction that begins and each savepoint that is undone.
-  var transactionNumber = 0
-  /// Nil before it was asked.
+  /// See ``firesTriggers(table:)``. Nil before it was asked, and behind all that undoes something.
   var triggered: TriggeredTables?
   /// Why the engine ended that transaction by itself: see ``noteLostTransaction(_:)``. Nil while it has not.
   var transactionLoss: SQLError?

@@ -28,7 +28,7 @@ package final class RowFeed {
   }
 
   /// Ids alone: the rows of a table of one column.
-  package init(ids: [Int64]) {
+  package init(ids: some Sequence<Int64>) {
     (columns, replaced) = ([], [])
     rows = ids.map { unsafe FedRow(id: $0, cells: nil) }
   }

@@ -29,13 +29,15 @@ struct IdentifierTable {
   ///
   /// Of one row, which OR FAIL changes or leaves as ABORT would. What may have to be undone alone, as REPLACE and ABORT,
   /// makes the engine copy each page that the statement changes; SQLCipher 3 keeps those copies in memory until the
-  /// savepoint beneath all flushes ends.
+  /// savepoint beneath all flushes ends. But FAIL would go for somebody's triggers, too.
   /// - Parameter isNew: Whether the entity has no mark yet.
   func set(_ entity: String, to last: Int64, isNew: Bool) throws {
     try connection.execute(
       isNew
         ? "INSERT INTO vault_ids (last, entity) VALUES (?, ?)"
-        : "UPDATE OR FAIL vault_ids SET last = ? WHERE entity = ?",
+        : connection.firesTriggers(table: "vault_ids")
+          ? "UPDATE vault_ids SET last = ? WHERE entity = ?"
+          : "UPDATE OR FAIL vault_ids SET last = ? WHERE entity = ?",
       [.integer(last), .text(entity)])
   }
 

@@ -136,9 +136,16 @@ struct ChangeWriter {
   private func write(_ link: ChangeSet.Link, isAdded: Bool) throws {
     guard let (table, isSource) = try names.end(of: link).1.join else { return }
     let ids = isSource ? [link.source, link.target] : [link.target, link.source]
-    try connection.execute(sql: isAdded ? table.linkSQL : table.unlinkSQL, ids.map { .integer($0) })
-    guard connection.changes == 1 else { throw names.misfit(link.entity, link.source, [link.relationship]) }
+    let ends = ids.map { SQLValue.integer($0) }
+    do {
+      let isWritten =
+        try isAdded
+        ? connection.write(link: ends, in: table) : connection.execute(sql: table.unlinkSQL, ends) == 1
+      if isWritten { return }
+    } catch SQLError.constraint {}
+    throw names.misfit(link.entity, link.source, [link.relationship])
   }
+
   /// Who is no member any more has lost its place with its reference or its link.
   private func write(_ placement: ChangeSet.Placement) throws {
     let relationship = try names.relationship(of: placement)

@@ -272,7 +272,10 @@ extension JoinTable {
   /// A link: the source's id, and the target's. One that is there already stays.
   var linkSQL: String { statements.link }
 
-  /// The same of many links.
+  /// A link where none is, by a statement that says nothing about conflicts.
+  var plainLinkSQL: String { statements.plainLink }
+
+  /// The same as ``linkSQL`` of many links.
   var linkFeedSQL: String { statements.feed }
 
   /// The end of a link.

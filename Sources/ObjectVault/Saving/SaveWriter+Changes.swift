@@ -5,8 +5,6 @@ internal import CipherSQLite
 
 extension SaveWriter {
   /// So many are written one by one: statements for runs of ids cost more than they spare.
-  ///
-  /// Nor are more where triggers are fired: one may keep a row from being changed, and the engine tells how many were changed, not which.
   static let fewChanges = 50
 
   /// Those whose ids are in a run that is worth a statement, in their order, and those that lie alone.

@@ -12,10 +12,13 @@ extension SaveWriter {
     try unlinkUnwritten()
     for (index, slot, ids) in plan.deletion.released {
       let entity = mapping.entities[index]
+      let firesTriggers = try firesTriggers(entity)
       for batch in ids.chunked(batchSize) {
         try recordReleases(entity, slot, batch)
-        let sql = try entity.releaseSQL(slot, count: batch.count, undoesAlone: firesTriggers(entity))
-        try connection.execute(sql: sql, batch.map { .integer($0) })
+        _ = try naming(entity, batch) { ids in
+          let sql = entity.releaseSQL(slot, count: ids.count, undoesAlone: firesTriggers)
+          return try connection.execute(sql: sql, ids.map { .integer($0) })
+        }
       }
     }
     if !plan.leftOut.isEmpty || !plan.heldBack.isEmpty { try checkNothingElseGoes() }
@@ -115,38 +118,62 @@ extension SaveWriter {
   private func deleteLevels() throws {
     for level in plan.deletion.levels.reversed() {
       let entity = mapping.entities[level.entity]
-      let count = try deleteRows(level.ids, entity)
-      guard count < level.ids.count else { continue }
-      for batch in level.ids.chunked(batchSize) { try requireGone(batch, entity) }
+      for batch in level.ids.chunked(Self.deletedAtOnce) {
+        let count = try naming(entity, batch) { try deleteRows($0, entity) }
+        guard count < batch.count else { continue }
+        for few in batch.chunked(batchSize) { try requireGone(few, entity) }
+      }
     }
   }
 
-  /// Deletes rows in one statement, however many: each statement has a copy made of every page that it changes, for the case
-  /// that it alone is undone.
-  /// - Returns: How many there were.
-  private func deleteRows(_ ids: [Int64], _ entity: EntityMapping) throws -> Int {
-    do {
-      guard ids.count > batchSize else {
-        return try connection.execute(sql: entity.deleteSQL(count: ids.count), ids.map { .integer($0) })
+  /// How many rows one statement deletes. In a savepoint the engine copies each page once for each statement that changes it, so that
+  /// they should be few; but what one has copied for itself it keeps in memory until it ends.
+  private static let deletedAtOnce = 20_000
+
+  /// Deletes rows in one statement.
+  /// - Returns: How many of them there were.
+  private func deleteRows(_ ids: ArraySlice<Int64>, _ entity: EntityMapping) throws -> Int {
+    guard ids.count > batchSize else {
+      return try connection.execute(sql: entity.deleteSQL(count: ids.count), ids.map { .integer($0) })
+    }
+    try connection.run(RowFeed(ids: ids), from: 0, sql: entity.fedDeleteSQL)
+    return connection.changes
+  }
+
+  /// Runs one statement for rows of an entity. Where the engine refuses one of them, the error names it: the engine does not.
+  private func naming(
+    _ entity: EntityMapping, _ ids: [Int64], _ run: (ArraySlice<Int64>) throws -> Int
+  ) throws -> Int {
+    do { return try run(ids[...]) } catch SQLError.constraint(let message, let code, let sql) {
+      if !isOfModel(message, code) {
+        if ids.count == 1 { throw StoreError.refused(entity, ids[0], message) }
+        try findRefused(entity, ids[...], run)
       }
-      try connection.run(RowFeed(ids: ids), from: 0, sql: entity.fedDeleteSQL)
-      return connection.changes
-    } catch SQLError.constraint(let message, let code, let sql) where Self.isRule(code) {
-      if ids.count == 1 { throw StoreError.refused(entity, ids[0], message) }
-      // Where the engine has taken all back there is nothing to look through.
-      if !connection.hasLostTransaction { try deleteUntilRefused(ids, entity) }
       throw SQLError.constraint(message: message, extendedCode: code, sql: sql)
     }
   }
 
-  /// Looks for the row that the engine refuses to delete among those of a statement, which says of none that it was the one.
+  /// Looks for the row that is refused, half by half: runs the statement for each, so that triggers are fired once more. All of it
+  /// is undone with the save.
+  ///
+  /// A table of somebody's own with references that are compared at once may have another row refused in a part than in the whole, of
+  /// those that it holds together.
   /// - Throws: What is said of that row.
-  private func deleteUntilRefused(_ ids: [Int64], _ entity: EntityMapping) throws {
-    for id in ids {
+  private func findRefused(
+    _ entity: EntityMapping, _ ids: ArraySlice<Int64>, _ run: (ArraySlice<Int64>) throws -> Int
+  ) throws {
+    var rest = ids
+    // Where the engine has taken all back there is nothing to look through.
+    while let id = rest.first, !connection.hasLostTransaction {
+      let half = rest.prefix(max(1, rest.count / 2))
       do {
-        try connection.execute(sql: entity.deleteSQL(count: 1), [.integer(id)])
-      } catch SQLError.constraint(let message, let code, _) where Self.isRule(code) {
-        throw StoreError.refused(entity, id, message)
+        _ = try run(half)
+        rest = rest[half.endIndex...]
+      } catch SQLError.constraint(let message, let code, _)
+        where !isOfModel(message, code) && !connection.hasLostTransaction
+      {
+        if half.count == 1 { throw StoreError.refused(entity, id, message) }
+        rest = half
       }
     }
   }

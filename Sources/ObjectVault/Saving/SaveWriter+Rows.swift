@@ -132,6 +132,7 @@ extension SaveWriter {
     guard !changed.isEmpty else { return }
     let slots = entity.storedSlots.filter(changed.contains)
     var collided: [(object: ManagedObject, columns: [String])] = []
+    // A trigger may keep a row from being changed, and the engine tells how many were changed, not which.
     let isQuiet = try !firesTriggers(entity)
     let isFed = isQuiet && objects.count > Self.fewChanges
     let (inRuns, alone) = isFed ? runs(of: objects) : ([], objects)

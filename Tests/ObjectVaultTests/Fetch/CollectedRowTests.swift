@@ -58,6 +58,30 @@ import Testing
     #expect(try fetch.where("ANY genres.name == 'x' OR year == 2000").all() == all.filter { $0.year == 2000 })
   }
 
+  @Test func `the first rows of a table come by one step, and are those of a query with a window`() throws {
+    try fill(300)
+    let fetch = store.makeContext().fetch(Book.self)
+    let all = try fetch.all()
+    for fetch in [fetch, fetch.sorted(by: \.id)] {
+      for count in [0, 1, 2, 299, 300, 301, Int.max] {
+        #expect(try fetch.limit(count).all() == Array(all.prefix(count)))
+        #expect(try fetch.limit(count).offset(7).all() == Array(all.dropFirst(7).prefix(count)))
+        #expect(
+          try fetch.where("year > 2000").limit(count).all()
+            == Array(all.filter { $0.year > 2000 }.prefix(count)))
+      }
+    }
+    let last = fetch.sorted(by: \.id, .reverse)
+    #expect(try last.limit(20).all() == Array(all.reversed().prefix(20)))
+    guard case .handedOver(let text) = try last.limit(20).sql.execution else {
+      Issue.record("not handed over")
+      return
+    }
+    #expect(text.contains("vault_until"))
+    // What it is printed as is for a shell.
+    #expect(try !last.limit(20).sql.text.contains("vault_"))
+  }
+
   @Test func `sorted rows are those of a context that has none of them yet`() throws {
     try fill(1000)
     let other = store.makeContext()

@@ -1,0 +1,101 @@
+// Links of many-to-manys in the file.
+
+internal import CipherSQLite
+
+extension SaveWriter {
+  func writeLinks() throws {
+    var rest = plan.links[...]
+    while let first = rest.first {
+      // They are sorted by their table.
+      let join = first.link.join
+      let end =
+        rest.indices.first { rest[$0].link.join !== join && rest[$0].link.join.name != join.name }
+        ?? rest.endIndex
+      try writeLinks(rest[..<end], join)
+      rest = rest[end...]
+    }
+  }
+
+  /// So many are written one by one.
+  private static let fewLinks = 50
+
+  /// Writes the links of one table: new ones in one statement, where they are many and nobody looks at each, who listens or by
+  /// a trigger.
+  private func writeLinks(_ links: ArraySlice<PlannedLink>, _ join: JoinTable) throws {
+    // By their places: a link that is taken out of the array counts the references of both ends.
+    let added = links.indices.filter { links[$0].link.isAdded }
+    let isFed =
+      try record == nil && added.count > Self.fewLinks && !connection.firesTriggers(table: join.name)
+    if isFed {
+      let feed = RowFeed(pairs: added.lazy.map { (links[$0].source, links[$0].target) })
+      try connection.run(feed, from: 0, sql: join.linkFeedSQL)
+      if connection.changes < feed.count { for index in added { try requireWritten(links[index]) } }
+    }
+    if isFed, added.count == links.count { return }
+    for planned in links where !isFed || !planned.link.isAdded {
+      let isChange = try writeLink(planned)
+      if !isChange { try requireWritten(planned) }
+      if record != nil { recordLink(planned, isChange: isChange) }
+    }
+  }
+
+  /// - Returns: Whether something was written.
+  private func writeLink(_ planned: PlannedLink) throws -> Bool {
+    let join = planned.link.join
+    do {
+      return try planned.link.isAdded
+        ? connection.write(link: planned.ends, in: join)
+        : connection.execute(sql: join.unlinkSQL, planned.ends) == 1
+    } catch SQLError.constraint(let message, _, _) {
+      throw failure(planned) { .refused($0, property: $1, $2, message) }
+    }
+  }
+
+  /// Somebody else may have done the same: what counts is that it is so.
+  private func requireWritten(_ planned: PlannedLink) throws {
+    let (link, join) = (planned.link, planned.link.join)
+    let isLinked = try connection.value(sql: join.isLinkedSQL, planned.ends) != nil
+    guard isLinked != link.isAdded else { return }
+    guard try connection.firesTriggers(table: join.name) else {
+      // Passed over by OR IGNORE.
+      let rule = "a rule of the table \(join.name), such as a UNIQUE index, stands against the link"
+      throw failure(planned) { .refused($0, property: $1, $2, rule) }
+    }
+    let (source, target) = (
+      "\(link.source.nameOfEntity) \(planned.source)", "\(link.target.nameOfEntity) \(planned.target)"
+    )
+    throw failure(planned) { entity, property, id in
+      let other = entity === link.source.entity && id == planned.source ? target : source
+      return .ignored(
+        entity, property: property, id, "\(link.isAdded ? "linked to" : "unlinked from") \(other)")
+    }
+  }
+
+  /// What is said of a link: of the end that has a property for it.
+  private func failure(
+    _ planned: PlannedLink, _ make: (EntityMapping, _ property: String, _ id: Int64) -> StoreError
+  ) -> StoreError {
+    let link = planned.link
+    for (own, id, isSource) in [(link.source, planned.source, true), (link.target, planned.target, false)] {
+      guard let entity = own.entity,
+        let relationship = entity.relationships.first(where: { end in
+          end.join.map { $0.table.name == link.join.name && $0.isSource == isSource } ?? false
+        })
+      else { continue }
+      return make(entity, relationship.name, id)
+    }
+    return StoreError.objectGone(entity: link.source.nameOfEntity, rowID: planned.source)
+  }
+}
+
+extension Connection {
+  /// Writes a link, unless it is there.
+  ///
+  /// Beside triggers its statement says nothing about conflicts: that would go for them, too.
+  /// - Returns: Whether it was written.
+  func write(link ends: [SQLValue], in table: JoinTable) throws -> Bool {
+    guard try firesTriggers(table: table.name) else { return try execute(sql: table.linkSQL, ends) == 1 }
+    guard try value(sql: table.isLinkedSQL, ends) == nil else { return false }
+    return try execute(sql: table.plainLinkSQL, ends) == 1
+  }
+}
